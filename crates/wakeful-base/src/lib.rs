@@ -1,0 +1,1 @@
+//! Ground floor of the Wakeful runtime.
