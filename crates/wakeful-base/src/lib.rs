@@ -1,1 +1,20 @@
 //! Ground floor of the Wakeful runtime.
+//!
+//! What every other crate of the workspace stands on and that knows neither tasks nor I/O: the one
+//! switch between std and loom ([`sync`]), a [`parker`], an intrusive [`list`], cache padding, a small
+//! random number generator, the cooperative [`budget`] and the mark that says whether this thread is
+//! inside a runtime ([`enter`]).
+//!
+//! This crate is an implementation detail of `wakeful`; its API follows no version promise.
+
+pub mod budget;
+pub mod cache_padded;
+pub mod enter;
+pub mod list;
+pub mod parker;
+pub mod rng;
+pub mod sync;
+
+pub use cache_padded::CachePadded;
+pub use parker::{Parker, Unparker};
+pub use rng::FastRng;

@@ -1,0 +1,79 @@
+//! A small, fast, not cryptographic random number generator (xorshift64*).
+
+use std::cell::Cell;
+use std::hash::{BuildHasher, RandomState};
+
+/// One stream of pseudo-random numbers.
+#[derive(Debug)]
+pub struct FastRng {
+    state: Cell<u64>,
+}
+
+impl FastRng {
+    /// A stream that always gives the same numbers for the same `seed`.
+    pub const fn from_seed(seed: u64) -> Self {
+        // Zero is the one state xorshift never leaves.
+        FastRng { state: Cell::new(if seed == 0 { 0x9E37_79B9_7F4A_7C15 } else { seed }) }
+    }
+
+    /// A stream from the operating system's randomness.
+    pub fn from_entropy() -> Self {
+        Self::from_seed(RandomState::new().hash_one(0u8))
+    }
+
+    /// The next 64 bits.
+    pub fn next_u64(&self) -> u64 {
+        let mut x = self.state.get();
+        x ^= x >> 12;
+        x ^= x << 25;
+        x ^= x >> 27;
+        self.state.set(x);
+        x.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    /// A number in `0..n`; zero if `n` is zero.
+    pub fn below(&self, n: u32) -> u32 {
+        (((self.next_u64() >> 32) * u64::from(n)) >> 32) as u32
+    }
+
+    /// Exchanges the stream for the one `seed` begins and returns the old state as a seed.
+    pub fn reseed(&self, seed: u64) -> u64 {
+        self.state.replace(if seed == 0 { 1 } else { seed })
+    }
+}
+
+crate::per_thread! {
+    static THREAD_RNG: Cell<Option<FastRng>> = const { Cell::new(None) };
+}
+
+/// Calls `f` with this thread's generator, made from the system's randomness at first use.
+pub fn with_thread_rng<R>(f: impl FnOnce(&FastRng) -> R) -> R {
+    THREAD_RNG.with(|slot| {
+        let rng = slot.take().unwrap_or_else(FastRng::from_entropy);
+        let out = f(&rng);
+        slot.set(Some(rng));
+        out
+    })
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn same_seed_same_numbers() {
+        let (a, b) = (FastRng::from_seed(7), FastRng::from_seed(7));
+        assert!((0..100).all(|_| a.next_u64() == b.next_u64()));
+    }
+
+    #[test]
+    fn below_reaches_every_value_and_no_other() {
+        let rng = FastRng::from_seed(0);
+        let mut seen = [0u32; 5];
+        for _ in 0..10_000 {
+            seen[rng.below(5) as usize] += 1;
+        }
+        assert!(seen.iter().all(|&n| (1_500..2_500).contains(&n)), "{seen:?}");
+        assert_eq!(rng.below(0), 0);
+    }
+}
