@@ -1,0 +1,219 @@
+//! A task of a given future and home, and what depends on their types.
+
+use crate::current::CurrentGuard;
+use crate::error::PanicPayload;
+use crate::header::{PollResult, Vtable};
+use crate::refs::Runnable;
+use crate::state::Outcome;
+use crate::{Header, Id, JoinError, JoinHandle, Schedule, TaskRef};
+use std::any::Any;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll};
+use wakeful_base::sync::UnsafeCell;
+
+/// The future while it runs, then the output, or the panic that came instead.
+union Slot<F: Future> {
+    future: ManuallyDrop<F>,
+    output: ManuallyDrop<F::Output>,
+    // Boxed twice to stay one word: the union is at least as large as its largest field.
+    panic: ManuallyDrop<Box<PanicPayload>>,
+}
+
+#[repr(C)]
+struct TaskCell<F: Future, S> {
+    header: Header,
+    slot: UnsafeCell<Slot<F>>,
+    _home: PhantomData<fn(S)>,
+}
+
+/// Allocates a task. It is scheduled: the caller owes the returned entry a queue.
+///
+/// # Safety
+/// - `home` must be valid until [`Schedule::release_cell`] is called on it for this task.
+/// - Unless `F` and its output are `Send`, the task must be polled, and its future dropped, on the
+///   calling thread only.
+pub unsafe fn new_task<F, S>(
+    future: F,
+    home: NonNull<S>,
+    id: Id,
+    spawned_at: &'static Location<'static>,
+) -> (Runnable, JoinHandle<F::Output>)
+where
+    F: Future + 'static,
+    F::Output: 'static,
+    S: Schedule,
+{
+    let cell = Box::new(TaskCell::<F, S> {
+        header: Header::new(vtable::<F, S>(), home.cast(), id, spawned_at),
+        slot: UnsafeCell::new(Slot { future: ManuallyDrop::new(future) }),
+        _home: PhantomData,
+    });
+    let task: TaskRef = NonNull::from(Box::leak(cell)).cast();
+    // SAFETY: the state word of a new task speaks of one entry and one join handle; these are they.
+    unsafe { (Runnable::from_raw(task), JoinHandle::from_raw(task)) }
+}
+
+fn vtable<F: Future, S: Schedule>() -> &'static Vtable {
+    const {
+        &Vtable {
+            poll: poll::<F, S>,
+            cancel: cancel::<F, S>,
+            drop_output: drop_output::<F, S>,
+            take_output: take_output::<F, S>,
+            schedule: schedule::<S>,
+            free: free::<F, S>,
+        }
+    }
+}
+
+impl<F: Future, S> TaskCell<F, S> {
+    /// # Safety
+    /// `task` must be a live cell of just these types.
+    unsafe fn slot<'a>(task: TaskRef) -> &'a UnsafeCell<Slot<F>> {
+        // SAFETY: the header is the first field of a `repr(C)` struct.
+        unsafe { &(*task.cast::<TaskCell<F, S>>().as_ptr()).slot }
+    }
+}
+
+/// # Safety
+/// The caller has `RUNNING`, and the cell holds a future.
+unsafe fn poll<F: Future, S>(task: TaskRef, cx: &mut Context<'_>) -> PollResult {
+    // SAFETY: the caller's claim on the cell outlives this call.
+    let _current = unsafe { CurrentGuard::enter(task) };
+    // SAFETY: types by the vtable.
+    let slot = unsafe { TaskCell::<F, S>::slot(task) };
+    let polled = catch_unwind(AssertUnwindSafe(|| {
+        slot.with_mut(|slot| {
+            // SAFETY: `RUNNING` makes the future ours; a cell never moves, so it is pinned.
+            let future = unsafe { Pin::new_unchecked(&mut *(*slot).future) };
+            future.poll(cx)
+        })
+    }));
+    let (outcome, new) = match polled {
+        Ok(Poll::Pending) => return PollResult::Pending,
+        Ok(Poll::Ready(output)) => (Outcome::Value, Slot { output: ManuallyDrop::new(output) }),
+        Err(payload) => (Outcome::Panic, panic_slot(payload)),
+    };
+    // SAFETY: the future is still ours, and dropped this once.
+    if let Err(second) = unsafe { drop_future(slot) } {
+        // The task has its outcome already; a panic while it is put away cannot change it.
+        discard(second);
+    }
+    // SAFETY: the slot is ours and empty now.
+    slot.with_mut(|slot| unsafe { slot.write(new) });
+    PollResult::Ready(outcome)
+}
+
+/// # Safety
+/// The caller has `RUNNING`, and the cell holds a future.
+unsafe fn cancel<F: Future, S>(task: TaskRef) -> Outcome {
+    // SAFETY: the caller's claim on the cell outlives this call.
+    let _current = unsafe { CurrentGuard::enter(task) };
+    // SAFETY: types by the vtable.
+    let slot = unsafe { TaskCell::<F, S>::slot(task) };
+    // SAFETY: `RUNNING` makes the future ours to drop, once.
+    match unsafe { drop_future(slot) } {
+        Ok(()) => Outcome::Cancelled,
+        Err(payload) => {
+            // SAFETY: the slot is ours and empty now.
+            slot.with_mut(|slot| unsafe { slot.write(panic_slot(payload)) });
+            Outcome::Panic
+        }
+    }
+}
+
+/// # Safety
+/// The slot must hold a future that is the caller's to drop.
+unsafe fn drop_future<F: Future>(slot: &UnsafeCell<Slot<F>>) -> Result<(), Box<dyn Any + Send>> {
+    catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: passed on to the caller.
+        slot.with_mut(|slot| unsafe { ManuallyDrop::drop(&mut (*slot).future) })
+    }))
+}
+
+fn panic_slot<F: Future>(payload: Box<dyn Any + Send>) -> Slot<F> {
+    Slot { panic: ManuallyDrop::new(Box::new(PanicPayload::new(payload))) }
+}
+
+/// Drops a payload that nobody will see; one that panics in its own drop is leaked.
+pub(crate) fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(next);
+    }
+}
+
+/// # Safety
+/// The task must be complete and its output, not yet taken, the caller's.
+unsafe fn drop_output<F: Future, S>(task: TaskRef) {
+    // SAFETY: the caller's claim on the cell outlives this call.
+    let _current = unsafe { CurrentGuard::enter(task) };
+    // SAFETY: a live cell.
+    let outcome = unsafe { task.as_ref() }.state.outcome();
+    // SAFETY: types by the vtable.
+    let slot = unsafe { TaskCell::<F, S>::slot(task) };
+    let dropped = catch_unwind(AssertUnwindSafe(|| {
+        slot.with_mut(|slot| {
+            // SAFETY: the outcome says which field is there, and it is the caller's.
+            unsafe {
+                match outcome {
+                    Outcome::Value => ManuallyDrop::drop(&mut (*slot).output),
+                    Outcome::Panic => ManuallyDrop::drop(&mut (*slot).panic),
+                    Outcome::Cancelled => {}
+                }
+            }
+        })
+    }));
+    if let Err(payload) = dropped {
+        discard(payload);
+    }
+}
+
+/// # Safety
+/// As for `drop_output`; `into` must point to a writable `Option<Result<F::Output, JoinError>>`.
+unsafe fn take_output<F: Future, S>(task: TaskRef, into: *mut ()) {
+    // SAFETY: a live cell.
+    let header = unsafe { task.as_ref() };
+    // SAFETY: types by the vtable.
+    let slot = unsafe { TaskCell::<F, S>::slot(task) };
+    let result = slot.with_mut(|slot| {
+        // SAFETY: the outcome says which field is there; it is the caller's, who takes it once.
+        unsafe {
+            match header.state.outcome() {
+                Outcome::Value => Ok(ManuallyDrop::take(&mut (*slot).output)),
+                Outcome::Panic => {
+                    let payload = ManuallyDrop::take(&mut (*slot).panic);
+                    Err(JoinError::panic(header.id(), *payload))
+                }
+                Outcome::Cancelled => Err(JoinError::cancelled(header.id())),
+            }
+        }
+    });
+    // SAFETY: by contract of this function.
+    unsafe { *into.cast::<Option<Result<F::Output, JoinError>>>() = Some(result) };
+}
+
+/// # Safety
+/// The caller holds the task's queue entry and gives it up.
+unsafe fn schedule<S: Schedule>(task: TaskRef) {
+    // SAFETY: the entry lets us read the home, which is valid as long as the cell is.
+    let home = unsafe { task.as_ref().home.with(|home| (*home).cast::<S>()).as_ref() };
+    // SAFETY: the entry is the caller's.
+    home.schedule(unsafe { Runnable::from_raw(task) });
+}
+
+/// # Safety
+/// The caller has given up the last reference, and the slot is empty.
+unsafe fn free<F: Future, S: Schedule>(task: TaskRef) {
+    // SAFETY: made by `Box` in `new_task` with these types, and nobody refers to it any more.
+    let cell = unsafe { Box::from_raw(task.cast::<TaskCell<F, S>>().as_ptr()) };
+    // SAFETY: the last reference may touch every field.
+    let home = cell.header.home.with(|home| unsafe { *home }).cast::<S>();
+    drop(cell);
+    // SAFETY: the home was valid for the cell, which is gone now.
+    unsafe { S::release_cell(home) };
+}

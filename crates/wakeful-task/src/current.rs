@@ -1,0 +1,54 @@
+//! The task this thread is busy with.
+
+use crate::{Header, Id, TaskRef};
+use std::cell::Cell;
+use std::ptr;
+
+wakeful_base::per_thread! {
+    static CURRENT: Cell<*const Header> = const { Cell::new(ptr::null()) };
+}
+
+/// Makes a task the current one until dropped.
+pub(crate) struct CurrentGuard {
+    before: *const Header,
+}
+
+impl CurrentGuard {
+    /// # Safety
+    /// The task must outlive the guard.
+    #[inline]
+    pub(crate) unsafe fn enter(task: TaskRef) -> CurrentGuard {
+        CurrentGuard { before: CURRENT.with(|current| current.replace(task.as_ptr())) }
+    }
+}
+
+impl Drop for CurrentGuard {
+    #[inline]
+    fn drop(&mut self) {
+        CURRENT.with(|current| current.set(self.before));
+    }
+}
+
+#[inline]
+pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Header>) -> R) -> R {
+    let current = CURRENT.with(Cell::get);
+    // SAFETY: a pointer is only there while a `CurrentGuard` on this thread's stack vouches for it.
+    f(unsafe { current.as_ref() })
+}
+
+/// The id of the task that is running on this thread, if any.
+pub fn try_id() -> Option<Id> {
+    with_current(|task| task.map(Header::id))
+}
+
+/// The id of the task that is running on this thread.
+///
+/// # Panics
+/// Outside of a task, which includes the future given to `block_on`.
+#[track_caller]
+pub fn id() -> Id {
+    try_id().expect(
+        "`task::id()` called outside of a task; only spawned tasks have an id (the future given to \
+         `block_on` has none): use `task::try_id()` where there may be none",
+    )
+}

@@ -1,0 +1,57 @@
+//! Task ids.
+
+use std::cell::Cell;
+use std::fmt;
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Names one task among all that run in this process.
+///
+/// Ids are unique as long as the task they name exists, are given in no particular order, and say
+/// nothing about the runtime a task belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id(NonZeroU64);
+
+/// How many ids a thread takes at once from the common counter, which would otherwise be one more
+/// contended cache line for every spawn.
+const BLOCK: u64 = 256;
+
+static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
+
+std::thread_local! {
+    /// Next id and end of this thread's block.
+    static OWN: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+}
+
+impl Id {
+    /// An id that no task has had.
+    #[inline]
+    pub fn next() -> Id {
+        OWN.with(|own| {
+            let (mut next, mut end) = own.get();
+            if next == end {
+                next = NEXT_BLOCK.fetch_add(BLOCK, Relaxed);
+                end = next + BLOCK;
+            }
+            own.set((next + 1, end));
+            Id(NonZeroU64::new(next).expect("the counter begins at one and never comes round"))
+        })
+    }
+
+    /// The id as a number.
+    pub fn as_u64(self) -> u64 {
+        self.0.get()
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Id").field(&self.0).finish()
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

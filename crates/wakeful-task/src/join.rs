@@ -1,0 +1,148 @@
+//! The handle through which a task's output is awaited.
+
+use crate::abort::abort;
+use crate::refs::{drop_join_waker, release};
+use crate::state::AlreadyComplete;
+use crate::wait::note_wait;
+use crate::{AbortHandle, Header, Id, JoinError, TaskRef, WaitKind};
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
+use wakeful_base::budget;
+
+/// Owns the right to a task's output.
+///
+/// Awaiting it gives the output, or a [`JoinError`] if the task panicked or was cancelled. Dropping it
+/// lets the task go on by itself.
+pub struct JoinHandle<T> {
+    task: TaskRef,
+    /// The output has been taken.
+    taken: bool,
+    _output: PhantomData<T>,
+}
+
+// SAFETY: a counted reference; the output, which is all of `T` it reaches, may go to another thread.
+unsafe impl<T: Send> Send for JoinHandle<T> {}
+// SAFETY: as above; through a shared borrow there is no access to the output.
+unsafe impl<T: Send> Sync for JoinHandle<T> {}
+
+impl<T> UnwindSafe for JoinHandle<T> {}
+impl<T> RefUnwindSafe for JoinHandle<T> {}
+impl<T> Unpin for JoinHandle<T> {}
+
+impl<T> JoinHandle<T> {
+    /// # Safety
+    /// `task` must be new, with an output of type `T`, and have no join handle yet.
+    pub(crate) unsafe fn from_raw(task: TaskRef) -> JoinHandle<T> {
+        JoinHandle { task, taken: false, _output: PhantomData }
+    }
+
+    /// Aborts the task: its future is dropped when its poll, if one is under way, has returned.
+    ///
+    /// Awaiting the handle then gives a cancelled [`JoinError`], unless the task ended before. The
+    /// closure of a `spawn_blocking` that has begun runs to its end.
+    pub fn abort(&self) {
+        // SAFETY: our reference keeps the task alive.
+        unsafe { abort(self.task) };
+    }
+
+    /// Whether the task has ended, in whatever way.
+    pub fn is_finished(&self) -> bool {
+        self.header().state.is_complete()
+    }
+
+    /// A handle that can abort the task and nothing else.
+    #[must_use = "abort handles do nothing unless `.abort` is called"]
+    pub fn abort_handle(&self) -> AbortHandle {
+        // SAFETY: our reference keeps the task alive.
+        unsafe { AbortHandle::new(self.task) }
+    }
+
+    /// The task's id.
+    pub fn id(&self) -> Id {
+        self.header().id()
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: our reference keeps the task alive.
+        unsafe { self.task.as_ref() }
+    }
+
+    /// Leaves `waker` in the slot for the completing side.
+    fn wait_with(&self, waker: &Waker) -> Result<(), AlreadyComplete> {
+        let header = self.header();
+        if header.state.is_complete() {
+            return Err(AlreadyComplete);
+        }
+        if header.state.has_join_waker() {
+            // SAFETY: only we write to the slot, so we may read it whoever else reads it now.
+            let same = header
+                .join_waker
+                .with(|slot| unsafe { (*slot).as_ref().is_some_and(|set| set.will_wake(waker)) });
+            if same {
+                return Ok(());
+            }
+            header.state.unset_join_waker()?;
+        }
+        let (new, mut old) = (waker.clone(), None);
+        // SAFETY: with `JOIN_WAKER` clear the slot is ours.
+        header.join_waker.with_mut(|slot| unsafe { old = (*slot).replace(new) });
+        drop(old);
+        header.state.set_join_waker().inspect_err(|_| drop_join_waker(header))
+    }
+}
+
+/// Lets `waker` be woken when the task ends, in place of any waker set before. False if it has ended
+/// already, in which case nothing was set.
+pub fn set_join_waker<T>(handle: &mut JoinHandle<T>, waker: &Waker) -> bool {
+    handle.wait_with(waker).is_ok()
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        assert!(!self.taken, "`JoinHandle` polled after it gave the task's output");
+        let unit = ready!(budget::poll_proceed(cx));
+        if self.wait_with(cx.waker()).is_ok() {
+            note_wait(WaitKind::Task, self.id().as_u64());
+            return Poll::Pending;
+        }
+        unit.made_progress();
+        self.taken = true;
+        let mut output: Option<Self::Output> = None;
+        // SAFETY: the task is complete, and the output ours to take, once.
+        unsafe { (self.header().vtable.take_output)(self.task, (&raw mut output).cast()) };
+        Poll::Ready(output.expect("a complete task has an output"))
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    fn drop(&mut self) {
+        let header = self.header();
+        let todo = header.state.drop_join();
+        if todo.drop_output && !self.taken {
+            // SAFETY: complete with the handle still there: the output is ours.
+            unsafe { (header.vtable.drop_output)(self.task) };
+        }
+        if todo.drop_waker {
+            drop_join_waker(header);
+        }
+        if todo.keeps_ref {
+            // SAFETY: our reference is given up.
+            unsafe { release(self.task) };
+        } else if todo.free {
+            // SAFETY: the transition gave up the last reference.
+            unsafe { (header.vtable.free)(self.task) };
+        }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").field("id", &self.id()).finish()
+    }
+}

@@ -1,0 +1,356 @@
+//! The one word that says all about a task, and every way it can change.
+//!
+//! | bits | name | meaning |
+//! |---|---|---|
+//! | 0 | `SCHEDULED` | the task has to be polled: a queue entry exists, or the poll under way has to be followed by another |
+//! | 1 | `RUNNING` | somebody has the future to himself: polls it or drops it |
+//! | 2 | `COMPLETE` | the future is gone; the output belongs to the join side |
+//! | 3 | `CANCELLED` | drop the future instead of polling it |
+//! | 4 | `JOIN_INTEREST` | a `JoinHandle` exists |
+//! | 5 | `JOIN_WAKER` | the waker slot is filled and the completing side may read it; clear: the slot is the join handle's |
+//! | 6, 7 | outcome | how it ended, set together with `COMPLETE` |
+//! | 8… | references | see below |
+//!
+//! References are counted: one for the **scheduler**, from spawn to completion; one for the **join**
+//! handle; one for each **waker** and **abort** handle. A queue entry has none of its own: it lives
+//! on the scheduler's, because
+//!
+//! 1. `SCHEDULED` without `RUNNING` means exactly one entry exists (or is on its way into a queue);
+//! 2. the task of an entry is neither running nor complete, and cannot become so but by its holder.
+//!
+//! ```text
+//!            (1) new                                  (4) idle: woken meanwhile
+//!               │                                    ┌───────────────────────────┐
+//!               ▼                                    ▼                           │
+//!           SCHEDULED ──────(2) start──────▶ RUNNING ──(4) idle──▶ (nothing) ────┤
+//!               ▲                               │                      │         │
+//!               │                               │               (6) claim_idle   │
+//!               │                               │                      ▼         │
+//!               └──(3) wake, abort─────────────(─)───────────────── RUNNING      │
+//!                                               ▼                      │         │
+//!                                        (5) complete ◀────────────────┘         │
+//!                                               │                                │
+//!                                               ▼                                │
+//!                                           COMPLETE        RUNNING|SCHEDULED ◀──┘ wake, abort
+//! ```
+
+use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
+
+const SCHEDULED: usize = 1 << 0;
+const RUNNING: usize = 1 << 1;
+const COMPLETE: usize = 1 << 2;
+const CANCELLED: usize = 1 << 3;
+const JOIN_INTEREST: usize = 1 << 4;
+const JOIN_WAKER: usize = 1 << 5;
+const OUTCOME_SHIFT: u32 = 6;
+const OUTCOME_MASK: usize = 0b11 << OUTCOME_SHIFT;
+const REF_ONE: usize = 1 << 8;
+
+/// A count past this would soon run into the flags of a neighbour; no program holds so many handles.
+const REFS_MAX: usize = usize::MAX >> 1;
+
+/// How a task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// With a value.
+    Value,
+    /// With a panic, in its poll or in the drop of its future.
+    Panic,
+    /// By being aborted, or by its runtime's shutdown.
+    Cancelled,
+}
+
+impl Outcome {
+    fn bits(self) -> usize {
+        let code = match self {
+            Outcome::Value => 0,
+            Outcome::Panic => 1,
+            Outcome::Cancelled => 2,
+        };
+        code << OUTCOME_SHIFT
+    }
+
+    fn of(word: usize) -> Outcome {
+        match (word & OUTCOME_MASK) >> OUTCOME_SHIFT {
+            0 => Outcome::Value,
+            1 => Outcome::Panic,
+            _ => Outcome::Cancelled,
+        }
+    }
+}
+
+/// What the holder of a queue entry does with it.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    Poll,
+    Cancel,
+}
+
+/// What happens to a task whose poll returned `Pending`.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Idle {
+    /// It waits for a wake-up.
+    Parked,
+    /// It was woken (or aborted) during the poll: its poller holds a new entry.
+    Again,
+}
+
+/// What the caller of a wake or abort does.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Wake {
+    /// Put the entry, which is now the caller's, into a queue.
+    Schedule,
+    /// Nothing: it is scheduled, running or complete.
+    Nothing,
+    /// Nothing, and free the cell: the reference given up was the last.
+    Free,
+}
+
+/// What the completing side does after the transition.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Completed {
+    /// Nobody will read the output: drop it.
+    pub drop_output: bool,
+    /// The waker slot is filled: wake it, then call `release_after_wake`.
+    pub wake_join: bool,
+}
+
+/// What releasing a reference asks for.
+#[must_use]
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Release {
+    /// The slot's waker has no owner left: drop it.
+    pub drop_waker: bool,
+    /// It was the last reference.
+    pub free: bool,
+}
+
+/// What dropping a join handle asks for.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct JoinDrop {
+    /// The output is the join handle's to drop.
+    pub drop_output: bool,
+    /// The waker in the slot is the join handle's to drop.
+    pub drop_waker: bool,
+    /// The handle's reference is still to be given up (it covers the drops above).
+    pub keeps_ref: bool,
+    /// The reference is given up and was the last.
+    pub free: bool,
+}
+
+/// The task was complete, so that the waker slot did not change hands.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct AlreadyComplete;
+
+#[derive(Debug)]
+pub(crate) struct State(AtomicUsize);
+
+impl State {
+    /// (1) Scheduled, with a reference for the scheduler and one for the join handle.
+    pub(crate) fn new() -> State {
+        State(AtomicUsize::new(SCHEDULED | JOIN_INTEREST | (2 * REF_ONE)))
+    }
+
+    /// (2) The holder of the entry takes the future.
+    pub(crate) fn start(&self) -> Start {
+        const DETACHED: usize = SCHEDULED | REF_ONE;
+        // With the scheduler's reference as the only one, nobody else can reach the word.
+        if self.0.load(Acquire) == DETACHED {
+            self.0.store(RUNNING | REF_ONE, Relaxed);
+            return Start::Poll;
+        }
+        let before = self.0.fetch_add(RUNNING - SCHEDULED, AcqRel);
+        debug_assert!(
+            before & (SCHEDULED | RUNNING | COMPLETE) == SCHEDULED,
+            "a queue entry's task is scheduled, not running and not complete: {before:#x}"
+        );
+        if before & CANCELLED == 0 { Start::Poll } else { Start::Cancel }
+    }
+
+    /// (3) Asks for a poll, keeping the caller's reference.
+    pub(crate) fn wake_by_ref(&self) -> Wake {
+        // Always a read-modify-write, even if `SCHEDULED` is set already: it makes what the caller
+        // wrote before visible to the poll that is still to come.
+        self.ask_for_poll(SCHEDULED)
+    }
+
+    /// (3) Asks for a poll and gives the caller's reference up.
+    pub(crate) fn wake_by_val(&self) -> Wake {
+        let mut word = self.0.load(Relaxed);
+        loop {
+            let after = (word | SCHEDULED) - REF_ONE;
+            match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
+                Err(now) => word = now,
+                Ok(_) if word & (SCHEDULED | RUNNING | COMPLETE) == 0 => return Wake::Schedule,
+                Ok(_) if after < REF_ONE => return Wake::Free,
+                Ok(_) => return Wake::Nothing,
+            }
+        }
+    }
+
+    /// (3) Asks for the future to be dropped at its next turn.
+    pub(crate) fn abort(&self) -> Wake {
+        self.ask_for_poll(SCHEDULED | CANCELLED)
+    }
+
+    fn ask_for_poll(&self, how: usize) -> Wake {
+        let before = self.0.fetch_or(how, AcqRel);
+        if before & (SCHEDULED | RUNNING | COMPLETE) == 0 { Wake::Schedule } else { Wake::Nothing }
+    }
+
+    /// (4) The poll returned `Pending`.
+    pub(crate) fn idle(&self) -> Idle {
+        let before = self.0.fetch_sub(RUNNING, AcqRel);
+        debug_assert!(
+            before & (RUNNING | COMPLETE) == RUNNING,
+            "idle without running: {before:#x}"
+        );
+        if before & SCHEDULED == 0 { Idle::Parked } else { Idle::Again }
+    }
+
+    /// (6) Takes the future of a task that waits, so as to drop it. False if it does not just wait.
+    pub(crate) fn claim_idle(&self) -> bool {
+        let mut word = self.0.load(Relaxed);
+        while word & (SCHEDULED | RUNNING | COMPLETE) == 0 {
+            match self.0.compare_exchange_weak(word, word | RUNNING, AcqRel, Relaxed) {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    /// Whether the scheduler's reference is the only one: nobody else can reach the task any more.
+    pub(crate) fn is_sole(&self) -> bool {
+        let word = self.0.load(Acquire);
+        word & JOIN_INTEREST == 0 && word >> REF_ONE.trailing_zeros() == 1
+    }
+
+    /// (5) The future is gone, the output in place. The scheduler's reference is kept.
+    pub(crate) fn complete(&self, outcome: Outcome) -> Completed {
+        let before = self.0.fetch_add(COMPLETE - RUNNING + outcome.bits(), AcqRel);
+        debug_assert!(before & (RUNNING | COMPLETE) == RUNNING, "complete without running");
+        Completed {
+            drop_output: before & JOIN_INTEREST == 0,
+            wake_join: before & JOIN_INTEREST != 0 && before & JOIN_WAKER != 0,
+        }
+    }
+
+    /// (5) As `complete`, for a task that nobody else can reach.
+    pub(crate) fn complete_sole(&self, outcome: Outcome) {
+        debug_assert!(self.is_sole(), "somebody else has a reference");
+        self.0.store(COMPLETE | outcome.bits() | REF_ONE, Relaxed);
+    }
+
+    /// The completing side has woken the slot's waker: the slot goes back to the join handle.
+    pub(crate) fn release_waker(&self) -> Release {
+        let before = self.0.fetch_sub(JOIN_WAKER, AcqRel);
+        Release { drop_waker: before & JOIN_INTEREST == 0, free: false }
+    }
+
+    /// As `release_waker`, and gives the scheduler's reference up.
+    ///
+    /// With the waker to drop the reference is kept: call `release` after.
+    pub(crate) fn release_after_wake(&self) -> Release {
+        let mut word = self.0.load(Relaxed);
+        loop {
+            let drop_waker = word & JOIN_INTEREST == 0;
+            let after = word - JOIN_WAKER - if drop_waker { 0 } else { REF_ONE };
+            match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
+                Ok(_) => return Release { drop_waker, free: after < REF_ONE },
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Gives a reference up. True if it was the last.
+    #[must_use]
+    pub(crate) fn release(&self) -> bool {
+        let before = self.0.fetch_sub(REF_ONE, AcqRel);
+        debug_assert!(before >= REF_ONE, "a reference was given up twice");
+        before < 2 * REF_ONE
+    }
+
+    /// One more reference.
+    pub(crate) fn retain(&self) {
+        let before = self.0.fetch_add(REF_ONE, Relaxed);
+        if before > REFS_MAX {
+            std::process::abort();
+        }
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.0.load(Acquire) & COMPLETE != 0
+    }
+
+    /// How it ended; meaningful once complete.
+    pub(crate) fn outcome(&self) -> Outcome {
+        Outcome::of(self.0.load(Acquire))
+    }
+
+    /// Whether the waker slot is filled and out of the join handle's hands.
+    pub(crate) fn has_join_waker(&self) -> bool {
+        self.0.load(Acquire) & JOIN_WAKER != 0
+    }
+
+    /// The join handle has filled the slot and hands it over.
+    pub(crate) fn set_join_waker(&self) -> Result<(), AlreadyComplete> {
+        self.change_join_waker(|word| word | JOIN_WAKER)
+    }
+
+    /// The join handle takes the slot back, to fill it anew.
+    pub(crate) fn unset_join_waker(&self) -> Result<(), AlreadyComplete> {
+        self.change_join_waker(|word| word & !JOIN_WAKER)
+    }
+
+    fn change_join_waker(&self, change: impl Fn(usize) -> usize) -> Result<(), AlreadyComplete> {
+        let mut word = self.0.load(Acquire);
+        loop {
+            debug_assert!(word & JOIN_INTEREST != 0, "only a join handle changes the waker slot");
+            if word & COMPLETE != 0 {
+                return Err(AlreadyComplete);
+            }
+            match self.0.compare_exchange_weak(word, change(word), AcqRel, Acquire) {
+                Ok(_) => return Ok(()),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// The join handle goes.
+    pub(crate) fn drop_join(&self) -> JoinDrop {
+        let mut word = self.0.load(Acquire);
+        loop {
+            debug_assert!(word & JOIN_INTEREST != 0, "a task has one join handle");
+            let complete = word & COMPLETE != 0;
+            // Once complete with the slot filled, the completing side may be reading it, and drops
+            // the waker when it finds the join handle gone.
+            let drop_waker = !complete && word & JOIN_WAKER != 0;
+            let keeps_ref = complete || drop_waker;
+            let mut after = word & !JOIN_INTEREST;
+            if drop_waker {
+                after &= !JOIN_WAKER;
+            }
+            if !keeps_ref {
+                after -= REF_ONE;
+            }
+            match self.0.compare_exchange_weak(word, after, AcqRel, Acquire) {
+                Err(now) => word = now,
+                Ok(_) => {
+                    return JoinDrop {
+                        drop_output: complete,
+                        // With the slot back in its hands the handle drops what it left there.
+                        drop_waker: drop_waker || (complete && word & JOIN_WAKER == 0),
+                        keeps_ref,
+                        free: after < REF_ONE,
+                    };
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What a task waits for, in one word.
+
+use crate::current::with_current;
+use std::fmt;
+
+/// The kind of thing a leaf future waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WaitKind {
+    /// Its next turn: it gave way of its own accord.
+    Turn = 1,
+    /// The end of another task; the detail is that task's id.
+    Task = 2,
+    /// A point in time.
+    Time = 3,
+    /// Readiness of a socket or another descriptor.
+    Io = 4,
+    /// A lock, channel or notification.
+    Sync = 5,
+}
+
+/// A [`WaitKind`] and a detail: an id, a descriptor or an address, as far as it fits.
+///
+/// The lowest bit is always set, which tells it from a queue link in the same place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct WaitsFor(usize);
+
+const KIND_SHIFT: u32 = 1;
+const DETAIL_SHIFT: u32 = 8;
+
+impl WaitsFor {
+    /// Waits for something of `kind`.
+    pub fn new(kind: WaitKind, detail: u64) -> Self {
+        WaitsFor((detail as usize) << DETAIL_SHIFT | (kind as usize) << KIND_SHIFT | 1)
+    }
+
+    pub(crate) fn word(self) -> usize {
+        self.0
+    }
+
+    pub(crate) fn from_word(word: usize) -> Option<Self> {
+        (word & 1 == 1).then_some(WaitsFor(word))
+    }
+
+    /// The kind of thing waited for.
+    pub fn kind(self) -> WaitKind {
+        match (self.0 & 0xff) >> KIND_SHIFT {
+            1 => WaitKind::Turn,
+            2 => WaitKind::Task,
+            3 => WaitKind::Time,
+            4 => WaitKind::Io,
+            _ => WaitKind::Sync,
+        }
+    }
+
+    /// The detail.
+    pub fn detail(self) -> u64 {
+        (self.0 >> DETAIL_SHIFT) as u64
+    }
+}
+
+impl fmt::Debug for WaitsFor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WaitsFor")
+            .field("kind", &self.kind())
+            .field("detail", &self.detail())
+            .finish()
+    }
+}
+
+/// Notes what the current task is about to wait for.
+///
+/// For leaf futures, before they return `Pending`. Outside of a task it does nothing.
+#[inline]
+pub fn note_wait(kind: WaitKind, detail: u64) {
+    with_current(|task| {
+        if let Some(task) = task {
+            task.set_waits_for(WaitsFor::new(kind, detail));
+        }
+    });
+}

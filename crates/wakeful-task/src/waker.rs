@@ -1,0 +1,89 @@
+//! A task's waker: a counted reference that asks for a poll.
+
+use crate::refs::release;
+use crate::state::Wake;
+use crate::{Header, TaskRef};
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::task::{RawWaker, RawWakerVTable, Waker};
+
+static WAKER: RawWakerVTable = RawWakerVTable::new(clone, wake_by_val, wake_by_ref, drop);
+
+/// A waker that lives on the poller's claim instead of a reference of its own.
+pub(crate) struct BorrowedWaker(ManuallyDrop<Waker>);
+
+impl Deref for BorrowedWaker {
+    type Target = Waker;
+
+    fn deref(&self) -> &Waker {
+        &self.0
+    }
+}
+
+/// The waker for a poll of `task`, which must outlive it.
+pub(crate) fn borrowed_waker(task: TaskRef) -> BorrowedWaker {
+    // SAFETY: the functions keep `RawWakerVTable`'s contract; without a drop no reference is given up.
+    BorrowedWaker(ManuallyDrop::new(unsafe { Waker::from_raw(raw(task)) }))
+}
+
+/// Does what a transition that asked for a poll says.
+///
+/// # Safety
+/// `task` must be alive, and `todo` come from its state word.
+pub(crate) unsafe fn follow(task: TaskRef, todo: Wake) {
+    // SAFETY: alive; for `Schedule` the entry is ours, for `Free` the last reference was.
+    unsafe {
+        let vtable = task.as_ref().vtable;
+        match todo {
+            Wake::Schedule => (vtable.schedule)(task),
+            Wake::Nothing => {}
+            Wake::Free => (vtable.free)(task),
+        }
+    }
+}
+
+fn raw(task: TaskRef) -> RawWaker {
+    RawWaker::new(task.as_ptr().cast_const().cast(), &WAKER)
+}
+
+/// # Safety
+/// `data` must be that of a waker of ours.
+unsafe fn task_of(data: *const ()) -> TaskRef {
+    // SAFETY: `raw` made it from a `NonNull`.
+    unsafe { NonNull::new_unchecked(data.cast::<Header>().cast_mut()) }
+}
+
+unsafe fn clone(data: *const ()) -> RawWaker {
+    // SAFETY: the waker being cloned keeps the task alive.
+    unsafe {
+        let task = task_of(data);
+        task.as_ref().state.retain();
+        raw(task)
+    }
+}
+
+unsafe fn wake_by_val(data: *const ()) {
+    // SAFETY: the waker's reference keeps the task alive up to the transition, which gives it up; after
+    // that `follow` has the entry or the last reference to go by, or does nothing.
+    unsafe {
+        let task = task_of(data);
+        match task.as_ref().state.wake_by_val() {
+            Wake::Nothing => {}
+            todo => follow(task, todo),
+        }
+    }
+}
+
+unsafe fn wake_by_ref(data: *const ()) {
+    // SAFETY: the waker keeps the task alive.
+    unsafe {
+        let task = task_of(data);
+        follow(task, task.as_ref().state.wake_by_ref());
+    }
+}
+
+unsafe fn drop(data: *const ()) {
+    // SAFETY: the waker's reference is given up.
+    unsafe { release(task_of(data)) };
+}
