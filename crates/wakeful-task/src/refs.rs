@@ -141,6 +141,15 @@ impl Running {
         claimed.then_some(Running(task))
     }
 
+    /// Whether somebody has the task's future to himself just now.
+    ///
+    /// # Safety
+    /// `task` must be alive.
+    pub unsafe fn is_running(task: TaskRef) -> bool {
+        // SAFETY: by contract.
+        unsafe { task.as_ref() }.state.is_running()
+    }
+
     /// The task.
     pub fn task(&self) -> TaskRef {
         self.0

@@ -284,6 +284,10 @@ impl State {
         }
     }
 
+    pub(crate) fn is_running(&self) -> bool {
+        self.0.load(Acquire) & RUNNING != 0
+    }
+
     pub(crate) fn is_complete(&self) -> bool {
         self.0.load(Acquire) & COMPLETE != 0
     }
