@@ -4,6 +4,7 @@
 //! compiler starts, and a check can never break because of somebody else's release.
 
 mod cargo;
+mod ci;
 mod loom;
 mod manifest;
 mod repo;
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
+  ci                      everything a change has to pass, in the order of what fails fastest
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
   tidy                    layers, module cycles, unsafe comments, leftovers, dead files, sizes
 
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match args[..] {
+        ["ci"] => ci::run(),
         ["loom"] => loom::run(None, None),
         ["loom", krate] => loom::run(Some(krate), None),
         ["loom", krate, filter] => loom::run(Some(krate), Some(filter)),
