@@ -1,0 +1,3 @@
+//! The cases, one file a group, each written once over the traits of [`crate::runtime`].
+
+pub mod sched;
