@@ -36,3 +36,11 @@ pub trait RemoteSpawn: Runtime {
     where
         F: Future<Output = ()> + Send + 'static;
 }
+
+/// A pool of threads for calls that block.
+pub trait SpawnBlocking: Runtime {
+    fn spawn_blocking<T, W>(work: W) -> impl Future<Output = T> + Send
+    where
+        T: Send + 'static,
+        W: FnOnce() -> T + Send + 'static;
+}

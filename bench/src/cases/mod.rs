@@ -1,3 +1,4 @@
 //! The cases, one file a group, each written once over the traits of [`crate::runtime`].
 
+pub mod blocking;
 pub mod sched;

@@ -5,7 +5,7 @@
 macro_rules! tokio_shaped {
     ($library:ident) => {
         use crate::cases;
-        use crate::runtime::{RemoteSpawn, Runtime};
+        use crate::runtime::{RemoteSpawn, Runtime, SpawnBlocking};
         use crate::suite::Contender;
 
         struct OnRuntime<const MULTI_THREAD: bool>;
@@ -62,10 +62,21 @@ macro_rules! tokio_shaped {
             }
         }
 
+        impl<const MULTI_THREAD: bool> SpawnBlocking for OnRuntime<MULTI_THREAD> {
+            async fn spawn_blocking<T, W>(work: W) -> T
+            where
+                T: Send + 'static,
+                W: FnOnce() -> T + Send + 'static,
+            {
+                ::$library::task::spawn_blocking(work).await.unwrap()
+            }
+        }
+
         fn flavour<const MULTI_THREAD: bool>(name: &'static str) -> Contender {
             Contender::new(name, &[stringify!($library)])
                 .with(cases::sched::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::sched::remote_cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::blocking::cases::<OnRuntime<MULTI_THREAD>>())
         }
     };
 }
