@@ -14,6 +14,19 @@ pub fn process_cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
+/// Resident memory of this process.
+pub fn resident_bytes() -> u64 {
+    let status =
+        std::fs::read_to_string("/proc/self/status").expect("memory cases need Linux's /proc");
+    let resident_kib: u64 = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .and_then(|rest| rest.trim().strip_suffix(" kB"))
+        .and_then(|kib| kib.parse().ok())
+        .expect("/proc/self/status has a VmRSS line in kB");
+    resident_kib * 1024
+}
+
 /// How the CPUs of this machine have spent their time since it started, in clock ticks.
 #[derive(Clone, Copy)]
 pub struct CpuTicks {

@@ -5,7 +5,7 @@
 
 use std::future::Future;
 
-/// The core of a runtime: enough for most scheduling cases.
+/// The core of a runtime: enough for the scheduling and memory cases.
 pub trait Runtime: Send + 'static {
     /// Builds a fresh runtime, runs `main` on it as a task, and takes the runtime down.
     fn run<F>(main: F) -> F::Output

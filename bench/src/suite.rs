@@ -23,6 +23,11 @@ impl Case {
         }
     }
 
+    /// For figures that hardly change from one process to the next.
+    pub fn rounds(self, rounds: usize) -> Case {
+        Case { rounds, ..self }
+    }
+
     pub fn group(&self) -> &'static str {
         split_name(self.name).0
     }

@@ -77,6 +77,7 @@ macro_rules! tokio_shaped {
                 .with(cases::sched::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::sched::remote_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::blocking::cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::mem::cases::<OnRuntime<MULTI_THREAD>>())
         }
     };
 }
