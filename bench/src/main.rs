@@ -1,4 +1,4 @@
-//! Async runtimes measured side by side.
+//! Wakeful measured beside Tokio and smol. How to run, read and extend this: `README.md`.
 
 mod cases;
 mod child;

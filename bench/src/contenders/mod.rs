@@ -1,5 +1,6 @@
 //! The contenders, one file each.
 
+mod smol;
 mod tokio;
 mod tokio_shaped;
 
@@ -8,7 +9,11 @@ use crate::suite::Suite;
 /// In the order of the table's columns.
 pub fn suite() -> Suite {
     Suite {
-        contenders: vec![tokio::multi_thread(), tokio::current_thread()],
+        contenders: vec![
+            tokio::multi_thread(),
+            tokio::current_thread(),
+            smol::two_threads(),
+        ],
     }
 }
 
