@@ -2,6 +2,7 @@
 
 use crate::machine::Machine;
 use crate::measure::Better;
+use crate::os::CpuLoss;
 use crate::results::Row;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -10,7 +11,7 @@ use std::io::{self, Write};
 pub struct Report<'a> {
     pub machine: &'a Machine,
     pub quick: bool,
-    pub stolen_percent: Option<f64>,
+    pub cpu_loss: Option<CpuLoss>,
     pub figures: Vec<Figure<'a>>,
     pub failures: &'a [String],
     pub notes: &'a [String],

@@ -93,22 +93,16 @@ fn run(suite: &Suite, options: &RunOptions) -> Result<ExitCode, String> {
             println!("{}", markdown::list(title, items));
         }
     }
-    let stolen_percent = ticks_begun
+    let loss = ticks_begun
         .zip(CpuTicks::now())
-        .map(|(earlier, now)| now.stolen_percent_since(earlier));
-    let stolen = stolen_percent.map_or("an unknown share".into(), |percent| {
-        format!("{percent:.1} %")
-    });
-    println!(
-        "Took {:.0} s; the host took {stolen} of CPU time.",
-        begun.elapsed().as_secs_f64()
-    );
+        .map(|(earlier, now)| now.loss_since(earlier));
+    println!("{}", markdown::conditions(begun.elapsed(), loss.as_ref()));
 
     if let Some(file) = json_file {
         let report = json::Report {
             machine: &machine,
             quick: options.scale == Scale::Quick,
-            stolen_percent,
+            cpu_loss: loss,
             figures: json::figures(&rows),
             failures: &failures,
             notes: &notes,

@@ -1,8 +1,10 @@
 //! Results for people: one Markdown table a group of cases.
 
+use crate::os::CpuLoss;
 use crate::results::{Cell, Row};
 use crate::suite::{Case, Contender};
 use std::fmt::Write;
+use std::time::Duration;
 
 pub const LEGEND: &str = "\
 In brackets: how many times as good as Tokio of the same flavour (`wakeful-ct` beside `tokio-ct`, all others beside
@@ -47,6 +49,17 @@ pub fn table(group: &str, cases: &[&Case], rows: &[Row], contenders: &[&Contende
 pub fn list(title: &str, items: &[String]) -> String {
     let items: String = items.iter().map(|item| format!("- {item}\n")).collect();
     format!("### {title}\n\n{items}")
+}
+
+pub fn conditions(took: Duration, loss: Option<&CpuLoss>) -> String {
+    let seconds = took.as_secs_f64();
+    match loss {
+        None => format!("Took {seconds:.0} s."),
+        Some(loss) => format!(
+            "Took {seconds:.0} s. Of all CPU time, the host took {:.1} % and other processes {:.1} %.",
+            loss.host_percent, loss.others_percent
+        ),
+    }
 }
 
 fn describe(row: &Row, cell: &Cell) -> String {
