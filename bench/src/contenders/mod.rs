@@ -3,6 +3,7 @@
 mod smol;
 mod tokio;
 mod tokio_shaped;
+mod wakeful;
 
 use crate::suite::Suite;
 
@@ -10,6 +11,8 @@ use crate::suite::Suite;
 pub fn suite() -> Suite {
     Suite {
         contenders: vec![
+            wakeful::multi_thread(),
+            wakeful::current_thread(),
             tokio::multi_thread(),
             tokio::current_thread(),
             smol::two_threads(),
