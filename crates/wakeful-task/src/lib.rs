@@ -26,7 +26,7 @@
 //! |---|---|
 //! | `state` | anybody with a reference, through the transitions |
 //! | `vtable`, `id`, `spawned_at` | written before the first reference is given out, then read by anybody |
-//! | `link` | the holder of the queue entry while scheduled; the polling side while running |
+//! | `link` | the holder of the queue entry while scheduled; the polling side while running; the scheduler's reference once complete |
 //! | `owned` | the home's list, under the home's own exclusion |
 //! | `home` | written by the side that has `RUNNING`; read by that side and by the holder of an entry |
 //! | `join_waker` | the join handle while `JOIN_WAKER` is clear; read by the completing side while set; the last reference |
