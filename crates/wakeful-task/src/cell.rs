@@ -210,7 +210,10 @@ unsafe fn schedule<S: Schedule>(task: TaskRef) {
 /// The caller has given up the last reference, and the slot is empty.
 unsafe fn free<F: Future, S: Schedule>(task: TaskRef) {
     // SAFETY: made by `Box` in `new_task` with these types, and nobody refers to it any more.
-    let cell = unsafe { Box::from_raw(task.cast::<TaskCell<F, S>>().as_ptr()) };
+    let mut cell = unsafe { Box::from_raw(task.cast::<TaskCell<F, S>>().as_ptr()) };
+    cell.header.assert_at_end();
+    // Nothing is in the slot; the access tells loom that whatever was done to it is over.
+    cell.slot.with_mut(|_| ());
     // SAFETY: the last reference may touch every field.
     let home = cell.header.home.with(|home| unsafe { *home }).cast::<S>();
     drop(cell);

@@ -66,6 +66,10 @@ pub struct Header {
     pub(crate) join_waker: UnsafeCell<Option<Waker>>,
 }
 
+// A loom build keeps the state of its checks in each field.
+#[cfg(all(target_pointer_width = "64", not(wakeful_loom)))]
+const _: () = assert!(size_of::<Header>() == 80, "each task pays for every byte of its header");
+
 impl Header {
     pub(crate) fn new(
         vtable: &'static Vtable,
@@ -83,6 +87,14 @@ impl Header {
             spawned_at,
             join_waker: UnsafeCell::new(None),
         }
+    }
+
+    /// Checks what must hold when the cell is freed.
+    pub(crate) fn assert_at_end(&mut self) {
+        self.state.assert_at_end();
+        // SAFETY: the exclusive borrow.
+        let empty = self.join_waker.with_mut(|slot| unsafe { (*slot).is_none() });
+        debug_assert!(empty, "whoever gave the waker slot up last has emptied it");
     }
 
     /// The task's id.

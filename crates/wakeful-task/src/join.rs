@@ -140,9 +140,6 @@ impl<T> Drop for JoinHandle<T> {
         if todo.keeps_ref {
             // SAFETY: our reference is given up.
             unsafe { release(self.task) };
-        } else if todo.free {
-            // SAFETY: the transition gave up the last reference.
-            unsafe { (header.vtable.free)(self.task) };
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::header::PollResult;
 use crate::shield::shield;
-use crate::state::{Idle, Start};
+use crate::state::{Idle, SlotOwner, Start};
 use crate::waker::borrowed_waker;
 use crate::{Header, Outcome, Schedule, TaskRef};
 use std::mem;
@@ -227,14 +227,10 @@ impl Finishing {
             return;
         }
         wake_join(header);
-        let released = header.state.release_after_wake();
-        if released.drop_waker {
+        if header.state.release_after_wake() == SlotOwner::Completer {
             drop_join_waker(header);
             // SAFETY: with the waker to drop, the reference was kept.
             unsafe { release(task) };
-        } else if released.free {
-            // SAFETY: the last reference was ours.
-            unsafe { (header.vtable.free)(task) };
         }
     }
 
@@ -249,7 +245,7 @@ impl Finishing {
         }
         if completed.wake_join {
             wake_join(header);
-            if header.state.release_waker().drop_waker {
+            if header.state.release_waker() == SlotOwner::Completer {
                 drop_join_waker(header);
             }
         }
