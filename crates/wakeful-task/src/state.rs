@@ -300,11 +300,6 @@ impl State {
         }
     }
 
-    /// Whether somebody has the future; by itself it does not say who.
-    pub(crate) fn is_running(&self) -> bool {
-        self.0.load(Relaxed) & RUNNING != 0
-    }
-
     pub(crate) fn is_complete(&self) -> bool {
         self.0.load(Acquire) & COMPLETE != 0
     }

@@ -75,9 +75,9 @@ impl fmt::Debug for WaitsFor {
 #[inline]
 pub fn note_wait(kind: WaitKind, detail: u64) {
     with_current(|task| {
-        // A task whose output is being dropped is current too, but no longer running: its link may
+        // A task whose output is being dropped is current too, but not running any more: its link may
         // be in use by a queue of complete tasks.
-        if let Some(task) = task.filter(|task| task.state.is_running()) {
+        if let Some(task) = task.filter(|task| !task.state.is_complete()) {
             task.set_waits_for(WaitsFor::new(kind, detail));
         }
     });
