@@ -200,10 +200,10 @@ unsafe fn take_output<F: Future, S>(task: TaskRef, into: *mut ()) {
 /// # Safety
 /// The caller holds the task's queue entry and gives it up.
 unsafe fn schedule<S: Schedule>(task: TaskRef) {
-    // SAFETY: the entry lets us read the home, which is valid as long as the cell is.
-    let home = unsafe { task.as_ref().home.with(|home| (*home).cast::<S>()).as_ref() };
-    // SAFETY: the entry is the caller's.
-    home.schedule(unsafe { Runnable::from_raw(task) });
+    // SAFETY: the entry lets us read the home.
+    let home = unsafe { task.as_ref().home.with(|home| (*home).cast::<S>()) };
+    // SAFETY: the home is valid as long as the cell is; the entry is the caller's.
+    unsafe { S::schedule(home, Runnable::from_raw(task)) };
 }
 
 /// # Safety

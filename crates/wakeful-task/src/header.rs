@@ -20,8 +20,12 @@ pub unsafe trait Schedule: Sized + 'static {
     /// Takes the entry of a task that was woken or aborted. May be called on any thread, inside or
     /// outside of any runtime, and must not panic.
     ///
-    /// Nothing but the entry keeps the task, and with it `self`, alive: see [`Runnable::retain`].
-    fn schedule(&self, runnable: Runnable);
+    /// Nothing but the entry keeps the task, and with it the home, alive: see [`Runnable::retain`].
+    /// Hence the pointer: a borrow would claim that the home is there until the call returns.
+    ///
+    /// # Safety
+    /// `home` is what the task was made with or last given; it may go away during the call.
+    unsafe fn schedule(home: NonNull<Self>, runnable: Runnable);
 
     /// The memory of one task of this home was freed. May be called on any thread.
     ///
