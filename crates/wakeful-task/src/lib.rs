@@ -55,3 +55,6 @@ pub use join::{JoinHandle, set_join_waker};
 pub use refs::{Done, Finishing, Polled, Retained, Runnable, Running};
 pub use state::Outcome;
 pub use wait::{WaitKind, WaitsFor, note_wait};
+
+#[cfg(test)]
+mod tests;
