@@ -4,12 +4,13 @@ use crate::current::CurrentGuard;
 use crate::error::PanicPayload;
 use crate::header::{PollResult, Vtable};
 use crate::refs::Runnable;
+use crate::shield::{discard, shield};
 use crate::state::Outcome;
 use crate::{Header, Id, JoinError, JoinHandle, Schedule, TaskRef};
 use std::any::Any;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
+use std::mem::{self, ManuallyDrop};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -94,15 +95,24 @@ unsafe fn poll<F: Future, S>(task: TaskRef, cx: &mut Context<'_>) -> PollResult 
             future.poll(cx)
         })
     }));
-    let (outcome, new) = match polled {
+    let (mut outcome, mut new) = match polled {
         Ok(Poll::Pending) => return PollResult::Pending,
         Ok(Poll::Ready(output)) => (Outcome::Value, Slot { output: ManuallyDrop::new(output) }),
         Err(payload) => (Outcome::Panic, panic_slot(payload)),
     };
     // SAFETY: the future is still ours, and dropped this once.
-    if let Err(second) = unsafe { drop_future(slot) } {
-        // The task has its outcome already; a panic while it is put away cannot change it.
-        discard(second);
+    if let Err(payload) = unsafe { drop_future(slot) } {
+        match outcome {
+            // As with Tokio, whoever joins learns of a panic rather than getting the value.
+            Outcome::Value => {
+                outcome = Outcome::Panic;
+                let mut unseen = mem::replace(&mut new, panic_slot(payload));
+                // SAFETY: the outcome was a value, which is dropped this once.
+                shield(|| unsafe { ManuallyDrop::drop(&mut unseen.output) });
+            }
+            // The first panic is the one to report.
+            Outcome::Panic | Outcome::Cancelled => discard(payload),
+        }
     }
     // SAFETY: the slot is ours and empty now.
     slot.with_mut(|slot| unsafe { slot.write(new) });
@@ -140,13 +150,6 @@ fn panic_slot<F: Future>(payload: Box<dyn Any + Send>) -> Slot<F> {
     Slot { panic: ManuallyDrop::new(Box::new(PanicPayload::new(payload))) }
 }
 
-/// Drops a payload that nobody will see; one that panics in its own drop is leaked.
-pub(crate) fn discard(payload: Box<dyn Any + Send>) {
-    if let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        std::mem::forget(next);
-    }
-}
-
 /// # Safety
 /// The task must be complete and its output, not yet taken, the caller's.
 unsafe fn drop_output<F: Future, S>(task: TaskRef) {
@@ -156,7 +159,7 @@ unsafe fn drop_output<F: Future, S>(task: TaskRef) {
     let outcome = unsafe { task.as_ref() }.state.outcome();
     // SAFETY: types by the vtable.
     let slot = unsafe { TaskCell::<F, S>::slot(task) };
-    let dropped = catch_unwind(AssertUnwindSafe(|| {
+    shield(|| {
         slot.with_mut(|slot| {
             // SAFETY: the outcome says which field is there, and it is the caller's.
             unsafe {
@@ -167,10 +170,7 @@ unsafe fn drop_output<F: Future, S>(task: TaskRef) {
                 }
             }
         })
-    }));
-    if let Err(payload) = dropped {
-        discard(payload);
-    }
+    });
 }
 
 /// # Safety
@@ -200,17 +200,20 @@ unsafe fn take_output<F: Future, S>(task: TaskRef, into: *mut ()) {
 /// # Safety
 /// The caller holds the task's queue entry and gives it up.
 unsafe fn schedule<S: Schedule>(task: TaskRef) {
-    // SAFETY: the entry lets us read the home, which is valid as long as the cell is.
-    let home = unsafe { task.as_ref().home.with(|home| (*home).cast::<S>()).as_ref() };
-    // SAFETY: the entry is the caller's.
-    home.schedule(unsafe { Runnable::from_raw(task) });
+    // SAFETY: the entry lets us read the home.
+    let home = unsafe { task.as_ref().home.with(|home| (*home).cast::<S>()) };
+    // SAFETY: the home is valid as long as the cell is; the entry is the caller's.
+    unsafe { S::schedule(home, Runnable::from_raw(task)) };
 }
 
 /// # Safety
 /// The caller has given up the last reference, and the slot is empty.
 unsafe fn free<F: Future, S: Schedule>(task: TaskRef) {
     // SAFETY: made by `Box` in `new_task` with these types, and nobody refers to it any more.
-    let cell = unsafe { Box::from_raw(task.cast::<TaskCell<F, S>>().as_ptr()) };
+    let mut cell = unsafe { Box::from_raw(task.cast::<TaskCell<F, S>>().as_ptr()) };
+    cell.header.assert_at_end();
+    // Nothing is in the slot; the access tells loom that whatever was done to it is over.
+    cell.slot.with_mut(|_| ());
     // SAFETY: the last reference may touch every field.
     let home = cell.header.home.with(|home| unsafe { *home }).cast::<S>();
     drop(cell);

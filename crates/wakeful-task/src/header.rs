@@ -20,8 +20,12 @@ pub unsafe trait Schedule: Sized + 'static {
     /// Takes the entry of a task that was woken or aborted. May be called on any thread, inside or
     /// outside of any runtime, and must not panic.
     ///
-    /// Nothing but the entry keeps the task, and with it `self`, alive: see [`Runnable::retain`].
-    fn schedule(&self, runnable: Runnable);
+    /// Nothing but the entry keeps the task, and with it the home, alive: see [`Runnable::retain`].
+    /// Hence the pointer: a borrow would claim that the home is there until the call returns.
+    ///
+    /// # Safety
+    /// `home` is what the task was made with or last given; it may go away during the call.
+    unsafe fn schedule(home: NonNull<Self>, runnable: Runnable);
 
     /// The memory of one task of this home was freed. May be called on any thread.
     ///
@@ -66,6 +70,10 @@ pub struct Header {
     pub(crate) join_waker: UnsafeCell<Option<Waker>>,
 }
 
+// A loom build keeps the state of its checks in each field.
+#[cfg(all(target_pointer_width = "64", not(wakeful_loom)))]
+const _: () = assert!(size_of::<Header>() == 80, "each task pays for every byte of its header");
+
 impl Header {
     pub(crate) fn new(
         vtable: &'static Vtable,
@@ -83,6 +91,14 @@ impl Header {
             spawned_at,
             join_waker: UnsafeCell::new(None),
         }
+    }
+
+    /// Checks what must hold when the cell is freed.
+    pub(crate) fn assert_at_end(&mut self) {
+        self.state.assert_at_end();
+        // SAFETY: the exclusive borrow.
+        let empty = self.join_waker.with_mut(|slot| unsafe { (*slot).is_none() });
+        debug_assert!(empty, "whoever gave the waker slot up last has emptied it");
     }
 
     /// The task's id.

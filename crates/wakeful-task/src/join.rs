@@ -77,7 +77,8 @@ impl<T> JoinHandle<T> {
         if header.state.is_complete() {
             return Err(AlreadyComplete);
         }
-        if header.state.has_join_waker() {
+        let handed_over = header.state.has_join_waker();
+        if handed_over {
             // SAFETY: only we write to the slot, so we may read it whoever else reads it now.
             let same = header
                 .join_waker
@@ -85,13 +86,18 @@ impl<T> JoinHandle<T> {
             if same {
                 return Ok(());
             }
+        }
+        // Cloning and dropping a waker is somebody else's code and may panic. Both happen while the
+        // slot is handed over or empty: a waker left in it otherwise would be nobody's to drop.
+        let new = waker.clone();
+        if handed_over {
             header.state.unset_join_waker()?;
         }
-        let (new, mut old) = (waker.clone(), None);
         // SAFETY: with `JOIN_WAKER` clear the slot is ours.
-        header.join_waker.with_mut(|slot| unsafe { old = (*slot).replace(new) });
+        let old = header.join_waker.with_mut(|slot| unsafe { (*slot).replace(new) });
+        let set = header.state.set_join_waker().inspect_err(|_| drop_join_waker(header));
         drop(old);
-        header.state.set_join_waker().inspect_err(|_| drop_join_waker(header))
+        set
     }
 }
 
@@ -134,9 +140,6 @@ impl<T> Drop for JoinHandle<T> {
         if todo.keeps_ref {
             // SAFETY: our reference is given up.
             unsafe { release(self.task) };
-        } else if todo.free {
-            // SAFETY: the transition gave up the last reference.
-            unsafe { (header.vtable.free)(self.task) };
         }
     }
 }

@@ -26,7 +26,7 @@
 //! |---|---|
 //! | `state` | anybody with a reference, through the transitions |
 //! | `vtable`, `id`, `spawned_at` | written before the first reference is given out, then read by anybody |
-//! | `link` | the holder of the queue entry while scheduled; the polling side while running |
+//! | `link` | the holder of the queue entry while scheduled; the polling side while running; the scheduler's reference once complete |
 //! | `owned` | the home's list, under the home's own exclusion |
 //! | `home` | written by the side that has `RUNNING`; read by that side and by the holder of an entry |
 //! | `join_waker` | the join handle while `JOIN_WAKER` is clear; read by the completing side while set; the last reference |
@@ -40,6 +40,7 @@ mod header;
 mod id;
 mod join;
 mod refs;
+mod shield;
 mod state;
 mod wait;
 mod waker;
@@ -51,6 +52,9 @@ pub use error::JoinError;
 pub use header::{Header, OwnedLink, Schedule, TaskRef};
 pub use id::Id;
 pub use join::{JoinHandle, set_join_waker};
-pub use refs::{Done, Finishing, Polled, Runnable, Running};
+pub use refs::{Done, Finishing, Polled, Retained, Runnable, Running};
 pub use state::Outcome;
 pub use wait::{WaitKind, WaitsFor, note_wait};
+
+#[cfg(test)]
+mod tests;

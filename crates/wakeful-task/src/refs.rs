@@ -1,13 +1,12 @@
 //! The scheduler's references: one task, as it passes from queue to poll to end.
 
-use crate::cell::discard;
 use crate::header::PollResult;
-use crate::state::{Idle, Start};
+use crate::shield::shield;
+use crate::state::{Idle, SlotOwner, Start};
 use crate::waker::borrowed_waker;
 use crate::{Header, Outcome, Schedule, TaskRef};
 use std::mem;
 use std::ops::Deref;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::task::Context;
 
@@ -237,14 +236,10 @@ impl Finishing {
             return;
         }
         wake_join(header);
-        let released = header.state.release_after_wake();
-        if released.drop_waker {
+        if header.state.release_after_wake() == SlotOwner::Completer {
             drop_join_waker(header);
             // SAFETY: with the waker to drop, the reference was kept.
             unsafe { release(task) };
-        } else if released.free {
-            // SAFETY: the last reference was ours.
-            unsafe { (header.vtable.free)(task) };
         }
     }
 
@@ -259,7 +254,7 @@ impl Finishing {
         }
         if completed.wake_join {
             wake_join(header);
-            if header.state.release_waker().drop_waker {
+            if header.state.release_waker() == SlotOwner::Completer {
                 drop_join_waker(header);
             }
         }
@@ -342,11 +337,4 @@ pub(crate) fn drop_join_waker(header: &Header) {
     // SAFETY: the slot is the caller's; the waker's own drop runs after the access has ended.
     let waker = header.join_waker.with_mut(|slot| unsafe { (*slot).take() });
     shield(|| drop(waker));
-}
-
-/// Runs code of somebody else's waker, whose panic is nobody's to see here.
-fn shield(f: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-        discard(payload);
-    }
 }

@@ -46,7 +46,7 @@ const OUTCOME_SHIFT: u32 = 6;
 const OUTCOME_MASK: usize = 0b11 << OUTCOME_SHIFT;
 const REF_ONE: usize = 1 << 8;
 
-/// A count past this would soon run into the flags of a neighbour; no program holds so many handles.
+/// A count past this would soon overflow the word; no program holds so many handles.
 const REFS_MAX: usize = usize::MAX >> 1;
 
 /// How a task ended.
@@ -119,14 +119,14 @@ pub(crate) struct Completed {
     pub wake_join: bool,
 }
 
-/// What releasing a reference asks for.
+/// Whose the waker slot is after the completing side has woken it.
 #[must_use]
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Release {
-    /// The slot's waker has no owner left: drop it.
-    pub drop_waker: bool,
-    /// It was the last reference.
-    pub free: bool,
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum SlotOwner {
+    /// The join handle's again.
+    Join,
+    /// The join handle is gone: the completing side drops the waker.
+    Completer,
 }
 
 /// What dropping a join handle asks for.
@@ -137,10 +137,9 @@ pub(crate) struct JoinDrop {
     pub drop_output: bool,
     /// The waker in the slot is the join handle's to drop.
     pub drop_waker: bool,
-    /// The handle's reference is still to be given up (it covers the drops above).
+    /// The handle's reference is still to be given up (it covers the drops above). Otherwise the
+    /// transition has done so; it cannot have been the last, for the task is not complete.
     pub keeps_ref: bool,
-    /// The reference is given up and was the last.
-    pub free: bool,
 }
 
 /// The task was complete, so that the waker slot did not change hands.
@@ -248,21 +247,25 @@ impl State {
     }
 
     /// The completing side has woken the slot's waker: the slot goes back to the join handle.
-    pub(crate) fn release_waker(&self) -> Release {
+    pub(crate) fn release_waker(&self) -> SlotOwner {
         let before = self.0.fetch_sub(JOIN_WAKER, AcqRel);
-        Release { drop_waker: before & JOIN_INTEREST == 0, free: false }
+        debug_assert!(before & COMPLETE != 0 && before & JOIN_WAKER != 0, "{before:#x}");
+        if before & JOIN_INTEREST == 0 { SlotOwner::Completer } else { SlotOwner::Join }
     }
 
-    /// As `release_waker`, and gives the scheduler's reference up.
+    /// As `release_waker`, and gives the scheduler's reference up if the slot is the join handle's.
     ///
-    /// With the waker to drop the reference is kept: call `release` after.
-    pub(crate) fn release_after_wake(&self) -> Release {
+    /// It cannot be the last then: there is the handle's. Otherwise it is kept for the waker's drop.
+    pub(crate) fn release_after_wake(&self) -> SlotOwner {
         let mut word = self.0.load(Relaxed);
         loop {
-            let drop_waker = word & JOIN_INTEREST == 0;
-            let after = word - JOIN_WAKER - if drop_waker { 0 } else { REF_ONE };
+            let (after, owner) = if word & JOIN_INTEREST == 0 {
+                (word - JOIN_WAKER, SlotOwner::Completer)
+            } else {
+                (word - JOIN_WAKER - REF_ONE, SlotOwner::Join)
+            };
             match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
-                Ok(_) => return Release { drop_waker, free: after < REF_ONE },
+                Ok(_) => return owner,
                 Err(now) => word = now,
             }
         }
@@ -274,6 +277,19 @@ impl State {
         let before = self.0.fetch_sub(REF_ONE, AcqRel);
         debug_assert!(before >= REF_ONE, "a reference was given up twice");
         before < 2 * REF_ONE
+    }
+
+    /// The cell is about to be freed.
+    ///
+    /// Under loom, this finds every use of the word that is not ordered before the end.
+    pub(crate) fn assert_at_end(&mut self) {
+        #[cfg(wakeful_loom)]
+        let word = self.0.with_mut(|word| *word);
+        #[cfg(not(wakeful_loom))]
+        let word = *self.0.get_mut();
+        let flags = word & (RUNNING | COMPLETE | JOIN_INTEREST | JOIN_WAKER);
+        debug_assert_eq!(flags, COMPLETE, "a task is freed once complete and without join handle");
+        debug_assert!(word < 2 * REF_ONE, "a task is freed by its last reference: {word:#x}");
     }
 
     /// One more reference.
@@ -351,7 +367,6 @@ impl State {
                         // With the slot back in its hands the handle drops what it left there.
                         drop_waker: drop_waker || (complete && word & JOIN_WAKER == 0),
                         keeps_ref,
-                        free: after < REF_ONE,
                     };
                 }
             }

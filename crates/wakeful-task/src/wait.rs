@@ -70,11 +70,14 @@ impl fmt::Debug for WaitsFor {
 
 /// Notes what the current task is about to wait for.
 ///
-/// For leaf futures, before they return `Pending`. Outside of a task it does nothing.
+/// For leaf futures, before they return `Pending`. Outside of a task, and in the drop of a task's
+/// output, it does nothing.
 #[inline]
 pub fn note_wait(kind: WaitKind, detail: u64) {
     with_current(|task| {
-        if let Some(task) = task {
+        // A task whose output is being dropped is current too, but not running any more: its link may
+        // be in use by a queue of complete tasks.
+        if let Some(task) = task.filter(|task| !task.state.is_complete()) {
             task.set_waits_for(WaitsFor::new(kind, detail));
         }
     });

@@ -1,0 +1,27 @@
+//! Tests of the task, by behaviour.
+//!
+//! They play the scheduler themselves: [`home`] is a queue that counts what it gets and which cells
+//! were freed, [`probes`] has futures and wakers that count what is done to them and panic on demand.
+
+mod home;
+mod probes;
+
+#[cfg(not(wakeful_loom))]
+mod aborting;
+#[cfg(not(wakeful_loom))]
+mod current_task;
+#[cfg(not(wakeful_loom))]
+mod foreign_wakers;
+#[cfg(not(wakeful_loom))]
+mod joining;
+#[cfg(not(wakeful_loom))]
+mod last_reference;
+#[cfg(not(wakeful_loom))]
+mod panics;
+#[cfg(not(wakeful_loom))]
+mod stress;
+#[cfg(not(wakeful_loom))]
+mod waking;
+
+#[cfg(wakeful_loom)]
+mod loom;

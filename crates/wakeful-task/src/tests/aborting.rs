@@ -1,0 +1,216 @@
+//! Abort and shutdown: the future is dropped once, at its next turn, and nothing is scheduled twice.
+
+use super::home::{ENDINGS, TestHome, Turn};
+use super::probes::{Foreign, Gate, Tally, now, poll_with};
+use crate::{AbortHandle, Outcome, Polled, Running};
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+
+#[test]
+fn a_task_aborted_before_its_first_turn_is_never_polled() {
+    for ending in ENDINGS {
+        let (home, gate, outputs) = (TestHome::new(), Gate::default(), Tally::default());
+        let join = home.spawn(gate.then(outputs.token()));
+        let id = join.id();
+        join.abort();
+        join.abort();
+        assert_eq!((home.schedule_calls(), home.queued()), (0, 1), "it has its entry");
+        assert_eq!((outputs.dropped(), join.is_finished()), (0, false), "not before its turn");
+        assert_eq!(home.turn(home.pop().unwrap(), ending), Turn::Ended(Outcome::Cancelled));
+        assert_eq!((gate.polls(), outputs.dropped()), (0, 1));
+        let error = now(join).err().expect("cancelled");
+        assert!(error.is_cancelled() && !error.is_panic() && error.id() == id);
+        home.assert_all_freed();
+    }
+}
+
+#[test]
+fn aborting_a_task_that_waits_schedules_it_once() {
+    let (home, gate, outputs) = (TestHome::new(), Gate::default(), Tally::default());
+    let (join, foreign) = (&mut home.spawn(gate.then(outputs.token())), Foreign::new());
+    home.run_one();
+    assert!(poll_with(join, &foreign.waker()).is_pending());
+    let waker = gate.take_waker();
+    join.abort();
+    waker.wake_by_ref();
+    join.abort_handle().abort();
+    assert_eq!((home.schedule_calls(), home.queued()), (1, 1));
+    gate.open();
+    assert_eq!(home.run_one(), Turn::Ended(Outcome::Cancelled), "an abort comes before a wake");
+    assert_eq!((gate.polls(), outputs.dropped(), foreign.woken()), (1, 1, 1));
+    assert!(now(join).err().unwrap().is_cancelled());
+    waker.wake();
+    assert_eq!(home.queued(), 0);
+}
+
+#[test]
+fn an_abort_reaches_a_task_that_was_woken_first() {
+    let (home, gate) = (TestHome::new(), Gate::default());
+    let join = home.spawn(gate.then(()));
+    home.run_one();
+    gate.open();
+    gate.take_waker().wake();
+    join.abort();
+    assert_eq!(home.queued(), 1);
+    assert_eq!(home.run_one(), Turn::Ended(Outcome::Cancelled));
+    assert!(now(join).unwrap_err().is_cancelled());
+    home.assert_all_freed();
+}
+
+#[test]
+fn an_abort_still_holds_when_all_handles_are_gone() {
+    // With no reference but the scheduler's, the task starts by a shorter way.
+    let (home, gate) = (TestHome::new(), Gate::default());
+    let join = home.spawn(gate.then(()));
+    join.abort();
+    drop(join);
+    assert_eq!(home.run_one(), Turn::Ended(Outcome::Cancelled));
+    assert_eq!(gate.polls(), 0);
+    home.assert_all_freed();
+}
+
+/// A task that aborts itself in its only poll, and returns what `last` says.
+fn aborts_itself(last: Poll<u8>) -> (Arc<TestHome>, crate::JoinHandle<u8>, Turn) {
+    let (home, own) = (TestHome::new(), Arc::new(Mutex::new(None::<AbortHandle>)));
+    let (seen, mut polled) = (own.clone(), false);
+    let join = home.spawn(poll_fn(move |_| {
+        assert!(!std::mem::replace(&mut polled, true), "polled after the abort");
+        seen.lock().unwrap().take().unwrap().abort();
+        last
+    }));
+    *own.lock().unwrap() = Some(join.abort_handle());
+    let turn = home.run_one();
+    (home, join, turn)
+}
+
+#[test]
+fn an_abort_during_the_poll_waits_for_its_end() {
+    let (home, join, turn) = aborts_itself(Poll::Pending);
+    assert_eq!((turn, home.schedule_calls()), (Turn::Again, 0), "the poller has the entry");
+    assert_eq!(home.run_one(), Turn::Ended(Outcome::Cancelled));
+    assert!(now(join).unwrap_err().is_cancelled());
+    home.assert_all_freed();
+}
+
+#[test]
+fn an_abort_during_the_last_poll_comes_too_late() {
+    let (home, join, turn) = aborts_itself(Poll::Ready(9));
+    assert_eq!((turn, home.queued()), (Turn::Ended(Outcome::Value), 0));
+    assert_eq!(now(join).unwrap(), 9);
+    home.assert_all_freed();
+}
+
+#[test]
+fn an_abort_between_the_last_poll_and_the_completion_comes_too_late() {
+    for ending in ENDINGS {
+        let home = TestHome::new();
+        let (runnable, join) = home.task(async { 9 });
+        let Polled::Ended(finishing) = runnable.run() else { panic!("it is ready at once") };
+        join.abort();
+        assert!(!join.is_finished());
+        home.end(finishing, ending);
+        assert_eq!((home.queued(), join.is_finished()), (0, true));
+        assert_eq!(now(join).unwrap(), 9);
+        home.assert_all_freed();
+    }
+}
+
+#[test]
+fn an_abort_after_the_end_changes_nothing() {
+    let home = TestHome::new();
+    let join = home.spawn(async { 3 });
+    home.run_all();
+    let abort = join.abort_handle();
+    join.abort();
+    abort.abort();
+    assert_eq!((home.schedule_calls(), home.queued()), (0, 0));
+    assert!(abort.is_finished() && abort.id() == join.id());
+    assert_eq!(now(join).unwrap(), 3);
+    abort.clone().abort();
+    assert_eq!(home.cells_freed(), 0);
+    drop(abort);
+    home.assert_all_freed();
+}
+
+#[test]
+fn an_abort_in_the_drop_of_the_aborted_future_does_nothing() {
+    struct AbortsInDrop(Arc<Mutex<Option<AbortHandle>>>);
+    impl Drop for AbortsInDrop {
+        fn drop(&mut self) {
+            self.0.lock().unwrap().take().unwrap().abort();
+        }
+    }
+    let (home, own) = (TestHome::new(), Arc::new(Mutex::new(None)));
+    let guard = AbortsInDrop(own.clone());
+    let join = home.spawn(async move { drop(guard) });
+    *own.lock().unwrap() = Some(join.abort_handle());
+    join.abort();
+    assert_eq!(home.run_one(), Turn::Ended(Outcome::Cancelled));
+    assert_eq!((home.schedule_calls(), home.queued()), (0, 0));
+    assert!(now(join).unwrap_err().is_cancelled());
+    home.assert_all_freed();
+}
+
+#[test]
+fn an_entry_may_be_cancelled_instead_of_run() {
+    for (ending, detached) in [(ENDINGS[0], false), (ENDINGS[1], false), (ENDINGS[0], true)] {
+        let (home, gate, outputs) = (TestHome::new(), Gate::default(), Tally::default());
+        let (runnable, join) = home.task(gate.then(outputs.token()));
+        let join = (!detached).then_some(join);
+        home.end(runnable.cancel(), ending);
+        assert_eq!((gate.polls(), outputs.dropped()), (0, 1));
+        if let Some(join) = join {
+            assert!(now(join).err().unwrap().is_cancelled());
+        }
+        home.assert_all_freed();
+    }
+}
+
+#[test]
+fn shutdown_claims_a_task_that_waits_and_no_other() {
+    let (home, gate, outputs) = (TestHome::new(), Gate::default(), Tally::default());
+    let (runnable, join) = home.task(gate.then(outputs.token()));
+    let task = runnable.into_raw();
+    // SAFETY: `join` keeps the task alive.
+    let claim = || unsafe { Running::claim_idle(task) };
+
+    assert!(claim().is_none(), "scheduled");
+    // SAFETY: from `into_raw` above.
+    let Polled::Pending(running) = (unsafe { crate::Runnable::from_raw(task) }).run() else {
+        panic!("the gate is shut")
+    };
+    assert!(claim().is_none(), "running");
+    assert!(running.idle().is_none());
+    let waker = gate.take_waker();
+    let claimed = claim().expect("it waits");
+    assert!(claim().is_none(), "claimed");
+
+    waker.wake();
+    join.abort();
+    assert_eq!(home.queued(), 0, "whoever has claimed the task has it to the end");
+    assert_eq!(home.end(claimed.cancel(), ENDINGS[0]), Turn::Ended(Outcome::Cancelled));
+    assert_eq!((gate.polls(), outputs.dropped()), (1, 1));
+    assert!(claim().is_none(), "complete");
+    assert!(now(join).err().unwrap().is_cancelled());
+    home.assert_all_freed();
+}
+
+#[test]
+fn shutdown_ends_every_task_and_wakes_who_joins_them() {
+    let (home, foreign, outputs) = (TestHome::new(), Foreign::new(), Tally::default());
+    let gates = [Gate::default(), Gate::default(), Gate::default()];
+    let mut joins: Vec<_> =
+        gates.iter().map(|gate| home.spawn(gate.then(outputs.token()))).collect();
+    home.run_all();
+    gates[1].take_waker().wake();
+    for join in &mut joins {
+        assert!(poll_with(join, &foreign.waker()).is_pending());
+    }
+    home.shut_down();
+    assert_eq!((foreign.woken(), outputs.dropped()), (3, 3));
+    assert!(joins.into_iter().all(|join| now(join).err().unwrap().is_cancelled()));
+    drop(gates);
+    assert_eq!(foreign.alive(), 0);
+    home.assert_all_freed();
+}

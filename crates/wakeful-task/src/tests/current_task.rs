@@ -1,0 +1,170 @@
+//! Which task is the current one, and what it is noted to wait for.
+
+use super::home::{ENDINGS, TestHome, Turn};
+use super::probes::{Gate, now};
+use crate::{Done, Id, Outcome, Polled, WaitKind, WaitsFor, id, new_task, note_wait, try_id};
+use std::future::poll_fn;
+use std::panic::{Location, catch_unwind};
+use std::ptr;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex};
+
+/// Notes the current task when dropped.
+struct NotesId(Arc<Mutex<Vec<Option<Id>>>>);
+
+impl Drop for NotesId {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().push(try_id());
+    }
+}
+
+#[test]
+fn a_task_knows_its_id_in_its_poll_and_drops() {
+    for ending in ENDINGS {
+        for joined in [false, true] {
+            let (home, seen) = (TestHome::new(), Arc::default());
+            let (future, output) = (NotesId(Arc::clone(&seen)), NotesId(Arc::clone(&seen)));
+            let (runnable, join) = home.task(async move {
+                future.0.lock().unwrap().push(Some(id()));
+                drop(future);
+                output
+            });
+            let expected = Some(join.id());
+            let join = joined.then_some(join);
+            home.turn(runnable, ending);
+            drop(join);
+            assert_eq!(*seen.lock().unwrap(), [expected; 3]);
+            assert_eq!(try_id(), None);
+        }
+    }
+}
+
+#[test]
+fn an_aborted_task_knows_its_id_while_its_future_is_dropped() {
+    let (home, seen) = (TestHome::new(), Arc::default());
+    let future = NotesId(Arc::clone(&seen));
+    let join = home.spawn(async move { drop(future) });
+    join.abort();
+    home.run_one();
+    assert_eq!(*seen.lock().unwrap(), [Some(join.id())]);
+}
+
+#[test]
+fn a_task_is_current_again_after_one_that_ran_inside_its_poll() {
+    let (outer, inner) = (TestHome::new(), TestHome::new());
+    let inner_join = inner.spawn(async { id() });
+    let join = outer.spawn(async move {
+        let before = id();
+        assert_eq!(inner.run_one(), Turn::Ended(Outcome::Value));
+        let within = now(inner_join).unwrap();
+        (before, within, id())
+    });
+    let expected = join.id();
+    outer.run_one();
+    let (before, within, after) = now(join).unwrap();
+    assert_eq!((before, after), (expected, expected));
+    assert_ne!(within, expected);
+}
+
+#[test]
+fn there_is_no_current_task_after_a_panic_nor_outside() {
+    let home = TestHome::new();
+    drop(home.spawn(async { super::probes::quiet_panic(0) }));
+    home.run_one();
+    assert_eq!(try_id(), None);
+    let message = catch_unwind(id).unwrap_err();
+    let message = message.downcast_ref::<String>().expect("a formatted text");
+    assert!(message.contains("outside of a task"), "{message}");
+}
+
+#[test]
+fn ids_are_never_given_twice() {
+    let threads: Vec<_> = (0..4)
+        .map(|_| std::thread::spawn(|| (0..1000).map(|_| Id::next().as_u64()).collect::<Vec<_>>()))
+        .collect();
+    let mut ids: Vec<u64> = threads.into_iter().flat_map(|ids| ids.join().unwrap()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 4000);
+}
+
+#[test]
+fn what_a_task_waits_for_is_noted_until_it_is_queued() {
+    let (home, gate) = (TestHome::new(), Gate::default());
+    let mut inner = Box::pin(gate.then(()));
+    let (runnable, join) = home.task(poll_fn(move |cx| {
+        note_wait(WaitKind::Io, 42);
+        inner.as_mut().poll(cx)
+    }));
+    assert_eq!(runnable.waits_for(), None);
+    let line = runnable.spawned_at().line();
+    assert!(runnable.spawned_at().file().ends_with("current_task.rs") && line > 90, "{line}");
+    home.turn(runnable, ENDINGS[0]);
+    gate.take_waker().wake();
+    let runnable = home.pop().unwrap();
+    let noted = runnable.waits_for().expect("noted");
+    assert_eq!((noted.kind(), noted.detail()), (WaitKind::Io, 42));
+    // A queue of entries uses the same word.
+    runnable.queue_next().store(ptr::null_mut(), SeqCst);
+    assert_eq!(runnable.waits_for(), None);
+    home.end(runnable.cancel(), ENDINGS[0]);
+    drop(join);
+    home.assert_all_freed();
+}
+
+#[test]
+fn a_note_keeps_its_kind_and_detail() {
+    for kind in [WaitKind::Turn, WaitKind::Task, WaitKind::Time, WaitKind::Io, WaitKind::Sync] {
+        for detail in [0, 1, 0xffff_ffff >> 8] {
+            let note = WaitsFor::new(kind, detail);
+            assert_eq!((note.kind(), note.detail()), (kind, detail));
+            assert_eq!(WaitsFor::from_word(note.word()), Some(note));
+        }
+    }
+}
+
+#[test]
+fn the_drop_of_an_output_leaves_a_complete_tasks_link_alone() {
+    struct PollsInDrop;
+    impl Drop for PollsInDrop {
+        fn drop(&mut self) {
+            assert!(try_id().is_some());
+            note_wait(WaitKind::Time, 3);
+        }
+    }
+    let home = TestHome::new();
+    // SAFETY: the cell has its count of the home, and everything is `Send`.
+    let (runnable, join) = unsafe {
+        new_task(async { PollsInDrop }, home.for_a_cell(), Id::next(), Location::caller())
+    };
+    let Polled::Ended(finishing) = runnable.run() else { panic!("it is ready at once") };
+    let done = finishing.complete_keeping_ref();
+    // As a queue of complete tasks would.
+    let neighbour = ptr::without_provenance_mut(64);
+    // SAFETY: `done` keeps the task alive.
+    let link = unsafe { done.task().as_ref() }.queue_next();
+    link.store(neighbour, SeqCst);
+    drop(join);
+    assert_eq!(link.load(SeqCst), neighbour);
+    drop::<Done>(done);
+    home.assert_all_freed();
+}
+
+#[test]
+fn what_a_joining_task_waits_for_is_the_other_task() {
+    let (home, gate) = (TestHome::new(), Gate::default());
+    let inner = home.spawn(gate.then(()));
+    let other = inner.id();
+    home.run_one();
+    let (runnable, join) = home.task(async move { inner.await.unwrap() });
+    let Polled::Pending(running) = runnable.run() else { panic!("the gate is shut") };
+    // SAFETY: `join` keeps the task alive.
+    let noted = unsafe { running.task().as_ref() }.waits_for().expect("noted");
+    assert_eq!((noted.kind(), noted.detail()), (WaitKind::Task, other.as_u64()));
+    assert!(running.idle().is_none());
+    gate.open();
+    gate.take_waker().wake();
+    home.run_all();
+    now(join).unwrap();
+    home.assert_all_freed();
+}

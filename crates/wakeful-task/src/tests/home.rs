@@ -1,0 +1,226 @@
+//! A scheduler for tests: a queue, a list of the living, and counters.
+
+use crate::{
+    Finishing, Id, JoinHandle, Outcome, OwnedLink, Polled, Runnable, Schedule, TaskRef, new_task,
+};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::panic::Location;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
+use wakeful_base::list::List;
+
+/// A home; every cell that has it for its home owns one count of its `Arc`.
+///
+/// Its own fields are std's even under loom: the model then sees no ordering but that of the state
+/// word, and has fewer interleavings to try. No lock is held across an operation of loom's.
+/// `schedule` trusts that the test has a count too, and does not `retain` the task.
+pub(super) struct TestHome {
+    queue: Mutex<VecDeque<Runnable>>,
+    owned: Mutex<OwnedTasks>,
+    schedule_calls: AtomicUsize,
+    cells_made: AtomicUsize,
+    cells_freed: AtomicUsize,
+}
+
+struct OwnedTasks(List<OwnedLink>);
+
+// SAFETY: the nodes are only touched under the lock around the list.
+unsafe impl Send for OwnedTasks {}
+
+// SAFETY: each cell has a count of the home's `Arc`, given back in `release_cell`.
+unsafe impl Schedule for TestHome {
+    unsafe fn schedule(home: NonNull<TestHome>, runnable: Runnable) {
+        // SAFETY: the test has a count of its own.
+        let home = unsafe { home.as_ref() };
+        home.schedule_calls.fetch_add(1, SeqCst);
+        lock(&home.queue).push_back(runnable);
+    }
+
+    unsafe fn release_cell(home: NonNull<TestHome>) {
+        // SAFETY: the count that the cell had.
+        let home = unsafe { Arc::from_raw(home.as_ptr().cast_const()) };
+        home.cells_freed.fetch_add(1, SeqCst);
+    }
+}
+
+/// What one turn led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// The task waits.
+    Parked,
+    /// The task was woken during the poll, and is in the queue again.
+    Again,
+    Ended(Outcome),
+}
+
+/// How the scheduler's reference is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// Out of the list, then `complete`.
+    AtOnce,
+    /// `complete_keeping_ref`, then out of the list, then the reference.
+    KeepingRef,
+}
+
+pub(super) const ENDINGS: [Ending; 2] = [Ending::AtOnce, Ending::KeepingRef];
+
+impl TestHome {
+    pub(super) fn new() -> Arc<TestHome> {
+        Arc::new(TestHome {
+            queue: Mutex::default(),
+            owned: Mutex::new(OwnedTasks(List::new())),
+            schedule_calls: AtomicUsize::new(0),
+            cells_made: AtomicUsize::new(0),
+            cells_freed: AtomicUsize::new(0),
+        })
+    }
+
+    /// A pointer for a cell to have, with a count of its own.
+    pub(super) fn for_a_cell(self: &Arc<Self>) -> NonNull<TestHome> {
+        self.cells_made.fetch_add(1, SeqCst);
+        NonNull::new(Arc::into_raw(self.clone()).cast_mut()).expect("an Arc is not null")
+    }
+
+    /// A task, with its first entry in the caller's hands.
+    #[track_caller]
+    pub(super) fn task<F>(self: &Arc<Self>, future: F) -> (Runnable, JoinHandle<F::Output>)
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let (home, here) = (self.for_a_cell(), Location::caller());
+        // SAFETY: the cell has its count of the home; the future and its output are `Send`.
+        let (runnable, join) = unsafe { new_task(future, home, Id::next(), here) };
+        let task = runnable.into_raw();
+        // SAFETY: alive and in no list; it stays where it is, and `end` takes it out before it goes.
+        unsafe { lock(&self.owned).0.push_back(task) };
+        // SAFETY: from `into_raw` just now.
+        (unsafe { Runnable::from_raw(task) }, join)
+    }
+
+    /// A task, with its first entry in the queue.
+    #[track_caller]
+    pub(super) fn spawn<F>(self: &Arc<Self>, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let (runnable, join) = self.task(future);
+        lock(&self.queue).push_back(runnable);
+        join
+    }
+
+    pub(super) fn pop(&self) -> Option<Runnable> {
+        lock(&self.queue).pop_front()
+    }
+
+    /// Runs an entry as a worker would.
+    pub(super) fn turn(&self, runnable: Runnable, ending: Ending) -> Turn {
+        match runnable.run() {
+            Polled::Pending(running) => match running.idle() {
+                None => Turn::Parked,
+                Some(again) => {
+                    lock(&self.queue).push_back(again);
+                    Turn::Again
+                }
+            },
+            Polled::Ended(finishing) => self.end(finishing, ending),
+        }
+    }
+
+    pub(super) fn end(&self, finishing: Finishing, ending: Ending) -> Turn {
+        let (task, outcome) = (finishing.task(), finishing.outcome());
+        match ending {
+            Ending::AtOnce => {
+                self.disown(task);
+                finishing.complete();
+            }
+            Ending::KeepingRef => {
+                let done = finishing.complete_keeping_ref();
+                self.disown(done.task());
+                drop(done);
+            }
+        }
+        Turn::Ended(outcome)
+    }
+
+    fn disown(&self, task: TaskRef) {
+        // SAFETY: the scheduler's reference, which the caller has, keeps the task alive; `task` put
+        // it into this list.
+        let was_in = unsafe { lock(&self.owned).0.remove(task) };
+        assert!(was_in, "a task ends once");
+    }
+
+    /// Runs the next entry.
+    #[track_caller]
+    pub(super) fn run_one(&self) -> Turn {
+        let runnable = self.pop().expect("there is an entry in the queue");
+        self.turn(runnable, Ending::AtOnce)
+    }
+
+    /// Runs entries until there are none.
+    pub(super) fn run_all(&self) {
+        while let Some(runnable) = self.pop() {
+            self.turn(runnable, Ending::AtOnce);
+        }
+    }
+
+    /// Takes a task that waits, if there is one.
+    #[cfg(not(wakeful_loom))]
+    pub(super) fn claim_any(&self) -> Option<crate::Running> {
+        let mut owned = lock(&self.owned);
+        let (mut claimed, mut passed) = (None, Vec::new());
+        while let Some(task) = owned.0.pop_front() {
+            passed.push(task);
+            // SAFETY: in the list until just now, and nobody takes it out without the lock.
+            claimed = unsafe { crate::Running::claim_idle(task) };
+            if claimed.is_some() {
+                break;
+            }
+        }
+        for task in passed {
+            // SAFETY: as before; it comes back to its list.
+            unsafe { owned.0.push_back(task) };
+        }
+        claimed
+    }
+
+    /// Ends every task that waits or is in the queue.
+    #[cfg(not(wakeful_loom))]
+    pub(super) fn shut_down(&self) {
+        while let Some(runnable) = self.pop() {
+            self.end(runnable.cancel(), Ending::AtOnce);
+        }
+        while let Some(running) = self.claim_any() {
+            self.end(running.cancel(), Ending::KeepingRef);
+        }
+    }
+
+    /// How often a waker or an abort gave an entry.
+    pub(super) fn schedule_calls(&self) -> usize {
+        self.schedule_calls.load(SeqCst)
+    }
+
+    pub(super) fn queued(&self) -> usize {
+        lock(&self.queue).len()
+    }
+
+    pub(super) fn cells_freed(&self) -> usize {
+        self.cells_freed.load(SeqCst)
+    }
+
+    /// Checks that every cell was freed, once.
+    #[track_caller]
+    pub(super) fn assert_all_freed(self: &Arc<Self>) {
+        assert_eq!(self.queued(), 0, "an entry is left");
+        assert!(lock(&self.owned).0.is_empty(), "a task never ended");
+        assert_eq!(self.cells_freed(), self.cells_made.load(SeqCst), "cells freed and made");
+        assert_eq!(Arc::strong_count(self), 1, "a cell still has the home");
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,79 @@
+//! Models: every interleaving, up to a number of preemptions, of what can happen at once.
+//!
+//! Besides what a model asserts, loom finds accesses to the slot, the join waker and the home that
+//! nothing orders, and uses of the state word that are not over when the cell is freed.
+//!
+//! `RUSTFLAGS="--cfg wakeful_loom" LOOM_MAX_PREEMPTIONS=3 cargo test --release --lib -p wakeful-task loom`
+
+use super::home::{TestHome, Turn};
+use super::probes::{Gate, Tally, Token};
+use crate::{JoinHandle, Runnable, TaskRef};
+use std::sync::Arc;
+use std::task::Waker;
+use wakeful_base::sync::thread::JoinHandle as Thread;
+
+mod ending;
+mod joining;
+mod waking;
+
+fn model(f: impl Fn() + Send + Sync + 'static) {
+    let mut builder = ::loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(3);
+    builder.check(f);
+}
+
+/// A task at a gate, and its tally of outputs.
+struct Case {
+    home: Arc<TestHome>,
+    gate: Gate,
+    outputs: Tally,
+    task: TaskRef,
+    join: JoinHandle<Token>,
+}
+
+impl Case {
+    /// With the first entry in the queue.
+    fn scheduled() -> Case {
+        let (home, gate, outputs) = (TestHome::new(), Gate::default(), Tally::default());
+        let (runnable, join) = home.task(gate.then(outputs.token()));
+        let task = runnable.into_raw();
+        // SAFETY: from `into_raw` just now.
+        unsafe { Runnable::from_raw(task) }.schedule();
+        Case { home, gate, outputs, task, join }
+    }
+
+    /// Waiting, with the waker.
+    fn parked() -> (Case, Waker) {
+        let case = Case::scheduled();
+        assert_eq!(case.home.run_one(), Turn::Parked);
+        let waker = case.gate.take_waker();
+        (case, waker)
+    }
+
+    /// Waiting no more: open and in the queue, with a waker.
+    fn about_to_end() -> (Case, Waker) {
+        let (case, waker) = Case::parked();
+        case.gate.open();
+        waker.wake_by_ref();
+        (case, waker)
+    }
+}
+
+/// How many entries there were, the one that `Case` begins with apart.
+fn wakes(home: &TestHome) -> usize {
+    home.schedule_calls() - 1
+}
+
+fn join_all<const N: usize>(threads: [Thread<()>; N]) {
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+/// Nothing is left of a task whose handle is gone.
+#[track_caller]
+fn assert_gone(home: Arc<TestHome>, gate: Gate, outputs: Tally) {
+    drop(gate);
+    assert_eq!(outputs.dropped(), 1, "the output, or the future with it inside, goes once");
+    home.assert_all_freed();
+}

@@ -1,0 +1,107 @@
+//! A join handle that is polled or dropped while its task ends.
+
+use super::{Case, assert_gone, join_all, model};
+use crate::tests::home::{ENDINGS, TestHome};
+use crate::tests::probes::{Foreign, Tally, now, poll_with};
+use std::task::Poll;
+use wakeful_base::sync::thread;
+
+#[test]
+fn a_handle_polled_with_changing_wakers_meets_the_end() {
+    for ending in ENDINGS {
+        model(move || {
+            let (home, outputs) = (TestHome::new(), Tally::default());
+            let output = outputs.token();
+            let (runnable, mut join) = home.task(async { output });
+            let ends = home.clone();
+            let other = thread::spawn(move || {
+                ends.turn(runnable, ending);
+            });
+            let wakers = [Foreign::new(), Foreign::new()];
+            let mut waits_with = None;
+            for foreign in &wakers {
+                match poll_with(&mut join, &foreign.waker()) {
+                    Poll::Pending => waits_with = Some(foreign),
+                    Poll::Ready(result) => {
+                        drop(result.expect("a value"));
+                        waits_with = None;
+                        break;
+                    }
+                }
+            }
+            other.join().unwrap();
+            if let Some(foreign) = waits_with {
+                assert_eq!(foreign.woken(), 1, "the one it waits with");
+                drop(now(&mut join).unwrap());
+            }
+            assert!(wakers.iter().all(|foreign| foreign.woken() <= 1));
+            drop(join);
+            assert!(wakers.iter().all(|foreign| foreign.alive() == 0));
+            assert_eq!(outputs.dropped(), 1);
+            home.assert_all_freed();
+        });
+    }
+}
+
+#[test]
+fn a_handle_polled_again_then_dropped_meets_the_end() {
+    for ending in ENDINGS {
+        for same_waker in [false, true] {
+            model(move || {
+                let (home, outputs) = (TestHome::new(), Tally::default());
+                let output = outputs.token();
+                let (runnable, mut join) = home.task(async { output });
+                let (first, second) = (Foreign::new(), Foreign::new());
+                let waker = first.waker();
+                assert!(poll_with(&mut join, &waker).is_pending());
+                let ends = home.clone();
+                let other = thread::spawn(move || {
+                    ends.turn(runnable, ending);
+                });
+                let again = if same_waker { waker.clone() } else { second.waker() };
+                drop(poll_with(&mut join, &again));
+                drop((join, waker, again));
+                other.join().unwrap();
+                assert_eq!((first.alive(), second.alive(), outputs.dropped()), (0, 0, 1));
+                home.assert_all_freed();
+            });
+        }
+    }
+}
+
+#[test]
+fn a_handle_dropped_at_the_end_leaves_neither_output_nor_waker() {
+    for ending in ENDINGS {
+        for polled in [false, true] {
+            model(move || {
+                let (Case { home, gate, outputs, mut join, .. }, waker) = Case::about_to_end();
+                let foreign = Foreign::new();
+                if polled {
+                    assert!(poll_with(&mut join, &foreign.waker()).is_pending());
+                }
+                let other = thread::spawn(move || drop(join));
+                drop(waker);
+                home.turn(home.pop().unwrap(), ending);
+                other.join().unwrap();
+                assert_eq!(foreign.alive(), 0);
+                assert_gone(home, gate, outputs);
+            });
+        }
+    }
+}
+
+#[test]
+fn handle_waker_and_end_leave_nothing_whoever_is_last() {
+    for ending in ENDINGS {
+        model(move || {
+            let (Case { home, gate, outputs, mut join, .. }, waker) = Case::about_to_end();
+            let foreign = Foreign::new();
+            assert!(poll_with(&mut join, &foreign.waker()).is_pending());
+            let threads = [thread::spawn(move || drop(join)), thread::spawn(move || drop(waker))];
+            home.turn(home.pop().unwrap(), ending);
+            join_all(threads);
+            assert_eq!(foreign.alive(), 0);
+            assert_gone(home, gate, outputs);
+        });
+    }
+}

@@ -1,0 +1,169 @@
+//! Wakes that meet each other, a poll or the end; homes that change meanwhile.
+
+use super::{Case, assert_gone, join_all, model, wakes};
+use crate::tests::home::{ENDINGS, TestHome, Turn};
+use crate::tests::probes::{Gate, now};
+use crate::{Outcome, Polled};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use wakeful_base::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use wakeful_base::sync::thread;
+
+/// Wakes a task while it is polled: it sees what was written before, and ends.
+fn wake_during_poll(wake: fn(Waker)) {
+    model(move || {
+        let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
+        waker.wake_by_ref();
+        let open = gate.clone();
+        let other = thread::spawn(move || {
+            open.open();
+            wake(waker);
+        });
+        home.run_all();
+        other.join().unwrap();
+        home.run_all();
+        assert!(join.is_finished(), "a wake-up was lost, or the poll did not see what came before");
+        drop(join);
+        assert_gone(home, gate, outputs);
+    });
+}
+
+#[test]
+fn a_wake_by_value_is_never_lost() {
+    wake_during_poll(Waker::wake);
+}
+
+#[test]
+fn a_wake_by_reference_is_never_lost() {
+    wake_during_poll(|waker| waker.wake_by_ref());
+}
+
+#[test]
+fn two_wakes_give_one_entry_and_the_poll_sees_what_came_before_both() {
+    model(|| {
+        let (home, flags) = (TestHome::new(), Arc::new([(); 2].map(|()| AtomicBool::new(false))));
+        let (seen, gate) = (flags.clone(), Gate::default());
+        let mut wait = Box::pin(gate.then(()));
+        let join = home.spawn(poll_fn(move |cx| match wait.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready([0, 1].map(|at| seen[at].load(Relaxed))),
+            Poll::Pending => Poll::Pending,
+        }));
+        home.run_one();
+        let waker = gate.take_waker();
+        gate.open();
+        let threads = [0, 1].map(|at| {
+            let (flags, waker) = (flags.clone(), waker.clone());
+            thread::spawn(move || {
+                flags[at].store(true, Relaxed);
+                // One by value, one by reference.
+                if at == 0 { waker.wake() } else { waker.wake_by_ref() }
+            })
+        });
+        join_all(threads);
+        assert_eq!((home.schedule_calls(), home.queued()), (1, 1));
+        home.run_one();
+        assert_eq!(now(join).unwrap(), [true, true]);
+        drop((waker, gate));
+        home.assert_all_freed();
+    });
+}
+
+#[test]
+fn two_wakes_during_a_poll_are_both_seen() {
+    model(|| {
+        let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
+        waker.wake_by_ref();
+        let (open, second) = (gate.clone(), waker.clone());
+        let idle = thread::spawn(move || second.wake());
+        let opening = thread::spawn(move || {
+            open.open();
+            waker.wake();
+        });
+        home.run_all();
+        join_all([idle, opening]);
+        home.run_all();
+        assert!(join.is_finished());
+        drop(join);
+        assert_gone(home, gate, outputs);
+    });
+}
+
+#[test]
+fn a_wake_by_value_that_meets_the_end_schedules_nothing_and_frees_once() {
+    for ending in ENDINGS {
+        model(move || {
+            let (Case { home, gate, outputs, join, .. }, waker) = Case::about_to_end();
+            let threads = [thread::spawn(move || waker.wake()), thread::spawn(move || drop(join))];
+            let turn = home.turn(home.pop().unwrap(), ending);
+            assert_eq!(turn, Turn::Ended(Outcome::Value));
+            join_all(threads);
+            assert_eq!(wakes(&home), 1);
+            assert_gone(home, gate, outputs);
+        });
+    }
+}
+
+#[test]
+fn of_waker_and_end_the_last_one_frees() {
+    for ending in ENDINGS {
+        model(move || {
+            let (Case { home, gate, outputs, join, .. }, waker) = Case::about_to_end();
+            drop(join);
+            // With the waker gone early, the task starts and ends by the shorter ways.
+            let other = thread::spawn(move || drop(waker));
+            home.turn(home.pop().unwrap(), ending);
+            other.join().unwrap();
+            assert_gone(home, gate, outputs);
+        });
+    }
+}
+
+#[test]
+fn a_task_that_changes_its_home_is_scheduled_at_the_new_one() {
+    model(|| {
+        let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
+        waker.wake_by_ref();
+        let other = thread::spawn(move || waker.wake());
+        let second = TestHome::new();
+        let Polled::Pending(running) = home.pop().unwrap().run() else { panic!("it is shut") };
+        // SAFETY: the types are the same; the new home has a count for the cell, the old one's goes.
+        unsafe {
+            let old = running.home::<TestHome>();
+            running.set_home(second.for_a_cell());
+            drop(Arc::from_raw(old.as_ptr().cast_const()));
+        }
+        let again = running.idle();
+        other.join().unwrap();
+        // Woken before the poll began, during it, or after.
+        let runnable = again.or_else(|| second.pop());
+        assert_eq!((home.queued(), wakes(&home)), (0, 1));
+        gate.open();
+        let runnable = runnable.unwrap_or_else(|| {
+            gate.take_waker().wake();
+            second.pop().expect("scheduled at the new home")
+        });
+        home.turn(runnable, ENDINGS[0]);
+        drop((join, gate));
+        assert_eq!((outputs.dropped(), home.cells_freed(), second.cells_freed()), (1, 0, 1));
+    });
+}
+
+#[test]
+fn a_retained_task_is_freed_by_whoever_comes_last() {
+    model(|| {
+        let (Case { home, gate, outputs, join, .. }, waker) = Case::about_to_end();
+        drop((join, waker));
+        let (runnable, freed) = (home.pop().unwrap(), home.clone());
+        let other = thread::spawn(move || {
+            let retained = runnable.retain();
+            runnable.schedule();
+            assert_eq!(freed.cells_freed(), 0);
+            drop(retained);
+        });
+        home.run_all();
+        other.join().unwrap();
+        home.run_all();
+        assert_gone(home, gate, outputs);
+    });
+}
