@@ -55,6 +55,7 @@ pub use join::{JoinHandle, set_join_waker};
 pub use refs::{Done, Finishing, Polled, Retained, Runnable, Running};
 pub use state::Outcome;
 pub use wait::{WaitKind, WaitsFor, note_wait};
+pub use waker::is_waker_of;
 
 #[cfg(test)]
 mod tests;

@@ -64,6 +64,11 @@ impl Runnable {
         Runnable(task)
     }
 
+    /// The task.
+    pub fn task(&self) -> TaskRef {
+        self.0
+    }
+
     /// One more reference to the task, which keeps its home valid while the entry goes its way.
     pub fn retain(&self) -> Retained {
         self.header().state.retain();
@@ -179,6 +184,12 @@ impl Running {
             Idle::Parked => None,
             Idle::Again => Some(Runnable(self.0)),
         }
+    }
+
+    /// Gives the task another turn, as if it had woken itself during the poll.
+    pub fn requeue(self) -> Runnable {
+        self.header().state.requeue();
+        Runnable(self.0)
     }
 
     /// Drops the future. User code runs in here.

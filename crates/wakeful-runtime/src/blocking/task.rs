@@ -15,7 +15,7 @@ static NO_HOME: NoHome = NoHome;
 
 // SAFETY: a static is always valid.
 unsafe impl Schedule for NoHome {
-    fn schedule(&self, runnable: Runnable) {
+    unsafe fn schedule(_: NonNull<NoHome>, runnable: Runnable) {
         unreachable!("a blocking task never waits, so nothing can wake it: {:?}", &*runnable);
     }
 

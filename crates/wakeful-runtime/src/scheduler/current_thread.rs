@@ -70,7 +70,11 @@ struct Core {
     /// Tasks that wait, or run and have waited before.
     owned: List<OwnedLink>,
     refs: RefBag,
-    /// Wakers to call after a look at the driver.
+    /// The task under way wants to give way: it goes to `yielded` when its poll returns.
+    yielding: bool,
+    /// Tasks that gave way, to be queued after a look at the driver.
+    yielded: Vec<Runnable>,
+    /// As `yielded`, for wakers of something else than the task under way.
     deferred: Vec<Waker>,
     until_inject: u32,
     /// None while somebody waits in it.
@@ -103,6 +107,8 @@ pub(crate) fn new(
         queue: VecDeque::with_capacity(64),
         owned: List::new(),
         refs: RefBag::new(),
+        yielding: false,
+        yielded: Vec::new(),
         deferred: Vec::new(),
         until_inject: config.global_queue_interval,
         driver: Some(driver),
@@ -217,13 +223,15 @@ impl Wake for Shared {
 
 // SAFETY: a home is a part of `Shared`, which the cell's reference keeps; `release_cell` gives it back.
 unsafe impl Schedule for Home {
-    fn schedule(&self, runnable: Runnable) {
+    unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
+        // SAFETY: the entry we hold keeps the task, and the task its home.
+        let shared = unsafe { home.as_ref() }.shared;
         // On the driving thread `block_on` keeps `Shared`; elsewhere nothing might once the entry is in
         // the queue.
-        let Some(runnable) = drive::schedule_local(self.shared, runnable) else { return };
+        let Some(runnable) = drive::schedule_local(shared, runnable) else { return };
         let _keep_shared = runnable.retain();
         // SAFETY: the task, which we hold a reference to, keeps it.
-        let shared = unsafe { &*self.shared };
+        let shared = unsafe { &*shared };
         RemoteMetrics::inc(&shared.remote.schedules);
         shared.push_remote(runnable);
     }

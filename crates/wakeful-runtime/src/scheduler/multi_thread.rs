@@ -207,13 +207,15 @@ impl Shared {
 
 // SAFETY: a home is a part of `Shared`, which the cell's reference keeps; `release_cell` gives it back.
 unsafe impl Schedule for Home {
-    fn schedule(&self, runnable: Runnable) {
+    unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
+        // SAFETY: the entry we hold keeps the task, and the task its home.
+        let shared = unsafe { home.as_ref() }.shared;
         // On a worker of this runtime the thread keeps `Shared`; elsewhere nothing might once the
         // entry is in the queue.
-        let Some(runnable) = worker::schedule_local(self.shared, runnable) else { return };
+        let Some(runnable) = worker::schedule_local(shared, runnable) else { return };
         let _keep_shared = runnable.retain();
         // SAFETY: the task, which we hold a reference to, keeps it.
-        let shared = unsafe { &*self.shared };
+        let shared = unsafe { &*shared };
         RemoteMetrics::inc(&shared.remote.schedules);
         shared.push_remote(runnable);
     }

@@ -16,12 +16,14 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use wakeful_base::budget;
 use wakeful_base::enter::Entered;
-use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running};
+use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running, TaskRef, is_waker_of};
 
 /// One thread's turn with the core.
 struct Turn {
     shared: Arc<Shared>,
     core: RefCell<Box<Core>>,
+    /// The task under way.
+    polling: Cell<Option<TaskRef>>,
 }
 
 thread_local! {
@@ -88,8 +90,13 @@ pub(super) fn release_local(shared: *const Shared) -> bool {
 pub(crate) fn defer(waker: &Waker) -> bool {
     with_turn(|turn| {
         let Some(turn) = turn else { return false };
-        let waker = waker.clone();
-        turn.with_core(|core| core.deferred.push(waker));
+        // Not any task: one that runs inside of another, in a `LocalSet` say, returns to that one.
+        if turn.polling.get().is_some_and(|task| is_waker_of(waker, task)) {
+            turn.with_core(|core| core.yielding = true);
+        } else {
+            let waker = waker.clone();
+            turn.with_core(|core| core.deferred.push(waker));
+        }
         true
     })
 }
@@ -148,7 +155,7 @@ impl Shared {
 
         impl Drop for PutBack {
             fn drop(&mut self) {
-                let Turn { shared, core } = self.0.take().expect("put back once");
+                let Turn { shared, core, .. } = self.0.take().expect("put back once");
                 let mut resting = shared.resting.lock();
                 resting.core = Some(core.into_inner());
                 // All who wait, as some of them may want it no more by now.
@@ -159,7 +166,11 @@ impl Shared {
         }
 
         self.metrics.sit();
-        let turn = PutBack(Some(Turn { shared: self.clone(), core: RefCell::new(core) }));
+        let turn = PutBack(Some(Turn {
+            shared: self.clone(),
+            core: RefCell::new(core),
+            polling: Cell::new(None),
+        }));
         let turn = turn.0.as_ref().expect("put back at the end");
         let _on_turn = SetTurn(TURN.replace(turn));
         let _deferring = allow_defer();
@@ -246,7 +257,9 @@ impl Turn {
         if let Some(hook) = &hooks.before_poll {
             hook(&TaskMeta::new(&runnable));
         }
+        self.polling.set(Some(runnable.task()));
         let polled = runnable.run();
+        self.polling.set(None);
         if let Some(hook) = &hooks.after_poll {
             let task = match &polled {
                 Polled::Pending(running) => running.task(),
@@ -273,7 +286,9 @@ impl Turn {
                     core.owned.push_front(running.task());
                 }
             }
-            if let Some(again) = running.idle() {
+            if std::mem::take(&mut core.yielding) {
+                core.yielded.push(running.requeue());
+            } else if let Some(again) = running.idle() {
                 self.shared.metrics.local_schedules.add(1);
                 core.queue.push_back(again);
             }
@@ -284,10 +299,14 @@ impl Turn {
     fn end(&self, ended: Finishing) {
         self.shared.metrics.ended.add(1);
         // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
-        if unsafe { ended.home::<Home>().as_ref() }.is_listed {
-            // SAFETY: it is in our list.
-            self.with_core(|core| unsafe { core.owned.remove(ended.task()) });
-        }
+        let is_listed = unsafe { ended.home::<Home>().as_ref() }.is_listed;
+        self.with_core(|core| {
+            core.yielding = false;
+            if is_listed {
+                // SAFETY: it is in our list.
+                unsafe { core.owned.remove(ended.task()) };
+            }
+        });
         if ended.outcome() == Outcome::Panic
             && self.shared.config.unhandled_panic == UnhandledPanic::ShutdownRuntime
         {
@@ -325,8 +344,9 @@ impl Turn {
     }
 
     fn has_work(&self) -> bool {
-        self.with_core(|core| !core.queue.is_empty() || !core.deferred.is_empty())
-            || self.shared.woken.load(SeqCst)
+        self.with_core(|core| {
+            !(core.queue.is_empty() && core.yielded.is_empty() && core.deferred.is_empty())
+        }) || self.shared.woken.load(SeqCst)
     }
 
     /// Waits in the driver, then calls the wakers that were waiting for that.
@@ -336,6 +356,8 @@ impl Turn {
         driver.wait(timeout);
         let deferred = self.with_core(|core| {
             core.driver = Some(driver);
+            self.shared.metrics.local_schedules.add(core.yielded.len() as u64);
+            core.queue.extend(core.yielded.drain(..));
             std::mem::take(&mut core.deferred)
         });
         for waker in deferred {

@@ -36,6 +36,7 @@ impl Shared {
             let (mut is_empty, mut deferred) = (true, Vec::new());
             with_core(&mut |core| {
                 queued = queued.take().or_else(|| core.queue.pop_front());
+                queued = queued.take().or_else(|| core.yielded.pop());
                 deferred = std::mem::take(&mut core.deferred);
                 is_empty = core.owned.is_empty();
                 let Some(task) = core.owned.pop_front() else { return };

@@ -44,7 +44,11 @@ pub(super) struct SeatCore {
     /// Tasks that wait, or run and have waited before: those that never waited are in a queue.
     pub(super) owned: List<OwnedLink>,
     pub(super) refs: RefBag,
-    /// Wakers to call after a look at the driver.
+    /// The task under way wants to give way: it goes to `yielded` when its poll returns.
+    pub(super) yielding: bool,
+    /// Tasks that gave way, to be queued after a look at the driver.
+    pub(super) yielded: Vec<Runnable>,
+    /// As `yielded`, for wakers of something else than the task under way.
     pub(super) deferred: Vec<Waker>,
     /// Turns until the driver and clearing up are due.
     pub(super) until_maintenance: u32,
@@ -73,6 +77,13 @@ pub(super) enum Place {
     Common,
 }
 
+impl SeatCore {
+    /// Whether something waits for a look at the driver.
+    pub(super) fn has_deferred(&self) -> bool {
+        !self.yielded.is_empty() || !self.deferred.is_empty()
+    }
+}
+
 impl Home {
     pub(super) fn new(shared: *const Shared, place: Place) -> Home {
         Home { shared, place }
@@ -98,6 +109,8 @@ impl Seat {
                 lifo_enabled: config.lifo_slot,
                 owned: List::new(),
                 refs: RefBag::new(),
+                yielding: false,
+                yielded: Vec::new(),
                 deferred: Vec::new(),
                 until_maintenance: config.event_interval,
                 until_inject: config.global_queue_interval,

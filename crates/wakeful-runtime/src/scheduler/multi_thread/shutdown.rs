@@ -61,7 +61,10 @@ impl Shared {
     fn cancel_queued(&self) {
         for index in 0..self.seats.len() {
             let queue = &self.seats[index].queue;
-            let next = |core: &mut SeatCore| core.lifo.take().or_else(|| core.queue.pop(queue));
+            let next = |core: &mut SeatCore| {
+                let next = core.lifo.take().or_else(|| core.yielded.pop());
+                next.or_else(|| core.queue.pop(queue))
+            };
             while let Some(runnable) = self.with_left_core(index, next) {
                 self.cancel_listed(runnable);
             }

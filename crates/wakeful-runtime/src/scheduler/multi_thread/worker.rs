@@ -16,7 +16,7 @@ use wakeful_base::Parker;
 use wakeful_base::budget::{self, Budget};
 use wakeful_base::enter::{Entered, entered, set_entered};
 use wakeful_base::sync::hint;
-use wakeful_task::{Finishing, Polled, Runnable, Running};
+use wakeful_task::{Finishing, Polled, Runnable, Running, TaskRef, is_waker_of};
 
 /// How often in a row the last-woken slot goes before the queue.
 const LIFO_POLLS_MAX: u32 = 3;
@@ -38,6 +38,8 @@ pub(super) struct Sitter {
     seated: Cell<bool>,
     /// In a core section.
     inside: Cell<bool>,
+    /// The task under way.
+    polling: Cell<Option<TaskRef>>,
     parker: Parker,
 }
 
@@ -85,8 +87,14 @@ fn sit(shared: Arc<Shared>, index: usize) {
     let parker = Parker::new();
     shared.seats[index].sleep.sit(parker.unparker());
     shared.seats[index].metrics.sit();
-    let sitter =
-        Sitter { shared, index, seated: Cell::new(true), inside: Cell::new(false), parker };
+    let sitter = Sitter {
+        shared,
+        index,
+        seated: Cell::new(true),
+        inside: Cell::new(false),
+        polling: Cell::new(None),
+        parker,
+    };
     let _on_seat = SetSitter(SITTER.replace(&raw const sitter));
     let _deferring = allow_defer();
     sitter.run();
@@ -156,6 +164,13 @@ pub(super) fn release_local(shared: *const Shared) -> bool {
 pub(crate) fn defer(waker: &Waker) -> bool {
     with_sitter(|sitter| {
         let Some(sitter) = sitter.filter(|sitter| sitter.seated.get()) else { return false };
+        // Not any task: one that runs inside of another, in a `LocalSet` say, returns to that one.
+        if sitter.polling.get().is_some_and(|task| is_waker_of(waker, task)) {
+            if let Some(mut core) = sitter.enter() {
+                core.yielding = true;
+                return true;
+            }
+        }
         let waker = waker.clone();
         match sitter.enter() {
             Some(mut core) => core.deferred.push(waker),
@@ -226,6 +241,7 @@ impl Sitter {
         let local = core.lifo.take().or_else(|| core.queue.pop(&self.seat().queue));
         Some(match local.or_else(|| self.take_injected(&mut core)) {
             Some(runnable) => Next::Run(runnable),
+            None if core.has_deferred() => Next::Maintain,
             None => Next::Nothing,
         })
     }
@@ -283,12 +299,14 @@ impl Sitter {
     fn poll(&self, runnable: Runnable) {
         let metrics = &self.seat().metrics;
         metrics.polls.add(1);
+        self.polling.set(Some(runnable.task()));
         let hooks = &self.shared.config.hooks;
         let polled = if hooks.before_poll.is_none() && hooks.after_poll.is_none() {
             runnable.run()
         } else {
             self.poll_with_hooks(runnable)
         };
+        self.polling.set(None);
         match polled {
             Polled::Pending(running) => self.settle(running),
             Polled::Ended(ended) => self.end(ended),
@@ -327,7 +345,9 @@ impl Sitter {
                 core.owned.push_front(running.task());
             }
         }
-        if let Some(again) = running.idle() {
+        if std::mem::take(&mut core.yielding) {
+            core.yielded.push(running.requeue());
+        } else if let Some(again) = running.idle() {
             self.seat().metrics.local_schedules.add(1);
             core.queue.push(&self.seat().queue, again);
         }
@@ -341,6 +361,7 @@ impl Sitter {
         let Some(mut core) = self.enter().filter(|_| place != Place::Common) else {
             return self.shared.end_seatless(ended);
         };
+        core.yielding = false;
         self.seat().metrics.ended.add(1);
         let mut elsewhere = None;
         match place {
@@ -403,6 +424,11 @@ impl Sitter {
 
     fn wake_deferred(&self) {
         let Some(mut core) = self.enter() else { return };
+        let core_ref = &mut *core;
+        for runnable in core_ref.yielded.drain(..) {
+            self.seat().metrics.local_schedules.add(1);
+            core_ref.queue.push(&self.seat().queue, runnable);
+        }
         if core.deferred.is_empty() {
             return;
         }
@@ -432,13 +458,7 @@ impl Sitter {
         if let Some(runnable) = self.search() {
             return self.run_task(runnable);
         }
-        let has_deferred = self.enter().is_some_and(|core| !core.deferred.is_empty());
-        if has_deferred {
-            self.shared.driver.look();
-            self.wake_deferred();
-        } else {
-            self.sleep();
-        }
+        self.sleep();
     }
 
     /// Looks for tasks at other workers' for a while.
@@ -458,7 +478,7 @@ impl Sitter {
             if let Some(runnable) = self.take_injected(&mut core) {
                 return Some(runnable);
             }
-            if !core.deferred.is_empty() || self.shared.is_stopping() || Instant::now() >= until {
+            if self.shared.is_stopping() || Instant::now() >= until {
                 return None;
             }
             for _ in 0..16 {
@@ -506,7 +526,7 @@ impl Sitter {
             before_park();
         }
         let Some(mut core) = self.enter() else { return };
-        if core.lifo.is_none() && core.queue.held_back() == 0 && core.deferred.is_empty() {
+        if core.lifo.is_none() && core.queue.held_back() == 0 && !core.has_deferred() {
             let searching = std::mem::take(&mut core.searching);
             drop(core);
             self.sleep_unless_work(searching);
