@@ -1,6 +1,6 @@
 //! Why a task has no output.
 
-use crate::Id;
+use crate::id::Id;
 use std::any::Any;
 use std::fmt;
 use std::io;

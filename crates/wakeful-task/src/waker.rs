@@ -1,14 +1,16 @@
 //! A task's waker: a counted reference that asks for a poll.
 
-use crate::refs::release;
+use crate::header::{Header, TaskRef, release};
 use crate::state::Wake;
-use crate::{Header, TaskRef};
+
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-static WAKER: RawWakerVTable = RawWakerVTable::new(clone, wake_by_val, wake_by_ref, drop);
+/// What makes a waker one of ours.
+pub(crate) static WAKER: RawWakerVTable =
+    RawWakerVTable::new(clone, wake_by_val, wake_by_ref, drop);
 
 /// A waker that lives on the poller's claim instead of a reference of its own.
 pub(crate) struct BorrowedWaker(ManuallyDrop<Waker>);
