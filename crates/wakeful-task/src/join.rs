@@ -95,14 +95,15 @@ impl<T> JoinHandle<T> {
         }
         // SAFETY: with `JOIN_WAKER` clear the slot is ours.
         let old = header.join_waker.with_mut(|slot| unsafe { (*slot).replace(new) });
-        let set = header.state.set_join_waker().inspect_err(|_| drop_join_waker(header));
+        // Refused, the waker stays until the handle goes, as one does that was woken.
+        let set = header.state.set_join_waker();
         drop(old);
         set
     }
 }
 
 /// Lets `waker` be woken when the task ends, in place of any waker set before. False if it has ended
-/// already, in which case nothing was set.
+/// already, in which case nothing will be woken.
 pub fn set_join_waker<T>(handle: &mut JoinHandle<T>, waker: &Waker) -> bool {
     handle.wait_with(waker).is_ok()
 }
