@@ -57,7 +57,7 @@ pub struct List<L: Link> {
 // SAFETY: the list is two pointers; who may touch the nodes behind them is settled by the unsafe
 // contracts of its methods.
 unsafe impl<L: Link> Send for List<L> where L::Node: Send {}
-// SAFETY: as above; no method reads through a shared borrow of the list.
+// SAFETY: as above; through a shared borrow the list and its links are only read.
 unsafe impl<L: Link> Sync for List<L> where L::Node: Sync {}
 
 impl<L: Link> List<L> {

@@ -12,8 +12,7 @@ pub struct FastRng {
 impl FastRng {
     /// A stream that always gives the same numbers for the same `seed`.
     pub const fn from_seed(seed: u64) -> Self {
-        // Zero is the one state xorshift never leaves.
-        FastRng { state: Cell::new(if seed == 0 { 0x9E37_79B9_7F4A_7C15 } else { seed }) }
+        FastRng { state: Cell::new(state_of(seed)) }
     }
 
     /// A stream from the operating system's randomness.
@@ -38,8 +37,13 @@ impl FastRng {
 
     /// Exchanges the stream for the one `seed` begins and returns the old state as a seed.
     pub fn reseed(&self, seed: u64) -> u64 {
-        self.state.replace(if seed == 0 { 1 } else { seed })
+        self.state.replace(state_of(seed))
     }
+}
+
+const fn state_of(seed: u64) -> u64 {
+    // Zero is the one state xorshift never leaves.
+    if seed == 0 { 0x9E37_79B9_7F4A_7C15 } else { seed }
 }
 
 crate::per_thread! {
@@ -64,6 +68,16 @@ mod tests {
     fn same_seed_same_numbers() {
         let (a, b) = (FastRng::from_seed(7), FastRng::from_seed(7));
         assert!((0..100).all(|_| a.next_u64() == b.next_u64()));
+    }
+
+    #[test]
+    fn a_reseeded_stream_is_that_of_its_seed_and_the_old_one_can_be_resumed() {
+        for seed in [0, 1, 7] {
+            let (fresh, used) = (FastRng::from_seed(seed), FastRng::from_seed(3));
+            let resumed = FastRng::from_seed(used.reseed(seed));
+            assert_eq!(used.next_u64(), fresh.next_u64());
+            assert_eq!(resumed.next_u64(), FastRng::from_seed(3).next_u64());
+        }
     }
 
     #[test]

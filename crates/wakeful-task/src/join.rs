@@ -91,14 +91,15 @@ impl<T> JoinHandle<T> {
             header.state.unset_join_waker()?;
         }
         let old = join_slot::replace(header, new);
-        let set = header.state.set_join_waker().inspect_err(|_| join_slot::empty(header));
+        // Refused, the waker stays until the handle goes, as one does that was woken.
+        let set = header.state.set_join_waker();
         drop(old);
         set
     }
 }
 
 /// Lets `waker` be woken when the task ends, in place of any waker set before. False if it has ended
-/// already, in which case nothing was set.
+/// already, in which case nothing will be woken.
 pub fn set_join_waker<T>(handle: &mut JoinHandle<T>, waker: &Waker) -> bool {
     handle.wait_with(waker).is_ok()
 }

@@ -288,7 +288,7 @@ fn nothing_is_lost_left_or_done_twice() {
     let rounds_max = if cfg!(miri) { 5 } else { u64::MAX };
     let mut seed = FastRng::from_entropy().next_u64() >> 16;
     for _ in 0..rounds_max {
-        if Instant::now() >= end {
+        if !cfg!(miri) && Instant::now() >= end {
             break;
         }
         seed += 1;
