@@ -14,7 +14,9 @@ pub mod list;
 pub mod parker;
 pub mod rng;
 pub mod sync;
+pub mod wake_list;
 
 pub use cache_padded::CachePadded;
 pub use parker::{Parker, Unparker};
 pub use rng::FastRng;
+pub use wake_list::WakeList;

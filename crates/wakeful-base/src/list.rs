@@ -145,6 +145,14 @@ impl<L: Link> List<L> {
         }
     }
 
+    /// Takes out, one at a time, the nodes for which `pick` is true, first to last.
+    pub fn extract_if<P: FnMut(NonNull<L::Node>) -> bool>(
+        &mut self,
+        pick: P,
+    ) -> ExtractIf<'_, L, P> {
+        ExtractIf { at: self.head, list: self, pick }
+    }
+
     /// Takes `node` out. False if it was in no list.
     ///
     /// # Safety
@@ -166,6 +174,30 @@ impl<L: Link> List<L> {
             links.next.set(None);
         }
         true
+    }
+}
+
+/// Iterator of [`List::extract_if`].
+pub struct ExtractIf<'a, L: Link, P> {
+    list: &'a mut List<L>,
+    at: Option<NonNull<L::Node>>,
+    pick: P,
+}
+
+impl<L: Link, P: FnMut(NonNull<L::Node>) -> bool> Iterator for ExtractIf<'_, L, P> {
+    type Item = NonNull<L::Node>;
+
+    fn next(&mut self) -> Option<NonNull<L::Node>> {
+        while let Some(node) = self.at {
+            // SAFETY: what is in the list is live.
+            self.at = unsafe { L::links(node).as_ref() }.next.get();
+            if (self.pick)(node) {
+                // SAFETY: it is in this list, which nobody else touches while we borrow it.
+                unsafe { self.list.remove(node) };
+                return Some(node);
+            }
+        }
+        None
     }
 }
 

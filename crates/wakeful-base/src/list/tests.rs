@@ -80,3 +80,21 @@ fn behaves_as_a_deque_with_removal() {
         }
     }
 }
+
+#[test]
+fn extract_if_takes_out_what_is_picked_and_leaves_the_rest_in_order() {
+    let mut list = List::<ByLinks>::new();
+    for value in 0..10 {
+        // SAFETY: the nodes stay where `item` put them.
+        unsafe { list.push_back(item(value)) };
+    }
+    // SAFETY: what is in the list is alive.
+    let odd = |node: NonNull<Item>| unsafe { node.as_ref() }.value % 2 == 1;
+    let taken: Vec<_> = list.extract_if(odd).take(3).map(free).collect();
+    assert_eq!(taken, [1, 3, 5]);
+    let mut rest = Vec::new();
+    while let Some(node) = list.pop_front() {
+        rest.push(free(node));
+    }
+    assert_eq!(rest, [0, 2, 4, 6, 7, 8, 9]);
+}

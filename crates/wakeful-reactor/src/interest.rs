@@ -1,0 +1,106 @@
+//! What somebody wants to know of a descriptor.
+
+use crate::Ready;
+use std::fmt;
+use std::ops::{BitOr, BitOrAssign};
+
+const READABLE: u8 = 1 << 0;
+const WRITABLE: u8 = 1 << 1;
+const PRIORITY: u8 = 1 << 2;
+const ERROR: u8 = 1 << 3;
+
+/// What somebody wants to know of a descriptor; at least one thing.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub struct Interest(u8);
+
+impl Interest {
+    /// When it can be read from, or the peer has closed its side.
+    pub const READABLE: Interest = Interest(READABLE);
+    /// When it can be written to, or cannot ever again.
+    pub const WRITABLE: Interest = Interest(WRITABLE);
+    /// When it fails.
+    pub const ERROR: Interest = Interest(ERROR);
+    /// When it has data out of band.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub const PRIORITY: Interest = Interest(PRIORITY);
+
+    /// Whether reading is asked for.
+    pub const fn is_readable(self) -> bool {
+        self.0 & READABLE != 0
+    }
+
+    /// Whether writing is asked for.
+    pub const fn is_writable(self) -> bool {
+        self.0 & WRITABLE != 0
+    }
+
+    /// Whether errors are asked for.
+    pub const fn is_error(self) -> bool {
+        self.0 & ERROR != 0
+    }
+
+    /// Whether data out of band is asked for.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub const fn is_priority(self) -> bool {
+        self.0 & PRIORITY != 0
+    }
+
+    /// Both.
+    #[must_use = "this returns the result of the operation, without modifying the original"]
+    pub const fn add(self, other: Interest) -> Interest {
+        Interest(self.0 | other.0)
+    }
+
+    /// This one without the other; none if nothing is left.
+    #[must_use = "this returns the result of the operation, without modifying the original"]
+    pub fn remove(self, other: Interest) -> Option<Interest> {
+        let left = self.0 & !other.0;
+        (left != 0).then_some(Interest(left))
+    }
+
+    /// The readiness that answers it.
+    pub(crate) fn answer(self) -> Ready {
+        let mut answer = Ready::EMPTY;
+        if self.is_readable() {
+            answer |= Ready::READABLE | Ready::READ_CLOSED;
+        }
+        if self.is_writable() {
+            answer |= Ready::WRITABLE | Ready::WRITE_CLOSED;
+        }
+        if self.0 & PRIORITY != 0 {
+            answer |= Ready::PRIORITY | Ready::READ_CLOSED;
+        }
+        if self.is_error() {
+            answer |= Ready::ERROR;
+        }
+        answer
+    }
+}
+
+impl BitOr for Interest {
+    type Output = Interest;
+
+    fn bitor(self, other: Interest) -> Interest {
+        self.add(other)
+    }
+}
+
+impl BitOrAssign for Interest {
+    fn bitor_assign(&mut self, other: Interest) {
+        *self = *self | other;
+    }
+}
+
+impl fmt::Debug for Interest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = [
+            (READABLE, "READABLE"),
+            (WRITABLE, "WRITABLE"),
+            (PRIORITY, "PRIORITY"),
+            (ERROR, "ERROR"),
+        ];
+        let names: Vec<_> =
+            all.iter().filter(|(bit, _)| self.0 & bit != 0).map(|&(_, name)| name).collect();
+        f.write_str(&names.join(" | "))
+    }
+}

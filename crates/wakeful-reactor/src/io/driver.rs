@@ -1,0 +1,191 @@
+//! Waits for the kernel's events and hands them to the slots.
+
+use super::registration::Registration;
+use super::slots::Slots;
+use crate::Interest;
+use crate::sys::{Events, Poller};
+use std::fmt;
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use std::time::Duration;
+
+/// Readiness of descriptors, for any number of threads.
+///
+/// Nobody owns it: whoever has nothing better to do waits in it, one at a time or several.
+#[derive(Debug)]
+pub struct IoDriver {
+    poller: Poller,
+    pub(super) slots: Slots,
+    /// A wake-up is under way that no wait has ended by yet.
+    woken: AtomicBool,
+    is_shutdown: AtomicBool,
+    metrics: IoMetrics,
+}
+
+/// What a driver counts.
+#[derive(Debug, Default)]
+pub struct IoMetrics {
+    registered: AtomicU64,
+    deregistered: AtomicU64,
+    events: AtomicU64,
+}
+
+impl IoMetrics {
+    /// Descriptors that were ever registered.
+    pub fn registered(&self) -> u64 {
+        self.registered.load(Relaxed)
+    }
+
+    /// Descriptors that were taken out again.
+    pub fn deregistered(&self) -> u64 {
+        self.deregistered.load(Relaxed)
+    }
+
+    /// Events that the kernel reported.
+    pub fn events(&self) -> u64 {
+        self.events.load(Relaxed)
+    }
+}
+
+/// Room for the events of one wait. Each waiting thread brings its own.
+pub struct IoEvents(Events);
+
+impl IoEvents {
+    /// Room for so many events.
+    pub fn with_capacity(capacity: usize) -> IoEvents {
+        IoEvents(Events::with_capacity(capacity))
+    }
+}
+
+impl fmt::Debug for IoEvents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IoEvents").finish_non_exhaustive()
+    }
+}
+
+/// What operations fail with once the driver is shut down.
+#[derive(Debug)]
+struct ShutDown;
+
+impl fmt::Display for ShutDown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "the runtime that this I/O resource belongs to has shut down or is shutting down; \
+             nothing can be awaited on it any more",
+        )
+    }
+}
+
+impl std::error::Error for ShutDown {}
+
+pub(super) fn shutdown_error() -> io::Error {
+    io::Error::other(ShutDown)
+}
+
+/// Whether `error` says that the runtime has shut down.
+pub fn is_shutdown_error(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|source| source.is::<ShutDown>())
+}
+
+impl IoDriver {
+    /// A new driver.
+    ///
+    /// # Errors
+    /// If the kernel gives no descriptors for it.
+    pub fn new() -> io::Result<Arc<IoDriver>> {
+        Ok(Arc::new(IoDriver {
+            poller: Poller::new()?,
+            slots: Slots::new(),
+            woken: AtomicBool::new(false),
+            is_shutdown: AtomicBool::new(false),
+            metrics: IoMetrics::default(),
+        }))
+    }
+
+    /// What it counts.
+    pub fn metrics(&self) -> &IoMetrics {
+        &self.metrics
+    }
+
+    /// Waits for events, a call to [`wake`](Self::wake), or the end of `timeout` (none: for ever), and
+    /// calls the wakers of those who waited for what came. User code runs in here: that of wakers.
+    ///
+    /// # Panics
+    /// If the kernel refuses the wait for another reason than a signal, which means that the driver's
+    /// own descriptor was closed by somebody else.
+    pub fn wait(&self, events: &mut IoEvents, timeout: Option<Duration>) {
+        let waited = self.poller.wait(&mut events.0, timeout);
+        // Whoever called us up to now is answered by this return.
+        self.woken.store(false, SeqCst);
+        if let Err(error) = waited {
+            panic!("the I/O driver cannot wait for events ({error}): was its descriptor closed?");
+        }
+        let mut count = 0;
+        for (token, ready) in events.0.iter() {
+            count += 1;
+            let (index, generation) = split_token(token);
+            if let Some(slot) = self.slots.get(index) {
+                slot.report(generation, ready);
+            }
+        }
+        if count > 0 {
+            self.metrics.events.fetch_add(count, Relaxed);
+        }
+    }
+
+    /// Ends the wait under way, or the next one. From any thread.
+    pub fn wake(&self) {
+        if !self.woken.swap(true, SeqCst) {
+            self.poller.wake();
+        }
+    }
+
+    /// Registers a descriptor, which must stay open until the registration is gone.
+    ///
+    /// # Errors
+    /// If the kernel cannot watch it (a regular file, say), or the driver is shut down.
+    pub fn register(self: &Arc<Self>, fd: RawFd, interest: Interest) -> io::Result<Registration> {
+        if self.is_shutdown.load(Acquire) {
+            return Err(shutdown_error());
+        }
+        let Some((index, slot)) = self.slots.take() else {
+            return Err(io::Error::other("no I/O driver can watch more descriptors than that"));
+        };
+        if let Err(error) = self.poller.add(fd, token(index, slot.generation()), interest) {
+            self.slots.give_back(index);
+            return Err(error);
+        }
+        self.metrics.registered.fetch_add(1, Relaxed);
+        // A shutdown that came after the look above may have passed the slot by.
+        if self.is_shutdown.load(SeqCst) {
+            slot.shut_down();
+        }
+        Ok(Registration::new(self.clone(), index, fd))
+    }
+
+    pub(super) fn deregister(&self, index: u32, fd: RawFd) -> io::Result<()> {
+        let removed = self.poller.remove(fd);
+        if let Some(slot) = self.slots.get(index) {
+            slot.retire();
+            self.slots.give_back(index);
+        }
+        self.metrics.deregistered.fetch_add(1, Relaxed);
+        removed
+    }
+
+    /// Lets every operation fail from now on, and calls all who wait.
+    pub fn shut_down(&self) {
+        self.is_shutdown.store(true, SeqCst);
+        self.slots.for_each(|slot| slot.shut_down());
+    }
+}
+
+fn token(index: u32, generation: u32) -> u64 {
+    u64::from(generation) << 32 | u64::from(index)
+}
+
+fn split_token(token: u64) -> (u32, u32) {
+    (token as u32, (token >> 32) as u32)
+}

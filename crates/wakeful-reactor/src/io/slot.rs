@@ -1,0 +1,254 @@
+//! One descriptor's readiness, and who waits for it.
+//!
+//! The state word:
+//!
+//! | bits | what |
+//! |---|---|
+//! | 0–5 | [`Ready`]: what the kernel said and nobody has disproved since |
+//! | 6 | `SHUTDOWN`: the driver is gone, no event will come any more |
+//! | 16–31 | tick: counts events, so that clearing after a `WouldBlock` cannot wipe out a newer one |
+//! | 32–63 | generation: which use of the slot this is |
+//!
+//! All of it changes by compare-and-swap on the whole word, so an event for an earlier generation can
+//! never set anything.
+
+use crate::{Interest, Ready};
+use std::ptr::NonNull;
+use std::task::{Poll, Waker};
+use wakeful_base::WakeList;
+use wakeful_base::list::{Link, Links, List};
+use wakeful_base::sync::Mutex;
+use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
+
+const SHUTDOWN: u64 = 1 << 6;
+const TICK_SHIFT: u32 = 16;
+const TICK_MASK: u64 = 0xffff << TICK_SHIFT;
+const GENERATION_SHIFT: u32 = 32;
+
+/// Reading or writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Reading.
+    Read,
+    /// Writing.
+    Write,
+}
+
+impl Direction {
+    pub(super) fn interest(self) -> Interest {
+        match self {
+            Direction::Read => Interest::READABLE,
+            Direction::Write => Interest::WRITABLE,
+        }
+    }
+}
+
+/// What a slot's state word says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SlotState(u64);
+
+impl SlotState {
+    pub(crate) fn ready(self) -> Ready {
+        Ready::from_bits(self.0 as usize)
+    }
+
+    pub(crate) fn is_shutdown(self) -> bool {
+        self.0 & SHUTDOWN != 0
+    }
+
+    pub(crate) fn tick(self) -> u16 {
+        (self.0 >> TICK_SHIFT) as u16
+    }
+
+    /// Whether somebody who waits for `interest` has to wait no longer.
+    pub(crate) fn ends_wait_for(self, interest: Interest) -> bool {
+        self.is_shutdown() || !(self.ready() & interest.answer()).is_empty()
+    }
+
+    fn generation(self) -> u32 {
+        (self.0 >> GENERATION_SHIFT) as u32
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Slot {
+    state: AtomicU64,
+    pub(crate) waiters: Mutex<Waiters>,
+}
+
+/// Who waits for a slot's descriptor.
+#[derive(Debug, Default)]
+pub(crate) struct Waiters {
+    /// The one task that waits to read by polling.
+    reader: Option<Waker>,
+    /// The one task that waits to write by polling.
+    writer: Option<Waker>,
+    /// Any number of futures.
+    pub(crate) list: List<WaiterLink>,
+}
+
+// SAFETY: waiters are touched under the slot's lock only, and hold nothing but a waker.
+unsafe impl Send for Waiters {}
+
+/// A future that waits, in its slot's list. All but `interest` under the slot's lock.
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    pub(crate) links: Links<Waiter>,
+    pub(crate) waker: Option<Waker>,
+    pub(crate) interest: Interest,
+    /// It was taken out of the list because what it waits for came.
+    pub(crate) is_called: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct WaiterLink;
+
+// SAFETY: the links are a field of the waiter that nothing else touches.
+unsafe impl Link for WaiterLink {
+    type Node = Waiter;
+
+    unsafe fn links(node: NonNull<Waiter>) -> NonNull<Links<Waiter>> {
+        // SAFETY: the node is live by the trait's contract, and a field of it is not null.
+        unsafe { NonNull::new_unchecked(&raw mut (*node.as_ptr()).links) }
+    }
+}
+
+impl Slot {
+    pub(crate) fn new() -> Slot {
+        Slot { state: AtomicU64::new(0), waiters: Mutex::new(Waiters::default()) }
+    }
+
+    pub(crate) fn state(&self) -> SlotState {
+        SlotState(self.state.load(Acquire))
+    }
+
+    pub(crate) fn generation(&self) -> u32 {
+        self.state().generation()
+    }
+
+    /// Waits for `direction` on behalf of the one task that polls for it: leaves `waker` in place of the
+    /// one before, unless it need not wait.
+    pub(crate) fn poll(&self, waker: &Waker, direction: Direction) -> Poll<SlotState> {
+        let interest = direction.interest();
+        let state = self.state();
+        if state.ends_wait_for(interest) {
+            return Poll::Ready(state);
+        }
+        let mut waiters = self.waiters.lock();
+        let mut old = None;
+        let set = waiters.place(direction).as_ref();
+        if !set.is_some_and(|set| set.will_wake(waker)) {
+            // Not under the lock: a clone is somebody else's code.
+            drop(waiters);
+            let new = waker.clone();
+            waiters = self.waiters.lock();
+            old = waiters.place(direction).replace(new);
+        }
+        // An event that came before we had the lock found no waker of ours.
+        let state = self.state();
+        drop(waiters);
+        drop(old);
+        if state.ends_wait_for(interest) { Poll::Ready(state) } else { Poll::Pending }
+    }
+
+    /// The kernel reported `ready` for the descriptor of `generation`.
+    pub(crate) fn report(&self, generation: u32, ready: Ready) {
+        let reported = self.change(|state| {
+            let is_current = state.generation() == generation && !state.is_shutdown();
+            let tick = (state.0 & TICK_MASK).wrapping_add(1 << TICK_SHIFT) & TICK_MASK;
+            is_current.then_some(state.0 & !TICK_MASK | tick | ready.bits() as u64)
+        });
+        if reported {
+            self.call(ready);
+        }
+    }
+
+    /// An operation found that `ready`, seen at `tick`, does not hold any more. What is closed stays so.
+    pub(crate) fn clear(&self, tick: u16, ready: Ready) {
+        let cleared = ready - Ready::READ_CLOSED - Ready::WRITE_CLOSED;
+        self.change(|state| (state.tick() == tick).then_some(state.0 & !(cleared.bits() as u64)));
+    }
+
+    /// No event will come any more: everybody is called.
+    pub(crate) fn shut_down(&self) {
+        self.state.fetch_or(SHUTDOWN, AcqRel);
+        self.call(Ready::ALL);
+    }
+
+    /// The descriptor is gone: the slot is as new, for the next generation.
+    pub(crate) fn retire(&self) {
+        self.change(|state| {
+            let next = u64::from(state.generation().wrapping_add(1)) << GENERATION_SHIFT;
+            Some(next | state.0 & SHUTDOWN)
+        });
+        let mut waiters = self.waiters.lock();
+        let wakers = (waiters.reader.take(), waiters.writer.take());
+        debug_assert!(waiters.list.is_empty(), "a future that waits borrows the registration");
+        drop(waiters);
+        drop(wakers);
+    }
+
+    fn change(&self, new: impl Fn(SlotState) -> Option<u64>) -> bool {
+        let mut now = self.state.load(Acquire);
+        while let Some(next) = new(SlotState(now)) {
+            match self.state.compare_exchange_weak(now, next, AcqRel, Acquire) {
+                Ok(_) => return true,
+                Err(other) => now = other,
+            }
+        }
+        false
+    }
+
+    /// Calls those who wait for any of `ready`.
+    fn call(&self, ready: Ready) {
+        let mut wakers = WakeList::new();
+        let mut waiters = self.waiters.lock();
+        if let Some(reader) = waiters.reader.take_if(|_| ready.is_readable()) {
+            wakers.push(reader);
+        }
+        if let Some(writer) = waiters.writer.take_if(|_| ready.is_writable()) {
+            wakers.push(writer);
+        }
+        while waiters.take_called(ready, &mut wakers) {
+            drop(waiters);
+            wakers.wake_all();
+            waiters = self.waiters.lock();
+        }
+        drop(waiters);
+        wakers.wake_all();
+    }
+}
+
+impl Waiters {
+    /// Where the one task that polls for `direction` leaves its waker.
+    fn place(&mut self, direction: Direction) -> &mut Option<Waker> {
+        match direction {
+            Direction::Read => &mut self.reader,
+            Direction::Write => &mut self.writer,
+        }
+    }
+
+    /// Moves waiters for any of `ready` from the list to `wakers`. True if there may be more.
+    fn take_called(&mut self, ready: Ready, wakers: &mut WakeList) -> bool {
+        // SAFETY: what is in the list is alive, and touched under the lock only.
+        let is_called = |waiter: NonNull<Waiter>| unsafe {
+            !(ready & waiter.as_ref().interest.answer()).is_empty()
+        };
+        for mut waiter in self.list.extract_if(is_called) {
+            // SAFETY: as above; its future finds out under the lock that it is in no list any more.
+            let waiter = unsafe { waiter.as_mut() };
+            waiter.is_called = true;
+            if let Some(waker) = waiter.waker.take() {
+                wakers.push(waker);
+            }
+            if !wakers.can_push() {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "slot/tests/loom.rs"]
+mod loom;

@@ -1,0 +1,146 @@
+//! All slots of a driver: found by index without a lock, used again, never moved.
+
+use super::slot::Slot;
+use std::ptr;
+use wakeful_base::sync::Mutex;
+use wakeful_base::sync::atomic::{AtomicPtr, Ordering::*};
+
+/// Slots of the first chunk; each further one doubles the whole.
+const FIRST_CHUNK: usize = 64;
+
+/// Enough for every index of 32 bits.
+const CHUNKS: usize = 27;
+
+#[derive(Debug)]
+pub(super) struct Slots {
+    /// Chunk `n` has `FIRST_CHUNK << n` slots, or is not there yet.
+    chunks: [AtomicPtr<Slot>; CHUNKS],
+    free: Mutex<FreeSlots>,
+}
+
+#[derive(Debug, Default)]
+struct FreeSlots {
+    /// Used before, the one given back last on top: it is in the cache.
+    used: Vec<u32>,
+    /// From here on none was ever used.
+    fresh: u32,
+}
+
+/// Chunk, place in it, and slots of that chunk.
+fn locate(index: u32) -> (usize, usize, usize) {
+    let shifted = index as usize + FIRST_CHUNK;
+    let chunk = (shifted.ilog2() - FIRST_CHUNK.ilog2()) as usize;
+    let size = FIRST_CHUNK << chunk;
+    (chunk, shifted - size, size)
+}
+
+impl Slots {
+    pub(super) fn new() -> Slots {
+        Slots {
+            chunks: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
+            free: Mutex::new(FreeSlots::default()),
+        }
+    }
+
+    /// A slot that nobody uses, and its index. None if there are as many as can be counted.
+    pub(super) fn take(&self) -> Option<(u32, &Slot)> {
+        let mut free = self.free.lock();
+        let index = match free.used.pop() {
+            Some(index) => index,
+            None => {
+                let index = free.fresh;
+                // The last index of all would make a token that means something else.
+                free.fresh = index.checked_add(1)?;
+                self.make(index);
+                index
+            }
+        };
+        drop(free);
+        Some((index, self.get(index).expect("made or used before")))
+    }
+
+    /// Gives a slot back that was retired.
+    pub(super) fn give_back(&self, index: u32) {
+        self.free.lock().used.push(index);
+    }
+
+    /// The slot of that index, if there ever was one.
+    pub(super) fn get(&self, index: u32) -> Option<&Slot> {
+        let (chunk, at, _) = locate(index);
+        let slots = self.chunks[chunk].load(Acquire);
+        // SAFETY: a chunk that is there has that many slots, and goes with us.
+        (!slots.is_null()).then(|| unsafe { &*slots.add(at) })
+    }
+
+    /// Calls `f` with every slot there is.
+    pub(super) fn for_each(&self, mut f: impl FnMut(&Slot)) {
+        let fresh = self.free.lock().fresh;
+        for index in 0..fresh {
+            if let Some(slot) = self.get(index) {
+                f(slot);
+            }
+        }
+    }
+
+    /// Sees to it that the chunk of `index` is there. Under the lock.
+    fn make(&self, index: u32) {
+        let (chunk, _, size) = locate(index);
+        if self.chunks[chunk].load(Relaxed).is_null() {
+            let slots: Box<[Slot]> = (0..size).map(|_| Slot::new()).collect();
+            self.chunks[chunk].store(Box::into_raw(slots).cast(), Release);
+        }
+    }
+}
+
+impl Drop for Slots {
+    fn drop(&mut self) {
+        for (chunk, slots) in self.chunks.iter().enumerate() {
+            let slots = slots.load(Relaxed);
+            if !slots.is_null() {
+                let slice = ptr::slice_from_raw_parts_mut(slots, FIRST_CHUNK << chunk);
+                // SAFETY: made by `make` as a boxed slice of that length; nobody borrows us any more.
+                drop(unsafe { Box::from_raw(slice) });
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn indices_lead_to_different_slots_that_stay() {
+        let slots = Slots::new();
+        let taken: Vec<_> = (0..1000).map(|_| slots.take().unwrap()).collect();
+        let places: HashSet<*const Slot> =
+            taken.iter().map(|(_, slot)| ptr::from_ref(*slot)).collect();
+        assert_eq!(places.len(), 1000);
+        for (index, slot) in &taken {
+            assert!(ptr::eq(slots.get(*index).unwrap(), *slot));
+        }
+        assert!(slots.get(u32::MAX - 1).is_none());
+    }
+
+    #[test]
+    fn a_slot_given_back_is_used_again() {
+        let slots = Slots::new();
+        let (first, _) = slots.take().unwrap();
+        let (second, _) = slots.take().unwrap();
+        slots.give_back(first);
+        assert_eq!(slots.take().unwrap().0, first);
+        assert_ne!(slots.take().unwrap().0, second);
+    }
+
+    #[test]
+    fn chunks_follow_each_other_without_a_gap() {
+        let mut expected = (0, 0);
+        for index in 0..100_000 {
+            let (chunk, at, size) = locate(index);
+            assert_eq!((chunk, at), expected);
+            expected = if at + 1 == size { (chunk + 1, 0) } else { (chunk, at + 1) };
+        }
+        assert_eq!(locate(u32::MAX).0, CHUNKS - 1);
+    }
+}

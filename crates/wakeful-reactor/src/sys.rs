@@ -1,0 +1,6 @@
+//! The one platform switch: how readiness is asked of the kernel.
+
+#[cfg(target_os = "linux")]
+mod epoll;
+#[cfg(target_os = "linux")]
+pub(crate) use epoll::{Events, Poller};

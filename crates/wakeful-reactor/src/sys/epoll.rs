@@ -1,0 +1,207 @@
+//! Readiness through Linux epoll, edge-triggered.
+
+use crate::{Interest, Ready};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+/// Stands for the wake-up descriptor among the tokens.
+const WAKE_TOKEN: u64 = u64::MAX;
+
+/// An epoll instance, and an eventfd to end a wait in it.
+#[derive(Debug)]
+pub(crate) struct Poller {
+    epoll: OwnedFd,
+    wake: OwnedFd,
+}
+
+/// Room for the events of one wait.
+pub(crate) struct Events {
+    list: Vec<libc::epoll_event>,
+}
+
+impl Events {
+    pub(crate) fn with_capacity(capacity: usize) -> Events {
+        Events { list: Vec::with_capacity(capacity) }
+    }
+
+    /// Token and readiness of each event of the last wait.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, Ready)> + '_ {
+        let events = self.list.iter().map(|event| (event.u64, ready_of(event.events)));
+        events.filter(|&(token, _)| token != WAKE_TOKEN)
+    }
+}
+
+impl Poller {
+    pub(crate) fn new() -> io::Result<Poller> {
+        // SAFETY: the calls take no pointers; what they return is a new descriptor or an error.
+        let (epoll, wake) = unsafe {
+            let epoll = owned(libc::epoll_create1(libc::EPOLL_CLOEXEC))?;
+            (epoll, owned(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?)
+        };
+        let poller = Poller { epoll, wake };
+        let flags = (libc::EPOLLIN | libc::EPOLLET) as u32;
+        poller.control(libc::EPOLL_CTL_ADD, poller.wake.as_raw_fd(), flags, WAKE_TOKEN)?;
+        Ok(poller)
+    }
+
+    /// Has events of `fd` reported with `token`, until it is taken out.
+    pub(crate) fn add(&self, fd: RawFd, token: u64, interest: Interest) -> io::Result<()> {
+        debug_assert_ne!(token, WAKE_TOKEN);
+        self.control(libc::EPOLL_CTL_ADD, fd, flags_of(interest), token)
+    }
+
+    /// Ends the reports of `fd`.
+    pub(crate) fn remove(&self, fd: RawFd) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_DEL, fd, 0, 0)
+    }
+
+    fn control(&self, operation: i32, fd: RawFd, events: u32, token: u64) -> io::Result<()> {
+        let mut event = libc::epoll_event { events, u64: token };
+        // SAFETY: the event lives through the call; a descriptor that is none is an error.
+        let result = unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &mut event) };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Waits for events, a call to `wake`, or the end of `timeout`; none: for ever. An interrupted wait
+    /// ends without events.
+    pub(crate) fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+        events.list.clear();
+        let capacity = i32::try_from(events.list.capacity()).unwrap_or(i32::MAX);
+        let timeout = timeout.map(|timeout| libc::timespec {
+            // Longer than any clock goes is as good as for ever.
+            tv_sec: timeout.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_nsec: timeout.subsec_nanos() as _,
+        });
+        let result = self.wait_nanos(&mut events.list, capacity, timeout.as_ref());
+        match result {
+            Ok(count) => {
+                // SAFETY: the kernel filled that many, no more than there is room for.
+                unsafe { events.list.set_len(count) };
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// `epoll_pwait2`, whose timeout is not rounded to milliseconds. Linux has it since 5.11.
+    fn wait_nanos(
+        &self,
+        list: &mut Vec<libc::epoll_event>,
+        capacity: i32,
+        timeout: Option<&libc::timespec>,
+    ) -> io::Result<usize> {
+        let timeout_ptr = timeout.map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: `list` has room for `capacity` events; the timeout lives through the call; no signal
+        // mask is given.
+        let count = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                self.epoll.as_raw_fd(),
+                list.as_mut_ptr(),
+                capacity,
+                timeout_ptr,
+                std::ptr::null::<libc::sigset_t>(),
+                0usize,
+            )
+        };
+        if count >= 0 {
+            return Ok(count as usize);
+        }
+        let error = io::Error::last_os_error();
+        if error.raw_os_error() != Some(libc::ENOSYS) {
+            return Err(error);
+        }
+        self.wait_millis(list, capacity, timeout)
+    }
+
+    /// `epoll_wait`, for older kernels: rounds up, so as not to come back early.
+    fn wait_millis(
+        &self,
+        list: &mut Vec<libc::epoll_event>,
+        capacity: i32,
+        timeout: Option<&libc::timespec>,
+    ) -> io::Result<usize> {
+        let millis = timeout.map_or(-1, |timeout| {
+            let millis = i128::from(timeout.tv_sec) * 1000
+                + (i128::from(timeout.tv_nsec) + 999_999) / 1_000_000;
+            i32::try_from(millis).unwrap_or(i32::MAX)
+        });
+        // SAFETY: `list` has room for `capacity` events.
+        let count = unsafe {
+            libc::epoll_wait(self.epoll.as_raw_fd(), list.as_mut_ptr(), capacity, millis)
+        };
+        usize::try_from(count).map_err(|_| io::Error::last_os_error())
+    }
+
+    /// Ends the wait under way, or the next one. From any thread.
+    pub(crate) fn wake(&self) {
+        let one = 1u64.to_ne_bytes();
+        // Each write is an edge, so nobody needs to read. Only a counter at its limit would refuse it.
+        // SAFETY: the buffer lives through the call.
+        let written = unsafe { libc::write(self.wake.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+        if written < 0 {
+            let mut count = [0u8; 8];
+            // SAFETY: as above.
+            unsafe {
+                libc::read(self.wake.as_raw_fd(), count.as_mut_ptr().cast(), count.len());
+                libc::write(self.wake.as_raw_fd(), one.as_ptr().cast(), one.len());
+            }
+        }
+    }
+}
+
+/// # Safety
+/// `fd` must be a new descriptor that nobody else owns, or negative.
+unsafe fn owned(fd: RawFd) -> io::Result<OwnedFd> {
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: by contract.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn flags_of(interest: Interest) -> u32 {
+    let mut flags = libc::EPOLLET;
+    // Errors are reported whatever is asked for, so an interest in them alone needs no flag.
+    if interest.is_readable() {
+        flags |= libc::EPOLLIN | libc::EPOLLRDHUP;
+    }
+    if interest.is_writable() {
+        flags |= libc::EPOLLOUT;
+    }
+    if interest.is_priority() {
+        flags |= libc::EPOLLPRI;
+    }
+    flags as u32
+}
+
+fn ready_of(flags: u32) -> Ready {
+    let has = |flag: i32| flags & flag as u32 != 0;
+    let mut ready = Ready::EMPTY;
+    if has(libc::EPOLLIN) || has(libc::EPOLLPRI) {
+        ready |= Ready::READABLE;
+    }
+    if has(libc::EPOLLPRI) {
+        ready |= Ready::PRIORITY;
+    }
+    if has(libc::EPOLLOUT) {
+        ready |= Ready::WRITABLE;
+    }
+    // Both directions closed, or the peer's with nothing of ours left to read.
+    if has(libc::EPOLLHUP) || (has(libc::EPOLLIN) && has(libc::EPOLLRDHUP)) {
+        ready |= Ready::READ_CLOSED;
+    }
+    // A pipe whose reader is gone reports an error, with or without room to write.
+    if has(libc::EPOLLHUP)
+        || (has(libc::EPOLLOUT) && has(libc::EPOLLERR))
+        || flags == libc::EPOLLERR as u32
+    {
+        ready |= Ready::WRITE_CLOSED;
+    }
+    if has(libc::EPOLLERR) {
+        ready |= Ready::ERROR;
+    }
+    ready
+}
