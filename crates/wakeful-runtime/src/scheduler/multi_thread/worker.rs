@@ -226,11 +226,11 @@ impl Sitter {
     #[inline]
     fn next(&self) -> Option<Next> {
         let mut core = self.enter()?;
-        core.until_maintenance -= 1;
         if core.until_maintenance == 0 {
             core.until_maintenance = self.shared.config.event_interval;
             return Some(if self.shared.is_stopping() { Next::Stop } else { Next::Maintain });
         }
+        core.until_maintenance -= 1;
         core.until_inject -= 1;
         if core.until_inject == 0 {
             core.until_inject = self.shared.config.global_queue_interval;
@@ -550,7 +550,7 @@ impl Sitter {
         if let Some(mut core) = self.enter() {
             core.searching = searching;
             // Whatever woke us, stopping among it, is looked at first.
-            core.until_maintenance = 1;
+            core.until_maintenance = 0;
         }
     }
 
