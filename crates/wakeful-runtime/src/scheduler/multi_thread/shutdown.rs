@@ -179,8 +179,8 @@ impl Shared {
         }
     }
 
-    /// Lets a task wait whose poller lost its seat meanwhile.
-    pub(super) fn settle_seatless(&self, running: Running) {
+    /// Lets a task wait, or gives it another turn, whose poller lost its seat meanwhile.
+    pub(super) fn settle_seatless(&self, running: Running, yields: bool) {
         let mut common = self.common.lock();
         if common.cleared || self.is_stopping() {
             drop(common);
@@ -194,7 +194,7 @@ impl Shared {
                 common.tasks.push_back(running.task());
             }
         }
-        let again = running.idle();
+        let again = if yields { Some(running.requeue()) } else { running.idle() };
         drop(common);
         if let Some(again) = again {
             self.push_remote(again);
