@@ -636,6 +636,9 @@ fn give_seat_away() -> Away {
         // Until a thread has taken the seat, others can at least reach what lies there.
         core.queue.share_batch(&sitter.seat().queue);
         drop(core);
+        if !sitter.seat().queue.is_empty() {
+            sitter.shared.wake_worker();
+        }
         let ticket = Arc::new(SeatTicket {
             shared: sitter.shared.clone(),
             index: sitter.index,
@@ -649,11 +652,9 @@ fn give_seat_away() -> Away {
         });
         let context = || SchedulerHandle::MultiThread(sitter.shared.clone());
         sitter.seated.set(false);
-        // Without a thread for it the seat stays ours, and blocks with us as it would anywhere else.
-        if sitter.shared.pool.submit_seat(sit_down, context).is_err() {
-            sitter.seated.set(true);
-            return Away::Driving(None);
-        }
+        // Without a thread for it the seat blocks with us, as it would anywhere else. It is given up
+        // all the same: what is spawned or deferred meanwhile must not wait for our return.
+        let _nobody_else_has_the_ticket_then = sitter.shared.pool.submit_seat(sit_down, context);
         Away::Driving(Some(TakeSeatBack { ticket }))
     })
 }
