@@ -2,9 +2,9 @@
 
 use super::seat::{Place, Seat, SeatCore};
 use super::{Home, Shared};
+use crate::config;
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::context::allow_defer;
-use crate::task_meta::TaskMeta;
 use std::cell::Cell;
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -16,7 +16,7 @@ use wakeful_base::Parker;
 use wakeful_base::budget::{self, Budget};
 use wakeful_base::enter::{Entered, entered, set_entered};
 use wakeful_base::sync::hint;
-use wakeful_task::{Finishing, Polled, Runnable, Running, TaskRef, is_waker_of};
+use wakeful_task::{Finishing, Polled, Runnable, Running, TaskRef, is_waker_of, shield};
 
 /// How often in a row the last-woken slot goes before the queue.
 const LIFO_POLLS_MAX: u32 = 3;
@@ -317,18 +317,10 @@ impl Sitter {
     #[cold]
     fn poll_with_hooks(&self, runnable: Runnable) -> Polled {
         let hooks = &self.shared.config.hooks;
-        if let Some(hook) = &hooks.before_poll {
-            hook(&TaskMeta::new(&runnable));
-        }
+        config::call_for(&hooks.before_poll, &runnable);
         let polled = runnable.run();
-        if let Some(hook) = &hooks.after_poll {
-            let task = match &polled {
-                Polled::Pending(running) => running.task(),
-                Polled::Ended(ended) => ended.task(),
-            };
-            // SAFETY: either keeps the task alive.
-            hook(&TaskMeta::new(unsafe { task.as_ref() }));
-        }
+        // SAFETY: whatever became of it, we have the reference that keeps it alive.
+        config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });
         polled
     }
 
@@ -380,10 +372,8 @@ impl Sitter {
             Place::Fresh | Place::Common => {}
         }
         drop(core);
-        if let Some(hook) = &self.shared.config.hooks.terminate {
-            // SAFETY: the scheduler's reference keeps the task alive.
-            hook(&TaskMeta::new(unsafe { ended.task().as_ref() }));
-        }
+        // SAFETY: the scheduler's reference keeps the task alive.
+        config::call_for(&self.shared.config.hooks.terminate, unsafe { ended.task().as_ref() });
         let Some((index, is_much)) = elsewhere else { return ended.complete() };
         let seat = &self.shared.seats[index];
         seat.push_ended(ended.complete_keeping_ref());
@@ -439,7 +429,8 @@ impl Sitter {
         let mut deferred = std::mem::take(&mut core.deferred);
         drop(core);
         for waker in deferred.drain(..) {
-            waker.wake();
+            // Somebody else's code: its panic must neither end the worker nor cost others their wake.
+            shield(|| waker.wake());
         }
         if let Some(mut core) = self.enter() {
             // Keeps the buffer, unless somebody deferred meanwhile.
@@ -526,9 +517,7 @@ impl Sitter {
 
     fn sleep(&self) {
         self.clear_ended();
-        if let Some(before_park) = &self.shared.config.before_park {
-            before_park();
-        }
+        config::call(&self.shared.config.before_park);
         let Some(mut core) = self.enter() else { return };
         if core.lifo.is_none() && core.queue.held_back() == 0 && !core.has_deferred() {
             let searching = std::mem::take(&mut core.searching);
@@ -537,9 +526,7 @@ impl Sitter {
         } else {
             drop(core);
         }
-        if let Some(after_unpark) = &self.shared.config.after_unpark {
-            after_unpark();
-        }
+        config::call(&self.shared.config.after_unpark);
     }
 
     fn sleep_unless_work(&self, was_searching: bool) {
