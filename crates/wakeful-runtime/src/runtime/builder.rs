@@ -22,6 +22,9 @@ use std::time::Duration;
 /// let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
 /// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
 /// ```
+///
+/// A panic in one of the callbacks is reported as any other and goes no further: the thread that called
+/// it goes on.
 pub struct Builder {
     kind: Kind,
     name: Option<String>,

@@ -8,13 +8,12 @@ mod drive;
 mod shutdown;
 
 use crate::blocking::Pool;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::driver::{Driver, WakeDriver};
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells, RefBag};
 use crate::scheduler::inject::{Closed, InjectQueue};
-use crate::task_meta::TaskMeta;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::Location;
@@ -172,9 +171,7 @@ impl Shared {
     }
 
     fn admit(self: &Arc<Self>, runnable: Runnable) {
-        if let Some(hook) = &self.config.hooks.spawn {
-            hook(&TaskMeta::new(&runnable));
-        }
+        config::call_for(&self.config.hooks.spawn, &runnable);
         let Some(runnable) = drive::spawn_local(self, runnable) else { return };
         CellRefs::take(self, 1);
         RemoteMetrics::inc(&self.remote.spawned);
