@@ -1,6 +1,7 @@
 //! Tasks: how they are spawned, and what is built on them.
 
 mod blocking;
+mod builder;
 pub mod coop;
 mod local_set;
 mod spawn;
@@ -8,6 +9,7 @@ mod task_local;
 mod yield_now;
 
 pub use blocking::{block_in_place, spawn_blocking};
+pub use builder::Builder;
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use local_set::{LocalEnterGuard, LocalSet, spawn_local};
 pub use spawn::spawn;
