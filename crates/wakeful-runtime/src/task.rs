@@ -3,6 +3,7 @@
 mod blocking;
 mod builder;
 pub mod coop;
+pub mod join_set;
 mod local_set;
 mod spawn;
 mod task_local;
@@ -11,6 +12,8 @@ mod yield_now;
 pub use blocking::{block_in_place, spawn_blocking};
 pub use builder::Builder;
 pub use coop::{Unconstrained, consume_budget, unconstrained};
+#[doc(inline)]
+pub use join_set::JoinSet;
 pub use local_set::{LocalEnterGuard, LocalSet, spawn_local};
 pub use spawn::spawn;
 pub use task_local::LocalKey;
