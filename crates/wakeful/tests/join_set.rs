@@ -1,45 +1,21 @@
 //! A `JoinSet` gives back every task once, whatever becomes of it.
 
+mod support;
+
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, mpsc};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
-use wakeful::runtime::{Builder, Runtime};
-use wakeful::task::{JoinSet, yield_now};
+use support::{Mailbox, current_thread, each_flavor, multi_thread, panic_of};
+use wakeful::runtime::LocalRuntime;
+use wakeful::task::{JoinSet, LocalSet, yield_now};
 
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().build().unwrap()
-}
-
-fn multi_thread() -> Runtime {
-    Builder::new_multi_thread().worker_threads(2).build().unwrap()
-}
-
-/// Keeps a task waiting until it is opened.
-#[derive(Clone, Default)]
-struct Gate(Arc<(AtomicBool, Mutex<Option<Waker>>)>);
-
-impl Gate {
-    fn open(&self) {
-        self.0.0.store(true, SeqCst);
-        let waker = self.0.1.lock().unwrap().take();
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    async fn pass(&self) {
-        poll_fn(|cx| {
-            *self.0.1.lock().unwrap() = Some(cx.waker().clone());
-            if self.0.0.load(SeqCst) { Poll::Ready(()) } else { Poll::Pending }
-        })
-        .await
-    }
-}
+type Gate = Mailbox<()>;
 
 /// Counts how often it is woken.
 #[derive(Default)]
@@ -90,7 +66,7 @@ async fn ended(tasks: usize) -> JoinSet<()> {
 
 #[test]
 fn joins_every_task_once() {
-    for runtime in [current_thread(), multi_thread()] {
+    for runtime in each_flavor() {
         runtime.block_on(async {
             let mut set = JoinSet::new();
             for n in 0..1000 {
@@ -117,17 +93,17 @@ fn joins_every_task_once() {
 #[test]
 fn tasks_come_in_the_order_they_end() {
     current_thread().block_on(async {
-        let gates: [Gate; 4] = Default::default();
+        let gates: [Arc<Gate>; 4] = std::array::from_fn(|_| Gate::new());
         let mut set = JoinSet::new();
         for (n, gate) in gates.clone().into_iter().enumerate() {
             set.spawn(async move {
-                gate.pass().await;
+                gate.take().await;
                 n
             });
         }
         settle().await;
         for n in [2, 0, 3, 1] {
-            gates[n].open();
+            gates[n].put(());
             settle().await;
         }
         assert_eq!(set.join_all().await, [2, 0, 3, 1]);
@@ -150,7 +126,7 @@ fn an_empty_set_has_nothing_to_join() {
 
 #[test]
 fn tasks_are_added_while_others_are_joined() {
-    multi_thread().block_on(async {
+    multi_thread(2).block_on(async {
         let mut set = JoinSet::new();
         set.spawn(async {});
         set.spawn(async {});
@@ -166,17 +142,17 @@ fn tasks_are_added_while_others_are_joined() {
 #[test]
 fn try_join_next_takes_only_what_has_ended() {
     current_thread().block_on(async {
-        let gate = Gate::default();
+        let gate = Gate::new();
         let mut set = JoinSet::new();
         let waits = gate.clone();
-        let late = set.spawn(async move { waits.pass().await }).id();
+        let late = set.spawn(async move { waits.take().await }).id();
         let early = set.spawn(async {}).id();
         assert!(set.try_join_next().is_none());
         settle().await;
         assert_eq!(set.try_join_next_with_id().unwrap().unwrap().0, early);
         assert!(set.try_join_next_with_id().is_none());
         assert_eq!(set.len(), 1);
-        gate.open();
+        gate.put(());
         settle().await;
         assert_eq!(set.try_join_next_with_id().unwrap().unwrap().0, late);
         assert!(set.is_empty());
@@ -185,7 +161,7 @@ fn try_join_next_takes_only_what_has_ended() {
 
 #[test]
 fn the_id_comes_with_the_output_or_in_the_error() {
-    multi_thread().block_on(async {
+    multi_thread(2).block_on(async {
         let mut set = JoinSet::new();
         let mut expected = HashSet::new();
         for n in 0..100 {
@@ -217,7 +193,7 @@ fn the_id_comes_with_the_output_or_in_the_error() {
 
 #[test]
 fn a_task_can_be_aborted_by_its_handle() {
-    for runtime in [current_thread(), multi_thread()] {
+    for runtime in each_flavor() {
         runtime.block_on(async {
             let mut set = JoinSet::new();
             for n in 0..16 {
@@ -275,7 +251,7 @@ fn a_set_can_be_used_again_after_a_shutdown() {
             panic!("on purpose");
         }
     }
-    multi_thread().block_on(async {
+    multi_thread(2).block_on(async {
         let mut set = JoinSet::new();
         for _ in 0..10 {
             set.spawn(pending());
@@ -293,7 +269,7 @@ fn a_set_can_be_used_again_after_a_shutdown() {
 
 #[test]
 fn a_panic_is_given_to_who_joins() {
-    multi_thread().block_on(async {
+    multi_thread(2).block_on(async {
         let mut set = JoinSet::new();
         set.spawn(async { panic!("on purpose") });
         set.spawn_blocking(|| panic!("on purpose"));
@@ -307,7 +283,7 @@ fn a_panic_is_given_to_who_joins() {
 
 #[test]
 fn join_all_goes_on_with_a_tasks_panic_and_aborts_the_rest() {
-    for runtime in [current_thread(), multi_thread()] {
+    for runtime in each_flavor() {
         let (token, dropped) = mpsc::channel::<()>();
         runtime.block_on(async {
             let mut set = JoinSet::new();
@@ -339,7 +315,7 @@ fn join_all_says_which_task_was_cancelled() {
 
 #[test]
 fn dropping_the_set_aborts_what_is_in_it() {
-    for runtime in [current_thread(), multi_thread()] {
+    for runtime in each_flavor() {
         let (token, dropped) = mpsc::channel::<()>();
         runtime.block_on(async {
             let mut set = JoinSet::new();
@@ -413,7 +389,7 @@ fn tasks_of_a_runtime_that_is_gone_are_cancelled() {
 
 #[test]
 fn a_set_holds_tasks_of_several_runtimes() {
-    let runtimes = [current_thread(), multi_thread(), multi_thread()];
+    let runtimes = [current_thread(), multi_thread(2), multi_thread(2)];
     let mut set = JoinSet::new();
     set.spawn_on(async { 1 }, runtimes[0].handle());
     set.spawn_on(async { 10 }, runtimes[1].handle());
@@ -433,6 +409,112 @@ fn blocking_closures_are_tasks_of_the_set() {
     });
 }
 
+/// Adds `tasks` that return their number, through something that is not `Send`.
+fn spawn_numbers(set: &mut JoinSet<Rc<usize>>, tasks: usize, on: Option<&LocalSet>) {
+    for n in 0..tasks {
+        let number = Rc::new(n);
+        let task = async move {
+            yield_now().await;
+            number
+        };
+        match on {
+            Some(local) => set.spawn_local_on(task, local),
+            None => set.spawn_local(task),
+        };
+    }
+}
+
+async fn assert_numbers(set: JoinSet<Rc<usize>>, tasks: usize) {
+    let mut numbers: Vec<usize> = set.join_all().await.iter().map(|number| **number).collect();
+    numbers.sort();
+    assert!(numbers.into_iter().eq(0..tasks));
+}
+
+#[test]
+fn local_tasks_are_tasks_of_the_set() {
+    let local = LocalSet::new();
+    current_thread().block_on(local.run_until(async {
+        let mut set = JoinSet::new();
+        spawn_numbers(&mut set, 8, None);
+        assert_numbers(set, 8).await;
+    }));
+    LocalRuntime::new().unwrap().block_on(async {
+        let mut set = JoinSet::new();
+        spawn_numbers(&mut set, 8, None);
+        assert!(set.try_join_next().is_none());
+        assert_numbers(set, 8).await;
+    });
+}
+
+#[test]
+fn tasks_of_a_local_set_wait_until_it_is_driven() {
+    let (local, mut set) = (LocalSet::new(), JoinSet::new());
+    spawn_numbers(&mut set, 8, Some(&local));
+    let runtime = multi_thread(2);
+    assert!(runtime.block_on(async { poll_once(set.join_next()).is_pending() }));
+    local.block_on(&runtime, assert_numbers(set, 8));
+}
+
+#[test]
+fn local_tasks_are_aborted_with_the_set() {
+    let local = LocalSet::new();
+    current_thread().block_on(local.run_until(async {
+        let token = Rc::new(());
+        for shutdown in [true, false] {
+            let mut set = JoinSet::new();
+            for _ in 0..8 {
+                let token = token.clone();
+                set.spawn_local(async move {
+                    let _token = token;
+                    pending::<()>().await;
+                });
+            }
+            settle().await;
+            if shutdown {
+                set.shutdown().await;
+                assert!(set.is_empty());
+            }
+            drop(set);
+            settle().await;
+            assert_eq!(Rc::strong_count(&token), 1);
+        }
+    }));
+}
+
+#[test]
+fn local_tasks_of_a_set_that_is_gone_are_cancelled() {
+    let (local, mut set) = (LocalSet::new(), JoinSet::new());
+    spawn_numbers(&mut set, 3, Some(&local));
+    drop(local);
+    current_thread().block_on(async {
+        while let Some(joined) = set.join_next().await {
+            assert!(joined.unwrap_err().is_cancelled());
+        }
+    });
+}
+
+#[test]
+fn a_local_task_is_joined_on_another_thread() {
+    let (local, mut set) = (LocalSet::new(), JoinSet::new());
+    let number = Rc::new(7);
+    // What is not `Send` is the future; the output is.
+    set.spawn_local_on(async move { *number }, &local);
+    let there = std::thread::spawn(|| current_thread().block_on(set.join_all()));
+    current_thread().block_on(local);
+    assert_eq!(there.join().unwrap(), [7]);
+}
+
+#[test]
+fn a_local_task_needs_something_local_to_run_on() {
+    for runtime in each_flavor() {
+        let (text, file) =
+            runtime.block_on(async { panic_of(|| drop(JoinSet::new().spawn_local(async {}))) });
+        assert_eq!(file, file!());
+        let expected = "from outside of a `task::LocalSet` or `runtime::LocalRuntime`";
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
 #[test]
 fn a_set_is_collected_and_extended_from_futures() {
     current_thread().block_on(async {
@@ -446,7 +528,7 @@ fn a_set_is_collected_and_extended_from_futures() {
 
 #[test]
 fn a_task_can_be_built_into_the_set() {
-    let runtime = multi_thread();
+    let runtime = multi_thread(2);
     runtime.block_on(async {
         let mut set = JoinSet::new();
         let builder = set.build_task().name("first");
@@ -455,32 +537,38 @@ fn a_task_can_be_built_into_the_set() {
         set.build_task().spawn_on(async { 2 }, runtime.handle()).unwrap();
         set.build_task().name("third").spawn_blocking(|| 4).unwrap();
         set.build_task().spawn_blocking_on(|| 8, runtime.handle()).unwrap();
-        assert_eq!(set.len(), 4);
-        assert_eq!(set.join_all().await.into_iter().sum::<i32>(), 15);
+        let local = LocalSet::new();
+        set.build_task().name("local").spawn_local_on(async { 16 }, &local).unwrap();
+        assert_eq!(set.len(), 5);
+        let sum = local.run_until(async {
+            set.build_task().spawn_local(async { 32 }).unwrap();
+            set.join_all().await.into_iter().sum::<i32>()
+        });
+        assert_eq!(sum.await, 63);
     });
 }
 
 #[test]
 fn spawning_outside_of_a_runtime_says_what_is_missing() {
-    let caught = catch_unwind(|| JoinSet::new().spawn(async {}));
-    let text = caught.unwrap_err().downcast::<String>().unwrap();
+    let (text, file) = panic_of(|| drop(JoinSet::new().spawn(async {})));
+    assert_eq!(file, file!());
     assert!(text.contains("there is no runtime on this thread"), "{text}");
 }
 
 #[test]
 fn only_the_waker_of_the_last_poll_is_woken() {
     let runtime = current_thread();
-    let (first, second) = (Gate::default(), Gate::default());
+    let (first, second) = (Gate::new(), Gate::new());
     let mut set = JoinSet::new();
     for gate in [first.clone(), second.clone()] {
-        set.spawn_on(async move { gate.pass().await }, runtime.handle());
+        set.spawn_on(async move { gate.take().await }, runtime.handle());
     }
     runtime.block_on(settle());
     let counters = [Counter::new(), Counter::new()];
     for (_, waker) in &counters {
         assert!(set.poll_join_next(&mut Context::from_waker(waker)).is_pending());
     }
-    first.open();
+    first.put(());
     runtime.block_on(settle());
     assert_eq!(counters.each_ref().map(|(counter, _)| counter.woken()), [0, 1]);
 
@@ -488,7 +576,7 @@ fn only_the_waker_of_the_last_poll_is_woken() {
     let mut again = Context::from_waker(&counters[0].1);
     assert!(set.poll_join_next_with_id(&mut again).is_ready());
     assert!(set.poll_join_next_with_id(&mut again).is_pending());
-    second.open();
+    second.put(());
     runtime.block_on(settle());
     assert_eq!(counters.each_ref().map(|(counter, _)| counter.woken()), [1, 1]);
     assert!(set.poll_join_next(&mut again).is_ready());
@@ -510,13 +598,13 @@ fn many_tasks_that_end_wake_who_waits_once() {
 #[test]
 fn a_join_next_that_is_dropped_loses_nothing() {
     let runtime = current_thread();
-    let gate = Gate::default();
+    let gate = Gate::new();
     let mut set = JoinSet::new();
     let waits = gate.clone();
-    set.spawn_on(async move { waits.pass().await }, runtime.handle());
+    set.spawn_on(async move { waits.take().await }, runtime.handle());
     runtime.block_on(settle());
     assert!(poll_once(set.join_next()).is_pending());
-    gate.open();
+    gate.put(());
     runtime.block_on(settle());
     drop(set.join_next());
     assert_eq!(set.len(), 1);
@@ -576,18 +664,18 @@ fn a_task_that_ends_among_many_that_wait_takes_two_polls() {
     // Without a common divisor with the number of tasks, so that each has its turn.
     const STRIDE: usize = 38_317;
     current_thread().block_on(async {
-        let gates: Vec<Gate> = (0..TASKS).map(|_| Gate::default()).collect();
+        let gates: Vec<Arc<Gate>> = (0..TASKS).map(|_| Gate::new()).collect();
         let mut set = JoinSet::new();
         for (n, gate) in gates.iter().cloned().enumerate() {
             set.spawn(async move {
-                gate.pass().await;
+                gate.take().await;
                 n
             });
         }
         let mut polls = 0;
         for turn in 0..TASKS {
             let n = turn * STRIDE % TASKS;
-            gates[n].open();
+            gates[n].put(());
             let next = poll_fn(|cx| {
                 polls += 1;
                 set.poll_join_next(cx)
@@ -601,7 +689,7 @@ fn a_task_that_ends_among_many_that_wait_takes_two_polls() {
 
 #[test]
 fn a_set_dropped_while_its_tasks_end_leaves_nothing_behind() {
-    let runtime = multi_thread();
+    let runtime = multi_thread(2);
     let token = Arc::new(());
     for round in 0..300 {
         runtime.block_on(async {
@@ -653,4 +741,12 @@ fn a_set_goes_where_its_outputs_may() {
     assert_traits::<JoinSet<Cell<u32>>>();
     fn assert_future<F: Send + Sync>(_: F) {}
     assert_future(JoinSet::<Cell<u32>>::new().join_next());
+
+    // With an output that is `Send` the call would be ambiguous, and not compile.
+    trait NotSend<Marker> {
+        fn not_send(&self) {}
+    }
+    impl<S> NotSend<()> for S {}
+    impl<S: Send> NotSend<u8> for S {}
+    JoinSet::<Rc<u32>>::new().not_send();
 }

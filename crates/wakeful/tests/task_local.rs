@@ -1,12 +1,14 @@
 //! Task-local values are there for the code in their scope, and for nobody else.
 
+mod support;
+
 use std::cell::{Cell, RefCell};
 use std::future::{Future, pending, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Barrier, mpsc};
 use std::task::{Context, Poll, Waker};
-use wakeful::runtime::{Builder, Runtime};
+use support::{current_thread, each_flavor, multi_thread, panic_of};
 use wakeful::task::{futures::TaskLocalFuture, yield_now};
 
 wakeful::task_local! {
@@ -16,24 +18,16 @@ wakeful::task_local! {
     pub static TEXT: String;
 }
 
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().build().unwrap()
-}
-
-fn multi_thread() -> Runtime {
-    Builder::new_multi_thread().worker_threads(2).build().unwrap()
-}
-
 fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
+/// The text of the panic of `f`, which must be located in this file.
+#[track_caller]
 fn panic_text<R>(f: impl FnOnce() -> R) -> String {
-    let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else { panic!("no panic") };
-    match payload.downcast::<String>() {
-        Ok(text) => *text,
-        Err(payload) => payload.downcast_ref::<&str>().unwrap().to_string(),
-    }
+    let (text, file) = panic_of(AssertUnwindSafe(|| drop(f())));
+    assert_eq!(file, file!(), "the panic points elsewhere: {text}");
+    text
 }
 
 /// Reports the number in scope when it is polled and when it is dropped.
@@ -67,7 +61,7 @@ impl Drop for Witness {
 
 #[test]
 fn each_task_has_its_own_value_from_poll_to_poll() {
-    for runtime in [current_thread(), multi_thread()] {
+    for runtime in each_flavor() {
         runtime.block_on(async {
             let tasks: Vec<_> = (0..50)
                 .map(|n| {
@@ -151,7 +145,7 @@ fn futures_polled_in_turn_on_one_thread_keep_their_values_apart() {
 
 #[test]
 fn spawned_tasks_and_threads_do_not_inherit_a_scope() {
-    multi_thread().block_on(NUMBER.scope(1, async {
+    multi_thread(2).block_on(NUMBER.scope(1, async {
         assert!(wakeful::spawn(async { NUMBER.try_get() }).await.unwrap().is_err());
         let blocking = wakeful::task::spawn_blocking(|| NUMBER.try_get());
         assert!(blocking.await.unwrap().is_err());
@@ -225,7 +219,7 @@ fn a_future_dropped_inside_of_with_is_dropped_without_its_value() {
 
 #[test]
 fn the_value_is_in_scope_while_an_aborted_future_is_dropped() {
-    for runtime in [current_thread(), multi_thread()] {
+    for runtime in each_flavor() {
         let (witness, polls, drops) = Witness::new(false);
         runtime.block_on(async {
             let task = wakeful::spawn(NUMBER.scope(42, witness));
@@ -261,7 +255,7 @@ fn the_value_is_in_scope_while_a_future_is_dropped_unpolled() {
 
 #[test]
 fn the_value_is_in_scope_while_a_runtime_drops_its_tasks() {
-    for runtime in [current_thread(), multi_thread()] {
+    for runtime in each_flavor() {
         let (witness, polls, drops) = Witness::new(false);
         runtime.block_on(async {
             wakeful::spawn(NUMBER.scope(42, witness));
@@ -403,32 +397,6 @@ fn a_thread_that_ends_is_in_no_scope() {
     .join()
     .unwrap();
     assert_eq!(reports.recv(), Ok(false));
-}
-
-#[test]
-fn panics_point_at_the_caller() {
-    std::thread_local! {
-        static FILE: RefCell<Option<String>> = const { RefCell::new(None) };
-    }
-    let before = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        FILE.set(info.location().map(|location| location.file().to_owned()));
-        before(info);
-    }));
-    let calls: [fn(); 4] = [
-        || NUMBER.with(|_| ()),
-        || assert_eq!(NUMBER.get(), 0),
-        || NUMBER.sync_scope(1, || NUMBER.with(|_| NUMBER.sync_scope(2, || ()))),
-        || {
-            let mut future = pin!(NUMBER.scope(1, async {}));
-            NUMBER
-                .sync_scope(2, || NUMBER.with(|_| assert!(poll_once(future.as_mut()).is_ready())));
-        },
-    ];
-    for call in calls {
-        panic_text(call);
-        assert_eq!(FILE.take().as_deref(), Some(file!()));
-    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Spawning with more to say about the task.
 
-use super::spawn;
+use super::{LocalSet, spawn, spawn_local};
 use crate::runtime::{Handle, current_or_panic};
 use std::fmt;
 use std::future::Future;
@@ -58,6 +58,33 @@ impl<'a> Builder<'a> {
         F::Output: Send + 'static,
     {
         Ok(handle.spawn(future))
+    }
+
+    /// Spawns a task that need not be `Send`, as [`task::spawn_local`](super::spawn_local).
+    ///
+    /// # Panics
+    /// Outside of a [`LocalSet`] and of a [`LocalRuntime`](crate::runtime::LocalRuntime).
+    #[track_caller]
+    pub fn spawn_local<F>(self, future: F) -> io::Result<JoinHandle<F::Output>>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        Ok(spawn_local(future))
+    }
+
+    /// Spawns a task that need not be `Send` onto `local_set`, as [`LocalSet::spawn_local`].
+    #[track_caller]
+    pub fn spawn_local_on<F>(
+        self,
+        future: F,
+        local_set: &LocalSet,
+    ) -> io::Result<JoinHandle<F::Output>>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        Ok(local_set.spawn_local(future))
     }
 
     /// Runs a closure that may block, as [`task::spawn_blocking`](super::spawn_blocking), with an error

@@ -3,7 +3,7 @@
 mod builder;
 mod notified_set;
 
-use super::{spawn, spawn_blocking};
+use super::{LocalSet, spawn, spawn_blocking, spawn_local};
 use crate::runtime::Handle;
 use notified_set::NotifiedSet;
 use std::fmt;
@@ -104,6 +104,43 @@ impl<T: 'static> JoinSet<T> {
         T: Send,
     {
         self.insert(handle.spawn(task))
+    }
+
+    /// Spawns a task that need not be `Send` onto the current [`LocalSet`] or
+    /// [`LocalRuntime`](crate::runtime::LocalRuntime) and into this set.
+    ///
+    /// ```
+    /// # use wakeful_runtime as wakeful;
+    /// use std::rc::Rc;
+    /// use wakeful::{runtime::LocalRuntime, task::JoinSet};
+    ///
+    /// LocalRuntime::new().unwrap().block_on(async {
+    ///     let word = Rc::new("local");
+    ///     let mut set = JoinSet::new();
+    ///     set.spawn_local(async move { word });
+    ///     assert_eq!(*set.join_all().await[0], "local");
+    /// });
+    /// ```
+    ///
+    /// # Panics
+    /// Outside of either.
+    #[track_caller]
+    pub fn spawn_local<F>(&mut self, task: F) -> AbortHandle
+    where
+        F: Future<Output = T> + 'static,
+    {
+        self.insert(spawn_local(task))
+    }
+
+    /// Spawns a task that need not be `Send` onto `local_set` and into this set.
+    ///
+    /// It begins to run as soon as the `LocalSet` is driven.
+    #[track_caller]
+    pub fn spawn_local_on<F>(&mut self, task: F, local_set: &LocalSet) -> AbortHandle
+    where
+        F: Future<Output = T> + 'static,
+    {
+        self.insert(local_set.spawn_local(task))
     }
 
     /// Runs a closure that may block on a thread made for that, as a task of the set.

@@ -2,7 +2,7 @@
 
 use super::JoinSet;
 use crate::runtime::Handle;
-use crate::task;
+use crate::task::{self, LocalSet};
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -46,6 +46,27 @@ impl<'a, T: 'static> Builder<'a, T> {
         T: Send,
     {
         Ok(self.set.insert(self.builder.spawn_on(future, handle)?))
+    }
+
+    /// As [`JoinSet::spawn_local`].
+    ///
+    /// # Panics
+    /// Outside of a [`LocalSet`] and of a [`LocalRuntime`](crate::runtime::LocalRuntime).
+    #[track_caller]
+    pub fn spawn_local<F>(self, future: F) -> io::Result<AbortHandle>
+    where
+        F: Future<Output = T> + 'static,
+    {
+        Ok(self.set.insert(self.builder.spawn_local(future)?))
+    }
+
+    /// As [`JoinSet::spawn_local_on`].
+    #[track_caller]
+    pub fn spawn_local_on<F>(self, future: F, local_set: &LocalSet) -> io::Result<AbortHandle>
+    where
+        F: Future<Output = T> + 'static,
+    {
+        Ok(self.set.insert(self.builder.spawn_local_on(future, local_set)?))
     }
 
     /// As [`JoinSet::spawn_blocking`], with an error where that panics for want of a thread, and once
