@@ -36,9 +36,14 @@ struct Threads {
     left: Option<thread::JoinHandle<()>>,
 }
 
-/// The runtime has shut down; the task was cancelled.
+/// Why a blocking task was cancelled instead of being run.
 #[derive(Debug)]
-pub(crate) struct PoolStopped;
+pub(crate) enum Refused {
+    /// The runtime has shut down.
+    Stopped,
+    /// There is no thread, and none could be started.
+    NoThread(io::Error),
+}
 
 /// What a thread of the pool sets up around its work.
 pub(crate) trait ThreadContext: Send + 'static {
@@ -60,29 +65,19 @@ impl Pool {
     }
 
     /// Has a thread run a blocking task.
-    ///
-    /// # Panics
-    /// If there is no thread and none can be started.
-    #[track_caller]
     pub(crate) fn submit_task<C: ThreadContext>(
         self: &Arc<Self>,
         task: Runnable,
         context: impl FnOnce() -> C,
-    ) -> Result<(), PoolStopped> {
-        match self.submit(Job::Task(task), Kind::Short, context) {
-            Ok(()) => Ok(()),
-            Err(SubmitError::Stopped(job)) => {
-                job.cancel();
-                Err(PoolStopped)
-            }
-            Err(SubmitError::NoThread(job, error)) => {
-                job.cancel();
-                panic!(
-                    "`spawn_blocking` called, but the operating system gave no thread for it: \
-                     {error}. Raise the limit on threads (`ulimit -u`) or free memory"
-                );
-            }
-        }
+    ) -> Result<(), Refused> {
+        self.submit(Job::Task(task), Kind::Short, context).map_err(|error| {
+            let (job, why) = match error {
+                SubmitError::Stopped(job) => (job, Refused::Stopped),
+                SubmitError::NoThread(job, error) => (job, Refused::NoThread(error)),
+            };
+            job.cancel();
+            why
+        })
     }
 
     /// Has a thread of its own run `work`, which lasts as long as the runtime.
