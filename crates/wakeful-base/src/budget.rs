@@ -33,10 +33,6 @@ crate::per_thread! {
 }
 
 crate::per_thread! {
-    static FORCED_YIELDS: Cell<u64> = const { Cell::new(0) };
-}
-
-crate::per_thread! {
     static DEFER: Cell<Option<DeferWake>> = const { Cell::new(None) };
 }
 
@@ -86,11 +82,6 @@ pub fn has_remaining() -> bool {
     BUDGET.with(|cell| cell.get().0 != Some(0))
 }
 
-/// How often this thread ran a budget down to nothing, ever.
-pub fn forced_yields() -> u64 {
-    FORCED_YIELDS.with(Cell::get)
-}
-
 /// Pays one unit.
 ///
 /// `Pending` if there is none: the task's waker is then called after the runtime has looked at its
@@ -106,9 +97,6 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
         }
         Some(left) => {
             BUDGET.with(|cell| cell.set(Budget(Some(left - 1))));
-            if left == 1 {
-                FORCED_YIELDS.with(|cell| cell.set(cell.get() + 1));
-            }
         }
     }
     Poll::Ready(RestoreOnPending { before: Cell::new(before), _not_send: PhantomData })

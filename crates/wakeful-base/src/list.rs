@@ -135,6 +135,16 @@ impl<L: Link> List<L> {
         self.tail
     }
 
+    /// Calls `f` with each node, first to last.
+    pub fn for_each(&self, mut f: impl FnMut(NonNull<L::Node>)) {
+        let mut at = self.head;
+        while let Some(node) = at {
+            // SAFETY: what is in the list is live.
+            at = unsafe { L::links(node).as_ref() }.next.get();
+            f(node);
+        }
+    }
+
     /// Takes `node` out. False if it was in no list.
     ///
     /// # Safety

@@ -1,8 +1,8 @@
 //! A handle that can abort a task and do nothing else.
 
-use crate::refs::release;
+use crate::header::{Header, TaskRef, release};
+use crate::id::Id;
 use crate::waker::follow;
-use crate::{Header, Id, TaskRef};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 

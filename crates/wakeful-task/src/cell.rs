@@ -1,12 +1,13 @@
 //! A task of a given future and home, and what depends on their types.
 
 use crate::current::CurrentGuard;
-use crate::error::PanicPayload;
-use crate::header::{PollResult, Vtable};
-use crate::refs::Runnable;
+use crate::error::{JoinError, PanicPayload};
+use crate::header::{Header, PollResult, TaskRef, Vtable};
+use crate::id::Id;
+use crate::join::JoinHandle;
+use crate::refs::{Runnable, Schedule};
 use crate::shield::{discard, shield};
 use crate::state::Outcome;
-use crate::{Header, Id, JoinError, JoinHandle, Schedule, TaskRef};
 use std::any::Any;
 use std::future::Future;
 use std::marker::PhantomData;

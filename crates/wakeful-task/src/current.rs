@@ -1,6 +1,8 @@
 //! The task this thread is busy with.
 
-use crate::{Header, Id, TaskRef};
+use crate::header::{Header, TaskRef};
+use crate::id::Id;
+use crate::wait::{WaitKind, WaitsFor};
 use std::cell::Cell;
 use std::ptr;
 
@@ -51,4 +53,19 @@ pub fn id() -> Id {
         "`task::id()` called outside of a task; only spawned tasks have an id (the future given to \
          `block_on` has none): use `task::try_id()` where there may be none",
     )
+}
+
+/// Notes what the current task is about to wait for.
+///
+/// For leaf futures, before they return `Pending`. Outside of a task, and in the drop of a task's
+/// output, it does nothing.
+#[inline]
+pub fn note_wait(kind: WaitKind, detail: u64) {
+    with_current(|task| {
+        // A task whose output is being dropped is current too, but not running any more: its link may
+        // be in use by a queue of complete tasks.
+        if let Some(task) = task.filter(|task| !task.state.is_complete()) {
+            task.set_waits_for(WaitsFor::new(kind, detail));
+        }
+    });
 }

@@ -1,6 +1,6 @@
 //! Why a task has no output.
 
-use crate::Id;
+use crate::id::Id;
 use std::any::Any;
 use std::fmt;
 use std::io;
@@ -60,12 +60,14 @@ impl JoinError {
     /// If the task was cancelled; see [`try_into_panic`](Self::try_into_panic).
     #[track_caller]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
-        self.try_into_panic().unwrap_or_else(|error| {
-            panic!(
+        // No closure: the panic's location is to be the caller's.
+        match self.try_into_panic() {
+            Ok(payload) => payload,
+            Err(error) => panic!(
                 "`JoinError::into_panic` called on the error of a task that did not panic \
                  ({error}); ask `is_panic` first or use `try_into_panic`"
-            )
-        })
+            ),
+        }
     }
 
     /// The panic's payload, or the error itself if the task was cancelled.

@@ -1,38 +1,15 @@
 //! The part of a task that is the same for every future.
 
-use crate::refs::Runnable;
+use crate::id::Id;
 use crate::state::{Outcome, State};
-use crate::{Id, WaitsFor};
+use crate::wait::WaitsFor;
 use std::fmt;
 use std::panic::Location;
 use std::ptr::NonNull;
-use std::task::{Context, Waker};
+use std::task::Context;
 use wakeful_base::list::{Link, Links};
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicPtr, Ordering::*};
-
-/// Where the entries of a task go when it is woken.
-///
-/// # Safety
-/// A home handed to [`new_task`](crate::new_task) or [`Running::set_home`](crate::Running::set_home)
-/// must stay valid until [`release_cell`](Self::release_cell) is called on it for that task.
-pub unsafe trait Schedule: Sized + 'static {
-    /// Takes the entry of a task that was woken or aborted. May be called on any thread, inside or
-    /// outside of any runtime, and must not panic.
-    ///
-    /// Nothing but the entry keeps the task, and with it the home, alive: see [`Runnable::retain`].
-    /// Hence the pointer: a borrow would claim that the home is there until the call returns.
-    ///
-    /// # Safety
-    /// `home` is what the task was made with or last given; it may go away during the call.
-    unsafe fn schedule(home: NonNull<Self>, runnable: Runnable);
-
-    /// The memory of one task of this home was freed. May be called on any thread.
-    ///
-    /// # Safety
-    /// `home` is what the task was made with or last given; it may go away during the call.
-    unsafe fn release_cell(home: NonNull<Self>);
-}
 
 /// What a task does that depends on its future's type.
 pub(crate) struct Vtable {
@@ -67,12 +44,13 @@ pub struct Header {
     pub(crate) home: UnsafeCell<NonNull<()>>,
     id: Id,
     spawned_at: &'static Location<'static>,
-    pub(crate) join_waker: UnsafeCell<Option<Waker>>,
+    /// The waker of who joins, as `join_slot.rs` packs it.
+    pub(crate) join_waker: UnsafeCell<Option<NonNull<()>>>,
 }
 
 // A loom build keeps the state of its checks in each field.
 #[cfg(all(target_pointer_width = "64", not(wakeful_loom)))]
-const _: () = assert!(size_of::<Header>() == 80, "each task pays for every byte of its header");
+const _: () = assert!(size_of::<Header>() == 72, "each task pays for every byte of its header");
 
 impl Header {
     pub(crate) fn new(
@@ -148,5 +126,17 @@ unsafe impl Link for OwnedLink {
     unsafe fn links(node: TaskRef) -> NonNull<Links<Header>> {
         // SAFETY: the node is live by the trait's contract, and a field of it is not null.
         unsafe { NonNull::new_unchecked(&raw mut (*node.as_ptr()).owned) }
+    }
+}
+
+/// # Safety
+/// The caller gives up a reference of its own.
+pub(crate) unsafe fn release(task: TaskRef) {
+    // SAFETY: the reference keeps the task alive up to here.
+    let header = unsafe { task.as_ref() };
+    let vtable = header.vtable;
+    if header.state.release() {
+        // SAFETY: it was the last.
+        unsafe { (vtable.free)(task) };
     }
 }

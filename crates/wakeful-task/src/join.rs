@@ -1,10 +1,13 @@
 //! The handle through which a task's output is awaited.
 
-use crate::abort::abort;
-use crate::refs::{drop_join_waker, release};
+use crate::abort::{AbortHandle, abort};
+use crate::current::note_wait;
+use crate::error::JoinError;
+use crate::header::{Header, TaskRef, release};
+use crate::id::Id;
+use crate::join_slot;
 use crate::state::AlreadyComplete;
-use crate::wait::note_wait;
-use crate::{AbortHandle, Header, Id, JoinError, TaskRef, WaitKind};
+use crate::wait::WaitKind;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -78,14 +81,8 @@ impl<T> JoinHandle<T> {
             return Err(AlreadyComplete);
         }
         let handed_over = header.state.has_join_waker();
-        if handed_over {
-            // SAFETY: only we write to the slot, so we may read it whoever else reads it now.
-            let same = header
-                .join_waker
-                .with(|slot| unsafe { (*slot).as_ref().is_some_and(|set| set.will_wake(waker)) });
-            if same {
-                return Ok(());
-            }
+        if handed_over && join_slot::will_wake(header, waker) {
+            return Ok(());
         }
         // Cloning and dropping a waker is somebody else's code and may panic. Both happen while the
         // slot is handed over or empty: a waker left in it otherwise would be nobody's to drop.
@@ -93,8 +90,7 @@ impl<T> JoinHandle<T> {
         if handed_over {
             header.state.unset_join_waker()?;
         }
-        // SAFETY: with `JOIN_WAKER` clear the slot is ours.
-        let old = header.join_waker.with_mut(|slot| unsafe { (*slot).replace(new) });
+        let old = join_slot::replace(header, new);
         // Refused, the waker stays until the handle goes, as one does that was woken.
         let set = header.state.set_join_waker();
         drop(old);
@@ -136,7 +132,7 @@ impl<T> Drop for JoinHandle<T> {
             unsafe { (header.vtable.drop_output)(self.task) };
         }
         if todo.drop_waker {
-            drop_join_waker(header);
+            join_slot::empty(header);
         }
         if todo.keeps_ref {
             // SAFETY: our reference is given up.

@@ -3,7 +3,7 @@
 //! One allocation holds it all:
 //!
 //! ```text
-//!   ┌──────────────── Header, 80 bytes ────────────────┬──── Slot ────┐
+//!   ┌──────────────── Header, 72 bytes ────────────────┬──── Slot ────┐
 //!   │ state  vtable  link  owned links  home  id       │ the future,  │
 //!   │ spawn location  join waker                       │ later its    │
 //!   │                                                  │ output       │
@@ -39,6 +39,7 @@ mod error;
 mod header;
 mod id;
 mod join;
+mod join_slot;
 mod refs;
 mod shield;
 mod state;
@@ -47,14 +48,15 @@ mod waker;
 
 pub use abort::AbortHandle;
 pub use cell::new_task;
-pub use current::{id, try_id};
+pub use current::{id, note_wait, try_id};
 pub use error::JoinError;
-pub use header::{Header, OwnedLink, Schedule, TaskRef};
+pub use header::{Header, OwnedLink, TaskRef};
 pub use id::Id;
 pub use join::{JoinHandle, set_join_waker};
-pub use refs::{Done, Finishing, Polled, Retained, Runnable, Running};
+pub use refs::{Done, Finishing, Polled, Retained, Runnable, Running, Schedule};
 pub use state::Outcome;
-pub use wait::{WaitKind, WaitsFor, note_wait};
+pub use wait::{WaitKind, WaitsFor};
+pub use waker::is_waker_of;
 
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,36 @@
 //! The scheduler's references: one task, as it passes from queue to poll to end.
 
-use crate::header::PollResult;
-use crate::shield::shield;
-use crate::state::{Idle, SlotOwner, Start};
+use crate::header::{Header, PollResult, TaskRef, release};
+use crate::join_slot;
+use crate::state::{Idle, Outcome, SlotOwner, Start};
 use crate::waker::borrowed_waker;
-use crate::{Header, Outcome, Schedule, TaskRef};
 use std::mem;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::task::Context;
+
+/// Where the entries of a task go when it is woken.
+///
+/// # Safety
+/// A home handed to [`new_task`](crate::new_task) or [`Running::set_home`](crate::Running::set_home)
+/// must stay valid until [`release_cell`](Self::release_cell) is called on it for that task.
+pub unsafe trait Schedule: Sized + 'static {
+    /// Takes the entry of a task that was woken or aborted. May be called on any thread, inside or
+    /// outside of any runtime, and must not panic.
+    ///
+    /// Nothing but the entry keeps the task, and with it the home, alive: see [`Runnable::retain`].
+    /// Hence the pointer: a borrow would claim that the home is there until the call returns.
+    ///
+    /// # Safety
+    /// `home` is what the task was made with or last given; it may go away during the call.
+    unsafe fn schedule(home: NonNull<Self>, runnable: Runnable);
+
+    /// The memory of one task of this home was freed. May be called on any thread.
+    ///
+    /// # Safety
+    /// `home` is what the task was made with or last given; it may go away during the call.
+    unsafe fn release_cell(home: NonNull<Self>);
+}
 
 /// A task's queue entry: the right, and the duty, to have it polled.
 ///
@@ -62,6 +84,11 @@ impl Runnable {
     /// `task` must come from [`into_raw`](Self::into_raw), and be used once.
     pub unsafe fn from_raw(task: TaskRef) -> Runnable {
         Runnable(task)
+    }
+
+    /// The task.
+    pub fn task(&self) -> TaskRef {
+        self.0
     }
 
     /// One more reference to the task, which keeps its home valid while the entry goes its way.
@@ -140,6 +167,15 @@ impl Running {
         claimed.then_some(Running(task))
     }
 
+    /// Whether somebody has the task's future to himself just now.
+    ///
+    /// # Safety
+    /// `task` must be alive.
+    pub unsafe fn is_running(task: TaskRef) -> bool {
+        // SAFETY: by contract.
+        unsafe { task.as_ref() }.state.is_running()
+    }
+
     /// The task.
     pub fn task(&self) -> TaskRef {
         self.0
@@ -170,6 +206,12 @@ impl Running {
             Idle::Parked => None,
             Idle::Again => Some(Runnable(self.0)),
         }
+    }
+
+    /// Gives the task another turn, as if it had woken itself during the poll.
+    pub fn requeue(self) -> Runnable {
+        self.header().state.requeue();
+        Runnable(self.0)
     }
 
     /// Drops the future. User code runs in here.
@@ -226,9 +268,9 @@ impl Finishing {
             unsafe { release(task) };
             return;
         }
-        wake_join(header);
+        join_slot::wake(header);
         if header.state.release_after_wake() == SlotOwner::Completer {
-            drop_join_waker(header);
+            join_slot::empty(header);
             // SAFETY: with the waker to drop, the reference was kept.
             unsafe { release(task) };
         }
@@ -244,9 +286,9 @@ impl Finishing {
             unsafe { (header.vtable.drop_output)(self.task) };
         }
         if completed.wake_join {
-            wake_join(header);
+            join_slot::wake(header);
             if header.state.release_waker() == SlotOwner::Completer {
-                drop_join_waker(header);
+                join_slot::empty(header);
             }
         }
         Done(self.task)
@@ -289,18 +331,6 @@ impl Drop for Done {
 }
 
 /// # Safety
-/// The caller gives up a reference of its own.
-pub(crate) unsafe fn release(task: TaskRef) {
-    // SAFETY: the reference keeps the task alive up to here.
-    let header = unsafe { task.as_ref() };
-    let vtable = header.vtable;
-    if header.state.release() {
-        // SAFETY: it was the last.
-        unsafe { (vtable.free)(task) };
-    }
-}
-
-/// # Safety
 /// The caller has the only reference; the task has just ended with `outcome` and is not complete yet.
 unsafe fn drop_output_and_free(task: TaskRef, outcome: Outcome) {
     // SAFETY: alive until freed below.
@@ -311,21 +341,4 @@ unsafe fn drop_output_and_free(task: TaskRef, outcome: Outcome) {
         (header.vtable.drop_output)(task);
         (header.vtable.free)(task);
     }
-}
-
-/// Wakes the joining side. The slot must be filled and handed over.
-fn wake_join(header: &Header) {
-    header.join_waker.with(|slot| {
-        // SAFETY: with `JOIN_WAKER` set at completion the slot is ours to read.
-        let waker = unsafe { (*slot).as_ref() };
-        let waker = waker.expect("`JOIN_WAKER` is set only with the slot filled");
-        shield(|| waker.wake_by_ref());
-    });
-}
-
-/// Empties the waker slot, which must be the caller's.
-pub(crate) fn drop_join_waker(header: &Header) {
-    // SAFETY: the slot is the caller's; the waker's own drop runs after the access has ended.
-    let waker = header.join_waker.with_mut(|slot| unsafe { (*slot).take() });
-    shield(|| drop(waker));
 }

@@ -212,6 +212,20 @@ impl State {
         if before & SCHEDULED == 0 { Idle::Parked } else { Idle::Again }
     }
 
+    /// (4) The poll returned `Pending` and the task wants another turn of its own accord: as a wake
+    /// by itself during the poll and `idle` after it, in one step.
+    pub(crate) fn requeue(&self) {
+        let mut word = self.0.load(Relaxed);
+        loop {
+            debug_assert!(word & (RUNNING | COMPLETE) == RUNNING, "requeued without running");
+            let after = (word | SCHEDULED) - RUNNING;
+            match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
+    }
+
     /// (6) Takes the future of a task that waits, so as to drop it. False if it does not just wait.
     pub(crate) fn claim_idle(&self) -> bool {
         let mut word = self.0.load(Relaxed);
@@ -298,6 +312,10 @@ impl State {
         if before > REFS_MAX {
             std::process::abort();
         }
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.0.load(Acquire) & RUNNING != 0
     }
 
     pub(crate) fn is_complete(&self) -> bool {

@@ -1,6 +1,5 @@
 //! What a task waits for, in one word.
 
-use crate::current::with_current;
 use std::fmt;
 
 /// The kind of thing a leaf future waits for.
@@ -66,19 +65,4 @@ impl fmt::Debug for WaitsFor {
             .field("detail", &self.detail())
             .finish()
     }
-}
-
-/// Notes what the current task is about to wait for.
-///
-/// For leaf futures, before they return `Pending`. Outside of a task, and in the drop of a task's
-/// output, it does nothing.
-#[inline]
-pub fn note_wait(kind: WaitKind, detail: u64) {
-    with_current(|task| {
-        // A task whose output is being dropped is current too, but not running any more: its link may
-        // be in use by a queue of complete tasks.
-        if let Some(task) = task.filter(|task| !task.state.is_complete()) {
-            task.set_waits_for(WaitsFor::new(kind, detail));
-        }
-    });
 }

@@ -1,14 +1,16 @@
 //! A task's waker: a counted reference that asks for a poll.
 
-use crate::refs::release;
+use crate::header::{Header, TaskRef, release};
 use crate::state::Wake;
-use crate::{Header, TaskRef};
+
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-static WAKER: RawWakerVTable = RawWakerVTable::new(clone, wake_by_val, wake_by_ref, drop);
+/// What makes a waker one of ours.
+pub(crate) static WAKER: RawWakerVTable =
+    RawWakerVTable::new(clone, wake_by_val, wake_by_ref, drop);
 
 /// A waker that lives on the poller's claim instead of a reference of its own.
 pub(crate) struct BorrowedWaker(ManuallyDrop<Waker>);
@@ -25,6 +27,11 @@ impl Deref for BorrowedWaker {
 pub(crate) fn borrowed_waker(task: TaskRef) -> BorrowedWaker {
     // SAFETY: the functions keep `RawWakerVTable`'s contract; without a drop no reference is given up.
     BorrowedWaker(ManuallyDrop::new(unsafe { Waker::from_raw(raw(task)) }))
+}
+
+/// Whether `waker` wakes `task`.
+pub fn is_waker_of(waker: &Waker, task: TaskRef) -> bool {
+    ptr::eq(waker.vtable(), &WAKER) && ptr::eq(waker.data().cast(), task.as_ptr())
 }
 
 /// Does what a transition that asked for a poll says.

@@ -1,0 +1,73 @@
+//! What a task weighs while it does nothing.
+
+use crate::common::Latch;
+use crate::measure::{Metric, Sample, Scale};
+use crate::os;
+use crate::runtime::Runtime;
+use crate::suite::Case;
+use std::future::{Future, pending};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+pub fn cases<R: Runtime>() -> Vec<Case> {
+    vec![
+        Case::new(
+            "mem/task_pending",
+            "resident bytes per idle task, 1M tasks pending for ever",
+            |scale| resident_per_task::<R, _>(scale, pending::<()>),
+        )
+        .rounds(1),
+    ]
+}
+
+fn resident_per_task<R, Fut>(scale: Scale, idle: fn() -> Fut) -> Sample
+where
+    R: Runtime,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    let tasks = scale.pick(1_000_000, 200_000);
+    let (went_idle, all_idle) = mpsc::channel();
+    // On a thread of its own and never joined: the process ends with its tasks alive, since freeing them is not asked.
+    thread::spawn(move || {
+        R::run(async move {
+            let before = os::resident_bytes();
+            spawn_idle::<R, _>(tasks, idle).await;
+            went_idle.send(before).unwrap();
+            pending::<()>().await
+        })
+    });
+    let before = all_idle
+        .recv()
+        .expect("the runtime's thread lives until its tasks are idle");
+    // The task that counted down last may still be on its way out of its poll.
+    thread::sleep(Duration::from_millis(50));
+    let grown = os::resident_bytes().saturating_sub(before);
+    vec![Metric::lower_is_better(
+        "resident",
+        "B/task",
+        grown as f64 / tasks as f64,
+    )]
+}
+
+/// Comes back when each task has been polled once.
+async fn spawn_idle<R, Fut>(tasks: usize, idle: fn() -> Fut)
+where
+    R: Runtime,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    let all_polled = Latch::new(tasks);
+    for i in 1..=tasks {
+        let (polled, idle) = (all_polled.clone(), idle());
+        R::detach(async move {
+            polled.count_down();
+            drop(polled);
+            idle.await
+        });
+        // Now and then the spawned ones must get their poll, or the run queue itself would be what is weighed.
+        if i % 1024 == 0 {
+            R::yield_now().await;
+        }
+    }
+    all_polled.wait().await;
+}

@@ -1,0 +1,5 @@
+//! The cases, one file a group, each written once over the traits of [`crate::runtime`].
+
+pub mod blocking;
+pub mod mem;
+pub mod sched;

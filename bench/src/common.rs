@@ -1,0 +1,102 @@
+//! The primitives the scheduling cases are made of, the same for every contender, so that no contender's own colour
+//! what the scheduler costs.
+
+use std::future::{Future, poll_fn};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+
+/// Counts down to zero and then wakes its one waiter.
+pub struct Latch {
+    left: AtomicUsize,
+    waiter: Mutex<Option<Waker>>,
+}
+
+impl Latch {
+    pub fn new(count: usize) -> Arc<Latch> {
+        Arc::new(Latch {
+            left: AtomicUsize::new(count),
+            waiter: Mutex::new(None),
+        })
+    }
+
+    pub fn count_down(&self) {
+        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let waiter = self.waiter.lock().unwrap().take();
+            if let Some(waiter) = waiter {
+                waiter.wake();
+            }
+        }
+    }
+
+    pub fn wait(&self) -> impl Future<Output = ()> + Send + '_ {
+        poll_fn(|cx| self.poll_wait(cx))
+    }
+
+    /// Waits on a thread that belongs to no runtime.
+    pub fn wait_blocking(&self) {
+        struct Unpark(Thread);
+        impl Wake for Unpark {
+            fn wake(self: Arc<Self>) {
+                self.0.unpark();
+            }
+        }
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let mut cx = Context::from_waker(&waker);
+        while self.poll_wait(&mut cx).is_pending() {
+            std::thread::park();
+        }
+    }
+
+    fn poll_wait(&self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.is_open() {
+            return Poll::Ready(());
+        }
+        *self.waiter.lock().unwrap() = Some(cx.waker().clone());
+        // Again: the last count may have gone by before the waker was there to be seen.
+        if self.is_open() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.left.load(Ordering::Acquire) == 0
+    }
+}
+
+/// A mailbox with room for one empty letter. What is left to measure is waking a task and switching to it.
+#[derive(Default)]
+pub struct Mailbox(Mutex<MailboxState>);
+
+#[derive(Default)]
+struct MailboxState {
+    full: bool,
+    reader: Option<Waker>,
+}
+
+impl Mailbox {
+    pub fn put(&self) {
+        let mut state = self.0.lock().unwrap();
+        state.full = true;
+        let reader = state.reader.take();
+        drop(state);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+
+    pub fn take(&self) -> impl Future<Output = ()> + Send + '_ {
+        poll_fn(|cx| {
+            let mut state = self.0.lock().unwrap();
+            if state.full {
+                state.full = false;
+                return Poll::Ready(());
+            }
+            state.reader = Some(cx.waker().clone());
+            Poll::Pending
+        })
+    }
+}

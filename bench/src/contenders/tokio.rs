@@ -1,0 +1,11 @@
+//! Tokio, the one to compare with: `tokio-mt` (multi-thread, 2 workers) and `tokio-ct` (current-thread).
+
+super::tokio_shaped::tokio_shaped!(tokio);
+
+pub fn multi_thread() -> Contender {
+    flavour::<true>("tokio-mt")
+}
+
+pub fn current_thread() -> Contender {
+    flavour::<false>("tokio-ct").against("tokio-mt")
+}

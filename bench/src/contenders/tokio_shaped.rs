@@ -1,0 +1,85 @@
+//! A runtime with Tokio's API, written once for every crate that has it.
+
+/// Defines `OnRuntime`, which runs cases on the runtime of crate `$library`, and `flavour`, which makes a contender of
+/// it.
+macro_rules! tokio_shaped {
+    ($library:ident) => {
+        use crate::cases;
+        use crate::runtime::{RemoteSpawn, Runtime, SpawnBlocking};
+        use crate::suite::Contender;
+
+        struct OnRuntime<const MULTI_THREAD: bool>;
+
+        impl<const MULTI_THREAD: bool> Runtime for OnRuntime<MULTI_THREAD> {
+            fn run<F>(main: F) -> F::Output
+            where
+                F: Future<Output: Send + 'static> + Send + 'static,
+            {
+                let mut builder = if MULTI_THREAD {
+                    ::$library::runtime::Builder::new_multi_thread()
+                } else {
+                    ::$library::runtime::Builder::new_current_thread()
+                };
+                if MULTI_THREAD {
+                    builder.worker_threads(2);
+                }
+                let runtime = builder.enable_all().build().unwrap();
+                runtime.block_on(async { ::$library::spawn(main).await.unwrap() })
+            }
+
+            fn spawn<F>(future: F) -> impl Future<Output = F::Output> + Send + 'static
+            where
+                F: Future<Output: Send + 'static> + Send + 'static,
+            {
+                let handle = ::$library::spawn(future);
+                async { handle.await.unwrap() }
+            }
+
+            fn detach<F>(future: F)
+            where
+                F: Future<Output = ()> + Send + 'static,
+            {
+                ::$library::spawn(future);
+            }
+
+            fn yield_now() -> impl Future<Output = ()> + Send {
+                ::$library::task::yield_now()
+            }
+        }
+
+        impl<const MULTI_THREAD: bool> RemoteSpawn for OnRuntime<MULTI_THREAD> {
+            type Handle = ::$library::runtime::Handle;
+
+            fn handle() -> Self::Handle {
+                ::$library::runtime::Handle::current()
+            }
+
+            fn detach_on<F>(handle: &Self::Handle, future: F)
+            where
+                F: Future<Output = ()> + Send + 'static,
+            {
+                handle.spawn(future);
+            }
+        }
+
+        impl<const MULTI_THREAD: bool> SpawnBlocking for OnRuntime<MULTI_THREAD> {
+            async fn spawn_blocking<T, W>(work: W) -> T
+            where
+                T: Send + 'static,
+                W: FnOnce() -> T + Send + 'static,
+            {
+                ::$library::task::spawn_blocking(work).await.unwrap()
+            }
+        }
+
+        fn flavour<const MULTI_THREAD: bool>(name: &'static str) -> Contender {
+            Contender::new(name, &[stringify!($library)])
+                .with(cases::sched::cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::sched::remote_cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::blocking::cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::mem::cases::<OnRuntime<MULTI_THREAD>>())
+        }
+    };
+}
+
+pub(super) use tokio_shaped;

@@ -1,0 +1,11 @@
+//! Wakeful: `wakeful-mt` (multi-thread, 2 workers) and `wakeful-ct` (current-thread), each beside Tokio's like.
+
+super::tokio_shaped::tokio_shaped!(wakeful);
+
+pub fn multi_thread() -> Contender {
+    flavour::<true>("wakeful-mt").against("tokio-mt")
+}
+
+pub fn current_thread() -> Contender {
+    flavour::<false>("wakeful-ct").against("tokio-ct")
+}

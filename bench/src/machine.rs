@@ -1,0 +1,111 @@
+//! What a reader must know of the machine and the versions to make sense of figures.
+
+use crate::os;
+use crate::suite::Contender;
+use serde::Serialize;
+use std::fmt;
+use std::process::Command;
+
+/// The versions this program was built with.
+const LOCK_FILE: &str = include_str!("../Cargo.lock");
+
+#[derive(Serialize)]
+pub struct Machine {
+    cpus: usize,
+    kernel: String,
+    rustc: &'static str,
+    /// `name version` of each contender's crates.
+    packages: Vec<String>,
+    /// The commit of the source tree, where there is one.
+    commit: Option<String>,
+    load_average_at_start: Option<f64>,
+}
+
+impl Machine {
+    pub fn look(contenders: &[&Contender]) -> Machine {
+        let mut packages = Vec::new();
+        for name in contenders.iter().flat_map(|contender| contender.packages) {
+            let package = format!("{name} {}", locked_version(LOCK_FILE, name).unwrap_or("?"));
+            if !packages.contains(&package) {
+                packages.push(package);
+            }
+        }
+        Machine {
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            kernel: kernel(),
+            rustc: env!("BENCH_RUSTC_VERSION"),
+            packages,
+            commit: commit(),
+            load_average_at_start: os::load_average(),
+        }
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} CPUs, {}, {}; ", self.cpus, self.kernel, self.rustc)?;
+        write!(f, "{}", self.packages.join(", "))?;
+        if let Some(commit) = &self.commit {
+            write!(f, "; tree at {commit}")?;
+        }
+        if let Some(load) = self.load_average_at_start {
+            write!(f, "; load average at the start {load:.2}")?;
+        }
+        Ok(())
+    }
+}
+
+fn kernel() -> String {
+    match std::fs::read_to_string("/proc/sys/kernel/osrelease") {
+        Ok(release) => format!("Linux {}", release.trim()),
+        Err(_) => std::env::consts::OS.into(),
+    }
+}
+
+/// Wakeful's version alone does not tell one day's from the next's. Asked when the benchmarks run rather than when they
+/// are built, since cargo does not rebuild this program for a new commit.
+fn commit() -> Option<String> {
+    let output = Command::new("git")
+        .args(["-C", env!("CARGO_MANIFEST_DIR")])
+        .args(["describe", "--always", "--dirty", "--exclude=*"])
+        .output()
+        .ok()?;
+    let commit = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| commit.trim().into())
+}
+
+fn locked_version<'a>(lock_file: &'a str, package: &str) -> Option<&'a str> {
+    let value = |entry: &'a str, key: &str| {
+        let line = entry
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))?;
+        Some(line.trim_matches('"'))
+    };
+    let entry = lock_file
+        .split("[[package]]")
+        .find(|entry| value(entry, "name") == Some(package))?;
+    value(entry, "version")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_the_lock_file() {
+        let lock_file = "version = 4\n\n[[package]]\nname = \"a-b\"\nversion = \"1.0.0\"\n\n\
+                         [[package]]\nname = \"a\"\nversion = \"2.3.4\"\ndependencies = [\n \"a-b\",\n]\n";
+        assert_eq!(locked_version(lock_file, "a"), Some("2.3.4"));
+        assert_eq!(locked_version(lock_file, "a-b"), Some("1.0.0"));
+        assert_eq!(locked_version(lock_file, "b"), None);
+    }
+
+    #[test]
+    fn every_contender_has_known_versions() {
+        for contender in crate::contenders::suite().contenders {
+            for package in contender.packages {
+                assert!(locked_version(LOCK_FILE, package).is_some(), "{package}");
+            }
+        }
+    }
+}

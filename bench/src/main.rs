@@ -1,0 +1,117 @@
+//! Wakeful measured beside Tokio and smol. How to run, read and extend this: `README.md`.
+
+mod cases;
+mod child;
+mod cli;
+mod common;
+mod contenders;
+mod json;
+mod machine;
+mod markdown;
+mod measure;
+mod os;
+mod results;
+mod rounds;
+mod runtime;
+mod suite;
+
+use cli::{Invocation, RunOptions};
+use machine::Machine;
+use measure::Scale;
+use os::CpuTicks;
+use std::fs::File;
+use std::process::ExitCode;
+use std::time::Instant;
+use suite::Suite;
+
+fn main() -> ExitCode {
+    let suite = contenders::suite();
+    let outcome = match cli::parse(std::env::args_os().skip(1)) {
+        Ok(Invocation::Help) => {
+            println!("{}", cli::USAGE);
+            Ok(ExitCode::SUCCESS)
+        }
+        Ok(Invocation::List) => {
+            list(&suite);
+            Ok(ExitCode::SUCCESS)
+        }
+        Ok(Invocation::Sample {
+            contender,
+            case,
+            scale,
+        }) => Ok(child::serve_sample(&suite, &contender, &case, scale)),
+        Ok(Invocation::Run(options)) => run(&suite, &options),
+        Err(e) => Err(format!("{e}\n\n{}", cli::USAGE)),
+    };
+    outcome.unwrap_or_else(|why| {
+        eprintln!("{why}");
+        ExitCode::from(2)
+    })
+}
+
+fn list(suite: &Suite) {
+    for case in suite.catalogue() {
+        println!("{:<24} {}", case.name, case.about);
+    }
+    println!();
+    for contender in &suite.contenders {
+        println!("{:<24} {}", contender.name, contender.packages.join(", "));
+    }
+}
+
+/// Fails as a whole only on a wrong order; what a contender could not do shows in the exit code.
+fn run(suite: &Suite, options: &RunOptions) -> Result<ExitCode, String> {
+    let cases = options.cases(suite)?;
+    let contenders = options.contenders(suite)?;
+    // Opened first: better to fail now than after minutes of measuring.
+    let json_file = match &options.json {
+        Some(path) => Some(File::create(path).map_err(|e| format!("{}: {e}", path.display()))?),
+        None => None,
+    };
+    let begun = Instant::now();
+    let ticks_begun = CpuTicks::now();
+    let machine = Machine::look(&contenders);
+    println!("{machine}\n\n{}", markdown::LEGEND);
+
+    let (mut rows, mut failures, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    for group in cases.chunk_by(|a, b| a.group() == b.group()) {
+        let mut group_rows = Vec::new();
+        for case in group {
+            let mut outcome = rounds::run_case(case, &contenders, options);
+            group_rows.append(&mut outcome.rows);
+            failures.append(&mut outcome.failures);
+            notes.append(&mut outcome.notes);
+        }
+        println!(
+            "{}",
+            markdown::table(group[0].group(), group, &group_rows, &contenders)
+        );
+        rows.append(&mut group_rows);
+    }
+    for (title, items) in [("Not measured", &failures), ("Notes", &notes)] {
+        if !items.is_empty() {
+            println!("{}", markdown::list(title, items));
+        }
+    }
+    let loss = ticks_begun
+        .zip(CpuTicks::now())
+        .map(|(earlier, now)| now.loss_since(earlier));
+    println!("{}", markdown::conditions(begun.elapsed(), loss.as_ref()));
+
+    if let Some(file) = json_file {
+        let report = json::Report {
+            machine: &machine,
+            quick: options.scale == Scale::Quick,
+            cpu_loss: loss,
+            figures: json::figures(&rows),
+            failures: &failures,
+            notes: &notes,
+        };
+        json::write(&report, file).map_err(|e| format!("JSON not written: {e}"))?;
+    }
+    Ok(if failures.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,119 @@
+//! What the operating system knows about this process and this machine.
+
+use serde::Serialize;
+use std::time::Duration;
+
+/// CPU time this process has used, all its threads together.
+pub fn process_cpu_time() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is a valid timespec that lives through the call, and the kernel only writes to it.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    assert_eq!(failed, 0, "the process CPU clock can be read");
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Resident memory of this process.
+pub fn resident_bytes() -> u64 {
+    let status =
+        std::fs::read_to_string("/proc/self/status").expect("memory cases need Linux's /proc");
+    let resident_kib: u64 = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .and_then(|rest| rest.trim().strip_suffix(" kB"))
+        .and_then(|kib| kib.parse().ok())
+        .expect("/proc/self/status has a VmRSS line in kB");
+    resident_kib * 1024
+}
+
+/// How the CPUs of this machine have spent their time since it started, in clock ticks.
+#[derive(Clone, Copy)]
+pub struct CpuTicks {
+    total: f64,
+    stolen: f64,
+    busy: f64,
+    /// Of `busy`: this process and its children that have ended.
+    own: f64,
+}
+
+/// Where CPU time went that the contenders could not have, in percent of all there was.
+#[derive(Serialize)]
+pub struct CpuLoss {
+    /// Taken by the host of this virtual machine.
+    pub host_percent: f64,
+    /// Used by processes that do not belong to the benchmark.
+    pub others_percent: f64,
+}
+
+impl CpuTicks {
+    /// `None` where there is no `/proc/stat`.
+    pub fn now() -> Option<CpuTicks> {
+        CpuTicks::parse(&std::fs::read_to_string("/proc/stat").ok()?, own_ticks())
+    }
+
+    fn parse(stat: &str, own: f64) -> Option<CpuTicks> {
+        let all_cpus = stat.lines().next()?.strip_prefix("cpu ")?;
+        let ticks: Vec<f64> = all_cpus.split_whitespace().flat_map(str::parse).collect();
+        // What follows the first eight is contained in `user` and `nice`.
+        let [user, nice, system, idle, io_wait, irq, soft_irq, stolen] = *ticks.first_chunk()?;
+        let busy = user + nice + system + irq + soft_irq;
+        let total = busy + idle + io_wait + stolen;
+        Some(CpuTicks {
+            total,
+            stolen,
+            busy,
+            own,
+        })
+    }
+
+    pub fn loss_since(self, earlier: CpuTicks) -> CpuLoss {
+        let total = (self.total - earlier.total).max(1.0);
+        let others = (self.busy - earlier.busy) - (self.own - earlier.own);
+        CpuLoss {
+            host_percent: 100.0 * (self.stolen - earlier.stolen) / total,
+            // The kernel counts the machine's time in whole ticks and ours exactly, which may leave a little below 0.
+            others_percent: 100.0 * others.max(0.0) / total,
+        }
+    }
+}
+
+/// CPU time of this process and of those of its children that have ended, in clock ticks.
+fn own_ticks() -> f64 {
+    // SAFETY: sysconf takes no pointers.
+    let ticks_per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    let own = used_cpu_time(libc::RUSAGE_SELF) + used_cpu_time(libc::RUSAGE_CHILDREN);
+    own.as_secs_f64() * ticks_per_second as f64
+}
+
+fn used_cpu_time(who: libc::c_int) -> Duration {
+    // SAFETY: rusage consists of integers, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is a valid rusage that lives through the call, and the kernel only writes to it.
+    let failed = unsafe { libc::getrusage(who, &mut usage) };
+    assert_eq!(failed, 0, "the own resource usage can be read");
+    let duration =
+        |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
+    duration(usage.ru_utime) + duration(usage.ru_stime)
+}
+
+/// Runnable threads on this machine, averaged over the last minute.
+pub fn load_average() -> Option<f64> {
+    let loads = std::fs::read_to_string("/proc/loadavg").ok()?;
+    loads.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loss_is_what_host_and_other_processes_used() {
+        let earlier = CpuTicks::parse("cpu  100 0 0 100 0 0 0 0 0 0\ncpu0 1\n", 10.0).unwrap();
+        let now = CpuTicks::parse("cpu  150 5 15 140 0 5 5 80 7 7\ncpu0 1\n", 50.0).unwrap();
+        let loss = now.loss_since(earlier);
+        assert_eq!((loss.host_percent, loss.others_percent), (40.0, 20.0));
+        assert!(CpuTicks::parse("cpu  1 2 3\n", 0.0).is_none());
+    }
+}

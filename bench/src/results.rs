@@ -1,0 +1,149 @@
+//! The figures of a run, as they are collected and as they compare.
+
+use crate::measure::{Better, Sample, median};
+use crate::suite::{Case, Contender};
+
+/// Largest over smallest sample from which on a figure counts as unsteady.
+const UNSTEADY_SPREAD: f64 = 1.5;
+
+/// One metric of one case, over the contenders.
+pub struct Row<'a> {
+    pub case: &'a Case,
+    pub metric: String,
+    pub unit: String,
+    pub better: Better,
+    pub cells: Vec<Cell<'a>>,
+}
+
+/// The samples of one contender, one a round.
+pub struct Cell<'a> {
+    pub contender: &'a Contender,
+    pub samples: Vec<f64>,
+}
+
+impl Cell<'_> {
+    pub fn median(&self) -> f64 {
+        median(&self.samples)
+    }
+
+    pub fn is_unsteady(&self) -> bool {
+        let largest = self.samples.iter().copied().fold(f64::MIN, f64::max);
+        let smallest = self.samples.iter().copied().fold(f64::MAX, f64::min);
+        largest > UNSTEADY_SPREAD * smallest
+    }
+}
+
+impl Row<'_> {
+    pub fn cell(&self, contender: &str) -> Option<&Cell<'_>> {
+        self.cells
+            .iter()
+            .find(|cell| cell.contender.name == contender)
+    }
+
+    /// How many times as good as its baseline a contender is: above 1 is better, whichever way the metric points.
+    /// `None` where one of the two has no figure, or the contender is a baseline of others only.
+    pub fn ratio(&self, contender: &Contender) -> Option<f64> {
+        let own = self.cell(contender.name)?.median();
+        let baseline = self.cell(contender.baseline?)?.median();
+        let ratio = match self.better {
+            Better::Lower => baseline / own,
+            Better::Higher => own / baseline,
+        };
+        ratio.is_finite().then_some(ratio)
+    }
+}
+
+/// Adds a sample to the rows of its case.
+pub fn record<'a>(
+    rows: &mut Vec<Row<'a>>,
+    case: &'a Case,
+    contender: &'a Contender,
+    sample: Sample,
+) {
+    for metric in sample {
+        let known = rows
+            .iter()
+            .position(|row| row.metric == metric.name && row.unit == metric.unit);
+        let at = known.unwrap_or_else(|| {
+            rows.push(Row {
+                case,
+                metric: metric.name,
+                unit: metric.unit,
+                better: metric.better,
+                cells: Vec::new(),
+            });
+            rows.len() - 1
+        });
+        let cells = &mut rows[at].cells;
+        match cells
+            .iter_mut()
+            .find(|cell| cell.contender.name == contender.name)
+        {
+            Some(cell) => cell.samples.push(metric.value),
+            None => cells.push(Cell {
+                contender,
+                samples: vec![metric.value],
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::measure::Metric;
+
+    pub fn case() -> Case {
+        Case::new("group/case", "what it does", |_| Vec::new())
+    }
+
+    pub fn wall(value: f64) -> Sample {
+        vec![Metric::lower_is_better("wall", "ns/op", value)]
+    }
+
+    #[test]
+    fn ratio_compares_medians_with_the_own_baseline() {
+        let (case, base, fast) = (
+            case(),
+            Contender::new("base", &[]),
+            Contender::new("fast", &[]).against("base"),
+        );
+        let mut rows = Vec::new();
+        for value in [90.0, 100.0, 900.0] {
+            record(&mut rows, &case, &base, wall(value));
+        }
+        record(&mut rows, &case, &fast, wall(50.0));
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows[0].ratio(&fast), Some(2.0));
+        assert_eq!(rows[0].ratio(&base), None);
+        rows[0].better = Better::Higher;
+        assert_eq!(rows[0].ratio(&fast), Some(0.5));
+    }
+
+    #[test]
+    fn no_ratio_without_the_baseline_or_against_zero() {
+        let (case, fast) = (case(), Contender::new("fast", &[]).against("base"));
+        let mut rows = Vec::new();
+        record(&mut rows, &case, &fast, wall(0.0));
+        assert_eq!(rows[0].ratio(&fast), None);
+        let base = Contender::new("base", &[]);
+        record(&mut rows, &case, &base, wall(10.0));
+        assert_eq!(rows[0].ratio(&fast), None);
+    }
+
+    #[test]
+    fn a_spread_above_one_and_a_half_is_unsteady() {
+        let contender = Contender::new("base", &[]);
+        let unsteady = |samples: &[f64]| {
+            let samples = samples.to_vec();
+            Cell {
+                contender: &contender,
+                samples,
+            }
+            .is_unsteady()
+        };
+        assert!(!unsteady(&[100.0]));
+        assert!(!unsteady(&[100.0, 150.0]));
+        assert!(unsteady(&[100.0, 151.0]));
+    }
+}

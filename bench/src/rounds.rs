@@ -1,0 +1,116 @@
+//! The order in which samples are taken.
+
+use crate::child;
+use crate::cli::RunOptions;
+use crate::measure::Scale;
+use crate::results::{self, Row};
+use crate::suite::{Case, Contender};
+use std::time::{Duration, Instant};
+
+/// A sample that takes longer counts as hung.
+const SAMPLE_LIMIT: Duration = Duration::from_secs(20);
+
+/// Past this a case begins no further round.
+const CASE_BUDGET: Duration = Duration::from_secs(30);
+
+/// A contender this slow sits out after two rounds, so that it does not use up the others' time.
+const SLOW_SAMPLE: Duration = Duration::from_millis(2500);
+
+/// What was measured of one case, and what was not.
+pub struct CaseOutcome<'a> {
+    pub rows: Vec<Row<'a>>,
+    /// Contenders that crashed, hung, or gave no figures.
+    pub failures: Vec<String>,
+    /// Where there are fewer rounds than planned.
+    pub notes: Vec<String>,
+}
+
+pub fn run_case<'a>(
+    case: &'a Case,
+    contenders: &[&'a Contender],
+    options: &RunOptions,
+) -> CaseOutcome<'a> {
+    let able = |contender: &&&Contender| contender.case(case.name).is_some();
+    let mut live: Vec<&Contender> = contenders.iter().filter(able).copied().collect();
+    let planned = match (options.rounds, options.scale) {
+        (Some(rounds), _) => rounds,
+        (None, Scale::Quick) => 1,
+        (None, Scale::Full) => case.rounds,
+    };
+    let mut outcome = CaseOutcome {
+        rows: Vec::new(),
+        failures: Vec::new(),
+        notes: Vec::new(),
+    };
+    // Who asked for a number of rounds gets them, however long they take.
+    let may_shorten = options.rounds.is_none();
+    let begun = Instant::now();
+    for round in 0..planned {
+        if may_shorten && begun.elapsed() > CASE_BUDGET {
+            outcome.notes.push(format!(
+                "{}: {round} of {planned} rounds, time used up",
+                case.name
+            ));
+            break;
+        }
+        for contender in turn_order(&live, round) {
+            let entry = format!("{}: {}", case.name, contender.name);
+            let sample_begun = Instant::now();
+            let mut sits_out = false;
+            match child::sample(contender.name, case.name, options.scale, SAMPLE_LIMIT) {
+                Ok(sample) => {
+                    results::record(&mut outcome.rows, case, contender, sample);
+                    let done = round + 1;
+                    let slow = sample_begun.elapsed() > SLOW_SAMPLE;
+                    if may_shorten && slow && (2..planned).contains(&done) {
+                        outcome
+                            .notes
+                            .push(format!("{entry}: {done} of {planned} rounds, slow"));
+                        sits_out = true;
+                    }
+                }
+                Err(why) => {
+                    outcome.failures.push(format!("{entry}: {why}"));
+                    sits_out = true;
+                }
+            }
+            if sits_out {
+                live.retain(|other| other.name != contender.name);
+            }
+        }
+    }
+    eprintln!("{:<24} {:>5.1} s", case.name, begun.elapsed().as_secs_f64());
+    outcome
+}
+
+/// Starts from another contender in every round, so that none always follows the same neighbour from the same place.
+fn turn_order<'a>(live: &[&'a Contender], round: usize) -> Vec<&'a Contender> {
+    let mut order = live.to_vec();
+    if !order.is_empty() {
+        order.rotate_left(round % live.len());
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_round_starts_from_another_contender() {
+        let (a, b, c) = (
+            Contender::new("a", &[]),
+            Contender::new("b", &[]),
+            Contender::new("c", &[]),
+        );
+        let names = |round| -> String {
+            let order = turn_order(&[&a, &b, &c], round);
+            order.iter().map(|contender| contender.name).collect()
+        };
+        assert_eq!(
+            [names(0), names(1), names(2), names(3)],
+            ["abc", "bca", "cab", "abc"]
+        );
+        assert!(turn_order(&[], 1).is_empty());
+    }
+}

@@ -1,0 +1,46 @@
+//! What a contender can do, one trait a capability.
+//!
+//! A contender implements as many as it has the parts for. The functions are static: a runtime is found through its own
+//! thread-local or static context, as in a program that uses it.
+
+use std::future::Future;
+
+/// The core of a runtime: enough for the scheduling and memory cases.
+pub trait Runtime: Send + 'static {
+    /// Builds a fresh runtime, runs `main` on it as a task, and takes the runtime down.
+    fn run<F>(main: F) -> F::Output
+    where
+        F: Future<Output: Send + 'static> + Send + 'static;
+
+    /// Starts a task at once; the future returned waits for its output.
+    fn spawn<F>(future: F) -> impl Future<Output = F::Output> + Send + 'static
+    where
+        F: Future<Output: Send + 'static> + Send + 'static;
+
+    /// Starts a task nobody waits for.
+    fn detach<F>(future: F)
+    where
+        F: Future<Output = ()> + Send + 'static;
+
+    fn yield_now() -> impl Future<Output = ()> + Send;
+}
+
+/// Spawning from a thread that is not one of the runtime's.
+pub trait RemoteSpawn: Runtime {
+    type Handle: Send + 'static;
+
+    /// The handle of the runtime that the calling task runs on.
+    fn handle() -> Self::Handle;
+
+    fn detach_on<F>(handle: &Self::Handle, future: F)
+    where
+        F: Future<Output = ()> + Send + 'static;
+}
+
+/// A pool of threads for calls that block.
+pub trait SpawnBlocking: Runtime {
+    fn spawn_blocking<T, W>(work: W) -> impl Future<Output = T> + Send
+    where
+        T: Send + 'static,
+        W: FnOnce() -> T + Send + 'static;
+}

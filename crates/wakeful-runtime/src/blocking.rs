@@ -1,0 +1,8 @@
+//! Threads for code that blocks, and for the workers themselves.
+
+mod job_queue;
+mod pool;
+mod task;
+
+pub(crate) use pool::{Pool, ThreadContext};
+pub(crate) use task::blocking_task;

@@ -1,0 +1,232 @@
+//! The threads of a runtime.
+//!
+//! Workers are jobs like others, so that one thread can be both: a worker that gives its seat away in
+//! `block_in_place` is an ordinary thread of the pool until its closure ends.
+
+use super::job_queue::{JobQueue, Kind, Next, Push};
+use crate::config::ThreadConfig;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::io;
+use std::ptr;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use wakeful_base::sync::Mutex;
+use wakeful_task::{Polled, Runnable};
+
+pub(crate) struct Pool {
+    queue: JobQueue<Job>,
+    threads: Mutex<Threads>,
+    config: ThreadConfig,
+}
+
+enum Job {
+    /// A `spawn_blocking`.
+    Task(Runnable),
+    /// Something the runtime itself needs a thread for.
+    Seat(Box<dyn FnOnce() + Send>),
+}
+
+#[derive(Default)]
+struct Threads {
+    next: usize,
+    running: HashMap<usize, thread::JoinHandle<()>>,
+    /// The thread that left last: joined by the next that leaves, or at the end.
+    left: Option<thread::JoinHandle<()>>,
+}
+
+/// The runtime has shut down; the task was cancelled.
+#[derive(Debug)]
+pub(crate) struct PoolStopped;
+
+/// What a thread of the pool sets up around its work.
+pub(crate) trait ThreadContext: Send + 'static {
+    fn run(self, work: impl FnOnce());
+}
+
+thread_local! {
+    /// The pool this thread belongs to.
+    static POOL: Cell<*const Pool> = const { Cell::new(ptr::null()) };
+}
+
+impl Pool {
+    pub(crate) fn new(config: ThreadConfig) -> Arc<Pool> {
+        Arc::new(Pool {
+            queue: JobQueue::new(config.threads_max, config.keep_alive),
+            threads: Mutex::default(),
+            config,
+        })
+    }
+
+    /// Has a thread run a blocking task.
+    ///
+    /// # Panics
+    /// If there is no thread and none can be started.
+    #[track_caller]
+    pub(crate) fn submit_task<C: ThreadContext>(
+        self: &Arc<Self>,
+        task: Runnable,
+        context: impl FnOnce() -> C,
+    ) -> Result<(), PoolStopped> {
+        match self.submit(Job::Task(task), Kind::Short, context) {
+            Ok(()) => Ok(()),
+            Err(SubmitError::Stopped(job)) => {
+                job.cancel();
+                Err(PoolStopped)
+            }
+            Err(SubmitError::NoThread(job, error)) => {
+                job.cancel();
+                panic!(
+                    "`spawn_blocking` called, but the operating system gave no thread for it: \
+                     {error}. Raise the limit on threads (`ulimit -u`) or free memory"
+                );
+            }
+        }
+    }
+
+    /// Has a thread of its own run `work`, which lasts as long as the runtime.
+    pub(crate) fn submit_seat<C: ThreadContext>(
+        self: &Arc<Self>,
+        work: Box<dyn FnOnce() + Send>,
+        context: impl FnOnce() -> C,
+    ) -> io::Result<()> {
+        match self.submit(Job::Seat(work), Kind::Seat, context) {
+            // A pool that is stopped has workers that are: the seat needs no sitter any more.
+            Ok(()) | Err(SubmitError::Stopped(_)) => Ok(()),
+            Err(SubmitError::NoThread(_, error)) => Err(error),
+        }
+    }
+
+    fn submit<C: ThreadContext>(
+        self: &Arc<Self>,
+        job: Job,
+        kind: Kind,
+        context: impl FnOnce() -> C,
+    ) -> Result<(), SubmitError> {
+        match self.queue.push(job, kind) {
+            Push::Queued => Ok(()),
+            Push::Closed(job) => Err(SubmitError::Stopped(job)),
+            Push::StartThread => {
+                self.start_thread(context()).or_else(|error| match self.queue.start_failed() {
+                    Some(job) => Err(SubmitError::NoThread(job, error)),
+                    None => Ok(()),
+                })
+            }
+        }
+    }
+
+    fn start_thread<C: ThreadContext>(self: &Arc<Self>, context: C) -> io::Result<()> {
+        let mut builder = thread::Builder::new().name((self.config.name)());
+        if let Some(size) = self.config.stack_size {
+            builder = builder.stack_size(size);
+        }
+        // Held across the start, so that the thread finds itself in the map when it ends.
+        let mut threads = self.threads.lock();
+        let number = threads.next;
+        let pool = self.clone();
+        let handle = builder.spawn(move || {
+            POOL.set(Arc::as_ptr(&pool));
+            context.run(|| pool.work());
+            pool.leave(number);
+        })?;
+        threads.next += 1;
+        threads.running.insert(number, handle);
+        Ok(())
+    }
+
+    /// A thread's life. Does not unwind: tasks catch their panics.
+    fn work(&self) {
+        if let Some(on_start) = &self.config.on_start {
+            on_start();
+        }
+        while let Next::Run(job) = self.queue.next() {
+            match job {
+                Job::Task(task) => {
+                    let began = self.queue.begin(Kind::Short);
+                    match task.run() {
+                        Polled::Ended(ended) => ended.complete(),
+                        Polled::Pending(_) => {
+                            unreachable!("a blocking task ends at its first poll")
+                        }
+                    }
+                    self.queue.end(began);
+                }
+                Job::Seat(work) => {
+                    let began = self.queue.begin(Kind::Seat);
+                    work();
+                    self.queue.end(began);
+                }
+            }
+        }
+        if let Some(on_stop) = &self.config.on_stop {
+            on_stop();
+        }
+    }
+
+    /// Takes a thread that is about to end out of the books, and joins the one that left before it.
+    fn leave(&self, number: usize) {
+        let mut threads = self.threads.lock();
+        let own = threads.running.remove(&number);
+        if own.is_none() {
+            // The shutdown has our handle, and joins us itself.
+            return;
+        }
+        let before = std::mem::replace(&mut threads.left, own);
+        drop(threads);
+        if let Some(before) = before {
+            let _its_panic_was_reported = before.join();
+        }
+    }
+
+    /// Stops the pool: cancels what waits, and waits for the threads to end, for `timeout` at most
+    /// (none: for ever; zero: not at all).
+    pub(crate) fn shutdown(&self, timeout: Option<Duration>) {
+        for job in self.queue.close(|job| matches!(job, Job::Seat(_))) {
+            job.cancel();
+        }
+        if timeout == Some(Duration::ZERO) {
+            return;
+        }
+        // A runtime can be dropped on a thread of its own pool, which cannot wait for itself.
+        let on_own_thread = ptr::eq(POOL.get(), self);
+        if !self.queue.wait_gone(usize::from(on_own_thread), timeout) {
+            return;
+        }
+        let threads = std::mem::take(&mut *self.threads.lock());
+        let here = thread::current().id();
+        for handle in threads.running.into_values().chain(threads.left) {
+            if handle.thread().id() != here {
+                let _its_panic_was_reported = handle.join();
+            }
+        }
+    }
+
+    /// Threads that run blocking tasks or could, given the number that work as workers.
+    pub(crate) fn threads(&self, workers: usize) -> usize {
+        self.queue.counts().0.saturating_sub(workers)
+    }
+
+    /// Threads with nothing to do.
+    pub(crate) fn idle_threads(&self) -> usize {
+        self.queue.counts().1
+    }
+
+    /// Blocking tasks that wait for a thread.
+    pub(crate) fn queue_depth(&self) -> usize {
+        self.queue.counts().2
+    }
+}
+
+enum SubmitError {
+    Stopped(Job),
+    NoThread(Job, io::Error),
+}
+
+impl Job {
+    fn cancel(self) {
+        if let Job::Task(task) = self {
+            task.cancel().complete();
+        }
+    }
+}

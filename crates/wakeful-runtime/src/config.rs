@@ -1,0 +1,51 @@
+//! What a runtime was asked to be.
+
+use crate::task_meta::TaskMeta;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;
+pub(crate) type TaskCallback = Arc<dyn Fn(&TaskMeta<'_>) + Send + Sync>;
+pub(crate) type ThreadName = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// What a runtime does when a task panics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UnhandledPanic {
+    /// The panic goes to whoever joins the task, and nobody else notices.
+    Ignore,
+    /// The runtime shuts down at once, and `block_on` panics. Only for a current-thread runtime.
+    ShutdownRuntime,
+}
+
+/// Settings that the schedulers read while they run.
+pub(crate) struct Config {
+    pub global_queue_interval: u32,
+    pub event_interval: u32,
+    pub lifo_slot: bool,
+    pub seed: Option<u64>,
+    pub unhandled_panic: UnhandledPanic,
+    pub before_park: Option<Callback>,
+    pub after_unpark: Option<Callback>,
+    pub hooks: TaskHooks,
+}
+
+/// Calls to make at certain points of every task's life.
+#[derive(Clone, Default)]
+pub(crate) struct TaskHooks {
+    pub spawn: Option<TaskCallback>,
+    pub before_poll: Option<TaskCallback>,
+    pub after_poll: Option<TaskCallback>,
+    pub terminate: Option<TaskCallback>,
+}
+
+/// Settings of the blocking pool's threads.
+pub(crate) struct ThreadConfig {
+    /// Workers included.
+    pub threads_max: usize,
+    pub keep_alive: Duration,
+    pub stack_size: Option<usize>,
+    pub name: ThreadName,
+    pub on_start: Option<Callback>,
+    pub on_stop: Option<Callback>,
+}

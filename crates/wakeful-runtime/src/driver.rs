@@ -1,0 +1,72 @@
+//! What an idle worker waits in.
+//!
+//! A runtime has one driver, and nobody owns it: whichever worker idles first waits in it, the others
+//! sleep on their own parkers, and a busy worker looks in now and then. Timers and I/O come as other
+//! implementations of [`Driver`]; without them there is nothing to wait for but a wake-up.
+
+use std::sync::Arc;
+use std::time::Duration;
+use wakeful_base::sync::{Condvar, Mutex};
+
+/// Waits for the outside world.
+pub(crate) trait Driver: Send {
+    /// Waits until something has happened, [`WakeDriver::wake`] is called, or `timeout` has passed, and
+    /// wakes the tasks that waited for what happened. With a timeout of zero it only looks.
+    fn wait(&mut self, timeout: Option<Duration>);
+}
+
+/// Ends a driver's wait from any thread. A call that finds nobody waiting ends the next wait.
+pub(crate) trait WakeDriver: Send + Sync {
+    fn wake(&self);
+}
+
+/// A driver of nothing: its waits end by wake-ups only.
+pub(crate) struct NullDriver(Arc<Token>);
+
+struct Token {
+    state: Mutex<TokenState>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct TokenState {
+    pending: bool,
+    waiting: bool,
+}
+
+/// A driver of nothing, and the handle that wakes it.
+pub(crate) fn null_driver() -> (NullDriver, Arc<dyn WakeDriver>) {
+    let token = Arc::new(Token { state: Mutex::default(), arrived: Condvar::new() });
+    (NullDriver(token.clone()), token)
+}
+
+impl Driver for NullDriver {
+    fn wait(&mut self, timeout: Option<Duration>) {
+        let mut state = self.0.state.lock();
+        state.waiting = true;
+        match timeout {
+            Some(timeout) if !state.pending && !timeout.is_zero() => {
+                state = self.0.arrived.wait_timeout(state, timeout).0;
+            }
+            Some(_) => {}
+            None => {
+                while !state.pending {
+                    state = self.0.arrived.wait(state);
+                }
+            }
+        }
+        *state = TokenState::default();
+    }
+}
+
+impl WakeDriver for Token {
+    fn wake(&self) {
+        let mut state = self.state.lock();
+        state.pending = true;
+        // Notifying is a system call even where nobody waits.
+        if state.waiting {
+            drop(state);
+            self.arrived.notify_one();
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Schedulers, blocking pool and runtime of Wakeful.
+//!
+//! What users see of this crate they see through `wakeful`, as `wakeful::runtime` and `wakeful::task`.
+//! Inside, each module uses only those above it in this list:
+//!
+//! - `task_meta`, `config`, `metrics`, `driver`: what the rest is told, counts and waits in
+//! - `blocking`: the threads
+//! - `scheduler`: current-thread and multi-thread
+//! - [`runtime`]: Builder, Runtime, Handle
+//! - [`task`]: spawning, and all that is built on tasks
+//!
+//! This crate is an implementation detail of `wakeful`; its API follows no version promise.
+
+mod blocking;
+mod config;
+mod driver;
+mod metrics;
+pub mod runtime;
+mod scheduler;
+pub mod task;
+mod task_meta;

@@ -1,0 +1,26 @@
+//! The runtime: what runs tasks, and how it is made and reached.
+
+mod builder;
+mod handle;
+mod id;
+mod local_runtime;
+mod runtime_metrics;
+mod whole;
+
+pub use crate::config::UnhandledPanic;
+pub use crate::task_meta::TaskMeta;
+pub use builder::Builder;
+pub use handle::{EnterGuard, Handle, TryCurrentError};
+pub use id::Id;
+pub use local_runtime::{LocalOptions, LocalRuntime};
+pub use runtime_metrics::RuntimeMetrics;
+pub use whole::{Runtime, RuntimeFlavor};
+
+pub(crate) use handle::current_or_panic;
+
+/// The index of the worker that the calling code runs on; none outside of a multi-thread runtime's
+/// workers and of a current-thread runtime's `block_on`, where it is zero.
+pub fn worker_index() -> Option<usize> {
+    use crate::scheduler::{current_thread, multi_thread};
+    multi_thread::worker_index().or_else(|| current_thread::is_driving().then_some(0))
+}

@@ -1,0 +1,425 @@
+//! How a runtime is configured and built.
+
+use super::{Handle, LocalOptions, LocalRuntime, Runtime};
+use crate::blocking::Pool;
+use crate::config::{
+    Callback, Config, TaskCallback, TaskHooks, ThreadConfig, ThreadName, UnhandledPanic,
+};
+use crate::driver::{Driver, WakeDriver, null_driver};
+use crate::scheduler::{RuntimeInfo, SchedulerHandle, current_thread, multi_thread};
+use crate::task_meta::TaskMeta;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+/// Configures and builds a runtime.
+///
+/// ```
+/// use wakeful_runtime::runtime::Builder;
+///
+/// let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+/// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
+/// ```
+pub struct Builder {
+    kind: Kind,
+    name: Option<String>,
+    worker_threads: Option<usize>,
+    max_blocking_threads: usize,
+    thread_name: ThreadName,
+    thread_stack_size: Option<usize>,
+    keep_alive: Duration,
+    on_thread_start: Option<Callback>,
+    on_thread_stop: Option<Callback>,
+    before_park: Option<Callback>,
+    after_unpark: Option<Callback>,
+    hooks: TaskHooks,
+    global_queue_interval: Option<u32>,
+    event_interval: u32,
+    lifo_slot: bool,
+    unhandled_panic: UnhandledPanic,
+    seed: Option<u64>,
+    enable_io: bool,
+    enable_time: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    CurrentThread,
+    MultiThread,
+}
+
+/// Threads that `spawn_blocking` may have, unless said otherwise.
+const BLOCKING_THREADS_DEFAULT: usize = 512;
+
+/// How long an idle thread of the blocking pool stays, unless said otherwise.
+const KEEP_ALIVE_DEFAULT: Duration = Duration::from_secs(10);
+
+/// After how many polls the driver is looked at, unless said otherwise.
+const EVENT_INTERVAL_DEFAULT: u32 = 61;
+
+impl Builder {
+    /// A runtime whose tasks all run on the thread that is in `block_on`.
+    pub fn new_current_thread() -> Builder {
+        Builder::new(Kind::CurrentThread)
+    }
+
+    /// A runtime with several worker threads.
+    pub fn new_multi_thread() -> Builder {
+        Builder::new(Kind::MultiThread)
+    }
+
+    fn new(kind: Kind) -> Builder {
+        Builder {
+            kind,
+            name: None,
+            worker_threads: None,
+            max_blocking_threads: BLOCKING_THREADS_DEFAULT,
+            thread_name: Arc::new(|| "wakeful-worker".into()),
+            thread_stack_size: None,
+            keep_alive: KEEP_ALIVE_DEFAULT,
+            on_thread_start: None,
+            on_thread_stop: None,
+            before_park: None,
+            after_unpark: None,
+            hooks: TaskHooks::default(),
+            global_queue_interval: None,
+            event_interval: EVENT_INTERVAL_DEFAULT,
+            lifo_slot: true,
+            unhandled_panic: UnhandledPanic::Ignore,
+            seed: None,
+            enable_io: false,
+            enable_time: false,
+        }
+    }
+
+    /// Enables I/O and time.
+    pub fn enable_all(&mut self) -> &mut Self {
+        self.enable_io().enable_time()
+    }
+
+    /// Enables I/O: sockets, processes, signals.
+    pub fn enable_io(&mut self) -> &mut Self {
+        self.enable_io = true;
+        self
+    }
+
+    /// Enables time: sleeps, timeouts, intervals.
+    pub fn enable_time(&mut self) -> &mut Self {
+        self.enable_time = true;
+        self
+    }
+
+    /// Sets the number of worker threads of a multi-thread runtime.
+    ///
+    /// By default it is that of the CPUs, or what the environment variable `WAKEFUL_WORKER_THREADS`
+    /// says, or else `TOKIO_WORKER_THREADS`.
+    ///
+    /// # Panics
+    /// If `val` is zero.
+    #[track_caller]
+    pub fn worker_threads(&mut self, val: usize) -> &mut Self {
+        assert!(val > 0, "`Builder::worker_threads` called with 0; a runtime needs one at least");
+        self.worker_threads = Some(val);
+        self
+    }
+
+    /// Sets how many threads `spawn_blocking` may have besides the workers; 512 by default.
+    ///
+    /// Beyond that, blocking tasks wait for one another.
+    ///
+    /// # Panics
+    /// If `val` is zero.
+    #[track_caller]
+    pub fn max_blocking_threads(&mut self, val: usize) -> &mut Self {
+        assert!(
+            val > 0,
+            "`Builder::max_blocking_threads` called with 0; `spawn_blocking` needs one at least"
+        );
+        self.max_blocking_threads = val;
+        self
+    }
+
+    /// Sets the name of the runtime's threads; `wakeful-worker` by default.
+    pub fn thread_name(&mut self, val: impl Into<String>) -> &mut Self {
+        let name = val.into();
+        self.thread_name_fn(move || name.clone())
+    }
+
+    /// Sets what makes a name for each of the runtime's threads.
+    pub fn thread_name_fn<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() -> String + Send + Sync + 'static,
+    {
+        self.thread_name = Arc::new(f);
+        self
+    }
+
+    /// Gives the runtime itself a name, which [`Handle::name`] tells.
+    ///
+    /// # Panics
+    /// If the name is empty or blank.
+    #[track_caller]
+    pub fn name(&mut self, val: impl Into<String>) -> &mut Self {
+        let name = val.into();
+        assert!(!name.trim().is_empty(), "`Builder::name` called with an empty name; leave it out");
+        self.name = Some(name);
+        self
+    }
+
+    /// Sets the stack size, in bytes, of the runtime's threads.
+    pub fn thread_stack_size(&mut self, val: usize) -> &mut Self {
+        self.thread_stack_size = Some(val);
+        self
+    }
+
+    /// Sets how long an idle thread of the blocking pool stays; ten seconds by default.
+    pub fn thread_keep_alive(&mut self, duration: Duration) -> &mut Self {
+        self.keep_alive = duration;
+        self
+    }
+
+    /// Has `f` called on each of the runtime's threads when it starts.
+    pub fn on_thread_start<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.on_thread_start = Some(Arc::new(f));
+        self
+    }
+
+    /// Has `f` called on each of the runtime's threads before it ends.
+    pub fn on_thread_stop<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.on_thread_stop = Some(Arc::new(f));
+        self
+    }
+
+    /// Has `f` called on a worker that has nothing to do, before it sleeps.
+    pub fn on_thread_park<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.before_park = Some(Arc::new(f));
+        self
+    }
+
+    /// Has `f` called on a worker that has slept, before it works.
+    pub fn on_thread_unpark<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.after_unpark = Some(Arc::new(f));
+        self
+    }
+
+    /// Has `f` called for each task that is spawned, by the thread that spawns it.
+    pub fn on_task_spawn<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
+    {
+        self.hooks.spawn = task_callback(f);
+        self
+    }
+
+    /// Has `f` called before each poll of a task.
+    pub fn on_before_task_poll<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
+    {
+        self.hooks.before_poll = task_callback(f);
+        self
+    }
+
+    /// Has `f` called after each poll of a task.
+    pub fn on_after_task_poll<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
+    {
+        self.hooks.after_poll = task_callback(f);
+        self
+    }
+
+    /// Has `f` called for each task that ends, in whatever way, before those who join it know.
+    pub fn on_task_terminate<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
+    {
+        self.hooks.terminate = task_callback(f);
+        self
+    }
+
+    /// Sets after how many tasks from its own queue a worker looks at the common one.
+    ///
+    /// By default 31 for a current-thread runtime and 61 for one with many threads.
+    ///
+    /// # Panics
+    /// If `val` is zero.
+    #[track_caller]
+    pub fn global_queue_interval(&mut self, val: u32) -> &mut Self {
+        assert!(
+            val > 0,
+            "`Builder::global_queue_interval` called with 0; 1 looks at the common queue each time"
+        );
+        self.global_queue_interval = Some(val);
+        self
+    }
+
+    /// Sets after how many polls a worker looks for I/O and timers; 61 by default.
+    ///
+    /// # Panics
+    /// If `val` is zero.
+    #[track_caller]
+    pub fn event_interval(&mut self, val: u32) -> &mut Self {
+        assert!(val > 0, "`Builder::event_interval` called with 0; 1 looks for events each time");
+        self.event_interval = val;
+        self
+    }
+
+    /// Sets what happens when a task panics; by default only those who join it notice.
+    ///
+    /// # Panics
+    /// For anything but [`UnhandledPanic::Ignore`] on a multi-thread runtime.
+    #[track_caller]
+    pub fn unhandled_panic(&mut self, behavior: UnhandledPanic) -> &mut Self {
+        assert!(
+            self.kind == Kind::CurrentThread || behavior == UnhandledPanic::Ignore,
+            "`Builder::unhandled_panic` called with `{behavior:?}` for a multi-thread runtime, which \
+             knows only `Ignore`; use `new_current_thread`"
+        );
+        self.unhandled_panic = behavior;
+        self
+    }
+
+    /// Lets tasks that were woken go to the end of the queue, instead of next in line.
+    pub fn disable_lifo_slot(&mut self) -> &mut Self {
+        self.lifo_slot = false;
+        self
+    }
+
+    /// Builds the runtime.
+    ///
+    /// # Errors
+    /// If the operating system gives no thread for a worker.
+    pub fn build(&mut self) -> io::Result<Runtime> {
+        match self.kind {
+            Kind::CurrentThread => Ok(self.build_current_thread(None)),
+            Kind::MultiThread => self.build_multi_thread(),
+        }
+    }
+
+    /// Builds a runtime that stays on this thread and whose tasks need not be `Send`.
+    ///
+    /// # Panics
+    /// After [`new_multi_thread`](Self::new_multi_thread).
+    #[track_caller]
+    pub fn build_local(&mut self, _options: LocalOptions) -> io::Result<LocalRuntime> {
+        assert!(
+            self.kind == Kind::CurrentThread,
+            "`Builder::build_local` called for a multi-thread runtime; use `new_current_thread`"
+        );
+        let runtime = self.build_current_thread(Some(thread::current().id()));
+        Ok(LocalRuntime::from_runtime(runtime))
+    }
+
+    fn build_current_thread(&self, bound_to: Option<ThreadId>) -> Runtime {
+        const GLOBAL_QUEUE_INTERVAL: u32 = 31;
+        let shared = current_thread::new(
+            self.config(GLOBAL_QUEUE_INTERVAL),
+            self.pool(0),
+            RuntimeInfo::new(self.name.clone()),
+            driver(),
+            bound_to,
+        );
+        Runtime::from_handle(Handle::new(SchedulerHandle::CurrentThread(shared)))
+    }
+
+    fn build_multi_thread(&self) -> io::Result<Runtime> {
+        const GLOBAL_QUEUE_INTERVAL: u32 = 61;
+        let workers = self.worker_threads.unwrap_or_else(default_workers);
+        let pool = self.pool(workers);
+        let started = multi_thread::start(
+            workers,
+            self.config(GLOBAL_QUEUE_INTERVAL),
+            pool.clone(),
+            RuntimeInfo::new(self.name.clone()),
+            driver(),
+        );
+        match started {
+            Ok(shared) => {
+                Ok(Runtime::from_handle(Handle::new(SchedulerHandle::MultiThread(shared))))
+            }
+            Err(error) => {
+                pool.shutdown(None);
+                let kind = error.kind();
+                Err(io::Error::new(kind, format!("cannot start a worker thread: {error}")))
+            }
+        }
+    }
+
+    fn config(&self, global_queue_interval: u32) -> Config {
+        Config {
+            global_queue_interval: self.global_queue_interval.unwrap_or(global_queue_interval),
+            event_interval: self.event_interval,
+            lifo_slot: self.lifo_slot,
+            seed: self.seed,
+            unhandled_panic: self.unhandled_panic,
+            before_park: self.before_park.clone(),
+            after_unpark: self.after_unpark.clone(),
+            hooks: self.hooks.clone(),
+        }
+    }
+
+    fn pool(&self, workers: usize) -> Arc<Pool> {
+        Pool::new(ThreadConfig {
+            threads_max: workers + self.max_blocking_threads,
+            keep_alive: self.keep_alive,
+            stack_size: self.thread_stack_size,
+            name: self.thread_name.clone(),
+            on_start: self.on_thread_start.clone(),
+            on_stop: self.on_thread_stop.clone(),
+        })
+    }
+}
+
+fn task_callback(f: impl Fn(&TaskMeta<'_>) + Send + Sync + 'static) -> Option<TaskCallback> {
+    Some(Arc::new(f))
+}
+
+fn driver() -> (Box<dyn Driver>, Arc<dyn WakeDriver>) {
+    let (driver, waker) = null_driver();
+    (Box::new(driver), waker)
+}
+
+/// As many as the environment says, else one for each CPU.
+fn default_workers() -> usize {
+    for variable in ["WAKEFUL_WORKER_THREADS", "TOKIO_WORKER_THREADS"] {
+        let Some(value) = std::env::var_os(variable) else { continue };
+        let workers = value.to_str().and_then(|value| value.parse().ok()).filter(|&n| n > 0);
+        return workers.unwrap_or_else(|| {
+            panic!("the environment variable {variable} is {value:?}; it must be a number above 0")
+        });
+    }
+    thread::available_parallelism().map_or(1, |cpus| cpus.get())
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("kind", &self.kind)
+            .field("name", &self.name)
+            .field("worker_threads", &self.worker_threads)
+            .field("max_blocking_threads", &self.max_blocking_threads)
+            .field("thread_name", &(self.thread_name)())
+            .field("thread_stack_size", &self.thread_stack_size)
+            .field("thread_keep_alive", &self.keep_alive)
+            .field("event_interval", &self.event_interval)
+            .field("global_queue_interval", &self.global_queue_interval)
+            .field("enable_io", &self.enable_io)
+            .field("enable_time", &self.enable_time)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,178 @@
+//! A reference to a runtime, to spawn onto it from anywhere.
+
+use super::{Id, RuntimeFlavor, RuntimeMetrics};
+use crate::scheduler::SchedulerHandle;
+use crate::scheduler::block_on::block_on;
+use crate::scheduler::context::{CurrentGuard, NoCurrent, drive, set_current, with_current};
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use wakeful_base::enter::Entered;
+use wakeful_task::{self as task, JoinHandle};
+
+/// A reference to a runtime. Cheap to clone; does not keep the runtime from shutting down.
+#[derive(Clone)]
+pub struct Handle {
+    pub(crate) scheduler: SchedulerHandle,
+}
+
+impl UnwindSafe for Handle {}
+impl RefUnwindSafe for Handle {}
+
+/// Keeps the thread in a runtime's context until dropped. From [`Handle::enter`].
+#[must_use = "Creating and dropping a guard does nothing"]
+pub struct EnterGuard<'a> {
+    _guard: CurrentGuard,
+    _handle: PhantomData<&'a Handle>,
+}
+
+impl Handle {
+    pub(crate) fn new(scheduler: SchedulerHandle) -> Handle {
+        Handle { scheduler }
+    }
+
+    /// Enters the runtime's context: until the guard is dropped, `spawn` and its kind go there.
+    pub fn enter(&self) -> EnterGuard<'_> {
+        EnterGuard { _guard: set_current(&self.scheduler), _handle: PhantomData }
+    }
+
+    /// The runtime whose context the calling thread is in.
+    ///
+    /// # Panics
+    /// Outside of any runtime's context. [`try_current`](Self::try_current) does not.
+    #[track_caller]
+    pub fn current() -> Handle {
+        current_or_panic("Handle::current", |scheduler| Handle::new(scheduler.clone()))
+    }
+
+    /// The runtime whose context the calling thread is in, if it is in one.
+    pub fn try_current() -> Result<Handle, TryCurrentError> {
+        with_current(|scheduler| Handle::new(scheduler.clone())).map_err(TryCurrentError)
+    }
+
+    /// Spawns a task onto the runtime. It begins to run at once, awaited or not.
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.scheduler.spawn(future, task::Id::next(), Location::caller())
+    }
+
+    /// Runs a closure that may block on a thread made for that.
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        self.scheduler.spawn_blocking(func, task::Id::next(), Location::caller())
+    }
+
+    /// Runs a future to its end on the calling thread, in the runtime's context.
+    ///
+    /// On a current-thread runtime this drives nothing but the future itself: timers, I/O and tasks
+    /// need somebody in `Runtime::block_on` meanwhile.
+    ///
+    /// # Panics
+    /// On a thread that drives a runtime already, or if the future panics.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let _driving = drive(&self.scheduler, Entered::MayBlockInPlace, "Handle::block_on");
+        block_on(future)
+    }
+
+    /// The kind of the runtime.
+    pub fn runtime_flavor(&self) -> RuntimeFlavor {
+        match &self.scheduler {
+            SchedulerHandle::CurrentThread(_) => RuntimeFlavor::CurrentThread,
+            SchedulerHandle::MultiThread(_) => RuntimeFlavor::MultiThread,
+        }
+    }
+
+    /// The id of the runtime.
+    pub fn id(&self) -> Id {
+        Id::new(self.scheduler.info().id)
+    }
+
+    /// The name the runtime was given, if any.
+    pub fn name(&self) -> Option<&str> {
+        self.scheduler.info().name.as_deref()
+    }
+
+    /// What the runtime counts while it runs.
+    pub fn metrics(&self) -> RuntimeMetrics {
+        RuntimeMetrics::new(self.clone())
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle")
+            .field("id", &self.id())
+            .field("flavor", &self.runtime_flavor())
+            .finish()
+    }
+}
+
+impl fmt::Debug for EnterGuard<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EnterGuard").finish_non_exhaustive()
+    }
+}
+
+/// Calls `f` with the current runtime.
+///
+/// # Panics
+/// Outside of any runtime, saying that `call` needs one.
+#[track_caller]
+pub(crate) fn current_or_panic<R>(call: &str, f: impl FnOnce(&SchedulerHandle) -> R) -> R {
+    match with_current(f) {
+        Ok(result) => result,
+        Err(why) => panic!("`{call}` called, but {}", TryCurrentError(why)),
+    }
+}
+
+/// There is no current runtime. From [`Handle::try_current`].
+pub struct TryCurrentError(NoCurrent);
+
+impl TryCurrentError {
+    /// Whether the thread is in no runtime's context.
+    pub fn is_missing_context(&self) -> bool {
+        self.0 == NoCurrent::NotEntered
+    }
+
+    /// Whether the thread is ending, and its locals are gone.
+    pub fn is_thread_local_destroyed(&self) -> bool {
+        self.0 == NoCurrent::ThreadEnds
+    }
+}
+
+impl fmt::Debug for TryCurrentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.0 {
+            NoCurrent::NotEntered => "NoContext",
+            NoCurrent::ThreadEnds => "ThreadLocalDestroyed",
+        };
+        f.debug_struct("TryCurrentError").field("kind", &kind).finish()
+    }
+}
+
+impl fmt::Display for TryCurrentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            NoCurrent::NotEntered => {
+                "there is no runtime on this thread: call it from a task or inside of `block_on`, or \
+                 enter a runtime first with `Runtime::enter` or `Handle::enter`"
+            }
+            NoCurrent::ThreadEnds => {
+                "the thread is ending, and its record of the current runtime is gone: keep a \
+                 `Handle` instead of asking for the current one in a destructor"
+            }
+        })
+    }
+}
+
+impl std::error::Error for TryCurrentError {}

@@ -1,0 +1,138 @@
+//! The runtime itself, which shuts down when it is dropped.
+
+use super::{Builder, EnterGuard, Handle, RuntimeMetrics};
+use crate::scheduler::SchedulerHandle;
+use crate::scheduler::block_on::block_on;
+use crate::scheduler::context::drive;
+use std::future::Future;
+use std::io;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::time::Duration;
+use wakeful_base::enter::{Entered, entered};
+use wakeful_task::JoinHandle;
+
+/// Runs tasks, and all that they wait for.
+///
+/// Dropping it stops it: every task is dropped, and the drop waits for blocking tasks that have begun.
+/// See [`shutdown_timeout`](Self::shutdown_timeout) and
+/// [`shutdown_background`](Self::shutdown_background) for other ways.
+#[derive(Debug)]
+pub struct Runtime {
+    handle: Handle,
+    /// How long the drop waits for threads; none: until they end.
+    wait: Option<Duration>,
+}
+
+impl UnwindSafe for Runtime {}
+impl RefUnwindSafe for Runtime {}
+
+/// The kinds of runtime.
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+#[non_exhaustive]
+pub enum RuntimeFlavor {
+    /// All tasks run on the thread that is in `block_on`.
+    CurrentThread,
+    /// Tasks run on several worker threads.
+    MultiThread,
+}
+
+impl Runtime {
+    /// A multi-thread runtime with everything enabled and a worker for each CPU.
+    pub fn new() -> io::Result<Runtime> {
+        Builder::new_multi_thread().enable_all().build()
+    }
+
+    pub(crate) fn from_handle(handle: Handle) -> Runtime {
+        Runtime { handle, wait: None }
+    }
+
+    /// A reference to the runtime that can be cloned and sent anywhere.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Spawns a task onto the runtime. It begins to run at once, awaited or not.
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.handle.spawn(future)
+    }
+
+    /// Runs a closure that may block on a thread made for that.
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        self.handle.spawn_blocking(func)
+    }
+
+    /// Runs a future to its end on the calling thread: a program's way into the runtime.
+    ///
+    /// Tasks that are still running then go on, if the runtime has workers; on a current-thread runtime
+    /// they rest until the next call.
+    ///
+    /// # Panics
+    /// On a thread that drives a runtime already, or if the future panics.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        match &self.handle.scheduler {
+            SchedulerHandle::CurrentThread(shared) => shared.block_on(future, "Runtime::block_on"),
+            scheduler @ SchedulerHandle::MultiThread(_) => {
+                let _driving = drive(scheduler, Entered::MayBlockInPlace, "Runtime::block_on");
+                block_on(future)
+            }
+        }
+    }
+
+    /// Enters the runtime's context: until the guard is dropped, `spawn` and its kind go there.
+    pub fn enter(&self) -> EnterGuard<'_> {
+        self.handle.enter()
+    }
+
+    /// Shuts the runtime down, waiting for its threads for `duration` at most.
+    ///
+    /// Threads that run a blocking task longer than that are left behind.
+    pub fn shutdown_timeout(mut self, duration: Duration) {
+        self.wait = Some(duration);
+    }
+
+    /// Shuts the runtime down without waiting for anything.
+    ///
+    /// May be called where blocking is not allowed, such as inside of another runtime's task.
+    pub fn shutdown_background(self) {
+        self.shutdown_timeout(Duration::ZERO);
+    }
+
+    /// What the runtime counts while it runs.
+    pub fn metrics(&self) -> RuntimeMetrics {
+        self.handle.metrics()
+    }
+}
+
+impl Drop for Runtime {
+    #[track_caller]
+    fn drop(&mut self) {
+        match &self.handle.scheduler {
+            SchedulerHandle::CurrentThread(shared) => shared.shutdown(),
+            SchedulerHandle::MultiThread(shared) => shared.stop(),
+        }
+        if self.wait != Some(Duration::ZERO) && entered() != Entered::No {
+            self.handle.scheduler.pool().shutdown(Some(Duration::ZERO));
+            if std::thread::panicking() {
+                return;
+            }
+            panic!(
+                "Cannot drop a runtime in a context where blocking is not allowed. This happens \
+                 when a `Runtime` is dropped from within an asynchronous context: its drop waits for \
+                 its threads. Drop it in synchronous code, with `task::spawn_blocking`, or call \
+                 `Runtime::shutdown_background`, which does not wait"
+            );
+        }
+        self.handle.scheduler.pool().shutdown(self.wait);
+    }
+}

@@ -1,0 +1,95 @@
+//! The two schedulers, and how a thread knows which one it belongs to.
+
+pub(crate) mod block_on;
+mod cell_refs;
+pub(crate) mod context;
+pub(crate) mod current_thread;
+mod inject;
+pub(crate) mod multi_thread;
+
+use crate::blocking::{Pool, ThreadContext, blocking_task};
+use std::future::Future;
+use std::num::NonZeroU64;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use wakeful_task::{Id, JoinHandle};
+
+/// What is said of a runtime, whatever its scheduler.
+#[derive(Debug)]
+pub(crate) struct RuntimeInfo {
+    pub(crate) id: NonZeroU64,
+    pub(crate) name: Option<String>,
+}
+
+impl RuntimeInfo {
+    pub(crate) fn new(name: Option<String>) -> RuntimeInfo {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = NonZeroU64::new(NEXT.fetch_add(1, Relaxed));
+        RuntimeInfo { id: id.expect("the counter never comes round"), name }
+    }
+}
+
+/// A counted reference to a scheduler of either kind.
+#[derive(Clone)]
+pub(crate) enum SchedulerHandle {
+    CurrentThread(Arc<current_thread::Shared>),
+    MultiThread(Arc<multi_thread::Shared>),
+}
+
+impl SchedulerHandle {
+    pub(crate) fn spawn<F>(
+        &self,
+        future: F,
+        id: Id,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        match self {
+            SchedulerHandle::CurrentThread(shared) => shared.spawn(future, id, spawned_at),
+            SchedulerHandle::MultiThread(shared) => shared.spawn(future, id, spawned_at),
+        }
+    }
+
+    /// Has a thread of the pool run a closure.
+    #[track_caller]
+    pub(crate) fn spawn_blocking<F, R>(
+        &self,
+        call: F,
+        id: Id,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        let (task, join) = blocking_task(call, id, spawned_at);
+        // Once the pool is stopped the task is cancelled, which the join handle tells.
+        let _stopped = self.pool().submit_task(task, || self.clone());
+        join
+    }
+
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        match self {
+            SchedulerHandle::CurrentThread(shared) => &shared.pool,
+            SchedulerHandle::MultiThread(shared) => &shared.pool,
+        }
+    }
+
+    pub(crate) fn info(&self) -> &RuntimeInfo {
+        match self {
+            SchedulerHandle::CurrentThread(shared) => &shared.info,
+            SchedulerHandle::MultiThread(shared) => &shared.info,
+        }
+    }
+}
+
+impl ThreadContext for SchedulerHandle {
+    fn run(self, work: impl FnOnce()) {
+        let _current = context::set_current(&self);
+        work();
+    }
+}

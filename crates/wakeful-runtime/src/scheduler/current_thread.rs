@@ -1,0 +1,247 @@
+//! The scheduler with one thread: that which calls `block_on`.
+//!
+//! Its **core** (queue, list of tasks, driver) belongs to whoever is in `block_on`; between two calls it
+//! lies in the shared part. A second thread that calls `block_on` meanwhile drives its own future only,
+//! and takes over the core when the first one is done.
+
+mod drive;
+mod shutdown;
+
+use crate::blocking::Pool;
+use crate::config::Config;
+use crate::driver::{Driver, WakeDriver};
+use crate::metrics::{RemoteMetrics, WorkerMetrics};
+use crate::scheduler::RuntimeInfo;
+use crate::scheduler::cell_refs::{CellRefs, KeptByCells, RefBag};
+use crate::scheduler::inject::{Closed, InjectQueue};
+use crate::task_meta::TaskMeta;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::panic::Location;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::task::{Wake, Waker};
+use std::thread::ThreadId;
+use wakeful_base::Unparker;
+use wakeful_base::list::List;
+use wakeful_base::sync::Mutex;
+use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, new_task};
+
+pub(crate) use drive::{defer, is_driving};
+
+pub(crate) struct Shared {
+    inject: InjectQueue,
+    driver_waker: Arc<dyn WakeDriver>,
+    /// The core's holder waits in the driver, or is about to.
+    asleep: AtomicBool,
+    /// The future of `block_on` is to be polled.
+    woken: AtomicBool,
+    stopped: AtomicBool,
+    /// Home of tasks that never waited.
+    fresh: Home,
+    /// Home of tasks in the core's list.
+    listed: Home,
+    resting: Mutex<Resting>,
+    refs: CellRefs,
+    remote: RemoteMetrics,
+    pub(crate) metrics: WorkerMetrics,
+    config: Config,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) info: RuntimeInfo,
+    /// The only thread that may drive it, for a `LocalRuntime`.
+    pub(crate) bound_to: Option<ThreadId>,
+}
+
+// SAFETY: the homes point back to this very struct; all else is shareable.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+/// The core while nobody is in `block_on`, and who waits for it.
+struct Resting {
+    core: Option<Box<Core>>,
+    waiting: Vec<Unparker>,
+}
+
+/// What only the thread in `block_on` touches, and never while user code runs.
+struct Core {
+    queue: VecDeque<Runnable>,
+    /// Tasks that wait, or run and have waited before.
+    owned: List<OwnedLink>,
+    refs: RefBag,
+    /// The task under way wants to give way: it goes to `yielded` when its poll returns.
+    yielding: bool,
+    /// Tasks that gave way, to be queued after a look at the driver.
+    yielded: Vec<Runnable>,
+    /// As `yielded`, for wakers of something else than the task under way.
+    deferred: Vec<Waker>,
+    until_inject: u32,
+    /// None while somebody waits in it.
+    driver: Option<Box<dyn Driver>>,
+    /// A task panicked, and the runtime was told to end by that.
+    panicked: bool,
+}
+
+/// Where a task's entries go.
+struct Home {
+    shared: *const Shared,
+    is_listed: bool,
+}
+
+impl KeptByCells for Shared {
+    fn cell_refs(&self) -> &CellRefs {
+        &self.refs
+    }
+}
+
+/// Makes a scheduler, at rest.
+pub(crate) fn new(
+    config: Config,
+    pool: Arc<Pool>,
+    info: RuntimeInfo,
+    (driver, driver_waker): (Box<dyn Driver>, Arc<dyn WakeDriver>),
+    bound_to: Option<ThreadId>,
+) -> Arc<Shared> {
+    let core = Box::new(Core {
+        queue: VecDeque::with_capacity(64),
+        owned: List::new(),
+        refs: RefBag::new(),
+        yielding: false,
+        yielded: Vec::new(),
+        deferred: Vec::new(),
+        until_inject: config.global_queue_interval,
+        driver: Some(driver),
+        panicked: false,
+    });
+    Arc::new_cyclic(|weak| Shared {
+        inject: InjectQueue::new(),
+        driver_waker,
+        asleep: AtomicBool::new(false),
+        woken: AtomicBool::new(false),
+        stopped: AtomicBool::new(false),
+        fresh: Home { shared: weak.as_ptr(), is_listed: false },
+        listed: Home { shared: weak.as_ptr(), is_listed: true },
+        resting: Mutex::new(Resting { core: Some(core), waiting: Vec::new() }),
+        refs: CellRefs::new(),
+        remote: RemoteMetrics::default(),
+        metrics: WorkerMetrics::default(),
+        config,
+        pool,
+        info,
+        bound_to,
+    })
+}
+
+impl Shared {
+    /// Spawns a task.
+    pub(crate) fn spawn<F>(
+        self: &Arc<Self>,
+        future: F,
+        id: Id,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        // SAFETY: the future is `Send`.
+        unsafe { self.spawn_local(future, id, spawned_at) }
+    }
+
+    /// Spawns a task that need not be `Send`.
+    ///
+    /// # Safety
+    /// Unless the future and its output are `Send`, the runtime must be bound to the calling thread.
+    pub(crate) unsafe fn spawn_local<F>(
+        self: &Arc<Self>,
+        future: F,
+        id: Id,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let home = NonNull::from(&self.fresh);
+        // SAFETY: `admit` takes the reference that keeps the home valid before the task gets anywhere;
+        // threads by contract.
+        let (runnable, join) = unsafe { new_task(future, home, id, spawned_at) };
+        self.admit(runnable);
+        join
+    }
+
+    fn admit(self: &Arc<Self>, runnable: Runnable) {
+        if let Some(hook) = &self.config.hooks.spawn {
+            hook(&TaskMeta::new(&runnable));
+        }
+        let Some(runnable) = drive::spawn_local(self, runnable) else { return };
+        CellRefs::take(self, 1);
+        RemoteMetrics::inc(&self.remote.spawned);
+        if self.stopped.load(Acquire) {
+            self.cancel(runnable);
+        } else {
+            self.push_remote(runnable);
+        }
+    }
+
+    fn push_remote(&self, runnable: Runnable) {
+        match self.inject.push(runnable) {
+            Ok(()) => self.call_driver(),
+            Err(Closed(runnable)) => self.cancel(runnable),
+        }
+    }
+
+    /// Ends the driver's wait, if somebody waits or is about to.
+    fn call_driver(&self) {
+        if self.asleep.load(SeqCst) && self.asleep.swap(false, SeqCst) {
+            self.driver_waker.wake();
+        }
+    }
+
+    pub(crate) fn remote_metrics(&self) -> &RemoteMetrics {
+        &self.remote
+    }
+
+    pub(crate) fn inject_depth(&self) -> usize {
+        self.inject.len()
+    }
+}
+
+/// The waker of the future in `block_on`.
+impl Wake for Shared {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.woken.swap(true, SeqCst) {
+            self.call_driver();
+        }
+    }
+}
+
+// SAFETY: a home is a part of `Shared`, which the cell's reference keeps; `release_cell` gives it back.
+unsafe impl Schedule for Home {
+    unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
+        // SAFETY: the entry we hold keeps the task, and the task its home.
+        let shared = unsafe { home.as_ref() }.shared;
+        // On the driving thread `block_on` keeps `Shared`; elsewhere nothing might once the entry is in
+        // the queue.
+        let Some(runnable) = drive::schedule_local(shared, runnable) else { return };
+        let _keep_shared = runnable.retain();
+        // SAFETY: the task, which we hold a reference to, keeps it.
+        let shared = unsafe { &*shared };
+        RemoteMetrics::inc(&shared.remote.schedules);
+        shared.push_remote(runnable);
+    }
+
+    unsafe fn release_cell(home: NonNull<Home>) {
+        // SAFETY: valid up to here by the reference that is given back.
+        let shared = unsafe { home.as_ref() }.shared;
+        if !drive::release_local(shared) {
+            // SAFETY: the cell's reference is ours.
+            unsafe { CellRefs::give_back(shared, 1) };
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! `block_on`: one thread drives the scheduler and a future of its own.
+
+use super::{Core, Home, Shared};
+use crate::config::UnhandledPanic;
+use crate::scheduler::SchedulerHandle;
+use crate::scheduler::block_on::parker_and_waker;
+use crate::scheduler::context::{allow_defer, drive};
+use crate::task_meta::TaskMeta;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::*;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+use wakeful_base::budget;
+use wakeful_base::enter::Entered;
+use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running, TaskRef, is_waker_of};
+
+/// One thread's turn with the core.
+struct Turn {
+    shared: Arc<Shared>,
+    core: RefCell<Box<Core>>,
+    /// The task under way.
+    polling: Cell<Option<TaskRef>>,
+}
+
+thread_local! {
+    static TURN: Cell<*const Turn> = const { Cell::new(ptr::null()) };
+}
+
+struct SetTurn(*const Turn);
+
+impl Drop for SetTurn {
+    fn drop(&mut self) {
+        TURN.set(self.0);
+    }
+}
+
+/// Calls `f` with this thread's turn, if it has one.
+fn with_turn<R>(f: impl FnOnce(Option<&Turn>) -> R) -> R {
+    let turn = TURN.get();
+    // SAFETY: a pointer is only there while `take_turn` on this thread's stack vouches for it.
+    f(unsafe { turn.as_ref() })
+}
+
+fn with_turn_of<R>(shared: *const Shared, f: impl FnOnce(Option<&Turn>) -> R) -> R {
+    with_turn(|turn| f(turn.filter(|turn| ptr::eq(Arc::as_ptr(&turn.shared), shared))))
+}
+
+/// Takes a new task in, if this thread drives `shared`; else gives it back.
+pub(super) fn spawn_local(shared: &Arc<Shared>, runnable: Runnable) -> Option<Runnable> {
+    with_turn_of(Arc::as_ptr(shared), |turn| {
+        let Some(turn) = turn else { return Some(runnable) };
+        shared.metrics.spawned.add(1);
+        let is_refused = turn.with_core(|core| {
+            core.refs.take_one(shared);
+            core.panicked
+        });
+        if is_refused {
+            shared.cancel(runnable);
+        } else {
+            turn.push(runnable);
+        }
+        None
+    })
+}
+
+/// Queues an entry, if this thread drives `shared`; else gives it back.
+pub(super) fn schedule_local(shared: *const Shared, runnable: Runnable) -> Option<Runnable> {
+    with_turn_of(shared, |turn| {
+        let Some(turn) = turn else { return Some(runnable) };
+        turn.push(runnable);
+        None
+    })
+}
+
+/// Takes back the reference of a freed cell, if this thread drives `shared`.
+pub(super) fn release_local(shared: *const Shared) -> bool {
+    with_turn_of(shared, |turn| {
+        let Some(turn) = turn else { return false };
+        // SAFETY: the caller passes the cell's reference on.
+        turn.with_core(|core| unsafe { core.refs.put_one(&turn.shared) });
+        true
+    })
+}
+
+/// Keeps `waker` until the driver was looked at. False if this thread drives nothing.
+pub(crate) fn defer(waker: &Waker) -> bool {
+    with_turn(|turn| {
+        let Some(turn) = turn else { return false };
+        // Not any task: one that runs inside of another, in a `LocalSet` say, returns to that one.
+        if turn.polling.get().is_some_and(|task| is_waker_of(waker, task)) {
+            turn.with_core(|core| core.yielding = true);
+        } else {
+            let waker = waker.clone();
+            turn.with_core(|core| core.deferred.push(waker));
+        }
+        true
+    })
+}
+
+/// Whether this thread drives a scheduler of this kind.
+pub(crate) fn is_driving() -> bool {
+    with_turn(|turn| turn.is_some())
+}
+
+impl Shared {
+    /// Drives the scheduler until `future` is ready.
+    #[track_caller]
+    pub(crate) fn block_on<F: Future>(self: &Arc<Self>, future: F, call: &str) -> F::Output {
+        let handle = SchedulerHandle::CurrentThread(self.clone());
+        let _driving = drive(&handle, Entered::Bound, call);
+        let mut future = pin!(future);
+        let resting = self.resting.lock().core.take();
+        let core = match resting {
+            Some(core) => core,
+            None => match self.wait_for_core(future.as_mut()) {
+                Ok(core) => core,
+                Err(output) => return output,
+            },
+        };
+        match self.take_turn(core, |turn| turn.drive(future)) {
+            Some(output) => output,
+            None => panic!(
+                "a spawned task panicked and the runtime is configured to shut down on unhandled \
+                 panic"
+            ),
+        }
+    }
+
+    /// Drives the future alone until the core is free, or the future ready.
+    fn wait_for_core<F: Future>(&self, mut future: Pin<&mut F>) -> Result<Box<Core>, F::Output> {
+        let (parker, waker) = parker_and_waker();
+        let mut cx = Context::from_waker(&waker);
+        loop {
+            let mut resting = self.resting.lock();
+            if let Some(core) = resting.core.take() {
+                return Ok(core);
+            }
+            resting.waiting.push(parker.unparker());
+            drop(resting);
+            if let Poll::Ready(output) = budget::with_initial(|| future.as_mut().poll(&mut cx)) {
+                return Err(output);
+            }
+            parker.park();
+        }
+    }
+
+    /// Runs `f` with the core, then puts it back.
+    fn take_turn<R>(self: &Arc<Self>, core: Box<Core>, f: impl FnOnce(&Turn) -> R) -> R {
+        /// Puts the core back, even if the future of `block_on` panics.
+        struct PutBack(Option<Turn>);
+
+        impl Drop for PutBack {
+            fn drop(&mut self) {
+                let Turn { shared, core, .. } = self.0.take().expect("put back once");
+                let mut resting = shared.resting.lock();
+                resting.core = Some(core.into_inner());
+                // All who wait, as some of them may want it no more by now.
+                for waiting in resting.waiting.drain(..) {
+                    waiting.unpark();
+                }
+            }
+        }
+
+        self.metrics.sit();
+        let turn = PutBack(Some(Turn {
+            shared: self.clone(),
+            core: RefCell::new(core),
+            polling: Cell::new(None),
+        }));
+        let turn = turn.0.as_ref().expect("put back at the end");
+        let _on_turn = SetTurn(TURN.replace(turn));
+        let _deferring = allow_defer();
+        f(turn)
+    }
+}
+
+impl Turn {
+    /// Runs `f` with the core. No user code may run in it.
+    fn with_core<R>(&self, f: impl FnOnce(&mut Core) -> R) -> R {
+        f(&mut self.core.borrow_mut())
+    }
+
+    fn push(&self, runnable: Runnable) {
+        self.shared.metrics.local_schedules.add(1);
+        self.with_core(|core| core.queue.push_back(runnable));
+    }
+
+    /// None if a task's panic ended it.
+    fn drive<F: Future>(&self, mut future: Pin<&mut F>) -> Option<F::Output> {
+        let waker = Waker::from(self.shared.clone());
+        let mut cx = Context::from_waker(&waker);
+        self.shared.woken.store(true, Release);
+        let mut busy_since = Instant::now();
+        loop {
+            if self.shared.woken.swap(false, AcqRel) {
+                if let Poll::Ready(output) = budget::with_initial(|| future.as_mut().poll(&mut cx))
+                {
+                    self.shared.metrics.add_busy(busy_since);
+                    return Some(output);
+                }
+            }
+            match self.run_tasks() {
+                Ran::All => self.wait(Some(Duration::ZERO)),
+                Ran::Dry => {
+                    self.shared.metrics.add_busy(busy_since);
+                    self.run_dry();
+                    busy_since = Instant::now();
+                }
+                Ran::IntoPanic => {
+                    self.shared.stop_after_panic(|f| self.with_core(f));
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Runs as many tasks as may go before a look at the driver.
+    fn run_tasks(&self) -> Ran {
+        for _ in 0..self.shared.config.event_interval {
+            let Some(runnable) = self.next() else { return Ran::Dry };
+            budget::with_initial(|| {
+                self.poll(runnable);
+                self.shared.metrics.note_budget();
+            });
+            if self.with_core(|core| core.panicked) {
+                return Ran::IntoPanic;
+            }
+        }
+        Ran::All
+    }
+
+    fn next(&self) -> Option<Runnable> {
+        let inject = &self.shared.inject;
+        self.with_core(|core| {
+            core.until_inject -= 1;
+            if core.until_inject == 0 {
+                core.until_inject = self.shared.config.global_queue_interval;
+                if let Some(runnable) = inject.pop() {
+                    return Some(runnable);
+                }
+            }
+            if core.queue.is_empty() && !inject.is_empty() {
+                inject.pop_many(|len| len, |runnable| core.queue.push_back(runnable));
+            }
+            core.queue.pop_front()
+        })
+    }
+
+    /// Polls one task and sees to what becomes of it. User code runs in here.
+    fn poll(&self, runnable: Runnable) {
+        self.shared.metrics.polls.add(1);
+        let hooks = &self.shared.config.hooks;
+        if let Some(hook) = &hooks.before_poll {
+            hook(&TaskMeta::new(&runnable));
+        }
+        self.polling.set(Some(runnable.task()));
+        let polled = runnable.run();
+        self.polling.set(None);
+        if let Some(hook) = &hooks.after_poll {
+            let task = match &polled {
+                Polled::Pending(running) => running.task(),
+                Polled::Ended(ended) => ended.task(),
+            };
+            // SAFETY: either keeps the task alive.
+            hook(&TaskMeta::new(unsafe { task.as_ref() }));
+        }
+        match polled {
+            Polled::Pending(running) => self.settle(running),
+            Polled::Ended(ended) => self.end(ended),
+        }
+    }
+
+    /// Lets a task wait, or queues it again if it was woken during its poll.
+    fn settle(&self, running: Running) {
+        self.with_core(|core| {
+            // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
+            if !unsafe { running.home::<Home>().as_ref() }.is_listed {
+                // SAFETY: the other home lives as long as the one it replaces; a fresh task is in no
+                // list.
+                unsafe {
+                    running.set_home(NonNull::from(&self.shared.listed));
+                    core.owned.push_front(running.task());
+                }
+            }
+            if std::mem::take(&mut core.yielding) {
+                core.yielded.push(running.requeue());
+            } else if let Some(again) = running.idle() {
+                self.shared.metrics.local_schedules.add(1);
+                core.queue.push_back(again);
+            }
+        });
+    }
+
+    /// Takes leave of a task that has ended. User code runs in here.
+    fn end(&self, ended: Finishing) {
+        self.shared.metrics.ended.add(1);
+        // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
+        let is_listed = unsafe { ended.home::<Home>().as_ref() }.is_listed;
+        self.with_core(|core| {
+            core.yielding = false;
+            if is_listed {
+                // SAFETY: it is in our list.
+                unsafe { core.owned.remove(ended.task()) };
+            }
+        });
+        if ended.outcome() == Outcome::Panic
+            && self.shared.config.unhandled_panic == UnhandledPanic::ShutdownRuntime
+        {
+            self.with_core(|core| core.panicked = true);
+        }
+        if let Some(hook) = &self.shared.config.hooks.terminate {
+            // SAFETY: the scheduler's reference keeps the task alive.
+            hook(&TaskMeta::new(unsafe { ended.task().as_ref() }));
+        }
+        ended.complete();
+    }
+
+    /// No task at hand: waits in the driver.
+    fn run_dry(&self) {
+        let shared = &*self.shared;
+        if self.has_work() {
+            return self.wait(Some(Duration::ZERO));
+        }
+        if let Some(before_park) = &shared.config.before_park {
+            before_park();
+        }
+        shared.asleep.store(true, SeqCst);
+        // Who comes after the store calls the driver; who came before is seen here.
+        if self.has_work() || !shared.inject.is_empty() {
+            self.wait(Some(Duration::ZERO));
+        } else {
+            shared.metrics.parks.add(1);
+            self.wait(None);
+            shared.metrics.unparks.add(1);
+        }
+        shared.asleep.store(false, Relaxed);
+        if let Some(after_unpark) = &shared.config.after_unpark {
+            after_unpark();
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        self.with_core(|core| {
+            !(core.queue.is_empty() && core.yielded.is_empty() && core.deferred.is_empty())
+        }) || self.shared.woken.load(SeqCst)
+    }
+
+    /// Waits in the driver, then calls the wakers that were waiting for that.
+    fn wait(&self, timeout: Option<Duration>) {
+        let driver = self.with_core(|core| core.driver.take());
+        let mut driver = driver.expect("the driver is there between two waits");
+        driver.wait(timeout);
+        let deferred = self.with_core(|core| {
+            core.driver = Some(driver);
+            self.shared.metrics.local_schedules.add(core.yielded.len() as u64);
+            core.queue.extend(core.yielded.drain(..));
+            std::mem::take(&mut core.deferred)
+        });
+        for waker in deferred {
+            waker.wake();
+        }
+    }
+}
+
+/// What running tasks led to.
+enum Ran {
+    /// There may be more; the driver is due.
+    All,
+    /// There are no more.
+    Dry,
+    /// One of them panicked in a runtime that ends by that.
+    IntoPanic,
+}

@@ -1,0 +1,231 @@
+//! The scheduler with many workers.
+//!
+//! ```text
+//!   spawn, wake on a worker ──▶ its last-woken slot ──▶ its run queue ◀── thieves
+//!   spawn, wake elsewhere ────▶ the inject queue ───────▶ whichever worker looks first
+//! ```
+//!
+//! A task is always to be found in one of three places: in a queue, on a worker that polls it, or,
+//! waiting, in the list of its home seat. A task that never waited was never in a list: most of those
+//! that are spawned and run to their end at once cost nothing there.
+
+mod idle;
+mod queue;
+mod seat;
+mod shutdown;
+mod sleep;
+mod worker;
+
+use crate::blocking::Pool;
+use crate::config::Config;
+use crate::driver::{Driver, WakeDriver};
+use crate::metrics::{RemoteMetrics, WorkerMetrics};
+use crate::scheduler::RuntimeInfo;
+use crate::scheduler::cell_refs::{CellRefs, KeptByCells};
+use crate::scheduler::inject::{Closed, InjectQueue};
+use crate::task_meta::TaskMeta;
+use idle::Idle;
+use seat::{Home, Place, Seat};
+use sleep::SharedDriver;
+use std::future::Future;
+use std::io;
+use std::panic::Location;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use wakeful_base::list::List;
+use wakeful_base::sync::Mutex;
+use wakeful_base::{CachePadded, FastRng};
+use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, new_task};
+
+pub(crate) use worker::{block_in_place, defer, worker_index};
+
+pub(crate) struct Shared {
+    seats: Box<[Seat]>,
+    inject: CachePadded<InjectQueue>,
+    idle: CachePadded<Idle>,
+    driver: SharedDriver,
+    /// Home of tasks that never waited.
+    fresh: Home,
+    /// Home of tasks in the `common` list.
+    common_home: Home,
+    common: Mutex<CommonTasks>,
+    /// Set once; workers stop at their next look.
+    stopping: AtomicBool,
+    /// Workers that did not stop yet; the last one clears up.
+    workers_left: AtomicUsize,
+    refs: CellRefs,
+    remote: RemoteMetrics,
+    config: Config,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) info: RuntimeInfo,
+}
+
+/// Tasks that waited first when their poller had no seat.
+#[derive(Default)]
+struct CommonTasks {
+    tasks: List<OwnedLink>,
+    /// Seatless threads that are about to hand an ended task to a seat.
+    leaving: usize,
+    /// The runtime has shut down: there are no lists any more.
+    cleared: bool,
+}
+
+// SAFETY: the list is behind its lock, the homes point back to this very struct; all else is shareable.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+impl KeptByCells for Shared {
+    fn cell_refs(&self) -> &CellRefs {
+        &self.refs
+    }
+}
+
+/// Makes a scheduler and starts its workers.
+pub(crate) fn start(
+    workers: usize,
+    config: Config,
+    pool: Arc<Pool>,
+    info: RuntimeInfo,
+    (driver, driver_waker): (Box<dyn Driver>, Arc<dyn WakeDriver>),
+) -> io::Result<Arc<Shared>> {
+    let seeds = config.seed.map_or_else(FastRng::from_entropy, FastRng::from_seed);
+    let shared = Arc::new_cyclic(|weak| {
+        let this = weak.as_ptr();
+        let seat = |index| {
+            let rng = FastRng::from_seed(seeds.next_u64());
+            Seat::new(this, index, rng, &config)
+        };
+        Shared {
+            seats: (0..workers).map(seat).collect(),
+            inject: CachePadded::new(InjectQueue::new()),
+            idle: CachePadded::new(Idle::new(workers)),
+            driver: SharedDriver::new(driver, driver_waker),
+            fresh: Home::new(this, Place::Fresh),
+            common_home: Home::new(this, Place::Common),
+            common: Mutex::default(),
+            stopping: AtomicBool::new(false),
+            workers_left: AtomicUsize::new(workers),
+            refs: CellRefs::new(),
+            remote: RemoteMetrics::default(),
+            config,
+            pool,
+            info,
+        }
+    });
+    for index in 0..workers {
+        if let Err(error) = worker::start(&shared, index) {
+            for _ in index..workers {
+                shared.worker_stopped();
+            }
+            shared.stop();
+            return Err(error);
+        }
+    }
+    Ok(shared)
+}
+
+impl Shared {
+    /// Spawns a task.
+    pub(crate) fn spawn<F>(
+        self: &Arc<Self>,
+        future: F,
+        id: Id,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        // SAFETY: `admit` takes the reference that keeps the home valid before the task gets anywhere;
+        // the future is `Send`.
+        let (runnable, join) = unsafe { new_task(future, self.fresh.as_ptr(), id, spawned_at) };
+        self.admit(runnable);
+        join
+    }
+
+    /// Takes a new task in. Not generic, so that a spawn's code is small.
+    fn admit(self: &Arc<Self>, runnable: Runnable) {
+        if let Some(hook) = &self.config.hooks.spawn {
+            hook(&TaskMeta::new(&runnable));
+        }
+        let Some(runnable) = worker::spawn_local(self, runnable) else { return };
+        CellRefs::take(self, 1);
+        RemoteMetrics::inc(&self.remote.spawned);
+        if self.is_stopping() {
+            self.cancel(runnable);
+        } else {
+            self.push_remote(runnable);
+        }
+    }
+
+    /// Puts an entry where any worker finds it, and sees to it that one looks.
+    fn push_remote(&self, runnable: Runnable) {
+        match self.inject.push(runnable) {
+            Ok(()) => self.wake_worker(),
+            Err(Closed(runnable)) => self.cancel(runnable),
+        }
+    }
+
+    /// Wakes a sleeping worker unless one searches already.
+    fn wake_worker(&self) {
+        if let Some(index) = self.idle.worker_to_wake() {
+            self.seats[index].sleep.call(&self.driver);
+        }
+    }
+
+    /// Whether a worker that looks around would find something.
+    fn has_visible_work(&self) -> bool {
+        !self.inject.is_empty() || self.seats.iter().any(|seat| !seat.queue.is_empty())
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Acquire)
+    }
+
+    pub(crate) fn workers(&self) -> usize {
+        self.seats.len()
+    }
+
+    pub(crate) fn worker_metrics(&self, worker: usize) -> &WorkerMetrics {
+        &self.seats[worker].metrics
+    }
+
+    pub(crate) fn local_queue_depth(&self, worker: usize) -> usize {
+        self.seats[worker].queue.len()
+    }
+
+    pub(crate) fn remote_metrics(&self) -> &RemoteMetrics {
+        &self.remote
+    }
+
+    pub(crate) fn inject_depth(&self) -> usize {
+        self.inject.len()
+    }
+}
+
+// SAFETY: a home is a part of `Shared`, which the cell's reference keeps; `release_cell` gives it back.
+unsafe impl Schedule for Home {
+    unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
+        // SAFETY: the entry we hold keeps the task, and the task its home.
+        let shared = unsafe { home.as_ref() }.shared;
+        // On a worker of this runtime the thread keeps `Shared`; elsewhere nothing might once the
+        // entry is in the queue.
+        let Some(runnable) = worker::schedule_local(shared, runnable) else { return };
+        let _keep_shared = runnable.retain();
+        // SAFETY: the task, which we hold a reference to, keeps it.
+        let shared = unsafe { &*shared };
+        RemoteMetrics::inc(&shared.remote.schedules);
+        shared.push_remote(runnable);
+    }
+
+    unsafe fn release_cell(home: NonNull<Home>) {
+        // SAFETY: valid up to here by the reference that is given back.
+        let shared = unsafe { home.as_ref() }.shared;
+        if !worker::release_local(shared) {
+            // SAFETY: the cell's reference is ours.
+            unsafe { CellRefs::give_back(shared, 1) };
+        }
+    }
+}

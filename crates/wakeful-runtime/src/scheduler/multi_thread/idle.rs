@@ -1,0 +1,115 @@
+//! Who sleeps, who looks for work, and whom to wake.
+//!
+//! Waking a thread costs more than most tasks take, so no more are woken than will find something:
+//!
+//! - A woken worker **searches** until it finds work or gives up. While one searches nobody is woken:
+//!   it will find what there is.
+//! - A worker that stops searching because it found work, and was the last to search, wakes another
+//!   if there is more.
+//! - A worker that goes to sleep says so first and then looks at all queues once more. So whoever put
+//!   work there either saw it among the sleepers, or its work is seen.
+//!
+//! That last rule needs a full fence between putting and looking. A push from outside the workers has
+//! one. A worker's push onto its own queue does without: in the rare case that it misses a sleeper,
+//! its task is still run, by the worker itself, which looks for sleepers again after each poll.
+
+use wakeful_base::sync::Mutex;
+use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
+
+pub(super) struct Idle {
+    /// Searching workers in the lower half, sleeping ones in the upper.
+    counts: AtomicUsize,
+    sleepers: Mutex<Vec<usize>>,
+    workers: usize,
+}
+
+const HALF_BITS: u32 = usize::BITS / 2;
+const SEARCHING: usize = 1;
+const SLEEPING: usize = 1 << HALF_BITS;
+
+fn searching(counts: usize) -> usize {
+    counts & (SLEEPING - 1)
+}
+
+fn sleeping(counts: usize) -> usize {
+    counts >> HALF_BITS
+}
+
+impl Idle {
+    pub(super) fn new(workers: usize) -> Idle {
+        Idle {
+            counts: AtomicUsize::new(0),
+            sleepers: Mutex::new(Vec::with_capacity(workers)),
+            workers,
+        }
+    }
+
+    /// Whether somebody sleeps and nobody searches. For the worker's own path: without a fence.
+    #[inline]
+    pub(super) fn wants_wake(&self) -> bool {
+        wants_wake(self.counts.load(Relaxed))
+    }
+
+    /// Whether any worker has nothing to do.
+    #[inline]
+    pub(super) fn is_anybody_idle(&self) -> bool {
+        self.counts.load(Relaxed) != 0
+    }
+
+    /// The worker to wake for new work, if there is one to wake. It counts as searching from now on.
+    pub(super) fn worker_to_wake(&self) -> Option<usize> {
+        if !wants_wake(self.counts.load(SeqCst)) {
+            return None;
+        }
+        let mut sleepers = self.sleepers.lock();
+        // Sleepers leave only under the lock, but somebody may have begun to search.
+        if searching(self.counts.load(SeqCst)) > 0 {
+            return None;
+        }
+        let worker = sleepers.pop()?;
+        self.counts.fetch_sub(SLEEPING - SEARCHING, SeqCst);
+        Some(worker)
+    }
+
+    /// Asks to search. No more than half of the workers do at a time: more would only meet each other.
+    pub(super) fn begin_search(&self) -> bool {
+        let counts = self.counts.load(Relaxed);
+        if 2 * searching(counts) >= self.workers {
+            return false;
+        }
+        self.counts.fetch_add(SEARCHING, SeqCst);
+        true
+    }
+
+    /// Stops searching. True if nobody else searches, so that the caller has to look for more work.
+    #[must_use]
+    pub(super) fn end_search(&self) -> bool {
+        searching(self.counts.fetch_sub(SEARCHING, SeqCst)) == 1
+    }
+
+    /// Counts `worker` among the sleepers. It has to look at all queues once more before it sleeps.
+    pub(super) fn begin_sleep(&self, worker: usize, was_searching: bool) {
+        let mut sleepers = self.sleepers.lock();
+        sleepers.push(worker);
+        let change = SLEEPING - if was_searching { SEARCHING } else { 0 };
+        self.counts.fetch_add(change, SeqCst);
+    }
+
+    /// `worker` is awake. True if somebody woke it for work, so that it counts as searching.
+    #[must_use]
+    pub(super) fn end_sleep(&self, worker: usize) -> bool {
+        let mut sleepers = self.sleepers.lock();
+        match sleepers.iter().rposition(|&sleeper| sleeper == worker) {
+            None => true,
+            Some(at) => {
+                sleepers.swap_remove(at);
+                self.counts.fetch_sub(SLEEPING, SeqCst);
+                false
+            }
+        }
+    }
+}
+
+fn wants_wake(counts: usize) -> bool {
+    sleeping(counts) > 0 && searching(counts) == 0
+}

@@ -1,0 +1,172 @@
+//! A seat: all that a worker owns, for whichever thread sits on it.
+//!
+//! Threads come and go; the queue, the list of tasks, the counters stay. Only the sitter touches the
+//! core of a seat, and only inside a **core section** ([`Sitter::core`](super::worker::Sitter::core)),
+//! in which no user code runs: no poll, no drop of a future or output, no waker. So between two
+//! sections nothing of the sitter's refers to the core, and the seat can pass to another thread.
+
+use super::Shared;
+use super::queue::{QueueOwner, RunQueue, run_queue};
+use super::sleep::Sleep;
+use crate::config::Config;
+use crate::metrics::WorkerMetrics;
+use crate::scheduler::cell_refs::RefBag;
+use std::ptr::{self, NonNull};
+use std::task::Waker;
+use wakeful_base::FastRng;
+use wakeful_base::list::List;
+use wakeful_base::sync::UnsafeCell;
+use wakeful_base::sync::atomic::{AtomicPtr, Ordering::*};
+use wakeful_task::{Done, Header, OwnedLink, Runnable, TaskRef};
+
+pub(super) struct Seat {
+    pub(super) queue: RunQueue,
+    pub(super) sleep: Sleep,
+    pub(super) metrics: WorkerMetrics,
+    /// Where the tasks in this seat's list are at home.
+    pub(super) home: Home,
+    /// Tasks of this seat's list that ended elsewhere.
+    ended: AtomicPtr<Header>,
+    pub(super) core: UnsafeCell<SeatCore>,
+}
+
+// SAFETY: `core` is the sitter's alone, all else is made for sharing.
+unsafe impl Sync for Seat {}
+// SAFETY: as above.
+unsafe impl Send for Seat {}
+
+/// What only the sitter touches.
+pub(super) struct SeatCore {
+    pub(super) queue: QueueOwner,
+    /// The task woken last, which runs next: what it needs is in the cache.
+    pub(super) lifo: Option<Runnable>,
+    pub(super) lifo_enabled: bool,
+    /// Tasks that wait, or run and have waited before: those that never waited are in a queue.
+    pub(super) owned: List<OwnedLink>,
+    pub(super) refs: RefBag,
+    /// The task under way wants to give way: it goes to `yielded` when its poll returns.
+    pub(super) yielding: bool,
+    /// Tasks that gave way, to be queued after a look at the driver.
+    pub(super) yielded: Vec<Runnable>,
+    /// As `yielded`, for wakers of something else than the task under way.
+    pub(super) deferred: Vec<Waker>,
+    /// Turns until the driver and clearing up are due.
+    pub(super) until_maintenance: u32,
+    /// Turns until the inject queue goes before the own one.
+    pub(super) until_inject: u32,
+    pub(super) searching: bool,
+    pub(super) rng: FastRng,
+    /// Tasks of other seats that ended here.
+    pub(super) ended_elsewhere: u32,
+}
+
+/// Where a task's entries go.
+pub(super) struct Home {
+    pub(super) shared: *const Shared,
+    pub(super) place: Place,
+}
+
+/// Which list, if any, a task is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// None: it never waited, and is found through its queue entry.
+    Fresh,
+    /// The list of the seat with this index.
+    Seat(usize),
+    /// The common list, for tasks whose poller had lost its seat.
+    Common,
+}
+
+impl SeatCore {
+    /// Whether something waits for a look at the driver.
+    pub(super) fn has_deferred(&self) -> bool {
+        !self.yielded.is_empty() || !self.deferred.is_empty()
+    }
+}
+
+impl Home {
+    pub(super) fn new(shared: *const Shared, place: Place) -> Home {
+        Home { shared, place }
+    }
+
+    pub(super) fn as_ptr(&self) -> NonNull<Home> {
+        NonNull::from(self)
+    }
+}
+
+impl Seat {
+    pub(super) fn new(shared: *const Shared, index: usize, rng: FastRng, config: &Config) -> Seat {
+        let (queue, owner) = run_queue();
+        Seat {
+            queue,
+            sleep: Sleep::new(),
+            metrics: WorkerMetrics::default(),
+            home: Home::new(shared, Place::Seat(index)),
+            ended: AtomicPtr::new(ptr::null_mut()),
+            core: UnsafeCell::new(SeatCore {
+                queue: owner,
+                lifo: None,
+                lifo_enabled: config.lifo_slot,
+                owned: List::new(),
+                refs: RefBag::new(),
+                yielding: false,
+                yielded: Vec::new(),
+                deferred: Vec::new(),
+                until_maintenance: config.event_interval,
+                until_inject: config.global_queue_interval,
+                searching: false,
+                rng,
+                ended_elsewhere: 0,
+            }),
+        }
+    }
+
+    /// Leaves a complete task for the sitter to take out of its list. From any thread.
+    pub(super) fn push_ended(&self, done: Done) {
+        let task = done.into_raw();
+        let mut top = self.ended.load(Relaxed);
+        loop {
+            // SAFETY: the scheduler's reference, which we pass on, keeps the task; being complete it is
+            // in no queue, so the link is free.
+            unsafe { task.as_ref() }.queue_next().store(top, Relaxed);
+            match self.ended.compare_exchange_weak(top, task.as_ptr(), Release, Relaxed) {
+                Ok(_) => return,
+                Err(now) => top = now,
+            }
+        }
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        !self.ended.load(Relaxed).is_null()
+    }
+
+    /// Takes all tasks that ended elsewhere out of the list. What is returned is to be dropped outside
+    /// of the core section.
+    pub(super) fn take_ended(&self, core: &mut SeatCore) -> EndedTasks {
+        let first = self.ended.swap(ptr::null_mut(), Acquire);
+        let mut at = first;
+        while let Some(task) = TaskRef::new(at) {
+            // SAFETY: what is in the stack is complete, alive, and in our list.
+            unsafe {
+                core.owned.remove(task);
+                at = task.as_ref().queue_next().load(Relaxed);
+            }
+        }
+        EndedTasks(first)
+    }
+}
+
+/// Complete tasks, linked through `queue_next`, whose references go when this is dropped.
+pub(super) struct EndedTasks(*mut Header);
+
+impl Drop for EndedTasks {
+    fn drop(&mut self) {
+        while let Some(task) = TaskRef::new(self.0) {
+            // SAFETY: `push_ended` took these references apart, once each.
+            unsafe {
+                self.0 = task.as_ref().queue_next().load(Relaxed);
+                drop(Done::from_raw(task));
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! How the many workers stop, and what happens to tasks whose poller has no seat.
+//!
+//! ```text
+//!   (1) stop: `stopping` is set, all sleepers are called
+//!   (2) each worker, at its next look: leaves its seat; the last one goes on
+//!   (3) clear_up, on that thread: all seats are its own now. It drops every future, until the queues
+//!       and lists are empty
+//!   (4) `cleared` is set, the inject queue closed: who still comes with a task cancels it himself
+//! ```
+//!
+//! Two kinds of task are not (3)'s to take. One that was woken a moment ago by another thread is
+//! `SCHEDULED` but in no queue yet: (3) waits for it, which is short, for no user code runs in between.
+//! One that is being polled by a thread which lost its seat is that thread's: it finds out when it
+//! comes back. So that it cannot come back in the middle, it settles its task under the same lock
+//! under which `cleared` is set.
+
+use super::Shared;
+use super::seat::{Home, Place, SeatCore};
+use crate::metrics::RemoteMetrics;
+use crate::task_meta::TaskMeta;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::*;
+use wakeful_base::list::List;
+use wakeful_task::{Finishing, OwnedLink, Runnable, Running};
+
+impl Shared {
+    /// (1) Tells all workers to stop.
+    pub(crate) fn stop(&self) {
+        if !self.stopping.swap(true, SeqCst) {
+            for seat in &self.seats {
+                seat.sleep.call(&self.driver);
+            }
+        }
+    }
+
+    /// (2) A worker has left its seat for good. True if it was the last.
+    pub(super) fn worker_stopped(&self) -> bool {
+        self.workers_left.fetch_sub(1, AcqRel) == 1
+    }
+
+    /// (3) and (4). Drops every task. Called by the last worker, once.
+    pub(super) fn clear_up(self: &Arc<Self>) {
+        loop {
+            self.cancel_queued();
+            let only_running_left = self.cancel_waiting();
+            if only_running_left && self.finish_clearing() {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        let mut late = Vec::new();
+        self.inject.close(|runnable| late.push(runnable));
+        for runnable in late {
+            self.cancel(runnable);
+        }
+        for index in 0..self.seats.len() {
+            self.with_left_core(index, |core| core.refs.empty(self));
+        }
+    }
+
+    fn cancel_queued(&self) {
+        for index in 0..self.seats.len() {
+            let queue = &self.seats[index].queue;
+            let next = |core: &mut SeatCore| {
+                let next = core.lifo.take().or_else(|| core.yielded.pop());
+                next.or_else(|| core.queue.pop(queue))
+            };
+            while let Some(runnable) = self.with_left_core(index, next) {
+                self.cancel_listed(runnable);
+            }
+            drop(self.with_left_core(index, |core| self.seats[index].take_ended(core)));
+            drop(self.with_left_core(index, |core| std::mem::take(&mut core.deferred)));
+        }
+        while let Some(runnable) = self.inject.pop() {
+            self.cancel_listed(runnable);
+        }
+    }
+
+    /// Drops the future of a task from a queue, which may be in a list as well.
+    fn cancel_listed(&self, runnable: Runnable) {
+        let ended = runnable.cancel();
+        let task = ended.task();
+        // SAFETY: all tasks of this scheduler have a `Home`, which says in which list they are.
+        unsafe {
+            match ended.home::<Home>().as_ref().place {
+                Place::Fresh => false,
+                Place::Seat(index) => self.with_left_core(index, |core| core.owned.remove(task)),
+                Place::Common => self.common.lock().tasks.remove(task),
+            }
+        };
+        self.finish(ended);
+    }
+
+    /// Cancels every task that waits. True if all that is left is being polled.
+    fn cancel_waiting(&self) -> bool {
+        let mut only_running = true;
+        for index in 0..self.seats.len() {
+            let list = self.with_left_core(index, |core| std::mem::take(&mut core.owned));
+            let (rest, all_running) = self.cancel_list(list);
+            only_running &= all_running;
+            self.with_left_core(index, |core| core.owned = rest);
+        }
+        let list = std::mem::take(&mut self.common.lock().tasks);
+        let (mut rest, all_running) = self.cancel_list(list);
+        let mut common = self.common.lock();
+        while let Some(task) = rest.pop_front() {
+            // SAFETY: just taken out of a list, and alive as it was there.
+            unsafe { common.tasks.push_back(task) };
+        }
+        only_running & all_running
+    }
+
+    /// Cancels what waits in `list`; returns the rest, and whether all of it is being polled.
+    fn cancel_list(&self, mut list: List<OwnedLink>) -> (List<OwnedLink>, bool) {
+        let (mut rest, mut only_running) = (List::new(), true);
+        while let Some(task) = list.pop_front() {
+            // SAFETY: what is in a list is alive.
+            match unsafe { Running::claim_idle(task) } {
+                Some(running) => self.finish(running.cancel()),
+                None => {
+                    // SAFETY: as above; it is in no list now.
+                    unsafe {
+                        only_running &= Running::is_running(task);
+                        rest.push_back(task);
+                    }
+                }
+            }
+        }
+        (rest, only_running)
+    }
+
+    /// (4) Leaves what is being polled to its pollers. False if something else turned up.
+    fn finish_clearing(&self) -> bool {
+        let mut common = self.common.lock();
+        if common.leaving > 0 || self.seats.iter().any(|seat| seat.has_ended()) {
+            return false;
+        }
+        // Pollers settle under our lock, so what is running stays so for as long as we hold it.
+        let mut only_running = true;
+        // SAFETY: what is in a list is alive.
+        let mut check = |task| only_running &= unsafe { Running::is_running(task) };
+        common.tasks.for_each(&mut check);
+        for index in 0..self.seats.len() {
+            self.with_left_core(index, |core| core.owned.for_each(&mut check));
+        }
+        if only_running {
+            common.cleared = true;
+            while common.tasks.pop_front().is_some() {}
+            for index in 0..self.seats.len() {
+                self.with_left_core(index, |core| while core.owned.pop_front().is_some() {});
+            }
+        }
+        only_running
+    }
+
+    /// Access to the core of a seat that its worker left.
+    fn with_left_core<R>(&self, index: usize, f: impl FnOnce(&mut SeatCore) -> R) -> R {
+        // SAFETY: all workers have left (`worker_stopped` orders it), and only the last one is here. No
+        // user code runs in any of the closures above.
+        self.seats[index].core.with_mut(|core| f(unsafe { &mut *core }))
+    }
+
+    /// Drops the future of a task that is in no list.
+    pub(super) fn cancel(&self, runnable: Runnable) {
+        self.finish(runnable.cancel());
+    }
+
+    /// Takes leave of a task that is in no list, on a thread without a seat.
+    fn finish(&self, ended: Finishing) {
+        self.note_end(&ended);
+        ended.complete();
+    }
+
+    fn note_end(&self, ended: &Finishing) {
+        RemoteMetrics::inc(&self.remote.ended);
+        if let Some(hook) = &self.config.hooks.terminate {
+            // SAFETY: the scheduler's reference keeps the task alive.
+            hook(&TaskMeta::new(unsafe { ended.task().as_ref() }));
+        }
+    }
+
+    /// Lets a task wait whose poller lost its seat meanwhile.
+    pub(super) fn settle_seatless(&self, running: Running) {
+        let mut common = self.common.lock();
+        if common.cleared || self.is_stopping() {
+            drop(common);
+            return self.end_seatless(running.cancel());
+        }
+        // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
+        if unsafe { running.home::<Home>().as_ref() }.place == Place::Fresh {
+            // SAFETY: the common home is as good as the fresh one; a fresh task is in no list.
+            unsafe {
+                running.set_home(self.common_home.as_ptr());
+                common.tasks.push_back(running.task());
+            }
+        }
+        let again = running.idle();
+        drop(common);
+        if let Some(again) = again {
+            self.push_remote(again);
+        }
+    }
+
+    /// Takes leave of a task whose poller has no seat, or that is in the common list.
+    pub(super) fn end_seatless(&self, ended: Finishing) {
+        self.note_end(&ended);
+        // SAFETY: as above.
+        let place = unsafe { ended.home::<Home>().as_ref() }.place;
+        let mut common = self.common.lock();
+        match place {
+            Place::Seat(index) if !common.cleared => {
+                common.leaving += 1;
+                drop(common);
+                self.seats[index].push_ended(ended.complete_keeping_ref());
+                self.common.lock().leaving -= 1;
+                return;
+            }
+            // SAFETY: it is in the common list.
+            Place::Common if !common.cleared => unsafe {
+                common.tasks.remove(ended.task());
+            },
+            // Cleared or fresh: it is in no list.
+            _ => {}
+        }
+        drop(common);
+        ended.complete();
+    }
+}

@@ -1,0 +1,79 @@
+//! Where a worker sleeps: in the driver if that is free, else on its own thread.
+
+use crate::driver::{Driver, WakeDriver};
+use std::sync::Arc;
+use std::time::Duration;
+use wakeful_base::sync::Mutex;
+use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
+use wakeful_base::{Parker, Unparker};
+
+/// The runtime's driver, which any worker may wait in and nobody owns.
+pub(super) struct SharedDriver {
+    driver: Mutex<Box<dyn Driver>>,
+    waker: Arc<dyn WakeDriver>,
+}
+
+impl SharedDriver {
+    pub(super) fn new(driver: Box<dyn Driver>, waker: Arc<dyn WakeDriver>) -> SharedDriver {
+        SharedDriver { driver: Mutex::new(driver), waker }
+    }
+
+    /// Looks what happened, without waiting, unless somebody is in the driver already.
+    pub(super) fn look(&self) {
+        if let Some(mut driver) = self.driver.try_lock() {
+            driver.wait(Some(Duration::ZERO));
+        }
+    }
+}
+
+/// One seat's sleep: `AWAKE`, then where its sitter sleeps, then `CALLED` by who wants it up.
+pub(super) struct Sleep {
+    state: AtomicUsize,
+    /// How to wake the thread that sits here now.
+    sitter: Mutex<Option<Unparker>>,
+}
+
+const AWAKE: usize = 0;
+const IN_DRIVER: usize = 1;
+const ON_THREAD: usize = 2;
+const CALLED: usize = 3;
+
+impl Sleep {
+    pub(super) fn new() -> Sleep {
+        Sleep { state: AtomicUsize::new(AWAKE), sitter: Mutex::new(None) }
+    }
+
+    /// A new thread sits here.
+    pub(super) fn sit(&self, unparker: Unparker) {
+        *self.sitter.lock() = Some(unparker);
+    }
+
+    /// Sleeps until called, or until the driver has something. A call before this ends it at once.
+    pub(super) fn sleep(&self, driver: &SharedDriver, parker: &Parker) {
+        if let Some(mut driver) = driver.driver.try_lock() {
+            if self.go(IN_DRIVER) {
+                driver.wait(None);
+            }
+        } else if self.go(ON_THREAD) {
+            parker.park();
+        }
+        self.state.store(AWAKE, Release);
+    }
+
+    fn go(&self, place: usize) -> bool {
+        self.state.compare_exchange(AWAKE, place, AcqRel, Acquire).is_ok()
+    }
+
+    /// Wakes the sitter, or lets its next sleep end at once.
+    pub(super) fn call(&self, driver: &SharedDriver) {
+        match self.state.swap(CALLED, AcqRel) {
+            IN_DRIVER => driver.waker.wake(),
+            ON_THREAD => {
+                if let Some(sitter) = &*self.sitter.lock() {
+                    sitter.unpark();
+                }
+            }
+            _ => {}
+        }
+    }
+}

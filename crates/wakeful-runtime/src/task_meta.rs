@@ -1,0 +1,29 @@
+//! What a task hook is told about a task.
+
+use std::marker::PhantomData;
+use std::panic::Location;
+use wakeful_task::{Header, Id};
+
+/// A task, as the hooks of [`Builder`](crate::runtime::Builder) see it.
+#[derive(Debug)]
+pub struct TaskMeta<'a> {
+    id: Id,
+    spawned_at: &'static Location<'static>,
+    _borrowed: PhantomData<&'a ()>,
+}
+
+impl TaskMeta<'_> {
+    pub(crate) fn new(task: &Header) -> TaskMeta<'_> {
+        TaskMeta { id: task.id(), spawned_at: task.spawned_at(), _borrowed: PhantomData }
+    }
+
+    /// The task's id.
+    pub fn id(&self) -> Id {
+        self.id
+    }
+
+    /// Where the task was spawned.
+    pub fn spawned_at(&self) -> &'static Location<'static> {
+        self.spawned_at
+    }
+}

@@ -1,0 +1,25 @@
+//! Wakeful: an async runtime for Rust.
+//!
+//! It has the API of Tokio 1.x under its own name, so a program moves over by changing the crate it
+//! names, or through the drop-in crate without changing anything.
+//!
+//! ```
+//! # #[cfg(feature = "rt-multi-thread")] {
+//! let runtime = wakeful::runtime::Runtime::new().unwrap();
+//! let sum = runtime.block_on(async {
+//!     let parts: Vec<_> = (1..=10).map(|n| wakeful::spawn(async move { n * n })).collect();
+//!     let mut sum = 0;
+//!     for part in parts {
+//!         sum += part.await.unwrap();
+//!     }
+//!     sum
+//! });
+//! assert_eq!(sum, 385);
+//! # }
+//! ```
+
+#[cfg(feature = "rt")]
+pub use wakeful_runtime::{runtime, task};
+
+#[cfg(feature = "rt")]
+pub use task::spawn;

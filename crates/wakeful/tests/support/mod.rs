@@ -1,0 +1,122 @@
+//! What several test files need.
+#![allow(dead_code, reason = "each test file uses some of it")]
+
+use std::future::{Future, poll_fn};
+use std::panic::{self, Location};
+use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+use wakeful::runtime::{Builder, Runtime};
+
+/// A multi-thread runtime with `workers`.
+pub fn multi_thread(workers: usize) -> Runtime {
+    Builder::new_multi_thread().worker_threads(workers).enable_all().build().unwrap()
+}
+
+/// A current-thread runtime.
+pub fn current_thread() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// One of each kind.
+pub fn each_flavor() -> [Runtime; 3] {
+    [current_thread(), multi_thread(1), multi_thread(4)]
+}
+
+/// How long stress tests run: about a second, or as long as `WAKEFUL_STRESS_SECONDS` says.
+pub fn stress_time() -> Duration {
+    let seconds = std::env::var("WAKEFUL_STRESS_SECONDS").ok().and_then(|value| value.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(1))
+}
+
+/// Waits, without a runtime, until `done`; panics after ten seconds.
+#[track_caller]
+pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !done() {
+        assert!(Instant::now() < deadline, "{what}: not within ten seconds");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Counts how often it was dropped.
+#[derive(Clone, Default)]
+pub struct DropCount(Arc<AtomicUsize>);
+
+impl DropCount {
+    pub fn get(&self) -> usize {
+        self.0.load(SeqCst)
+    }
+
+    /// Something that counts one when dropped.
+    pub fn guard(&self) -> DropGuard {
+        DropGuard(self.clone())
+    }
+}
+
+pub struct DropGuard(DropCount);
+
+impl Drop for DropGuard {
+    fn drop(&mut self) {
+        self.0.0.fetch_add(1, SeqCst);
+    }
+}
+
+/// A place for one message, and for the waker of who waits for it.
+pub struct Mailbox<T>(Mutex<(Option<T>, Option<Waker>)>);
+
+impl<T> Mailbox<T> {
+    pub fn new() -> Arc<Mailbox<T>> {
+        Arc::new(Mailbox(Mutex::new((None, None))))
+    }
+
+    pub fn put(&self, message: T) {
+        let mut inner = self.0.lock().unwrap();
+        inner.0 = Some(message);
+        let waker = inner.1.take();
+        drop(inner);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    pub fn take(&self) -> impl Future<Output = T> + '_ {
+        poll_fn(|cx| {
+            let mut inner = self.0.lock().unwrap();
+            match inner.0.take() {
+                Some(message) => Poll::Ready(message),
+                None => {
+                    inner.1 = Some(cx.waker().clone());
+                    Poll::Pending
+                }
+            }
+        })
+    }
+
+    pub fn has_waiter(&self) -> bool {
+        self.0.lock().unwrap().1.is_some()
+    }
+}
+
+/// The text and the file of the panic that `f` ends with, which must be one.
+#[track_caller]
+pub fn panic_of(f: impl FnOnce() + panic::UnwindSafe) -> (String, String) {
+    // The hook is the process's; one test at a time may look through it.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let seen = Arc::new(Mutex::new(None));
+    let (seen_by_hook, here) = (seen.clone(), std::thread::current().id());
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if std::thread::current().id() == here {
+            let text = info.payload_as_str().unwrap_or_default().to_owned();
+            let file = info.location().map(Location::file).unwrap_or_default().to_owned();
+            *seen_by_hook.lock().unwrap() = Some((text, file));
+        }
+    }));
+    let result = panic::catch_unwind(f);
+    panic::set_hook(before);
+    assert!(result.is_err(), "no panic");
+    seen.lock().unwrap().take().expect("the hook saw the panic")
+}

@@ -1,0 +1,67 @@
+//! Running cargo as a child process.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A cargo call that can print itself the way a person would type it.
+pub struct Cargo {
+    command: Command,
+    shown: String,
+}
+
+impl Cargo {
+    /// `args` is split at spaces.
+    pub fn new(root: &Path, args: &str) -> Cargo {
+        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.current_dir(root).args(args.split_whitespace());
+        Cargo { command, shown: format!("cargo {args}") }
+    }
+
+    pub fn env(mut self, name: &str, value: &str) -> Cargo {
+        self.command.env(name, value);
+        self.shown = format!("{name}={} {}", quoted(value), self.shown);
+        self
+    }
+
+    pub fn args(mut self, args: &[String]) -> Cargo {
+        self.command.args(args);
+        for arg in args {
+            self.shown = format!("{} {}", self.shown, quoted(arg));
+        }
+        self
+    }
+
+    /// Runs to the end with the terminal's own output.
+    pub fn run(mut self) -> Result<(), String> {
+        println!("    {}", self.shown);
+        let status = self.command.status().map_err(|e| self.not_started(&e))?;
+        if status.success() { Ok(()) } else { Err(format!("`{}` failed: {status}", self.shown)) }
+    }
+
+    /// Runs to the end and returns what it wrote to stdout; stderr goes to the terminal.
+    pub fn output(mut self) -> Result<String, String> {
+        println!("    {}", self.shown);
+        let output = self.command.stderr(Stdio::inherit()).output();
+        let output = output.map_err(|e| self.not_started(&e))?;
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.success() {
+            Ok(stdout)
+        } else {
+            Err(format!("`{}` failed: {}\n{stdout}", self.shown, output.status))
+        }
+    }
+
+    fn not_started(&self, error: &std::io::Error) -> String {
+        format!("`{}` could not be started: {error}", self.shown)
+    }
+}
+
+/// The target folder that cargo uses when nothing else is said.
+pub fn target_dir(root: &Path) -> PathBuf {
+    root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
+fn quoted(value: &str) -> String {
+    if value.contains(' ') { format!("\"{value}\"") } else { value.to_owned() }
+}

@@ -1,0 +1,78 @@
+//! Nothing half-done and nothing of one machine gets committed.
+
+use std::path::Path;
+
+use super::Report;
+use crate::rust::source::Source;
+
+#[cfg(test)]
+mod tests;
+
+/// Folders that only exist on somebody's machine, without their slashes so that this file passes.
+const MACHINE_ROOTS: &[&str] = &["root", "work", "home", "Users"];
+
+/// Words that mark code as unfinished; written in two parts for the same reason.
+const MARKS: &[&str] = &[concat!("FIX", "ME"), concat!("X", "XX")];
+
+/// Macros that stand for missing code.
+const PLACEHOLDERS: &[&str] = &["todo", "unimplemented"];
+
+/// Any file: absolute paths of a machine.
+pub fn check_text(path: &Path, text: &str, report: &mut Report) {
+    for (index, line) in text.lines().enumerate() {
+        if let Some(found) = machine_path(line) {
+            let message = format!("`{found}` is a path of one machine");
+            report.problem(path, index + 1, message);
+        }
+    }
+}
+
+/// Rust files: placeholders, marks and switched-off tests. Teaching steps may leave holes.
+pub fn check_code(source: &Source<'_>, report: &mut Report) {
+    if source.path.starts_with("tour") {
+        return;
+    }
+    for (at, token) in source.tokens.iter().enumerate() {
+        if PLACEHOLDERS.contains(&token.text) && source.text(at + 1) == "!" {
+            report.problem(source.path, token.line, format!("`{}!` left in code", token.text));
+        }
+        if source.matches(at, &["#", "[", "ignore"]) {
+            let message = "a test that is switched off with `#[ignore]` proves nothing";
+            report.problem(source.path, token.line, message);
+        }
+    }
+    for comment in &source.comments {
+        for (index, line) in comment.text.lines().enumerate() {
+            let at_line = comment.line + index;
+            for mark in MARKS.iter().filter(|mark| has_word(line, mark)) {
+                report.problem(source.path, at_line, format!("`{mark}` left in a comment"));
+            }
+            for name in PLACEHOLDERS.iter().filter(|name| has_word(line, &format!("{name}!"))) {
+                report.problem(source.path, at_line, format!("`{name}!` left in a comment"));
+            }
+        }
+    }
+}
+
+/// The first absolute path on `line` that starts in one of the machine folders.
+fn machine_path(line: &str) -> Option<&str> {
+    for root in MACHINE_ROOTS {
+        for (at, _) in line.match_indices(&format!("/{root}/")) {
+            // Behind these it is the middle of a longer path or address.
+            let goes_on = |c: char| c.is_alphanumeric() || "._-~*})]>$%".contains(c);
+            if !line[..at].ends_with(goes_on) {
+                let is_end = |c: char| c.is_whitespace() || "\"'`,;:)>]}".contains(c);
+                let end = line[at..].find(is_end).map_or(line.len(), |len| at + len);
+                return Some(&line[at..end]);
+            }
+        }
+    }
+    None
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| {
+        !line[..at].ends_with(is_part) && !line[at + word.len()..].starts_with(is_part)
+    })
+}
