@@ -4,7 +4,7 @@ pub(crate) mod block_on;
 mod cell_refs;
 pub(crate) mod context;
 pub(crate) mod current_thread;
-mod inject;
+pub(crate) mod inject;
 pub(crate) mod multi_thread;
 
 use crate::blocking::{Pool, ThreadContext, blocking_task};
@@ -24,10 +24,15 @@ pub(crate) struct RuntimeInfo {
 
 impl RuntimeInfo {
     pub(crate) fn new(name: Option<String>) -> RuntimeInfo {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let id = NonZeroU64::new(NEXT.fetch_add(1, Relaxed));
-        RuntimeInfo { id: id.expect("the counter never comes round"), name }
+        RuntimeInfo { id: next_runtime_id(), name }
     }
+}
+
+/// An id that no runtime, and nothing else that runs tasks by itself, has had.
+pub(crate) fn next_runtime_id() -> NonZeroU64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let id = NonZeroU64::new(NEXT.fetch_add(1, Relaxed));
+    id.expect("the counter never comes round")
 }
 
 /// A counted reference to a scheduler of either kind.

@@ -618,7 +618,8 @@ fn give_seat_away() -> Away {
         Entered::MayBlockInPlace => {}
         Entered::Bound => panic!(
             "`block_in_place` called on a current-thread runtime or in a `LocalSet`, whose tasks \
-             cannot move to another thread meanwhile; use `spawn_blocking`, or a multi-thread runtime"
+             cannot move to another thread meanwhile: you can call blocking only when running on the \
+             multi-threaded runtime. Use `spawn_blocking`, or a multi-thread runtime"
         ),
     }
     with_sitter(|sitter| {

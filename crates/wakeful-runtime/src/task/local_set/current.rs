@@ -1,0 +1,47 @@
+//! Which `LocalSet` a thread's `spawn_local` goes to.
+
+use super::owner::Owner;
+use std::cell::Cell;
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::rc::Rc;
+
+thread_local! {
+    // Without a destructor, so that a `LocalSet` in another thread-local finds it in working order
+    // when the thread ends. A guard that is forgotten leaks what is in here, no more.
+    static CURRENT: Cell<Option<ManuallyDrop<Rc<Owner>>>> = const { Cell::new(None) };
+}
+
+/// The set that the calling thread is in.
+pub(super) fn current() -> Option<Rc<Owner>> {
+    let found = replace(None);
+    replace(found.clone());
+    found
+}
+
+/// Puts the thread into `owner`'s set until the guard is dropped.
+pub(super) fn enter(owner: Rc<Owner>) -> LocalEnterGuard {
+    LocalEnterGuard { before: replace(Some(owner)) }
+}
+
+fn replace(new: Option<Rc<Owner>>) -> Option<Rc<Owner>> {
+    CURRENT.replace(new.map(ManuallyDrop::new)).map(ManuallyDrop::into_inner)
+}
+
+/// Keeps the thread in a [`LocalSet`](super::LocalSet)'s context until dropped. From
+/// [`LocalSet::enter`](super::LocalSet::enter).
+pub struct LocalEnterGuard {
+    before: Option<Rc<Owner>>,
+}
+
+impl Drop for LocalEnterGuard {
+    fn drop(&mut self) {
+        drop(replace(self.before.take()));
+    }
+}
+
+impl fmt::Debug for LocalEnterGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalEnterGuard").finish()
+    }
+}

@@ -1,0 +1,148 @@
+//! The tasks of a `LocalSet`: what all threads may touch of them, and what only the owner may.
+
+use super::waker_slot::WakerSlot;
+use crate::config::UnhandledPanic;
+use crate::scheduler::inject::{Closed, InjectQueue};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use wakeful_base::list::List;
+use wakeful_task::{OwnedLink, Runnable, Schedule};
+
+/// Kept by the set, by those who are in it, and by the cell of each task.
+pub(super) struct LocalTasks {
+    owner: ThreadToken,
+    /// Entries of tasks woken by other threads. Never closed: see `shutdown.rs`.
+    pub(super) remote: InjectQueue,
+    /// Who polls the set.
+    pub(super) poller: WakerSlot,
+    /// Home of tasks that never waited.
+    pub(super) fresh: Home,
+    /// Home of tasks in the core's list.
+    pub(super) listed: Home,
+    core: RefCell<Core>,
+}
+
+// SAFETY: the core is touched by the owning thread alone (`Owner`, or after a look at `owner`), and has
+// nothing in it by the time that another thread may drop it; the homes point back to this very struct;
+// all else is shareable.
+unsafe impl Send for LocalTasks {}
+// SAFETY: as above.
+unsafe impl Sync for LocalTasks {}
+
+/// What only the owning thread touches, and never while user code runs.
+pub(super) struct Core {
+    pub(super) queue: VecDeque<Runnable>,
+    /// Tasks that wait, or run and have waited before.
+    pub(super) owned: List<OwnedLink>,
+    /// Counts turns, to look at the remote queue now and then.
+    pub(super) turn: u8,
+    /// Somebody polls the set, and will see what is queued before he returns.
+    pub(super) is_polled: bool,
+    /// New tasks are cancelled at once.
+    pub(super) is_closed: bool,
+    pub(super) on_panic: UnhandledPanic,
+    /// A task panicked, and the set was told to end by that.
+    pub(super) is_panicked: bool,
+}
+
+/// Where a task's entries go.
+pub(super) struct Home {
+    tasks: *const LocalTasks,
+    pub(super) is_listed: bool,
+}
+
+impl LocalTasks {
+    /// No tasks, owned by the calling thread.
+    pub(super) fn new() -> Arc<LocalTasks> {
+        Arc::new_cyclic(|weak| LocalTasks {
+            owner: ThreadToken::current(),
+            remote: InjectQueue::new(),
+            poller: WakerSlot::new(),
+            fresh: Home { tasks: weak.as_ptr(), is_listed: false },
+            listed: Home { tasks: weak.as_ptr(), is_listed: true },
+            core: RefCell::new(Core {
+                queue: VecDeque::with_capacity(64),
+                owned: List::new(),
+                turn: 0,
+                is_polled: false,
+                is_closed: false,
+                on_panic: UnhandledPanic::Ignore,
+                is_panicked: false,
+            }),
+        })
+    }
+
+    /// Runs `f` with the core. No user code may run in it.
+    ///
+    /// # Safety
+    /// The calling thread must be the owner.
+    pub(super) unsafe fn with_core<R>(&self, f: impl FnOnce(&mut Core) -> R) -> R {
+        f(&mut self.core.borrow_mut())
+    }
+}
+
+// SAFETY: a home is a part of `LocalTasks`, of which every cell has a counted reference; `release_cell`
+// gives it back.
+unsafe impl Schedule for Home {
+    unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
+        // SAFETY: the entry we hold keeps the task, and the task its home.
+        let tasks = unsafe { &*home.as_ref().tasks };
+        let waker = if tasks.owner == ThreadToken::current() {
+            // SAFETY: just looked. The entry stays in the queue, and keeps `tasks`, until this thread
+            // takes it out.
+            let is_polled = unsafe {
+                tasks.with_core(|core| {
+                    core.queue.push_back(runnable);
+                    core.is_polled
+                })
+            };
+            if is_polled { None } else { tasks.poller.take() }
+        } else {
+            // The owner may run the task to its end as soon as it is in the queue.
+            let _keeps_tasks = runnable.retain();
+            if let Err(Closed(runnable)) = tasks.remote.push(runnable) {
+                unreachable!("the remote queue of a `LocalSet` is never closed: {:?}", &*runnable);
+            }
+            tasks.poller.take()
+        };
+        // Last, without touching `tasks`: it may be gone already, or go in here.
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    unsafe fn release_cell(home: NonNull<Home>) {
+        // SAFETY: valid up to here by the reference that is given back, which `Owner::spawn` took.
+        unsafe { Arc::decrement_strong_count(home.as_ref().tasks) };
+    }
+}
+
+/// Names a thread, for good: unlike an address, it is never used again. Unlike a `ThreadId`, it can be
+/// had without a counted reference to the thread, and while the thread's locals are being destroyed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct ThreadToken(u64);
+
+impl ThreadToken {
+    #[inline]
+    fn current() -> ThreadToken {
+        thread_local! {
+            static TOKEN: Cell<u64> = const { Cell::new(0) };
+        }
+
+        #[cold]
+        fn make() -> u64 {
+            static NEXT: AtomicU64 = AtomicU64::new(1);
+            let token = NEXT.fetch_add(1, Relaxed);
+            TOKEN.set(token);
+            token
+        }
+
+        match TOKEN.get() {
+            0 => ThreadToken(make()),
+            token => ThreadToken(token),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Nobody starves: always-ready tasks give way, and every queue gets its turn.
+
+mod support;
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use std::task::Poll;
+use std::thread;
+use std::time::{Duration, Instant};
+use support::{Mailbox, current_thread, each_flavor, multi_thread, stress_time};
+use wakeful::runtime::Builder;
+use wakeful::task::{consume_budget, coop, unconstrained, yield_now};
+
+#[test]
+fn an_always_ready_task_lets_others_run() {
+    for runtime in [current_thread(), multi_thread(1)] {
+        let stop = Arc::new(AtomicBool::new(false));
+        let is_stopped = stop.clone();
+        let busy = runtime.spawn(async move {
+            while !is_stopped.load(SeqCst) {
+                consume_budget().await;
+            }
+        });
+        let other = runtime.spawn(async move { stop.store(true, SeqCst) });
+        runtime.block_on(async {
+            other.await.unwrap();
+            busy.await.unwrap();
+        });
+    }
+}
+
+#[test]
+fn the_budget_is_128_units_a_poll_and_unconstrained_has_none() {
+    for runtime in each_flavor() {
+        runtime
+            .block_on(runtime.spawn(async {
+                let mut polls = 0;
+                let mut work = std::pin::pin!(async {
+                    for _ in 0..129 {
+                        consume_budget().await;
+                    }
+                });
+                poll_fn(|cx| {
+                    polls += 1;
+                    let polled = work.as_mut().poll(cx);
+                    assert_eq!(coop::has_budget_remaining(), polled.is_ready());
+                    polled
+                })
+                .await;
+                assert_eq!(polls, 2);
+                let mut polls = 0;
+                let mut work = std::pin::pin!(unconstrained(async {
+                    for _ in 0..10_000 {
+                        consume_budget().await;
+                    }
+                }));
+                poll_fn(|cx| {
+                    polls += 1;
+                    work.as_mut().poll(cx)
+                })
+                .await;
+                assert_eq!(polls, 1);
+            }))
+            .unwrap();
+    }
+}
+
+#[test]
+fn two_tasks_that_wake_each_other_do_not_keep_the_worker() {
+    let runtime = multi_thread(1);
+    let stop = Arc::new(AtomicBool::new(false));
+    let (ping, pong) = (Mailbox::new(), Mailbox::new());
+    let pair = [(ping.clone(), pong.clone()), (pong, ping.clone())].map(|(from, to)| {
+        let stop = stop.clone();
+        runtime.spawn(async move {
+            while !stop.load(SeqCst) {
+                from.take().await;
+                to.put(());
+            }
+            to.put(());
+        })
+    });
+    ping.put(());
+    runtime.block_on(async {
+        wakeful::spawn(async { yield_now().await }).await.unwrap();
+        stop.store(true, SeqCst);
+        for task in pair {
+            task.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn remote_tasks_get_a_turn_on_a_busy_worker() {
+    for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
+        let runtime = builder.worker_threads(1).global_queue_interval(7).build().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (handle, is_stopped) = (runtime.handle().clone(), stop.clone());
+        let remote = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(2));
+            drop(handle.spawn(async move { stop.store(true, SeqCst) }));
+        });
+        runtime.block_on(async {
+            let busy: Vec<_> = (0..3)
+                .map(|_| {
+                    let is_stopped = is_stopped.clone();
+                    wakeful::spawn(poll_fn(move |cx| {
+                        if is_stopped.load(SeqCst) {
+                            return Poll::Ready(());
+                        }
+                        cx.waker().wake_by_ref();
+                        Poll::Pending
+                    }))
+                })
+                .collect();
+            for task in busy {
+                task.await.unwrap();
+            }
+        });
+        remote.join().unwrap();
+    }
+}
+
+#[test]
+fn tasks_behind_a_long_poll_are_stolen() {
+    let runtime = multi_thread(2);
+    let done = Arc::new(AtomicUsize::new(0));
+    let count = done.clone();
+    let task = runtime.spawn(async move {
+        for _ in 0..20 {
+            let count = count.clone();
+            drop(wakeful::spawn(async move {
+                count.fetch_add(1, SeqCst);
+            }));
+        }
+        // All but the one in the last-woken slot can be had by the other worker.
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while count.load(SeqCst) < 19 {
+            assert!(Instant::now() < deadline, "nobody stole");
+            std::hint::spin_loop();
+        }
+    });
+    runtime.block_on(task).unwrap();
+}
+
+#[test]
+fn stress_tasks_of_all_kinds() {
+    let runtime = multi_thread(4);
+    let deadline = Instant::now() + stress_time();
+    let tasks: Vec<_> = (0..8u64)
+        .map(|seed| {
+            runtime.spawn(async move {
+                let mut round = seed;
+                while Instant::now() < deadline {
+                    round =
+                        round.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    match (round >> 60) % 5 {
+                        0 => assert_eq!(wakeful::spawn(async move { round }).await.unwrap(), round),
+                        1 => {
+                            let children: Vec<_> = (0..50)
+                                .map(|n| {
+                                    wakeful::spawn(async move {
+                                        if n % 3 == 0 {
+                                            yield_now().await;
+                                        }
+                                        n
+                                    })
+                                })
+                                .collect();
+                            for (n, child) in children.into_iter().enumerate() {
+                                assert_eq!(child.await.unwrap(), n);
+                            }
+                        }
+                        2 => {
+                            let mailbox = Mailbox::new();
+                            let to = mailbox.clone();
+                            drop(wakeful::spawn(async move { to.put(round) }));
+                            assert_eq!(mailbox.take().await, round);
+                        }
+                        3 => {
+                            let mailbox = Mailbox::new();
+                            let to = mailbox.clone();
+                            drop(thread::spawn(move || to.put(round)));
+                            assert_eq!(mailbox.take().await, round);
+                        }
+                        _ => {
+                            let aborted = wakeful::spawn(std::future::pending::<()>());
+                            aborted.abort();
+                            assert!(aborted.await.unwrap_err().is_cancelled());
+                        }
+                    }
+                }
+            })
+        })
+        .collect();
+    runtime.block_on(async {
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+    assert_eq!(runtime.metrics().num_alive_tasks(), 0);
+}

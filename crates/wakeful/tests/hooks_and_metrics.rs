@@ -1,0 +1,212 @@
+//! What a runtime reports: hooks on threads and tasks, and counters.
+
+mod support;
+
+use std::future::pending;
+use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use support::{current_thread, each_flavor, eventually, multi_thread};
+use wakeful::runtime::{Builder, UnhandledPanic};
+use wakeful::task::{self, Id, consume_budget, yield_now};
+
+type Log = Arc<Mutex<Vec<(&'static str, Id)>>>;
+
+#[test]
+fn task_hooks_see_a_task_from_spawn_to_end() {
+    for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
+        let log: Log = Arc::default();
+        let note = |what| {
+            let log = log.clone();
+            move |task: &wakeful::runtime::TaskMeta<'_>| {
+                assert!(task.spawned_at().file().ends_with("hooks_and_metrics.rs"));
+                log.lock().unwrap().push((what, task.id()));
+            }
+        };
+        let runtime = builder
+            .worker_threads(2)
+            .on_task_spawn(note("spawn"))
+            .on_before_task_poll(note("before"))
+            .on_after_task_poll(note("after"))
+            .on_task_terminate(note("end"))
+            .build()
+            .unwrap();
+        let task = runtime.spawn(async { yield_now().await });
+        let id = task.id();
+        runtime.block_on(task).unwrap();
+        let whats: Vec<_> = log
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|&(what, seen)| {
+                assert_eq!(seen, id);
+                what
+            })
+            .collect();
+        assert_eq!(whats, ["spawn", "before", "after", "before", "after", "end"]);
+    }
+}
+
+#[test]
+fn the_end_hook_sees_cancelled_tasks_too() {
+    for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let count = ended.clone();
+        let runtime = builder
+            .worker_threads(1)
+            .on_task_terminate(move |_| {
+                count.fetch_add(1, SeqCst);
+            })
+            .build()
+            .unwrap();
+        drop(runtime.spawn(pending::<()>()));
+        let aborted = runtime.spawn(pending::<()>());
+        aborted.abort();
+        assert!(runtime.block_on(aborted).is_err());
+        drop(runtime);
+        assert_eq!(ended.load(SeqCst), 2);
+    }
+}
+
+#[test]
+fn park_hooks_come_in_pairs() {
+    for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
+        let (parks, unparks) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (park, unpark) = (parks.clone(), unparks.clone());
+        let runtime = builder
+            .worker_threads(1)
+            .on_thread_park(move || {
+                park.fetch_add(1, SeqCst);
+            })
+            .on_thread_unpark(move || {
+                unpark.fetch_add(1, SeqCst);
+            })
+            .build()
+            .unwrap();
+        let call = runtime.spawn_blocking(|| std::thread::sleep(Duration::from_millis(20)));
+        runtime.block_on(runtime.spawn(async { call.await.unwrap() })).unwrap();
+        drop(runtime);
+        assert!(parks.load(SeqCst) >= 1);
+        assert_eq!(parks.load(SeqCst), unparks.load(SeqCst));
+    }
+}
+
+#[test]
+fn threads_have_the_name_they_were_given() {
+    let runtime =
+        Builder::new_multi_thread().worker_threads(1).thread_name("pigeon").build().unwrap();
+    let name = || std::thread::current().name().map(str::to_owned);
+    assert_eq!(runtime.block_on(runtime.spawn(async move { name() })).unwrap().unwrap(), "pigeon");
+    assert_eq!(runtime.block_on(runtime.spawn_blocking(name)).unwrap().unwrap(), "pigeon");
+    let default = multi_thread(1);
+    let name = default.block_on(default.spawn(async move { name() })).unwrap().unwrap();
+    assert_eq!(name, "wakeful-worker");
+}
+
+#[test]
+fn alive_tasks_are_counted() {
+    for runtime in each_flavor() {
+        let metrics = runtime.metrics();
+        assert_eq!(metrics.num_alive_tasks(), 0);
+        let tasks: Vec<_> = (0..10).map(|_| runtime.spawn(pending::<()>())).collect();
+        assert_eq!(metrics.num_alive_tasks(), 10);
+        runtime.block_on(runtime.spawn(async { drop(wakeful::spawn(async {})) })).unwrap();
+        for task in &tasks {
+            task.abort();
+        }
+        runtime.block_on(async {
+            while metrics.num_alive_tasks() > 0 {
+                yield_now().await;
+            }
+        });
+        assert_eq!(metrics.spawned_tasks_count(), 12);
+    }
+}
+
+#[test]
+fn the_common_queue_is_counted() {
+    let runtime = current_thread();
+    for _ in 0..5 {
+        drop(runtime.spawn(async {}));
+    }
+    assert_eq!(runtime.metrics().global_queue_depth(), 5);
+    assert_eq!(runtime.metrics().remote_schedule_count(), 5);
+    runtime.block_on(async { yield_now().await });
+    assert_eq!(runtime.metrics().global_queue_depth(), 0);
+}
+
+#[test]
+fn workers_count_their_sleeps_and_work() {
+    let runtime = multi_thread(2);
+    let metrics = runtime.metrics();
+    eventually("both workers sleep", || {
+        (0..2).all(|worker| metrics.worker_park_unpark_count(worker) % 2 == 1)
+    });
+    runtime
+        .block_on(runtime.spawn(async {
+            for _ in 0..100 {
+                yield_now().await;
+            }
+        }))
+        .unwrap();
+    assert!((0..2).map(|worker| metrics.worker_poll_count(worker)).sum::<u64>() >= 101);
+    eventually("both workers sleep again", || {
+        (0..2).all(|worker| metrics.worker_park_unpark_count(worker) % 2 == 1)
+    });
+    assert!((0..2).any(|worker| metrics.worker_total_busy_duration(worker) > Duration::ZERO));
+    let ids: Vec<_> = (0..2).map(|worker| metrics.worker_thread_id(worker).unwrap()).collect();
+    assert_ne!(ids[0], ids[1]);
+}
+
+#[test]
+fn forced_yields_are_counted() {
+    for runtime in each_flavor() {
+        runtime
+            .block_on(runtime.spawn(async {
+                for _ in 0..1000 {
+                    consume_budget().await;
+                }
+            }))
+            .unwrap();
+        assert_eq!(runtime.metrics().budget_forced_yield_count(), 1000 / 128);
+    }
+}
+
+#[test]
+fn a_runtime_can_end_by_a_tasks_panic() {
+    let runtime = Builder::new_current_thread()
+        .unhandled_panic(UnhandledPanic::ShutdownRuntime)
+        .build()
+        .unwrap();
+    drop(runtime.spawn(async { panic!("on purpose") }));
+    let dropped = support::DropCount::default();
+    let guard = dropped.guard();
+    drop(runtime.spawn(async move {
+        let _held = guard;
+        pending::<()>().await
+    }));
+    let result = std::panic::catch_unwind(|| runtime.block_on(pending::<()>()));
+    assert!(result.is_err());
+    assert_eq!(dropped.get(), 1);
+    let late = runtime.spawn(async {});
+    assert!(late.is_finished());
+}
+
+#[test]
+fn ids_are_unique_and_known_inside() {
+    let runtime = multi_thread(2);
+    let tasks: Vec<_> = (0..1000).map(|_| runtime.spawn(async { task::id() })).collect();
+    let mut ids: Vec<_> = runtime.block_on(async {
+        let mut ids = Vec::new();
+        for task in tasks {
+            let id = task.id();
+            assert_eq!(task.await.unwrap(), id);
+            ids.push(id);
+        }
+        assert_eq!(task::try_id(), None);
+        ids
+    });
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 1000);
+}
