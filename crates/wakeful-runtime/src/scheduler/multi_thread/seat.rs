@@ -44,8 +44,6 @@ pub(super) struct SeatCore {
     /// Tasks that wait, or run and have waited before: those that never waited are in a queue.
     pub(super) owned: List<OwnedLink>,
     pub(super) refs: RefBag,
-    /// The task under way wants to give way: it goes to `yielded` when its poll returns.
-    pub(super) yielding: bool,
     /// Tasks that gave way, to be queued after a look at the driver.
     pub(super) yielded: Vec<Runnable>,
     /// As `yielded`, for wakers of something else than the task under way.
@@ -109,7 +107,6 @@ impl Seat {
                 lifo_enabled: config.lifo_slot,
                 owned: List::new(),
                 refs: RefBag::new(),
-                yielding: false,
                 yielded: Vec::new(),
                 deferred: Vec::new(),
                 until_maintenance: config.event_interval,

@@ -180,7 +180,7 @@ impl Shared {
     }
 
     /// Lets a task wait whose poller lost its seat meanwhile.
-    pub(super) fn settle_seatless(&self, running: Running) {
+    pub(super) fn settle_seatless(&self, running: Running, yielding: bool) {
         let mut common = self.common.lock();
         if common.cleared || self.is_stopping() {
             drop(common);
@@ -194,7 +194,7 @@ impl Shared {
                 common.tasks.push_back(running.task());
             }
         }
-        let again = running.idle();
+        let again = if yielding { Some(running.requeue()) } else { running.idle() };
         drop(common);
         if let Some(again) = again {
             self.push_remote(again);

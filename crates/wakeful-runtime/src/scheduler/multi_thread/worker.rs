@@ -40,6 +40,9 @@ pub(super) struct Sitter {
     inside: Cell<bool>,
     /// The task under way.
     polling: Cell<Option<TaskRef>>,
+    /// It wants to give way when its poll returns. Not the seat's to know, which may be another
+    /// thread's by then.
+    yielding: Cell<bool>,
     parker: Parker,
 }
 
@@ -93,6 +96,7 @@ fn sit(shared: Arc<Shared>, index: usize) {
         seated: Cell::new(true),
         inside: Cell::new(false),
         polling: Cell::new(None),
+        yielding: Cell::new(false),
         parker,
     };
     let _on_seat = SetSitter(SITTER.replace(&raw const sitter));
@@ -166,10 +170,8 @@ pub(crate) fn defer(waker: &Waker) -> bool {
         let Some(sitter) = sitter.filter(|sitter| sitter.seated.get()) else { return false };
         // Not any task: one that runs inside of another, in a `LocalSet` say, returns to that one.
         if sitter.polling.get().is_some_and(|task| is_waker_of(waker, task)) {
-            if let Some(mut core) = sitter.enter() {
-                core.yielding = true;
-                return true;
-            }
+            sitter.yielding.set(true);
+            return true;
         }
         let waker = waker.clone();
         match sitter.enter() {
@@ -334,7 +336,10 @@ impl Sitter {
     /// Lets a task wait, or queues it again if it was woken during its poll.
     #[inline]
     fn settle(&self, running: Running) {
-        let Some(mut core) = self.enter() else { return self.shared.settle_seatless(running) };
+        let yielding = self.yielding.take();
+        let Some(mut core) = self.enter() else {
+            return self.shared.settle_seatless(running, yielding);
+        };
         // SAFETY: all tasks of this scheduler have a `Home`.
         let home = unsafe { running.home::<Home>() };
         // SAFETY: a live task's home is valid.
@@ -345,7 +350,7 @@ impl Sitter {
                 core.owned.push_front(running.task());
             }
         }
-        if std::mem::take(&mut core.yielding) {
+        if yielding {
             core.yielded.push(running.requeue());
         } else if let Some(again) = running.idle() {
             self.seat().metrics.local_schedules.add(1);
@@ -356,12 +361,12 @@ impl Sitter {
     /// Takes leave of a task that has ended. User code runs in here.
     #[inline]
     fn end(&self, ended: Finishing) {
+        self.yielding.set(false);
         // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
         let place = unsafe { ended.home::<Home>().as_ref() }.place;
         let Some(mut core) = self.enter().filter(|_| place != Place::Common) else {
             return self.shared.end_seatless(ended);
         };
-        core.yielding = false;
         self.seat().metrics.ended.add(1);
         let mut elsewhere = None;
         match place {
