@@ -127,6 +127,22 @@ fn a_task_that_gives_way_has_one_entry_and_sees_what_came_before() {
 }
 
 #[test]
+fn a_task_that_gives_way_may_go_on_at_another_thread() {
+    model(|| {
+        let Case { home, gate, outputs, join, .. } = Case::scheduled();
+        let (runnable, elsewhere) = (home.pop().unwrap(), home.clone());
+        let other = thread::spawn(move || elsewhere.run_all());
+        let Polled::Pending(running) = runnable.run() else { panic!("the gate is shut") };
+        gate.open();
+        running.requeue().schedule();
+        other.join().unwrap();
+        home.run_all();
+        drop(join);
+        assert_gone(home, gate, outputs);
+    });
+}
+
+#[test]
 fn an_abort_of_a_task_that_gives_way_is_not_lost() {
     model(|| {
         let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
