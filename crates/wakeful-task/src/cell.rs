@@ -90,34 +90,44 @@ unsafe fn poll<F: Future, S>(task: TaskRef, cx: &mut Context<'_>) -> PollResult 
     // SAFETY: types by the vtable.
     let slot = unsafe { TaskCell::<F, S>::slot(task) };
     let polled = catch_unwind(AssertUnwindSafe(|| {
-        slot.with_mut(|slot| {
+        let on_unwind = DropOnUnwind(slot);
+        let polled = slot.with_mut(|slot| {
             // SAFETY: `RUNNING` makes the future ours; a cell never moves, so it is pinned.
             let future = unsafe { Pin::new_unchecked(&mut *(*slot).future) };
             future.poll(cx)
-        })
+        });
+        mem::forget(on_unwind);
+        polled
     }));
-    let (mut outcome, mut new) = match polled {
+    let (outcome, new) = match polled {
         Ok(Poll::Pending) => return PollResult::Pending,
-        Ok(Poll::Ready(output)) => (Outcome::Value, Slot { output: ManuallyDrop::new(output) }),
         Err(payload) => (Outcome::Panic, panic_slot(payload)),
-    };
-    // SAFETY: the future is still ours, and dropped this once.
-    if let Err(payload) = unsafe { drop_future(slot) } {
-        match outcome {
-            // As with Tokio, whoever joins learns of a panic rather than getting the value.
-            Outcome::Value => {
-                outcome = Outcome::Panic;
-                let mut unseen = mem::replace(&mut new, panic_slot(payload));
-                // SAFETY: the outcome was a value, which is dropped this once.
-                shield(|| unsafe { ManuallyDrop::drop(&mut unseen.output) });
+        // SAFETY: the future is still ours, and dropped this once.
+        Ok(Poll::Ready(output)) => match unsafe { drop_future(slot) } {
+            Ok(()) => (Outcome::Value, Slot { output: ManuallyDrop::new(output) }),
+            Err(payload) => {
+                // As with Tokio, whoever joins learns of a panic rather than getting the value.
+                shield(|| drop(output));
+                (Outcome::Panic, panic_slot(payload))
             }
-            // The first panic is the one to report.
-            Outcome::Panic | Outcome::Cancelled => discard(payload),
-        }
-    }
+        },
+    };
     // SAFETY: the slot is ours and empty now.
     slot.with_mut(|slot| unsafe { slot.write(new) });
     PollResult::Ready(outcome)
+}
+
+/// Drops the future of a poll that panics while the panic is still under way, so that its destructors
+/// can tell. A second panic in there is contained: the first is the one to report.
+struct DropOnUnwind<'a, F: Future>(&'a UnsafeCell<Slot<F>>);
+
+impl<F: Future> Drop for DropOnUnwind<'_, F> {
+    fn drop(&mut self) {
+        // SAFETY: made in `poll`, which has `RUNNING`, and forgotten there unless it unwinds.
+        if let Err(payload) = unsafe { drop_future(self.0) } {
+            discard(payload);
+        }
+    }
 }
 
 /// # Safety

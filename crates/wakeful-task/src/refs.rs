@@ -238,6 +238,11 @@ impl Finishing {
         self.outcome
     }
 
+    /// Whether somebody has a join handle, so that the output is not dropped here.
+    pub fn is_joined(&self) -> bool {
+        self.header().state.has_join_interest()
+    }
+
     /// The home its entries went to.
     ///
     /// # Safety

@@ -322,6 +322,11 @@ impl State {
         self.0.load(Acquire) & COMPLETE != 0
     }
 
+    /// Whether there is a join handle; it may go at any moment.
+    pub(crate) fn has_join_interest(&self) -> bool {
+        self.0.load(Relaxed) & JOIN_INTEREST != 0
+    }
+
     /// How it ended; meaningful once complete.
     pub(crate) fn outcome(&self) -> Outcome {
         Outcome::of(self.0.load(Acquire))

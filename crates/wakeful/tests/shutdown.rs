@@ -252,8 +252,9 @@ fn a_waker_may_be_used_after_its_runtime_is_gone() {
         let waker = slot.lock().unwrap().take().unwrap();
         drop(runtime);
         waker.wake_by_ref();
-        waker.clone().wake();
-        drop(waker);
+        let second = waker.clone();
+        waker.wake();
+        drop(second);
     }
 }
 

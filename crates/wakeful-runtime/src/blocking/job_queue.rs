@@ -57,6 +57,8 @@ struct QueueState<J> {
     /// Of these: busy with a job without end.
     seated: usize,
     looking: usize,
+    /// Done with a job but for telling who waits for it, which may bring the next one.
+    returning: usize,
     sleeping: usize,
     /// Sleepers that were told to come and did not yet.
     woken: usize,
@@ -93,6 +95,13 @@ pub(super) enum Kind {
     Seat,
 }
 
+/// Whether a thread that is done with a job has said that it comes for the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Returns {
+    Announced,
+    Unannounced,
+}
+
 impl<J> JobQueue<J> {
     pub(super) fn new(threads_max: usize, keep_alive: Duration) -> JobQueue<J> {
         JobQueue {
@@ -102,6 +111,7 @@ impl<J> JobQueue<J> {
                 threads: 0,
                 seated: 0,
                 looking: 0,
+                returning: 0,
                 sleeping: 0,
                 woken: 0,
                 guard: false,
@@ -123,7 +133,7 @@ impl<J> JobQueue<J> {
         }
         state.jobs.push_back(job);
         self.hint.store(state.jobs.len(), Release);
-        if state.jobs.len() <= state.looking + state.woken {
+        if state.jobs.len() <= state.looking + state.returning + state.woken {
             return Push::Queued;
         }
         if kind == Kind::Short && state.is_soon_empty() {
@@ -156,8 +166,11 @@ impl<J> JobQueue<J> {
     }
 
     /// Waits for a job. `Exit` if the thread is wanted no more, and counts no longer.
-    pub(super) fn next(&self) -> Next<J> {
+    pub(super) fn next(&self, returns: Returns) -> Next<J> {
         let mut state = self.state.lock();
+        if returns == Returns::Announced {
+            state.returning -= 1;
+        }
         loop {
             if let Some(job) = self.take(&mut state) {
                 return Next::Run(job);
@@ -201,10 +214,14 @@ impl<J> JobQueue<J> {
         }
     }
 
-    /// The job that `begin` returned `began` for has ended.
-    pub(super) fn end(&self, began: Option<Instant>) {
+    /// The job that `begin` returned `began` for has ended. With `Announced` the thread promises to
+    /// come for the next one right away.
+    pub(super) fn end(&self, began: Option<Instant>, returns: Returns) {
         let took = began.map(|began| began.elapsed().as_nanos() as u64);
         let mut state = self.state.lock();
+        if returns == Returns::Announced {
+            state.returning += 1;
+        }
         match took {
             None => state.seated -= 1,
             Some(took) => {

@@ -3,7 +3,7 @@
 //! Workers are jobs like others, so that one thread can be both: a worker that gives its seat away in
 //! `block_in_place` is an ordinary thread of the pool until its closure ends.
 
-use super::job_queue::{JobQueue, Kind, Next, Push};
+use super::job_queue::{JobQueue, Kind, Next, Push, Returns};
 use crate::config::ThreadConfig;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -140,28 +140,34 @@ impl Pool {
         if let Some(on_start) = &self.config.on_start {
             on_start();
         }
-        while let Next::Run(job) = self.queue.next() {
-            match job {
-                Job::Task(task) => {
-                    let began = self.queue.begin(Kind::Short);
-                    match task.run() {
-                        Polled::Ended(ended) => ended.complete(),
-                        Polled::Pending(_) => {
-                            unreachable!("a blocking task ends at its first poll")
-                        }
-                    }
-                    self.queue.end(began);
-                }
+        let mut returns = Returns::Unannounced;
+        while let Next::Run(job) = self.queue.next(returns) {
+            returns = match job {
+                Job::Task(task) => self.run_task(task),
                 Job::Seat(work) => {
                     let began = self.queue.begin(Kind::Seat);
                     work();
-                    self.queue.end(began);
+                    self.queue.end(began, Returns::Unannounced);
+                    Returns::Unannounced
                 }
             }
         }
         if let Some(on_stop) = &self.config.on_stop {
             on_stop();
         }
+    }
+
+    fn run_task(&self, task: Runnable) -> Returns {
+        let began = self.queue.begin(Kind::Short);
+        let Polled::Ended(ended) = task.run() else {
+            unreachable!("a blocking task ends at its first poll")
+        };
+        // Who waits for it may send the next one before we are back, and should not start a thread for
+        // that. With nobody to wait the output is dropped here, which may take any time.
+        let returns = if ended.is_joined() { Returns::Announced } else { Returns::Unannounced };
+        self.queue.end(began, returns);
+        ended.complete();
+        returns
     }
 
     /// Takes a thread that is about to end out of the books, and joins the one that left before it.

@@ -110,7 +110,10 @@ pub fn panic_of(f: impl FnOnce() + panic::UnwindSafe) -> (String, String) {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         if std::thread::current().id() == here {
-            let text = info.payload_as_str().unwrap_or_default().to_owned();
+            let payload = info.payload();
+            let text = payload.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| payload.downcast_ref::<&str>().map(|&text| text.to_owned()));
+            let text = text.unwrap_or_default();
             let file = info.location().map(Location::file).unwrap_or_default().to_owned();
             *seen_by_hook.lock().unwrap() = Some((text, file));
         }
