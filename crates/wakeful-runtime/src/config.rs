@@ -21,7 +21,8 @@ pub enum UnhandledPanic {
 
 /// Settings that the schedulers read while they run.
 pub(crate) struct Config {
-    pub global_queue_interval: u32,
+    /// None: the scheduler's own choice.
+    pub global_queue_interval: Option<u32>,
     pub event_interval: u32,
     pub lifo_slot: bool,
     pub seed: Option<u64>,

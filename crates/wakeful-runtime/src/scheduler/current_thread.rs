@@ -109,7 +109,7 @@ pub(crate) fn new(
         yielding: false,
         yielded: Vec::new(),
         deferred: Vec::new(),
-        until_inject: config.global_queue_interval,
+        until_inject: 1,
         driver: Some(driver),
         panicked: false,
     });
@@ -187,6 +187,12 @@ impl Shared {
             Ok(()) => self.call_driver(),
             Err(Closed(runnable)) => self.cancel(runnable),
         }
+    }
+
+    /// After how many tasks the inject queue goes before the own one.
+    fn inject_interval(&self) -> u32 {
+        const DEFAULT: u32 = 31;
+        self.config.global_queue_interval.unwrap_or(DEFAULT)
     }
 
     /// Ends the driver's wait, if somebody waits or is about to.

@@ -10,6 +10,7 @@
 //! that are spawned and run to their end at once cost nothing there.
 
 mod idle;
+mod pace;
 mod queue;
 mod seat;
 mod shutdown;

@@ -237,7 +237,7 @@ impl Turn {
         self.with_core(|core| {
             core.until_inject -= 1;
             if core.until_inject == 0 {
-                core.until_inject = self.shared.config.global_queue_interval;
+                core.until_inject = self.shared.inject_interval();
                 if let Some(runnable) = inject.pop() {
                     return Some(runnable);
                 }

@@ -234,7 +234,7 @@ impl Sitter {
         core.until_maintenance -= 1;
         core.until_inject -= 1;
         if core.until_inject == 0 {
-            core.until_inject = self.shared.config.global_queue_interval;
+            core.until_inject = core.inject_pace.polls_between();
             if let Some(runnable) = self.shared.inject.pop() {
                 return Some(Next::Run(runnable));
             }
@@ -414,6 +414,9 @@ impl Sitter {
         self.shared.driver.look();
         self.wake_deferred();
         self.clear_ended();
+        if let Some(mut core) = self.enter() {
+            core.inject_pace.measure(self.seat().metrics.polls.get());
+        }
     }
 
     fn wake_deferred(&self) {
@@ -540,6 +543,7 @@ impl Sitter {
         let searching = shared.idle.end_sleep(self.index);
         if let Some(mut core) = self.enter() {
             core.searching = searching;
+            core.inject_pace.restart(seat.metrics.polls.get());
             // Whatever woke us, stopping among it, is looked at first.
             core.until_maintenance = 0;
         }
