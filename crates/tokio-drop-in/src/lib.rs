@@ -4,4 +4,4 @@
 //! a `[patch.crates-io]` puts a whole program, dependencies included, on Wakeful.
 
 #[cfg(feature = "rt")]
-pub use wakeful::{runtime, spawn, task};
+pub use wakeful::{runtime, spawn, task, task_local};

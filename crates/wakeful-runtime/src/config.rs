@@ -3,6 +3,7 @@
 use crate::task_meta::TaskMeta;
 use std::sync::Arc;
 use std::time::Duration;
+use wakeful_task::{Header, shield};
 
 pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;
 pub(crate) type TaskCallback = Arc<dyn Fn(&TaskMeta<'_>) + Send + Sync>;
@@ -20,7 +21,8 @@ pub enum UnhandledPanic {
 
 /// Settings that the schedulers read while they run.
 pub(crate) struct Config {
-    pub global_queue_interval: u32,
+    /// None: the scheduler's own choice.
+    pub global_queue_interval: Option<u32>,
     pub event_interval: u32,
     pub lifo_slot: bool,
     pub seed: Option<u64>,
@@ -37,6 +39,23 @@ pub(crate) struct TaskHooks {
     pub before_poll: Option<TaskCallback>,
     pub after_poll: Option<TaskCallback>,
     pub terminate: Option<TaskCallback>,
+}
+
+/// Calls a hook, if there is one. A panic in it, once reported, goes no further: the thread that
+/// calls has more to do, and may have a task in its hands.
+#[inline]
+pub(crate) fn call(hook: &Option<Callback>) {
+    if let Some(hook) = hook {
+        shield(|| hook());
+    }
+}
+
+/// As [`call`], for a hook that is told of `task`.
+#[inline]
+pub(crate) fn call_for(hook: &Option<TaskCallback>, task: &Header) {
+    if let Some(hook) = hook {
+        shield(|| hook(&TaskMeta::new(task)));
+    }
 }
 
 /// Settings of the blocking pool's threads.

@@ -7,8 +7,9 @@ pub(crate) mod current_thread;
 pub(crate) mod inject;
 pub(crate) mod multi_thread;
 
-use crate::blocking::{Pool, ThreadContext, blocking_task};
+use crate::blocking::{Pool, Refused, ThreadContext, blocking_task};
 use std::future::Future;
+use std::io;
 use std::num::NonZeroU64;
 use std::panic::Location;
 use std::sync::Arc;
@@ -60,6 +61,9 @@ impl SchedulerHandle {
     }
 
     /// Has a thread of the pool run a closure.
+    ///
+    /// # Panics
+    /// If there is no thread and none can be started.
     #[track_caller]
     pub(crate) fn spawn_blocking<F, R>(
         &self,
@@ -72,9 +76,35 @@ impl SchedulerHandle {
         R: Send + 'static,
     {
         let (task, join) = blocking_task(call, id, spawned_at);
-        // Once the pool is stopped the task is cancelled, which the join handle tells.
-        let _stopped = self.pool().submit_task(task, || self.clone());
-        join
+        match self.pool().submit_task(task, || self.clone()) {
+            // Once the pool is stopped the task is cancelled, which the join handle tells.
+            Ok(()) | Err(Refused::Stopped) => join,
+            Err(Refused::NoThread(error)) => panic!(
+                "`spawn_blocking` called, but the operating system gave no thread for it: \
+                 {error}. Raise the limit on threads (`ulimit -u`) or free memory"
+            ),
+        }
+    }
+
+    /// As `spawn_blocking`, with an error where the closure will not be run.
+    pub(crate) fn try_spawn_blocking<F, R>(
+        &self,
+        call: F,
+        id: Id,
+        spawned_at: &'static Location<'static>,
+    ) -> io::Result<JoinHandle<R>>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        let (task, join) = blocking_task(call, id, spawned_at);
+        match self.pool().submit_task(task, || self.clone()) {
+            Ok(()) => Ok(join),
+            Err(Refused::NoThread(error)) => Err(error),
+            Err(Refused::Stopped) => Err(io::Error::other(
+                "the runtime has shut down, and takes no closure to run on its blocking pool",
+            )),
+        }
     }
 
     pub(crate) fn pool(&self) -> &Arc<Pool> {

@@ -54,6 +54,7 @@ pub use header::{Header, OwnedLink, TaskRef};
 pub use id::Id;
 pub use join::{JoinHandle, set_join_waker};
 pub use refs::{Done, Finishing, Polled, Retained, Runnable, Running, Schedule};
+pub use shield::shield;
 pub use state::Outcome;
 pub use wait::{WaitKind, WaitsFor};
 pub use waker::is_waker_of;

@@ -52,6 +52,16 @@ pub enum Polled {
     Ended(Finishing),
 }
 
+impl Polled {
+    /// The task.
+    pub fn task(&self) -> TaskRef {
+        match self {
+            Polled::Pending(running) => running.task(),
+            Polled::Ended(ended) => ended.task(),
+        }
+    }
+}
+
 /// A task whose future is the holder's alone.
 #[must_use = "a task left running is never polled again"]
 #[derive(Debug)]

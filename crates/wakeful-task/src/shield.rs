@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs code of the user's (a drop, a foreign waker) whose panic is nobody's to see here.
-pub(crate) fn shield(f: impl FnOnce()) {
+pub fn shield(f: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         discard(payload);
     }

@@ -8,7 +8,7 @@ use std::fmt;
 pub enum WaitKind {
     /// Its next turn: it gave way of its own accord.
     Turn = 1,
-    /// The end of another task; the detail is that task's id.
+    /// The end of another task; the detail is that task's id, or zero for any task of a set.
     Task = 2,
     /// A point in time.
     Time = 3,

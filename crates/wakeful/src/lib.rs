@@ -19,7 +19,7 @@
 //! ```
 
 #[cfg(feature = "rt")]
-pub use wakeful_runtime::{runtime, task};
+pub use wakeful_runtime::{runtime, task, task_local};
 
 #[cfg(feature = "rt")]
 pub use task::spawn;

@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
@@ -210,6 +212,30 @@ fn a_task_goes_on_after_block_in_place_with_or_without_its_seat() {
             assert_eq!(task.await.unwrap(), n as u64);
         }
     });
+}
+
+#[test]
+fn a_task_that_yields_and_blocks_in_one_poll_gets_its_next_turn() {
+    let runtime = multi_thread(1);
+    let (done, is_done) = mpsc::channel();
+    runtime.spawn(async move {
+        for _ in 0..20 {
+            let mut turn = pin!(yield_now());
+            poll_fn(|cx| {
+                let polled = turn.as_mut().poll(cx);
+                if polled.is_pending() {
+                    // Only on a thread that has taken the seat over does the other task run.
+                    let (sat, has_sat) = mpsc::channel();
+                    drop(wakeful::spawn(async move { sat.send(()).unwrap() }));
+                    block_in_place(|| has_sat.recv_timeout(Duration::from_secs(10)).unwrap());
+                }
+                polled
+            })
+            .await;
+        }
+        done.send(()).unwrap();
+    });
+    assert_eq!(is_done.recv_timeout(Duration::from_secs(10)), Ok(()), "a wake-up was lost");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 mod support;
 
 use std::future::poll_fn;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use std::sync::{Arc, mpsc};
 use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,6 +27,25 @@ fn an_always_ready_task_lets_others_run() {
             other.await.unwrap();
             busy.await.unwrap();
         });
+    }
+}
+
+#[test]
+fn a_worker_that_looks_for_events_at_each_turn_runs_tasks_as_well() {
+    for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
+        let runtime =
+            builder.worker_threads(1).event_interval(1).global_queue_interval(1).build().unwrap();
+        let (done, is_done) = mpsc::channel();
+        thread::spawn(move || {
+            runtime.block_on(async {
+                let task = wakeful::spawn(async {
+                    yield_now().await;
+                    wakeful::spawn(async { 1 }).await.unwrap() + 1
+                });
+                done.send(task.await.unwrap()).unwrap();
+            });
+        });
+        assert_eq!(is_done.recv_timeout(Duration::from_secs(10)), Ok(2));
     }
 }
 

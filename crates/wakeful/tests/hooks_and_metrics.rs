@@ -2,9 +2,11 @@
 
 mod support;
 
-use std::future::pending;
+use std::future::{Future as _, pending};
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 use support::{current_thread, each_flavor, eventually, multi_thread};
 use wakeful::runtime::{Builder, UnhandledPanic};
@@ -209,4 +211,69 @@ fn ids_are_unique_and_known_inside() {
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), 1000);
+}
+
+/// Panics without the message, of which there would be many.
+fn quiet_panic() {
+    std::panic::resume_unwind(Box::new("a hook"));
+}
+
+#[test]
+fn hooks_that_panic_stop_nobody() {
+    for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
+        let runtime = builder
+            .worker_threads(2)
+            .thread_keep_alive(Duration::from_millis(1))
+            .thread_name_fn(|| std::panic::resume_unwind(Box::new("a hook")))
+            .on_thread_start(quiet_panic)
+            .on_thread_stop(quiet_panic)
+            .on_thread_park(quiet_panic)
+            .on_thread_unpark(quiet_panic)
+            .on_task_spawn(|_| quiet_panic())
+            .on_before_task_poll(|_| quiet_panic())
+            .on_after_task_poll(|_| quiet_panic())
+            .on_task_terminate(|_| quiet_panic())
+            .build()
+            .unwrap();
+        let ended = runtime.block_on(async {
+            let mut ended = 0;
+            for round in 0..20 {
+                let task = wakeful::spawn(async move {
+                    yield_now().await;
+                    task::spawn_blocking(move || round).await.unwrap()
+                });
+                ended += usize::from(task.await.unwrap() == round);
+            }
+            ended
+        });
+        assert_eq!(ended, 20);
+        // One that waits, one that never ran.
+        runtime.spawn(pending::<()>());
+        drop(runtime);
+    }
+}
+
+#[test]
+fn a_waker_that_panics_when_its_turn_comes_costs_others_nothing() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            quiet_panic();
+        }
+    }
+    for runtime in each_flavor() {
+        let task = || async {
+            let waker = Waker::from(Arc::new(Panics));
+            let mut turn = pin!(yield_now());
+            assert!(turn.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            yield_now().await;
+            wakeful::spawn(async { 1 }).await.unwrap()
+        };
+        let tasks: Vec<_> = (0..8).map(|_| runtime.spawn(task())).collect();
+        runtime.block_on(async {
+            for task in tasks {
+                assert_eq!(task.await.unwrap(), 1);
+            }
+        });
+    }
 }

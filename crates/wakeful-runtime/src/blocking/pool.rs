@@ -4,7 +4,7 @@
 //! `block_in_place` is an ordinary thread of the pool until its closure ends.
 
 use super::job_queue::{JobQueue, Kind, Next, Push, Returns};
-use crate::config::ThreadConfig;
+use crate::config::{self, ThreadConfig};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::io;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use wakeful_base::sync::Mutex;
-use wakeful_task::{Polled, Runnable};
+use wakeful_task::{Polled, Runnable, shield};
 
 pub(crate) struct Pool {
     queue: JobQueue<Job>,
@@ -36,9 +36,14 @@ struct Threads {
     left: Option<thread::JoinHandle<()>>,
 }
 
-/// The runtime has shut down; the task was cancelled.
+/// Why a blocking task was cancelled instead of being run.
 #[derive(Debug)]
-pub(crate) struct PoolStopped;
+pub(crate) enum Refused {
+    /// The runtime has shut down.
+    Stopped,
+    /// There is no thread, and none could be started.
+    NoThread(io::Error),
+}
 
 /// What a thread of the pool sets up around its work.
 pub(crate) trait ThreadContext: Send + 'static {
@@ -60,29 +65,19 @@ impl Pool {
     }
 
     /// Has a thread run a blocking task.
-    ///
-    /// # Panics
-    /// If there is no thread and none can be started.
-    #[track_caller]
     pub(crate) fn submit_task<C: ThreadContext>(
         self: &Arc<Self>,
         task: Runnable,
         context: impl FnOnce() -> C,
-    ) -> Result<(), PoolStopped> {
-        match self.submit(Job::Task(task), Kind::Short, context) {
-            Ok(()) => Ok(()),
-            Err(SubmitError::Stopped(job)) => {
-                job.cancel();
-                Err(PoolStopped)
-            }
-            Err(SubmitError::NoThread(job, error)) => {
-                job.cancel();
-                panic!(
-                    "`spawn_blocking` called, but the operating system gave no thread for it: \
-                     {error}. Raise the limit on threads (`ulimit -u`) or free memory"
-                );
-            }
-        }
+    ) -> Result<(), Refused> {
+        self.submit(Job::Task(task), Kind::Short, context).map_err(|error| {
+            let (job, why) = match error {
+                SubmitError::Stopped(job) => (job, Refused::Stopped),
+                SubmitError::NoThread(job, error) => (job, Refused::NoThread(error)),
+            };
+            job.cancel();
+            why
+        })
     }
 
     /// Has a thread of its own run `work`, which lasts as long as the runtime.
@@ -117,7 +112,13 @@ impl Pool {
     }
 
     fn start_thread<C: ThreadContext>(self: &Arc<Self>, context: C) -> io::Result<()> {
-        let mut builder = thread::Builder::new().name((self.config.name)());
+        // The thread is counted on already, so it does without a name that cannot be had.
+        let mut name = None;
+        shield(|| name = Some((self.config.name)()));
+        let mut builder = thread::Builder::new();
+        if let Some(name) = name.filter(|name| !name.contains('\0')) {
+            builder = builder.name(name);
+        }
         if let Some(size) = self.config.stack_size {
             builder = builder.stack_size(size);
         }
@@ -137,9 +138,7 @@ impl Pool {
 
     /// A thread's life. Does not unwind: tasks catch their panics.
     fn work(&self) {
-        if let Some(on_start) = &self.config.on_start {
-            on_start();
-        }
+        config::call(&self.config.on_start);
         let mut returns = Returns::Unannounced;
         while let Next::Run(job) = self.queue.next(returns) {
             returns = match job {
@@ -152,9 +151,7 @@ impl Pool {
                 }
             }
         }
-        if let Some(on_stop) = &self.config.on_stop {
-            on_stop();
-        }
+        config::call(&self.config.on_stop);
     }
 
     fn run_task(&self, task: Runnable) -> Returns {

@@ -22,6 +22,9 @@ use std::time::Duration;
 /// let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
 /// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
 /// ```
+///
+/// A panic in one of the callbacks is reported as any other and goes no further: the thread that called
+/// it goes on.
 pub struct Builder {
     kind: Kind,
     name: Option<String>,
@@ -254,7 +257,8 @@ impl Builder {
 
     /// Sets after how many tasks from its own queue a worker looks at the common one.
     ///
-    /// By default 31 for a current-thread runtime and 61 for one with many threads.
+    /// By default 31 for a current-thread runtime. One with many threads finds it out by itself, so that
+    /// a task in the common queue waits about 200 µs at most for a busy worker.
     ///
     /// # Panics
     /// If `val` is zero.
@@ -326,9 +330,8 @@ impl Builder {
     }
 
     fn build_current_thread(&self, bound_to: Option<ThreadId>) -> Runtime {
-        const GLOBAL_QUEUE_INTERVAL: u32 = 31;
         let shared = current_thread::new(
-            self.config(GLOBAL_QUEUE_INTERVAL),
+            self.config(),
             self.pool(0),
             RuntimeInfo::new(self.name.clone()),
             driver(),
@@ -338,12 +341,11 @@ impl Builder {
     }
 
     fn build_multi_thread(&self) -> io::Result<Runtime> {
-        const GLOBAL_QUEUE_INTERVAL: u32 = 61;
         let workers = self.worker_threads.unwrap_or_else(default_workers);
         let pool = self.pool(workers);
         let started = multi_thread::start(
             workers,
-            self.config(GLOBAL_QUEUE_INTERVAL),
+            self.config(),
             pool.clone(),
             RuntimeInfo::new(self.name.clone()),
             driver(),
@@ -360,9 +362,9 @@ impl Builder {
         }
     }
 
-    fn config(&self, global_queue_interval: u32) -> Config {
+    fn config(&self) -> Config {
         Config {
-            global_queue_interval: self.global_queue_interval.unwrap_or(global_queue_interval),
+            global_queue_interval: self.global_queue_interval,
             event_interval: self.event_interval,
             lifo_slot: self.lifo_slot,
             seed: self.seed,

@@ -8,13 +8,12 @@ mod drive;
 mod shutdown;
 
 use crate::blocking::Pool;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::driver::{Driver, WakeDriver};
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells, RefBag};
 use crate::scheduler::inject::{Closed, InjectQueue};
-use crate::task_meta::TaskMeta;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::Location;
@@ -110,7 +109,7 @@ pub(crate) fn new(
         yielding: false,
         yielded: Vec::new(),
         deferred: Vec::new(),
-        until_inject: config.global_queue_interval,
+        until_inject: 1,
         driver: Some(driver),
         panicked: false,
     });
@@ -172,9 +171,7 @@ impl Shared {
     }
 
     fn admit(self: &Arc<Self>, runnable: Runnable) {
-        if let Some(hook) = &self.config.hooks.spawn {
-            hook(&TaskMeta::new(&runnable));
-        }
+        config::call_for(&self.config.hooks.spawn, &runnable);
         let Some(runnable) = drive::spawn_local(self, runnable) else { return };
         CellRefs::take(self, 1);
         RemoteMetrics::inc(&self.remote.spawned);
@@ -190,6 +187,12 @@ impl Shared {
             Ok(()) => self.call_driver(),
             Err(Closed(runnable)) => self.cancel(runnable),
         }
+    }
+
+    /// After how many tasks the inject queue goes before the own one.
+    fn inject_interval(&self) -> u32 {
+        const DEFAULT: u32 = 31;
+        self.config.global_queue_interval.unwrap_or(DEFAULT)
     }
 
     /// Ends the driver's wait, if somebody waits or is about to.

@@ -10,6 +10,7 @@
 //! that are spawned and run to their end at once cost nothing there.
 
 mod idle;
+mod pace;
 mod queue;
 mod seat;
 mod shutdown;
@@ -17,13 +18,12 @@ mod sleep;
 mod worker;
 
 use crate::blocking::Pool;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::driver::{Driver, WakeDriver};
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells};
 use crate::scheduler::inject::{Closed, InjectQueue};
-use crate::task_meta::TaskMeta;
 use idle::Idle;
 use seat::{Home, Place, Seat};
 use sleep::SharedDriver;
@@ -147,9 +147,7 @@ impl Shared {
 
     /// Takes a new task in. Not generic, so that a spawn's code is small.
     fn admit(self: &Arc<Self>, runnable: Runnable) {
-        if let Some(hook) = &self.config.hooks.spawn {
-            hook(&TaskMeta::new(&runnable));
-        }
+        config::call_for(&self.config.hooks.spawn, &runnable);
         let Some(runnable) = worker::spawn_local(self, runnable) else { return };
         CellRefs::take(self, 1);
         RemoteMetrics::inc(&self.remote.spawned);

@@ -187,14 +187,17 @@ impl TestHome {
         claimed
     }
 
-    /// Ends every task that waits or is in the queue.
+    /// Ends every task that waits or is in the queue. The end of one may wake another.
     #[cfg(not(wakeful_loom))]
     pub(super) fn shut_down(&self) {
-        while let Some(runnable) = self.pop() {
-            self.end(runnable.cancel(), Ending::AtOnce);
-        }
-        while let Some(running) = self.claim_any() {
-            self.end(running.cancel(), Ending::KeepingRef);
+        loop {
+            if let Some(runnable) = self.pop() {
+                self.end(runnable.cancel(), Ending::AtOnce);
+            } else if let Some(running) = self.claim_any() {
+                self.end(running.cancel(), Ending::KeepingRef);
+            } else {
+                return;
+            }
         }
     }
 

@@ -182,6 +182,41 @@ fn the_slot_may_hold_a_waker_of_the_very_task() {
 }
 
 #[test]
+fn the_slot_tells_wakers_of_tasks_and_others_apart() {
+    for ending in ENDINGS {
+        for last_is_task in [false, true] {
+            let (home, joiners, foreign) = (TestHome::new(), TestHome::new(), Foreign::new());
+            let (gates, other) = ([Gate::default(), Gate::default()], foreign.waker());
+            let parked = gates.each_ref().map(|gate| joiners.spawn(gate.then(())));
+            joiners.run_all();
+            let [first, second] = gates.each_ref().map(Gate::take_waker);
+            let (runnable, mut join) = home.task(async {});
+
+            // From one kind to another and to the same, each also twice in a row.
+            for waker in [&first, &first, &second, &other, &other, &first] {
+                assert!(poll_with(&mut join, waker).is_pending());
+            }
+            assert_eq!(foreign.clones.load(SeqCst), 2, "ours, and the slot's while it was there");
+            assert_eq!(foreign.alive(), 1);
+            if !last_is_task {
+                assert!(poll_with(&mut join, &other).is_pending());
+            }
+            home.turn(runnable, ending);
+            assert_eq!(joiners.queued(), usize::from(last_is_task));
+            assert_eq!(foreign.woken(), usize::from(!last_is_task));
+            drop((first, second, parked));
+            joiners.shut_down();
+            let kept = usize::from(last_is_task);
+            assert_eq!(joiners.cells_freed(), 2 - kept, "the slot keeps the one it holds");
+            drop((join, other));
+            assert_eq!(foreign.alive(), 0);
+            home.assert_all_freed();
+            joiners.assert_all_freed();
+        }
+    }
+}
+
+#[test]
 fn a_handle_polled_after_it_gave_the_output_panics() {
     let home = TestHome::new();
     let mut join = home.spawn(async {});

@@ -6,7 +6,9 @@ use crate::{JoinError, Outcome};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
+use std::sync::mpsc;
 use std::task::{Context, Poll};
+use std::thread;
 
 /// A future that does `last` in its poll and has `token` to drop.
 struct Ends<T> {
@@ -99,6 +101,28 @@ fn of_two_panics_the_first_is_reported() {
         assert_eq!(home.run_one(), Turn::Ended(Outcome::Panic));
         assert_eq!((futures.dropped(), seconds.dropped()), (1, 1));
         assert_eq!(text_of(now(join).unwrap_err()), "first");
+        home.assert_all_freed();
+    }
+}
+
+#[test]
+fn a_future_is_dropped_while_the_panic_of_its_poll_is_under_way_and_not_otherwise() {
+    struct Asks(mpsc::Sender<bool>);
+    impl Drop for Asks {
+        fn drop(&mut self) {
+            self.0.send(thread::panicking()).unwrap();
+        }
+    }
+    for panics in [false, true] {
+        let (home, (tell, told)) = (TestHome::new(), mpsc::channel());
+        let guard = Asks(tell);
+        let join = home.spawn(poll_fn(move |_| {
+            let _owned_by_the_future = &guard;
+            if panics { quiet_panic("poll") } else { Poll::Ready(()) }
+        }));
+        home.run_one();
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), [panics], "once");
+        assert!(!thread::panicking() && now(join).is_err() == panics);
         home.assert_all_freed();
     }
 }

@@ -4,7 +4,7 @@
 
 use super::home::{ENDINGS, TestHome};
 use super::probes::{Foreign, Tally, Token, poll_with, quiet_panic};
-use crate::{AbortHandle, JoinHandle, Running};
+use crate::{AbortHandle, JoinHandle, Polled, Running};
 use std::env;
 use std::future::Future;
 use std::mem;
@@ -152,6 +152,13 @@ impl Round {
             let ending = ENDINGS[rng.below(2) as usize];
             let finishing = match (home.pop(), rng.below(64)) {
                 (Some(runnable), 0) => Some(runnable.cancel()),
+                (Some(runnable), 1..8) => match runnable.run() {
+                    Polled::Ended(finishing) => Some(finishing),
+                    Polled::Pending(running) => {
+                        running.requeue().schedule();
+                        None
+                    }
+                },
                 (Some(runnable), _) => {
                     home.turn(runnable, ending);
                     None
@@ -177,7 +184,7 @@ impl Round {
                 let joining = (rng.below(3) == 0).then(|| slot.joining.take()).flatten();
                 (slot.subject.clone(), slot.abort.clone(), joining)
             };
-            if let Some(left) = joining.and_then(|joining| join(joining, rng)) {
+            if let Some(left) = joining.and_then(|joining| self.join(joining, rng)) {
                 // Another task may have come into the slot; this one's handle goes then.
                 let before = slot.lock().unwrap().joining.replace(left);
                 drop(before);
@@ -192,6 +199,35 @@ impl Round {
                 drop(before);
             }
         }
+    }
+
+    /// Polls a handle with one waker or another, or drops it.
+    fn join(&self, mut joining: Joining, rng: &FastRng) -> Option<Joining> {
+        if rng.below(32) == 0 {
+            return None;
+        }
+        let with = rng.below(5) as usize;
+        let waker = match joining.wakers.get(with) {
+            Some(foreign) => foreign.waker(),
+            None => self.waker_of_some_task(rng)?,
+        };
+        match poll_with(&mut joining.handle, &waker) {
+            Poll::Pending => {
+                joining.waits_with = joining.wakers.get(with).is_some().then_some(with);
+                Some(joining)
+            }
+            Poll::Ready(result) => {
+                assert!(joining.handle.is_finished());
+                quietly(|| drop(result));
+                None
+            }
+        }
+    }
+
+    fn waker_of_some_task(&self, rng: &FastRng) -> Option<Waker> {
+        let slot = self.slots[rng.below(SLOTS as u32) as usize].lock().unwrap();
+        let wakers = slot.subject.wakers.lock().unwrap();
+        wakers.last().cloned()
     }
 
     /// Checks what must hold when nobody is busy any more.
@@ -220,25 +256,6 @@ impl Round {
         assert_eq!(accounts.outputs.dropped(), accounts.outputs_made.load(Relaxed), "outputs");
         assert_eq!(accounts.payloads.dropped(), accounts.payloads_made.load(Relaxed), "payloads");
         home.assert_all_freed();
-    }
-}
-
-/// Polls a handle with one waker or another, or drops it.
-fn join(mut joining: Joining, rng: &FastRng) -> Option<Joining> {
-    if rng.below(32) == 0 {
-        return None;
-    }
-    let with = rng.below(3) as usize;
-    match poll_with(&mut joining.handle, &joining.wakers[with].waker()) {
-        Poll::Pending => {
-            joining.waits_with = Some(with);
-            Some(joining)
-        }
-        Poll::Ready(result) => {
-            assert!(joining.handle.is_finished());
-            quietly(|| drop(result));
-            None
-        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::home::{ENDINGS, TestHome, Turn};
 use super::probes::{Gate, Tally, now, poll_with, wake_by_value};
-use crate::{Outcome, Polled};
+use crate::{Outcome, Polled, is_waker_of};
 use std::future::poll_fn;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
-use std::task::{Poll, Waker};
+use std::task::{Poll, RawWaker, RawWakerVTable, Waker};
 use std::thread;
 
 #[test]
@@ -116,6 +117,30 @@ fn a_wake_between_the_poll_and_idle_is_not_lost() {
 }
 
 #[test]
+fn a_requeued_task_has_one_entry_whatever_else_asked_for_it() {
+    for (wake, abort) in [(false, false), (true, false), (false, true), (true, true)] {
+        let (home, gate) = (TestHome::new(), Gate::default());
+        let (runnable, join) = home.task(gate.then(3));
+        let Polled::Pending(running) = runnable.run() else { panic!("the gate is shut") };
+        let waker = gate.take_waker();
+        if wake {
+            waker.wake_by_ref();
+        }
+        if abort {
+            join.abort();
+        }
+        let again = running.requeue();
+        waker.wake();
+        assert_eq!((home.schedule_calls(), home.queued()), (0, 0), "the poller has the entry");
+        gate.open();
+        let outcome = if abort { Outcome::Cancelled } else { Outcome::Value };
+        assert_eq!(home.turn(again, ENDINGS[0]), Turn::Ended(outcome));
+        assert_eq!(now(join).ok(), (!abort).then_some(3));
+        home.assert_all_freed();
+    }
+}
+
+#[test]
 fn a_wake_after_the_end_does_nothing() {
     let (home, gate) = (TestHome::new(), Gate::default());
     let join = home.spawn(gate.then(()));
@@ -143,6 +168,16 @@ fn wakers_of_one_task_are_alike_and_of_two_are_not() {
     let (first, second) = (gates[0].take_waker(), gates[1].take_waker());
     assert!(first.will_wake(&first.clone()));
     assert!(!first.will_wake(&second));
+    let task = NonNull::new(first.data().cast_mut().cast()).unwrap();
+    assert!(is_waker_of(&first, task) && !is_waker_of(&second, task));
+    // A waker of somebody else's, with the same data.
+    static OTHER: RawWakerVTable = RawWakerVTable::new(other_waker, |_| (), |_| (), |_| ());
+    fn other_waker(data: *const ()) -> RawWaker {
+        RawWaker::new(data, &OTHER)
+    }
+    // SAFETY: it does nothing with the data.
+    let other = unsafe { Waker::from_raw(other_waker(first.data())) };
+    assert!(!is_waker_of(&other, task));
     first.wake_by_ref();
     home.run_one();
     assert!(gates[0].take_waker().will_wake(&first), "the same in each poll");

@@ -1,11 +1,10 @@
 //! `block_on`: one thread drives the scheduler and a future of its own.
 
 use super::{Core, Home, Shared};
-use crate::config::UnhandledPanic;
+use crate::config::{self, UnhandledPanic};
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::block_on::parker_and_waker;
 use crate::scheduler::context::{allow_defer, drive};
-use crate::task_meta::TaskMeta;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -16,7 +15,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use wakeful_base::budget;
 use wakeful_base::enter::Entered;
-use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running, TaskRef, is_waker_of};
+use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running, TaskRef, is_waker_of, shield};
 
 /// One thread's turn with the core.
 struct Turn {
@@ -238,7 +237,7 @@ impl Turn {
         self.with_core(|core| {
             core.until_inject -= 1;
             if core.until_inject == 0 {
-                core.until_inject = self.shared.config.global_queue_interval;
+                core.until_inject = self.shared.inject_interval();
                 if let Some(runnable) = inject.pop() {
                     return Some(runnable);
                 }
@@ -254,20 +253,12 @@ impl Turn {
     fn poll(&self, runnable: Runnable) {
         self.shared.metrics.polls.add(1);
         let hooks = &self.shared.config.hooks;
-        if let Some(hook) = &hooks.before_poll {
-            hook(&TaskMeta::new(&runnable));
-        }
+        config::call_for(&hooks.before_poll, &runnable);
         self.polling.set(Some(runnable.task()));
         let polled = runnable.run();
         self.polling.set(None);
-        if let Some(hook) = &hooks.after_poll {
-            let task = match &polled {
-                Polled::Pending(running) => running.task(),
-                Polled::Ended(ended) => ended.task(),
-            };
-            // SAFETY: either keeps the task alive.
-            hook(&TaskMeta::new(unsafe { task.as_ref() }));
-        }
+        // SAFETY: whatever became of it, we have the reference that keeps it alive.
+        config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });
         match polled {
             Polled::Pending(running) => self.settle(running),
             Polled::Ended(ended) => self.end(ended),
@@ -312,10 +303,8 @@ impl Turn {
         {
             self.with_core(|core| core.panicked = true);
         }
-        if let Some(hook) = &self.shared.config.hooks.terminate {
-            // SAFETY: the scheduler's reference keeps the task alive.
-            hook(&TaskMeta::new(unsafe { ended.task().as_ref() }));
-        }
+        // SAFETY: the scheduler's reference keeps the task alive.
+        config::call_for(&self.shared.config.hooks.terminate, unsafe { ended.task().as_ref() });
         ended.complete();
     }
 
@@ -325,9 +314,7 @@ impl Turn {
         if self.has_work() {
             return self.wait(Some(Duration::ZERO));
         }
-        if let Some(before_park) = &shared.config.before_park {
-            before_park();
-        }
+        config::call(&shared.config.before_park);
         shared.asleep.store(true, SeqCst);
         // Who comes after the store calls the driver; who came before is seen here.
         if self.has_work() || !shared.inject.is_empty() {
@@ -338,9 +325,7 @@ impl Turn {
             shared.metrics.unparks.add(1);
         }
         shared.asleep.store(false, Relaxed);
-        if let Some(after_unpark) = &shared.config.after_unpark {
-            after_unpark();
-        }
+        config::call(&shared.config.after_unpark);
     }
 
     fn has_work(&self) -> bool {
@@ -361,7 +346,8 @@ impl Turn {
             std::mem::take(&mut core.deferred)
         });
         for waker in deferred {
-            waker.wake();
+            // Somebody else's code: its panic must not cost the others their wake.
+            shield(|| waker.wake());
         }
     }
 }

@@ -1,13 +1,13 @@
 //! How a current-thread scheduler ends: every task is dropped by the thread that drops the runtime.
 
 use super::{Core, Shared};
+use crate::config;
 use crate::metrics::RemoteMetrics;
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::context::{NoCurrent, set_current, with_current};
-use crate::task_meta::TaskMeta;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
-use wakeful_task::{Finishing, Runnable, Running};
+use wakeful_task::{Finishing, Runnable, Running, shield};
 
 impl Shared {
     /// Drops every task. Nothing that is spawned later runs.
@@ -49,7 +49,10 @@ impl Shared {
                     }
                 }
             });
-            drop(deferred);
+            // Whoever gave way here may belong to somebody else, who goes on.
+            for waker in deferred {
+                shield(|| waker.wake());
+            }
             match (queued, claimed) {
                 (None, None) if is_empty => break,
                 (None, None) => std::thread::yield_now(),
@@ -82,10 +85,8 @@ impl Shared {
 
     fn finish(&self, ended: Finishing) {
         RemoteMetrics::inc(&self.remote.ended);
-        if let Some(hook) = &self.config.hooks.terminate {
-            // SAFETY: the scheduler's reference keeps the task alive.
-            hook(&TaskMeta::new(unsafe { ended.task().as_ref() }));
-        }
+        // SAFETY: the scheduler's reference keeps the task alive.
+        config::call_for(&self.config.hooks.terminate, unsafe { ended.task().as_ref() });
         ended.complete();
     }
 }

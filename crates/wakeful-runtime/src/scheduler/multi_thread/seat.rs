@@ -6,6 +6,7 @@
 //! sections nothing of the sitter's refers to the core, and the seat can pass to another thread.
 
 use super::Shared;
+use super::pace::InjectPace;
 use super::queue::{QueueOwner, RunQueue, run_queue};
 use super::sleep::Sleep;
 use crate::config::Config;
@@ -44,8 +45,6 @@ pub(super) struct SeatCore {
     /// Tasks that wait, or run and have waited before: those that never waited are in a queue.
     pub(super) owned: List<OwnedLink>,
     pub(super) refs: RefBag,
-    /// The task under way wants to give way: it goes to `yielded` when its poll returns.
-    pub(super) yielding: bool,
     /// Tasks that gave way, to be queued after a look at the driver.
     pub(super) yielded: Vec<Runnable>,
     /// As `yielded`, for wakers of something else than the task under way.
@@ -54,6 +53,7 @@ pub(super) struct SeatCore {
     pub(super) until_maintenance: u32,
     /// Turns until the inject queue goes before the own one.
     pub(super) until_inject: u32,
+    pub(super) inject_pace: InjectPace,
     pub(super) searching: bool,
     pub(super) rng: FastRng,
     /// Tasks of other seats that ended here.
@@ -109,11 +109,11 @@ impl Seat {
                 lifo_enabled: config.lifo_slot,
                 owned: List::new(),
                 refs: RefBag::new(),
-                yielding: false,
                 yielded: Vec::new(),
                 deferred: Vec::new(),
                 until_maintenance: config.event_interval,
-                until_inject: config.global_queue_interval,
+                until_inject: 1,
+                inject_pace: InjectPace::new(config.global_queue_interval),
                 searching: false,
                 rng,
                 ended_elsewhere: 0,

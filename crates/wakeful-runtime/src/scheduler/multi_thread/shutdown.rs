@@ -16,12 +16,12 @@
 
 use super::Shared;
 use super::seat::{Home, Place, SeatCore};
+use crate::config;
 use crate::metrics::RemoteMetrics;
-use crate::task_meta::TaskMeta;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
 use wakeful_base::list::List;
-use wakeful_task::{Finishing, OwnedLink, Runnable, Running};
+use wakeful_task::{Finishing, OwnedLink, Runnable, Running, shield};
 
 impl Shared {
     /// (1) Tells all workers to stop.
@@ -69,7 +69,10 @@ impl Shared {
                 self.cancel_listed(runnable);
             }
             drop(self.with_left_core(index, |core| self.seats[index].take_ended(core)));
-            drop(self.with_left_core(index, |core| std::mem::take(&mut core.deferred)));
+            // Whoever gave way here may belong to somebody else, who goes on.
+            for waker in self.with_left_core(index, |core| std::mem::take(&mut core.deferred)) {
+                shield(|| waker.wake());
+            }
         }
         while let Some(runnable) = self.inject.pop() {
             self.cancel_listed(runnable);
@@ -173,14 +176,12 @@ impl Shared {
 
     fn note_end(&self, ended: &Finishing) {
         RemoteMetrics::inc(&self.remote.ended);
-        if let Some(hook) = &self.config.hooks.terminate {
-            // SAFETY: the scheduler's reference keeps the task alive.
-            hook(&TaskMeta::new(unsafe { ended.task().as_ref() }));
-        }
+        // SAFETY: the scheduler's reference keeps the task alive.
+        config::call_for(&self.config.hooks.terminate, unsafe { ended.task().as_ref() });
     }
 
-    /// Lets a task wait whose poller lost its seat meanwhile.
-    pub(super) fn settle_seatless(&self, running: Running) {
+    /// Lets a task wait, or gives it another turn, whose poller lost its seat meanwhile.
+    pub(super) fn settle_seatless(&self, running: Running, yields: bool) {
         let mut common = self.common.lock();
         if common.cleared || self.is_stopping() {
             drop(common);
@@ -194,7 +195,7 @@ impl Shared {
                 common.tasks.push_back(running.task());
             }
         }
-        let again = running.idle();
+        let again = if yields { Some(running.requeue()) } else { running.idle() };
         drop(common);
         if let Some(again) = again {
             self.push_remote(again);

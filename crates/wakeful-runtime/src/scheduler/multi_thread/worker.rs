@@ -2,9 +2,9 @@
 
 use super::seat::{Place, Seat, SeatCore};
 use super::{Home, Shared};
+use crate::config;
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::context::allow_defer;
-use crate::task_meta::TaskMeta;
 use std::cell::Cell;
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -16,7 +16,7 @@ use wakeful_base::Parker;
 use wakeful_base::budget::{self, Budget};
 use wakeful_base::enter::{Entered, entered, set_entered};
 use wakeful_base::sync::hint;
-use wakeful_task::{Finishing, Polled, Runnable, Running, TaskRef, is_waker_of};
+use wakeful_task::{Finishing, Polled, Runnable, Running, TaskRef, is_waker_of, shield};
 
 /// How often in a row the last-woken slot goes before the queue.
 const LIFO_POLLS_MAX: u32 = 3;
@@ -40,6 +40,8 @@ pub(super) struct Sitter {
     inside: Cell<bool>,
     /// The task under way.
     polling: Cell<Option<TaskRef>>,
+    /// It wants to give way. Of the thread, not of the seat, which may be lost before the poll returns.
+    yielding: Cell<bool>,
     parker: Parker,
 }
 
@@ -93,6 +95,7 @@ fn sit(shared: Arc<Shared>, index: usize) {
         seated: Cell::new(true),
         inside: Cell::new(false),
         polling: Cell::new(None),
+        yielding: Cell::new(false),
         parker,
     };
     let _on_seat = SetSitter(SITTER.replace(&raw const sitter));
@@ -166,10 +169,8 @@ pub(crate) fn defer(waker: &Waker) -> bool {
         let Some(sitter) = sitter.filter(|sitter| sitter.seated.get()) else { return false };
         // Not any task: one that runs inside of another, in a `LocalSet` say, returns to that one.
         if sitter.polling.get().is_some_and(|task| is_waker_of(waker, task)) {
-            if let Some(mut core) = sitter.enter() {
-                core.yielding = true;
-                return true;
-            }
+            sitter.yielding.set(true);
+            return true;
         }
         let waker = waker.clone();
         match sitter.enter() {
@@ -226,14 +227,14 @@ impl Sitter {
     #[inline]
     fn next(&self) -> Option<Next> {
         let mut core = self.enter()?;
-        core.until_maintenance -= 1;
         if core.until_maintenance == 0 {
             core.until_maintenance = self.shared.config.event_interval;
             return Some(if self.shared.is_stopping() { Next::Stop } else { Next::Maintain });
         }
+        core.until_maintenance -= 1;
         core.until_inject -= 1;
         if core.until_inject == 0 {
-            core.until_inject = self.shared.config.global_queue_interval;
+            core.until_inject = core.inject_pace.polls_between();
             if let Some(runnable) = self.shared.inject.pop() {
                 return Some(Next::Run(runnable));
             }
@@ -316,25 +317,20 @@ impl Sitter {
     #[cold]
     fn poll_with_hooks(&self, runnable: Runnable) -> Polled {
         let hooks = &self.shared.config.hooks;
-        if let Some(hook) = &hooks.before_poll {
-            hook(&TaskMeta::new(&runnable));
-        }
+        config::call_for(&hooks.before_poll, &runnable);
         let polled = runnable.run();
-        if let Some(hook) = &hooks.after_poll {
-            let task = match &polled {
-                Polled::Pending(running) => running.task(),
-                Polled::Ended(ended) => ended.task(),
-            };
-            // SAFETY: either keeps the task alive.
-            hook(&TaskMeta::new(unsafe { task.as_ref() }));
-        }
+        // SAFETY: whatever became of it, we have the reference that keeps it alive.
+        config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });
         polled
     }
 
     /// Lets a task wait, or queues it again if it was woken during its poll.
     #[inline]
     fn settle(&self, running: Running) {
-        let Some(mut core) = self.enter() else { return self.shared.settle_seatless(running) };
+        let yields = self.yielding.take();
+        let Some(mut core) = self.enter() else {
+            return self.shared.settle_seatless(running, yields);
+        };
         // SAFETY: all tasks of this scheduler have a `Home`.
         let home = unsafe { running.home::<Home>() };
         // SAFETY: a live task's home is valid.
@@ -345,7 +341,7 @@ impl Sitter {
                 core.owned.push_front(running.task());
             }
         }
-        if std::mem::take(&mut core.yielding) {
+        if yields {
             core.yielded.push(running.requeue());
         } else if let Some(again) = running.idle() {
             self.seat().metrics.local_schedules.add(1);
@@ -358,10 +354,10 @@ impl Sitter {
     fn end(&self, ended: Finishing) {
         // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
         let place = unsafe { ended.home::<Home>().as_ref() }.place;
+        self.yielding.set(false);
         let Some(mut core) = self.enter().filter(|_| place != Place::Common) else {
             return self.shared.end_seatless(ended);
         };
-        core.yielding = false;
         self.seat().metrics.ended.add(1);
         let mut elsewhere = None;
         match place {
@@ -376,10 +372,8 @@ impl Sitter {
             Place::Fresh | Place::Common => {}
         }
         drop(core);
-        if let Some(hook) = &self.shared.config.hooks.terminate {
-            // SAFETY: the scheduler's reference keeps the task alive.
-            hook(&TaskMeta::new(unsafe { ended.task().as_ref() }));
-        }
+        // SAFETY: the scheduler's reference keeps the task alive.
+        config::call_for(&self.shared.config.hooks.terminate, unsafe { ended.task().as_ref() });
         let Some((index, is_much)) = elsewhere else { return ended.complete() };
         let seat = &self.shared.seats[index];
         seat.push_ended(ended.complete_keeping_ref());
@@ -420,6 +414,9 @@ impl Sitter {
         self.shared.driver.look();
         self.wake_deferred();
         self.clear_ended();
+        if let Some(mut core) = self.enter() {
+            core.inject_pace.measure(self.seat().metrics.polls.get());
+        }
     }
 
     fn wake_deferred(&self) {
@@ -435,7 +432,8 @@ impl Sitter {
         let mut deferred = std::mem::take(&mut core.deferred);
         drop(core);
         for waker in deferred.drain(..) {
-            waker.wake();
+            // Somebody else's code: its panic must neither end the worker nor cost others their wake.
+            shield(|| waker.wake());
         }
         if let Some(mut core) = self.enter() {
             // Keeps the buffer, unless somebody deferred meanwhile.
@@ -522,9 +520,7 @@ impl Sitter {
 
     fn sleep(&self) {
         self.clear_ended();
-        if let Some(before_park) = &self.shared.config.before_park {
-            before_park();
-        }
+        config::call(&self.shared.config.before_park);
         let Some(mut core) = self.enter() else { return };
         if core.lifo.is_none() && core.queue.held_back() == 0 && !core.has_deferred() {
             let searching = std::mem::take(&mut core.searching);
@@ -533,9 +529,7 @@ impl Sitter {
         } else {
             drop(core);
         }
-        if let Some(after_unpark) = &self.shared.config.after_unpark {
-            after_unpark();
-        }
+        config::call(&self.shared.config.after_unpark);
     }
 
     fn sleep_unless_work(&self, was_searching: bool) {
@@ -549,8 +543,9 @@ impl Sitter {
         let searching = shared.idle.end_sleep(self.index);
         if let Some(mut core) = self.enter() {
             core.searching = searching;
+            core.inject_pace.restart(seat.metrics.polls.get());
             // Whatever woke us, stopping among it, is looked at first.
-            core.until_maintenance = 1;
+            core.until_maintenance = 0;
         }
     }
 
@@ -632,6 +627,9 @@ fn give_seat_away() -> Away {
         // Until a thread has taken the seat, others can at least reach what lies there.
         core.queue.share_batch(&sitter.seat().queue);
         drop(core);
+        if !sitter.seat().queue.is_empty() {
+            sitter.shared.wake_worker();
+        }
         let ticket = Arc::new(SeatTicket {
             shared: sitter.shared.clone(),
             index: sitter.index,
@@ -645,11 +643,9 @@ fn give_seat_away() -> Away {
         });
         let context = || SchedulerHandle::MultiThread(sitter.shared.clone());
         sitter.seated.set(false);
-        // Without a thread for it the seat stays ours, and blocks with us as it would anywhere else.
-        if sitter.shared.pool.submit_seat(sit_down, context).is_err() {
-            sitter.seated.set(true);
-            return Away::Driving(None);
-        }
+        // Without a thread for it the seat blocks with us, as it would anywhere else. It is given up
+        // all the same: what is spawned or deferred meanwhile must not wait for our return.
+        let _nobody_else_has_the_ticket_then = sitter.shared.pool.submit_seat(sit_down, context);
         Away::Driving(Some(TakeSeatBack { ticket }))
     })
 }

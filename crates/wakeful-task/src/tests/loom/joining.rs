@@ -1,6 +1,7 @@
 //! A join handle that is polled or dropped while its task ends.
 
-use super::{Case, assert_gone, join_all, model};
+use super::{Case, assert_gone, join_all, model, wakes};
+use crate::Running;
 use crate::tests::home::{ENDINGS, TestHome};
 use crate::tests::probes::{Foreign, Tally, now, poll_with};
 use std::task::Poll;
@@ -103,5 +104,45 @@ fn handle_waker_and_end_leave_nothing_whoever_is_last() {
             assert_eq!(foreign.alive(), 0);
             assert_gone(home, gate, outputs);
         });
+    }
+}
+
+#[test]
+fn a_task_that_joins_meets_the_end_whatever_was_in_the_slot_before() {
+    for ending in ENDINGS {
+        for task_first in [false, true] {
+            model(move || {
+                let home = TestHome::new();
+                let (Case { home: joiners, gate, outputs, task: joiner, join: detached }, waker) =
+                    Case::parked();
+                drop(detached);
+                let (runnable, mut join) = home.task(async {});
+                let foreign = Foreign::new();
+                let other = foreign.waker();
+                let wakers = if task_first { [&waker, &other] } else { [&other, &waker] };
+                assert!(poll_with(&mut join, wakers[0]).is_pending());
+                let ends = home.clone();
+                let ending = thread::spawn(move || {
+                    ends.turn(runnable, ending);
+                });
+                let waits = poll_with(&mut join, wakers[1]).is_pending();
+                ending.join().unwrap();
+                let woken = [wakes(&joiners), foreign.woken()];
+                let last = usize::from(task_first);
+                if waits {
+                    assert_eq!((woken[last], woken[1 - last]), (1, 0), "who waits last");
+                }
+                drop((join, other, waker));
+                assert_eq!(foreign.alive(), 0);
+                home.assert_all_freed();
+                let finishing = match joiners.pop() {
+                    Some(runnable) => runnable.cancel(),
+                    // SAFETY: a task that has not ended is alive.
+                    None => unsafe { Running::claim_idle(joiner) }.expect("it waits").cancel(),
+                };
+                joiners.end(finishing, ENDINGS[0]);
+                assert_gone(joiners, gate, outputs);
+            });
+        }
     }
 }

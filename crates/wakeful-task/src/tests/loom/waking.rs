@@ -97,6 +97,76 @@ fn two_wakes_during_a_poll_lose_nothing() {
 }
 
 #[test]
+fn a_task_that_gives_way_has_one_entry_and_sees_what_came_before() {
+    model(|| {
+        let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
+        waker.wake_by_ref();
+        let (open, second) = (gate.clone(), waker.clone());
+        let threads = [
+            thread::spawn(move || second.wake()),
+            thread::spawn(move || {
+                open.open();
+                waker.wake_by_ref();
+            }),
+        ];
+        match home.pop().unwrap().run() {
+            Polled::Pending(running) => {
+                let again = running.requeue();
+                join_all(threads);
+                assert_eq!((home.queued(), wakes(&home)), (0, 1));
+                assert_eq!(home.turn(again, ENDINGS[0]), Turn::Ended(Outcome::Value));
+            }
+            Polled::Ended(ended) => {
+                home.end(ended, ENDINGS[0]);
+                join_all(threads);
+            }
+        }
+        drop(join);
+        assert_gone(home, gate, outputs);
+    });
+}
+
+#[test]
+fn a_task_that_gives_way_may_go_on_at_another_thread() {
+    model(|| {
+        let Case { home, gate, outputs, join, .. } = Case::scheduled();
+        let (runnable, elsewhere) = (home.pop().unwrap(), home.clone());
+        let other = thread::spawn(move || elsewhere.run_all());
+        let Polled::Pending(running) = runnable.run() else { panic!("the gate is shut") };
+        gate.open();
+        running.requeue().schedule();
+        other.join().unwrap();
+        home.run_all();
+        drop(join);
+        assert_gone(home, gate, outputs);
+    });
+}
+
+#[test]
+fn an_abort_of_a_task_that_gives_way_is_not_lost() {
+    model(|| {
+        let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
+        waker.wake();
+        let abort = join.abort_handle();
+        let other = thread::spawn(move || abort.abort());
+        match home.pop().unwrap().run() {
+            Polled::Pending(running) => {
+                let again = running.requeue();
+                other.join().unwrap();
+                assert_eq!(home.queued(), 0);
+                assert_eq!(home.turn(again, ENDINGS[0]), Turn::Ended(Outcome::Cancelled));
+            }
+            Polled::Ended(ended) => {
+                home.end(ended, ENDINGS[0]);
+                other.join().unwrap();
+            }
+        }
+        drop(join);
+        assert_gone(home, gate, outputs);
+    });
+}
+
+#[test]
 fn a_wake_by_value_that_meets_the_end_schedules_nothing_and_frees_once() {
     for ending in ENDINGS {
         model(move || {

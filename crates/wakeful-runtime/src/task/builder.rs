@@ -1,0 +1,122 @@
+//! Spawning with more to say about the task.
+
+use super::{LocalSet, spawn, spawn_local};
+use crate::runtime::{Handle, current_or_panic};
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::panic::Location;
+use wakeful_task::{Id, JoinHandle};
+
+/// Says more about a task before it is spawned: its name, so far.
+///
+/// ```
+/// # use wakeful_runtime as wakeful;
+/// use wakeful::task::Builder;
+///
+/// # wakeful::runtime::Runtime::new()?.block_on(async {
+/// let sum = Builder::new().name("sum").spawn(async { 1 + 1 })?;
+/// assert_eq!(sum.await.unwrap(), 2);
+/// # std::io::Result::Ok(())
+/// # })?;
+/// # std::io::Result::Ok(())
+/// ```
+#[derive(Default)]
+pub struct Builder<'a> {
+    name: Option<&'a str>,
+}
+
+impl<'a> Builder<'a> {
+    /// Nothing said yet.
+    pub fn new() -> Builder<'a> {
+        Builder::default()
+    }
+
+    /// Gives the task a name, for those who look at the running program.
+    pub fn name(&self, name: &'a str) -> Builder<'a> {
+        Builder { name: Some(name) }
+    }
+
+    /// Spawns a task onto the current runtime, as [`task::spawn`](super::spawn).
+    ///
+    /// # Panics
+    /// Outside of a runtime.
+    #[track_caller]
+    pub fn spawn<F>(self, future: F) -> io::Result<JoinHandle<F::Output>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        Ok(spawn(future))
+    }
+
+    /// Spawns a task onto the runtime of `handle`, as [`Handle::spawn`].
+    #[track_caller]
+    pub fn spawn_on<F>(self, future: F, handle: &Handle) -> io::Result<JoinHandle<F::Output>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        Ok(handle.spawn(future))
+    }
+
+    /// Spawns a task that need not be `Send`, as [`task::spawn_local`](super::spawn_local).
+    ///
+    /// # Panics
+    /// Outside of a [`LocalSet`] and of a [`LocalRuntime`](crate::runtime::LocalRuntime).
+    #[track_caller]
+    pub fn spawn_local<F>(self, future: F) -> io::Result<JoinHandle<F::Output>>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        Ok(spawn_local(future))
+    }
+
+    /// Spawns a task that need not be `Send` onto `local_set`, as [`LocalSet::spawn_local`].
+    #[track_caller]
+    pub fn spawn_local_on<F>(
+        self,
+        future: F,
+        local_set: &LocalSet,
+    ) -> io::Result<JoinHandle<F::Output>>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        Ok(local_set.spawn_local(future))
+    }
+
+    /// Runs a closure that may block, as [`task::spawn_blocking`](super::spawn_blocking), with an error
+    /// where that panics for want of a thread, and once the runtime has shut down.
+    ///
+    /// # Panics
+    /// Outside of a runtime.
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(self, function: F) -> io::Result<JoinHandle<R>>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        let (id, caller) = (Id::next(), Location::caller());
+        current_or_panic("task::Builder::spawn_blocking", |scheduler| {
+            scheduler.try_spawn_blocking(function, id, caller)
+        })
+    }
+
+    /// As [`spawn_blocking`](Self::spawn_blocking), on a thread of the runtime of `handle`.
+    #[track_caller]
+    pub fn spawn_blocking_on<F, R>(self, function: F, handle: &Handle) -> io::Result<JoinHandle<R>>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        handle.scheduler.try_spawn_blocking(function, Id::next(), Location::caller())
+    }
+}
+
+impl fmt::Debug for Builder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("name", &self.name).finish()
+    }
+}

@@ -1,0 +1,193 @@
+//! What the tests watch a set with.
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+use wakeful::runtime::{Builder, Runtime};
+
+pub fn current_thread() -> Runtime {
+    Builder::new_current_thread().build().unwrap()
+}
+
+pub fn multi_thread() -> Runtime {
+    Builder::new_multi_thread().worker_threads(2).build().unwrap()
+}
+
+/// An event that a future can wait for, and any thread can cause.
+#[derive(Clone, Default)]
+pub struct Event(Arc<Mutex<(bool, Option<Waker>)>>);
+
+impl Event {
+    pub fn set(&self) {
+        let waker = {
+            let mut event = self.0.lock().unwrap();
+            event.0 = true;
+            event.1.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    pub async fn wait(&self) {
+        poll_fn(|cx| {
+            let mut event = self.0.lock().unwrap();
+            if event.0 {
+                return Poll::Ready(());
+            }
+            event.1 = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+/// Leaves the task's waker to whoever holds the other end, then waits for ever.
+pub async fn leave_waker(to: mpsc::Sender<Waker>) {
+    poll_fn::<(), _>(|cx| {
+        let _nobody_wants_it = to.send(cx.waker().clone());
+        Poll::Pending
+    })
+    .await
+}
+
+/// Wakes itself this many times.
+pub async fn turns(count: usize) {
+    let mut left = count;
+    poll_fn(|cx| {
+        if left == 0 {
+            return Poll::Ready(());
+        }
+        left -= 1;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
+}
+
+/// Counts drops, and insists that they happen where it was made. Not `Send`, as what it stands for.
+pub struct DropProbe {
+    drops: Arc<AtomicUsize>,
+    made_on: ThreadId,
+    _not_send: PhantomData<Rc<()>>,
+}
+
+/// The number of drops that the probes of one test have seen.
+#[derive(Clone, Default)]
+pub struct Drops(Arc<AtomicUsize>);
+
+impl Drops {
+    pub fn probe(&self) -> DropProbe {
+        let (drops, made_on) = (self.0.clone(), thread::current().id());
+        DropProbe { drops, made_on, _not_send: PhantomData }
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.load(SeqCst)
+    }
+}
+
+impl Drop for DropProbe {
+    fn drop(&mut self) {
+        if self.made_on != thread::current().id() {
+            // A panic here would be caught as that of a task.
+            eprintln!("a value that is not `Send` was dropped on another thread");
+            std::process::abort();
+        }
+        self.drops.fetch_add(1, SeqCst);
+    }
+}
+
+/// Calls a closure when dropped.
+pub struct OnDrop<F: FnMut()>(pub F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// A waker that counts.
+#[derive(Default)]
+pub struct WakeCount(AtomicUsize);
+
+impl WakeCount {
+    pub fn new() -> (Arc<WakeCount>, Waker) {
+        let count = Arc::new(WakeCount::default());
+        (count.clone(), Waker::from(count))
+    }
+
+    pub fn get(&self) -> usize {
+        self.0.load(SeqCst)
+    }
+}
+
+impl Wake for WakeCount {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+/// Polls by hand.
+pub fn poll<F: Future + ?Sized>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(waker))
+}
+
+/// What a test counts on one thread.
+pub type Count = Rc<Cell<usize>>;
+
+pub fn add_one(count: &Count) {
+    count.set(count.get() + 1);
+}
+
+/// The text and the file of a panic in `f`.
+pub fn panic_of(f: impl FnOnce()) -> (String, String) {
+    thread_local! {
+        static FILE: Cell<Option<String>> = const { Cell::new(None) };
+    }
+    static HOOK: std::sync::Once = std::sync::Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            FILE.set(info.location().map(|at| at.file().to_owned()));
+            before(info);
+        }));
+    });
+    let payload = catch_unwind(AssertUnwindSafe(f)).expect_err("it should have panicked");
+    let text = match payload.downcast::<String>() {
+        Ok(text) => *text,
+        Err(payload) => (*payload.downcast::<&str>().expect("a text")).to_owned(),
+    };
+    (text, FILE.take().expect("the hook was called"))
+}
+
+/// Ends the process if `f` hangs: a lost wake-up shows in no other way.
+pub fn watched<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+    let limit = Duration::from_secs(60) + stress_time();
+    thread::scope(|scope| {
+        let (done, is_done) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            if is_done.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
+                eprintln!("the test hangs");
+                std::process::abort();
+            }
+        });
+        let result = f();
+        drop(done);
+        result
+    })
+}
+
+/// How long a stress test runs.
+pub fn stress_time() -> Duration {
+    let seconds = std::env::var("WAKEFUL_STRESS_SECONDS").ok();
+    Duration::from_secs_f64(seconds.and_then(|seconds| seconds.parse().ok()).unwrap_or(1.0))
+}

@@ -1,0 +1,181 @@
+//! Many threads at a set, for as long as `WAKEFUL_STRESS_SECONDS` says.
+
+use super::probes::*;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Poll, Waker};
+use std::thread;
+use std::time::Instant;
+use wakeful::task::{AbortHandle, JoinHandle, LocalSet, spawn_local};
+
+const THREADS: usize = 3;
+
+/// What a thread gets from each set that it is to molest.
+enum Target {
+    Waker(Waker),
+    Abort(AbortHandle),
+    Join(JoinHandle<()>),
+}
+
+/// Uses each target in its way, again and again.
+fn molest(targets: mpsc::Receiver<Vec<Target>>) {
+    while let Ok(targets) = targets.recv() {
+        for _ in 0..10 {
+            for target in &targets {
+                match target {
+                    Target::Waker(waker) => waker.wake_by_ref(),
+                    Target::Abort(abort) => abort.abort(),
+                    Target::Join(join) => drop(join.is_finished()),
+                }
+            }
+        }
+        for target in targets {
+            match target {
+                Target::Waker(waker) => waker.wake(),
+                Target::Abort(_) | Target::Join(_) => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn a_set_is_dropped_under_wakes_and_aborts_of_other_threads() {
+    const TASKS: usize = 8;
+    watched(|| {
+        thread::scope(|scope| {
+            let threads = [(); THREADS].map(|()| {
+                let (to_thread, targets) = mpsc::channel();
+                scope.spawn(|| molest(targets));
+                to_thread
+            });
+            let (start, mut round) = (Instant::now(), 0usize);
+            while start.elapsed() < stress_time() {
+                round += 1;
+                let (drops, mut local) = (Drops::default(), LocalSet::new());
+                let (to_us, wakers) = mpsc::channel();
+                let joins: Vec<_> = (0..TASKS)
+                    .map(|_| {
+                        let (probe, to_us) = (drops.probe(), to_us.clone());
+                        local.spawn_local(async move {
+                            let _probe = probe;
+                            leave_waker(to_us).await;
+                        })
+                    })
+                    .collect();
+                let (_, waker) = WakeCount::new();
+                assert!(poll(Pin::new(&mut local), &waker).is_pending());
+                let wakers: Vec<_> = wakers.try_iter().collect();
+                for thread in &threads {
+                    let mut targets: Vec<_> = wakers.iter().cloned().map(Target::Waker).collect();
+                    if round % 4 == 0 {
+                        targets.extend(joins.iter().map(|join| Target::Abort(join.abort_handle())));
+                    }
+                    thread.send(targets).unwrap();
+                }
+                threads[0].send(joins.into_iter().map(Target::Join).collect()).unwrap();
+                for _ in 0..round % 7 {
+                    let _ready_if_all_are_aborted = poll(Pin::new(&mut local), &waker);
+                }
+                drop(local);
+                assert_eq!(drops.count(), TASKS);
+            }
+            println!("{round} rounds");
+        });
+    });
+}
+
+/// A queue that one task waits at, and any thread adds to.
+#[derive(Default)]
+struct Mailbox(Mutex<(VecDeque<u64>, Option<Waker>)>);
+
+impl Mailbox {
+    fn send(&self, value: u64) {
+        let waker = {
+            let mut mailbox = self.0.lock().unwrap();
+            mailbox.0.push_back(value);
+            mailbox.1.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    async fn recv(&self) -> u64 {
+        poll_fn(|cx| {
+            let mut mailbox = self.0.lock().unwrap();
+            if let Some(value) = mailbox.0.pop_front() {
+                return Poll::Ready(value);
+            }
+            mailbox.1 = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+#[test]
+fn no_wake_up_of_another_thread_is_lost() {
+    const TASKS: usize = 4;
+    const MESSAGES: u64 = 200;
+    for runtime in [current_thread(), multi_thread()] {
+        watched(|| {
+            let start = Instant::now();
+            while start.elapsed() < stress_time() / 2 {
+                let mailboxes = [(); TASKS].map(|()| Arc::<Mailbox>::default());
+                thread::scope(|scope| {
+                    for _ in 0..THREADS {
+                        scope.spawn(|| {
+                            for n in 1..=MESSAGES {
+                                mailboxes[n as usize % TASKS].send(n);
+                            }
+                        });
+                    }
+                    let sum = LocalSet::new().block_on(&runtime, async {
+                        let tasks = mailboxes.clone().map(|mailbox| {
+                            spawn_local(async move {
+                                let mut sum = 0;
+                                for _ in 0..THREADS * MESSAGES as usize / TASKS {
+                                    sum += mailbox.recv().await;
+                                }
+                                sum
+                            })
+                        });
+                        let mut sum = 0;
+                        for task in tasks {
+                            sum += task.await.unwrap();
+                        }
+                        sum
+                    });
+                    assert_eq!(sum, THREADS as u64 * MESSAGES * (MESSAGES + 1) / 2);
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn one_message_at_a_time_goes_to_and_fro() {
+    for runtime in [current_thread(), multi_thread()] {
+        watched(|| {
+            let (to_task, to_thread) = (Arc::<Mailbox>::default(), mpsc::channel::<u64>());
+            let there = {
+                let (to_task, from_task) = (to_task.clone(), to_thread.1);
+                thread::spawn(move || from_task.into_iter().for_each(|n| to_task.send(n)))
+            };
+            let to_thread = to_thread.0;
+            let local = LocalSet::new();
+            local.spawn_local(async move {
+                let (start, mut n) = (Instant::now(), 0);
+                while start.elapsed() < stress_time() / 2 {
+                    n += 1;
+                    to_thread.send(n).unwrap();
+                    assert_eq!(to_task.recv().await, n);
+                }
+            });
+            runtime.block_on(local);
+            there.join().unwrap();
+        });
+    }
+}
