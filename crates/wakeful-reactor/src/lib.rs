@@ -9,6 +9,7 @@ mod interest;
 pub mod io;
 mod ready;
 mod sys;
+pub mod time;
 
 pub use interest::Interest;
 pub use ready::Ready;

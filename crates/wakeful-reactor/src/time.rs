@@ -1,0 +1,5 @@
+//! Time: the wheel that keeps timers in order.
+
+mod wheel;
+
+pub use wheel::{Popped, TimerNode, Wheel};

@@ -1,0 +1,299 @@
+//! A hierarchical timer wheel: coarse where it can be, exact where it counts.
+//!
+//! Time is in nanoseconds. The wheel stands at a **position**; timers behind it are in slots:
+//!
+//! ```text
+//!   level 0   64 slots of 131 µs   the rest of these 8.4 ms
+//!   level 1   64 slots of 8.4 ms   the rest of this 0.5 s
+//!   level 2   64 slots of 0.5 s    the rest of these 34 s
+//!     …
+//!   level 7   all that 64 bits can hold
+//! ```
+//!
+//! A timer lies in the level of the highest group of six bits in which its deadline differs from the
+//! position, so that inserting and removing one takes the same few steps however many there are. When
+//! the position reaches a slot, its timers move down a level or more; those of a slot of level 0 move
+//! to the **near** heap, which gives them out in the order of their deadlines, to the nanosecond.
+//!
+//! A timer in the near heap is removed by a mark only, and leaves the heap when its time comes: at most
+//! a slot's width later, if the position keeps up with the clock.
+
+use std::cell::Cell;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::ptr::NonNull;
+use wakeful_base::list::{Link, Links, List};
+
+/// Width of a slot of level 0, as a power of two: 131 µs.
+const SLOT_BITS: u32 = 17;
+
+/// Slots of a level, as a power of two.
+const LEVEL_BITS: u32 = 6;
+const SLOTS: usize = 1 << LEVEL_BITS;
+
+/// Enough for all 64 bits.
+const LEVELS: usize = (u64::BITS - SLOT_BITS).div_ceil(LEVEL_BITS) as usize;
+
+/// In a slot with more timers than that nobody looks for the earliest.
+const SCAN_MAX: usize = 64;
+
+/// A timer, as the wheel sees it. Lives in whatever it is a timer of.
+#[derive(Debug)]
+pub struct TimerNode {
+    links: Links<TimerNode>,
+    deadline_ns: Cell<u64>,
+    place: Cell<Place>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In no wheel.
+    Nowhere,
+    Slot {
+        level: u8,
+        slot: u8,
+    },
+    Near,
+    /// In the near heap, but not wanted any more.
+    NearRemoved,
+}
+
+impl TimerNode {
+    /// A timer in no wheel.
+    pub const fn new() -> TimerNode {
+        TimerNode {
+            links: Links::new(),
+            deadline_ns: Cell::new(0),
+            place: Cell::new(Place::Nowhere),
+        }
+    }
+
+    /// When it is due.
+    pub fn deadline_ns(&self) -> u64 {
+        self.deadline_ns.get()
+    }
+
+    /// Whether a wheel still refers to it.
+    pub fn is_held(&self) -> bool {
+        self.place.get() != Place::Nowhere
+    }
+}
+
+impl Default for TimerNode {
+    fn default() -> Self {
+        TimerNode::new()
+    }
+}
+
+#[derive(Debug)]
+struct TimerLink;
+
+// SAFETY: the links are a field of the node that nothing else touches.
+unsafe impl Link for TimerLink {
+    type Node = TimerNode;
+
+    unsafe fn links(node: NonNull<TimerNode>) -> NonNull<Links<TimerNode>> {
+        // SAFETY: the node is live by the trait's contract, and a field of it is not null.
+        unsafe { NonNull::new_unchecked(&raw mut (*node.as_ptr()).links) }
+    }
+}
+
+/// Timers in order of their deadlines.
+#[derive(Debug)]
+pub struct Wheel {
+    position_ns: u64,
+    levels: Box<[Level; LEVELS]>,
+    near: BinaryHeap<NearTimer>,
+}
+
+#[derive(Debug)]
+struct Level {
+    /// A bit for each slot that has timers.
+    occupied: u64,
+    slots: [List<TimerLink>; SLOTS],
+}
+
+#[derive(Debug)]
+struct NearTimer {
+    deadline_ns: u64,
+    node: NonNull<TimerNode>,
+}
+
+// SAFETY: the wheel owns no node; who may touch them is settled by the contracts of its methods.
+unsafe impl Send for Wheel {}
+
+impl PartialEq for NearTimer {
+    fn eq(&self, other: &Self) -> bool {
+        self.deadline_ns == other.deadline_ns
+    }
+}
+
+impl Eq for NearTimer {}
+
+impl PartialOrd for NearTimer {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for NearTimer {
+    /// The earliest is the greatest: `BinaryHeap` gives that out first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.deadline_ns.cmp(&self.deadline_ns)
+    }
+}
+
+/// What a timer that came out of the wheel is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Popped {
+    /// Its time has come.
+    Due(NonNull<TimerNode>),
+    /// It was removed before, and the wheel has let go of it just now.
+    Released(NonNull<TimerNode>),
+}
+
+impl Wheel {
+    /// An empty wheel at `position_ns`.
+    pub fn new(position_ns: u64) -> Wheel {
+        let level = |_| Level { occupied: 0, slots: [const { List::new() }; SLOTS] };
+        Wheel { position_ns, levels: Box::new(std::array::from_fn(level)), near: BinaryHeap::new() }
+    }
+
+    /// Puts a timer in. One whose time has passed comes out at the next look.
+    ///
+    /// # Safety
+    /// The node must be live, in no wheel, and stay in place until the wheel has let go of it.
+    pub unsafe fn insert(&mut self, node: NonNull<TimerNode>, deadline_ns: u64) {
+        // SAFETY: by contract.
+        let timer = unsafe { node.as_ref() };
+        debug_assert!(!timer.is_held(), "a timer can be in one wheel only, once");
+        timer.deadline_ns.set(deadline_ns);
+        // SAFETY: by contract.
+        unsafe { self.place(node) };
+    }
+
+    /// # Safety
+    /// The node must be live and in neither a slot nor the heap.
+    unsafe fn place(&mut self, node: NonNull<TimerNode>) {
+        // SAFETY: by contract.
+        let timer = unsafe { node.as_ref() };
+        let deadline_ns = timer.deadline_ns();
+        let (slot_no, here) = (deadline_ns >> SLOT_BITS, self.position_ns >> SLOT_BITS);
+        if slot_no <= here {
+            timer.place.set(Place::Near);
+            self.near.push(NearTimer { deadline_ns, node });
+            return;
+        }
+        let level = (slot_no ^ here).ilog2() / LEVEL_BITS;
+        let slot = (slot_no >> (level * LEVEL_BITS)) as usize % SLOTS;
+        timer.place.set(Place::Slot { level: level as u8, slot: slot as u8 });
+        let level = &mut self.levels[level as usize];
+        level.occupied |= 1 << slot;
+        // SAFETY: by contract; its place says where to find it.
+        unsafe { level.slots[slot].push_back(node) };
+    }
+
+    /// Takes a timer out, if it is in. True if the wheel has let go of it; else it will be given back as
+    /// [`Popped::Released`].
+    ///
+    /// # Safety
+    /// The node must be live, and in this wheel or in none.
+    pub unsafe fn remove(&mut self, node: NonNull<TimerNode>) -> bool {
+        // SAFETY: by contract.
+        let timer = unsafe { node.as_ref() };
+        match timer.place.get() {
+            Place::Nowhere => true,
+            Place::Near | Place::NearRemoved => {
+                timer.place.set(Place::NearRemoved);
+                false
+            }
+            Place::Slot { level, slot } => {
+                let (level, slot) = (&mut self.levels[usize::from(level)], usize::from(slot));
+                // SAFETY: it is in the list that its place names.
+                unsafe { level.slots[slot].remove(node) };
+                if level.slots[slot].is_empty() {
+                    level.occupied &= !(1 << slot);
+                }
+                timer.place.set(Place::Nowhere);
+                true
+            }
+        }
+    }
+
+    /// Moves the position to `now_ns`, and gives out one timer that is due by then, the earliest first.
+    /// To be called until there are none.
+    pub fn pop(&mut self, now_ns: u64) -> Option<Popped> {
+        self.advance(now_ns);
+        if self.near.peek()?.deadline_ns > now_ns {
+            return None;
+        }
+        let node = self.near.pop()?.node;
+        // SAFETY: what is in the heap is live.
+        let was = unsafe { node.as_ref() }.place.replace(Place::Nowhere);
+        Some(if was == Place::NearRemoved { Popped::Released(node) } else { Popped::Due(node) })
+    }
+
+    /// Moves every timer whose slot begins by `now_ns` down, and the position there.
+    fn advance(&mut self, now_ns: u64) {
+        while let Some((level, slot, start_ns)) = self.next_slot() {
+            if start_ns > now_ns {
+                break;
+            }
+            self.position_ns = start_ns;
+            let level = &mut self.levels[level];
+            level.occupied &= !(1 << slot);
+            let mut timers = std::mem::take(&mut level.slots[slot]);
+            while let Some(node) = timers.pop_front() {
+                // SAFETY: just taken out of its list.
+                unsafe { self.place(node) };
+            }
+        }
+        // A clock that stood still or went back does not take the position with it.
+        self.position_ns = self.position_ns.max(now_ns);
+    }
+
+    /// Level, slot and beginning of the next slot that has timers.
+    fn next_slot(&self) -> Option<(usize, usize, u64)> {
+        // What is in a lower level comes before all of a higher one.
+        let level = self.levels.iter().position(|level| level.occupied != 0)?;
+        let shift = SLOT_BITS + level as u32 * LEVEL_BITS;
+        // Slots behind the position's own in this level: those up to it are empty.
+        let slot = self.levels[level].occupied.trailing_zeros() as usize;
+        // The bits above this level are those of the position.
+        let above = self.position_ns.checked_shr(shift + LEVEL_BITS).unwrap_or(0);
+        let above = above.checked_shl(shift + LEVEL_BITS).unwrap_or(0);
+        Some((level, slot, above | (slot as u64) << shift))
+    }
+
+    /// When something is to be done: the earliest deadline, or a time before it at which timers have to
+    /// be looked at more closely. None if there are no timers.
+    pub fn next_ns(&self) -> Option<u64> {
+        if let Some(near) = self.near.peek() {
+            return Some(near.deadline_ns);
+        }
+        let (level, slot, start_ns) = self.next_slot()?;
+        if level > 0 {
+            return Some(start_ns);
+        }
+        let (mut earliest, mut count) = (u64::MAX, 0);
+        self.levels[0].slots[slot].for_each(|node| {
+            count += 1;
+            // SAFETY: what is in a list is live.
+            earliest = earliest.min(unsafe { node.as_ref() }.deadline_ns());
+        });
+        Some(if count > SCAN_MAX { start_ns } else { earliest })
+    }
+
+    /// Whether no timer is in the wheel, removed ones in the near heap aside.
+    pub fn is_empty(&self) -> bool {
+        self.near.is_empty() && self.levels.iter().all(|level| level.occupied == 0)
+    }
+
+    /// Takes one timer out, due or not: for the end of a runtime.
+    pub fn pop_any(&mut self) -> Option<Popped> {
+        self.pop(u64::MAX)
+    }
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests;

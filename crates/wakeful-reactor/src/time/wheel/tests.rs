@@ -1,0 +1,151 @@
+use super::*;
+use std::collections::BTreeSet;
+use wakeful_base::FastRng;
+
+/// A wheel beside a set of deadlines that says what it should do.
+struct Checked {
+    wheel: Wheel,
+    nodes: Vec<Box<TimerNode>>,
+    /// Deadline and index of each timer that is in.
+    model: BTreeSet<(u64, usize)>,
+    now_ns: u64,
+}
+
+impl Checked {
+    fn new(now_ns: u64, timers: usize) -> Checked {
+        let nodes = (0..timers).map(|_| Box::new(TimerNode::new())).collect();
+        Checked { wheel: Wheel::new(now_ns), nodes, model: BTreeSet::new(), now_ns }
+    }
+
+    fn node(&self, index: usize) -> NonNull<TimerNode> {
+        NonNull::from(&*self.nodes[index])
+    }
+
+    fn index_of(&self, node: NonNull<TimerNode>) -> usize {
+        self.nodes.iter().position(|it| NonNull::from(&**it) == node).expect("one of ours")
+    }
+
+    fn insert(&mut self, index: usize, deadline_ns: u64) {
+        if !self.nodes[index].is_held() {
+            let node = self.node(index);
+            // SAFETY: in no wheel; nodes stay where they are.
+            unsafe { self.wheel.insert(node, deadline_ns) };
+            self.model.insert((deadline_ns, index));
+        }
+    }
+
+    fn remove(&mut self, index: usize) {
+        let node = self.node(index);
+        // SAFETY: in this wheel or in none.
+        let is_gone = unsafe { self.wheel.remove(node) };
+        assert_eq!(is_gone, !self.nodes[index].is_held());
+        self.model.remove(&(self.nodes[index].deadline_ns(), index));
+    }
+
+    fn advance(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+        let mut last = 0;
+        while let Some(popped) = self.wheel.pop(now_ns) {
+            let Popped::Due(node) = popped else { continue };
+            let index = self.index_of(node);
+            let deadline_ns = self.nodes[index].deadline_ns();
+            assert!(deadline_ns <= now_ns, "early: {deadline_ns} at {now_ns}");
+            assert!(deadline_ns >= last, "out of order");
+            assert!(self.model.remove(&(deadline_ns, index)), "not wanted any more");
+            last = deadline_ns;
+        }
+        let earliest = self.model.first().map(|&(deadline_ns, _)| deadline_ns);
+        assert!(
+            earliest.is_none_or(|earliest| earliest > now_ns),
+            "missed {earliest:?} at {now_ns}"
+        );
+        match (earliest, self.wheel.next_ns()) {
+            (None, _) => {}
+            (Some(earliest), Some(next)) => assert!(now_ns < next && next <= earliest),
+            (Some(_), None) => panic!("the wheel says there is nothing"),
+        }
+    }
+}
+
+/// A time span whose length is as likely of one magnitude as of another.
+fn any_span(rng: &FastRng) -> u64 {
+    rng.next_u64() >> rng.below(64)
+}
+
+#[test]
+fn does_what_a_sorted_set_does() {
+    for seed in 1..200 {
+        let rng = FastRng::from_seed(seed);
+        let mut checked = Checked::new(any_span(&rng), 50);
+        for _ in 0..500 {
+            let index = rng.below(50) as usize;
+            match rng.below(8) {
+                0..4 => {
+                    let deadline_ns = checked.now_ns.saturating_add(any_span(&rng));
+                    checked.insert(index, deadline_ns);
+                }
+                4 => checked.insert(index, checked.now_ns.saturating_sub(any_span(&rng))),
+                5 => checked.remove(index),
+                6 => {
+                    let next = checked.wheel.next_ns().unwrap_or(checked.now_ns);
+                    checked.advance(next.max(checked.now_ns));
+                }
+                _ => {
+                    let span = any_span(&rng) >> 8;
+                    checked.advance(checked.now_ns.saturating_add(span));
+                }
+            }
+        }
+        checked.advance(u64::MAX);
+        assert!(checked.wheel.is_empty());
+    }
+}
+
+#[test]
+fn deadlines_of_one_slot_come_out_to_the_nanosecond() {
+    let mut checked = Checked::new(0, 3);
+    for (index, deadline_ns) in [1_000_003, 1_000_001, 1_000_002].into_iter().enumerate() {
+        checked.insert(index, deadline_ns);
+    }
+    assert_eq!(checked.wheel.next_ns(), Some(1_000_001));
+    checked.advance(1_000_000);
+    assert_eq!(checked.model.len(), 3);
+    checked.advance(1_000_002);
+    assert_eq!(checked.wheel.next_ns(), Some(1_000_003));
+}
+
+#[test]
+fn the_last_nanosecond_of_all_can_be_waited_for() {
+    let mut checked = Checked::new(u64::MAX - 10, 2);
+    checked.insert(0, u64::MAX);
+    checked.insert(1, u64::MAX - 5);
+    checked.advance(u64::MAX - 1);
+    assert_eq!(checked.model.len(), 1);
+    checked.advance(u64::MAX);
+    assert!(checked.model.is_empty());
+}
+
+#[test]
+fn a_far_timer_costs_a_few_looks_only() {
+    let mut checked = Checked::new(12_345, 1);
+    checked.insert(0, 12_345 + 3_600_000_000_000);
+    let mut looks = 0;
+    while !checked.model.is_empty() {
+        let next = checked.wheel.next_ns().unwrap();
+        checked.advance(next);
+        looks += 1;
+    }
+    assert!(looks <= LEVELS, "{looks} looks for one timer");
+}
+
+#[test]
+fn timers_that_never_fire_leave_nothing_behind() {
+    let mut checked = Checked::new(0, 1);
+    for round in 0..100_000u64 {
+        checked.insert(0, round + 60_000_000_000);
+        checked.remove(0);
+        checked.advance(round);
+    }
+    assert!(checked.wheel.is_empty());
+    assert_eq!(checked.wheel.next_ns(), None);
+}
