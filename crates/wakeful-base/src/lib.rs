@@ -13,6 +13,7 @@ pub mod enter;
 pub mod list;
 pub mod parker;
 pub mod rng;
+pub mod shield;
 pub mod sync;
 pub mod wake_list;
 

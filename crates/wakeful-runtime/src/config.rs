@@ -3,7 +3,8 @@
 use crate::task_meta::TaskMeta;
 use std::sync::Arc;
 use std::time::Duration;
-use wakeful_task::{Header, shield};
+use wakeful_base::shield::shield;
+use wakeful_task::Header;
 
 pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;
 pub(crate) type TaskCallback = Arc<dyn Fn(&TaskMeta<'_>) + Send + Sync>;

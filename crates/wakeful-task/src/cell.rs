@@ -6,7 +6,6 @@ use crate::header::{Header, PollResult, TaskRef, Vtable};
 use crate::id::Id;
 use crate::join::JoinHandle;
 use crate::refs::{Runnable, Schedule};
-use crate::shield::{discard, shield};
 use crate::state::Outcome;
 use std::any::Any;
 use std::future::Future;
@@ -16,6 +15,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
+use wakeful_base::shield::{discard, shield};
 use wakeful_base::sync::UnsafeCell;
 
 /// The future while it runs, then the output, or the panic that came instead.

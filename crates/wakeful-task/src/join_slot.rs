@@ -7,11 +7,11 @@
 //! here asks the caller to have that right.
 
 use crate::header::{Header, TaskRef};
-use crate::shield::shield;
 use crate::waker::{WAKER, borrowed_waker, is_waker_of};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 use std::task::{RawWaker, Waker};
+use wakeful_base::shield::shield;
 
 const BOXED: usize = 1;
 

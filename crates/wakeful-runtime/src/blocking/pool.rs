@@ -12,8 +12,9 @@ use std::ptr;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
+use wakeful_base::shield::shield;
 use wakeful_base::sync::Mutex;
-use wakeful_task::{Polled, Runnable, shield};
+use wakeful_task::{Polled, Runnable};
 
 pub(crate) struct Pool {
     queue: JobQueue<Job>,

@@ -15,7 +15,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use wakeful_base::budget;
 use wakeful_base::enter::Entered;
-use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running, TaskRef, is_waker_of, shield};
+use wakeful_base::shield::shield;
+use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running, TaskRef, is_waker_of};
 
 /// One thread's turn with the core.
 struct Turn {

@@ -7,7 +7,8 @@ use crate::scheduler::SchedulerHandle;
 use crate::scheduler::context::{NoCurrent, set_current, with_current};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
-use wakeful_task::{Finishing, Runnable, Running, shield};
+use wakeful_base::shield::shield;
+use wakeful_task::{Finishing, Runnable, Running};
 
 impl Shared {
     /// Drops every task. Nothing that is spawned later runs.

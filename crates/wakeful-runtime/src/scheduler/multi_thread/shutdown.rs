@@ -21,7 +21,8 @@ use crate::metrics::RemoteMetrics;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
 use wakeful_base::list::List;
-use wakeful_task::{Finishing, OwnedLink, Runnable, Running, shield};
+use wakeful_base::shield::shield;
+use wakeful_task::{Finishing, OwnedLink, Runnable, Running};
 
 impl Shared {
     /// (1) Tells all workers to stop.

@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 use wakeful_base::Parker;
 use wakeful_base::budget::{self, Budget};
 use wakeful_base::enter::{Entered, entered, set_entered};
+use wakeful_base::shield::shield;
 use wakeful_base::sync::hint;
-use wakeful_task::{Finishing, Polled, Runnable, Running, TaskRef, is_waker_of, shield};
+use wakeful_task::{Finishing, Polled, Runnable, Running, TaskRef, is_waker_of};
 
 /// How often in a row the last-woken slot goes before the queue.
 const LIFO_POLLS_MAX: u32 = 3;

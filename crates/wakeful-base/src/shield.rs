@@ -12,7 +12,7 @@ pub fn shield(f: impl FnOnce()) {
 
 /// Drops a payload that nobody will see; one that panics in its own drop is leaked.
 #[cold]
-pub(crate) fn discard(payload: Box<dyn Any + Send>) {
+pub fn discard(payload: Box<dyn Any + Send>) {
     if let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(next);
     }
