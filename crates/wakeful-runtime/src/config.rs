@@ -26,7 +26,6 @@ pub(crate) struct Config {
     pub global_queue_interval: Option<u32>,
     pub event_interval: u32,
     pub lifo_slot: bool,
-    pub seed: Option<u64>,
     pub unhandled_panic: UnhandledPanic,
     pub before_park: Option<Callback>,
     pub after_unpark: Option<Callback>,

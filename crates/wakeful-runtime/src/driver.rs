@@ -1,9 +1,20 @@
 //! What an idle worker waits in.
 //!
 //! A runtime has one driver, and nobody owns it: whichever worker idles first waits in it, the others
-//! sleep on their own parkers, and a busy worker looks in now and then. Timers and I/O come as other
-//! implementations of [`Driver`]; without them there is nothing to wait for but a wake-up.
+//! sleep on their own parkers, and a busy worker looks in now and then. With I/O enabled it is the
+//! reactor's; without, there is nothing to wait for but a wake-up.
 
+#[cfg(feature = "driver")]
+mod io_driver;
+#[cfg(feature = "driver")]
+pub(crate) use io_driver::IoHandle;
+
+#[cfg(not(feature = "driver"))]
+mod no_driver;
+#[cfg(not(feature = "driver"))]
+pub(crate) use no_driver::IoHandle;
+
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use wakeful_base::sync::{Condvar, Mutex};
@@ -20,8 +31,28 @@ pub(crate) trait WakeDriver: Send + Sync {
     fn wake(&self);
 }
 
+/// A driver, and what the rest of a runtime has of it.
+pub(crate) struct DriverParts {
+    pub(crate) driver: Box<dyn Driver>,
+    pub(crate) waker: Arc<dyn WakeDriver>,
+    pub(crate) io: IoHandle,
+}
+
+impl DriverParts {
+    /// A driver with I/O if that is asked for, and possible in this build.
+    pub(crate) fn new(enable_io: bool) -> io::Result<DriverParts> {
+        if enable_io {
+            if let Some(parts) = IoHandle::enabled()? {
+                return Ok(parts);
+            }
+        }
+        let (driver, waker) = null_driver();
+        Ok(DriverParts { driver: Box::new(driver), waker, io: IoHandle::disabled() })
+    }
+}
+
 /// A driver of nothing: its waits end by wake-ups only.
-pub(crate) struct NullDriver(Arc<Token>);
+struct NullDriver(Arc<Token>);
 
 struct Token {
     state: Mutex<TokenState>,
@@ -35,7 +66,7 @@ struct TokenState {
 }
 
 /// A driver of nothing, and the handle that wakes it.
-pub(crate) fn null_driver() -> (NullDriver, Arc<dyn WakeDriver>) {
+fn null_driver() -> (NullDriver, Arc<dyn WakeDriver>) {
     let token = Arc::new(Token { state: Mutex::default(), arrived: Condvar::new() });
     (NullDriver(token.clone()), token)
 }

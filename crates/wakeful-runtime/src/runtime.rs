@@ -16,6 +16,8 @@ pub use local_runtime::{LocalOptions, LocalRuntime};
 pub use runtime_metrics::RuntimeMetrics;
 pub use whole::{Runtime, RuntimeFlavor};
 
+#[cfg(feature = "driver")]
+pub use handle::current_io;
 pub(crate) use handle::current_or_panic;
 
 /// The index of the worker that the calling code runs on; none outside of a multi-thread runtime's

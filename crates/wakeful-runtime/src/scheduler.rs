@@ -8,6 +8,7 @@ pub(crate) mod inject;
 pub(crate) mod multi_thread;
 
 use crate::blocking::{Pool, Refused, ThreadContext, blocking_task};
+use crate::driver::IoHandle;
 use std::future::Future;
 use std::io;
 use std::num::NonZeroU64;
@@ -17,15 +18,15 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wakeful_task::{Id, JoinHandle};
 
 /// What is said of a runtime, whatever its scheduler.
-#[derive(Debug)]
 pub(crate) struct RuntimeInfo {
     pub(crate) id: NonZeroU64,
     pub(crate) name: Option<String>,
+    pub(crate) io: IoHandle,
 }
 
 impl RuntimeInfo {
-    pub(crate) fn new(name: Option<String>) -> RuntimeInfo {
-        RuntimeInfo { id: next_runtime_id(), name }
+    pub(crate) fn new(name: Option<String>, io: IoHandle) -> RuntimeInfo {
+        RuntimeInfo { id: next_runtime_id(), name, io }
     }
 }
 

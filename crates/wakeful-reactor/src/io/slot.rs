@@ -17,6 +17,7 @@ use std::ptr::NonNull;
 use std::task::{Poll, Waker};
 use wakeful_base::WakeList;
 use wakeful_base::list::{Link, Links, List};
+use wakeful_base::shield::shield;
 use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
 
@@ -211,11 +212,12 @@ impl Slot {
         }
         while waiters.take_called(ready, &mut wakers) {
             drop(waiters);
-            wakers.wake_all();
+            shield(|| wakers.wake_all());
             waiters = self.waiters.lock();
         }
         drop(waiters);
-        wakers.wake_all();
+        // A waker's panic must not cost those behind the next event theirs: edges come once.
+        shield(|| wakers.wake_all());
     }
 }
 

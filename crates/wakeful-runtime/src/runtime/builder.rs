@@ -5,7 +5,7 @@ use crate::blocking::Pool;
 use crate::config::{
     Callback, Config, TaskCallback, TaskHooks, ThreadConfig, ThreadName, UnhandledPanic,
 };
-use crate::driver::{Driver, WakeDriver, null_driver};
+use crate::driver::DriverParts;
 use crate::scheduler::{RuntimeInfo, SchedulerHandle, current_thread, multi_thread};
 use crate::task_meta::TaskMeta;
 use std::fmt;
@@ -42,7 +42,6 @@ pub struct Builder {
     event_interval: u32,
     lifo_slot: bool,
     unhandled_panic: UnhandledPanic,
-    seed: Option<u64>,
     enable_io: bool,
     enable_time: bool,
 }
@@ -91,7 +90,6 @@ impl Builder {
             event_interval: EVENT_INTERVAL_DEFAULT,
             lifo_slot: true,
             unhandled_panic: UnhandledPanic::Ignore,
-            seed: None,
             enable_io: false,
             enable_time: false,
         }
@@ -307,10 +305,10 @@ impl Builder {
     /// Builds the runtime.
     ///
     /// # Errors
-    /// If the operating system gives no thread for a worker.
+    /// If the operating system gives no thread for a worker, or no descriptors for the I/O driver.
     pub fn build(&mut self) -> io::Result<Runtime> {
         match self.kind {
-            Kind::CurrentThread => Ok(self.build_current_thread(None)),
+            Kind::CurrentThread => self.build_current_thread(None),
             Kind::MultiThread => self.build_multi_thread(),
         }
     }
@@ -325,31 +323,23 @@ impl Builder {
             self.kind == Kind::CurrentThread,
             "`Builder::build_local` called for a multi-thread runtime; use `new_current_thread`"
         );
-        let runtime = self.build_current_thread(Some(thread::current().id()));
+        let runtime = self.build_current_thread(Some(thread::current().id()))?;
         Ok(LocalRuntime::from_runtime(runtime))
     }
 
-    fn build_current_thread(&self, bound_to: Option<ThreadId>) -> Runtime {
-        let shared = current_thread::new(
-            self.config(),
-            self.pool(0),
-            RuntimeInfo::new(self.name.clone()),
-            driver(),
-            bound_to,
-        );
-        Runtime::from_handle(Handle::new(SchedulerHandle::CurrentThread(shared)))
+    fn build_current_thread(&self, bound_to: Option<ThreadId>) -> io::Result<Runtime> {
+        let driver = DriverParts::new(self.enable_io)?;
+        let info = RuntimeInfo::new(self.name.clone(), driver.io.clone());
+        let shared = current_thread::new(self.config(), self.pool(0), info, driver, bound_to);
+        Ok(Runtime::from_handle(Handle::new(SchedulerHandle::CurrentThread(shared))))
     }
 
     fn build_multi_thread(&self) -> io::Result<Runtime> {
         let workers = self.worker_threads.unwrap_or_else(default_workers);
         let pool = self.pool(workers);
-        let started = multi_thread::start(
-            workers,
-            self.config(),
-            pool.clone(),
-            RuntimeInfo::new(self.name.clone()),
-            driver(),
-        );
+        let driver = DriverParts::new(self.enable_io)?;
+        let info = RuntimeInfo::new(self.name.clone(), driver.io.clone());
+        let started = multi_thread::start(workers, self.config(), pool.clone(), info, driver);
         match started {
             Ok(shared) => {
                 Ok(Runtime::from_handle(Handle::new(SchedulerHandle::MultiThread(shared))))
@@ -367,7 +357,6 @@ impl Builder {
             global_queue_interval: self.global_queue_interval,
             event_interval: self.event_interval,
             lifo_slot: self.lifo_slot,
-            seed: self.seed,
             unhandled_panic: self.unhandled_panic,
             before_park: self.before_park.clone(),
             after_unpark: self.after_unpark.clone(),
@@ -389,11 +378,6 @@ impl Builder {
 
 fn task_callback(f: impl Fn(&TaskMeta<'_>) + Send + Sync + 'static) -> Option<TaskCallback> {
     Some(Arc::new(f))
-}
-
-fn driver() -> (Box<dyn Driver>, Arc<dyn WakeDriver>) {
-    let (driver, waker) = null_driver();
-    (Box::new(driver), waker)
 }
 
 /// As many as the environment says, else one for each CPU.

@@ -135,6 +135,23 @@ pub(crate) fn current_or_panic<R>(call: &str, f: impl FnOnce(&SchedulerHandle) -
     }
 }
 
+/// The I/O driver of the current runtime, for what `call` makes.
+///
+/// # Panics
+/// Outside of any runtime, or if its I/O is not enabled.
+#[cfg(feature = "driver")]
+#[doc(hidden)]
+#[track_caller]
+pub fn current_io(call: &str) -> std::sync::Arc<wakeful_reactor::io::IoDriver> {
+    match current_or_panic(call, |scheduler| scheduler.info().io.get().cloned()) {
+        Some(io) => io,
+        None => panic!(
+            "`{call}` called in a runtime without I/O; call `enable_io` or `enable_all` on its \
+             `Builder`"
+        ),
+    }
+}
+
 /// There is no current runtime. From [`Handle::try_current`].
 pub struct TryCurrentError(NoCurrent);
 

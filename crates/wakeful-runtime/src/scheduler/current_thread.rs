@@ -9,7 +9,7 @@ mod shutdown;
 
 use crate::blocking::Pool;
 use crate::config::{self, Config};
-use crate::driver::{Driver, WakeDriver};
+use crate::driver::{Driver, DriverParts, WakeDriver};
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells, RefBag};
@@ -99,7 +99,7 @@ pub(crate) fn new(
     config: Config,
     pool: Arc<Pool>,
     info: RuntimeInfo,
-    (driver, driver_waker): (Box<dyn Driver>, Arc<dyn WakeDriver>),
+    driver: DriverParts,
     bound_to: Option<ThreadId>,
 ) -> Arc<Shared> {
     let core = Box::new(Core {
@@ -110,12 +110,12 @@ pub(crate) fn new(
         yielded: Vec::new(),
         deferred: Vec::new(),
         until_inject: 1,
-        driver: Some(driver),
+        driver: Some(driver.driver),
         panicked: false,
     });
     Arc::new_cyclic(|weak| Shared {
         inject: InjectQueue::new(),
-        driver_waker,
+        driver_waker: driver.waker,
         asleep: AtomicBool::new(false),
         woken: AtomicBool::new(false),
         stopped: AtomicBool::new(false),

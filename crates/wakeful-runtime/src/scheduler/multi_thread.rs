@@ -19,7 +19,7 @@ mod worker;
 
 use crate::blocking::Pool;
 use crate::config::{self, Config};
-use crate::driver::{Driver, WakeDriver};
+use crate::driver::DriverParts;
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells};
@@ -88,9 +88,9 @@ pub(crate) fn start(
     config: Config,
     pool: Arc<Pool>,
     info: RuntimeInfo,
-    (driver, driver_waker): (Box<dyn Driver>, Arc<dyn WakeDriver>),
+    driver: DriverParts,
 ) -> io::Result<Arc<Shared>> {
-    let seeds = config.seed.map_or_else(FastRng::from_entropy, FastRng::from_seed);
+    let seeds = FastRng::from_entropy();
     let shared = Arc::new_cyclic(|weak| {
         let this = weak.as_ptr();
         let seat = |index| {
@@ -101,7 +101,7 @@ pub(crate) fn start(
             seats: (0..workers).map(seat).collect(),
             inject: CachePadded::new(InjectQueue::new()),
             idle: CachePadded::new(Idle::new(workers)),
-            driver: SharedDriver::new(driver, driver_waker),
+            driver: SharedDriver::new(driver.driver, driver.waker),
             fresh: Home::new(this, Place::Fresh),
             common_home: Home::new(this, Place::Common),
             common: Mutex::default(),

@@ -5,7 +5,7 @@ use wakeful_base::FastRng;
 /// A wheel beside a set of deadlines that says what it should do.
 struct Checked {
     wheel: Wheel,
-    nodes: Vec<Box<TimerNode>>,
+    nodes: Box<[TimerNode]>,
     /// Deadline and index of each timer that is in.
     model: BTreeSet<(u64, usize)>,
     now_ns: u64,
@@ -13,16 +13,16 @@ struct Checked {
 
 impl Checked {
     fn new(now_ns: u64, timers: usize) -> Checked {
-        let nodes = (0..timers).map(|_| Box::new(TimerNode::new())).collect();
+        let nodes = (0..timers).map(|_| TimerNode::new()).collect();
         Checked { wheel: Wheel::new(now_ns), nodes, model: BTreeSet::new(), now_ns }
     }
 
     fn node(&self, index: usize) -> NonNull<TimerNode> {
-        NonNull::from(&*self.nodes[index])
+        NonNull::from(&self.nodes[index])
     }
 
     fn index_of(&self, node: NonNull<TimerNode>) -> usize {
-        self.nodes.iter().position(|it| NonNull::from(&**it) == node).expect("one of ours")
+        self.nodes.iter().position(|it| NonNull::from(it) == node).expect("one of ours")
     }
 
     fn insert(&mut self, index: usize, deadline_ns: u64) {

@@ -21,6 +21,7 @@ impl Shared {
             (with_current(|_| ()) != Err(NoCurrent::ThreadEnds)).then(|| set_current(&handle));
         self.stopped.store(true, Release);
         self.clear_up(|f| f(&mut core));
+        self.info.io.shut_down();
         core.refs.empty(self);
     }
 

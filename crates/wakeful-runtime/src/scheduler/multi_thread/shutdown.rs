@@ -49,6 +49,7 @@ impl Shared {
             }
             std::thread::yield_now();
         }
+        self.info.io.shut_down();
         let mut late = Vec::new();
         self.inject.close(|runnable| late.push(runnable));
         for runnable in late {

@@ -1,0 +1,61 @@
+//! The driver of a runtime with I/O: the reactor's.
+
+use super::{Driver, DriverParts, WakeDriver};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use wakeful_reactor::io::{IoDriver, IoEvents};
+
+/// How many events are taken from the kernel at once.
+const EVENTS_MAX: usize = 1024;
+
+/// A runtime's I/O, if it is enabled.
+#[derive(Clone)]
+pub(crate) struct IoHandle(Option<Arc<IoDriver>>);
+
+impl IoHandle {
+    pub(super) fn enabled() -> io::Result<Option<DriverParts>> {
+        let io = IoDriver::new()?;
+        let events = IoEvents::with_capacity(EVENTS_MAX);
+        Ok(Some(DriverParts {
+            driver: Box::new(WaitForIo { io: io.clone(), events }),
+            waker: Arc::new(WakeIo(io.clone())),
+            io: IoHandle(Some(io)),
+        }))
+    }
+
+    pub(super) fn disabled() -> IoHandle {
+        IoHandle(None)
+    }
+
+    /// The driver to register descriptors with.
+    pub(crate) fn get(&self) -> Option<&Arc<IoDriver>> {
+        self.0.as_ref()
+    }
+
+    /// Lets every operation on this runtime's descriptors fail from now on.
+    pub(crate) fn shut_down(&self) {
+        if let Some(io) = &self.0 {
+            io.shut_down();
+        }
+    }
+}
+
+struct WaitForIo {
+    io: Arc<IoDriver>,
+    events: IoEvents,
+}
+
+impl Driver for WaitForIo {
+    fn wait(&mut self, timeout: Option<Duration>) {
+        self.io.wait(&mut self.events, timeout);
+    }
+}
+
+struct WakeIo(Arc<IoDriver>);
+
+impl WakeDriver for WakeIo {
+    fn wake(&self) {
+        self.0.wake();
+    }
+}
