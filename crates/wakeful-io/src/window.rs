@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io;
-use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -15,32 +14,30 @@ pub(crate) const DEFAULT_CAPACITY: usize = 8 * 1024;
 /// Memory that is read into at the end and taken from at the front.
 ///
 /// ```text
-/// │ taken │ bytes │ known to be initialized │ never touched │
-/// 0     start    end                   initialized     capacity
+/// │ taken │ bytes │ room │
+/// 0     start    end  capacity
 /// ```
 ///
-/// It is not zeroed; what a reader initializes stays known for the next one. Once all bytes are
-/// taken, it begins at its front again.
+/// Once all bytes are taken, it begins at its front again.
+///
+/// It is zeroed once, when it is made: there are readers that only call `ReadBuf::advance`, because
+/// behind a buffer of Tokio's that has always been enough.
 pub(crate) struct Window {
-    // Invariant: start <= end <= initialized <= memory.len(), and memory[..initialized] is
-    // initialized.
-    memory: Box<[MaybeUninit<u8>]>,
+    // Invariant: start <= end <= memory.len().
+    memory: Box<[u8]>,
     start: usize,
     end: usize,
-    initialized: usize,
 }
 
 impl Window {
     pub(crate) fn new(capacity: usize) -> Self {
-        Window { memory: Box::new_uninit_slice(capacity), start: 0, end: 0, initialized: 0 }
+        Window { memory: vec![0; capacity].into_boxed_slice(), start: 0, end: 0 }
     }
 
     /// The bytes that nobody has taken.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
-        let bytes = &self.memory[self.start..self.end];
-        // SAFETY: by the invariant they are initialized; same layout.
-        unsafe { &*(bytes as *const [MaybeUninit<u8>] as *const [u8]) }
+        &self.memory[self.start..self.end]
     }
 
     #[inline]
@@ -80,12 +77,7 @@ impl Window {
         reader: Pin<&mut R>,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let room = &mut self.memory[self.end..];
-        let mut initialized = self.initialized - self.end;
-        // SAFETY: as many bytes after `end` are initialized.
-        let result = unsafe { contract::poll_read_uninit(reader, cx, room, &mut initialized) };
-        self.initialized = self.end + initialized;
-        let n = ready!(result)?;
+        let n = ready!(contract::poll_read(reader, cx, &mut self.memory[self.end..]))?;
         self.end += n;
         Poll::Ready(Ok(n))
     }
