@@ -1,0 +1,101 @@
+use std::future::poll_fn;
+use std::io::{self, ErrorKind};
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use pin_project_lite::pin_project;
+
+use super::until::poll_read_until;
+use crate::traits::AsyncBufRead;
+
+pin_project! {
+    /// The lines of a reader, one by one, without their line ends (`\n` or `\r\n`).
+    ///
+    /// Made by [`AsyncBufReadExt::lines`](crate::AsyncBufReadExt::lines).
+    #[derive(Debug)]
+    #[must_use = "streams do nothing unless polled"]
+    pub struct Lines<R> {
+        #[pin]
+        reader: R,
+        buf: Vec<u8>,
+    }
+}
+
+impl<R: AsyncBufRead> Lines<R> {
+    pub(super) fn new(reader: R) -> Self {
+        Lines { reader, buf: Vec::new() }
+    }
+}
+
+impl<R: AsyncBufRead + Unpin> Lines<R> {
+    /// The next line, or `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Those of the reader, and [`InvalidData`](ErrorKind::InvalidData) around a
+    /// [`FromUtf8Error`](std::string::FromUtf8Error) for a line that is not valid UTF-8; one can go
+    /// on with the line after that.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it is done, nothing is lost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use wakeful_io::AsyncBufReadExt;
+    ///
+    /// let mut lines = b"one\r\ntwo".lines();
+    /// let mut words = Vec::new();
+    /// while let Some(line) = lines.next_line().await? {
+    ///     words.push(line);
+    /// }
+    /// assert_eq!(words, ["one", "two"]);
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
+    pub async fn next_line(&mut self) -> io::Result<Option<String>> {
+        poll_fn(|cx| Pin::new(&mut *self).poll_next_line(cx)).await
+    }
+
+    /// The reader, to be changed.
+    pub fn get_mut(&mut self) -> &mut R {
+        &mut self.reader
+    }
+
+    /// The reader.
+    pub fn get_ref(&mut self) -> &R {
+        &self.reader
+    }
+
+    /// The reader. What was read of a line that is not complete yet is lost.
+    pub fn into_inner(self) -> R {
+        self.reader
+    }
+}
+
+impl<R: AsyncBufRead> Lines<R> {
+    /// As [`next_line`](Self::next_line), for those who poll.
+    ///
+    /// `Pending` means that the line is not complete yet; the task of the last `cx` will be woken.
+    pub fn poll_next_line(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<Option<String>>> {
+        let me = self.project();
+        ready!(poll_read_until(me.reader, cx, b'\n', me.buf))?;
+        if me.buf.is_empty() {
+            return Poll::Ready(Ok(None));
+        }
+        let mut line = mem::take(me.buf);
+        if line.ends_with(b"\n") {
+            line.pop();
+            if line.ends_with(b"\r") {
+                line.pop();
+            }
+        }
+        let line = String::from_utf8(line);
+        Poll::Ready(line.map(Some).map_err(|e| io::Error::new(ErrorKind::InvalidData, e)))
+    }
+}

@@ -1,0 +1,76 @@
+use std::future::poll_fn;
+use std::io;
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use pin_project_lite::pin_project;
+
+use super::until::poll_read_until;
+use crate::traits::AsyncBufRead;
+
+pin_project! {
+    /// What a reader has between delimiters, one by one.
+    ///
+    /// Made by [`AsyncBufReadExt::split`](crate::AsyncBufReadExt::split).
+    #[derive(Debug)]
+    #[must_use = "streams do nothing unless polled"]
+    pub struct Split<R> {
+        #[pin]
+        reader: R,
+        buf: Vec<u8>,
+        delimiter: u8,
+    }
+}
+
+impl<R: AsyncBufRead> Split<R> {
+    pub(super) fn new(reader: R, delimiter: u8) -> Self {
+        Split { reader, buf: Vec::new(), delimiter }
+    }
+}
+
+impl<R: AsyncBufRead + Unpin> Split<R> {
+    /// The next segment without the delimiter, or `None` at the end.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it is done, nothing is lost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use wakeful_io::{AsyncBufReadExt, BufReader};
+    ///
+    /// let mut segments = BufReader::new(&b"a,bc,"[..]).split(b',');
+    /// assert_eq!(segments.next_segment().await?.as_deref(), Some(&b"a"[..]));
+    /// assert_eq!(segments.next_segment().await?.as_deref(), Some(&b"bc"[..]));
+    /// assert_eq!(segments.next_segment().await?, None);
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
+    pub async fn next_segment(&mut self) -> io::Result<Option<Vec<u8>>> {
+        poll_fn(|cx| Pin::new(&mut *self).poll_next_segment(cx)).await
+    }
+}
+
+impl<R: AsyncBufRead> Split<R> {
+    /// As [`next_segment`](Self::next_segment), for those who poll.
+    ///
+    /// `Pending` means that the segment is not complete yet; the task of the last `cx` will be
+    /// woken.
+    pub fn poll_next_segment(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<Option<Vec<u8>>>> {
+        let me = self.project();
+        ready!(poll_read_until(me.reader, cx, *me.delimiter, me.buf))?;
+        if me.buf.is_empty() {
+            return Poll::Ready(Ok(None));
+        }
+        let mut segment = mem::take(me.buf);
+        if segment.last() == Some(me.delimiter) {
+            segment.pop();
+        }
+        Poll::Ready(Ok(Some(segment)))
+    }
+}

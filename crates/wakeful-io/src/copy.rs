@@ -1,0 +1,9 @@
+//! All that a reader has, to a writer.
+
+mod bidirectional;
+mod buffered;
+mod one_way;
+
+pub use bidirectional::{copy_bidirectional, copy_bidirectional_with_sizes};
+pub use buffered::copy_buf;
+pub use one_way::copy;

@@ -1,0 +1,147 @@
+use std::future::poll_fn;
+use std::io::{self, ErrorKind};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use wakeful_base::budget;
+
+use crate::contract;
+use crate::traits::{AsyncRead, AsyncWrite};
+use crate::window::{DEFAULT_CAPACITY, Window};
+
+/// Copies all that `reader` has to `writer`, flushes it, and returns the number of bytes.
+///
+/// The bytes go through a buffer of 8 KiB. If the reader has one of its own,
+/// [`copy_buf`](crate::copy_buf) needs no other.
+///
+/// Whenever there is nothing to read for a while, the writer is flushed.
+///
+/// # Errors
+///
+/// The first error of a read or write that is not [`Interrupted`](ErrorKind::Interrupted), the
+/// first of a flush, or [`WriteZero`](ErrorKind::WriteZero) if the writer takes no more.
+///
+/// # Examples
+///
+/// ```
+/// # pollster::block_on(async {
+/// let mut reader: &[u8] = b"hello";
+/// let mut writer = Vec::new();
+/// assert_eq!(wakeful_io::copy(&mut reader, &mut writer).await?, 5);
+/// assert_eq!(writer, b"hello");
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
+pub async fn copy<'a, R, W>(reader: &'a mut R, writer: &'a mut W) -> io::Result<u64>
+where
+    R: AsyncRead + Unpin + ?Sized,
+    W: AsyncWrite + Unpin + ?Sized,
+{
+    let mut transfer = Transfer::new(DEFAULT_CAPACITY);
+    poll_fn(|cx| transfer.poll(cx, Pin::new(&mut *reader), Pin::new(&mut *writer))).await
+}
+
+/// A copy under way.
+#[derive(Debug)]
+pub(super) struct Transfer {
+    window: Window,
+    read_done: bool,
+    /// Whether the writer may hold back bytes.
+    need_flush: bool,
+    copied: u64,
+}
+
+impl Transfer {
+    pub(super) fn new(capacity: usize) -> Self {
+        Transfer { window: Window::new(capacity), read_done: false, need_flush: false, copied: 0 }
+    }
+
+    /// Returns the number of bytes once all of them are written and flushed.
+    pub(super) fn poll<R, W>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut reader: Pin<&mut R>,
+        mut writer: Pin<&mut W>,
+    ) -> Poll<io::Result<u64>>
+    where
+        R: AsyncRead + ?Sized,
+        W: AsyncWrite + ?Sized,
+    {
+        let unit = ready!(budget::poll_proceed(cx));
+        loop {
+            if !self.read_done && !self.window.is_full() {
+                match self.poll_fill(cx, reader.as_mut()) {
+                    Poll::Ready(result) => {
+                        unit.made_progress();
+                        result?;
+                    }
+                    Poll::Pending if self.window.is_empty() => {
+                        // The reader may be waiting for an answer to what the writer holds back.
+                        if self.need_flush {
+                            ready!(writer.as_mut().poll_flush(cx))?;
+                            unit.made_progress();
+                            self.need_flush = false;
+                        }
+                        return Poll::Pending;
+                    }
+                    Poll::Pending => {}
+                }
+            }
+            while !self.window.is_empty() {
+                let n = ready!(self.poll_write(cx, reader.as_mut(), writer.as_mut()))?;
+                unit.made_progress();
+                if n == 0 {
+                    let text = "write zero byte into writer";
+                    return Poll::Ready(Err(io::Error::new(ErrorKind::WriteZero, text)));
+                }
+                self.window.consume(n);
+                self.copied += n as u64;
+                self.need_flush = true;
+            }
+            if self.read_done {
+                ready!(writer.as_mut().poll_flush(cx))?;
+                unit.made_progress();
+                return Poll::Ready(Ok(self.copied));
+            }
+        }
+    }
+
+    fn poll_fill<R: AsyncRead + ?Sized>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut reader: Pin<&mut R>,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            let result = ready!(self.window.poll_fill(reader.as_mut(), cx));
+            if contract::is_interrupted(&result) {
+                continue;
+            }
+            self.read_done = result? == 0;
+            return Poll::Ready(Ok(()));
+        }
+    }
+
+    fn poll_write<R, W>(
+        &mut self,
+        cx: &mut Context<'_>,
+        reader: Pin<&mut R>,
+        mut writer: Pin<&mut W>,
+    ) -> Poll<io::Result<usize>>
+    where
+        R: AsyncRead + ?Sized,
+        W: AsyncWrite + ?Sized,
+    {
+        loop {
+            match contract::poll_write(writer.as_mut(), cx, self.window.bytes()) {
+                Poll::Ready(result) if contract::is_interrupted(&result) => {}
+                Poll::Ready(result) => return Poll::Ready(result),
+                Poll::Pending => {
+                    // While the writer is busy, the next write can grow.
+                    if !self.read_done && !self.window.is_full() {
+                        ready!(self.poll_fill(cx, reader))?;
+                    }
+                    return Poll::Pending;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! A reader and a writer as one stream.
+
+use std::pin::Pin;
+
+use pin_project_lite::pin_project;
+
+use crate::traits::forward::{forward_buf_read, forward_read, forward_write};
+use crate::traits::{AsyncBufRead, AsyncRead, AsyncWrite};
+
+pin_project! {
+    /// A reader and a writer as one stream; see [`join`].
+    #[derive(Debug)]
+    pub struct Join<R, W> {
+        #[pin]
+        reader: R,
+        #[pin]
+        writer: W,
+    }
+}
+
+/// Makes one stream of a reader and a writer.
+///
+/// ```
+/// # pollster::block_on(async {
+/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, join};
+///
+/// let mut stream = join(&b"in"[..], Vec::new());
+/// stream.write_all(b"out").await?;
+/// let mut text = String::new();
+/// stream.read_to_string(&mut text).await?;
+/// assert_eq!(text, "in");
+/// assert_eq!(stream.into_inner().1, b"out");
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
+pub fn join<R, W>(reader: R, writer: W) -> Join<R, W>
+where
+    R: AsyncRead,
+    W: AsyncWrite,
+{
+    Join { reader, writer }
+}
+
+impl<R: AsyncRead, W: AsyncWrite> Join<R, W> {
+    /// Takes the two apart again.
+    pub fn into_inner(self) -> (R, W) {
+        (self.reader, self.writer)
+    }
+
+    /// The reader.
+    pub fn reader(&self) -> &R {
+        &self.reader
+    }
+
+    /// The writer.
+    pub fn writer(&self) -> &W {
+        &self.writer
+    }
+
+    /// The reader, to be changed.
+    pub fn reader_mut(&mut self) -> &mut R {
+        &mut self.reader
+    }
+
+    /// The writer, to be changed.
+    pub fn writer_mut(&mut self) -> &mut W {
+        &mut self.writer
+    }
+
+    /// The reader, pinned.
+    pub fn reader_pin_mut(self: Pin<&mut Self>) -> Pin<&mut R> {
+        self.project().reader
+    }
+
+    /// The writer, pinned.
+    pub fn writer_pin_mut(self: Pin<&mut Self>) -> Pin<&mut W> {
+        self.project().writer
+    }
+}
+
+impl<R: AsyncRead, W> AsyncRead for Join<R, W> {
+    forward_read!(self => self.project().reader);
+}
+
+impl<R: AsyncBufRead, W> AsyncBufRead for Join<R, W> {
+    forward_buf_read!(self => self.project().reader);
+}
+
+impl<R, W: AsyncWrite> AsyncWrite for Join<R, W> {
+    forward_write!(self => self.project().writer, & => self.writer);
+}

@@ -1,0 +1,126 @@
+use std::io::{self, IoSlice};
+use std::iter;
+use std::ops::Deref;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use wakeful_base::budget;
+use wakeful_base::sync::{Arc, Mutex};
+
+use super::pipe::{Afterwards, Pipe};
+use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// One end of a connection in memory; [`duplex`] makes both.
+///
+/// If one end is dropped, the other reads what is still on its way and then comes to its end; its
+/// writes fail with [`BrokenPipe`](io::ErrorKind::BrokenPipe), also those that wait for room.
+#[derive(Debug)]
+pub struct DuplexStream {
+    incoming: Arc<Mutex<Pipe>>,
+    outgoing: Arc<Mutex<Pipe>>,
+}
+
+/// Makes two streams that are connected like two sockets: what is written to one can be read from
+/// the other.
+///
+/// At most `max_buf_size` bytes are on their way in either direction; then writes wait.
+///
+/// # Panics
+///
+/// If `max_buf_size` is zero.
+///
+/// # Examples
+///
+/// ```
+/// # pollster::block_on(async {
+/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, duplex};
+///
+/// let (mut client, mut server) = duplex(64);
+/// client.write_all(b"ping").await?;
+///
+/// let mut buf = [0; 4];
+/// server.read_exact(&mut buf).await?;
+/// assert_eq!(&buf, b"ping");
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
+#[track_caller]
+pub fn duplex(max_buf_size: usize) -> (DuplexStream, DuplexStream) {
+    let one = Arc::new(Mutex::new(Pipe::new(max_buf_size)));
+    let two = Arc::new(Mutex::new(Pipe::new(max_buf_size)));
+    let near = DuplexStream { incoming: one.clone(), outgoing: two.clone() };
+    let far = DuplexStream { incoming: two, outgoing: one };
+    (near, far)
+}
+
+impl DuplexStream {
+    fn poll_write_from<'b>(
+        &self,
+        cx: &mut Context<'_>,
+        bufs: impl Iterator<Item = &'b [u8]> + Clone,
+    ) -> Poll<io::Result<usize>> {
+        let unit = ready!(budget::poll_proceed(cx));
+        let mut afterwards = Afterwards::default();
+        let result = ready!(self.outgoing.lock().poll_write(cx, bufs, &mut afterwards));
+        unit.made_progress();
+        Poll::Ready(result)
+    }
+
+    fn close_outgoing(&self) {
+        let mut afterwards = Afterwards::default();
+        self.outgoing.lock().close_by_writer(&mut afterwards);
+    }
+}
+
+impl AsyncRead for DuplexStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let unit = ready!(budget::poll_proceed(cx));
+        let mut afterwards = Afterwards::default();
+        let result = ready!(self.incoming.lock().poll_read(cx, buf, &mut afterwards));
+        unit.made_progress();
+        Poll::Ready(result)
+    }
+}
+
+impl AsyncWrite for DuplexStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_from(cx, iter::once(buf))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_from(cx, bufs.iter().map(Deref::deref))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.close_outgoing();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Drop for DuplexStream {
+    fn drop(&mut self) {
+        // Both are closed before anybody is woken: the other end is to see it whole.
+        let (mut reader, mut writer) = (Afterwards::default(), Afterwards::default());
+        self.outgoing.lock().close_by_writer(&mut reader);
+        self.incoming.lock().close_by_reader(&mut writer);
+    }
+}

@@ -1,0 +1,114 @@
+use std::io::{self, IoSlice};
+use std::iter;
+use std::ops::Deref;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use wakeful_base::budget;
+
+use super::pipe::{Afterwards, Pipe};
+use crate::halves::{ReadHalf, WriteHalf, split};
+use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// A pipe in memory: what is written to it can be read from it.
+///
+/// [`simplex`] makes one in two halves, [`new_unsplit`](Self::new_unsplit) one in one piece.
+///
+/// After a [shutdown](crate::AsyncWriteExt::shutdown) the reader comes to an end, and writes fail
+/// with [`BrokenPipe`](io::ErrorKind::BrokenPipe). Dropping one half does neither.
+#[derive(Debug)]
+pub struct SimplexStream {
+    pipe: Pipe,
+}
+
+/// Makes a pipe in memory, and returns its two ends.
+///
+/// At most `max_buf_size` bytes are on their way at a time; then writes wait.
+///
+/// # Panics
+///
+/// If `max_buf_size` is zero.
+///
+/// # Examples
+///
+/// ```
+/// # pollster::block_on(async {
+/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, simplex};
+///
+/// let (mut receiver, mut sender) = simplex(64);
+/// sender.write_all(b"ping").await?;
+///
+/// let mut buf = [0; 4];
+/// receiver.read_exact(&mut buf).await?;
+/// assert_eq!(&buf, b"ping");
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
+#[track_caller]
+pub fn simplex(max_buf_size: usize) -> (ReadHalf<SimplexStream>, WriteHalf<SimplexStream>) {
+    split(SimplexStream::new_unsplit(max_buf_size))
+}
+
+impl SimplexStream {
+    /// Makes a pipe in memory in one piece.
+    ///
+    /// At most `max_buf_size` bytes are on their way at a time; then writes wait.
+    ///
+    /// # Panics
+    ///
+    /// If `max_buf_size` is zero.
+    #[track_caller]
+    pub fn new_unsplit(max_buf_size: usize) -> SimplexStream {
+        SimplexStream { pipe: Pipe::new(max_buf_size) }
+    }
+}
+
+impl AsyncRead for SimplexStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let unit = ready!(budget::poll_proceed(cx));
+        ready!(self.pipe.poll_read(cx, buf, &mut Afterwards::default()))?;
+        unit.made_progress();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for SimplexStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let unit = ready!(budget::poll_proceed(cx));
+        let result = ready!(self.pipe.poll_write(cx, iter::once(buf), &mut Afterwards::default()));
+        unit.made_progress();
+        Poll::Ready(result)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let unit = ready!(budget::poll_proceed(cx));
+        let bufs = bufs.iter().map(Deref::deref);
+        let result = ready!(self.pipe.poll_write(cx, bufs, &mut Afterwards::default()));
+        unit.made_progress();
+        Poll::Ready(result)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.pipe.close_by_writer(&mut Afterwards::default());
+        Poll::Ready(Ok(()))
+    }
+}

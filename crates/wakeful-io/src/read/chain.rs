@@ -1,0 +1,100 @@
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use pin_project_lite::pin_project;
+
+use crate::contract;
+use crate::traits::{AsyncBufRead, AsyncRead, ReadBuf};
+
+pin_project! {
+    /// Two readers as one: the second goes on where the first ends.
+    ///
+    /// Made by [`AsyncReadExt::chain`](crate::AsyncReadExt::chain).
+    #[must_use = "streams do nothing unless polled"]
+    pub struct Chain<T, U> {
+        #[pin]
+        first: T,
+        #[pin]
+        second: U,
+        done_first: bool,
+    }
+}
+
+impl<T: AsyncRead, U: AsyncRead> Chain<T, U> {
+    pub(super) fn new(first: T, second: U) -> Self {
+        Chain { first, second, done_first: false }
+    }
+
+    /// Both readers.
+    pub fn get_ref(&self) -> (&T, &U) {
+        (&self.first, &self.second)
+    }
+
+    /// Both readers, to be changed.
+    ///
+    /// Reading from one of them here takes bytes out of the middle of the chain.
+    pub fn get_mut(&mut self) -> (&mut T, &mut U) {
+        (&mut self.first, &mut self.second)
+    }
+
+    /// Both readers, pinned.
+    ///
+    /// Reading from one of them here takes bytes out of the middle of the chain.
+    pub fn get_pin_mut(self: Pin<&mut Self>) -> (Pin<&mut T>, Pin<&mut U>) {
+        let me = self.project();
+        (me.first, me.second)
+    }
+
+    /// Takes the chain apart.
+    pub fn into_inner(self) -> (T, U) {
+        (self.first, self.second)
+    }
+}
+
+impl<T: fmt::Debug, U: fmt::Debug> fmt::Debug for Chain<T, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chain").field("t", &self.first).field("u", &self.second).finish()
+    }
+}
+
+impl<T: AsyncRead, U: AsyncRead> AsyncRead for Chain<T, U> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let me = self.project();
+        if !*me.done_first {
+            let before = buf.filled().len();
+            ready!(me.first.poll_read(cx, buf))?;
+            contract::assert_not_shrunk(buf, before);
+            // Nothing added is the end only if something could have been.
+            if buf.filled().len() > before || buf.remaining() == 0 {
+                return Poll::Ready(Ok(()));
+            }
+            *me.done_first = true;
+        }
+        me.second.poll_read(cx, buf)
+    }
+}
+
+impl<T: AsyncBufRead, U: AsyncBufRead> AsyncBufRead for Chain<T, U> {
+    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        let me = self.project();
+        if !*me.done_first {
+            let bytes = ready!(me.first.poll_fill_buf(cx))?;
+            if !bytes.is_empty() {
+                return Poll::Ready(Ok(bytes));
+            }
+            *me.done_first = true;
+        }
+        me.second.poll_fill_buf(cx)
+    }
+
+    fn consume(self: Pin<&mut Self>, amt: usize) {
+        let me = self.project();
+        if *me.done_first { me.second.consume(amt) } else { me.first.consume(amt) }
+    }
+}

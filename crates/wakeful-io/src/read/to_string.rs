@@ -1,0 +1,44 @@
+use std::future::Future;
+use std::io;
+use std::marker::PhantomPinned;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use pin_project_lite::pin_project;
+
+use super::to_end::Growth;
+use crate::text::{OnError, TextBuffer};
+use crate::traits::AsyncRead;
+
+pin_project! {
+    /// The future of [`AsyncReadExt::read_to_string`](crate::AsyncReadExt::read_to_string).
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless you `.await` or poll them"]
+    pub struct ReadToString<'a, R: ?Sized> {
+        reader: &'a mut R,
+        text: TextBuffer<'a>,
+        growth: Growth,
+        #[pin]
+        _pin: PhantomPinned,
+    }
+}
+
+impl<'a, R: ?Sized> ReadToString<'a, R> {
+    pub(super) fn new(reader: &'a mut R, output: &'a mut String) -> Self {
+        let text = TextBuffer::new(output);
+        ReadToString { reader, growth: Growth::of(&text.bytes), text, _pin: PhantomPinned }
+    }
+}
+
+impl<R: AsyncRead + Unpin + ?Sized> Future for ReadToString<'_, R> {
+    type Output = io::Result<usize>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let me = self.project();
+        let reader = Pin::new(&mut **me.reader);
+        // SAFETY: `growth` was made for these bytes, which nobody touches until `finish` takes them
+        // and leaves a vector without memory.
+        let result = ready!(unsafe { me.growth.poll_read_to_end(reader, cx, &mut me.text.bytes) });
+        Poll::Ready(me.text.finish(result.map(drop), OnError::Restore))
+    }
+}

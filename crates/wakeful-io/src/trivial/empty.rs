@@ -1,0 +1,103 @@
+use std::fmt;
+use std::io::{self, IoSlice, SeekFrom};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use super::poll_pay;
+use crate::traits::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
+
+/// Has nothing to read, and forgets what is written; see [`empty`].
+pub struct Empty {
+    _private: (),
+}
+
+/// Makes a stream that is at its end when read, and forgets what is written to it.
+///
+/// ```
+/// # pollster::block_on(async {
+/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, empty};
+///
+/// let mut text = String::new();
+/// assert_eq!(empty().read_to_string(&mut text).await?, 0);
+/// assert_eq!(empty().write(b"gone").await?, 4);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
+pub fn empty() -> Empty {
+    Empty { _private: () }
+}
+
+impl AsyncRead for Empty {
+    #[inline]
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        _buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        poll_pay(cx).map(Ok)
+    }
+}
+
+impl AsyncBufRead for Empty {
+    #[inline]
+    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        poll_pay(cx).map(|()| Ok(&[][..]))
+    }
+
+    #[inline]
+    fn consume(self: Pin<&mut Self>, _amt: usize) {}
+}
+
+impl AsyncWrite for Empty {
+    #[inline]
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        ready!(poll_pay(cx));
+        Poll::Ready(Ok(buf.len()))
+    }
+
+    #[inline]
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        ready!(poll_pay(cx));
+        Poll::Ready(Ok(bufs.iter().map(|buf| buf.len()).sum()))
+    }
+
+    #[inline]
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        poll_pay(cx).map(Ok)
+    }
+
+    #[inline]
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        poll_pay(cx).map(Ok)
+    }
+}
+
+impl AsyncSeek for Empty {
+    #[inline]
+    fn start_seek(self: Pin<&mut Self>, _position: SeekFrom) -> io::Result<()> {
+        Ok(())
+    }
+
+    #[inline]
+    fn poll_complete(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        poll_pay(cx).map(|()| Ok(0))
+    }
+}
+
+impl fmt::Debug for Empty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("Empty { .. }")
+    }
+}

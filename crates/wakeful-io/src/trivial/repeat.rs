@@ -1,0 +1,47 @@
+use std::io;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use super::poll_pay;
+use crate::traits::{AsyncRead, ReadBuf};
+
+/// One byte over and over; see [`repeat`].
+#[derive(Debug)]
+pub struct Repeat {
+    byte: u8,
+}
+
+/// Makes a reader that fills every buffer with `byte` and never ends.
+///
+/// ```
+/// # pollster::block_on(async {
+/// use wakeful_io::{AsyncReadExt, repeat};
+///
+/// let mut buf = [0; 3];
+/// repeat(7).read_exact(&mut buf).await?;
+/// assert_eq!(buf, [7, 7, 7]);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
+pub fn repeat(byte: u8) -> Repeat {
+    Repeat { byte }
+}
+
+impl AsyncRead for Repeat {
+    #[inline]
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        ready!(poll_pay(cx));
+        let n = buf.remaining();
+        // SAFETY: all of it becomes initialized, nothing the contrary.
+        unsafe {
+            buf.unfilled_mut().fill(MaybeUninit::new(self.byte));
+            buf.assume_init(n);
+        }
+        buf.advance(n);
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,67 @@
+use std::fmt;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use super::poll_pay;
+use crate::traits::AsyncWrite;
+
+/// Forgets what is written; see [`sink`].
+pub struct Sink {
+    _private: (),
+}
+
+/// Makes a writer that takes everything and forgets it.
+///
+/// ```
+/// # pollster::block_on(async {
+/// let mut reader: &[u8] = b"how many bytes?";
+/// assert_eq!(wakeful_io::copy(&mut reader, &mut wakeful_io::sink()).await?, 15);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
+pub fn sink() -> Sink {
+    Sink { _private: () }
+}
+
+impl AsyncWrite for Sink {
+    #[inline]
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        ready!(poll_pay(cx));
+        Poll::Ready(Ok(buf.len()))
+    }
+
+    #[inline]
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        ready!(poll_pay(cx));
+        Poll::Ready(Ok(bufs.iter().map(|buf| buf.len()).sum()))
+    }
+
+    #[inline]
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        poll_pay(cx).map(Ok)
+    }
+
+    #[inline]
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        poll_pay(cx).map(Ok)
+    }
+}
+
+impl fmt::Debug for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("Sink { .. }")
+    }
+}

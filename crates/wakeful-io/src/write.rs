@@ -1,0 +1,13 @@
+//! Writing: `AsyncWriteExt` and the futures that it makes.
+
+mod all;
+mod all_buf;
+mod ext;
+mod flush;
+mod from_buf;
+mod number;
+mod shutdown;
+mod some;
+mod vectored;
+
+pub use ext::AsyncWriteExt;
