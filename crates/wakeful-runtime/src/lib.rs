@@ -19,3 +19,6 @@ pub mod runtime;
 mod scheduler;
 pub mod task;
 mod task_meta;
+
+#[cfg(test)]
+mod testing;

@@ -5,11 +5,18 @@ use std::sync::PoisonError;
 pub use std::sync::{Arc, atomic};
 pub use std::{hint, thread};
 
+/// Marks a place where two `SeqCst` operations have to be in order, for loom: see its side.
+#[inline(always)]
+pub fn seq_cst_for_loom() {}
+
 /// A mutual exclusion lock without poisoning.
 ///
 /// None of our locks is held while user code runs, so a poisoned one cannot happen by a user's panic.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(std::sync::Mutex<T>);
+
+/// A mutex with `try_lock`, which loom's own mutex does not model.
+pub type TryMutex<T> = Mutex<T>;
 
 /// Access to what a [`Mutex`] protects.
 pub type MutexGuard<'a, T> = std::sync::MutexGuard<'a, T>;

@@ -12,14 +12,15 @@
 //! A closed queue has a mark in place of the stack: a push then fails and gives the entry back.
 
 use std::ptr;
-use wakeful_base::sync::Mutex;
+use wakeful_base::sync::TryMutex;
 use wakeful_base::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
 use wakeful_task::{Header, Runnable, TaskRef};
 
 pub(crate) struct InjectQueue {
     stack: AtomicPtr<Header>,
-    taken: Mutex<Taken>,
-    /// How many entries `taken` has, to be read without the lock.
+    taken: TryMutex<Taken>,
+    /// How many entries `taken` has, to be read without the lock. Not zero while a consumer moves the
+    /// stack there: what is on the way counts as well.
     taken_len: AtomicUsize,
 }
 
@@ -44,7 +45,7 @@ impl InjectQueue {
     pub(crate) fn new() -> InjectQueue {
         InjectQueue {
             stack: AtomicPtr::new(ptr::null_mut()),
-            taken: Mutex::new(Taken { first: ptr::null_mut() }),
+            taken: TryMutex::new(Taken { first: ptr::null_mut() }),
             taken_len: AtomicUsize::new(0),
         }
     }
@@ -71,12 +72,13 @@ impl InjectQueue {
     }
 
     /// Whether there is nothing to pop.
+    ///
+    /// What was pushed before and is not here any more has been taken by a consumer, who has put it
+    /// where it goes: if that is a queue, it is seen there after this.
     pub(crate) fn is_empty(&self) -> bool {
-        if self.taken_len.load(Acquire) > 0 {
-            return false;
-        }
         let top = self.stack.load(SeqCst);
-        top.is_null() || top == closed_mark()
+        // In this order: if a consumer emptied the stack, its note of that is seen, or what came after.
+        (top.is_null() || top == closed_mark()) && self.taken_len.load(Acquire) == 0
     }
 
     /// Takes up to `limit` entries, oldest first, and gives them to `each`. `limit` is asked for with
@@ -143,6 +145,7 @@ impl InjectQueue {
         if top == closed_mark() || (top.is_null() && instead.is_null()) {
             return 0;
         }
+        self.taken_len.store(1, Relaxed);
         top = self.stack.swap(instead, AcqRel);
         let mut len = 0;
         while !top.is_null() {
@@ -170,3 +173,10 @@ impl Taken {
         }
     }
 }
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests;
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "inject/tests/loom.rs"]
+mod loom;

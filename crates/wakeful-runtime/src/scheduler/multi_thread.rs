@@ -173,6 +173,13 @@ impl Shared {
         }
     }
 
+    /// A worker stops searching: another one searches if there is something to be found.
+    fn end_search(&self) {
+        if self.idle.end_search() && self.has_visible_work() {
+            self.wake_worker();
+        }
+    }
+
     /// Whether a worker that looks around would find something.
     fn has_visible_work(&self) -> bool {
         !self.inject.is_empty() || self.seats.iter().any(|seat| !seat.queue.is_empty())

@@ -7,14 +7,15 @@
 //! - A worker that stops searching because it found work, and was the last to search, wakes another
 //!   if there is more.
 //! - A worker that goes to sleep says so first and then looks at all queues once more. So whoever put
-//!   work there either saw it among the sleepers, or its work is seen.
+//!   work there either saw it among the sleepers, or its work is seen. If the worker sees some it
+//!   searches on: there may be more, put there while it still counted as searching.
 //!
 //! That last rule needs a full fence between putting and looking. A push from outside the workers has
 //! one. A worker's push onto its own queue does without: in the rare case that it misses a sleeper,
 //! its task is still run, by the worker itself, which looks for sleepers again after each poll.
 
-use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
+use wakeful_base::sync::{Mutex, seq_cst_for_loom};
 
 pub(super) struct Idle {
     /// Searching workers in the lower half, sleeping ones in the upper.
@@ -58,6 +59,7 @@ impl Idle {
 
     /// The worker to wake for new work, if there is one to wake. It counts as searching from now on.
     pub(super) fn worker_to_wake(&self) -> Option<usize> {
+        seq_cst_for_loom();
         if !wants_wake(self.counts.load(SeqCst)) {
             return None;
         }
@@ -84,7 +86,9 @@ impl Idle {
     /// Stops searching. True if nobody else searches, so that the caller has to look for more work.
     #[must_use]
     pub(super) fn end_search(&self) -> bool {
-        searching(self.counts.fetch_sub(SEARCHING, SeqCst)) == 1
+        let before = self.counts.fetch_sub(SEARCHING, SeqCst);
+        seq_cst_for_loom();
+        searching(before) == 1
     }
 
     /// Counts `worker` among the sleepers. It has to look at all queues once more before it sleeps.
@@ -93,18 +97,21 @@ impl Idle {
         sleepers.push(worker);
         let change = SLEEPING - if was_searching { SEARCHING } else { 0 };
         self.counts.fetch_add(change, SeqCst);
+        seq_cst_for_loom();
     }
 
-    /// `worker` is awake. True if somebody woke it for work, so that it counts as searching.
+    /// `worker` is awake. True if it counts as searching: because somebody woke it for work, or because
+    /// it `saw_work` before it slept.
     #[must_use]
-    pub(super) fn end_sleep(&self, worker: usize) -> bool {
+    pub(super) fn end_sleep(&self, worker: usize, saw_work: bool) -> bool {
         let mut sleepers = self.sleepers.lock();
         match sleepers.iter().rposition(|&sleeper| sleeper == worker) {
             None => true,
             Some(at) => {
                 sleepers.swap_remove(at);
-                self.counts.fetch_sub(SLEEPING, SeqCst);
-                false
+                let change = SLEEPING - if saw_work { SEARCHING } else { 0 };
+                self.counts.fetch_sub(change, SeqCst);
+                saw_work
             }
         }
     }
@@ -113,3 +120,7 @@ impl Idle {
 fn wants_wake(counts: usize) -> bool {
     sleeping(counts) > 0 && searching(counts) == 0
 }
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "idle/tests/loom.rs"]
+mod loom;

@@ -14,7 +14,8 @@
 //! - Only the owner writes `tail` and the slots, so a push costs two plain stores.
 //! - Whoever takes entries first copies them and then moves `head` past them by compare-and-swap. If
 //!   that fails somebody else took them, and the copies are worth nothing. If it succeeds they were
-//!   still there, for the owner writes to a slot again only once `head` has passed it.
+//!   still there, for the owner writes to a slot again only once `head` has passed it; its acquiring
+//!   load of `head` and the releasing exchange keep that write behind the copy.
 //! - The owner takes several entries at a time, so that it pays for a compare-and-swap only every so
 //!   many tasks. What it took is out of thieves' reach until it runs or goes back.
 //! - A full ring is replaced by one of twice the size. Thieves may still read the old one, which is
@@ -243,3 +244,10 @@ unsafe fn runnable(task: *mut Header) -> Runnable {
     // SAFETY: slots between head and tail hold entries, never null.
     unsafe { Runnable::from_raw(TaskRef::new_unchecked(task)) }
 }
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests;
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "queue/tests/loom.rs"]
+mod loom;

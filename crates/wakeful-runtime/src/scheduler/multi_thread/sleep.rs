@@ -3,19 +3,19 @@
 use crate::driver::{Driver, WakeDriver};
 use std::sync::Arc;
 use std::time::Duration;
-use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
+use wakeful_base::sync::{Mutex, TryMutex};
 use wakeful_base::{Parker, Unparker};
 
 /// The runtime's driver, which any worker may wait in and nobody owns.
 pub(super) struct SharedDriver {
-    driver: Mutex<Box<dyn Driver>>,
+    driver: TryMutex<Box<dyn Driver>>,
     waker: Arc<dyn WakeDriver>,
 }
 
 impl SharedDriver {
     pub(super) fn new(driver: Box<dyn Driver>, waker: Arc<dyn WakeDriver>) -> SharedDriver {
-        SharedDriver { driver: Mutex::new(driver), waker }
+        SharedDriver { driver: TryMutex::new(driver), waker }
     }
 
     /// Looks what happened, without waiting, unless somebody is in the driver already.
@@ -57,7 +57,8 @@ impl Sleep {
         } else if self.go(ON_THREAD) {
             parker.park();
         }
-        self.state.store(AWAKE, Release);
+        // A call that came meanwhile ends here: what it was made for has to be seen from now on.
+        self.state.swap(AWAKE, AcqRel);
     }
 
     fn go(&self, place: usize) -> bool {
@@ -77,3 +78,7 @@ impl Sleep {
         }
     }
 }
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "sleep/tests/loom.rs"]
+mod loom;

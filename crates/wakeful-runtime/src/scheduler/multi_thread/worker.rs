@@ -514,9 +514,7 @@ impl Sitter {
         }
         core.searching = false;
         drop(core);
-        if self.shared.idle.end_search() && self.shared.has_visible_work() {
-            self.shared.wake_worker();
-        }
+        self.shared.end_search();
     }
 
     fn sleep(&self) {
@@ -536,17 +534,21 @@ impl Sitter {
     fn sleep_unless_work(&self, was_searching: bool) {
         let (shared, seat) = (&*self.shared, self.seat());
         shared.idle.begin_sleep(self.index, was_searching);
-        if !shared.has_visible_work() && !shared.is_stopping() {
+        let sees_work = shared.has_visible_work();
+        if !sees_work && !shared.is_stopping() {
             seat.metrics.parks.add(1);
             seat.sleep.sleep(&shared.driver, &self.parker);
             seat.metrics.unparks.add(1);
         }
-        let searching = shared.idle.end_sleep(self.index);
+        let searching = shared.idle.end_sleep(self.index, sees_work);
         if let Some(mut core) = self.enter() {
             core.searching = searching;
             core.inject_pace.restart(seat.metrics.polls.get());
             // Whatever woke us, stopping among it, is looked at first.
             core.until_maintenance = 0;
+        } else if searching {
+            // A waker that the driver called gave the seat away: we found nothing, but somebody must.
+            shared.end_search();
         }
     }
 

@@ -1,0 +1,91 @@
+//! Producers, consumers and the end of the queue: each entry comes out once, or goes back once.
+
+use super::*;
+use crate::testing::{Entries, model};
+use std::sync::Arc;
+use wakeful_base::sync::thread;
+
+/// Pushes an entry, and returns it if the queue was closed.
+fn producer(queue: &Arc<InjectQueue>, entry: Runnable) -> thread::JoinHandle<Vec<Runnable>> {
+    let queue = queue.clone();
+    thread::spawn(move || Vec::from_iter(queue.push(entry).err().map(|Closed(entry)| entry)))
+}
+
+fn consumer(queue: &Arc<InjectQueue>, limit: usize) -> thread::JoinHandle<Vec<Runnable>> {
+    let queue = queue.clone();
+    thread::spawn(move || {
+        let mut got = Vec::new();
+        queue.pop_many(|_| limit, |entry| got.push(entry));
+        got
+    })
+}
+
+fn join_all<const N: usize>(threads: [thread::JoinHandle<Vec<Runnable>>; N]) -> Vec<Runnable> {
+    threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+}
+
+#[test]
+fn producers_meet_a_consumer_and_the_end() {
+    model(|| {
+        let (made, queue) = (Entries::new(), Arc::new(InjectQueue::new()));
+        let threads = [
+            producer(&queue, made.make()),
+            producer(&queue, made.make()),
+            consumer(&queue, usize::MAX),
+        ];
+        let mut got = Vec::new();
+        queue.close(|entry| got.push(entry));
+        got.extend(join_all(threads));
+        assert!(queue.is_empty() && queue.pop().is_none());
+        made.assert_all(got);
+    });
+}
+
+#[test]
+fn two_consumers_take_nothing_twice() {
+    model(|| {
+        let (made, queue) = (Entries::new(), Arc::new(InjectQueue::new()));
+        for entry in made.make_many::<2>() {
+            queue.push(entry).unwrap();
+        }
+        let threads =
+            [consumer(&queue, 1), consumer(&queue, usize::MAX), producer(&queue, made.make())];
+        let mut got = join_all(threads);
+        got.extend(std::iter::from_fn(|| queue.pop()));
+        assert!(queue.is_empty());
+        made.assert_all(got);
+    });
+}
+
+#[test]
+fn one_producers_entries_come_out_in_order() {
+    model(|| {
+        let (made, queue) = (Entries::new(), Arc::new(InjectQueue::new()));
+        let [first, second] = made.make_many();
+        let order = [first.id(), second.id()];
+        let pushes = queue.clone();
+        let producer = thread::spawn(move || {
+            pushes.push(first).unwrap();
+            pushes.push(second).unwrap();
+        });
+        let mut got = Vec::from_iter(queue.pop());
+        producer.join().unwrap();
+        got.extend(std::iter::from_fn(|| queue.pop()));
+        assert_eq!(got.iter().map(|entry| entry.id()).collect::<Vec<_>>(), order);
+        made.assert_all(got);
+    });
+}
+
+#[test]
+fn a_walk_over_the_entries_meets_producer_and_consumer() {
+    model(|| {
+        let (made, queue) = (Entries::new(), Arc::new(InjectQueue::new()));
+        queue.push(made.make()).unwrap();
+        let threads = [producer(&queue, made.make()), consumer(&queue, 1)];
+        let len = queue.len();
+        let mut got = join_all(threads);
+        assert!(len <= 2, "{len} entries of two");
+        got.extend(std::iter::from_fn(|| queue.pop()));
+        made.assert_all(got);
+    });
+}

@@ -1,0 +1,128 @@
+//! The owner against thieves. The rings are small under loom: two slots at first, batches of two.
+
+use super::*;
+use crate::testing::{Entries, model};
+use std::sync::Arc;
+use wakeful_base::sync::thread;
+
+/// Steals up to `times`, and empties its own queue.
+fn thief(victim: Arc<RunQueue>, times: usize) -> thread::JoinHandle<Vec<Runnable>> {
+    thread::spawn(move || {
+        let (own, mut owner) = run_queue();
+        let mut got = Vec::new();
+        for _ in 0..times {
+            let stolen = victim.steal_into(&own, &mut owner);
+            got.extend(stolen.map(|(first, _)| first));
+            got.extend(std::iter::from_fn(|| owner.pop(&own)));
+        }
+        got
+    })
+}
+
+fn queue_of<const N: usize>(entries: [Runnable; N]) -> (Arc<RunQueue>, QueueOwner) {
+    let (queue, mut owner) = run_queue();
+    for entry in entries {
+        owner.push(&queue, entry);
+    }
+    (Arc::new(queue), owner)
+}
+
+/// What the owner finds, `threads` got what they got, and nobody anything else.
+fn assert_once<const N: usize>(
+    made: Arc<Entries>,
+    (queue, mut owner): (Arc<RunQueue>, QueueOwner),
+    mut got: Vec<Runnable>,
+    threads: [thread::JoinHandle<Vec<Runnable>>; N],
+) {
+    for thread in threads {
+        got.extend(thread.join().unwrap());
+    }
+    got.extend(std::iter::from_fn(|| owner.pop(&queue)));
+    assert!(queue.is_empty() && owner.held_back() == 0);
+    made.assert_all(got);
+}
+
+#[test]
+fn owner_and_thief_take_each_entry_once() {
+    model(|| {
+        let made = Entries::new();
+        let (queue, mut owner) = queue_of(made.make_many::<2>());
+        let thieves = [thief(queue.clone(), 1)];
+        let mut got = Vec::from_iter(owner.pop(&queue));
+        owner.push(&queue, made.make());
+        got.extend(owner.pop(&queue));
+        assert_once(made, (queue, owner), got, thieves);
+    });
+}
+
+#[test]
+fn owner_and_two_thieves_take_each_entry_once() {
+    model(|| {
+        let made = Entries::new();
+        let (queue, mut owner) = queue_of(made.make_many::<3>());
+        let thieves = [thief(queue.clone(), 1), thief(queue.clone(), 1)];
+        let got = Vec::from_iter(owner.pop(&queue));
+        assert_once(made, (queue, owner), got, thieves);
+    });
+}
+
+#[test]
+fn a_thief_reads_while_the_ring_grows() {
+    model(|| {
+        let made = Entries::new();
+        let (queue, mut owner) = queue_of(made.make_many::<2>());
+        let thieves = [thief(queue.clone(), 2)];
+        owner.push(&queue, made.make());
+        owner.push(&queue, made.make());
+        assert_once(made, (queue, owner), Vec::new(), thieves);
+    });
+}
+
+#[test]
+fn a_thief_reads_while_slots_are_used_again() {
+    model(|| {
+        let made = Entries::new();
+        let (queue, mut owner) = queue_of(made.make_many::<2>());
+        let thieves = [thief(queue.clone(), 1)];
+        let mut got = Vec::new();
+        // The ring has two slots: each push goes where an entry was that the thief may still read.
+        for _ in 0..2 {
+            got.extend(owner.pop(&queue));
+            owner.push(&queue, made.make());
+        }
+        assert!(owner.rings.len() <= 2, "at most two entries beside what was taken");
+        assert_once(made, (queue, owner), got, thieves);
+    });
+}
+
+#[test]
+fn a_thief_meets_a_batch_that_comes_back() {
+    model(|| {
+        let made = Entries::new();
+        let (queue, mut owner) = queue_of(made.make_many::<3>());
+        let mut got = Vec::from_iter(owner.pop(&queue));
+        assert_eq!(owner.held_back(), 1);
+        let thieves = [thief(queue.clone(), 1)];
+        owner.share_batch(&queue);
+        got.extend(owner.pop(&queue));
+        assert_once(made, (queue, owner), got, thieves);
+    });
+}
+
+#[test]
+fn a_thief_is_stolen_from() {
+    model(|| {
+        let made = Entries::new();
+        let (queue, owner) = queue_of(made.make_many::<3>());
+        let (middle, mut middle_owner) = run_queue();
+        let middle = Arc::new(middle);
+        let thieves = [thief(middle.clone(), 1)];
+        let first = queue.steal_into(&middle, &mut middle_owner);
+        let mut got = Vec::from_iter(first.map(|(first, _)| first));
+        got.extend(middle_owner.pop(&middle));
+        let [rest] = thieves.map(|thief| thief.join().unwrap());
+        got.extend(rest);
+        got.extend(std::iter::from_fn(|| middle_owner.pop(&middle)));
+        assert_once(made, (queue, owner), got, []);
+    });
+}

@@ -1,0 +1,121 @@
+//! Tasks for the tests of queues and schedulers: entries that can be told apart, and are counted.
+
+use std::future::{Future, pending};
+use std::panic::Location;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use wakeful_task::{Id, JoinHandle, Runnable, Schedule, new_task};
+
+/// A home that only counts; every cell that has it for its home owns one count of its `Arc`.
+///
+/// Its own fields are std's even under loom: the model then sees no ordering but that of the code under
+/// test, and has fewer interleavings to try.
+pub(crate) struct Entries {
+    made: AtomicUsize,
+    dropped: AtomicUsize,
+    freed: AtomicUsize,
+}
+
+// SAFETY: each cell has a count of the home's `Arc`, given back in `release_cell`.
+unsafe impl Schedule for Entries {
+    unsafe fn schedule(_: NonNull<Entries>, runnable: Runnable) {
+        unreachable!("nobody wakes {:?}", &*runnable);
+    }
+
+    unsafe fn release_cell(home: NonNull<Entries>) {
+        // SAFETY: the count that the cell had.
+        let entries = unsafe { Arc::from_raw(home.as_ptr().cast_const()) };
+        entries.freed.fetch_add(1, SeqCst);
+    }
+}
+
+/// Counted when dropped.
+struct Counted(Arc<Entries>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.dropped.fetch_add(1, SeqCst);
+    }
+}
+
+impl Entries {
+    pub(crate) fn new() -> Arc<Entries> {
+        Arc::new(Entries { made: 0.into(), dropped: 0.into(), freed: 0.into() })
+    }
+
+    /// The entry of a task that nobody joins and that never ends by itself.
+    pub(crate) fn make(self: &Arc<Self>) -> Runnable {
+        let counted = Counted(self.clone());
+        let (runnable, join) = self.task(async move {
+            let _counted = counted;
+            pending::<()>().await
+        });
+        drop(join);
+        runnable
+    }
+
+    pub(crate) fn make_many<const N: usize>(self: &Arc<Self>) -> [Runnable; N] {
+        [(); N].map(|()| self.make())
+    }
+
+    fn task<F>(self: &Arc<Self>, future: F) -> (Runnable, JoinHandle<F::Output>)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.made.fetch_add(1, SeqCst);
+        let home = Arc::into_raw(self.clone()).cast_mut();
+        let home = NonNull::new(home).expect("an Arc is not null");
+        // SAFETY: the cell has its count of the home; the future is `Send`.
+        unsafe { new_task(future, home, Id::next(), Location::caller()) }
+    }
+
+    /// Ends the tasks of all entries, which must be one for each task that was made.
+    #[track_caller]
+    pub(crate) fn assert_all(self: Arc<Self>, entries: impl IntoIterator<Item = Runnable>) {
+        let mut seen: Vec<Runnable> = entries.into_iter().collect();
+        seen.sort_by_key(|entry| entry.id());
+        let twice = seen.windows(2).any(|two| two[0].id() == two[1].id());
+        assert!(!twice, "an entry was given out twice");
+        assert_eq!(seen.len(), self.made.load(SeqCst), "entries given out and made");
+        for entry in seen {
+            entry.cancel().complete();
+        }
+        self.assert_none_left();
+    }
+
+    /// Checks that the future of each task was dropped, and its memory freed.
+    #[track_caller]
+    pub(crate) fn assert_none_left(self: Arc<Self>) {
+        let made = self.made.load(SeqCst);
+        assert_eq!(self.dropped.load(SeqCst), made, "futures dropped and made");
+        assert_eq!(self.freed.load(SeqCst), made, "cells freed and made");
+    }
+}
+
+/// Runs `f` in every order that matters, with three preemptions unless the environment says otherwise.
+#[cfg(wakeful_loom)]
+pub(crate) fn model(f: impl Fn() + Send + Sync + 'static) {
+    model_with(3, f);
+}
+
+/// As [`model`], with one preemption less, for a model that would take minutes otherwise.
+#[cfg(wakeful_loom)]
+pub(crate) fn large_model(f: impl Fn() + Send + Sync + 'static) {
+    model_with(2, f);
+}
+
+#[cfg(wakeful_loom)]
+fn model_with(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let bound = builder.preemption_bound.unwrap_or(3);
+    builder.preemption_bound = Some((bound + preemptions).saturating_sub(3));
+    builder.check(f);
+}
+
+/// How long stress tests run: about a second, or as long as `WAKEFUL_STRESS_SECONDS` says.
+#[cfg(not(wakeful_loom))]
+pub(crate) fn stress_time() -> std::time::Duration {
+    let seconds = std::env::var("WAKEFUL_STRESS_SECONDS").ok().and_then(|value| value.parse().ok());
+    std::time::Duration::from_secs(seconds.unwrap_or(1))
+}
