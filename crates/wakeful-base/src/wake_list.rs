@@ -26,6 +26,11 @@ impl WakeList {
         self.len < CAPACITY
     }
 
+    /// Whether none is in it.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// Adds a waker.
     ///
     /// # Panics
