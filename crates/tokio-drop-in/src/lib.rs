@@ -5,3 +5,6 @@
 
 #[cfg(feature = "rt")]
 pub use wakeful::{runtime, spawn, task, task_local};
+
+#[cfg(feature = "time")]
+pub use wakeful::time;

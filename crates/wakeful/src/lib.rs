@@ -21,5 +21,8 @@
 #[cfg(feature = "rt")]
 pub use wakeful_runtime::{runtime, task, task_local};
 
+#[cfg(feature = "time")]
+pub use wakeful_runtime::time;
+
 #[cfg(feature = "rt")]
 pub use task::spawn;
