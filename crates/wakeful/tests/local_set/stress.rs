@@ -15,6 +15,8 @@ const THREADS: usize = 3;
 /// What a thread gets from each set that it is to molest.
 enum Target {
     Waker(Waker),
+    /// To be used up: with it may go the last that keeps the task's memory.
+    OnlyWaker(Option<Waker>),
     Abort(AbortHandle),
     Join(JoinHandle<()>),
 }
@@ -31,9 +33,10 @@ fn molest(slot: &Slot) {
             Some(new) => targets = std::mem::take(new),
             None => return,
         }
-        for target in &targets {
+        for target in &mut targets {
             match target {
                 Target::Waker(waker) => waker.wake_by_ref(),
+                Target::OnlyWaker(waker) => waker.take().map_or((), Waker::wake),
                 Target::Abort(abort) => abort.abort(),
                 Target::Join(join) => drop(join.is_finished()),
             }
@@ -66,13 +69,20 @@ fn a_set_is_dropped_under_wakes_and_aborts_of_other_threads() {
                     .collect();
                 let (_, poller) = WakeCount::new();
                 assert!(poll(Pin::new(&mut local), &poller).is_pending());
-                let wakers: Vec<_> = wakers.try_iter().collect();
+                let mut wakers: Vec<_> = wakers.try_iter().collect();
                 for slot in &slots {
-                    let mut targets: Vec<_> = wakers.iter().cloned().map(Target::Waker).collect();
+                    let mut targets = Vec::new();
+                    if round % 2 == 0 {
+                        targets.extend(wakers.iter().cloned().map(Target::Waker));
+                        targets.extend(joins.pop().map(Target::Join));
+                    } else {
+                        let share = wakers.split_off(wakers.len() - TASKS / THREADS);
+                        targets.extend(share.into_iter().map(|w| Target::OnlyWaker(Some(w))));
+                        joins.clear();
+                    }
                     if round % 4 == 0 {
                         targets.extend(joins.iter().map(|join| Target::Abort(join.abort_handle())));
                     }
-                    targets.extend(joins.pop().map(Target::Join));
                     let _not_under_the_lock = slot.lock().unwrap().replace(targets);
                 }
                 for _ in 0..round % 16 {
