@@ -32,9 +32,9 @@ use std::io;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use wakeful_base::list::List;
 use wakeful_base::sync::Mutex;
+use wakeful_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use wakeful_base::{CachePadded, FastRng};
 use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, new_task};
 
@@ -90,30 +90,8 @@ pub(crate) fn start(
     info: RuntimeInfo,
     driver: DriverParts,
 ) -> io::Result<Arc<Shared>> {
-    let seeds = FastRng::from_entropy();
-    let shared = Arc::new_cyclic(|weak| {
-        let this = weak.as_ptr();
-        let seat = |index| {
-            let rng = FastRng::from_seed(seeds.next_u64());
-            Seat::new(this, index, rng, &config)
-        };
-        Shared {
-            seats: (0..workers).map(seat).collect(),
-            inject: CachePadded::new(InjectQueue::new()),
-            idle: CachePadded::new(Idle::new(workers)),
-            driver: SharedDriver::new(driver.driver, driver.waker),
-            fresh: Home::new(this, Place::Fresh),
-            common_home: Home::new(this, Place::Common),
-            common: Mutex::default(),
-            stopping: AtomicBool::new(false),
-            workers_left: AtomicUsize::new(workers),
-            refs: CellRefs::new(),
-            remote: RemoteMetrics::default(),
-            config,
-            pool,
-            info,
-        }
-    });
+    let driver = SharedDriver::new(driver.driver, driver.waker);
+    let shared = Shared::new(workers, config, pool, info, driver);
     for index in 0..workers {
         if let Err(error) = worker::start(&shared, index) {
             for _ in index..workers {
@@ -127,6 +105,40 @@ pub(crate) fn start(
 }
 
 impl Shared {
+    /// A scheduler whose seats are all empty.
+    fn new(
+        workers: usize,
+        config: Config,
+        pool: Arc<Pool>,
+        info: RuntimeInfo,
+        driver: SharedDriver,
+    ) -> Arc<Shared> {
+        let seeds = FastRng::from_entropy();
+        Arc::new_cyclic(|weak| {
+            let this = weak.as_ptr();
+            let seat = |index| {
+                let rng = FastRng::from_seed(seeds.next_u64());
+                Seat::new(this, index, rng, &config)
+            };
+            Shared {
+                seats: (0..workers).map(seat).collect(),
+                inject: CachePadded::new(InjectQueue::new()),
+                idle: CachePadded::new(Idle::new(workers)),
+                driver,
+                fresh: Home::new(this, Place::Fresh),
+                common_home: Home::new(this, Place::Common),
+                common: Mutex::default(),
+                stopping: AtomicBool::new(false),
+                workers_left: AtomicUsize::new(workers),
+                refs: CellRefs::new(),
+                remote: RemoteMetrics::default(),
+                config,
+                pool,
+                info,
+            }
+        })
+    }
+
     /// Spawns a task.
     pub(crate) fn spawn<F>(
         self: &Arc<Self>,

@@ -19,9 +19,10 @@ use super::seat::{Home, Place, SeatCore};
 use crate::config;
 use crate::metrics::RemoteMetrics;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::*;
 use wakeful_base::list::List;
 use wakeful_base::shield::shield;
+use wakeful_base::sync::atomic::Ordering::*;
+use wakeful_base::sync::thread;
 use wakeful_task::{Finishing, OwnedLink, Runnable, Running};
 
 impl Shared {
@@ -47,7 +48,7 @@ impl Shared {
             if only_running_left && self.finish_clearing() {
                 break;
             }
-            std::thread::yield_now();
+            thread::yield_now();
         }
         self.info.io.shut_down();
         let mut late = Vec::new();
@@ -100,38 +101,53 @@ impl Shared {
     fn cancel_waiting(&self) -> bool {
         let mut only_running = true;
         for index in 0..self.seats.len() {
-            let list = self.with_left_core(index, |core| std::mem::take(&mut core.owned));
-            let (rest, all_running) = self.cancel_list(list);
-            only_running &= all_running;
-            self.with_left_core(index, |core| core.owned = rest);
-        }
-        let list = std::mem::take(&mut self.common.lock().tasks);
-        let (mut rest, all_running) = self.cancel_list(list);
-        let mut common = self.common.lock();
-        while let Some(task) = rest.pop_front() {
-            // SAFETY: just taken out of a list, and alive as it was there.
-            unsafe { common.tasks.push_back(task) };
-        }
-        only_running & all_running
-    }
-
-    /// Cancels what waits in `list`; returns the rest, and whether all of it is being polled.
-    fn cancel_list(&self, mut list: List<OwnedLink>) -> (List<OwnedLink>, bool) {
-        let (mut rest, mut only_running) = (List::new(), true);
-        while let Some(task) = list.pop_front() {
-            // SAFETY: what is in a list is alive.
-            match unsafe { Running::claim_idle(task) } {
-                Some(running) => self.finish(running.cancel()),
-                None => {
+            // The list is ours alone, even where its tasks are being polled: who ends one of them
+            // without a seat leaves it to us to take it out.
+            let mut list = self.with_left_core(index, |core| std::mem::take(&mut core.owned));
+            let mut rest = List::new();
+            while let Some(task) = list.pop_front() {
+                // SAFETY: what was in the list until now is alive.
+                match unsafe { Running::claim_idle(task) } {
+                    Some(running) => self.finish(running.cancel()),
                     // SAFETY: as above; it is in no list now.
-                    unsafe {
+                    None => unsafe {
                         only_running &= Running::is_running(task);
                         rest.push_back(task);
-                    }
+                    },
                 }
             }
+            self.with_left_core(index, |core| core.owned = rest);
         }
-        (rest, only_running)
+        // Pollers take their tasks out of the common list themselves, so all of them have to be in it
+        // whenever the lock is free.
+        while let Some(running) = self.claim_common() {
+            self.finish(running.cancel());
+        }
+        // SAFETY: what is in the list is alive.
+        let mut check = |task| only_running &= unsafe { Running::is_running(task) };
+        self.common.lock().tasks.for_each(&mut check);
+        only_running
+    }
+
+    /// Takes a task that waits out of the common list.
+    fn claim_common(&self) -> Option<Running> {
+        let mut common = self.common.lock();
+        let (mut passed, mut claimed) = (List::<OwnedLink>::new(), None);
+        while let Some(task) = common.tasks.pop_front() {
+            // SAFETY: what was in the list until now is alive, and in none now.
+            unsafe {
+                claimed = Running::claim_idle(task);
+                if claimed.is_some() {
+                    break;
+                }
+                passed.push_back(task);
+            }
+        }
+        while let Some(task) = passed.pop_front() {
+            // SAFETY: as before. It goes where those are that the next call looks at last.
+            unsafe { common.tasks.push_back(task) };
+        }
+        claimed
     }
 
     /// (4) Leaves what is being polled to its pollers. False if something else turned up.
@@ -229,3 +245,7 @@ impl Shared {
         ended.complete();
     }
 }
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "shutdown/tests/loom.rs"]
+mod loom;
