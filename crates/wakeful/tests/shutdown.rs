@@ -273,7 +273,7 @@ fn the_last_reference_to_a_task_frees_what_is_left_of_its_runtime() {
             *fill.lock().unwrap() = Some(cx.waker().clone());
             Poll::<()>::Pending
         }));
-        let joined = runtime.block_on(async {
+        runtime.block_on(async {
             // More than the workers take references for at once; some end elsewhere than they began.
             let tasks: Vec<_> = (0..2000)
                 .map(|n| {
@@ -288,8 +288,8 @@ fn the_last_reference_to_a_task_frees_what_is_left_of_its_runtime() {
             for task in tasks {
                 task.await.unwrap();
             }
-            wakeful::spawn(async {})
         });
+        let joined = runtime.spawn(async {});
         drop(runtime);
         let waker = slot.lock().unwrap().take().unwrap();
         drop(joined);

@@ -9,6 +9,7 @@
 //! waiting, in the list of its home seat. A task that never waited was never in a list: most of those
 //! that are spawned and run to their end at once cost nothing there.
 
+mod block_in_place;
 mod idle;
 mod pace;
 mod queue;
@@ -36,9 +37,10 @@ use wakeful_base::list::List;
 use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use wakeful_base::{CachePadded, FastRng};
-use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, new_task};
+use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, TaskRef, new_task};
 
-pub(crate) use worker::{block_in_place, defer, worker_index};
+pub(crate) use block_in_place::block_in_place;
+pub(crate) use worker::{defer, worker_index};
 
 pub(crate) struct Shared {
     seats: Box<[Seat]>,
@@ -65,10 +67,21 @@ pub(crate) struct Shared {
 #[derive(Default)]
 struct CommonTasks {
     tasks: List<OwnedLink>,
+    /// Tasks that are being polled by threads without a seat.
+    away: Vec<TaskRef>,
     /// Seatless threads that are about to hand an ended task to a seat.
     leaving: usize,
     /// The runtime has shut down: there are no lists any more.
     cleared: bool,
+}
+
+impl CommonTasks {
+    /// `task` is not polled by a seatless thread any more, if it was.
+    fn come_back(&mut self, task: TaskRef) {
+        if let Some(at) = self.away.iter().position(|&away| away == task) {
+            self.away.swap_remove(at);
+        }
+    }
 }
 
 // SAFETY: the list is behind its lock, the homes point back to this very struct; all else is shareable.

@@ -199,6 +199,7 @@ unsafe impl Send for OnItsWay {}
 
 /// A thread without a seat comes back from a poll that was under way when the worker stopped.
 fn comes_back(case: &Case, runnable: Runnable, yields: bool) -> thread::JoinHandle<()> {
+    case.shared.begin_away(runnable.task());
     let (shared, polled) = (case.shared.clone(), OnItsWay(runnable.run()));
     thread::spawn(move || {
         let OnItsWay(polled) = polled;
