@@ -3,3 +3,16 @@
 //! Everything here works under any executor: a future that has to wait leaves its waker behind and is
 //! woken when its turn has come. Waiting allocates nothing, since a waiter's node lies inside the
 //! waiting future, and whoever came first is served first.
+
+mod backoff;
+mod blocking;
+mod notify;
+mod wait_queue;
+mod wake_list;
+
+pub use notify::Notify;
+
+/// Named futures.
+pub mod futures {
+    pub use crate::notify::{Notified, OwnedNotified};
+}
