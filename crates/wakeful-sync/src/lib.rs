@@ -7,6 +7,7 @@
 mod backoff;
 mod blocking;
 mod notify;
+pub mod oneshot;
 mod wait_queue;
 mod wake_list;
 
