@@ -6,10 +6,12 @@
 
 mod backoff;
 mod blocking;
+mod cooperative;
 mod notify;
 pub mod oneshot;
 mod wait_queue;
 mod wake_list;
+pub mod watch;
 
 pub use notify::Notify;
 

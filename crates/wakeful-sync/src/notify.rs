@@ -16,12 +16,11 @@
 
 use std::fmt;
 use std::future::Future;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::wait_queue::{LockedLine, Round, Stage, Wait, WaitQueue, Waiter, Word};
+use crate::wait_queue::{Round, Stage, Wait, WaitQueue, Waiter, Word};
 
 /// Wakes tasks that wait for something to happen.
 ///
@@ -219,18 +218,8 @@ impl Notify {
     /// # }
     /// ```
     pub fn notify_waiters(&self) {
-        let mut word = self.queue.settled();
-        loop {
-            let next = word.in_next_round();
-            let started = if word.has_waiters() {
-                self.queue.lock_changing(word, next).map(LockedLine::release_stale)
-            } else {
-                self.queue.change(word, next)
-            };
-            match started {
-                Ok(()) => return,
-                Err(now) => word = now,
-            }
+        if let Some(line) = self.queue.update(Word::in_next_round) {
+            line.release_stale();
         }
     }
 
@@ -262,9 +251,6 @@ impl fmt::Debug for Notify {
             .finish()
     }
 }
-
-impl UnwindSafe for Notify {}
-impl RefUnwindSafe for Notify {}
 
 /// Future of [`Notify::notified`].
 ///

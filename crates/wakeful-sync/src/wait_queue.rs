@@ -40,9 +40,10 @@
 //! in between, needs no second list.
 
 use std::marker::PhantomPinned;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::ptr::NonNull;
-use std::task::Waker;
+use std::task::{Poll, Waker};
 
 use wakeful_base::list::{Link, Links, List};
 use wakeful_base::sync::UnsafeCell;
@@ -222,6 +223,9 @@ pub(crate) struct WaitQueue {
 unsafe impl Send for WaitQueue {}
 // SAFETY: as above.
 unsafe impl Sync for WaitQueue {}
+// No foreign code runs while the line is locked, so a panic leaves it whole.
+impl UnwindSafe for WaitQueue {}
+impl RefUnwindSafe for WaitQueue {}
 
 /// What became of a waiter that was thought to be in line.
 #[must_use]
@@ -304,6 +308,64 @@ impl WaitQueue {
             match self.lock_changing(word, word) {
                 Ok(locked) => return locked,
                 Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Changes the word, and locks the line with it if somebody is there to be told.
+    #[inline]
+    #[must_use = "waiters must be released"]
+    pub(crate) fn update(&self, change: impl Fn(Word) -> Word) -> Option<LockedLine<'_>> {
+        let mut word = self.settled();
+        loop {
+            let changed = if word.has_waiters() {
+                self.lock_changing(word, change(word)).map(Some)
+            } else {
+                self.change(word, change(word)).map(|()| None)
+            };
+            match changed {
+                Ok(locked) => return locked,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Waits until `round` is over or the flag is set; then returns the word.
+    ///
+    /// # Safety
+    /// As for [`enter`](Self::enter).
+    #[inline]
+    pub(crate) unsafe fn poll_over(
+        &self,
+        round: Round,
+        waiter: Pin<&Waiter>,
+        waker: &Waker,
+    ) -> Poll<Word> {
+        let mut word = self.load();
+        let mut cloned = None;
+        loop {
+            if !word.keeps_waiting(round) {
+                return Poll::Ready(word);
+            }
+            if waiter.stage() != Stage::Idle {
+                // SAFETY: it has entered, and by contract this queue.
+                if unsafe { self.refresh(waiter, Some(waker)) } == Wait::On {
+                    return Poll::Pending;
+                }
+                waiter.reset();
+                word = self.load();
+                continue;
+            }
+            let settled = self.settle(word);
+            if settled != word {
+                word = settled;
+                continue;
+            }
+            let waker = cloned.take().unwrap_or_else(|| waker.clone());
+            // SAFETY: passed on to the caller.
+            match unsafe { self.enter(word, waiter, Some(waker)) } {
+                Ok(()) => return Poll::Pending,
+                Err((now, waker)) => (word, cloned) = (now, waker),
             }
         }
     }
