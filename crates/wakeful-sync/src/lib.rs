@@ -6,6 +6,7 @@
 
 mod backoff;
 mod blocking;
+pub mod broadcast;
 mod cooperative;
 mod notify;
 pub mod oneshot;

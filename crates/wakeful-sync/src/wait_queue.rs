@@ -121,6 +121,11 @@ impl Round {
         self.minus(earlier.0).0
     }
 
+    /// Whether this round comes before `other`, the two being less than half of all rounds apart.
+    pub(crate) fn is_before(self, other: Round) -> bool {
+        other != self && other.since(self) <= Self::MASK / 2
+    }
+
     /// The place of this round in a ring of `mask + 1` slots.
     pub(crate) fn slot(self, mask: usize) -> usize {
         self.0 as usize & mask
