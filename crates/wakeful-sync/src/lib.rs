@@ -5,16 +5,22 @@
 //! waiting future, and whoever came first is served first.
 
 mod backoff;
+mod barrier;
 mod blocking;
 pub mod broadcast;
 mod cooperative;
 mod notify;
+mod once_cell;
 pub mod oneshot;
+mod set_once;
 mod wait_queue;
 mod wake_list;
 pub mod watch;
 
+pub use barrier::{Barrier, BarrierWaitResult};
 pub use notify::Notify;
+pub use once_cell::{OnceCell, SetError};
+pub use set_once::{SetOnce, SetOnceError};
 
 /// Named futures.
 pub mod futures {
