@@ -3,3 +3,18 @@
 //! Everything here works under any executor: a future that has to wait leaves its waker behind and is
 //! woken when its turn has come. Waiting allocates nothing, since a waiter's node lies inside the
 //! waiting future, and whoever came first is served first.
+
+mod acquire;
+mod batch_semaphore;
+mod blocking;
+mod mutex;
+mod on_unwind;
+mod permit_queue;
+mod semaphore;
+mod wake_list;
+
+pub use batch_semaphore::{AcquireError, TryAcquireError};
+pub use mutex::{
+    MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard, TryLockError,
+};
+pub use semaphore::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
