@@ -18,7 +18,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 use wakeful_base::budget;
 
-use crate::batch_semaphore::{AcquireError, TryAcquireError};
+use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::permit_queue::{PermitQueue, Waiter};
 
 /// What permits can be taken from, and waited for.

@@ -21,6 +21,7 @@ use std::task::Waker;
 use wakeful_base::sync::{Mutex, MutexGuard};
 
 use crate::acquire::{Acquire, Enqueued, PermitSource};
+use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::on_unwind::OnUnwind;
 use crate::permit_queue::{PermitQueue, Waiter};
 use crate::wake_list::WakeList;
@@ -34,20 +35,6 @@ pub(crate) struct BatchSemaphore {
     word: PermitWord,
     queue: Mutex<PermitQueue>,
 }
-
-/// No permit could be taken, and the call does not wait.
-#[derive(Debug, PartialEq, Eq)]
-pub enum TryAcquireError {
-    /// The semaphore is [closed](crate::Semaphore::close).
-    Closed,
-
-    /// There are not enough permits at the moment.
-    NoPermits,
-}
-
-/// The semaphore is [closed](crate::Semaphore::close), so no permit will ever come.
-#[derive(Debug)]
-pub struct AcquireError(());
 
 impl BatchSemaphore {
     #[track_caller]
@@ -219,31 +206,6 @@ fn check_request(n: usize) {
         "a semaphore may not have more than MAX_PERMITS permits ({MAX_PERMITS})"
     );
 }
-
-impl AcquireError {
-    pub(crate) fn closed() -> Self {
-        AcquireError(())
-    }
-}
-
-impl fmt::Display for AcquireError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("semaphore closed")
-    }
-}
-
-impl std::error::Error for AcquireError {}
-
-impl fmt::Display for TryAcquireError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            TryAcquireError::Closed => "semaphore closed",
-            TryAcquireError::NoPermits => "no permits available",
-        })
-    }
-}
-
-impl std::error::Error for TryAcquireError {}
 
 #[cfg(all(test, wakeful_loom))]
 #[path = "batch_semaphore/tests/loom.rs"]

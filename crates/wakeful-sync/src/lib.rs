@@ -5,15 +5,18 @@
 //! waiting future, and whoever came first is served first.
 
 mod acquire;
+mod acquire_error;
+mod backoff;
 mod batch_semaphore;
 mod blocking;
+pub mod mpsc;
 mod mutex;
 mod on_unwind;
 mod permit_queue;
 mod semaphore;
 mod wake_list;
 
-pub use batch_semaphore::{AcquireError, TryAcquireError};
+pub use acquire_error::{AcquireError, TryAcquireError};
 pub use mutex::{
     MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard, TryLockError,
 };

@@ -4,7 +4,8 @@ mod permit;
 
 use std::sync::Arc;
 
-use crate::batch_semaphore::{AcquireError, BatchSemaphore, MAX_PERMITS, TryAcquireError};
+use crate::acquire_error::{AcquireError, TryAcquireError};
+use crate::batch_semaphore::{BatchSemaphore, MAX_PERMITS};
 use crate::blocking::block_on;
 
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};

@@ -14,7 +14,8 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use wakeful_base::sync::atomic::AtomicUsize;
 
-use super::{MAX_PERMITS, TryAcquireError};
+use super::MAX_PERMITS;
+use crate::acquire_error::TryAcquireError;
 
 const CLOSED: usize = 0b01;
 const WAITERS: usize = 0b10;
