@@ -13,11 +13,16 @@ pub mod mpsc;
 mod mutex;
 mod on_unwind;
 mod permit_queue;
+mod rwlock;
 mod semaphore;
 mod wake_list;
 
 pub use acquire_error::{AcquireError, TryAcquireError};
 pub use mutex::{
     MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard, TryLockError,
+};
+pub use rwlock::{
+    OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
+    RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
 };
 pub use semaphore::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};

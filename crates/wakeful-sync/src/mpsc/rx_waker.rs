@@ -16,8 +16,8 @@
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::task::Waker;
 
-use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::AtomicUsize;
+use wakeful_base::sync::{UnsafeCell, hint};
 
 use crate::on_unwind::OnUnwind;
 
@@ -43,6 +43,7 @@ impl RxWaker {
         if self.state.compare_exchange(IDLE, REGISTERING, Acquire, Acquire).is_err() {
             // A wake is under way, for an older waker perhaps: there is news.
             waker.wake_by_ref();
+            hint::spin_loop();
             return;
         }
         let clone_panics = OnUnwind(|| self.end_registration());
