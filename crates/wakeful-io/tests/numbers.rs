@@ -14,7 +14,7 @@ macro_rules! round_trips {
         fn $write() {
             run(async {
                 let steps = [Chunk(1), Pending, Error(ErrorKind::Interrupted), Chunk(2), Pending];
-                for number in [$number::MIN, $number::MAX, 0 as $number, 1 as $number, 77 as $number] {
+                for number in [$number::MIN, $number::MAX, 0 as $number, 77 as $number] {
                     let mut writer = Scripted::new(Vec::new(), steps);
                     writer.$write(number).await.unwrap();
                     assert_eq!(writer.inner, number.$to_bytes());
@@ -27,7 +27,8 @@ macro_rules! round_trips {
                 let error = writer.$write(1 as $number).await.unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::WriteZero);
                 let mut failing = Scripted::new(Vec::new(), [Error(ErrorKind::TimedOut)]);
-                assert_eq!(failing.$write(1 as $number).await.unwrap_err().kind(), ErrorKind::TimedOut);
+                let error = failing.$write(1 as $number).await.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::TimedOut);
                 let mut failing = Scripted::new(&[][..], [Error(ErrorKind::TimedOut)]);
                 assert_eq!(failing.$read().await.unwrap_err().kind(), ErrorKind::TimedOut);
             });

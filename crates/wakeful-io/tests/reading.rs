@@ -1,4 +1,5 @@
-//! The methods of `AsyncReadExt`: how much they read, how they fail, what is left when they are dropped.
+//! The methods of `AsyncReadExt`: how much they read, how they fail, what is left when they are
+//! dropped.
 
 mod support;
 

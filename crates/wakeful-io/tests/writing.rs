@@ -1,4 +1,5 @@
-//! The methods of `AsyncWriteExt`: how much they write, how they fail, what is left when they are dropped.
+//! The methods of `AsyncWriteExt`: how much they write, how they fail, what is left when they are
+//! dropped.
 
 mod support;
 
