@@ -72,6 +72,33 @@ fn while_the_writer_is_busy_more_is_read() {
     assert_eq!(error.kind(), ErrorKind::TimedOut);
 }
 
+/// Has three bytes and an end, behind which nobody may read.
+struct ReadOnce(u8);
+
+impl AsyncRead for ReadOnce {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.0 += 1;
+        match self.0 {
+            1 => buf.put_slice(b"abc"),
+            2 => {}
+            _ => panic!("read behind the end"),
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[test]
+fn nothing_is_read_behind_the_end() {
+    // The end comes while the writer is busy.
+    let mut writer = Scripted::new(Vec::new(), [Pending, Chunk(1), Pending]);
+    assert_eq!(run(copy(&mut ReadOnce(0), &mut writer)).unwrap(), 3);
+    assert_eq!(writer.inner, b"abc");
+}
+
 /// Fills all the room it gets, three times, and notes how much that was.
 struct Rooms(Vec<usize>);
 

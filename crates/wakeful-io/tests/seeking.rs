@@ -136,6 +136,14 @@ fn a_buffered_writer_writes_before_it_seeks() {
 }
 
 #[test]
+fn a_buffered_writer_waits_for_a_seek_that_was_left_alone() {
+    let mut writer = BufWriter::new(Slow { underway: true, ..Slow::default() });
+    Pin::new(&mut writer).start_seek(SeekFrom::Start(1)).unwrap();
+    let position = std::future::poll_fn(|cx| Pin::new(&mut writer).poll_complete(cx));
+    assert_eq!(run(position).unwrap(), 1);
+}
+
+#[test]
 fn a_buffered_stream_does_both() {
     run(async {
         let mut stream = BufStream::new(Cursor::new(b"abcdef".to_vec()));

@@ -161,7 +161,7 @@ fn a_buffer_collects_slices_whether_its_writer_can_or_not() {
             let n = buffered.write_vectored(&bufs).await.unwrap();
             assert_eq!(n, if vectored { 5 } else { 2 });
             assert_eq!(buffered.write_vectored(&[IoSlice::new(b"")]).await.unwrap(), 0);
-            let large = [IoSlice::new(b"12345")];
+            let large = [IoSlice::new(b""), IoSlice::new(b"12345")];
             assert_eq!(buffered.write_vectored(&large).await.unwrap(), 5);
             let expected: &[u8] = if vectored { b"abcdefg12345" } else { b"abcd12345" };
             assert_eq!(buffered.get_ref().inner, expected);
