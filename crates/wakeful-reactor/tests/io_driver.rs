@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
-use wakeful_reactor::{Interest, Ready};
 use wakeful_reactor::io::{Direction, IoDriver, IoEvents, Registration, is_shutdown_error};
+use wakeful_reactor::{Interest, Ready};
 
 const BOTH: Interest = Interest::READABLE.add(Interest::WRITABLE);
 
