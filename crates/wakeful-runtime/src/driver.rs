@@ -7,12 +7,12 @@
 #[cfg(feature = "driver")]
 mod io_driver;
 #[cfg(feature = "driver")]
-pub(crate) use io_driver::IoHandle;
+pub(crate) use io_driver::{IoHandle, is_shutdown_error};
 
 #[cfg(not(feature = "driver"))]
 mod no_driver;
 #[cfg(not(feature = "driver"))]
-pub(crate) use no_driver::IoHandle;
+pub(crate) use no_driver::{IoHandle, is_shutdown_error};
 
 use std::io;
 use std::sync::Arc;

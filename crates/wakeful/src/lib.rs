@@ -18,6 +18,11 @@
 //! # }
 //! ```
 
+#[cfg(feature = "io")]
+pub mod io;
+#[cfg(feature = "net")]
+pub mod net;
+
 #[cfg(feature = "rt")]
 pub use wakeful_runtime::{runtime, task, task_local};
 
