@@ -3,8 +3,27 @@
 //! Nothing here is its own: it gives `wakeful` the package name, version and features of Tokio, so that
 //! a `[patch.crates-io]` puts a whole program, dependencies included, on Wakeful.
 
+pub use wakeful::io;
+
+#[cfg(feature = "net")]
+pub use wakeful::net;
+
 #[cfg(feature = "rt")]
 pub use wakeful::{runtime, spawn, task, task_local};
 
 #[cfg(feature = "time")]
 pub use wakeful::time;
+
+#[cfg(feature = "sync")]
+pub use wakeful::sync;
+
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub use wakeful::macros;
+#[cfg(feature = "macros")]
+pub use wakeful::{join, pin, select, try_join};
+
+#[cfg(all(feature = "macros", feature = "rt", feature = "rt-multi-thread"))]
+pub use wakeful::drop_in::{tokio_main as main, tokio_test as test};
+#[cfg(all(feature = "macros", feature = "rt", not(feature = "rt-multi-thread")))]
+pub use wakeful::drop_in::{tokio_main_rt as main, tokio_test_rt as test};

@@ -2,8 +2,8 @@
 //!
 //! What every other crate of the workspace stands on and that knows neither tasks nor I/O: the one
 //! switch between std and loom ([`sync`]), a [`parker`], an intrusive [`list`], cache padding, a small
-//! random number generator, the cooperative [`budget`] and the mark that says whether this thread is
-//! inside a runtime ([`enter`]).
+//! random number generator, [`block_on`], the cooperative [`budget`] and the mark that says whether this
+//! thread is inside a runtime ([`enter`]).
 //!
 //! This crate is an implementation detail of `wakeful`; its API follows no version promise.
 
@@ -17,6 +17,9 @@ pub mod shield;
 pub mod sync;
 pub mod wake_list;
 
+mod block_on;
+
+pub use block_on::block_on;
 pub use cache_padded::CachePadded;
 pub use parker::{Parker, Unparker};
 pub use rng::FastRng;

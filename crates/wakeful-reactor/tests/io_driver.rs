@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
-use wakeful_reactor::Interest;
 use wakeful_reactor::io::{Direction, IoDriver, IoEvents, Registration, is_shutdown_error};
+use wakeful_reactor::{Interest, Ready};
 
 const BOTH: Interest = Interest::READABLE.add(Interest::WRITABLE);
 
@@ -266,4 +266,34 @@ fn many_descriptors_come_and_go_from_several_threads() {
     stop.store(1, SeqCst);
     waiting.join().unwrap();
     assert_eq!(driver.metrics().registered(), driver.metrics().deregistered());
+}
+
+#[test]
+fn assumed_readiness_needs_no_turn_and_is_cleared_like_any_other() {
+    let mut fixture = Fixture::new();
+    let (ours, mut theirs) = pair();
+    let registration = fixture.register(&ours);
+    registration.assume_ready(Ready::READABLE);
+    let (count, waker) = counter();
+    assert!(poll(&registration, &waker, Direction::Read).is_ready());
+    let read = || (&ours).read(&mut [0; 8]);
+    let wrong = registration.try_io(Interest::READABLE, read);
+    assert_eq!(wrong.unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    assert!(poll(&registration, &waker, Direction::Read).is_pending());
+    theirs.write_all(b"x").unwrap();
+    fixture.turn();
+    assert_eq!(count.0.load(SeqCst), 1);
+    assert_eq!(registration.try_io(Interest::READABLE, read).unwrap(), 1);
+}
+
+#[test]
+fn nothing_is_assumed_after_shutdown() {
+    let fixture = Fixture::new();
+    let (ours, _theirs) = pair();
+    let registration = fixture.register(&ours);
+    fixture.driver.shut_down();
+    registration.assume_ready(Ready::READABLE);
+    assert!(registration.ready_event(Interest::READABLE).ready.is_empty());
+    let polled = poll(&registration, Waker::noop(), Direction::Read);
+    assert!(matches!(polled, Poll::Ready(Err(error)) if is_shutdown_error(&error)));
 }

@@ -7,12 +7,12 @@
 #[cfg(feature = "driver")]
 mod io_driver;
 #[cfg(feature = "driver")]
-pub(crate) use io_driver::IoHandle;
+pub(crate) use io_driver::{IoHandle, is_shutdown_error};
 
 #[cfg(not(feature = "driver"))]
 mod no_driver;
 #[cfg(not(feature = "driver"))]
-pub(crate) use no_driver::IoHandle;
+pub(crate) use no_driver::{IoHandle, is_shutdown_error};
 
 use std::io;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl DriverParts {
 }
 
 /// A driver of nothing: its waits end by wake-ups only.
-struct NullDriver(Arc<Token>);
+pub(crate) struct NullDriver(Arc<Token>);
 
 struct Token {
     state: Mutex<TokenState>,
@@ -66,7 +66,7 @@ struct TokenState {
 }
 
 /// A driver of nothing, and the handle that wakes it.
-fn null_driver() -> (NullDriver, Arc<dyn WakeDriver>) {
+pub(crate) fn null_driver() -> (NullDriver, Arc<dyn WakeDriver>) {
     let token = Arc::new(Token { state: Mutex::default(), arrived: Condvar::new() });
     (NullDriver(token.clone()), token)
 }

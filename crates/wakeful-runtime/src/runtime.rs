@@ -20,6 +20,13 @@ pub use whole::{Runtime, RuntimeFlavor};
 pub use handle::current_io;
 pub(crate) use handle::current_or_panic;
 
+/// Whether an I/O operation failed because the runtime that its resource belongs to has shut down.
+///
+/// Every wait on a socket, or registration of one, fails with such an error once that has happened.
+pub fn is_rt_shutdown_err(err: &std::io::Error) -> bool {
+    crate::driver::is_shutdown_error(err)
+}
+
 /// The index of the worker that the calling code runs on; none outside of a multi-thread runtime's
 /// workers and of a current-thread runtime's `block_on`, where it is zero.
 pub fn worker_index() -> Option<usize> {

@@ -83,7 +83,7 @@ impl<F: Future, S> TaskCell<F, S> {
 }
 
 /// # Safety
-/// The caller has `RUNNING`, and the cell holds a future.
+/// The caller has the task's turn, and the cell holds a future.
 unsafe fn poll<F: Future, S>(task: TaskRef, cx: &mut Context<'_>) -> PollResult {
     // SAFETY: the caller's claim on the cell outlives this call.
     let _current = unsafe { CurrentGuard::enter(task) };
@@ -92,7 +92,7 @@ unsafe fn poll<F: Future, S>(task: TaskRef, cx: &mut Context<'_>) -> PollResult 
     let polled = catch_unwind(AssertUnwindSafe(|| {
         let on_unwind = DropOnUnwind(slot);
         let polled = slot.with_mut(|slot| {
-            // SAFETY: `RUNNING` makes the future ours; a cell never moves, so it is pinned.
+            // SAFETY: the turn makes the future ours; a cell never moves, so it is pinned.
             let future = unsafe { Pin::new_unchecked(&mut *(*slot).future) };
             future.poll(cx)
         });
@@ -123,7 +123,7 @@ struct DropOnUnwind<'a, F: Future>(&'a UnsafeCell<Slot<F>>);
 
 impl<F: Future> Drop for DropOnUnwind<'_, F> {
     fn drop(&mut self) {
-        // SAFETY: made in `poll`, which has `RUNNING`, and forgotten there unless it unwinds.
+        // SAFETY: made in `poll`, which has the turn, and forgotten there unless it unwinds.
         if let Err(payload) = unsafe { drop_future(self.0) } {
             discard(payload);
         }
@@ -131,13 +131,13 @@ impl<F: Future> Drop for DropOnUnwind<'_, F> {
 }
 
 /// # Safety
-/// The caller has `RUNNING`, and the cell holds a future.
+/// The caller has the task's turn, and the cell holds a future.
 unsafe fn cancel<F: Future, S>(task: TaskRef) -> Outcome {
     // SAFETY: the caller's claim on the cell outlives this call.
     let _current = unsafe { CurrentGuard::enter(task) };
     // SAFETY: types by the vtable.
     let slot = unsafe { TaskCell::<F, S>::slot(task) };
-    // SAFETY: `RUNNING` makes the future ours to drop, once.
+    // SAFETY: the turn makes the future ours to drop, once.
     match unsafe { drop_future(slot) } {
         Ok(()) => Outcome::Cancelled,
         Err(payload) => {

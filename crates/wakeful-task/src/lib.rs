@@ -28,9 +28,9 @@
 //! | `vtable`, `id`, `spawned_at` | written before the first reference is given out, then read by anybody |
 //! | `link` | the holder of the queue entry while scheduled; the polling side while running; the scheduler's reference once complete |
 //! | `owned` | the home's list, under the home's own exclusion |
-//! | `home` | written by the side that has `RUNNING`; read by that side and by the holder of an entry |
+//! | `home` | the holder of the task's turn |
 //! | `join_waker` | the join handle while `JOIN_WAKER` is clear; read by the completing side while set; the last reference |
-//! | slot | the future: the side that has `RUNNING`. The output: the side that completes if there is no join handle then, else the join handle |
+//! | slot | the future: the holder of the task's turn. The output: the side that completes if there is no join handle then, else the join handle |
 
 mod abort;
 mod cell;

@@ -167,7 +167,7 @@ impl Drop for Retained {
 }
 
 impl Running {
-    /// Takes the future of a task that waits; none if it is scheduled, running or complete.
+    /// Takes the turn of a task that waits; none if it is active or complete.
     ///
     /// # Safety
     /// `task` must be alive: in the list of its home, say.
@@ -175,15 +175,6 @@ impl Running {
         // SAFETY: by contract.
         let claimed = unsafe { task.as_ref() }.state.claim_idle();
         claimed.then_some(Running(task))
-    }
-
-    /// Whether somebody has the task's future to himself just now.
-    ///
-    /// # Safety
-    /// `task` must be alive.
-    pub unsafe fn is_running(task: TaskRef) -> bool {
-        // SAFETY: by contract.
-        unsafe { task.as_ref() }.state.is_running()
     }
 
     /// The task.
@@ -196,7 +187,7 @@ impl Running {
     /// # Safety
     /// `S` must be what the task was made with.
     pub unsafe fn home<S: Schedule>(&self) -> NonNull<S> {
-        // SAFETY: having `RUNNING`, we may read the home.
+        // SAFETY: having the turn, we may read the home.
         self.header().home.with(|home| unsafe { *home }).cast()
     }
 
@@ -206,7 +197,7 @@ impl Running {
     /// As for [`new_task`](crate::new_task); `S` must be the type it was made with, and the reference
     /// that the old home was kept valid by must be as good for the new one.
     pub unsafe fn set_home<S: Schedule>(&self, home: NonNull<S>) {
-        // SAFETY: having `RUNNING`, we may write the home; readers come after `idle`.
+        // SAFETY: having the turn, we may write the home; readers come after `idle`.
         self.header().home.with_mut(|slot| unsafe { *slot = home.cast() });
     }
 
@@ -219,6 +210,9 @@ impl Running {
     }
 
     /// Gives the task another turn, as if it had woken itself during the poll.
+    ///
+    /// The state word does not change, so that it is for the queue alone to order this poll before the
+    /// next, wherever that is.
     pub fn requeue(self) -> Runnable {
         self.header().state.requeue();
         Runnable(self.0)
@@ -226,7 +220,7 @@ impl Running {
 
     /// Drops the future. User code runs in here.
     pub fn cancel(self) -> Finishing {
-        // SAFETY: `RUNNING` makes the future ours.
+        // SAFETY: the turn makes the future ours.
         let outcome = unsafe { (self.header().vtable.cancel)(self.0) };
         Finishing { task: self.0, outcome }
     }
@@ -258,7 +252,7 @@ impl Finishing {
     /// # Safety
     /// `S` must be what the task was made with.
     pub unsafe fn home<S: Schedule>(&self) -> NonNull<S> {
-        // SAFETY: we still have `RUNNING`.
+        // SAFETY: we still have the turn.
         self.header().home.with(|home| unsafe { *home }).cast()
     }
 

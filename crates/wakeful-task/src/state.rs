@@ -2,8 +2,8 @@
 //!
 //! | bits | name | meaning |
 //! |---|---|---|
-//! | 0 | `SCHEDULED` | the task has to be polled: a queue entry exists, or the poll under way has to be followed by another |
-//! | 1 | `RUNNING` | somebody has the future to himself: polls it or drops it |
+//! | 0 | `ACTIVE` | somebody has the task's **turn**: it is in a queue, on its way into one, or being polled |
+//! | 1 | `AGAIN` | it was woken while active: what came before that has to be seen by a poll that begins after it |
 //! | 2 | `COMPLETE` | the future is gone; the output belongs to the join side |
 //! | 3 | `CANCELLED` | drop the future instead of polling it |
 //! | 4 | `JOIN_INTEREST` | a `JoinHandle` exists |
@@ -15,29 +15,34 @@
 //! handle; one for each **waker** and **abort** handle. A queue entry has none of its own: it lives
 //! on the scheduler's, because
 //!
-//! 1. `SCHEDULED` without `RUNNING` means exactly one entry exists (or is on its way into a queue);
-//! 2. the task of an entry is neither running nor complete, and cannot become so but by its holder.
+//! 1. a task that is `ACTIVE` has exactly one turn, whose holder alone touches its future;
+//! 2. a task completes only by the holder of its turn, so that of an entry is not complete.
 //!
 //! ```text
-//!            (1) new                                  (4) idle: woken meanwhile
-//!               │                                    ┌───────────────────────────┐
-//!               ▼                                    ▼                           │
-//!           SCHEDULED ──────(2) start──────▶ RUNNING ──(4) idle──▶ (nothing) ────┤
-//!               ▲                               │                      │         │
-//!               │                               │               (6) claim_idle   │
-//!               │                               │                      ▼         │
-//!               └──(3) wake, abort─────────────(─)───────────────── RUNNING      │
-//!                                               ▼                      │         │
-//!                                        (5) complete ◀────────────────┘         │
-//!                                               │                                │
-//!                                               ▼                                │
-//!                                           COMPLETE        RUNNING|SCHEDULED ◀──┘ wake, abort
+//!            (1) new
+//!               │
+//!               ▼      (2) start, without a change
+//!            ACTIVE ◀───────────────────────────────────┐
+//!            │  │ ▲                                     │
+//!            │  │ └──(3) wake, abort: becomes an entry──┼── (nothing) ──(6) claim_idle──▶ ACTIVE
+//!            │  │                                       │        ▲                           │
+//!            │  ├──(4) idle─────────────────────────────┼────────┘                           │
+//!            │  │                                       │                                    │
+//!            │  └──(3) wake, abort──▶ ACTIVE|AGAIN ──(2) start: clears it                    │
+//!            │                            │                                                  │
+//!            │                            └──(4) idle: has its next turn already             │
+//!            ▼                                                                               │
+//!   (5) complete ◀───────────────────────────────────────────────────────────────────────────┘
 //! ```
+//!
+//! Whether an active task is in a queue or being polled the word does not say, because no one has to
+//! ask: so a turn that is not disturbed begins with a load, and one that the task gives up of its own
+//! accord (`requeue`) ends without any change. Only the wake and the wait cost a read-modify-write.
 
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 
-const SCHEDULED: usize = 1 << 0;
-const RUNNING: usize = 1 << 1;
+const ACTIVE: usize = 1 << 0;
+const AGAIN: usize = 1 << 1;
 const COMPLETE: usize = 1 << 2;
 const CANCELLED: usize = 1 << 3;
 const JOIN_INTEREST: usize = 1 << 4;
@@ -103,7 +108,7 @@ pub(crate) enum Idle {
 pub(crate) enum Wake {
     /// Put the entry, which is now the caller's, into a queue.
     Schedule,
-    /// Nothing: it is scheduled, running or complete.
+    /// Nothing: it is active or complete.
     Nothing,
     /// Nothing, and free the cell: the reference given up was the last.
     Free,
@@ -146,46 +151,52 @@ pub(crate) struct JoinDrop {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct AlreadyComplete;
 
+/// The word after somebody asked for a poll.
+fn asked(word: usize) -> usize {
+    match word & (ACTIVE | COMPLETE) {
+        0 => word | ACTIVE,
+        ACTIVE => word | AGAIN,
+        _complete => word,
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct State(AtomicUsize);
 
 impl State {
-    /// (1) Scheduled, with a reference for the scheduler and one for the join handle.
+    /// (1) With an entry, a reference for the scheduler and one for the join handle.
     pub(crate) fn new() -> State {
-        State(AtomicUsize::new(SCHEDULED | JOIN_INTEREST | (2 * REF_ONE)))
+        State(AtomicUsize::new(ACTIVE | JOIN_INTEREST | (2 * REF_ONE)))
     }
 
-    /// (2) The holder of the entry takes the future.
+    /// (2) The holder of the entry begins the turn.
     pub(crate) fn start(&self) -> Start {
-        const DETACHED: usize = SCHEDULED | REF_ONE;
-        // With the scheduler's reference as the only one, nobody else can reach the word.
-        if self.0.load(Acquire) == DETACHED {
-            self.0.store(RUNNING | REF_ONE, Relaxed);
+        let word = self.0.load(Acquire);
+        debug_assert!(
+            word & (ACTIVE | COMPLETE) == ACTIVE,
+            "a queue entry's task is active and not complete: {word:#x}"
+        );
+        if word & (AGAIN | CANCELLED) == 0 {
             return Start::Poll;
         }
-        let before = self.0.fetch_add(RUNNING - SCHEDULED, AcqRel);
-        debug_assert!(
-            before & (SCHEDULED | RUNNING | COMPLETE) == SCHEDULED,
-            "a queue entry's task is scheduled, not running and not complete: {before:#x}"
-        );
+        // Whoever woke it up to now is answered by the poll that begins.
+        let before = self.0.fetch_and(!AGAIN, AcqRel);
         if before & CANCELLED == 0 { Start::Poll } else { Start::Cancel }
     }
 
     /// (3) Asks for a poll, keeping the caller's reference.
     pub(crate) fn wake_by_ref(&self) -> Wake {
-        // Always a read-modify-write, even if `SCHEDULED` is set already: it makes what the caller
-        // wrote before visible to the poll that is still to come.
-        self.ask_for_poll(SCHEDULED)
+        self.ask_for_turn(0)
     }
 
     /// (3) Asks for a poll and gives the caller's reference up.
     pub(crate) fn wake_by_val(&self) -> Wake {
         let mut word = self.0.load(Relaxed);
         loop {
-            let after = (word | SCHEDULED) - REF_ONE;
+            let after = asked(word) - REF_ONE;
             match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
                 Err(now) => word = now,
-                Ok(_) if word & (SCHEDULED | RUNNING | COMPLETE) == 0 => return Wake::Schedule,
+                Ok(_) if word & (ACTIVE | COMPLETE) == 0 => return Wake::Schedule,
                 Ok(_) if after < REF_ONE => return Wake::Free,
                 Ok(_) => return Wake::Nothing,
             }
@@ -194,43 +205,51 @@ impl State {
 
     /// (3) Asks for the future to be dropped at its next turn.
     pub(crate) fn abort(&self) -> Wake {
-        self.ask_for_poll(SCHEDULED | CANCELLED)
+        self.ask_for_turn(CANCELLED)
     }
 
-    fn ask_for_poll(&self, how: usize) -> Wake {
-        let before = self.0.fetch_or(how, AcqRel);
-        if before & (SCHEDULED | RUNNING | COMPLETE) == 0 { Wake::Schedule } else { Wake::Nothing }
+    fn ask_for_turn(&self, mark: usize) -> Wake {
+        let mut word = self.0.load(Relaxed);
+        while word & COMPLETE == 0 {
+            // Always a read-modify-write, even if `AGAIN` is set already: it makes what the caller wrote
+            // before visible to the poll that is still to come.
+            let after = asked(word) | mark;
+            match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
+                Err(now) => word = now,
+                Ok(_) if word & ACTIVE == 0 => return Wake::Schedule,
+                Ok(_) => return Wake::Nothing,
+            }
+        }
+        Wake::Nothing
     }
 
     /// (4) The poll returned `Pending`.
     pub(crate) fn idle(&self) -> Idle {
-        let before = self.0.fetch_sub(RUNNING, AcqRel);
-        debug_assert!(
-            before & (RUNNING | COMPLETE) == RUNNING,
-            "idle without running: {before:#x}"
-        );
-        if before & SCHEDULED == 0 { Idle::Parked } else { Idle::Again }
-    }
-
-    /// (4) The poll returned `Pending` and the task wants another turn of its own accord: as a wake
-    /// by itself during the poll and `idle` after it, in one step.
-    pub(crate) fn requeue(&self) {
-        let mut word = self.0.load(Relaxed);
-        loop {
-            debug_assert!(word & (RUNNING | COMPLETE) == RUNNING, "requeued without running");
-            let after = (word | SCHEDULED) - RUNNING;
-            match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
-                Ok(_) => return,
+        let mut word = self.0.load(Acquire);
+        while word & AGAIN == 0 {
+            debug_assert!(word & (ACTIVE | COMPLETE) == ACTIVE, "idle without a turn: {word:#x}");
+            match self.0.compare_exchange_weak(word, word & !ACTIVE, AcqRel, Acquire) {
+                Ok(_) => return Idle::Parked,
                 Err(now) => word = now,
             }
         }
+        Idle::Again
     }
 
-    /// (6) Takes the future of a task that waits, so as to drop it. False if it does not just wait.
+    /// (4) The poll returned `Pending`, and the task wants another turn of its own accord: it keeps the
+    /// one it has.
+    pub(crate) fn requeue(&self) {
+        debug_assert!(
+            self.0.load(Relaxed) & (ACTIVE | COMPLETE) == ACTIVE,
+            "requeued without a turn"
+        );
+    }
+
+    /// (6) Takes the turn of a task that waits, so as to drop it. False if it does not just wait.
     pub(crate) fn claim_idle(&self) -> bool {
         let mut word = self.0.load(Relaxed);
-        while word & (SCHEDULED | RUNNING | COMPLETE) == 0 {
-            match self.0.compare_exchange_weak(word, word | RUNNING, AcqRel, Relaxed) {
+        while word & (ACTIVE | COMPLETE) == 0 {
+            match self.0.compare_exchange_weak(word, word | ACTIVE, AcqRel, Relaxed) {
                 Ok(_) => return true,
                 Err(now) => word = now,
             }
@@ -246,8 +265,8 @@ impl State {
 
     /// (5) The future is gone, the output in place. The scheduler's reference is kept.
     pub(crate) fn complete(&self, outcome: Outcome) -> Completed {
-        let before = self.0.fetch_add(COMPLETE - RUNNING + outcome.bits(), AcqRel);
-        debug_assert!(before & (RUNNING | COMPLETE) == RUNNING, "complete without running");
+        let before = self.0.fetch_add(COMPLETE - ACTIVE + outcome.bits(), AcqRel);
+        debug_assert!(before & (ACTIVE | COMPLETE) == ACTIVE, "complete without a turn");
         Completed {
             drop_output: before & JOIN_INTEREST == 0,
             wake_join: before & JOIN_INTEREST != 0 && before & JOIN_WAKER != 0,
@@ -301,7 +320,7 @@ impl State {
         let word = self.0.with_mut(|word| *word);
         #[cfg(not(wakeful_loom))]
         let word = *self.0.get_mut();
-        let flags = word & (RUNNING | COMPLETE | JOIN_INTEREST | JOIN_WAKER);
+        let flags = word & (ACTIVE | COMPLETE | JOIN_INTEREST | JOIN_WAKER);
         debug_assert_eq!(flags, COMPLETE, "a task is freed once complete and without join handle");
         debug_assert!(word < 2 * REF_ONE, "a task is freed by its last reference: {word:#x}");
     }
@@ -312,10 +331,6 @@ impl State {
         if before > REFS_MAX {
             std::process::abort();
         }
-    }
-
-    pub(crate) fn is_running(&self) -> bool {
-        self.0.load(Acquire) & RUNNING != 0
     }
 
     pub(crate) fn is_complete(&self) -> bool {

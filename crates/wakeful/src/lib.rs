@@ -18,6 +18,14 @@
 //! # }
 //! ```
 
+#[cfg(feature = "io")]
+pub mod io;
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub mod macros;
+#[cfg(feature = "net")]
+pub mod net;
+
 #[cfg(feature = "rt")]
 pub use wakeful_runtime::{runtime, task, task_local};
 
@@ -26,3 +34,18 @@ pub use wakeful_runtime::time;
 
 #[cfg(feature = "rt")]
 pub use task::spawn;
+
+#[cfg(feature = "sync")]
+pub use wakeful_sync as sync;
+
+#[cfg(all(feature = "macros", feature = "rt", feature = "rt-multi-thread"))]
+pub use wakeful_macros::{main, test};
+#[cfg(all(feature = "macros", feature = "rt", not(feature = "rt-multi-thread")))]
+pub use wakeful_macros::{main_rt as main, test_rt as test};
+
+/// What the drop-in re-exports under other names.
+#[cfg(all(feature = "macros", feature = "rt"))]
+#[doc(hidden)]
+pub mod drop_in {
+    pub use wakeful_macros::{tokio_main, tokio_main_rt, tokio_test, tokio_test_rt};
+}

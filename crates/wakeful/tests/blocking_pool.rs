@@ -84,6 +84,35 @@ fn a_call_that_blocks_after_many_short_ones_holds_up_nobody_for_long() {
 }
 
 #[test]
+fn calls_that_wait_for_each_other_after_many_short_ones_all_get_a_thread() {
+    for round in 0..10 {
+        let runtime = current_thread();
+        let barrier = Arc::new(Barrier::new(9));
+        runtime.block_on(async {
+            // Two at a time, so that there is a thread to spare.
+            for _ in 0..200 {
+                let calls = [spawn_blocking(|| ()), spawn_blocking(|| ())];
+                for call in calls {
+                    call.await.unwrap();
+                }
+            }
+            for _ in 0..8 {
+                let barrier = barrier.clone();
+                drop(spawn_blocking(move || barrier.wait()));
+            }
+        });
+        let (done, is_done) = mpsc::channel();
+        thread::spawn(move || {
+            barrier.wait();
+            done.send(()).unwrap();
+        });
+        let result = is_done.recv_timeout(Duration::from_secs(10));
+        runtime.shutdown_background();
+        assert_eq!(result, Ok(()), "round {round}");
+    }
+}
+
+#[test]
 fn a_worker_may_block_on_a_call_it_has_just_made() {
     let runtime = multi_thread(1);
     let task = runtime.spawn(async {

@@ -259,6 +259,47 @@ fn a_waker_may_be_used_after_its_runtime_is_gone() {
 }
 
 #[test]
+fn the_last_reference_to_a_task_frees_what_is_left_of_its_runtime() {
+    for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
+        let part: Arc<()> = Arc::default();
+        let of_runtime = part.clone();
+        let runtime =
+            builder.worker_threads(2).on_thread_park(move || drop(of_runtime.clone())).build();
+        let runtime = runtime.unwrap();
+        drop(builder);
+        let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
+        let fill = slot.clone();
+        runtime.spawn(poll_fn(move |cx| {
+            *fill.lock().unwrap() = Some(cx.waker().clone());
+            Poll::<()>::Pending
+        }));
+        runtime.block_on(async {
+            // More than the workers take references for at once; some end elsewhere than they began.
+            let tasks: Vec<_> = (0..2000)
+                .map(|n| {
+                    wakeful::spawn(async move {
+                        yield_now().await;
+                        if n % 10 == 0 {
+                            spawn_blocking(|| ()).await.unwrap();
+                        }
+                    })
+                })
+                .collect();
+            for task in tasks {
+                task.await.unwrap();
+            }
+        });
+        let joined = runtime.spawn(async {});
+        drop(runtime);
+        let waker = slot.lock().unwrap().take().unwrap();
+        drop(joined);
+        assert_eq!(Arc::strong_count(&part), 2, "a waker keeps what it needs to schedule");
+        drop(waker);
+        assert_eq!(Arc::strong_count(&part), 1);
+    }
+}
+
+#[test]
 fn a_runtime_in_a_thread_local_is_dropped_with_the_thread() {
     thread_local! {
         static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };

@@ -39,7 +39,8 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 async fn armed() -> std::pin::Pin<Box<Sleep>> {
     let mut sleep = Box::pin(time::sleep(HOUR));
-    poll_fn(|cx| Poll::Ready(assert!(sleep.as_mut().poll(cx).is_pending()))).await;
+    let polled = poll_fn(|cx| Poll::Ready(sleep.as_mut().poll(cx))).await;
+    assert!(polled.is_pending());
     sleep
 }
 

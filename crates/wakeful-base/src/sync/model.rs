@@ -2,7 +2,7 @@
 
 use atomic::Ordering::*;
 pub use loom::cell::UnsafeCell;
-pub use loom::sync::{Arc, atomic};
+pub use loom::sync::{Arc, RwLockReadGuard, RwLockWriteGuard, atomic};
 pub use loom::thread_local as loom_thread_local;
 pub use loom::{hint, thread};
 use std::ops::{Deref, DerefMut};
@@ -121,6 +121,27 @@ impl<T> DerefMut for TryMutexGuard<'_, T> {
 impl<T> Drop for TryMutexGuard<'_, T> {
     fn drop(&mut self) {
         self.mutex.held.store(false, Release);
+    }
+}
+
+/// loom's reader-writer lock in the shape of ours.
+#[derive(Debug, Default)]
+pub struct RwLock<T>(loom::sync::RwLock<T>);
+
+impl<T> RwLock<T> {
+    /// A new, unlocked lock.
+    pub fn new(value: T) -> Self {
+        RwLock(loom::sync::RwLock::new(value))
+    }
+
+    /// Waits until it may read.
+    pub fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0.read().unwrap()
+    }
+
+    /// Waits until it may write.
+    pub fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0.write().unwrap()
     }
 }
 

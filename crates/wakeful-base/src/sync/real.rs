@@ -54,6 +54,37 @@ impl<T> Mutex<T> {
     }
 }
 
+/// A lock for many readers or one writer, without poisoning.
+///
+/// A writer that waits goes before readers that come later.
+#[derive(Debug, Default)]
+pub struct RwLock<T>(std::sync::RwLock<T>);
+
+/// Shared access to what a [`RwLock`] protects.
+pub type RwLockReadGuard<'a, T> = std::sync::RwLockReadGuard<'a, T>;
+
+/// Exclusive access to what a [`RwLock`] protects.
+pub type RwLockWriteGuard<'a, T> = std::sync::RwLockWriteGuard<'a, T>;
+
+impl<T> RwLock<T> {
+    /// A new, unlocked lock.
+    pub const fn new(value: T) -> Self {
+        RwLock(std::sync::RwLock::new(value))
+    }
+
+    /// Waits until it may read.
+    #[inline]
+    pub fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until it may write.
+    #[inline]
+    pub fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// A condition variable for [`Mutex`].
 #[derive(Debug, Default)]
 pub struct Condvar(std::sync::Condvar);

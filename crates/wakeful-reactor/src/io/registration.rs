@@ -52,6 +52,12 @@ impl Registration {
         ReadyEvent::new(self.slot().state(), interest)
     }
 
+    /// Takes the descriptor for `ready` before any event says so: a first operation is tried at once
+    /// instead of waiting for a turn of the driver. Wakes nobody, so it comes right after `register`.
+    pub fn assume_ready(&self, ready: Ready) {
+        self.slot().assume(ready);
+    }
+
     /// An operation would have had to wait: what `event` said does not hold any more. A newer event
     /// stays.
     pub fn clear(&self, event: ReadyEvent) {

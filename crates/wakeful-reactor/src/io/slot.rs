@@ -164,6 +164,12 @@ impl Slot {
         }
     }
 
+    /// Takes the descriptor for `ready` though no event said so. Who is wrong there finds out by a
+    /// `WouldBlock`, and clears it as ever; an event that comes meanwhile has a tick of its own.
+    pub(crate) fn assume(&self, ready: Ready) {
+        self.change(|state| (!state.is_shutdown()).then_some(state.0 | ready.bits() as u64));
+    }
+
     /// An operation found that `ready`, seen at `tick`, does not hold any more. What is closed stays so.
     pub(crate) fn clear(&self, tick: u16, ready: Ready) {
         let cleared = ready - Ready::READ_CLOSED - Ready::WRITE_CLOSED;

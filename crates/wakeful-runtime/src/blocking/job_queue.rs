@@ -10,6 +10,11 @@
 //!    a time instead of for good, and takes over when the queue has stood still for a tick.
 //! 3. Else a sleeping thread is woken, or a new one asked for.
 //!
+//! So for each job in the queue a thread is on its way, or the guard is there, or there are no more
+//! threads to be had. A guard that leaves, to take a job or because it was the sleeper to be woken, may
+//! leave jobs behind that nobody comes for: who takes a job and sees that calls one thread for them,
+//! and that one the next. They may all be jobs that wait for each other.
+//!
 //! ```text
 //!              ┌───────────── a job ◀───────────────┐
 //!              ▼                                    │
@@ -25,8 +30,9 @@ use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 use wakeful_base::sync::{Condvar, Mutex, MutexGuard, hint};
 
-/// How long a thread looks for another job before it sleeps. A little more than a wake-up costs.
-const LOOK_MAX: Duration = Duration::from_micros(50);
+/// How long a thread looks for another job before it sleeps. A little more than a wake-up costs. Loom
+/// has no time.
+const LOOK_MAX: Duration = Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 50 });
 
 /// How long a queue may stand still before the guard takes over.
 const GUARD_TICK: Duration = Duration::from_millis(1);
@@ -50,11 +56,15 @@ pub(super) struct JobQueue<J> {
 }
 
 struct QueueState<J> {
-    jobs: VecDeque<J>,
+    /// Seats first: they are few, and a seat without a thread holds up all that lies on it.
+    jobs: VecDeque<Waiting<J>>,
+    next_number: u64,
     closed: bool,
     /// All threads, whatever they do, those about to start included.
     threads: usize,
-    /// Of these: busy with a job without end.
+    /// Of these: not there yet.
+    starting: usize,
+    /// Busy with a job without end.
     seated: usize,
     looking: usize,
     /// Done with a job but for telling who waits for it, which may bring the next one.
@@ -62,9 +72,17 @@ struct QueueState<J> {
     sleeping: usize,
     /// Sleepers that were told to come and did not yet.
     woken: usize,
+    /// One of those on their way was called for jobs that nobody came for.
+    relieving: bool,
     guard: bool,
     completed: u64,
     average_ns: u64,
+}
+
+struct Waiting<J> {
+    job: J,
+    kind: Kind,
+    number: u64,
 }
 
 /// What a push asks of the caller.
@@ -74,16 +92,39 @@ pub(super) enum Push<J> {
     /// Nothing.
     Queued,
     /// To start a thread, which is counted already; the job is in the queue.
-    StartThread,
+    StartThread(JobNumber),
     /// The queue is closed.
     Closed(J),
 }
 
+/// Which job a thread was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct JobNumber(u64);
+
+/// Jobs that nobody can run.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Stranded<J> {
+    /// The one that the thread was asked for.
+    pub(super) own: Option<J>,
+    pub(super) others: Vec<J>,
+}
+
 /// What a thread is to do.
+#[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next<J> {
     Run(J),
+    /// As `Run`, but start another thread first, which is counted already.
+    StartThreadAndRun(J),
     Exit,
+}
+
+/// Who comes to those that are left behind.
+enum Called {
+    Sleeper,
+    NewThread,
+    Nobody,
 }
 
 /// How a job is to be counted.
@@ -95,9 +136,12 @@ pub(super) enum Kind {
     Seat,
 }
 
-/// Whether a thread that is done with a job has said that it comes for the next.
+/// How a thread comes for its next job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Returns {
+pub(super) enum Comes {
+    /// For the first time.
+    AsNew,
+    /// From its last one, as it said it would.
     Announced,
     Unannounced,
 }
@@ -107,13 +151,16 @@ impl<J> JobQueue<J> {
         JobQueue {
             state: Mutex::new(QueueState {
                 jobs: VecDeque::new(),
+                next_number: 0,
                 closed: false,
                 threads: 0,
+                starting: 0,
                 seated: 0,
                 looking: 0,
                 returning: 0,
                 sleeping: 0,
                 woken: 0,
+                relieving: false,
                 guard: false,
                 completed: 0,
                 average_ns: AVERAGE_NS_AT_START,
@@ -131,49 +178,74 @@ impl<J> JobQueue<J> {
         if state.closed {
             return Push::Closed(job);
         }
-        state.jobs.push_back(job);
+        let number = state.next_number;
+        state.next_number += 1;
+        let waiting = Waiting { job, kind, number };
+        match kind {
+            Kind::Short => state.jobs.push_back(waiting),
+            Kind::Seat => state.jobs.push_front(waiting),
+        }
         self.hint.store(state.jobs.len(), Release);
-        if state.jobs.len() <= state.looking + state.returning + state.woken {
+        if state.jobs.len() <= state.coming() || (kind == Kind::Short && state.is_soon_empty()) {
             return Push::Queued;
         }
-        if kind == Kind::Short && state.is_soon_empty() {
-            return Push::Queued;
+        match state.call_one(self.threads_max) {
+            Called::Sleeper => {
+                drop(state);
+                self.arrived.notify_one();
+                Push::Queued
+            }
+            Called::NewThread => Push::StartThread(JobNumber(number)),
+            Called::Nobody => Push::Queued,
         }
-        if state.sleeping > state.woken {
-            state.woken += 1;
-            drop(state);
-            self.arrived.notify_one();
-            return Push::Queued;
-        }
-        if state.threads < self.threads_max {
-            state.threads += 1;
-            return Push::StartThread;
-        }
-        Push::Queued
     }
 
-    /// The thread asked for could not be started. Gives the newest job back if nobody else is there
-    /// to run it.
-    pub(super) fn start_failed(&self) -> Option<J> {
+    /// A thread that was asked for could not be started. Gives the jobs back that there is no thread
+    /// for any more, the one that it was asked for among them if it is still there.
+    pub(super) fn start_failed(&self, asked_for: Option<JobNumber>) -> Stranded<J> {
         let mut state = self.state.lock();
         state.threads -= 1;
-        if state.threads > state.seated {
-            return None;
+        state.starting -= 1;
+        state.relieving = false;
+        self.gone.notify_all();
+        let is_own = |waiting: &Waiting<J>| Some(JobNumber(waiting.number)) == asked_for;
+        let goes_before = |waiting: &Waiting<J>| waiting.kind == Kind::Seat && !is_own(waiting);
+        let free_again = state.threads - state.seated;
+        if free_again > state.jobs.iter().filter(|waiting| goes_before(waiting)).count() {
+            if state.jobs.len() > state.coming() && state.sleeping > state.woken {
+                state.woken += 1;
+                drop(state);
+                self.arrived.notify_one();
+            }
+            return Stranded { own: None, others: Vec::new() };
         }
-        let job = state.jobs.pop_back();
-        self.hint.store(state.jobs.len(), Release);
-        job
+        let jobs = std::mem::take(&mut state.jobs);
+        let (seats, stranded): (VecDeque<_>, VecDeque<_>) = jobs.into_iter().partition(goes_before);
+        state.jobs = seats;
+        if !state.closed {
+            self.hint.store(state.jobs.len(), Release);
+        }
+        let (own, others): (Vec<_>, Vec<_>) = stranded.into_iter().partition(is_own);
+        Stranded {
+            own: own.into_iter().map(|waiting| waiting.job).next(),
+            others: others.into_iter().map(|waiting| waiting.job).collect(),
+        }
     }
 
     /// Waits for a job. `Exit` if the thread is wanted no more, and counts no longer.
-    pub(super) fn next(&self, returns: Returns) -> Next<J> {
+    pub(super) fn next(&self, comes: Comes) -> Next<J> {
         let mut state = self.state.lock();
-        if returns == Returns::Announced {
-            state.returning -= 1;
+        match comes {
+            Comes::AsNew => {
+                state.starting -= 1;
+                state.relieving = false;
+            }
+            Comes::Announced => state.returning -= 1,
+            Comes::Unannounced => {}
         }
         loop {
-            if let Some(job) = self.take(&mut state) {
-                return Next::Run(job);
+            if let Some(next) = self.take(&mut state) {
+                return next;
             }
             if state.closed {
                 return self.exit(state);
@@ -203,46 +275,36 @@ impl<J> JobQueue<J> {
         }
     }
 
-    /// A job of `kind` begins.
-    pub(super) fn begin(&self, kind: Kind) -> Option<Instant> {
-        match kind {
-            Kind::Short => Some(Instant::now()),
-            Kind::Seat => {
-                self.state.lock().seated += 1;
-                None
-            }
-        }
-    }
-
-    /// The job that `begin` returned `began` for has ended. With `Announced` the thread promises to
-    /// come for the next one right away.
-    pub(super) fn end(&self, began: Option<Instant>, returns: Returns) {
-        let took = began.map(|began| began.elapsed().as_nanos() as u64);
+    /// A short job has ended that began at `began`. With `Announced` the thread promises to come for
+    /// the next one right away.
+    pub(super) fn end(&self, began: Instant, comes: Comes) {
+        // Loom has no time, and wants the same decisions in each run.
+        let took = if cfg!(wakeful_loom) { Duration::ZERO } else { began.elapsed() };
         let mut state = self.state.lock();
-        if returns == Returns::Announced {
+        if comes == Comes::Announced {
             state.returning += 1;
         }
-        match took {
-            None => state.seated -= 1,
-            Some(took) => {
-                state.completed += 1;
-                state.average_ns = state.average_ns - state.average_ns / 8 + took / 8;
-            }
-        }
+        state.completed += 1;
+        state.add_to_average(took);
     }
 
-    /// Closes the queue: threads exit once it is empty. Jobs for which `keep` is false are returned
-    /// instead of run.
-    pub(super) fn close(&self, mut keep: impl FnMut(&J) -> bool) -> Vec<J> {
+    /// A seat is left: its thread is one as the others again.
+    pub(super) fn end_seat(&self) {
+        self.state.lock().seated -= 1;
+    }
+
+    /// Closes the queue: threads exit once it is empty. Short jobs are returned instead of run.
+    pub(super) fn close(&self) -> Vec<J> {
         let mut state = self.state.lock();
         state.closed = true;
-        let (kept, out): (VecDeque<J>, VecDeque<J>) =
-            state.jobs.drain(..).partition(|job| keep(job));
-        state.jobs = kept;
+        let jobs = std::mem::take(&mut state.jobs);
+        let (seats, short): (VecDeque<_>, VecDeque<_>) =
+            jobs.into_iter().partition(|waiting| waiting.kind == Kind::Seat);
+        state.jobs = seats;
         self.hint.store(usize::MAX, Release);
         drop(state);
         self.arrived.notify_all();
-        out.into()
+        short.into_iter().map(|waiting| waiting.job).collect()
     }
 
     /// Waits until no more than `left` threads remain. False if `timeout` passed first.
@@ -270,12 +332,30 @@ impl<J> JobQueue<J> {
         (state.threads, state.sleeping + state.looking, state.jobs.len())
     }
 
-    fn take(&self, state: &mut QueueState<J>) -> Option<J> {
-        let job = state.jobs.pop_front()?;
-        if !state.closed {
-            self.hint.store(state.jobs.len(), Release);
+    fn take(&self, state: &mut QueueState<J>) -> Option<Next<J>> {
+        let Waiting { job, kind, .. } = state.jobs.pop_front()?;
+        if kind == Kind::Seat {
+            state.seated += 1;
         }
-        Some(job)
+        if state.closed {
+            return Some(Next::Run(job));
+        }
+        self.hint.store(state.jobs.len(), Release);
+        if state.guard || state.relieving || state.jobs.len() <= state.coming() {
+            return Some(Next::Run(job));
+        }
+        Some(match state.call_one(self.threads_max) {
+            Called::Sleeper => {
+                state.relieving = true;
+                self.arrived.notify_one();
+                Next::Run(job)
+            }
+            Called::NewThread => {
+                state.relieving = true;
+                Next::StartThreadAndRun(job)
+            }
+            Called::Nobody => Next::Run(job),
+        })
     }
 
     fn look(&self) {
@@ -294,25 +374,20 @@ impl<J> JobQueue<J> {
     ) -> (MutexGuard<'a, QueueState<J>>, bool) {
         let deadline = Instant::now().checked_add(self.keep_alive);
         state.sleeping += 1;
-        let stay = loop {
-            if state.woken > 0 {
-                state.woken -= 1;
-                break true;
+        let (mut elapsed, mut stay) = (false, true);
+        while !state.answer_call() && !state.closed {
+            if elapsed {
+                stay = !state.jobs.is_empty();
+                break;
             }
-            if state.closed {
-                break true;
-            }
-            state = match deadline {
-                None => self.arrived.wait(state),
+            (state, elapsed) = match deadline {
+                None => (self.arrived.wait(state), false),
                 Some(deadline) => {
                     let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        break false;
-                    }
-                    self.arrived.wait_timeout(state, left).0
+                    self.arrived.wait_timeout(state, left)
                 }
             };
-        };
+        }
         state.sleeping -= 1;
         (state, stay)
     }
@@ -327,11 +402,14 @@ impl<J> JobQueue<J> {
         loop {
             let completed = state.completed;
             state = self.arrived.wait_timeout(state, GUARD_TICK).0;
-            if state.woken > 0 {
-                state.woken -= 1;
+            if state.answer_call() || state.closed {
                 break;
             }
-            if state.closed || state.completed == completed {
+            if state.completed == completed {
+                if !state.jobs.is_empty() {
+                    // Those at work take at least that long: no more guesses for a while.
+                    state.add_to_average(GUARD_TICK);
+                }
                 break;
             }
         }
@@ -349,6 +427,39 @@ impl<J> JobQueue<J> {
 }
 
 impl<J> QueueState<J> {
+    /// Threads that are on their way to the queue, each of which takes a job.
+    fn coming(&self) -> usize {
+        self.looking + self.returning + self.starting + self.woken
+    }
+
+    /// Gets one more thread on its way: a sleeper, which is to be notified, or a new one.
+    fn call_one(&mut self, threads_max: usize) -> Called {
+        if self.sleeping > self.woken {
+            self.woken += 1;
+            Called::Sleeper
+        } else if self.threads < threads_max {
+            self.threads += 1;
+            self.starting += 1;
+            Called::NewThread
+        } else {
+            Called::Nobody
+        }
+    }
+
+    /// For a sleeper: true if one was called, which it is from now on.
+    fn answer_call(&mut self) -> bool {
+        if self.woken == 0 {
+            return false;
+        }
+        self.woken -= 1;
+        self.relieving = false;
+        true
+    }
+
+    fn add_to_average(&mut self, took: Duration) {
+        self.average_ns = self.average_ns - self.average_ns / 8 + took.as_nanos() as u64 / 8;
+    }
+
     fn are_jobs_short(&self) -> bool {
         self.average_ns < WAKE_NS
     }
@@ -362,3 +473,10 @@ impl<J> QueueState<J> {
             && self.average_ns.saturating_mul(self.jobs.len() as u64) / (draining as u64) < WAKE_NS
     }
 }
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests;
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "job_queue/tests/loom.rs"]
+mod loom;

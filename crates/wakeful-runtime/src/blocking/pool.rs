@@ -3,7 +3,7 @@
 //! Workers are jobs like others, so that one thread can be both: a worker that gives its seat away in
 //! `block_in_place` is an ordinary thread of the pool until its closure ends.
 
-use super::job_queue::{JobQueue, Kind, Next, Push, Returns};
+use super::job_queue::{Comes, JobNumber, JobQueue, Kind, Next, Push};
 use crate::config::{self, ThreadConfig};
 use crate::timers::ClockHold;
 use std::cell::Cell;
@@ -12,7 +12,7 @@ use std::io;
 use std::ptr;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wakeful_base::shield::shield;
 use wakeful_base::sync::Mutex;
 use wakeful_task::{Polled, Runnable};
@@ -48,7 +48,7 @@ pub(crate) enum Refused {
 }
 
 /// What a thread of the pool sets up around its work.
-pub(crate) trait ThreadContext: Send + 'static {
+pub(crate) trait ThreadContext: Clone + Send + 'static {
     fn run(self, work: impl FnOnce());
 }
 
@@ -105,8 +105,9 @@ impl Pool {
         match self.queue.push(job, kind) {
             Push::Queued => Ok(()),
             Push::Closed(job) => Err(SubmitError::Stopped(job)),
-            Push::StartThread => {
-                self.start_thread(context()).or_else(|error| match self.queue.start_failed() {
+            Push::StartThread(asked_for) => {
+                let started = self.start_thread(context());
+                started.or_else(|error| match self.start_failed(Some(asked_for)) {
                     Some(job) => Err(SubmitError::NoThread(job, error)),
                     None => Ok(()),
                 })
@@ -131,7 +132,9 @@ impl Pool {
         let pool = self.clone();
         let handle = builder.spawn(move || {
             POOL.set(Arc::as_ptr(&pool));
-            context.run(|| pool.work());
+            let for_others = context.clone();
+            context.run(|| pool.work(&for_others));
+            drop(for_others);
             pool.leave(number);
         })?;
         threads.next += 1;
@@ -139,35 +142,55 @@ impl Pool {
         Ok(())
     }
 
+    /// A thread did not start. Returns the job that it was asked for if nobody else is there to run it;
+    /// others like that are cancelled: better than to wait for ever.
+    fn start_failed(&self, asked_for: Option<JobNumber>) -> Option<Job> {
+        let stranded = self.queue.start_failed(asked_for);
+        for job in stranded.others {
+            job.cancel();
+        }
+        stranded.own
+    }
+
     /// A thread's life. Does not unwind: tasks catch their panics.
-    fn work(&self) {
+    fn work<C: ThreadContext>(self: &Arc<Self>, context: &C) {
         config::call(&self.config.on_start);
-        let mut returns = Returns::Unannounced;
-        while let Next::Run(job) = self.queue.next(returns) {
-            returns = match job {
+        let mut comes = Comes::AsNew;
+        loop {
+            let job = match self.queue.next(comes) {
+                Next::Run(job) => job,
+                Next::StartThreadAndRun(job) => {
+                    if self.start_thread(context.clone()).is_err() {
+                        let none = self.start_failed(None);
+                        debug_assert!(none.is_none(), "it was asked for no job in particular");
+                    }
+                    job
+                }
+                Next::Exit => break,
+            };
+            comes = match job {
                 Job::Task(task, _hold) => self.run_task(task),
                 Job::Seat(work) => {
-                    let began = self.queue.begin(Kind::Seat);
                     work();
-                    self.queue.end(began, Returns::Unannounced);
-                    Returns::Unannounced
+                    self.queue.end_seat();
+                    Comes::Unannounced
                 }
             }
         }
         config::call(&self.config.on_stop);
     }
 
-    fn run_task(&self, task: Runnable) -> Returns {
-        let began = self.queue.begin(Kind::Short);
+    fn run_task(&self, task: Runnable) -> Comes {
+        let began = Instant::now();
         let Polled::Ended(ended) = task.run() else {
             unreachable!("a blocking task ends at its first poll")
         };
         // Who waits for it may send the next one before we are back, and should not start a thread for
         // that. With nobody to wait the output is dropped here, which may take any time.
-        let returns = if ended.is_joined() { Returns::Announced } else { Returns::Unannounced };
-        self.queue.end(began, returns);
+        let comes = if ended.is_joined() { Comes::Announced } else { Comes::Unannounced };
+        self.queue.end(began, comes);
         ended.complete();
-        returns
+        comes
     }
 
     /// Takes a thread that is about to end out of the books, and joins the one that left before it.
@@ -188,7 +211,7 @@ impl Pool {
     /// Stops the pool: cancels what waits, and waits for the threads to end, for `timeout` at most
     /// (none: for ever; zero: not at all).
     pub(crate) fn shutdown(&self, timeout: Option<Duration>) {
-        for job in self.queue.close(|job| matches!(job, Job::Seat(_))) {
+        for job in self.queue.close() {
             job.cancel();
         }
         if timeout == Some(Duration::ZERO) {

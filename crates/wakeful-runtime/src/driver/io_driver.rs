@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use wakeful_reactor::io::{IoDriver, IoEvents};
 
+pub(crate) use wakeful_reactor::io::is_shutdown_error;
+
 /// How many events are taken from the kernel at once.
 const EVENTS_MAX: usize = 1024;
 

@@ -18,3 +18,8 @@ impl IoHandle {
 
     pub(crate) fn shut_down(&self) {}
 }
+
+/// Whether an error says that the runtime has shut down; where nothing waits, none does.
+pub(crate) fn is_shutdown_error(_error: &io::Error) -> bool {
+    false
+}

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 
 /// How many references a bag takes at once; with twice as many it gives that many back.
-const BATCH: usize = 256;
+const BATCH: usize = if cfg!(wakeful_loom) { 2 } else { 256 };
 
 /// The common count: all references in cells and bags.
 pub(crate) struct CellRefs(AtomicUsize);
@@ -86,3 +86,7 @@ impl RefBag {
         }
     }
 }
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "cell_refs/tests/loom.rs"]
+mod loom;

@@ -9,6 +9,7 @@
 //! waiting, in the list of its home seat. A task that never waited was never in a list: most of those
 //! that are spawned and run to their end at once cost nothing there.
 
+mod block_in_place;
 mod idle;
 mod pace;
 mod queue;
@@ -32,13 +33,14 @@ use std::io;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use wakeful_base::list::List;
 use wakeful_base::sync::Mutex;
+use wakeful_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use wakeful_base::{CachePadded, FastRng};
-use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, new_task};
+use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, TaskRef, new_task};
 
-pub(crate) use worker::{block_in_place, defer, worker_index};
+pub(crate) use block_in_place::block_in_place;
+pub(crate) use worker::{defer, worker_index};
 #[cfg(feature = "time")]
 pub(crate) use worker::{release_local, retain_local, with_own_timers};
 
@@ -67,10 +69,21 @@ pub(crate) struct Shared {
 #[derive(Default)]
 struct CommonTasks {
     tasks: List<OwnedLink>,
+    /// Tasks that are being polled by threads without a seat.
+    away: Vec<TaskRef>,
     /// Seatless threads that are about to hand an ended task to a seat.
     leaving: usize,
     /// The runtime has shut down: there are no lists any more.
     cleared: bool,
+}
+
+impl CommonTasks {
+    /// `task` is not polled by a seatless thread any more, if it was.
+    fn come_back(&mut self, task: TaskRef) {
+        if let Some(at) = self.away.iter().position(|&away| away == task) {
+            self.away.swap_remove(at);
+        }
+    }
 }
 
 // SAFETY: the list is behind its lock, the homes point back to this very struct; all else is shareable.
@@ -92,30 +105,8 @@ pub(crate) fn start(
     info: RuntimeInfo,
     driver: DriverParts,
 ) -> io::Result<Arc<Shared>> {
-    let seeds = FastRng::from_entropy();
-    let shared = Arc::new_cyclic(|weak| {
-        let this = weak.as_ptr();
-        let seat = |index| {
-            let rng = FastRng::from_seed(seeds.next_u64());
-            Seat::new(this, index, rng, &config)
-        };
-        Shared {
-            seats: (0..workers).map(seat).collect(),
-            inject: CachePadded::new(InjectQueue::new()),
-            idle: CachePadded::new(Idle::new(workers)),
-            driver: SharedDriver::new(driver.driver, driver.waker),
-            fresh: Home::new(this, Place::Fresh),
-            common_home: Home::new(this, Place::Common),
-            common: Mutex::default(),
-            stopping: AtomicBool::new(false),
-            workers_left: AtomicUsize::new(workers),
-            refs: CellRefs::new(),
-            remote: RemoteMetrics::default(),
-            config,
-            pool,
-            info,
-        }
-    });
+    let driver = SharedDriver::new(driver.driver, driver.waker);
+    let shared = Shared::new(workers, config, pool, info, driver);
     for index in 0..workers {
         if let Err(error) = worker::start(&shared, index) {
             for _ in index..workers {
@@ -129,6 +120,40 @@ pub(crate) fn start(
 }
 
 impl Shared {
+    /// A scheduler whose seats are all empty.
+    fn new(
+        workers: usize,
+        config: Config,
+        pool: Arc<Pool>,
+        info: RuntimeInfo,
+        driver: SharedDriver,
+    ) -> Arc<Shared> {
+        let seeds = FastRng::from_entropy();
+        Arc::new_cyclic(|weak| {
+            let this = weak.as_ptr();
+            let seat = |index| {
+                let rng = FastRng::from_seed(seeds.next_u64());
+                Seat::new(this, index, rng, &config)
+            };
+            Shared {
+                seats: (0..workers).map(seat).collect(),
+                inject: CachePadded::new(InjectQueue::new()),
+                idle: CachePadded::new(Idle::new(workers)),
+                driver,
+                fresh: Home::new(this, Place::Fresh),
+                common_home: Home::new(this, Place::Common),
+                common: Mutex::default(),
+                stopping: AtomicBool::new(false),
+                workers_left: AtomicUsize::new(workers),
+                refs: CellRefs::new(),
+                remote: RemoteMetrics::default(),
+                config,
+                pool,
+                info,
+            }
+        })
+    }
+
     /// Spawns a task.
     pub(crate) fn spawn<F>(
         self: &Arc<Self>,

@@ -97,7 +97,7 @@ impl LocalSet {
     /// assert_eq!(local.block_on(&runtime, join).unwrap(), 42);
     /// ```
     pub fn enter(&self) -> LocalEnterGuard {
-        current::enter(self.owner.clone())
+        current::enter_loosely(self.owner.clone())
     }
 
     /// Spawns a task onto the set, which need not be driven yet: the task begins to run as soon as it

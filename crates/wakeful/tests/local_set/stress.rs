@@ -15,26 +15,30 @@ const THREADS: usize = 3;
 /// What a thread gets from each set that it is to molest.
 enum Target {
     Waker(Waker),
+    /// To be used up: with it may go the last that keeps the task's memory.
+    OnlyWaker(Option<Waker>),
     Abort(AbortHandle),
     Join(JoinHandle<()>),
 }
 
-/// Uses each target in its way, again and again.
-fn molest(targets: mpsc::Receiver<Vec<Target>>) {
-    while let Ok(targets) = targets.recv() {
-        for _ in 0..10 {
-            for target in &targets {
-                match target {
-                    Target::Waker(waker) => waker.wake_by_ref(),
-                    Target::Abort(abort) => abort.abort(),
-                    Target::Join(join) => drop(join.is_finished()),
-                }
-            }
+/// Where a thread finds its next targets; none: it is to end.
+type Slot = Mutex<Option<Vec<Target>>>;
+
+/// Uses each target in its way, again and again, until there are new ones.
+fn molest(slot: &Slot) {
+    let mut targets = Vec::new();
+    loop {
+        match slot.lock().unwrap().as_mut() {
+            Some(new) if new.is_empty() => {}
+            Some(new) => targets = std::mem::take(new),
+            None => return,
         }
-        for target in targets {
+        for target in &mut targets {
             match target {
-                Target::Waker(waker) => waker.wake(),
-                Target::Abort(_) | Target::Join(_) => {}
+                Target::Waker(waker) => waker.wake_by_ref(),
+                Target::OnlyWaker(waker) => waker.take().map_or((), Waker::wake),
+                Target::Abort(abort) => abort.abort(),
+                Target::Join(join) => drop(join.is_finished()),
             }
         }
     }
@@ -44,18 +48,17 @@ fn molest(targets: mpsc::Receiver<Vec<Target>>) {
 fn a_set_is_dropped_under_wakes_and_aborts_of_other_threads() {
     const TASKS: usize = 8;
     watched(|| {
+        let slots = [(); THREADS].map(|()| Slot::new(Some(Vec::new())));
         thread::scope(|scope| {
-            let threads = [(); THREADS].map(|()| {
-                let (to_thread, targets) = mpsc::channel();
-                scope.spawn(|| molest(targets));
-                to_thread
-            });
+            for slot in &slots {
+                scope.spawn(|| molest(slot));
+            }
             let (start, mut round) = (Instant::now(), 0usize);
             while start.elapsed() < stress_time() {
                 round += 1;
                 let (drops, mut local) = (Drops::default(), LocalSet::new());
                 let (to_us, wakers) = mpsc::channel();
-                let joins: Vec<_> = (0..TASKS)
+                let mut joins: Vec<_> = (0..TASKS)
                     .map(|_| {
                         let (probe, to_us) = (drops.probe(), to_us.clone());
                         local.spawn_local(async move {
@@ -64,22 +67,32 @@ fn a_set_is_dropped_under_wakes_and_aborts_of_other_threads() {
                         })
                     })
                     .collect();
-                let (_, waker) = WakeCount::new();
-                assert!(poll(Pin::new(&mut local), &waker).is_pending());
-                let wakers: Vec<_> = wakers.try_iter().collect();
-                for thread in &threads {
-                    let mut targets: Vec<_> = wakers.iter().cloned().map(Target::Waker).collect();
+                let (_, poller) = WakeCount::new();
+                assert!(poll(Pin::new(&mut local), &poller).is_pending());
+                let mut wakers: Vec<_> = wakers.try_iter().collect();
+                for slot in &slots {
+                    let mut targets = Vec::new();
+                    if round % 2 == 0 {
+                        targets.extend(wakers.iter().cloned().map(Target::Waker));
+                        targets.extend(joins.pop().map(Target::Join));
+                    } else {
+                        let share = wakers.split_off(wakers.len() - TASKS / THREADS);
+                        targets.extend(share.into_iter().map(|w| Target::OnlyWaker(Some(w))));
+                        joins.clear();
+                    }
                     if round % 4 == 0 {
                         targets.extend(joins.iter().map(|join| Target::Abort(join.abort_handle())));
                     }
-                    thread.send(targets).unwrap();
+                    let _not_under_the_lock = slot.lock().unwrap().replace(targets);
                 }
-                threads[0].send(joins.into_iter().map(Target::Join).collect()).unwrap();
-                for _ in 0..round % 7 {
-                    let _ready_if_all_are_aborted = poll(Pin::new(&mut local), &waker);
+                for _ in 0..round % 16 {
+                    let _ready_if_all_are_aborted = poll(Pin::new(&mut local), &poller);
                 }
                 drop(local);
                 assert_eq!(drops.count(), TASKS);
+            }
+            for slot in &slots {
+                let _not_under_the_lock = slot.lock().unwrap().take();
             }
             println!("{round} rounds");
         });

@@ -8,6 +8,7 @@ use crate::scheduler::context::{NoCurrent, set_current, with_current};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
 use wakeful_base::shield::shield;
+use wakeful_base::sync::thread;
 use wakeful_task::{Finishing, Runnable, Running};
 
 impl Shared {
@@ -59,7 +60,7 @@ impl Shared {
             }
             match (queued, claimed) {
                 (None, None) if is_empty => break,
-                (None, None) => std::thread::yield_now(),
+                (None, None) => thread::yield_now(),
                 (queued, claimed) => {
                     if let Some(runnable) = queued {
                         let ended = runnable.cancel();

@@ -75,7 +75,8 @@ fn a_closed_queue_gives_entries_back() {
     assert_eq!(ids(&got), in_queue);
     let Err(Closed(back)) = queue.push(third) else { panic!("pushed into a closed queue") };
     got.push(back);
-    assert!(queue.is_empty() && queue.len() == 0 && queue.pop().is_none());
+    assert_eq!(queue.len(), 0);
+    assert!(queue.is_empty() && queue.pop().is_none());
     queue.close(|_| unreachable!("it is closed and empty"));
     made.assert_all(got);
 }

@@ -9,20 +9,21 @@
 //! ```
 //!
 //! Two kinds of task are not (3)'s to take. One that was woken a moment ago by another thread is
-//! `SCHEDULED` but in no queue yet: (3) waits for it, which is short, for no user code runs in between.
-//! One that is being polled by a thread which lost its seat is that thread's: it finds out when it
-//! comes back. So that it cannot come back in the middle, it settles its task under the same lock
-//! under which `cleared` is set.
+//! active but in no queue yet: (3) waits for it, which is short, for no user code runs in between.
+//! One that is being polled by a thread which lost its seat is that thread's: it is noted as `away`,
+//! and finds out when it comes back. So that it cannot come back in the middle, it settles its task
+//! under the same lock under which `cleared` is set.
 
-use super::Shared;
 use super::seat::{Home, Place, SeatCore};
+use super::{CommonTasks, Shared};
 use crate::config;
 use crate::metrics::RemoteMetrics;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::*;
 use wakeful_base::list::List;
 use wakeful_base::shield::shield;
-use wakeful_task::{Finishing, OwnedLink, Runnable, Running};
+use wakeful_base::sync::atomic::Ordering::*;
+use wakeful_base::sync::thread;
+use wakeful_task::{Finishing, OwnedLink, Runnable, Running, TaskRef};
 
 impl Shared {
     /// (1) Tells all workers to stop.
@@ -43,11 +44,11 @@ impl Shared {
     pub(super) fn clear_up(self: &Arc<Self>) {
         loop {
             self.cancel_queued();
-            let only_running_left = self.cancel_waiting();
-            if only_running_left && self.finish_clearing() {
+            self.cancel_waiting();
+            if self.finish_clearing() {
                 break;
             }
-            std::thread::yield_now();
+            thread::yield_now();
         }
         self.info.io.shut_down();
         self.info.time.begin_end();
@@ -102,42 +103,49 @@ impl Shared {
         self.finish(ended);
     }
 
-    /// Cancels every task that waits. True if all that is left is being polled.
-    fn cancel_waiting(&self) -> bool {
-        let mut only_running = true;
+    /// Cancels every task that waits.
+    fn cancel_waiting(&self) {
         for index in 0..self.seats.len() {
-            let list = self.with_left_core(index, |core| std::mem::take(&mut core.owned));
-            let (rest, all_running) = self.cancel_list(list);
-            only_running &= all_running;
-            self.with_left_core(index, |core| core.owned = rest);
-        }
-        let list = std::mem::take(&mut self.common.lock().tasks);
-        let (mut rest, all_running) = self.cancel_list(list);
-        let mut common = self.common.lock();
-        while let Some(task) = rest.pop_front() {
-            // SAFETY: just taken out of a list, and alive as it was there.
-            unsafe { common.tasks.push_back(task) };
-        }
-        only_running & all_running
-    }
-
-    /// Cancels what waits in `list`; returns the rest, and whether all of it is being polled.
-    fn cancel_list(&self, mut list: List<OwnedLink>) -> (List<OwnedLink>, bool) {
-        let (mut rest, mut only_running) = (List::new(), true);
-        while let Some(task) = list.pop_front() {
-            // SAFETY: what is in a list is alive.
-            match unsafe { Running::claim_idle(task) } {
-                Some(running) => self.finish(running.cancel()),
-                None => {
-                    // SAFETY: as above; it is in no list now.
-                    unsafe {
-                        only_running &= Running::is_running(task);
-                        rest.push_back(task);
-                    }
+            // The list is ours alone, even where its tasks are being polled: who ends one of them
+            // without a seat leaves it to us to take it out.
+            let mut list = self.with_left_core(index, |core| std::mem::take(&mut core.owned));
+            let mut rest = List::new();
+            while let Some(task) = list.pop_front() {
+                // SAFETY: what was in the list until now is alive, and in none now.
+                match unsafe { Running::claim_idle(task) } {
+                    Some(running) => self.finish(running.cancel()),
+                    // SAFETY: as above.
+                    None => unsafe { rest.push_back(task) },
                 }
             }
+            self.with_left_core(index, |core| core.owned = rest);
         }
-        (rest, only_running)
+        // Pollers take their tasks out of the common list themselves, so all of them have to be in it
+        // whenever the lock is free.
+        while let Some(running) = self.claim_common() {
+            self.finish(running.cancel());
+        }
+    }
+
+    /// Takes a task that waits out of the common list.
+    fn claim_common(&self) -> Option<Running> {
+        let mut common = self.common.lock();
+        let (mut passed, mut claimed) = (List::<OwnedLink>::new(), None);
+        while let Some(task) = common.tasks.pop_front() {
+            // SAFETY: what was in the list until now is alive, and in none now.
+            unsafe {
+                claimed = Running::claim_idle(task);
+                if claimed.is_some() {
+                    break;
+                }
+                passed.push_back(task);
+            }
+        }
+        while let Some(task) = passed.pop_front() {
+            // SAFETY: as before. It goes where those are that the next call looks at last.
+            unsafe { common.tasks.push_back(task) };
+        }
+        claimed
     }
 
     /// (4) Leaves what is being polled to its pollers. False if something else turned up.
@@ -146,22 +154,22 @@ impl Shared {
         if common.leaving > 0 || self.seats.iter().any(|seat| seat.has_ended()) {
             return false;
         }
-        // Pollers settle under our lock, so what is running stays so for as long as we hold it.
-        let mut only_running = true;
-        // SAFETY: what is in a list is alive.
-        let mut check = |task| only_running &= unsafe { Running::is_running(task) };
-        common.tasks.for_each(&mut check);
+        // Pollers settle under our lock, so what is away stays so for as long as we hold it.
+        let CommonTasks { tasks, away, .. } = &*common;
+        let mut only_away = true;
+        let mut check = |task| only_away &= away.contains(&task);
+        tasks.for_each(&mut check);
         for index in 0..self.seats.len() {
             self.with_left_core(index, |core| core.owned.for_each(&mut check));
         }
-        if only_running {
+        if only_away {
             common.cleared = true;
             while common.tasks.pop_front().is_some() {}
             for index in 0..self.seats.len() {
                 self.with_left_core(index, |core| while core.owned.pop_front().is_some() {});
             }
         }
-        only_running
+        only_away
     }
 
     /// Access to the core of a seat that its worker left.
@@ -188,9 +196,20 @@ impl Shared {
         config::call_for(&self.config.hooks.terminate, unsafe { ended.task().as_ref() });
     }
 
+    /// Notes that `task` is polled by a thread that has no seat from now on.
+    pub(super) fn begin_away(&self, task: TaskRef) {
+        self.common.lock().away.push(task);
+    }
+
+    /// The poller of `task` has a seat again.
+    pub(super) fn end_away(&self, task: TaskRef) {
+        self.common.lock().come_back(task);
+    }
+
     /// Lets a task wait, or gives it another turn, whose poller lost its seat meanwhile.
     pub(super) fn settle_seatless(&self, running: Running, yields: bool) {
         let mut common = self.common.lock();
+        common.come_back(running.task());
         if common.cleared || self.is_stopping() {
             drop(common);
             return self.end_seatless(running.cancel());
@@ -216,6 +235,7 @@ impl Shared {
         // SAFETY: as above.
         let place = unsafe { ended.home::<Home>().as_ref() }.place;
         let mut common = self.common.lock();
+        common.come_back(ended.task());
         match place {
             Place::Seat(index) if !common.cleared => {
                 common.leaving += 1;
@@ -235,3 +255,7 @@ impl Shared {
         ended.complete();
     }
 }
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "shutdown/tests/loom.rs"]
+mod loom;

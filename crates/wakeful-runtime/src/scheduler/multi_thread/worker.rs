@@ -17,7 +17,7 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 use wakeful_base::Parker;
 use wakeful_base::budget::{self, Budget};
-use wakeful_base::enter::{Entered, entered, set_entered};
+use wakeful_base::enter::{Entered, set_entered};
 use wakeful_base::shield::shield;
 use wakeful_base::sync::hint;
 use wakeful_task::{Finishing, Polled, Runnable, Running, TaskRef, is_waker_of};
@@ -36,17 +36,17 @@ const ENDED_ELSEWHERE_MAX: u32 = 64;
 
 /// One thread's stay on one seat.
 pub(super) struct Sitter {
-    shared: Arc<Shared>,
-    index: usize,
+    pub(super) shared: Arc<Shared>,
+    pub(super) index: usize,
     /// False once the seat was given away.
-    seated: Cell<bool>,
+    pub(super) seated: Cell<bool>,
     /// In a core section.
     inside: Cell<bool>,
     /// The task under way.
-    polling: Cell<Option<TaskRef>>,
+    pub(super) polling: Cell<Option<TaskRef>>,
     /// It wants to give way. Of the thread, not of the seat, which may be lost before the poll returns.
     yielding: Cell<bool>,
-    parker: Parker,
+    pub(super) parker: Parker,
 }
 
 thread_local! {
@@ -88,7 +88,7 @@ pub(super) fn start(shared: &Arc<Shared>, index: usize) -> io::Result<()> {
     shared.pool.submit_seat(Box::new(move || sit(sit_on, index)), context)
 }
 
-fn sit(shared: Arc<Shared>, index: usize) {
+pub(super) fn sit(shared: Arc<Shared>, index: usize) {
     let _driving = set_entered(Entered::MayBlockInPlace);
     let parker = Parker::new();
     shared.seats[index].sleep.sit(parker.unparker());
@@ -117,7 +117,7 @@ impl Drop for SetSitter {
 
 /// Calls `f` with this thread's stay on a seat, if it has one.
 #[inline]
-fn with_sitter<R>(f: impl FnOnce(Option<&Sitter>) -> R) -> R {
+pub(super) fn with_sitter<R>(f: impl FnOnce(Option<&Sitter>) -> R) -> R {
     let sitter = SITTER.get();
     // SAFETY: a pointer is only there while `sit` on this thread's stack vouches for it.
     f(unsafe { sitter.as_ref() })
@@ -220,7 +220,7 @@ impl Sitter {
 
     /// Opens a core section; none if the seat was given away.
     #[inline]
-    fn enter(&self) -> Option<CoreSection<'_>> {
+    pub(super) fn enter(&self) -> Option<CoreSection<'_>> {
         if !self.seated.get() {
             return None;
         }
@@ -446,7 +446,7 @@ impl Sitter {
         }
     }
 
-    fn wake_deferred(&self) {
+    pub(super) fn wake_deferred(&self) {
         let Some(mut core) = self.enter() else { return };
         let core_ref = &mut *core;
         for runnable in core_ref.yielded.drain(..) {
@@ -613,97 +613,4 @@ enum Next {
     Maintain,
     Nothing,
     Stop,
-}
-
-/// Runs `f` on this thread while another takes over the seat.
-#[track_caller]
-pub(crate) fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
-    match give_seat_away() {
-        Away::NotDriving => f(),
-        Away::Driving(_back) => {
-            let _may_block = set_entered(Entered::No);
-            let _no_limit = budget::replace(Budget::UNCONSTRAINED);
-            f()
-        }
-    }
-}
-
-enum Away {
-    NotDriving,
-    Driving(Option<TakeSeatBack>),
-}
-
-/// Sits down again when dropped, if nobody else did.
-struct TakeSeatBack {
-    ticket: Arc<SeatTicket>,
-}
-
-/// The right to sit on a seat that was given away: whoever takes it first has it.
-struct SeatTicket {
-    shared: Arc<Shared>,
-    index: usize,
-    taken: std::sync::atomic::AtomicBool,
-}
-
-impl SeatTicket {
-    fn take(&self) -> bool {
-        !self.taken.swap(true, std::sync::atomic::Ordering::AcqRel)
-    }
-}
-
-#[track_caller]
-fn give_seat_away() -> Away {
-    match entered() {
-        Entered::No => return Away::NotDriving,
-        Entered::MayBlockInPlace => {}
-        Entered::Bound => panic!(
-            "`block_in_place` called on a current-thread runtime or in a `LocalSet`, whose tasks \
-             cannot move to another thread meanwhile: you can call blocking only when running on the \
-             multi-threaded runtime. Use `spawn_blocking`, or a multi-thread runtime"
-        ),
-    }
-    with_sitter(|sitter| {
-        let Some(sitter) = sitter else { return Away::Driving(None) };
-        sitter.wake_deferred();
-        let Some(mut core) = sitter.enter() else { return Away::Driving(None) };
-        if let Some(runnable) = core.lifo.take() {
-            core.queue.push(&sitter.seat().queue, runnable);
-        }
-        // Until a thread has taken the seat, others can at least reach what lies there.
-        core.queue.share_batch(&sitter.seat().queue);
-        drop(core);
-        if !sitter.seat().queue.is_empty() {
-            sitter.shared.wake_worker();
-        }
-        let ticket = Arc::new(SeatTicket {
-            shared: sitter.shared.clone(),
-            index: sitter.index,
-            taken: false.into(),
-        });
-        let successor = ticket.clone();
-        let sit_down = Box::new(move || {
-            if successor.take() {
-                sit(successor.shared.clone(), successor.index);
-            }
-        });
-        let context = || SchedulerHandle::MultiThread(sitter.shared.clone());
-        sitter.seated.set(false);
-        // Without a thread for it the seat blocks with us, as it would anywhere else. It is given up
-        // all the same: what is spawned or deferred meanwhile must not wait for our return.
-        let _nobody_else_has_the_ticket_then = sitter.shared.pool.submit_seat(sit_down, context);
-        Away::Driving(Some(TakeSeatBack { ticket }))
-    })
-}
-
-impl Drop for TakeSeatBack {
-    fn drop(&mut self) {
-        if self.ticket.take() {
-            with_sitter(|sitter| {
-                let sitter = sitter.expect("who gave a seat away still has its record");
-                sitter.seat().sleep.sit(sitter.parker.unparker());
-                sitter.seat().metrics.sit();
-                sitter.seated.set(true);
-            });
-        }
-    }
 }

@@ -8,8 +8,19 @@ use std::rc::Rc;
 
 thread_local! {
     // Without a destructor, so that a `LocalSet` in another thread-local finds it in working order
-    // when the thread ends. A guard that is forgotten leaks what is in here, no more.
+    // when the thread ends.
     static CURRENT: Cell<Option<ManuallyDrop<Rc<Owner>>>> = const { Cell::new(None) };
+
+    static SWEEPER: Sweeper = const { Sweeper };
+}
+
+/// Lets go, when the thread ends, of a set that guards dropped out of order have left behind.
+struct Sweeper;
+
+impl Drop for Sweeper {
+    fn drop(&mut self) {
+        drop(replace(None));
+    }
 }
 
 /// The set that the calling thread is in.
@@ -22,6 +33,13 @@ pub(super) fn current() -> Option<Rc<Owner>> {
 /// Puts the thread into `owner`'s set until the guard is dropped.
 pub(super) fn enter(owner: Rc<Owner>) -> LocalEnterGuard {
     LocalEnterGuard { before: replace(Some(owner)) }
+}
+
+/// As [`enter`], for a guard that need not be dropped in order.
+pub(super) fn enter_loosely(owner: Rc<Owner>) -> LocalEnterGuard {
+    // Too late for a sweep when the thread is ending; nothing but memory is lost then.
+    let _is_ending = SWEEPER.try_with(|_| ());
+    enter(owner)
 }
 
 fn replace(new: Option<Rc<Owner>>) -> Option<Rc<Owner>> {

@@ -163,7 +163,11 @@ impl Owner {
 
     /// Polls one task and sees to what becomes of it. User code runs in here.
     fn poll_task(&self, runnable: Runnable) {
-        match runnable.run() {
+        let task = runnable.task();
+        self.with_core(|core| core.polling.push(task));
+        let polled = runnable.run();
+        self.with_core(|core| core.polling.pop());
+        match polled {
             Polled::Pending(running) => self.settle(running),
             Polled::Ended(ended) => self.end(ended),
         }

@@ -56,7 +56,7 @@ impl Owner {
                 if let Some(running) = Running::claim_idle(task) {
                     return Found::Waiting(running);
                 }
-                if Running::is_running(task) {
+                if core.polling.contains(&task) {
                     return Found::UpTheStack(task);
                 }
                 core.owned.push_back(task);

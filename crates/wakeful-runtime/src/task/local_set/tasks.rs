@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wakeful_base::list::List;
-use wakeful_task::{OwnedLink, Runnable, Schedule};
+use wakeful_task::{OwnedLink, Runnable, Schedule, TaskRef};
 
 /// Kept by the set, by those who are in it, and by the cell of each task.
 pub(super) struct LocalTasks {
@@ -37,6 +37,8 @@ pub(super) struct Core {
     pub(super) queue: VecDeque<Runnable>,
     /// Tasks that wait, or run and have waited before.
     pub(super) owned: List<OwnedLink>,
+    /// Tasks whose poll is under way: several if one of them polls the set.
+    pub(super) polling: Vec<TaskRef>,
     /// Counts turns, to look at the remote queue now and then.
     pub(super) turn: u8,
     /// Somebody polls the set, and will see what is queued before he returns.
@@ -66,6 +68,7 @@ impl LocalTasks {
             core: RefCell::new(Core {
                 queue: VecDeque::with_capacity(64),
                 owned: List::new(),
+                polling: Vec::new(),
                 turn: 0,
                 is_polled: false,
                 is_closed: false,

@@ -13,8 +13,8 @@
 //! two polls of the set wake its poller once.
 
 use std::task::Waker;
-use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
+use wakeful_base::sync::{UnsafeCell, seq_cst_for_loom};
 
 const EMPTY: usize = 0;
 const ARMED: usize = 1;
@@ -64,12 +64,14 @@ impl WakerSlot {
             old = self.waker.with_mut(|slot| unsafe { (*slot).replace(new) });
         }
         self.state.swap(ARMED, SeqCst);
+        seq_cst_for_loom();
         drop(old);
     }
 
     /// Takes the waker, for the caller to wake, unless another thread does so just now.
     #[must_use]
     pub(super) fn take(&self) -> Option<Waker> {
+        seq_cst_for_loom();
         if self.state.load(SeqCst) != ARMED
             || self.state.compare_exchange(ARMED, TAKING, SeqCst, SeqCst).is_err()
         {

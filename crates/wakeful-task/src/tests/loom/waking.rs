@@ -8,7 +8,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use wakeful_base::sync::thread;
+use wakeful_base::sync::{Mutex, thread};
 
 /// Wakes a task while it is polled: it sees what was written before, and ends.
 fn wake_during_poll(wake: fn(Waker), detached: bool) {
@@ -131,12 +131,23 @@ fn a_task_that_gives_way_may_go_on_at_another_thread() {
     model(|| {
         let Case { home, gate, outputs, join, .. } = Case::scheduled();
         let (runnable, elsewhere) = (home.pop().unwrap(), home.clone());
-        let other = thread::spawn(move || elsewhere.run_all());
+        // A queue that orders memory, as all have to: the state word has no part in this.
+        let queue = Arc::new(Mutex::new(None));
+        let taken = queue.clone();
+        let other = thread::spawn(move || {
+            let entry = taken.lock().take();
+            if let Some(runnable) = entry {
+                elsewhere.turn(runnable, ENDINGS[0]);
+            }
+        });
         let Polled::Pending(running) = runnable.run() else { panic!("the gate is shut") };
         gate.open();
-        running.requeue().schedule();
+        *queue.lock() = Some(running.requeue());
         other.join().unwrap();
-        home.run_all();
+        let left = queue.lock().take();
+        if let Some(runnable) = left {
+            home.turn(runnable, ENDINGS[0]);
+        }
         drop(join);
         assert_gone(home, gate, outputs);
     });

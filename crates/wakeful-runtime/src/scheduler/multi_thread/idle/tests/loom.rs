@@ -2,7 +2,7 @@
 //! which loom reports.
 
 use super::Idle;
-use crate::driver::null_driver;
+use crate::driver::DriverParts;
 use crate::scheduler::inject::InjectQueue;
 use crate::scheduler::multi_thread::queue::{QueueOwner, RunQueue, run_queue};
 use crate::scheduler::multi_thread::sleep::{SharedDriver, Sleep};
@@ -41,14 +41,14 @@ struct Worker {
 }
 
 fn workers(count: usize, entries: usize) -> (Arc<Workers>, Vec<Worker>) {
-    let (driver, waker) = null_driver();
+    let DriverParts { driver, waker, .. } = DriverParts::new(false).unwrap();
     let (queues, owners): (Vec<_>, Vec<_>) = (0..count).map(|_| run_queue()).unzip();
     let seat = |queue| Seat { queue, sleep: Sleep::new() };
     let shared = Arc::new(Workers {
         idle: Idle::new(count),
         inject: InjectQueue::new(),
         seats: queues.into_iter().map(seat).collect(),
-        driver: SharedDriver::new(Box::new(driver), waker),
+        driver: SharedDriver::new(driver, waker),
         left: Mutex::new(entries),
         all_taken: Condvar::new(),
         stopping: false.into(),

@@ -1,7 +1,7 @@
 //! Sleepers in the driver and on their threads. A call that is lost is a deadlock, which loom reports.
 
 use super::*;
-use crate::driver::null_driver;
+use crate::driver::DriverParts;
 use crate::testing::model;
 use std::sync::Arc;
 use wakeful_base::sync::atomic::AtomicBool;
@@ -19,9 +19,9 @@ struct Seats<const N: usize> {
 }
 
 fn seats<const N: usize>() -> (Arc<Seats<N>>, Arc<dyn WakeDriver>) {
-    let (driver, waker) = null_driver();
+    let DriverParts { driver, waker, .. } = DriverParts::new(false).unwrap();
     let seats = [(); N].map(|()| Seat { sleep: Sleep::new(), reason: AtomicBool::new(false) });
-    let driver = SharedDriver::new(Box::new(driver), waker.clone());
+    let driver = SharedDriver::new(driver, waker.clone());
     (Arc::new(Seats { driver, seats }), waker)
 }
 

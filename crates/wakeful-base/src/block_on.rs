@@ -1,0 +1,42 @@
+//! Drives one future on the calling thread, which sleeps while it waits.
+//!
+//! For code outside of a runtime: blocking calls of channels and locks, examples, tests. Nothing here
+//! knows tasks; whether the thread may block at all is for the caller to ask ([`crate::enter`]).
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+use crate::{Parker, Unparker};
+
+struct UnparkThread(Unparker);
+
+impl Wake for UnparkThread {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Polls `future` until it is ready; the thread sleeps in between.
+///
+/// ```
+/// # use wakeful_base::block_on;
+/// assert_eq!(block_on(async { 6 * 7 }), 42);
+/// ```
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let parker = Parker::new();
+    let waker = Waker::from(Arc::new(UnparkThread(parker.unparker())));
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+            return output;
+        }
+        parker.park();
+    }
+}

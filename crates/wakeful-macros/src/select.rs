@@ -1,0 +1,275 @@
+//! `select!`: the first of several futures to be ready.
+
+use crate::join::support_and_rest;
+use crate::template::fill;
+use crate::tokens::{
+    Error, as_group, expression_end, is_fat_arrow, is_ident, is_lone_equals, is_punct,
+};
+use proc_macro::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
+
+/// A mask of 64 bits says which branches are out.
+const BRANCHES_MAX: usize = 64;
+
+struct Branch {
+    pattern: Vec<TokenTree>,
+    future: Vec<TokenTree>,
+    condition: Option<Vec<TokenTree>>,
+    handler: Vec<TokenTree>,
+}
+
+struct Parser<'a> {
+    rest: &'a [TokenTree],
+}
+
+impl<'a> Parser<'a> {
+    fn span(&self) -> Span {
+        self.rest.first().map_or_else(Span::call_site, TokenTree::span)
+    }
+
+    fn take(&mut self, count: usize) -> Vec<TokenTree> {
+        let (taken, rest) = self.rest.split_at(count);
+        self.rest = rest;
+        taken.to_vec()
+    }
+
+    fn position(&self, found: impl Fn(&[TokenTree], usize) -> bool) -> Option<usize> {
+        (0..self.rest.len()).find(|&at| found(self.rest, at))
+    }
+
+    fn branch(&mut self) -> Result<Branch, Error> {
+        let begin = self.span();
+        let Some(equals) = self.position(is_lone_equals) else {
+            return Err(Error::new(
+                begin,
+                "a branch of `select!` is `pattern = future => handler`, and there is no `=` here",
+            ));
+        };
+        let pattern = self.take(equals);
+        self.take(1);
+        let is_end = |tokens: &[TokenTree], at: usize| {
+            is_fat_arrow(tokens, at)
+                || (is_punct(tokens.get(at), ',') && is_ident(tokens.get(at + 1), "if"))
+        };
+        let Some(end) = self.position(is_end) else {
+            return Err(Error::new(
+                begin,
+                "a branch of `select!` is `pattern = future => handler`, and there is no `=>` here",
+            ));
+        };
+        let future = self.take(end);
+        let mut condition = None;
+        if is_punct(self.rest.first(), ',') {
+            self.take(2);
+            let Some(end) = self.position(is_fat_arrow) else {
+                return Err(Error::new(begin, "there is no `=>` behind this `if`"));
+            };
+            condition = Some(self.take(end));
+        }
+        Ok(Branch { pattern, future, condition, handler: self.handler()? })
+    }
+
+    /// `=> handler`, and the comma behind it.
+    fn handler(&mut self) -> Result<Vec<TokenTree>, Error> {
+        let arrow = self.span();
+        self.take(2);
+        if self.rest.is_empty() {
+            return Err(Error::new(arrow, "there is no handler behind this `=>`"));
+        }
+        // A block needs no comma behind it, unless more of the expression follows it.
+        let is_block = as_group(self.rest.first(), Delimiter::Brace).is_some();
+        let goes_on = is_punct(self.rest.get(1), '.') || is_punct(self.rest.get(1), '?');
+        let end = if is_block && !goes_on { 1 } else { expression_end(self.rest) };
+        let handler = self.take(end);
+        if is_punct(self.rest.first(), ',') {
+            self.take(1);
+        }
+        Ok(handler)
+    }
+}
+
+pub(crate) fn expand(input: TokenStream) -> Result<TokenStream, Error> {
+    let (support, is_biased, rest) = support_and_rest(input)?;
+    let mut parser = Parser { rest: &rest };
+    let (mut branches, mut otherwise) = (Vec::new(), None);
+    while !parser.rest.is_empty() {
+        if is_ident(parser.rest.first(), "else") && is_fat_arrow(parser.rest, 1) {
+            parser.take(1);
+            otherwise = Some(parser.handler()?);
+            if !parser.rest.is_empty() {
+                return Err(Error::new(parser.span(), "`else` has to be the last branch"));
+            }
+            break;
+        }
+        branches.push(parser.branch()?);
+    }
+    if branches.len() > BRANCHES_MAX {
+        return Err(Error::new(Span::call_site(), "up to 64 branches supported"));
+    }
+    if branches.is_empty() && otherwise.is_none() {
+        return Err(Error::new(
+            Span::call_site(),
+            "select! requires at least one branch or an `else` branch.",
+        ));
+    }
+    Ok(generate(support, is_biased, &branches, otherwise))
+}
+
+fn number(n: usize) -> TokenStream {
+    TokenTree::from(Literal::usize_unsuffixed(n)).into()
+}
+
+fn name(prefix: &str, n: usize) -> TokenStream {
+    TokenTree::from(Ident::new(&format!("{prefix}{n}"), Span::mixed_site())).into()
+}
+
+fn generate(
+    support: TokenStream,
+    is_biased: bool,
+    branches: &[Branch],
+    otherwise: Option<Vec<TokenTree>>,
+) -> TokenStream {
+    if branches.is_empty() {
+        return otherwise.into_iter().flatten().collect();
+    }
+    let mut parts = Parts::default();
+    for (index, branch) in branches.iter().enumerate() {
+        parts.add(&support, index, branch);
+    }
+    let otherwise = match otherwise {
+        Some(handler) => handler.into_iter().collect(),
+        None => fill("panic!(\"all branches are disabled and there is no else branch\")", &[]),
+    };
+    let start = if is_biased { "0" } else { "SUPPORT::thread_rng_n(BRANCHES)" };
+    let code = format!(
+        "{{
+            enum __SelectOutput<GENERICS> {{ VARIANTS Disabled }}
+            const BRANCHES: u32 = COUNT;
+            let mut disabled: u64 = 0;
+            CONDITIONS
+            let output = {{
+                let mut futures = (FUTURES);
+                // A borrow of the futures, which never move again.
+                let mut futures = &mut futures;
+                SUPPORT::poll_fn(|cx| {{
+                    match SUPPORT::poll_budget_available(cx) {{
+                        SUPPORT::Poll::Ready(()) => {{}}
+                        SUPPORT::Poll::Pending => return SUPPORT::Poll::Pending,
+                    }}
+                    let mut is_pending = false;
+                    let start = {start};
+                    for step in 0..BRANCHES {{
+                        let branch;
+                        #[allow(clippy::modulo_one)]
+                        {{ branch = (start + step) % BRANCHES; }}
+                        match branch {{
+                            ARMS
+                            _ => unreachable!(\"there is no such branch\"),
+                        }}
+                    }}
+                    if is_pending {{
+                        SUPPORT::Poll::Pending
+                    }} else {{
+                        SUPPORT::Poll::Ready(__SelectOutput::Disabled)
+                    }}
+                }}).await
+            }};
+            match output {{
+                HANDLERS
+                __SelectOutput::Disabled => OTHERWISE,
+                #[allow(unreachable_patterns)]
+                _ => unreachable!(\"the pattern has matched before\"),
+            }}
+        }}"
+    );
+    fill(
+        &code,
+        &[
+            ("SUPPORT", support),
+            ("GENERICS", parts.generics),
+            ("VARIANTS", parts.variants),
+            ("COUNT", number(branches.len())),
+            ("CONDITIONS", parts.conditions),
+            ("FUTURES", parts.futures),
+            ("ARMS", parts.arms),
+            ("HANDLERS", parts.handlers),
+            ("OTHERWISE", otherwise),
+        ],
+    )
+}
+
+/// What every branch adds to.
+#[derive(Default)]
+struct Parts {
+    generics: TokenStream,
+    variants: TokenStream,
+    conditions: TokenStream,
+    futures: TokenStream,
+    arms: TokenStream,
+    handlers: TokenStream,
+}
+
+impl Parts {
+    fn add(&mut self, support: &TokenStream, index: usize, branch: &Branch) {
+        let holes = [
+            ("SUPPORT", support.clone()),
+            ("INDEX", number(index)),
+            ("TYPE", name("T", index)),
+            ("VARIANT", name("Branch", index)),
+            ("PATTERN", branch.pattern.iter().cloned().collect()),
+            ("LOOK", without_bindings(branch.pattern.clone())),
+            ("FUTURE", branch.future.iter().cloned().collect()),
+            ("CONDITION", branch.condition.iter().flatten().cloned().collect()),
+            ("HANDLER", branch.handler.iter().cloned().collect()),
+        ];
+        self.generics.extend(fill("TYPE,", &holes));
+        self.variants.extend(fill("VARIANT(TYPE),", &holes));
+        if branch.condition.is_some() {
+            self.conditions.extend(fill("if !(CONDITION) { disabled |= 1u64 << INDEX; }", &holes));
+        }
+        self.futures.extend(fill("SUPPORT::IntoFuture::into_future(FUTURE),", &holes));
+        self.arms.extend(fill(
+            "INDEX => {
+                let mask: u64 = 1 << INDEX;
+                if disabled & mask == mask {
+                    continue;
+                }
+                let fut = &mut futures.INDEX;
+                // SAFETY: the futures are borrowed where they are until they are dropped.
+                let fut = unsafe { SUPPORT::Pin::new_unchecked(fut) };
+                let out = match SUPPORT::Future::poll(fut, cx) {
+                    SUPPORT::Poll::Ready(out) => out,
+                    SUPPORT::Poll::Pending => {
+                        is_pending = true;
+                        continue;
+                    }
+                };
+                disabled |= mask;
+                #[allow(unused_variables, unused_mut, unreachable_patterns, clippy::match_single_binding)]
+                match &out {
+                    LOOK => {}
+                    _ => continue,
+                }
+                return SUPPORT::Poll::Ready(__SelectOutput::VARIANT(out));
+            }",
+            &holes,
+        ));
+        self.handlers.extend(fill("__SelectOutput::VARIANT(PATTERN) => HANDLER,", &holes));
+    }
+}
+
+/// The pattern without `mut` and `ref`, for a look at a value that is borrowed.
+fn without_bindings(pattern: Vec<TokenTree>) -> TokenStream {
+    let kept = pattern
+        .into_iter()
+        .filter(|token| !(is_ident(Some(token), "mut") || is_ident(Some(token), "ref")));
+    kept.map(|token| match token {
+        TokenTree::Group(group) => {
+            let inner = without_bindings(group.stream().into_iter().collect());
+            let mut new = Group::new(group.delimiter(), inner);
+            new.set_span(group.span());
+            TokenTree::from(new)
+        }
+        other => other,
+    })
+    .collect()
+}

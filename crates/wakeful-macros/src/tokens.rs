@@ -1,0 +1,121 @@
+//! Telling tokens apart, and errors that point at them.
+
+use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+
+/// A message for the compiler to show at `span`.
+#[derive(Debug)]
+pub(crate) struct Error {
+    span: Span,
+    text: String,
+}
+
+impl Error {
+    pub(crate) fn new(span: Span, text: impl Into<String>) -> Error {
+        Error { span, text: text.into() }
+    }
+
+    /// `::core::compile_error! { "text" }`, at the place it is about.
+    pub(crate) fn into_tokens(self) -> TokenStream {
+        let at = |mut token: TokenTree| {
+            token.set_span(self.span);
+            token
+        };
+        let colons = || {
+            let first = Punct::new(':', Spacing::Joint);
+            [TokenTree::from(first), Punct::new(':', Spacing::Alone).into()]
+        };
+        let text: TokenTree = Literal::string(&self.text).into();
+        let body = Group::new(Delimiter::Brace, TokenStream::from_iter([at(text)]));
+        let mut tokens = Vec::new();
+        tokens.extend(colons());
+        tokens.push(Ident::new("core", self.span).into());
+        tokens.extend(colons());
+        tokens.push(Ident::new("compile_error", self.span).into());
+        tokens.push(Punct::new('!', Spacing::Alone).into());
+        tokens.push(body.into());
+        tokens.into_iter().map(at).collect()
+    }
+
+    /// The error, followed by the item it is about: the rest of the program then knows its name.
+    pub(crate) fn with(self, item: TokenStream) -> TokenStream {
+        let mut tokens = self.into_tokens();
+        tokens.extend(item);
+        tokens
+    }
+}
+
+pub(crate) fn is_ident(token: Option<&TokenTree>, name: &str) -> bool {
+    matches!(token, Some(TokenTree::Ident(ident)) if ident.to_string() == name)
+}
+
+pub(crate) fn is_punct(token: Option<&TokenTree>, char: char) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == char)
+}
+
+fn is_joint(token: Option<&TokenTree>) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.spacing() == Spacing::Joint)
+}
+
+pub(crate) fn as_group(token: Option<&TokenTree>, delimiter: Delimiter) -> Option<&Group> {
+    match token {
+        Some(TokenTree::Group(group)) if group.delimiter() == delimiter => Some(group),
+        _ => None,
+    }
+}
+
+/// Whether `=>` begins at `at`.
+pub(crate) fn is_fat_arrow(tokens: &[TokenTree], at: usize) -> bool {
+    is_punct(tokens.get(at), '=') && is_joint(tokens.get(at)) && is_punct(tokens.get(at + 1), '>')
+}
+
+/// Whether the token at `at` is a `=` by itself, not part of `==`, `=>`, `..=` or `<=`.
+pub(crate) fn is_lone_equals(tokens: &[TokenTree], at: usize) -> bool {
+    let part_of_longer = |neighbour: Option<&TokenTree>| {
+        matches!(neighbour, Some(TokenTree::Punct(punct)) if "=<>!.".contains(punct.as_char()))
+            && is_joint(neighbour)
+    };
+    is_punct(tokens.get(at), '=')
+        && !(is_joint(tokens.get(at))
+            && matches!(tokens.get(at + 1), Some(TokenTree::Punct(next)) if "=>".contains(next.as_char())))
+        && !(at > 0 && part_of_longer(tokens.get(at - 1)))
+}
+
+/// Splits at commas, those between the angle brackets of generic arguments aside. No empty part at the
+/// end.
+pub(crate) fn split_at_commas(tokens: Vec<TokenTree>) -> Vec<Vec<TokenTree>> {
+    let (mut parts, mut part) = (Vec::new(), Vec::new());
+    let mut rest = tokens.as_slice();
+    while !rest.is_empty() {
+        let end = expression_end(rest);
+        part.extend_from_slice(&rest[..end]);
+        parts.push(std::mem::take(&mut part));
+        rest = rest.get(end + 1..).unwrap_or_default();
+    }
+    parts
+}
+
+/// How many tokens there are before the comma that ends an expression.
+pub(crate) fn expression_end(tokens: &[TokenTree]) -> usize {
+    let mut angles = 0usize;
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            // `::<` opens generic arguments; a `<` elsewhere may be a comparison.
+            TokenTree::Punct(punct) if punct.as_char() == '<' => {
+                let is_turbofish = at > 0 && is_punct(tokens.get(at - 1), ':');
+                if angles > 0 || is_turbofish {
+                    angles += 1;
+                }
+            }
+            TokenTree::Punct(punct) if punct.as_char() == '>' && angles > 0 => {
+                let is_arrow =
+                    at > 0 && is_punct(tokens.get(at - 1), '-') && is_joint(tokens.get(at - 1));
+                if !is_arrow {
+                    angles -= 1;
+                }
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ',' && angles == 0 => return at,
+            _ => {}
+        }
+    }
+    tokens.len()
+}

@@ -1,0 +1,358 @@
+use super::*;
+use crate::testing::stress_time;
+use std::sync::atomic::AtomicUsize as Count;
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
+use wakeful_base::FastRng;
+
+const LONG: Duration = Duration::from_secs(3600);
+
+/// A queue whose threads are only in its books.
+fn with_books(threads_max: usize, write: impl FnOnce(&mut QueueState<u32>)) -> JobQueue<u32> {
+    let queue = JobQueue::new(threads_max, LONG);
+    write(&mut queue.state.lock());
+    queue
+}
+
+fn none_stranded() -> Stranded<u32> {
+    Stranded { own: None, others: Vec::new() }
+}
+
+fn only_own(job: u32) -> Stranded<u32> {
+    Stranded { own: Some(job), others: Vec::new() }
+}
+
+fn asked_for(push: Push<u32>) -> JobNumber {
+    match push {
+        Push::StartThread(number) => number,
+        other => panic!("no thread was asked for: {other:?}"),
+    }
+}
+
+#[test]
+fn a_thread_is_asked_for_where_none_comes() {
+    let queue = with_books(2, |_| ());
+    asked_for(queue.push(1, Kind::Short));
+    // The thread that was asked for comes for one job, not for two.
+    asked_for(queue.push(2, Kind::Short));
+    assert_eq!(queue.push(3, Kind::Short), Push::Queued, "no more than two threads");
+    assert_eq!(queue.counts(), (2, 0, 3));
+}
+
+#[test]
+fn threads_that_come_anyway_are_counted_on() {
+    type Write = fn(&mut QueueState<u32>);
+    let comes: [Write; 4] = [
+        |state| state.looking = 1,
+        |state| state.returning = 1,
+        |state| state.starting = 1,
+        |state| (state.sleeping, state.woken) = (1, 1),
+    ];
+    for write in comes {
+        let queue = with_books(8, |state| {
+            state.threads = 1;
+            write(state);
+        });
+        assert_eq!(queue.push(1, Kind::Short), Push::Queued);
+        asked_for(queue.push(2, Kind::Short));
+    }
+}
+
+#[test]
+fn sleepers_are_woken_before_threads_are_started() {
+    let queue = with_books(8, |state| (state.threads, state.sleeping) = (2, 2));
+    for woken in 1..=2 {
+        assert_eq!(queue.push(woken, Kind::Short), Push::Queued);
+        assert_eq!(queue.state.lock().woken, woken as usize);
+    }
+    asked_for(queue.push(3, Kind::Short));
+}
+
+#[test]
+fn short_jobs_wake_nobody_while_the_guard_is_there() {
+    // One thread at work, the guard, and jobs of five microseconds.
+    let write = |state: &mut QueueState<u32>| {
+        (state.threads, state.sleeping, state.guard) = (2, 1, true);
+        state.average_ns = 5000;
+    };
+    let queue = with_books(8, write);
+    for job in 0..3 {
+        assert_eq!(queue.push(job, Kind::Short), Push::Queued);
+        assert_eq!(queue.state.lock().woken, 0);
+    }
+    assert_eq!(queue.push(3, Kind::Short), Push::Queued);
+    assert_eq!(queue.state.lock().woken, 1, "the fourth would be done too late");
+    // A seat is worth a wake-up, and so is a job with nobody at work.
+    let queue = with_books(8, write);
+    assert_eq!(queue.push(0, Kind::Seat), Push::Queued);
+    assert_eq!(queue.state.lock().woken, 1);
+    let queue = with_books(8, |state| {
+        write(state);
+        state.seated = 1;
+    });
+    assert_eq!(queue.push(0, Kind::Short), Push::Queued);
+    assert_eq!(queue.state.lock().woken, 1);
+}
+
+#[test]
+fn seats_go_first() {
+    let queue = with_books(8, |_| ());
+    asked_for(queue.push(1, Kind::Short));
+    asked_for(queue.push(2, Kind::Seat));
+    assert_eq!(queue.next(Comes::AsNew), Next::Run(2));
+    assert_eq!(queue.state.lock().seated, 1);
+    assert_eq!(queue.next(Comes::AsNew), Next::Run(1));
+}
+
+#[test]
+fn jobs_that_nobody_comes_for_are_seen_by_who_takes_one() {
+    let queue = with_books(8, |state| {
+        (state.threads, state.guard, state.average_ns) = (2, true, 0);
+        state.sleeping = 1;
+    });
+    for job in 0..4 {
+        assert_eq!(queue.push(job, Kind::Short), Push::Queued);
+    }
+    assert_eq!(queue.next(Comes::Unannounced), Next::Run(0), "the guard is there");
+    // The guard leaves to take a job: one thread is sent for, and not two.
+    let mut state = queue.state.lock();
+    (state.guard, state.sleeping) = (false, 0);
+    drop(state);
+    assert_eq!(queue.next(Comes::Unannounced), Next::StartThreadAndRun(1));
+    assert_eq!(queue.next(Comes::Unannounced), Next::Run(2));
+    // That one arrives: nothing is left behind.
+    assert_eq!(queue.next(Comes::AsNew), Next::Run(3));
+}
+
+#[test]
+fn the_job_of_a_thread_that_did_not_start_is_given_back_to_who_sent_it() {
+    let queue = with_books(8, |_| ());
+    let first = asked_for(queue.push(1, Kind::Short));
+    let second = asked_for(queue.push(2, Kind::Short));
+    // The second thread is to come, for both.
+    assert_eq!(queue.start_failed(Some(first)), none_stranded());
+    // Now there is nobody, and the first sender is not there any more to be told.
+    let stranded = Stranded { own: Some(2), others: vec![1] };
+    assert_eq!(queue.start_failed(Some(second)), stranded);
+    assert_eq!(queue.counts(), (0, 0, 0));
+}
+
+#[test]
+fn threads_on_seats_are_no_help_to_a_job() {
+    let queue = with_books(8, |_| ());
+    asked_for(queue.push(1, Kind::Seat));
+    let short = asked_for(queue.push(2, Kind::Short));
+    // The seat is not taken yet, but the thread that comes is for it.
+    assert_eq!(queue.start_failed(Some(short)), only_own(2));
+    let seat = asked_for(queue.push(3, Kind::Seat));
+    assert_eq!(queue.start_failed(Some(seat)), only_own(3));
+    assert_eq!(queue.next(Comes::AsNew), Next::Run(1));
+    let short = asked_for(queue.push(4, Kind::Short));
+    assert_eq!(queue.start_failed(Some(short)), only_own(4));
+    // Once the seat is left its thread is as good as any.
+    let short = asked_for(queue.push(5, Kind::Short));
+    queue.end_seat();
+    assert_eq!(queue.start_failed(Some(short)), none_stranded());
+    assert_eq!(queue.next(Comes::Unannounced), Next::Run(5));
+}
+
+#[test]
+fn a_job_taken_meanwhile_is_not_given_back() {
+    let queue = with_books(8, |_| ());
+    let first = asked_for(queue.push(1, Kind::Short));
+    let second = asked_for(queue.push(2, Kind::Short));
+    assert_eq!(queue.next(Comes::AsNew), Next::Run(1));
+    assert_eq!(queue.start_failed(Some(first)), none_stranded());
+    let mut state = queue.state.lock();
+    assert_eq!((state.threads, state.starting), (1, 0));
+    state.starting = 1;
+    state.threads = 2;
+    drop(state);
+    assert_eq!(queue.start_failed(Some(second)), none_stranded(), "the thread at work comes");
+}
+
+#[test]
+fn a_closed_queue_runs_seats_only() {
+    let queue = with_books(8, |state| (state.threads, state.starting) = (1, 1));
+    assert_eq!(queue.push(1, Kind::Short), Push::Queued);
+    asked_for(queue.push(2, Kind::Seat));
+    asked_for(queue.push(3, Kind::Short));
+    assert_eq!(queue.close(), [1, 3]);
+    assert_eq!(queue.push(4, Kind::Short), Push::Closed(4));
+    assert_eq!(queue.push(5, Kind::Seat), Push::Closed(5));
+    assert_eq!(queue.next(Comes::AsNew), Next::Run(2));
+    queue.end_seat();
+    for comes in [Comes::Unannounced, Comes::AsNew, Comes::AsNew] {
+        assert_eq!(queue.next(comes), Next::Exit);
+    }
+    assert!(queue.wait_gone(0, None));
+}
+
+#[test]
+fn who_waits_for_the_threads_waits_for_none_that_did_not_start() {
+    let queue = Arc::new(with_books(8, |_| ()));
+    let number = asked_for(queue.push(1, Kind::Short));
+    assert_eq!(queue.close(), [1]);
+    let waits = queue.clone();
+    let waiter = thread::spawn(move || waits.wait_gone(0, Some(Duration::from_secs(10))));
+    assert_eq!(queue.start_failed(Some(number)), none_stranded());
+    assert!(waiter.join().unwrap());
+}
+
+type Call = Box<dyn FnOnce() + Send>;
+
+/// Real threads.
+struct Threads {
+    queue: JobQueue<Call>,
+    running: Count,
+    running_most: Count,
+    started: Count,
+}
+
+impl Threads {
+    fn new(threads_max: usize, keep_alive: Duration) -> Arc<Threads> {
+        let queue = JobQueue::new(threads_max, keep_alive);
+        let (running, running_most, started) = (0.into(), 0.into(), 0.into());
+        Arc::new(Threads { queue, running, running_most, started })
+    }
+
+    fn submit(self: &Arc<Self>, call: impl FnOnce() + Send + 'static) {
+        match self.queue.push(Box::new(call), Kind::Short) {
+            Push::Queued => {}
+            Push::StartThread(_) => self.start(),
+            Push::Closed(_) => panic!("closed"),
+        }
+    }
+
+    fn start(self: &Arc<Self>) {
+        self.started.fetch_add(1, SeqCst);
+        let threads = self.clone();
+        thread::spawn(move || threads.work());
+    }
+
+    fn work(self: Arc<Self>) {
+        let mut comes = Comes::AsNew;
+        loop {
+            let call = match self.queue.next(comes) {
+                Next::Run(call) => call,
+                Next::StartThreadAndRun(call) => {
+                    self.start();
+                    call
+                }
+                Next::Exit => return,
+            };
+            let began = Instant::now();
+            self.running_most.fetch_max(self.running.fetch_add(1, SeqCst) + 1, SeqCst);
+            call();
+            self.running.fetch_sub(1, SeqCst);
+            comes = Comes::Announced;
+            self.queue.end(began, comes);
+        }
+    }
+
+    fn wait_until(&self, what: &str, done: impl Fn(&QueueState<Call>) -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !done(&self.queue.state.lock()) {
+            assert!(Instant::now() < deadline, "{what}: not within ten seconds");
+            thread::yield_now();
+        }
+    }
+
+    fn close(&self) {
+        assert!(self.queue.close().is_empty());
+        assert!(self.queue.wait_gone(0, Some(Duration::from_secs(10))), "threads exit");
+    }
+}
+
+/// Jobs that all wait for each other, and for the caller.
+fn submit_waiting(threads: &Arc<Threads>, count: usize) -> Arc<Barrier> {
+    let barrier = Arc::new(Barrier::new(count + 1));
+    for _ in 0..count {
+        let barrier = barrier.clone();
+        threads.submit(move || {
+            barrier.wait();
+        });
+    }
+    barrier
+}
+
+#[test]
+fn one_thread_is_enough_for_one_job_at_a_time() {
+    let threads = Threads::new(8, LONG);
+    for n in 1..=100 {
+        threads.submit(|| ());
+        threads.wait_until("the job is done", |state| {
+            state.completed == n && state.looking + state.sleeping == 1
+        });
+    }
+    assert_eq!(threads.started.load(SeqCst), 1);
+    threads.close();
+}
+
+#[test]
+fn threads_exit_after_the_keep_alive_time_and_come_back() {
+    let threads = Threads::new(8, Duration::from_millis(5));
+    for round in 1..=2 {
+        submit_waiting(&threads, 4).wait();
+        assert!(threads.started.load(SeqCst) >= 4 * round);
+        threads.wait_until("all exit", |state| state.threads == 0);
+    }
+    threads.close();
+}
+
+#[test]
+fn no_more_threads_than_allowed() {
+    let threads = Threads::new(3, LONG);
+    submit_waiting(&threads, 3).wait();
+    for _ in 0..200 {
+        threads.submit(thread::yield_now);
+    }
+    threads.wait_until("all is done", |state| state.completed == 203);
+    assert_eq!(threads.running_most.load(SeqCst), 3);
+    assert!(threads.started.load(SeqCst) <= 3);
+    threads.close();
+}
+
+#[test]
+fn the_guard_takes_over_when_the_queue_stands_still() {
+    let threads = Threads::new(16, LONG);
+    submit_waiting(&threads, 2).wait();
+    // As after many short jobs: of the two threads one is the guard, or becomes it.
+    threads.queue.state.lock().average_ns = 0;
+    let barrier = submit_waiting(&threads, 10);
+    let (done, is_done) = mpsc::channel();
+    thread::spawn(move || {
+        barrier.wait();
+        done.send(()).unwrap();
+    });
+    assert_eq!(is_done.recv_timeout(Duration::from_secs(10)), Ok(()), "all ten have a thread");
+    threads.close();
+}
+
+#[test]
+fn stress_no_job_waits_for_ever() {
+    let deadline = Instant::now() + stress_time();
+    let rng = FastRng::from_seed(3);
+    while Instant::now() < deadline {
+        let threads = Threads::new(6, Duration::from_micros(u64::from(rng.below(300))));
+        let done = Arc::new(Count::new(0));
+        let mut jobs = 0;
+        for _ in 0..50 {
+            // Short ones, so that the queue guesses; then some that wait for each other.
+            for _ in 0..rng.below(20) {
+                let done = done.clone();
+                threads.submit(move || {
+                    done.fetch_add(1, SeqCst);
+                });
+                jobs += 1;
+            }
+            if rng.below(3) == 0 {
+                submit_waiting(&threads, 1 + rng.below(6) as usize).wait();
+            }
+        }
+        threads.wait_until("all is done", |state| state.jobs.is_empty());
+        threads.close();
+        assert_eq!(done.load(SeqCst), jobs);
+        assert!(threads.running_most.load(SeqCst) <= 6);
+    }
+}

@@ -1,0 +1,243 @@
+//! Pushes that meet threads which come, look, sleep, stand guard and go. A job that waits for ever is a
+//! deadlock, which loom reports.
+//!
+//! A timeout elapses as soon as the other threads had a turn. With a keep-alive time of zero a thread
+//! exits when it has nothing to do; with the longest it sleeps until called.
+
+use super::*;
+use crate::testing::{large_model, model};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize as StdUsize;
+use wakeful_base::sync::thread;
+
+/// Threads that run jobs, and what became of these.
+struct Pool {
+    queue: JobQueue<Job>,
+    /// Std's, as it is no part of what is modelled.
+    threads: std::sync::Mutex<Vec<thread::JoinHandle<()>>>,
+    jobs_left: StdUsize,
+    refused: StdUsize,
+    /// Jobs that block wait for those that do not.
+    open: Mutex<bool>,
+    opened: Condvar,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Job {
+    Passes,
+    Blocks,
+    Opens,
+    /// Opens, and keeps its thread until the end.
+    Seat,
+}
+
+impl Pool {
+    /// For `jobs` jobs. After the last of them the queue is closed.
+    fn new(jobs: usize, threads_max: usize, keep_alive: Duration) -> Arc<Pool> {
+        Arc::new(Pool {
+            queue: JobQueue::new(threads_max, keep_alive),
+            threads: std::sync::Mutex::default(),
+            jobs_left: jobs.into(),
+            refused: 0.into(),
+            open: Mutex::new(false),
+            opened: Condvar::new(),
+        })
+    }
+
+    /// As after many short jobs.
+    fn expecting_short_jobs(self: Arc<Self>) -> Arc<Self> {
+        self.queue.state.lock().average_ns = 0;
+        self
+    }
+
+    fn with_threads(self: Arc<Self>, count: usize) -> Arc<Self> {
+        let mut state = self.queue.state.lock();
+        state.threads += count;
+        state.starting += count;
+        drop(state);
+        for _ in 0..count {
+            self.start();
+        }
+        self
+    }
+
+    fn start(self: &Arc<Self>) {
+        let pool = self.clone();
+        let handle = thread::spawn(move || pool.work());
+        self.threads.lock().unwrap().push(handle);
+    }
+
+    fn submit(self: &Arc<Self>, job: Job) {
+        let kind = if job == Job::Seat { Kind::Seat } else { Kind::Short };
+        match self.queue.push(job, kind) {
+            Push::Queued => {}
+            Push::StartThread(_) => self.start(),
+            Push::Closed(_) => self.refuse(1),
+        }
+    }
+
+    fn refuse(&self, count: usize) {
+        self.refused.fetch_add(count, SeqCst);
+    }
+
+    fn work(self: &Arc<Self>) {
+        let mut comes = Comes::AsNew;
+        loop {
+            let job = match self.queue.next(comes) {
+                Next::Run(job) => job,
+                Next::StartThreadAndRun(job) => {
+                    self.start();
+                    job
+                }
+                Next::Exit => return,
+            };
+            self.run(job);
+            if job == Job::Seat {
+                self.queue.end_seat();
+                comes = Comes::Unannounced;
+            } else {
+                comes = Comes::Announced;
+                self.queue.end(Instant::now(), comes);
+            }
+            if self.jobs_left.fetch_sub(1, SeqCst) == 1 {
+                assert!(self.queue.close().is_empty(), "all jobs have been run");
+            }
+        }
+    }
+
+    fn run(&self, job: Job) {
+        let mut open = self.open.lock();
+        if job == Job::Opens || job == Job::Seat {
+            *open = true;
+            self.opened.notify_all();
+        }
+        while job == Job::Blocks && !*open {
+            open = self.opened.wait(open);
+        }
+    }
+
+    /// Waits for the threads to exit, and checks the books.
+    fn assert_over(self: Arc<Self>) {
+        assert!(self.queue.wait_gone(0, None));
+        loop {
+            // In two steps: the lock must be free while we wait.
+            let thread = self.threads.lock().unwrap().pop();
+            let Some(thread) = thread else { break };
+            thread.join().unwrap();
+        }
+        let state = self.queue.state.lock();
+        assert_eq!(self.jobs_left.load(SeqCst), self.refused.load(SeqCst), "jobs lost");
+        assert_eq!((state.jobs.len(), state.threads, state.starting), (0, 0, 0));
+        assert_eq!((state.seated, state.looking, state.returning), (0, 0, 0));
+        assert_eq!((state.sleeping, state.guard), (0, false));
+    }
+}
+
+#[test]
+fn a_push_meets_a_thread_that_looks_and_sleeps() {
+    model(|| {
+        let pool = Pool::new(2, 1, Duration::MAX).with_threads(1);
+        pool.submit(Job::Passes);
+        pool.submit(Job::Passes);
+        pool.assert_over();
+    });
+}
+
+#[test]
+fn a_push_meets_a_thread_that_exits() {
+    model(|| {
+        let pool = Pool::new(2, 1, Duration::ZERO).with_threads(1);
+        pool.submit(Job::Passes);
+        pool.submit(Job::Passes);
+        pool.assert_over();
+    });
+}
+
+#[test]
+fn two_pushes_meet_two_threads() {
+    large_model(|| {
+        let pool = Pool::new(2, 2, Duration::MAX).with_threads(2);
+        let pushes = pool.clone();
+        let other = thread::spawn(move || pushes.submit(Job::Opens));
+        pool.submit(Job::Blocks);
+        other.join().unwrap();
+        pool.assert_over();
+    });
+}
+
+#[test]
+fn jobs_that_wait_for_each_other_get_threads_of_their_own() {
+    large_model(|| {
+        let pool = Pool::new(3, 3, Duration::MAX);
+        pool.submit(Job::Blocks);
+        pool.submit(Job::Blocks);
+        pool.submit(Job::Opens);
+        pool.assert_over();
+    });
+}
+
+#[test]
+fn a_guard_steps_in_and_sends_for_others() {
+    large_model(|| {
+        let pool = Pool::new(3, 3, Duration::MAX).expecting_short_jobs().with_threads(2);
+        pool.submit(Job::Blocks);
+        pool.submit(Job::Blocks);
+        pool.submit(Job::Opens);
+        pool.assert_over();
+    });
+}
+
+#[test]
+fn a_guard_that_is_the_only_thread_left_runs_all() {
+    model(|| {
+        let pool = Pool::new(2, 1, Duration::ZERO).expecting_short_jobs().with_threads(1);
+        pool.submit(Job::Passes);
+        pool.submit(Job::Passes);
+        pool.assert_over();
+    });
+}
+
+#[test]
+fn a_seat_gets_a_thread_before_jobs_that_block() {
+    large_model(|| {
+        let pool = Pool::new(3, 3, Duration::MAX).expecting_short_jobs().with_threads(1);
+        pool.submit(Job::Blocks);
+        pool.submit(Job::Blocks);
+        pool.submit(Job::Seat);
+        pool.assert_over();
+    });
+}
+
+#[test]
+fn a_push_meets_the_end() {
+    model(|| {
+        let pool = Pool::new(2, 1, Duration::MAX).with_threads(1);
+        let pushes = pool.clone();
+        let other = thread::spawn(move || {
+            pushes.submit(Job::Passes);
+            pushes.submit(Job::Passes);
+        });
+        let refused = pool.queue.close().len();
+        pool.refuse(refused);
+        other.join().unwrap();
+        pool.assert_over();
+    });
+}
+
+#[test]
+fn a_job_without_a_new_thread_is_run_by_another() {
+    model(|| {
+        let pool = Pool::new(2, 2, Duration::MAX).with_threads(1);
+        for _ in 0..2 {
+            match pool.queue.push(Job::Passes, Kind::Short) {
+                Push::Queued => {}
+                Push::StartThread(asked_for) => {
+                    let stranded = pool.queue.start_failed(Some(asked_for));
+                    assert!(stranded.own.is_none() && stranded.others.is_empty());
+                }
+                Push::Closed(_) => unreachable!("closed after the last job"),
+            }
+        }
+        pool.assert_over();
+    });
+}

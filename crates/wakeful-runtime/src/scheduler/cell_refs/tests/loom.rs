@@ -1,0 +1,118 @@
+//! References that are given back while others are taken: the scheduler goes with the last, once.
+
+use super::*;
+use crate::testing::model;
+use std::sync::atomic::AtomicUsize;
+use wakeful_base::sync::thread;
+
+struct Kept {
+    refs: CellRefs,
+    /// Std's, outside of the model: it is there to be looked at after the end.
+    dropped: Arc<AtomicUsize>,
+}
+
+impl KeptByCells for Kept {
+    fn cell_refs(&self) -> &CellRefs {
+        &self.refs
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // Finds whatever use of the count is not ordered before the end.
+        self.refs.0.with_mut(|count| assert_eq!(*count, 0, "a reference is left"));
+        self.dropped.fetch_add(1, SeqCst);
+    }
+}
+
+fn kept() -> (Arc<Kept>, Arc<AtomicUsize>) {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    (Arc::new(Kept { refs: CellRefs::new(), dropped: dropped.clone() }), dropped)
+}
+
+/// A reference that a cell has.
+struct Cell(*const Kept);
+
+// SAFETY: the reference keeps the scheduler, whose parts may be used from any thread.
+unsafe impl Send for Cell {}
+
+impl Cell {
+    fn new(scheduler: &Arc<Kept>) -> Cell {
+        CellRefs::take(scheduler, 1);
+        Cell(Arc::as_ptr(scheduler))
+    }
+
+    fn free(self) {
+        // SAFETY: it is ours, and not used again.
+        unsafe { CellRefs::give_back(self.0, 1) };
+    }
+}
+
+#[test]
+fn the_last_cell_frees_the_scheduler() {
+    model(|| {
+        let (scheduler, dropped) = kept();
+        let cells = [Cell::new(&scheduler), Cell::new(&scheduler)];
+        let threads = cells.map(|cell| thread::spawn(move || cell.free()));
+        drop(scheduler);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(dropped.load(SeqCst), 1);
+    });
+}
+
+#[test]
+fn a_cell_is_made_while_the_last_one_goes() {
+    model(|| {
+        let (scheduler, dropped) = kept();
+        let cell = Cell::new(&scheduler);
+        let other = thread::spawn(move || cell.free());
+        let cell = Cell::new(&scheduler);
+        drop(scheduler);
+        assert_eq!(dropped.load(SeqCst), 0, "our cell keeps it");
+        cell.free();
+        other.join().unwrap();
+        assert_eq!(dropped.load(SeqCst), 1);
+    });
+}
+
+#[test]
+fn cells_are_made_and_freed_by_three_threads() {
+    model(|| {
+        let (scheduler, dropped) = kept();
+        let threads = [(); 2].map(|()| {
+            let scheduler = scheduler.clone();
+            thread::spawn(move || Cell::new(&scheduler).free())
+        });
+        Cell::new(&scheduler).free();
+        drop(scheduler);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(dropped.load(SeqCst), 1);
+    });
+}
+
+#[test]
+fn a_bag_gives_out_and_takes_back() {
+    model(|| {
+        let (scheduler, dropped) = kept();
+        let mut bag = RefBag::new();
+        bag.take_one(&scheduler);
+        let cell = Cell(Arc::as_ptr(&scheduler));
+        let other = thread::spawn(move || cell.free());
+        // Cells from elsewhere that end here: the bag passes a batch on.
+        for _ in 0..BATCH + 1 {
+            let Cell(ended) = Cell::new(&scheduler);
+            assert!(std::ptr::eq(ended, Arc::as_ptr(&scheduler)));
+            // SAFETY: the reference of the cell.
+            unsafe { bag.put_one(&scheduler) };
+        }
+        assert_eq!(bag.0, BATCH);
+        bag.empty(&scheduler);
+        drop(scheduler);
+        other.join().unwrap();
+        assert_eq!(dropped.load(SeqCst), 1);
+    });
+}

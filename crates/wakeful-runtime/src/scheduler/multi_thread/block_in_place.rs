@@ -1,0 +1,108 @@
+//! `block_in_place`: a worker gives its seat to another thread, and takes it back if that is still free.
+
+use super::Shared;
+use super::worker::{sit, with_sitter};
+use crate::scheduler::SchedulerHandle;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::AcqRel};
+use wakeful_base::budget::{self, Budget};
+use wakeful_base::enter::{Entered, entered, set_entered};
+
+/// Runs `f` on this thread while another takes over the seat.
+#[track_caller]
+pub(crate) fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
+    match give_seat_away() {
+        Away::NotDriving => f(),
+        Away::Driving(_back) => {
+            let _may_block = set_entered(Entered::No);
+            let _no_limit = budget::replace(Budget::UNCONSTRAINED);
+            f()
+        }
+    }
+}
+
+enum Away {
+    NotDriving,
+    Driving(Option<TakeSeatBack>),
+}
+
+/// Sits down again when dropped, if nobody else did.
+struct TakeSeatBack {
+    ticket: Arc<SeatTicket>,
+}
+
+/// The right to sit on a seat that was given away: whoever takes it first has it.
+struct SeatTicket {
+    shared: Arc<Shared>,
+    index: usize,
+    taken: AtomicBool,
+}
+
+impl SeatTicket {
+    fn take(&self) -> bool {
+        !self.taken.swap(true, AcqRel)
+    }
+}
+
+#[track_caller]
+fn give_seat_away() -> Away {
+    match entered() {
+        Entered::No => return Away::NotDriving,
+        Entered::MayBlockInPlace => {}
+        Entered::Bound => panic!(
+            "`block_in_place` called on a current-thread runtime or in a `LocalSet`, whose tasks \
+             cannot move to another thread meanwhile: you can call blocking only when running on the \
+             multi-threaded runtime. Use `spawn_blocking`, or a multi-thread runtime"
+        ),
+    }
+    with_sitter(|sitter| {
+        let Some(sitter) = sitter else { return Away::Driving(None) };
+        sitter.wake_deferred();
+        let Some(mut core) = sitter.enter() else { return Away::Driving(None) };
+        if let Some(runnable) = core.lifo.take() {
+            core.queue.push(&sitter.seat().queue, runnable);
+        }
+        // Until a thread has taken the seat, others can at least reach what lies there.
+        core.queue.share_batch(&sitter.seat().queue);
+        drop(core);
+        if !sitter.seat().queue.is_empty() {
+            sitter.shared.wake_worker();
+        }
+        let ticket = Arc::new(SeatTicket {
+            shared: sitter.shared.clone(),
+            index: sitter.index,
+            taken: false.into(),
+        });
+        let successor = ticket.clone();
+        let sit_down = Box::new(move || {
+            if successor.take() {
+                sit(successor.shared.clone(), successor.index);
+            }
+        });
+        let context = || SchedulerHandle::MultiThread(sitter.shared.clone());
+        sitter.seated.set(false);
+        if let Some(task) = sitter.polling.get() {
+            sitter.shared.begin_away(task);
+        }
+        // Without a thread for it the seat blocks with us, as it would anywhere else. It is given up
+        // all the same: what is spawned or deferred meanwhile must not wait for our return.
+        let _nobody_else_has_the_ticket_then = sitter.shared.pool.submit_seat(sit_down, context);
+        Away::Driving(Some(TakeSeatBack { ticket }))
+    })
+}
+
+impl Drop for TakeSeatBack {
+    fn drop(&mut self) {
+        if self.ticket.take() {
+            with_sitter(|sitter| {
+                let sitter = sitter.expect("who gave a seat away still has its record");
+                sitter.seat().sleep.sit(sitter.parker.unparker());
+                sitter.seat().metrics.sit();
+                sitter.seated.set(true);
+                if let Some(task) = sitter.polling.get() {
+                    sitter.shared.end_away(task);
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The last worker clears up while other threads wake, abort, spawn, and come back from polls without a
+//! seat. Every future is dropped once, and nothing of the scheduler is left.
+
+use super::*;
+use crate::blocking::Pool;
+use crate::config::{Config, TaskHooks, ThreadConfig, UnhandledPanic};
+use crate::driver::DriverParts;
+use crate::scheduler::RuntimeInfo;
+use crate::scheduler::multi_thread::sleep::SharedDriver;
+use crate::testing::model;
+use std::future::Future;
+use std::panic::Location;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Mutex, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use wakeful_task::{Id, Polled};
+
+/// A runtime with one seat, and what became of its tasks.
+struct Case {
+    shared: Arc<Shared>,
+    tasks: Arc<Tasks>,
+}
+
+/// Std's types even under loom: what is modelled is the scheduler.
+#[derive(Default)]
+struct Tasks {
+    made: AtomicUsize,
+    dropped: AtomicUsize,
+    /// Tasks end at their next poll.
+    end: AtomicBool,
+    waker: Mutex<Option<Waker>>,
+}
+
+/// A future that leaves its waker and waits.
+struct Probe(Arc<Tasks>);
+
+impl Future for Probe {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.0.end.load(SeqCst) {
+            return Poll::Ready(());
+        }
+        let old = self.0.waker.lock().unwrap().replace(cx.waker().clone());
+        drop(old);
+        Poll::Pending
+    }
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        self.0.dropped.fetch_add(1, SeqCst);
+    }
+}
+
+impl Tasks {
+    fn probe(self: &Arc<Self>) -> Probe {
+        self.made.fetch_add(1, SeqCst);
+        Probe(self.clone())
+    }
+
+    fn take_waker(&self) -> Waker {
+        self.waker.lock().unwrap().take().expect("the task was polled")
+    }
+}
+
+fn no_threads() -> Arc<Pool> {
+    Pool::new(ThreadConfig {
+        threads_max: 0,
+        keep_alive: Duration::ZERO,
+        stack_size: None,
+        name: Arc::new(String::new),
+        on_start: None,
+        on_stop: None,
+    })
+}
+
+impl Case {
+    fn new() -> Case {
+        let config = Config {
+            global_queue_interval: None,
+            event_interval: 1,
+            lifo_slot: true,
+            unhandled_panic: UnhandledPanic::Ignore,
+            before_park: None,
+            after_unpark: None,
+            hooks: TaskHooks::default(),
+        };
+        let DriverParts { driver, waker, io } = DriverParts::new(false).unwrap();
+        let (info, driver) = (RuntimeInfo::new(None, io), SharedDriver::new(driver, waker));
+        let shared = Shared::new(1, config, no_threads(), info, driver);
+        Case { shared, tasks: Arc::default() }
+    }
+
+    /// Spawns a detached task and returns its entry.
+    fn spawn(&self) -> Runnable {
+        drop(self.shared.spawn(self.tasks.probe(), Id::next(), Location::caller()));
+        self.shared.inject.pop().expect("just spawned")
+    }
+
+    /// A task that waits in the list of `place`, and its waker.
+    fn waiting(&self, place: Place) -> Waker {
+        let Polled::Pending(running) = self.spawn().run() else { panic!("a probe waits") };
+        match place {
+            Place::Common => self.shared.settle_seatless(running, false),
+            Place::Seat(index) => {
+                let task = running.task();
+                // SAFETY: the home is as good as the fresh one. A fresh task is in no list.
+                self.shared.with_left_core(index, |core| unsafe {
+                    running.set_home(self.shared.seats[index].home.as_ptr());
+                    core.owned.push_front(task);
+                });
+                assert!(running.idle().is_none());
+            }
+            Place::Fresh => unreachable!("a task that waits is in a list"),
+        }
+        self.tasks.take_waker()
+    }
+
+    /// The entry of a task that has waited in the list of `place`.
+    fn woken(&self, place: Place) -> Runnable {
+        self.waiting(place).wake();
+        self.shared.inject.pop().expect("just woken")
+    }
+
+    /// The worker stops, as in `Sitter::stop`.
+    fn stop(&self) {
+        self.shared.stop();
+        assert!(self.shared.worker_stopped());
+        self.shared.clear_up();
+    }
+
+    #[track_caller]
+    fn assert_nothing_left(self) {
+        let Case { shared, tasks } = self;
+        let shared: Weak<Shared> = {
+            let weak = Arc::downgrade(&shared);
+            drop(shared);
+            weak
+        };
+        drop(tasks.waker.lock().unwrap().take());
+        assert_eq!(tasks.dropped.load(SeqCst), tasks.made.load(SeqCst), "futures dropped and made");
+        assert_eq!(Arc::strong_count(&tasks), 1, "a future is still there");
+        assert!(shared.upgrade().is_none(), "a cell, or nobody, still has the scheduler");
+    }
+}
+
+const PLACES: [Place; 2] = [Place::Seat(0), Place::Common];
+
+#[test]
+fn a_wake_is_under_way() {
+    for place in PLACES {
+        model(move || {
+            let case = Case::new();
+            let waker = case.waiting(place);
+            let other = thread::spawn(move || waker.wake());
+            case.stop();
+            other.join().unwrap();
+            case.assert_nothing_left();
+        });
+    }
+}
+
+#[test]
+fn two_wakes_are_under_way() {
+    model(|| {
+        let case = Case::new();
+        let wakers = PLACES.map(|place| case.waiting(place));
+        let others = wakers.map(|waker| thread::spawn(move || waker.wake()));
+        case.stop();
+        for other in others {
+            other.join().unwrap();
+        }
+        case.assert_nothing_left();
+    });
+}
+
+#[test]
+fn a_spawn_is_under_way() {
+    model(|| {
+        let case = Case::new();
+        let (shared, probe) = (case.shared.clone(), case.tasks.probe());
+        let other = thread::spawn(move || {
+            drop(shared.spawn(probe, Id::next(), Location::caller()));
+        });
+        case.stop();
+        other.join().unwrap();
+        case.assert_nothing_left();
+    });
+}
+
+/// What a poll led to, on its way to the thread that is said to have polled.
+struct OnItsWay(Polled);
+
+// SAFETY: the task's future is `Send`, and nobody else has it.
+unsafe impl Send for OnItsWay {}
+
+/// A thread without a seat comes back from a poll that was under way when the worker stopped.
+fn comes_back(case: &Case, runnable: Runnable, yields: bool) -> thread::JoinHandle<()> {
+    case.shared.begin_away(runnable.task());
+    let (shared, polled) = (case.shared.clone(), OnItsWay(runnable.run()));
+    thread::spawn(move || {
+        let OnItsWay(polled) = polled;
+        match polled {
+            Polled::Pending(running) => shared.settle_seatless(running, yields),
+            Polled::Ended(ended) => shared.end_seatless(ended),
+        }
+    })
+}
+
+#[test]
+fn a_fresh_task_comes_back_without_a_seat() {
+    for yields in [false, true] {
+        model(move || {
+            let case = Case::new();
+            let other = comes_back(&case, case.spawn(), yields);
+            case.stop();
+            other.join().unwrap();
+            case.assert_nothing_left();
+        });
+    }
+}
+
+#[test]
+fn a_listed_task_comes_back_without_a_seat() {
+    for place in PLACES {
+        model(move || {
+            let case = Case::new();
+            let other = comes_back(&case, case.woken(place), false);
+            case.stop();
+            other.join().unwrap();
+            case.assert_nothing_left();
+        });
+    }
+}
+
+#[test]
+fn a_listed_task_ends_without_a_seat() {
+    for place in PLACES {
+        model(move || {
+            let case = Case::new();
+            let runnable = case.woken(place);
+            // Neighbours in the list, which is walked meanwhile.
+            let wakers = [case.waiting(place), case.waiting(place)];
+            case.tasks.end.store(true, SeqCst);
+            let other = comes_back(&case, runnable, false);
+            case.stop();
+            other.join().unwrap();
+            drop(wakers);
+            case.assert_nothing_left();
+        });
+    }
+}
+
+#[test]
+fn a_task_is_woken_and_comes_back_without_a_seat() {
+    for place in PLACES {
+        model(move || {
+            let case = Case::new();
+            let waker = case.waiting(place);
+            waker.wake_by_ref();
+            let runnable = case.shared.inject.pop().expect("just woken");
+            let others = [comes_back(&case, runnable, false), thread::spawn(move || waker.wake())];
+            case.stop();
+            for other in others {
+                other.join().unwrap();
+            }
+            case.assert_nothing_left();
+        });
+    }
+}

@@ -1,0 +1,188 @@
+//! The future that waits for permits.
+//!
+//! ```text
+//!   Start ──poll: permits at hand──▶ Done (holds nothing any more: the permits are the caller's)
+//!     │                                ▲
+//!     │ poll: too few                  │ poll: granted
+//!     ▼                                │
+//!   Queued ────────────────────────────┘
+//!     │ drop, or closed: what has been dealt goes back
+//!     ▼
+//!   Done
+//! ```
+
+use std::future::Future;
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll, Waker, ready};
+
+use wakeful_base::budget;
+
+use crate::acquire_error::{AcquireError, TryAcquireError};
+use crate::permit_queue::{PermitQueue, Waiter};
+
+/// What permits can be taken from, and waited for.
+pub(crate) trait PermitSource {
+    /// Whether no more permits are given out.
+    fn is_closed(&self) -> bool;
+
+    /// Takes `n` permits if they are at hand.
+    fn try_acquire(&self, n: usize) -> Result<(), TryAcquireError>;
+
+    /// Gives `n` permits back.
+    fn release(&self, n: usize);
+
+    /// Takes `n` permits, or leaves `waiter` in the queue with the permits there are.
+    ///
+    /// # Safety
+    /// `waiter` must be live, in no queue, and stay in place until it is granted or has
+    /// [left](Self::leave).
+    unsafe fn enqueue(
+        &self,
+        n: usize,
+        waiter: NonNull<Waiter>,
+        waker: &Waker,
+    ) -> Result<Enqueued, AcquireError>;
+
+    /// Runs `f` on the queue, under its lock.
+    fn with_queue<R>(&self, f: impl FnOnce(&mut PermitQueue) -> R) -> R;
+
+    /// Takes `waiter` out of the queue and gives back what it was dealt of its `n` permits.
+    ///
+    /// # Safety
+    /// `waiter` must have been enqueued here, and be live.
+    unsafe fn leave(&self, n: usize, waiter: NonNull<Waiter>);
+}
+
+/// How an attempt to wait went.
+#[derive(Clone, Copy, PartialEq)]
+#[must_use]
+pub(crate) enum Enqueued {
+    /// No need to: the permits are the caller's.
+    Granted,
+    /// The waker is going to be called.
+    Waiting,
+}
+
+/// Resolves once `n` permits have been taken from `source`.
+#[must_use = "futures do nothing unless polled"]
+pub(crate) struct Acquire<'a, S: PermitSource> {
+    source: &'a S,
+    n: usize,
+    phase: Phase,
+    waiter: Waiter,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    Start,
+    Queued,
+    Done,
+}
+
+impl<'a, S: PermitSource> Acquire<'a, S> {
+    #[inline]
+    pub(crate) fn new(source: &'a S, n: usize) -> Self {
+        Acquire { source, n, phase: Phase::Start, waiter: Waiter::new() }
+    }
+
+    /// Looks how a queued waiter is doing; if it still waits, `waker` is the one to be called.
+    fn look(&self, waker: &Waker) -> Result<Enqueued, AcquireError> {
+        // No user code under the lock: a new waker is cloned before, an old one dropped after.
+        let mut new = None;
+        loop {
+            if self.source.is_closed() {
+                return Err(AcquireError::closed());
+            }
+            if self.waiter.is_granted() {
+                return Ok(Enqueued::Granted);
+            }
+            let (settled, _old) = self.source.with_queue(|queue| {
+                if self.waiter.is_granted() || self.source.is_closed() {
+                    return (None, new.take());
+                }
+                // SAFETY: enqueued there, neither granted nor closed: it is in this queue.
+                unsafe {
+                    let waiter = NonNull::from(&self.waiter);
+                    match new.take() {
+                        Some(new) => (Some(Enqueued::Waiting), queue.set_waker(waiter, new)),
+                        None if queue.will_wake(waiter, waker) => (Some(Enqueued::Waiting), None),
+                        None => (None, None),
+                    }
+                }
+            });
+            match settled {
+                Some(outcome) => return Ok(outcome),
+                None => new = Some(waker.clone()),
+            }
+        }
+    }
+
+    /// As `poll`, without paying from the budget.
+    #[inline]
+    fn poll_permits(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
+        // SAFETY: nothing is moved out of the borrow.
+        let this = unsafe { self.get_unchecked_mut() };
+        let waiter = NonNull::from(&this.waiter);
+        let outcome = match this.phase {
+            Phase::Start => match this.source.try_acquire(this.n) {
+                Ok(()) => Ok(Enqueued::Granted),
+                Err(TryAcquireError::Closed) => Err(AcquireError::closed()),
+                // SAFETY: the future is pinned, and `drop` makes a queued waiter leave.
+                Err(TryAcquireError::NoPermits) => unsafe {
+                    this.source.enqueue(this.n, waiter, cx.waker())
+                },
+            },
+            Phase::Queued => match this.look(cx.waker()) {
+                Ok(outcome) => Ok(outcome),
+                Err(closed) => {
+                    // SAFETY: it was enqueued there.
+                    unsafe { this.source.leave(this.n, waiter) };
+                    Err(closed)
+                }
+            },
+            Phase::Done => panic!("an `acquire` future was polled after it had completed"),
+        };
+        match outcome {
+            Ok(Enqueued::Waiting) => {
+                this.phase = Phase::Queued;
+                Poll::Pending
+            }
+            Ok(Enqueued::Granted) => {
+                this.phase = Phase::Done;
+                Poll::Ready(Ok(()))
+            }
+            Err(closed) => {
+                this.phase = Phase::Done;
+                Poll::Ready(Err(closed))
+            }
+        }
+    }
+}
+
+impl<S: PermitSource> Future for Acquire<'_, S> {
+    type Output = Result<(), AcquireError>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let unit = ready!(budget::poll_proceed(cx));
+        let result = ready!(self.poll_permits(cx));
+        unit.made_progress();
+        Poll::Ready(result)
+    }
+}
+
+impl<S: PermitSource> Drop for Acquire<'_, S> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.phase != Phase::Queued {
+            return;
+        }
+        if self.waiter.is_granted() {
+            self.source.release(self.n);
+        } else {
+            // SAFETY: it was enqueued there.
+            unsafe { self.source.leave(self.n, NonNull::from(&self.waiter)) };
+        }
+    }
+}

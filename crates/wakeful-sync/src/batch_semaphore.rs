@@ -1,0 +1,212 @@
+//! A semaphore whose permits can be taken several at a time: what the locks are built on.
+//!
+//! ```text
+//!   permits ≥ n:   take ──────────────▶ permits - n              one compare-and-swap, no lock
+//!   nobody waits:  put  ──────────────▶ permits + n              one compare-and-swap, no lock
+//!   permits < n:   lock, take what is there, queue for the rest
+//!   somebody waits: lock, deal to the first in the queue; what is left when it is empty is put
+//! ```
+//!
+//! Invariants:
+//! - The word says `WAITERS` exactly while the queue is not empty (seen under the lock), and the word
+//!   has no permits then: all went to the first waiter. So nobody overtakes.
+//! - The lock is never held while a waker is called, cloned or dropped.
+
+mod state;
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::task::Waker;
+
+use wakeful_base::sync::{Mutex, MutexGuard};
+
+use crate::acquire::{Acquire, Enqueued, PermitSource};
+use crate::acquire_error::{AcquireError, TryAcquireError};
+use crate::on_unwind::OnUnwind;
+use crate::permit_queue::{PermitQueue, Waiter};
+use crate::wake_list::WakeList;
+use state::{PermitWord, Put, Take};
+
+/// How many permits a semaphore can have.
+pub(crate) const MAX_PERMITS: usize = usize::MAX >> 3;
+
+/// Counts permits; who finds too few can wait for them.
+pub(crate) struct BatchSemaphore {
+    word: PermitWord,
+    queue: Mutex<PermitQueue>,
+}
+
+impl BatchSemaphore {
+    #[track_caller]
+    pub(crate) fn new(permits: usize) -> Self {
+        check_request(permits);
+        BatchSemaphore { word: PermitWord::new(permits), queue: Mutex::new(PermitQueue::new()) }
+    }
+
+    #[cfg(not(wakeful_loom))]
+    pub(crate) const fn const_new(permits: usize) -> Self {
+        assert!(permits <= MAX_PERMITS, "a semaphore may not have more than MAX_PERMITS permits");
+        BatchSemaphore { word: PermitWord::new(permits), queue: Mutex::new(PermitQueue::new()) }
+    }
+
+    #[inline]
+    pub(crate) fn available_permits(&self) -> usize {
+        self.word.permits()
+    }
+
+    #[inline]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.word.is_closed()
+    }
+
+    /// Takes up to `n` permits out of the world; returns how many.
+    pub(crate) fn forget_permits(&self, n: usize) -> usize {
+        self.word.forget(n)
+    }
+
+    #[inline]
+    #[track_caller]
+    pub(crate) fn try_acquire(&self, n: usize) -> Result<(), TryAcquireError> {
+        check_request(n);
+        self.word.take(n)
+    }
+
+    #[inline]
+    #[track_caller]
+    pub(crate) fn acquire(&self, n: usize) -> Acquire<'_, BatchSemaphore> {
+        check_request(n);
+        Acquire::new(self, n)
+    }
+
+    /// Adds `n` permits: to those who wait, first come first served, the rest to the word.
+    #[inline]
+    pub(crate) fn release(&self, n: usize) {
+        if n == 0 {
+            return;
+        }
+        match self.word.put(n) {
+            Put::Done => {}
+            Put::MustDeal => self.deal(self.queue.lock(), n),
+        }
+    }
+
+    /// Gives out no more permits, and wakes all who wait.
+    pub(crate) fn close(&self) {
+        let mut wakers = WakeList::new();
+        let mut queue = self.queue.lock();
+        self.word.close();
+        while !queue.is_empty() {
+            queue.remove_all(&mut wakers);
+            if queue.is_empty() {
+                self.word.settle(0);
+            }
+            drop(queue);
+            let unfinished = OnUnwind(|| self.close());
+            wakers.wake_all();
+            std::mem::forget(unfinished);
+            queue = self.queue.lock();
+        }
+    }
+
+    /// Deals `permits` to the queue, which may be empty by now.
+    #[cold]
+    fn deal<'a>(&'a self, mut queue: MutexGuard<'a, PermitQueue>, mut permits: usize) {
+        let mut wakers = WakeList::new();
+        loop {
+            permits = queue.deal(permits, &mut wakers);
+            let ended = permits == 0 || queue.is_empty();
+            if ended && queue.is_empty() {
+                if self.word.has_waiters() {
+                    self.word.settle(permits);
+                } else if permits > 0 {
+                    // With the queue empty and its flag down, the word takes what is put.
+                    let put = self.word.put(permits);
+                    debug_assert!(
+                        matches!(put, Put::Done),
+                        "the flag is only raised under the lock"
+                    );
+                }
+            }
+            drop(queue);
+            if ended {
+                wakers.wake_all();
+                return;
+            }
+            let unfinished = OnUnwind(|| self.release(permits));
+            wakers.wake_all();
+            std::mem::forget(unfinished);
+            queue = self.queue.lock();
+        }
+    }
+}
+
+impl PermitSource for BatchSemaphore {
+    #[inline]
+    fn is_closed(&self) -> bool {
+        self.word.is_closed()
+    }
+
+    #[inline]
+    fn try_acquire(&self, n: usize) -> Result<(), TryAcquireError> {
+        self.word.take(n)
+    }
+
+    fn release(&self, n: usize) {
+        self.release(n);
+    }
+
+    unsafe fn enqueue(
+        &self,
+        n: usize,
+        waiter: NonNull<Waiter>,
+        waker: &Waker,
+    ) -> Result<Enqueued, AcquireError> {
+        let waker = waker.clone();
+        let mut queue = self.queue.lock();
+        let outcome = match self.word.take_or_announce(n) {
+            Take::Done => Ok(Enqueued::Granted),
+            Take::Closed => Err(AcquireError::closed()),
+            Take::Missing(missing) => {
+                // SAFETY: passed on to the caller.
+                unsafe { queue.push(waiter, missing, waker) };
+                return Ok(Enqueued::Waiting);
+            }
+        };
+        drop(queue);
+        outcome
+    }
+
+    fn with_queue<R>(&self, f: impl FnOnce(&mut PermitQueue) -> R) -> R {
+        f(&mut self.queue.lock())
+    }
+
+    #[cold]
+    unsafe fn leave(&self, n: usize, waiter: NonNull<Waiter>) {
+        let mut queue = self.queue.lock();
+        // SAFETY: passed on to the caller.
+        let dealt = unsafe {
+            queue.remove(waiter);
+            n - waiter.as_ref().needed()
+        };
+        self.deal(queue, dealt);
+    }
+}
+
+impl fmt::Debug for BatchSemaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Semaphore").field("permits", &self.available_permits()).finish()
+    }
+}
+
+#[inline]
+#[track_caller]
+fn check_request(n: usize) {
+    assert!(
+        n <= MAX_PERMITS,
+        "a semaphore may not have more than MAX_PERMITS permits ({MAX_PERMITS})"
+    );
+}
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "batch_semaphore/tests/loom.rs"]
+mod loom;

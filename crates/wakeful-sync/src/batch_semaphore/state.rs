@@ -1,0 +1,166 @@
+//! The semaphore's one word, and all its transitions.
+//!
+//! | bits | meaning |
+//! |---|---|
+//! | 0 | `CLOSED`: no permit is given out any more |
+//! | 1 | `WAITERS`: somebody is queued; there are no permits in the word then |
+//! | 2… | permits at hand |
+//!
+//! Without `WAITERS`, anybody takes and puts permits by compare-and-swap. With it, only the holder of the
+//! queue's lock writes to the word: whoever has permits to give must go through the queue, so that
+//! nobody overtakes those who wait.
+
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use wakeful_base::sync::atomic::AtomicUsize;
+
+use super::MAX_PERMITS;
+use crate::acquire_error::TryAcquireError;
+
+const CLOSED: usize = 0b01;
+const WAITERS: usize = 0b10;
+const SHIFT: u32 = 2;
+
+pub(super) struct PermitWord(AtomicUsize);
+
+/// What became of permits that were to be put back.
+#[must_use]
+pub(super) enum Put {
+    Done,
+    /// Nothing was put: deal them to the queue, under its lock.
+    MustDeal,
+}
+
+/// What became of an attempt to take permits under the lock.
+#[must_use]
+pub(super) enum Take {
+    Done,
+    /// All there was has been taken; so many are missing, and `WAITERS` is set.
+    Missing(usize),
+    Closed,
+}
+
+impl PermitWord {
+    #[cfg(not(wakeful_loom))]
+    pub(super) const fn new(permits: usize) -> Self {
+        PermitWord(AtomicUsize::new(permits << SHIFT))
+    }
+
+    #[cfg(wakeful_loom)]
+    pub(super) fn new(permits: usize) -> Self {
+        PermitWord(AtomicUsize::new(permits << SHIFT))
+    }
+
+    #[inline]
+    pub(super) fn permits(&self) -> usize {
+        self.0.load(Acquire) >> SHIFT
+    }
+
+    #[inline]
+    pub(super) fn is_closed(&self) -> bool {
+        self.0.load(Acquire) & CLOSED != 0
+    }
+
+    /// Takes `n` permits if there are so many.
+    #[inline]
+    pub(super) fn take(&self, n: usize) -> Result<(), TryAcquireError> {
+        let mut word = self.0.load(Acquire);
+        loop {
+            if word & CLOSED != 0 {
+                return Err(TryAcquireError::Closed);
+            }
+            if word >> SHIFT < n {
+                return Err(TryAcquireError::NoPermits);
+            }
+            let less = word - (n << SHIFT);
+            match self.0.compare_exchange_weak(word, less, Acquire, Acquire) {
+                Ok(_) => return Ok(()),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Puts `n` permits back, unless somebody waits for them.
+    #[inline]
+    pub(super) fn put(&self, n: usize) -> Put {
+        let mut word = self.0.load(Relaxed);
+        while word & WAITERS == 0 {
+            check_sum(word >> SHIFT, n);
+            match self.0.compare_exchange_weak(word, word + (n << SHIFT), Release, Relaxed) {
+                Ok(_) => return Put::Done,
+                Err(now) => word = now,
+            }
+        }
+        Put::MustDeal
+    }
+
+    /// Takes `n` permits, or all there are, and announces a waiter. Only under the lock.
+    pub(super) fn take_or_announce(&self, n: usize) -> Take {
+        let mut word = self.0.load(Acquire);
+        loop {
+            if word & CLOSED != 0 {
+                return Take::Closed;
+            }
+            let there = word >> SHIFT;
+            let (next, outcome) = if there >= n {
+                (word - (n << SHIFT), Take::Done)
+            } else {
+                (WAITERS, Take::Missing(n - there))
+            };
+            match self.0.compare_exchange_weak(word, next, AcqRel, Acquire) {
+                Ok(_) => return outcome,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Ends the queue's reign: nobody waits any more, and `permits` are at hand. Only under the lock, with
+    /// `WAITERS` set.
+    pub(super) fn settle(&self, permits: usize) {
+        let word = self.0.load(Relaxed);
+        debug_assert_eq!(word & !CLOSED, WAITERS, "with waiters there are no permits in the word");
+        check_sum(0, permits);
+        self.0.store(permits << SHIFT | word & CLOSED, Release);
+    }
+
+    /// Whether somebody waits. Only under the lock.
+    pub(super) fn has_waiters(&self) -> bool {
+        self.0.load(Relaxed) & WAITERS != 0
+    }
+
+    /// Gives out no more permits. Only under the lock.
+    pub(super) fn close(&self) {
+        self.0.fetch_or(CLOSED, Release);
+    }
+
+    /// Takes up to `n` permits out of the world; returns how many.
+    pub(super) fn forget(&self, n: usize) -> usize {
+        let mut word = self.0.load(Acquire);
+        loop {
+            let gone = n.min(word >> SHIFT);
+            if gone == 0 {
+                return 0;
+            }
+            let less = word - (gone << SHIFT);
+            match self.0.compare_exchange_weak(word, less, AcqRel, Acquire) {
+                Ok(_) => return gone,
+                Err(now) => word = now,
+            }
+        }
+    }
+}
+
+/// Panics if `there` and `added` permits are more than a semaphore can count.
+#[inline]
+#[track_caller]
+fn check_sum(there: usize, added: usize) {
+    if added > MAX_PERMITS - there {
+        too_many(added);
+    }
+}
+
+#[cold]
+#[track_caller]
+fn too_many(added: usize) -> ! {
+    panic!("number of added permits ({added}) would overflow MAX_PERMITS ({MAX_PERMITS})")
+}

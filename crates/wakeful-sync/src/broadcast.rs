@@ -1,0 +1,417 @@
+//! A channel whose every value goes to every receiver.
+//!
+//! Many senders, many receivers; each receiver gets a clone of each value that is sent after it was
+//! made. The value itself is kept until all have taken it.
+//!
+//! ```
+//! use wakeful_sync::broadcast;
+//!
+//! # async fn example() {
+//! let (tx, mut first) = broadcast::channel(16);
+//! let mut second = tx.subscribe();
+//! tx.send(10).unwrap();
+//! assert_eq!(first.recv().await, Ok(10));
+//! assert_eq!(second.recv().await, Ok(10));
+//! # }
+//! ```
+//!
+//! # Lagging
+//! The channel holds so many values as [`channel`] says, rounded up to a power of two. A send never waits:
+//! into a full channel it overwrites the oldest value. A receiver that had not taken that gets
+//! [`RecvError::Lagged`](error::RecvError::Lagged) with the number of values it missed, and goes on with the oldest that is
+//! left.
+//!
+//! ```
+//! use wakeful_sync::broadcast;
+//! use wakeful_sync::broadcast::error::TryRecvError;
+//!
+//! let (tx, mut rx) = broadcast::channel(2);
+//! for value in [10, 20, 30] {
+//!     tx.send(value).unwrap();
+//! }
+//! assert_eq!(rx.try_recv(), Err(TryRecvError::Lagged(1)));
+//! assert_eq!(rx.try_recv(), Ok(20));
+//! assert_eq!(rx.try_recv(), Ok(30));
+//! ```
+//!
+//! # Closing
+//! When all senders are gone, receivers take what is left and then get
+//! [`RecvError::Closed`](error::RecvError::Closed). A receiver that is dropped gives up its share in what it has not taken.
+
+pub mod error;
+mod recv;
+mod ring;
+
+use std::fmt;
+
+use wakeful_base::sync::Arc;
+use wakeful_base::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+
+use self::error::{RecvError, SendError, TryRecvError};
+use self::recv::Recv;
+use self::ring::Ring;
+use crate::cooperative::cooperative;
+use crate::wait_queue::Round;
+
+/// Sends to all receivers of a channel.
+pub struct Sender<T> {
+    ring: Arc<Ring<T>>,
+}
+
+/// A sender that does not keep the channel open.
+///
+/// [`upgrade`](Self::upgrade) makes a [`Sender`] of it, as long as there is another.
+///
+/// ```
+/// use wakeful_sync::broadcast;
+///
+/// let (tx, _rx) = broadcast::channel::<u32>(16);
+/// let weak = tx.downgrade();
+/// assert!(weak.upgrade().is_some());
+/// drop(tx);
+/// assert!(weak.upgrade().is_none());
+/// ```
+pub struct WeakSender<T> {
+    ring: Arc<Ring<T>>,
+}
+
+/// Receives each value that is sent after it was made.
+pub struct Receiver<T> {
+    ring: Arc<Ring<T>>,
+    /// The number of the next value to take.
+    next: Round,
+}
+
+/// Makes a channel that holds `capacity` values, rounded up to a power of two.
+///
+/// # Panics
+/// If the capacity is 0 or more than `usize::MAX / 2`.
+#[track_caller]
+pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
+    let ring = Arc::new(Ring::new(capacity, 1));
+    (Sender { ring: ring.clone() }, Receiver { ring, next: Round::FIRST })
+}
+
+impl<T> Sender<T> {
+    /// A sender without receivers yet; [`subscribe`](Self::subscribe) makes them.
+    ///
+    /// # Panics
+    /// If the capacity is 0 or more than `usize::MAX / 2`.
+    #[track_caller]
+    pub fn new(capacity: usize) -> Self {
+        Sender { ring: Arc::new(Ring::new(capacity, 0)) }
+    }
+
+    /// Sends `value` to all receivers, without waiting; returns how many they are.
+    ///
+    /// That is no promise that they all will take it: they may lag, or be dropped.
+    ///
+    /// # Errors
+    /// If there are no receivers; the value comes back. A later send may succeed, after
+    /// [`subscribe`](Self::subscribe).
+    pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
+        self.ring.send(value)
+    }
+
+    /// Makes a receiver of the values that are sent from now on.
+    ///
+    /// ```
+    /// use wakeful_sync::broadcast;
+    ///
+    /// let (tx, _rx) = broadcast::channel(16);
+    /// tx.send(10).unwrap();
+    /// let mut late = tx.subscribe();
+    /// tx.send(20).unwrap();
+    /// assert_eq!(late.try_recv(), Ok(20));
+    /// ```
+    pub fn subscribe(&self) -> Receiver<T> {
+        Receiver::register(self.ring.clone())
+    }
+
+    /// Makes a [`WeakSender`], which does not keep the channel open.
+    #[must_use = "downgrade makes a WeakSender and leaves this sender as it is"]
+    pub fn downgrade(&self) -> WeakSender<T> {
+        self.ring.weak_senders.fetch_add(1, Relaxed);
+        WeakSender { ring: self.ring.clone() }
+    }
+
+    /// How many values some receiver has still to take.
+    ///
+    /// ```
+    /// use wakeful_sync::broadcast;
+    ///
+    /// let (tx, mut first) = broadcast::channel(16);
+    /// let mut second = tx.subscribe();
+    /// tx.send(10).unwrap();
+    /// tx.send(20).unwrap();
+    /// first.try_recv().unwrap();
+    /// assert_eq!(tx.len(), 2);
+    /// second.try_recv().unwrap();
+    /// assert_eq!(tx.len(), 1);
+    /// ```
+    pub fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// Whether all receivers have taken all values.
+    pub fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+
+    /// How many receivers there are.
+    pub fn receiver_count(&self) -> usize {
+        self.ring.receiver_count()
+    }
+
+    /// Whether both send to the same channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.ring, &other.ring)
+    }
+
+    /// Waits until there are no receivers.
+    ///
+    /// # Cancel safety
+    /// May be given up and begun again at any time.
+    ///
+    /// ```
+    /// use wakeful_sync::broadcast;
+    ///
+    /// # async fn example() {
+    /// let (tx, rx) = broadcast::channel::<u32>(16);
+    /// drop(rx);
+    /// tx.closed().await;
+    /// # }
+    /// ```
+    pub async fn closed(&self) {
+        loop {
+            let gone = self.ring.no_receivers.notified();
+            // There is a sender, so it is closed for want of receivers.
+            if self.ring.queue.load().flag() {
+                return;
+            }
+            gone.await;
+        }
+    }
+
+    /// How many senders there are, not counting the weak ones.
+    pub fn strong_count(&self) -> usize {
+        self.ring.senders.load(Acquire)
+    }
+
+    /// How many weak senders there are.
+    pub fn weak_count(&self) -> usize {
+        self.ring.weak_senders.load(Acquire)
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        self.ring.senders.fetch_add(1, Relaxed);
+        Sender { ring: self.ring.clone() }
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        if self.ring.senders.fetch_sub(1, AcqRel) == 1 {
+            self.ring.close();
+        }
+    }
+}
+
+impl<T> WeakSender<T> {
+    /// A sender for the same channel; `None` if all of them are gone.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Sender<T>> {
+        let more = |count| if count == 0 { None } else { Some(count + 1) };
+        self.ring.senders.fetch_update(Relaxed, Acquire, more).ok()?;
+        Some(Sender { ring: self.ring.clone() })
+    }
+
+    /// How many senders there are, not counting the weak ones.
+    pub fn strong_count(&self) -> usize {
+        self.ring.senders.load(Acquire)
+    }
+
+    /// How many weak senders there are.
+    pub fn weak_count(&self) -> usize {
+        self.ring.weak_senders.load(Acquire)
+    }
+}
+
+impl<T> Clone for WeakSender<T> {
+    fn clone(&self) -> Self {
+        self.ring.weak_senders.fetch_add(1, Relaxed);
+        WeakSender { ring: self.ring.clone() }
+    }
+}
+
+impl<T> Drop for WeakSender<T> {
+    fn drop(&mut self) {
+        self.ring.weak_senders.fetch_sub(1, AcqRel);
+    }
+}
+
+impl<T> Receiver<T> {
+    fn register(ring: Arc<Ring<T>>) -> Self {
+        let next = ring.add_receiver();
+        Receiver { ring, next }
+    }
+
+    /// How many values were sent that this receiver has not taken.
+    ///
+    /// If that is more than the channel holds, the next `recv` says that it has lagged.
+    ///
+    /// ```
+    /// use wakeful_sync::broadcast;
+    ///
+    /// let (tx, mut rx) = broadcast::channel(16);
+    /// tx.send(10).unwrap();
+    /// tx.send(20).unwrap();
+    /// assert_eq!(rx.len(), 2);
+    /// rx.try_recv().unwrap();
+    /// assert_eq!(rx.len(), 1);
+    /// ```
+    pub fn len(&self) -> usize {
+        self.ring.next_number().since(self.next) as usize
+    }
+
+    /// Whether there is nothing that this receiver has not taken.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether both receive from the same channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.ring, &other.ring)
+    }
+
+    /// How many senders there are, not counting the weak ones.
+    pub fn sender_strong_count(&self) -> usize {
+        self.ring.senders.load(Acquire)
+    }
+
+    /// How many weak senders there are.
+    pub fn sender_weak_count(&self) -> usize {
+        self.ring.weak_senders.load(Acquire)
+    }
+
+    /// Whether all senders are gone, not counting the weak ones.
+    pub fn is_closed(&self) -> bool {
+        self.ring.senders.load(Acquire) == 0
+    }
+}
+
+impl<T: Clone> Receiver<T> {
+    /// Makes another receiver, of the values that are sent from now on.
+    ///
+    /// ```
+    /// use wakeful_sync::broadcast;
+    ///
+    /// let (tx, mut rx) = broadcast::channel(16);
+    /// tx.send(10).unwrap();
+    /// let mut other = rx.resubscribe();
+    /// tx.send(20).unwrap();
+    /// assert_eq!(other.try_recv(), Ok(20));
+    /// assert_eq!(rx.try_recv(), Ok(10));
+    /// ```
+    pub fn resubscribe(&self) -> Self {
+        Receiver::register(self.ring.clone())
+    }
+
+    /// Receives the next value.
+    ///
+    /// # Errors
+    /// [`Closed`](RecvError::Closed) once all senders are gone and everything was taken;
+    /// [`Lagged`](RecvError::Lagged) if values were overwritten before this receiver came to them.
+    ///
+    /// # Cancel safety
+    /// Who gives up has taken nothing.
+    pub async fn recv(&mut self) -> Result<T, RecvError> {
+        cooperative(Recv::new(self)).await
+    }
+
+    /// Receives the next value if it is there, without waiting.
+    ///
+    /// # Errors
+    /// As for [`recv`](Self::recv), and [`Empty`](TryRecvError::Empty) where that would wait.
+    ///
+    /// ```
+    /// use wakeful_sync::broadcast;
+    /// use wakeful_sync::broadcast::error::TryRecvError;
+    ///
+    /// let (tx, mut rx) = broadcast::channel(16);
+    /// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
+    /// tx.send(10).unwrap();
+    /// assert_eq!(rx.try_recv(), Ok(10));
+    /// drop(tx);
+    /// assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
+    /// ```
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        self.ring.take(&mut self.next).map(|taking| taking.clone_value())
+    }
+
+    /// Receives the next value on a thread that runs no tasks.
+    ///
+    /// # Errors
+    /// As for [`recv`](Self::recv).
+    ///
+    /// # Panics
+    /// On a thread that drives a runtime.
+    ///
+    /// ```
+    /// use wakeful_sync::broadcast;
+    ///
+    /// let (tx, mut rx) = broadcast::channel(16);
+    /// let waiting = std::thread::spawn(move || rx.blocking_recv());
+    /// tx.send(10).unwrap();
+    /// assert_eq!(waiting.join().unwrap(), Ok(10));
+    /// ```
+    #[track_caller]
+    pub fn blocking_recv(&mut self) -> Result<T, RecvError> {
+        let (called, instead) = ("broadcast::Receiver::blocking_recv", "receiver.recv()");
+        crate::blocking::block_on(called, instead, self.recv())
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        /// Tells the senders even if the drop of a value panics.
+        struct TellSenders<'a, T>(&'a Ring<T>);
+
+        impl<T> Drop for TellSenders<'_, T> {
+            fn drop(&mut self) {
+                self.0.no_receivers.notify_waiters();
+            }
+        }
+
+        let (end, was_last) = self.ring.remove_receiver();
+        let _tell = was_last.then(|| TellSenders(&*self.ring));
+        // Gives up its share in what it was counted for. Lagging takes it on to what is left.
+        while self.next.is_before(end) {
+            drop(self.ring.take(&mut self.next));
+        }
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("broadcast::Sender")
+    }
+}
+
+impl<T> fmt::Debug for WeakSender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("broadcast::WeakSender")
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("broadcast::Receiver")
+    }
+}
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "broadcast/tests/loom.rs"]
+mod loom;

@@ -1,0 +1,54 @@
+//! The future of `Receiver::recv`.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use super::Receiver;
+use super::error::{RecvError, TryRecvError};
+use crate::wait_queue::Waiter;
+
+pub(super) struct Recv<'a, T> {
+    receiver: &'a mut Receiver<T>,
+    waiter: Waiter,
+}
+
+impl<'a, T> Recv<'a, T> {
+    pub(super) fn new(receiver: &'a mut Receiver<T>) -> Self {
+        Recv { receiver, waiter: Waiter::new() }
+    }
+}
+
+impl<T: Clone> Future for Recv<'_, T> {
+    type Output = Result<T, RecvError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: `waiter` stays where it is; it is handed on only as a pinned reference.
+        let this = unsafe { self.get_unchecked_mut() };
+        loop {
+            match this.receiver.try_recv() {
+                Ok(value) => return Poll::Ready(Ok(value)),
+                Err(TryRecvError::Closed) => return Poll::Ready(Err(RecvError::Closed)),
+                Err(TryRecvError::Lagged(missed)) => {
+                    return Poll::Ready(Err(RecvError::Lagged(missed)));
+                }
+                Err(TryRecvError::Empty) => {}
+            }
+            let Receiver { ring, next } = &*this.receiver;
+            // SAFETY: `this` came out of a `Pin`.
+            let waiter = unsafe { Pin::new_unchecked(&this.waiter) };
+            // SAFETY: `drop` makes the waiter leave this queue.
+            ready!(unsafe { ring.queue.poll_over(*next, waiter, cx.waker()) });
+        }
+    }
+}
+
+impl<T> Drop for Recv<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: a waiter that has entered a line was pinned, and stays so until it is dropped.
+        let waiter = unsafe { Pin::new_unchecked(&self.waiter) };
+        // SAFETY: this is the only queue it ever entered.
+        unsafe { self.receiver.ring.queue.leave(waiter) };
+    }
+}

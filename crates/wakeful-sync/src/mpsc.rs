@@ -1,0 +1,95 @@
+//! A channel from many senders to one receiver.
+//!
+//! - [`channel`] has a bound: a sender that finds it full waits for room. That is how a slow receiver
+//!   slows its senders down, instead of letting values pile up.
+//! - [`unbounded_channel`] takes whatever is sent, as long as there is memory.
+//!
+//! Values arrive in the order in which they were sent. Senders that wait for room are served in the order
+//! in which they came.
+//!
+//! # The end
+//!
+//! When all senders are gone, the receiver gets what is still in the channel and then `None`. When the
+//! receiver is gone, or has [closed](Receiver::close) the channel, sending fails and gives the value
+//! back.
+//!
+//! # Between threads and tasks
+//!
+//! Both ends work under any executor, and outside of one: [`Sender::blocking_send`],
+//! [`Receiver::blocking_recv`], [`UnboundedSender::send`].
+//!
+//! # Examples
+//!
+//! ```
+//! use wakeful_sync::mpsc;
+//!
+//! # wakeful_base::block_on(async {
+//! let (tx, mut rx) = mpsc::channel(8);
+//! let worker = std::thread::spawn(move || {
+//!     for i in 0..3 {
+//!         tx.blocking_send(i).unwrap();
+//!     }
+//! });
+//! while let Some(i) = rx.recv().await {
+//!     println!("got {i}");
+//! }
+//! # worker.join().unwrap();
+//! # });
+//! ```
+
+mod block;
+mod capacity;
+mod chan;
+pub mod error;
+mod permit;
+mod receiver;
+mod rx_waker;
+mod sender;
+mod state;
+mod unbounded;
+
+pub use permit::{OwnedPermit, Permit, PermitIterator};
+pub use receiver::Receiver;
+pub use sender::{Sender, WeakSender};
+pub use unbounded::{UnboundedReceiver, UnboundedSender, WeakUnboundedSender, unbounded_channel};
+
+use capacity::Capacity;
+use chan::Chan;
+
+use crate::batch_semaphore::MAX_PERMITS;
+use wakeful_base::sync::Arc;
+
+/// A channel with room for `buffer` values.
+///
+/// ```
+/// use wakeful_sync::mpsc;
+///
+/// # wakeful_base::block_on(async {
+/// let (tx, mut rx) = mpsc::channel(2);
+/// tx.send("a").await.unwrap();
+/// tx.send("b").await.unwrap();
+/// assert!(tx.try_send("c").is_err());
+/// assert_eq!(rx.recv().await, Some("a"));
+/// assert!(tx.try_send("c").is_ok());
+/// # });
+/// ```
+///
+/// # Panics
+///
+/// If `buffer` is 0, or larger than [`Semaphore::MAX_PERMITS`](crate::Semaphore::MAX_PERMITS).
+#[track_caller]
+pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
+    assert!(buffer > 0, "mpsc bounded channel requires buffer > 0");
+    assert!(
+        buffer <= MAX_PERMITS,
+        "mpsc::channel was called with a buffer of {buffer}; the most is Semaphore::MAX_PERMITS \
+         ({MAX_PERMITS})"
+    );
+    let (capacity, credits) = Capacity::new(buffer);
+    let chan = Arc::new(Chan::new(capacity, credits));
+    (Sender::first(chan.clone()), Receiver::new(chan))
+}
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "mpsc/tests/loom.rs"]
+mod loom;

@@ -1,0 +1,158 @@
+//! Blocks of slots, which the queue is a chain of.
+//!
+//! A slot's state says what the value's memory holds and who may touch it:
+//!
+//! ```text
+//!            (1) publish                   (3) take
+//!   EMPTY ─────────────────▶ READY ──────────────────▶ (taken; EMPTY again by reset)
+//!     │                        ▲
+//!     │ (2) wait               │ (1) publish: the receiver is to be woken
+//!     └──────▶ AWAITED ────────┘
+//! ```
+//!
+//! (1) is a step of the sender that claimed the slot, and its last touch of the block; (2) and (3) are
+//! the receiver's. The value belongs to the claimer before (1) and to the receiver after.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::mem::MaybeUninit;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use wakeful_base::sync::UnsafeCell;
+use wakeful_base::sync::atomic::{AtomicPtr, AtomicU8};
+
+#[cfg(not(wakeful_loom))]
+pub(super) const SLOTS: usize = 32;
+#[cfg(wakeful_loom)]
+pub(super) const SLOTS: usize = 2;
+
+const EMPTY: u8 = 0;
+const AWAITED: u8 = 1;
+const READY: u8 = 2;
+
+/// One value's place.
+pub(super) struct Slot<T> {
+    value: UnsafeCell<MaybeUninit<T>>,
+    state: AtomicU8,
+}
+
+/// Who must be told of a published value.
+#[derive(Clone, Copy, PartialEq)]
+#[must_use]
+pub(super) enum Published {
+    /// The receiver waits for exactly this value.
+    Awaited,
+    Unawaited,
+}
+
+impl<T> Slot<T> {
+    /// Writes the value and hands the slot over to the receiver.
+    ///
+    /// # Safety
+    /// The caller must have claimed the slot, and must not touch it or its block after.
+    #[inline]
+    pub(super) unsafe fn publish(&self, value: T) -> Published {
+        // SAFETY: the claimer has the slot to itself until the swap.
+        self.value.with_mut(|place| unsafe { (*place).write(value) });
+        match self.state.swap(READY, AcqRel) {
+            AWAITED => Published::Awaited,
+            _ => Published::Unawaited,
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_ready(&self) -> bool {
+        self.state.load(Acquire) == READY
+    }
+
+    /// Moves the value out.
+    ///
+    /// # Safety
+    /// The slot must be ready, and the caller the receiver, who does this once.
+    #[inline]
+    pub(super) unsafe fn take(&self) -> T {
+        // SAFETY: a ready slot has a value, and it belongs to the receiver.
+        self.value.with(|place| unsafe { (*place).assume_init_read() })
+    }
+
+    /// Makes the claimer tell when it has published. False if it has already.
+    #[inline]
+    #[must_use]
+    pub(super) fn wait(&self) -> bool {
+        match self.state.compare_exchange(EMPTY, AWAITED, AcqRel, Acquire) {
+            Ok(_) => true,
+            Err(state) => state == AWAITED,
+        }
+    }
+}
+
+/// A row of slots, and the way to the next.
+pub(super) struct Block<T> {
+    /// Written by the claimer of the last slot before it publishes, read by the receiver after.
+    next: AtomicPtr<Block<T>>,
+    slots: [Slot<T>; SLOTS],
+}
+
+impl<T> Block<T> {
+    /// A block of empty slots.
+    pub(super) fn new() -> NonNull<Block<T>> {
+        let layout = Layout::new::<Block<T>>();
+        // SAFETY: the layout is not empty, as there is a pointer in it. The fields are written in place,
+        // since a block of large values does not fit on the stack; a `MaybeUninit` needs no writing.
+        unsafe {
+            let block = alloc(layout).cast::<Block<T>>();
+            if block.is_null() {
+                handle_alloc_error(layout);
+            }
+            (&raw mut (*block).next).write(AtomicPtr::new(ptr::null_mut()));
+            for i in 0..SLOTS {
+                (&raw mut (*block).slots[i].state).write(AtomicU8::new(EMPTY));
+                #[cfg(wakeful_loom)]
+                (&raw mut (*block).slots[i].value).write(UnsafeCell::new(MaybeUninit::uninit()));
+            }
+            NonNull::new_unchecked(block)
+        }
+    }
+
+    /// Frees the block, but not what is in its slots.
+    ///
+    /// # Safety
+    /// Nobody may use the block any more.
+    pub(super) unsafe fn free(block: NonNull<Block<T>>) {
+        // SAFETY: nobody uses it; it came from `alloc` with this layout.
+        unsafe {
+            ptr::drop_in_place(block.as_ptr());
+            dealloc(block.as_ptr().cast(), Layout::new::<Block<T>>());
+        }
+    }
+
+    /// The slot of a position in the channel.
+    #[inline]
+    pub(super) fn slot(&self, position: u64) -> &Slot<T> {
+        &self.slots[position as usize % SLOTS]
+    }
+
+    #[inline]
+    pub(super) fn set_next(&self, next: NonNull<Block<T>>) {
+        self.next.store(next.as_ptr(), Release);
+    }
+
+    #[inline]
+    pub(super) fn next(&self) -> Option<NonNull<Block<T>>> {
+        NonNull::new(self.next.load(Acquire))
+    }
+
+    /// Makes all slots empty again. The caller must have the block to itself, and have taken all values.
+    pub(super) fn reset(&self) {
+        self.next.store(ptr::null_mut(), Relaxed);
+        for slot in &self.slots {
+            slot.state.store(EMPTY, Relaxed);
+        }
+    }
+}
+
+/// Whether a position is the last in its block.
+#[inline]
+pub(super) fn is_last(position: u64) -> bool {
+    position as usize % SLOTS == SLOTS - 1
+}

@@ -1,0 +1,105 @@
+//! Why a value could not be sent or received.
+
+use std::error::Error;
+use std::fmt;
+
+/// The channel is closed; the value comes back.
+#[derive(PartialEq, Eq, Clone, Copy)]
+pub struct SendError<T>(pub T);
+
+impl<T> fmt::Debug for SendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SendError").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Display for SendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("channel closed")
+    }
+}
+
+impl<T> Error for SendError<T> {}
+
+/// The value could not be sent at once; it comes back.
+#[derive(PartialEq, Eq, Clone, Copy)]
+pub enum TrySendError<T> {
+    /// There is no room in the channel at the moment.
+    Full(T),
+
+    /// The receiver is gone or has been closed.
+    Closed(T),
+}
+
+impl<T> TrySendError<T> {
+    /// The value that was not sent.
+    pub fn into_inner(self) -> T {
+        match self {
+            TrySendError::Full(value) | TrySendError::Closed(value) => value,
+        }
+    }
+}
+
+impl<T> fmt::Debug for TrySendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            TrySendError::Full(..) => "Full(..)",
+            TrySendError::Closed(..) => "Closed(..)",
+        };
+        fmt::Display::fmt(text, f)
+    }
+}
+
+impl<T> fmt::Display for TrySendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TrySendError::Full(..) => "no available capacity",
+            TrySendError::Closed(..) => "channel closed",
+        })
+    }
+}
+
+impl<T> Error for TrySendError<T> {}
+
+impl<T> From<SendError<T>> for TrySendError<T> {
+    fn from(error: SendError<T>) -> Self {
+        TrySendError::Closed(error.0)
+    }
+}
+
+/// Nothing could be received at once.
+#[derive(PartialEq, Eq, Clone, Copy, Debug)]
+pub enum TryRecvError {
+    /// The channel is empty at the moment.
+    Empty,
+
+    /// The channel is empty, and nobody is left who could send.
+    Disconnected,
+}
+
+impl fmt::Display for TryRecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            TryRecvError::Empty => "receiving on an empty channel",
+            TryRecvError::Disconnected => "receiving on a closed channel",
+        })
+    }
+}
+
+impl Error for TryRecvError {}
+
+/// Never made: `recv` returns an `Option`.
+#[derive(Debug, Clone)]
+#[doc(hidden)]
+#[deprecated(note = "This type is unused because recv returns an Option.")]
+pub struct RecvError(());
+
+#[allow(deprecated)]
+impl fmt::Display for RecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("channel closed")
+    }
+}
+
+#[allow(deprecated)]
+impl Error for RecvError {}

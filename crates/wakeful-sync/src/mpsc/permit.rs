@@ -1,0 +1,148 @@
+//! Room in a channel that has been reserved.
+
+use std::fmt;
+use std::iter::FusedIterator;
+use std::mem::ManuallyDrop;
+
+use super::capacity::Capacity;
+use super::chan::Chan;
+use super::sender::Sender;
+use crate::acquire::PermitSource;
+
+/// Room for one value in a bounded channel; from [`Sender::reserve`].
+///
+/// Sending with it cannot fail and need not wait. Dropped, it gives the room back.
+pub struct Permit<'a, T> {
+    pub(super) chan: &'a Chan<T, Capacity>,
+}
+
+/// Room for several values in a bounded channel; from [`Sender::reserve_many`].
+///
+/// Gives out a [`Permit`] for each; those not asked for are given back when it is dropped.
+pub struct PermitIterator<'a, T> {
+    pub(super) chan: &'a Chan<T, Capacity>,
+    pub(super) left: usize,
+}
+
+/// Room for one value in a bounded channel, with the sender; from [`Sender::reserve_owned`].
+pub struct OwnedPermit<T> {
+    /// Taken only by what consumes the permit.
+    pub(super) sender: Option<Sender<T>>,
+}
+
+impl<T> Permit<'_, T> {
+    /// Sends `value` into the room reserved for it.
+    ///
+    /// ```
+    /// use wakeful_sync::mpsc;
+    ///
+    /// # wakeful_base::block_on(async {
+    /// let (tx, mut rx) = mpsc::channel(1);
+    /// let permit = tx.reserve().await.unwrap();
+    /// assert!(tx.try_send(1).is_err());
+    /// permit.send(2);
+    /// assert_eq!(rx.recv().await, Some(2));
+    /// # });
+    /// ```
+    pub fn send(self, value: T) {
+        ManuallyDrop::new(self).chan.send_paid(value);
+    }
+}
+
+impl<T> Drop for Permit<'_, T> {
+    fn drop(&mut self) {
+        self.chan.release(1);
+    }
+}
+
+impl<T> fmt::Debug for Permit<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permit").finish_non_exhaustive()
+    }
+}
+
+impl<'a, T> Iterator for PermitIterator<'a, T> {
+    type Item = Permit<'a, T>;
+
+    fn next(&mut self) -> Option<Permit<'a, T>> {
+        self.left = self.left.checked_sub(1)?;
+        Some(Permit { chan: self.chan })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<T> ExactSizeIterator for PermitIterator<'_, T> {}
+impl<T> FusedIterator for PermitIterator<'_, T> {}
+
+impl<T> Drop for PermitIterator<'_, T> {
+    fn drop(&mut self) {
+        if self.left > 0 {
+            self.chan.release(self.left);
+        }
+    }
+}
+
+impl<T> fmt::Debug for PermitIterator<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PermitIterator").field("capacity", &self.left).finish_non_exhaustive()
+    }
+}
+
+impl<T> OwnedPermit<T> {
+    /// Sends `value` into the room reserved for it, and returns the sender.
+    ///
+    /// ```
+    /// use wakeful_sync::mpsc;
+    ///
+    /// # wakeful_base::block_on(async {
+    /// let (tx, mut rx) = mpsc::channel(1);
+    /// let permit = tx.reserve_owned().await.unwrap();
+    /// let _tx = permit.send(2);
+    /// assert_eq!(rx.recv().await, Some(2));
+    /// # });
+    /// ```
+    pub fn send(mut self, value: T) -> Sender<T> {
+        let sender = self.take_sender();
+        sender.chan.send_paid(value);
+        sender
+    }
+
+    /// Gives the room back, and returns the sender.
+    pub fn release(mut self) -> Sender<T> {
+        let sender = self.take_sender();
+        sender.chan.release(1);
+        sender
+    }
+
+    /// Whether both permits are for the same channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        let both = self.sender.as_ref().zip(other.sender.as_ref());
+        both.is_some_and(|(one, other)| one.same_channel(other))
+    }
+
+    /// Whether the permit is for `sender`'s channel.
+    pub fn same_channel_as_sender(&self, sender: &Sender<T>) -> bool {
+        self.sender.as_ref().is_some_and(|own| own.same_channel(sender))
+    }
+
+    fn take_sender(&mut self) -> Sender<T> {
+        self.sender.take().expect("an owned permit has its sender until it is consumed")
+    }
+}
+
+impl<T> Drop for OwnedPermit<T> {
+    fn drop(&mut self) {
+        if let Some(sender) = self.sender.take() {
+            sender.chan.release(1);
+        }
+    }
+}
+
+impl<T> fmt::Debug for OwnedPermit<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedPermit").finish_non_exhaustive()
+    }
+}

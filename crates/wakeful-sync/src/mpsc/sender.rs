@@ -1,0 +1,299 @@
+//! The sending end of a bounded channel.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::task::{Poll, ready};
+
+use wakeful_base::budget;
+use wakeful_base::sync::Arc;
+
+use super::capacity::Capacity;
+use super::chan::Chan;
+use super::error::{SendError, TrySendError};
+use super::permit::{OwnedPermit, Permit, PermitIterator};
+use crate::acquire::{Acquire, PermitSource};
+use crate::acquire_error::TryAcquireError;
+use crate::blocking::block_on;
+
+/// Sends values to the [`Receiver`](super::Receiver); from [`channel`](super::channel).
+pub struct Sender<T> {
+    pub(super) chan: Arc<Chan<T, Capacity>>,
+}
+
+/// A sender that does not keep the channel open.
+///
+/// It cannot send, only be [upgraded](Self::upgrade), which fails once all senders are gone.
+pub struct WeakSender<T> {
+    chan: Arc<Chan<T, Capacity>>,
+}
+
+impl<T> Sender<T> {
+    /// The sender the channel has counted already.
+    pub(super) fn first(chan: Arc<Chan<T, Capacity>>) -> Self {
+        Sender { chan }
+    }
+
+    /// Sends `value`, after waiting for room if there is none.
+    ///
+    /// An error means that the receiver is gone or closed; it has the value. Success does not mean that
+    /// the value will be received: the receiver may go any moment.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it is ready, the value has not been sent and is dropped with it.
+    /// To keep it, wait with [`reserve`](Self::reserve) first. Waiting senders stand in a queue; dropping
+    /// the future gives up its place.
+    pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
+        let mut value = Some(value);
+        let at_once = poll_fn(|cx| {
+            let unit = ready!(budget::poll_proceed(cx));
+            let sent = self.chan.try_send(&mut value);
+            if sent.is_ok() {
+                unit.made_progress();
+            }
+            Poll::Ready(sent)
+        });
+        let sent = match at_once.await {
+            Err(TryAcquireError::NoPermits) => {
+                Acquire::new(&*self.chan, 1).await.map_err(|_| TryAcquireError::Closed)
+            }
+            outcome => outcome,
+        };
+        match (sent, value) {
+            (Ok(()), None) => Ok(()),
+            (Ok(()), Some(value)) => {
+                self.chan.send_paid(value);
+                Ok(())
+            }
+            (Err(_), Some(value)) => Err(SendError(value)),
+            (Err(_), None) => unreachable!("a value that was not sent is still here"),
+        }
+    }
+
+    /// Sends `value` if there is room right now.
+    ///
+    /// ```
+    /// use wakeful_sync::mpsc::{self, error::TrySendError};
+    ///
+    /// let (tx, rx) = mpsc::channel(1);
+    /// assert_eq!(tx.try_send(1), Ok(()));
+    /// assert_eq!(tx.try_send(2), Err(TrySendError::Full(2)));
+    /// drop(rx);
+    /// assert_eq!(tx.try_send(3), Err(TrySendError::Closed(3)));
+    /// ```
+    pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
+        let mut value = Some(message);
+        let sent = match self.chan.try_send(&mut value) {
+            Err(TryAcquireError::NoPermits) => self.chan.try_acquire(1),
+            outcome => outcome,
+        };
+        match (sent, value) {
+            (Ok(()), None) => Ok(()),
+            (Ok(()), Some(value)) => {
+                self.chan.send_paid(value);
+                Ok(())
+            }
+            (Err(TryAcquireError::NoPermits), Some(value)) => Err(TrySendError::Full(value)),
+            (Err(TryAcquireError::Closed), Some(value)) => Err(TrySendError::Closed(value)),
+            (Err(_), None) => unreachable!("a value that was not sent is still here"),
+        }
+    }
+
+    /// Sends `value`, after waiting for room on this thread, which sleeps meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// On a thread that is driving asynchronous tasks.
+    #[track_caller]
+    #[doc(alias = "send_blocking")]
+    pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
+        block_on("`mpsc::Sender::blocking_send`", "send(value).await", self.send(value))
+    }
+
+    /// Waits until the receiver is gone or closed.
+    ///
+    /// For a producer that wants to stop when nobody listens any more.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost: once the channel is closed, this is ready at once.
+    pub async fn closed(&self) {
+        self.chan.closed().await;
+    }
+
+    /// Whether the receiver is gone or closed.
+    pub fn is_closed(&self) -> bool {
+        self.chan.is_closed()
+    }
+
+    /// Waits for room for one value, and keeps it reserved.
+    ///
+    /// # Cancel safety
+    ///
+    /// Waiting senders stand in a queue. Dropping the future gives up its place and loses nothing else.
+    pub async fn reserve(&self) -> Result<Permit<'_, T>, SendError<()>> {
+        self.acquire(1).await?;
+        Ok(Permit { chan: &self.chan })
+    }
+
+    /// Waits for room for `n` values at once, and keeps it reserved.
+    ///
+    /// Fails if the channel is closed, or could never have so much room.
+    ///
+    /// # Cancel safety
+    ///
+    /// Waiting senders stand in a queue. Dropping the future gives up its place and loses nothing else.
+    ///
+    /// ```
+    /// use wakeful_sync::mpsc;
+    ///
+    /// # wakeful_base::block_on(async {
+    /// let (tx, mut rx) = mpsc::channel(3);
+    /// for (number, permit) in (1..).zip(tx.reserve_many(2).await.unwrap()) {
+    ///     permit.send(number);
+    /// }
+    /// assert_eq!(rx.recv().await, Some(1));
+    /// assert_eq!(rx.recv().await, Some(2));
+    /// # });
+    /// ```
+    pub async fn reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, SendError<()>> {
+        self.acquire(n).await?;
+        Ok(PermitIterator { chan: &self.chan, left: n })
+    }
+
+    /// Waits for room for one value, and keeps it reserved together with this sender.
+    ///
+    /// # Cancel safety
+    ///
+    /// Waiting senders stand in a queue. Dropping the future gives up its place, and drops the sender.
+    pub async fn reserve_owned(self) -> Result<OwnedPermit<T>, SendError<()>> {
+        self.acquire(1).await?;
+        Ok(OwnedPermit { sender: Some(self) })
+    }
+
+    async fn acquire(&self, n: usize) -> Result<(), SendError<()>> {
+        if n > self.max_capacity() {
+            return Err(SendError(()));
+        }
+        Acquire::new(&*self.chan, n).await.map_err(|_| SendError(()))
+    }
+
+    fn try_acquire(&self, n: usize) -> Result<(), TrySendError<()>> {
+        if n > self.max_capacity() {
+            return Err(TrySendError::Full(()));
+        }
+        self.chan.try_acquire(n).map_err(|error| match error {
+            TryAcquireError::Closed => TrySendError::Closed(()),
+            TryAcquireError::NoPermits => TrySendError::Full(()),
+        })
+    }
+
+    /// Reserves room for one value, if there is some right now.
+    pub fn try_reserve(&self) -> Result<Permit<'_, T>, TrySendError<()>> {
+        self.try_acquire(1)?;
+        Ok(Permit { chan: &self.chan })
+    }
+
+    /// Reserves room for `n` values, if there is so much right now.
+    pub fn try_reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, TrySendError<()>> {
+        self.try_acquire(n)?;
+        Ok(PermitIterator { chan: &self.chan, left: n })
+    }
+
+    /// Reserves room for one value together with this sender, if there is some right now.
+    pub fn try_reserve_owned(self) -> Result<OwnedPermit<T>, TrySendError<Self>> {
+        match self.try_acquire(1) {
+            Ok(()) => Ok(OwnedPermit { sender: Some(self) }),
+            Err(TrySendError::Full(())) => Err(TrySendError::Full(self)),
+            Err(TrySendError::Closed(())) => Err(TrySendError::Closed(self)),
+        }
+    }
+
+    /// Whether both senders are of the same channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.chan, &other.chan)
+    }
+
+    /// How many more values fit in right now.
+    pub fn capacity(&self) -> usize {
+        self.chan.capacity().available(self.chan.words())
+    }
+
+    /// A sender that does not keep the channel open.
+    #[must_use = "Downgrade creates a WeakSender without destroying the original non-weak sender."]
+    pub fn downgrade(&self) -> WeakSender<T> {
+        self.chan.add_weak_sender();
+        WeakSender { chan: self.chan.clone() }
+    }
+
+    /// How many values fit into the empty channel.
+    pub fn max_capacity(&self) -> usize {
+        self.chan.capacity().bound()
+    }
+
+    /// How many senders there are.
+    pub fn strong_count(&self) -> usize {
+        self.chan.senders()
+    }
+
+    /// How many weak senders there are.
+    pub fn weak_count(&self) -> usize {
+        self.chan.weak_senders()
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        self.chan.add_sender();
+        Sender { chan: self.chan.clone() }
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.chan.remove_sender();
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}
+
+impl<T> WeakSender<T> {
+    /// A sender, if there is at least one left.
+    pub fn upgrade(&self) -> Option<Sender<T>> {
+        let alive = self.chan.add_sender_to_others();
+        alive.then(|| Sender { chan: self.chan.clone() })
+    }
+
+    /// How many senders there are.
+    pub fn strong_count(&self) -> usize {
+        self.chan.senders()
+    }
+
+    /// How many weak senders there are.
+    pub fn weak_count(&self) -> usize {
+        self.chan.weak_senders()
+    }
+}
+
+impl<T> Clone for WeakSender<T> {
+    fn clone(&self) -> Self {
+        self.chan.add_weak_sender();
+        WeakSender { chan: self.chan.clone() }
+    }
+}
+
+impl<T> Drop for WeakSender<T> {
+    fn drop(&mut self) {
+        self.chan.remove_weak_sender();
+    }
+}
+
+impl<T> fmt::Debug for WeakSender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WeakSender").finish()
+    }
+}

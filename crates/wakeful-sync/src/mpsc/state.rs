@@ -1,0 +1,225 @@
+//! The channel's two words, and all their transitions.
+//!
+//! The **claim word** belongs to the senders:
+//!
+//! ```text
+//!   63                    23          3           2         1        0
+//!   ┌──────────────────────┬──────────┬───────────┬─────────┬────────┐
+//!   │    tail (41 bits)    │ credits  │ SWITCHING │ WAITERS │ CLOSED │
+//!   └──────────────────────┴──────────┴───────────┴─────────┴────────┘
+//! ```
+//!
+//! - tail: how many slots have been claimed, so the position of the next. It wraps around, which nobody
+//!   notices as long as a thread does not sleep between a load and a compare-and-swap for hours.
+//! - credits: how many values may still be sent without a look at what was received meanwhile. Always 0
+//!   in an unbounded channel, where sending costs none.
+//! - SWITCHING: the last slot of a block has been claimed, and its claimer is about to make the next
+//!   block the current one. Nobody else claims until it has.
+//! - WAITERS: senders are queued for room; credits are 0 and stay so until the queue is empty.
+//! - CLOSED: the receiver takes no more than what is under way.
+//!
+//! To send into a channel that has room is one compare-and-swap here: a credit less, the tail one up.
+//!
+//! The **received word** belongs to the receiver: how many values it has taken, and in bit 0 whether
+//! senders wait to hear of that. It is what senders make new credits from; that is why a receiver that
+//! nobody waits for need not touch the claim word at all.
+
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use wakeful_base::sync::atomic::AtomicU64;
+
+use crate::acquire_error::TryAcquireError;
+
+const CLOSED: u64 = 1 << 0;
+const WAITERS: u64 = 1 << 1;
+const SWITCHING: u64 = 1 << 2;
+const CREDIT_SHIFT: u32 = 3;
+const CREDIT: u64 = 1 << CREDIT_SHIFT;
+const TAIL_SHIFT: u32 = 23;
+const TAIL: u64 = 1 << TAIL_SHIFT;
+const CREDITS: u64 = TAIL - CREDIT;
+
+/// As many credits as fit into the claim word.
+pub(super) const CREDITS_MAX: usize = (CREDITS >> CREDIT_SHIFT) as usize;
+
+/// What the claim word said at some moment.
+#[derive(Clone, Copy)]
+pub(super) struct Claims(u64);
+
+impl Claims {
+    #[inline]
+    pub(super) fn is_closed(self) -> bool {
+        self.0 & CLOSED != 0
+    }
+
+    #[inline]
+    pub(super) fn is_switching(self) -> bool {
+        self.0 & SWITCHING != 0
+    }
+
+    #[inline]
+    pub(super) fn has_waiters(self) -> bool {
+        self.0 & WAITERS != 0
+    }
+
+    #[inline]
+    pub(super) fn credits(self) -> usize {
+        ((self.0 & CREDITS) >> CREDIT_SHIFT) as usize
+    }
+
+    /// The position of the slot to be claimed next.
+    #[inline]
+    pub(super) fn tail(self) -> u64 {
+        self.0 >> TAIL_SHIFT
+    }
+
+    /// How many of the claimed slots are beyond the first `received`.
+    #[inline]
+    pub(super) fn in_flight(self, received: u64) -> usize {
+        ((self.0 >> TAIL_SHIFT).wrapping_sub(received) & (u64::MAX >> TAIL_SHIFT)) as usize
+    }
+}
+
+pub(super) struct ClaimWord(AtomicU64);
+
+impl ClaimWord {
+    pub(super) fn new(credits: usize) -> Self {
+        debug_assert!(credits <= CREDITS_MAX, "more credits than the word can hold");
+        ClaimWord(AtomicU64::new((credits as u64) << CREDIT_SHIFT))
+    }
+
+    #[inline]
+    pub(super) fn load(&self) -> Claims {
+        Claims(self.0.load(Acquire))
+    }
+
+    /// Claims the slot at the tail for `price` credits; with `switch`, stops others from claiming until
+    /// [`end_switch`](Self::end_switch). Fails with what the word is by now.
+    #[inline]
+    pub(super) fn claim(&self, from: Claims, price: u64, switch: bool) -> Result<(), Claims> {
+        debug_assert!(!from.is_switching() && from.credits() as u64 >= price);
+        let paid = from.0.wrapping_add(TAIL) - price * CREDIT;
+        let to = if switch { paid | SWITCHING } else { paid };
+        let swapped = self.0.compare_exchange_weak(from.0, to, AcqRel, Acquire);
+        swapped.map(drop).map_err(Claims)
+    }
+
+    /// Lets others claim again: the next block is in its place.
+    #[inline]
+    pub(super) fn end_switch(&self) {
+        let before = self.0.fetch_and(!SWITCHING, Release);
+        debug_assert_ne!(before & SWITCHING, 0, "only who began a switch ends it");
+    }
+
+    /// Takes `n` credits, if so many are in the word.
+    #[inline]
+    pub(super) fn take_credits(&self, n: usize) -> Result<(), TryAcquireError> {
+        let mut now = self.load();
+        loop {
+            if now.is_closed() {
+                return Err(TryAcquireError::Closed);
+            }
+            if now.credits() < n {
+                return Err(TryAcquireError::NoPermits);
+            }
+            match self.set_credits(now, now.credits() - n) {
+                Ok(()) => return Ok(()),
+                Err(changed) => now = changed,
+            }
+        }
+    }
+
+    /// Puts `n` credits, unless somebody waits for them or they do not fit. True if it did.
+    #[inline]
+    #[must_use]
+    pub(super) fn put_credits(&self, n: usize) -> bool {
+        let mut now = self.load();
+        loop {
+            if now.has_waiters() || n > CREDITS_MAX - now.credits() {
+                return false;
+            }
+            match self.set_credits(now, now.credits() + n) {
+                Ok(()) => return true,
+                Err(changed) => now = changed,
+            }
+        }
+    }
+
+    /// Replaces the credits, if the word is still what the caller saw.
+    #[inline]
+    pub(super) fn set_credits(&self, from: Claims, credits: usize) -> Result<(), Claims> {
+        let to = from.0 & !CREDITS | (credits as u64) << CREDIT_SHIFT;
+        let swapped = self.0.compare_exchange_weak(from.0, to, AcqRel, Acquire);
+        swapped.map(drop).map_err(Claims)
+    }
+
+    /// Announces a waiter, and returns the credits there were. Only under the bank's lock.
+    pub(super) fn announce(&self) -> Result<usize, TryAcquireError> {
+        let mut now = self.load();
+        while !now.is_closed() {
+            let to = now.0 & !CREDITS | WAITERS;
+            match self.0.compare_exchange_weak(now.0, to, AcqRel, Acquire) {
+                Ok(_) => return Ok(now.credits()),
+                Err(changed) => now = Claims(changed),
+            }
+        }
+        Err(TryAcquireError::Closed)
+    }
+
+    /// Nobody waits any more, and there are `credits`. Only under the bank's lock, after an announcement.
+    pub(super) fn settle(&self, credits: usize) {
+        let before =
+            self.0.fetch_add(((credits as u64) << CREDIT_SHIFT).wrapping_sub(WAITERS), AcqRel);
+        debug_assert_eq!(
+            before & (CREDITS | WAITERS),
+            WAITERS,
+            "waiters leave no credits in the word"
+        );
+    }
+
+    /// Lets nobody claim any more who does not have the right to already.
+    pub(super) fn close(&self) {
+        self.0.fetch_or(CLOSED, AcqRel);
+    }
+}
+
+const LISTENERS: u64 = 1;
+const VALUE: u64 = 2;
+
+pub(super) struct ReceivedWord(AtomicU64);
+
+impl ReceivedWord {
+    pub(super) fn new() -> Self {
+        ReceivedWord(AtomicU64::new(0))
+    }
+
+    /// How many values have been received.
+    #[inline]
+    pub(super) fn count(&self) -> u64 {
+        self.0.load(Acquire) / VALUE
+    }
+
+    /// Counts `n` more values. True if senders wait to hear of it.
+    #[inline]
+    #[must_use]
+    pub(super) fn add(&self, n: usize) -> bool {
+        self.0.fetch_add(n as u64 * VALUE, AcqRel) & LISTENERS != 0
+    }
+
+    /// As [`add`](Self::add) where nobody ever listens.
+    #[inline]
+    pub(super) fn add_unheard(&self, n: usize) {
+        let count = self.0.load(Relaxed);
+        self.0.store(count + n as u64 * VALUE, Release);
+    }
+
+    /// Makes `add` tell that somebody listens; returns the count up to now.
+    pub(super) fn listen(&self) -> u64 {
+        self.0.fetch_or(LISTENERS, AcqRel) / VALUE
+    }
+
+    /// Nobody listens any more.
+    pub(super) fn stop_listening(&self) {
+        self.0.fetch_and(!LISTENERS, AcqRel);
+    }
+}

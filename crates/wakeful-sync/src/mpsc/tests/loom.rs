@@ -1,0 +1,173 @@
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+use std::task::{Context, Waker};
+
+use wakeful_base::block_on;
+use wakeful_base::sync::thread;
+
+use super::error::TryRecvError;
+use super::*;
+
+/// Counts its drops. Not one of the model's objects, so it costs no interleavings.
+struct Counted(Arc<AtomicUsize>, usize);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+#[test]
+fn two_senders_one_bound() {
+    // Three threads that all wait for each other: two preemptions are what ends within seconds.
+    let mut model = ::loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(|| {
+        let (tx, mut rx) = channel(1);
+        let other = thread::spawn({
+            let tx = tx.clone();
+            move || block_on(tx.send(1)).unwrap()
+        });
+        let own = thread::spawn(move || block_on(tx.send(2)).unwrap());
+        let sum: i32 = (0..2).map(|_| block_on(rx.recv()).unwrap()).sum();
+        assert_eq!((sum, block_on(rx.recv())), (3, None));
+        other.join().unwrap();
+        own.join().unwrap();
+    });
+}
+
+#[test]
+fn a_sender_crosses_blocks_in_order() {
+    ::loom::model(|| {
+        let (tx, mut rx) = unbounded_channel();
+        let sender = thread::spawn(move || (0..3).for_each(|i| tx.send(i).unwrap()));
+        for i in 0..3 {
+            assert_eq!(block_on(rx.recv()), Some(i));
+        }
+        assert_eq!(block_on(rx.recv()), None);
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn two_senders_meet_at_the_end_of_a_block() {
+    ::loom::model(|| {
+        let (tx, mut rx) = unbounded_channel();
+        tx.send(0).unwrap();
+        let other = thread::spawn({
+            let tx = tx.clone();
+            move || (1..3).for_each(|i| tx.send(i).unwrap())
+        });
+        tx.send(10).unwrap();
+        drop(tx);
+        other.join().unwrap();
+        let mut got = Vec::new();
+        while let Ok(value) = rx.try_recv() {
+            got.push(value);
+        }
+        got.retain(|value| *value != 10);
+        assert_eq!(got, [0, 1, 2]);
+    });
+}
+
+#[test]
+fn a_waiting_sender_hears_of_room() {
+    ::loom::model(|| {
+        let (tx, mut rx) = channel(1);
+        tx.try_send(0).unwrap();
+        let sender = thread::spawn(move || {
+            block_on(tx.send(1)).unwrap();
+            block_on(tx.send(2)).unwrap();
+        });
+        for i in 0..3 {
+            assert_eq!(block_on(rx.recv()), Some(i));
+        }
+        sender.join().unwrap();
+        assert_eq!(rx.capacity(), 1);
+    });
+}
+
+#[test]
+fn giving_up_races_with_room() {
+    ::loom::model(|| {
+        let (tx, mut rx) = channel(1);
+        tx.try_send(0).unwrap();
+        let sender = thread::spawn(move || {
+            let mut reserve = pin!(tx.reserve());
+            let _ = reserve.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        });
+        assert_eq!(block_on(rx.recv()), Some(0));
+        sender.join().unwrap();
+        assert_eq!(rx.capacity(), 1);
+        assert_eq!(block_on(rx.recv()), None);
+    });
+}
+
+#[test]
+fn a_close_races_with_a_send() {
+    ::loom::model(|| {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let (tx, mut rx) = channel(2);
+        let sender = thread::spawn({
+            let drops = drops.clone();
+            move || {
+                let sent = block_on(tx.send(Counted(drops.clone(), 1))).is_ok();
+                (sent, tx)
+            }
+        });
+        rx.close();
+        let got = block_on(rx.recv());
+        let (sent, tx) = sender.join().unwrap();
+        assert_eq!(sent, got.is_some());
+        assert_eq!(got.as_ref().map_or(1, |value| value.1), 1);
+        drop((got, tx, rx));
+        assert_eq!(drops.load(SeqCst), 1);
+    });
+}
+
+#[test]
+fn a_dropped_receiver_drops_each_value_once() {
+    ::loom::model(|| {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let (tx, rx) = unbounded_channel();
+        let sender = thread::spawn({
+            let drops = drops.clone();
+            move || (0..3).for_each(|i| drop(tx.send(Counted(drops.clone(), i))))
+        });
+        drop(rx);
+        sender.join().unwrap();
+        assert_eq!(drops.load(SeqCst), 3);
+    });
+}
+
+#[test]
+fn a_permit_of_a_closed_channel_is_waited_for() {
+    ::loom::model(|| {
+        let (tx, mut rx) = channel::<u8>(1);
+        let permit = tx.try_reserve_owned().unwrap();
+        rx.close();
+        let holder = thread::spawn(move || permit.release());
+        assert_eq!(block_on(rx.recv()), None);
+        drop(holder.join().unwrap());
+    });
+}
+
+#[test]
+fn try_recv_never_says_empty_to_what_was_sent() {
+    ::loom::model(|| {
+        let (tx, mut rx) = unbounded_channel();
+        let other = thread::spawn({
+            let tx = tx.clone();
+            move || tx.send(1).unwrap()
+        });
+        tx.send(2).unwrap();
+        assert!(rx.try_recv().is_ok(), "one value at least has been sent by now");
+        other.join().unwrap();
+        drop(tx);
+        assert!(rx.try_recv().is_ok());
+        assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
+    });
+}

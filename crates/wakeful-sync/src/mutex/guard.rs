@@ -1,0 +1,191 @@
+//! Guards that borrow the mutex.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+
+use super::Mutex;
+use crate::batch_semaphore::BatchSemaphore;
+
+/// The lock on a [`Mutex`], held until dropped.
+#[clippy::has_significant_drop]
+#[must_use = "if unused the Mutex will immediately unlock"]
+pub struct MutexGuard<'a, T: ?Sized> {
+    pub(super) lock: &'a Mutex<T>,
+}
+
+/// The lock on a [`Mutex`], with access to a part of its value only; from [`MutexGuard::map`].
+#[clippy::has_significant_drop]
+#[must_use = "if unused the Mutex will immediately unlock"]
+pub struct MappedMutexGuard<'a, T: ?Sized> {
+    permit: &'a BatchSemaphore,
+    part: *mut T,
+    /// It gives out what `&'a mut T` would.
+    _part: PhantomData<&'a mut T>,
+}
+
+// SAFETY: a shared guard gives out `&T`, and a `T: Send` may be behind the mutex's own `Sync`.
+unsafe impl<T: ?Sized + Send + Sync> Sync for MutexGuard<'_, T> {}
+// SAFETY: the guard is as good as the `&mut T` it gives out; the permit may be given back anywhere.
+unsafe impl<T: ?Sized + Send> Send for MappedMutexGuard<'_, T> {}
+// SAFETY: as above; a shared guard is as good as a `&T`.
+unsafe impl<T: ?Sized + Sync> Sync for MappedMutexGuard<'_, T> {}
+
+impl<'a, T: ?Sized> MutexGuard<'a, T> {
+    /// Narrows the guard down to a part of the value.
+    ///
+    /// This is a function, not a method, so as not to hide methods of the value: `MutexGuard::map(…)`.
+    ///
+    /// ```
+    /// use wakeful_sync::{Mutex, MutexGuard};
+    ///
+    /// # wakeful_base::block_on(async {
+    /// let pair = Mutex::new((1, 2));
+    /// let mut first = MutexGuard::map(pair.lock().await, |pair| &mut pair.0);
+    /// *first = 5;
+    /// drop(first);
+    /// assert_eq!(*pair.lock().await, (5, 2));
+    /// # });
+    /// ```
+    #[inline]
+    pub fn map<U, F>(mut this: Self, f: F) -> MappedMutexGuard<'a, U>
+    where
+        U: ?Sized,
+        F: FnOnce(&mut T) -> &mut U,
+    {
+        let part: *mut U = f(&mut *this);
+        this.narrow(part)
+    }
+
+    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    #[inline]
+    pub fn try_map<U, F>(mut this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
+    where
+        U: ?Sized,
+        F: FnOnce(&mut T) -> Option<&mut U>,
+    {
+        match f(&mut *this) {
+            Some(part) => {
+                let part: *mut U = part;
+                Ok(this.narrow(part))
+            }
+            None => Err(this),
+        }
+    }
+
+    /// The mutex this guard locks.
+    #[inline]
+    pub fn mutex(this: &Self) -> &'a Mutex<T> {
+        this.lock
+    }
+
+    fn narrow<U: ?Sized>(self, part: *mut U) -> MappedMutexGuard<'a, U> {
+        // The permit goes over to the new guard.
+        let this = ManuallyDrop::new(self);
+        MappedMutexGuard { permit: &this.lock.permit, part, _part: PhantomData }
+    }
+}
+
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.lock.permit.release(1);
+    }
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the guard has the only permit.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the guard has the only permit, and is borrowed exclusively.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&**self, f)
+    }
+}
+
+impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
+    /// Narrows the guard further down.
+    #[inline]
+    pub fn map<U, F>(mut this: Self, f: F) -> MappedMutexGuard<'a, U>
+    where
+        F: FnOnce(&mut T) -> &mut U,
+    {
+        let part: *mut U = f(&mut *this);
+        this.narrow(part)
+    }
+
+    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    #[inline]
+    pub fn try_map<U, F>(mut this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
+    where
+        F: FnOnce(&mut T) -> Option<&mut U>,
+    {
+        match f(&mut *this) {
+            Some(part) => {
+                let part: *mut U = part;
+                Ok(this.narrow(part))
+            }
+            None => Err(this),
+        }
+    }
+
+    fn narrow<U: ?Sized>(self, part: *mut U) -> MappedMutexGuard<'a, U> {
+        // The permit goes over to the new guard.
+        let this = ManuallyDrop::new(self);
+        MappedMutexGuard { permit: this.permit, part, _part: PhantomData }
+    }
+}
+
+impl<T: ?Sized> Drop for MappedMutexGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.permit.release(1);
+    }
+}
+
+impl<T: ?Sized> Deref for MappedMutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the part was borrowed from the value under the only permit, which the guard has.
+        unsafe { &*self.part }
+    }
+}
+
+impl<T: ?Sized> DerefMut for MappedMutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`, and the guard is borrowed exclusively.
+        unsafe { &mut *self.part }
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MappedMutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for MappedMutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&**self, f)
+    }
+}

@@ -1,0 +1,191 @@
+//! Guards that keep the mutex alive.
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::ptr;
+use std::sync::Arc;
+
+use super::Mutex;
+
+/// The lock on a [`Mutex`] that it keeps alive, held until dropped.
+#[clippy::has_significant_drop]
+pub struct OwnedMutexGuard<T: ?Sized> {
+    pub(super) lock: Arc<Mutex<T>>,
+}
+
+/// As [`OwnedMutexGuard`], with access to a part of the value only; from [`OwnedMutexGuard::map`].
+#[clippy::has_significant_drop]
+#[must_use = "if unused the Mutex will immediately unlock"]
+pub struct OwnedMappedMutexGuard<T: ?Sized, U: ?Sized = T> {
+    part: *mut U,
+    lock: Arc<Mutex<T>>,
+}
+
+// SAFETY: a shared guard gives out `&T`, and a `T: Send` may be behind the mutex's own `Sync`.
+unsafe impl<T: ?Sized + Send + Sync> Sync for OwnedMutexGuard<T> {}
+// SAFETY: the guard is as good as an `Arc<Mutex<T>>` and the `&mut U` it gives out.
+unsafe impl<T: ?Sized + Send, U: ?Sized + Send> Send for OwnedMappedMutexGuard<T, U> {}
+// SAFETY: as above; a shared guard is as good as a `&U`.
+unsafe impl<T: ?Sized + Send + Sync, U: ?Sized + Send + Sync> Sync for OwnedMappedMutexGuard<T, U> {}
+
+impl<T: ?Sized> OwnedMutexGuard<T> {
+    /// Narrows the guard down to a part of the value.
+    ///
+    /// This is a function, not a method, so as not to hide methods of the value.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use wakeful_sync::{Mutex, OwnedMutexGuard};
+    ///
+    /// # wakeful_base::block_on(async {
+    /// let pair = Arc::new(Mutex::new((1, 2)));
+    /// let mut first = OwnedMutexGuard::map(pair.clone().lock_owned().await, |pair| &mut pair.0);
+    /// *first = 5;
+    /// drop(first);
+    /// assert_eq!(*pair.lock().await, (5, 2));
+    /// # });
+    /// ```
+    #[inline]
+    pub fn map<U, F>(mut this: Self, f: F) -> OwnedMappedMutexGuard<T, U>
+    where
+        U: ?Sized,
+        F: FnOnce(&mut T) -> &mut U,
+    {
+        let part: *mut U = f(&mut *this);
+        this.narrow(part)
+    }
+
+    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    #[inline]
+    pub fn try_map<U, F>(mut this: Self, f: F) -> Result<OwnedMappedMutexGuard<T, U>, Self>
+    where
+        U: ?Sized,
+        F: FnOnce(&mut T) -> Option<&mut U>,
+    {
+        match f(&mut *this) {
+            Some(part) => {
+                let part: *mut U = part;
+                Ok(this.narrow(part))
+            }
+            None => Err(this),
+        }
+    }
+
+    /// The mutex this guard locks.
+    #[inline]
+    pub fn mutex(this: &Self) -> &Arc<Mutex<T>> {
+        &this.lock
+    }
+
+    fn narrow<U: ?Sized>(self, part: *mut U) -> OwnedMappedMutexGuard<T, U> {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not dropped, so the reference is moved out of it once. The permit goes with it.
+        let lock = unsafe { ptr::read(&this.lock) };
+        OwnedMappedMutexGuard { part, lock }
+    }
+}
+
+impl<T: ?Sized> Drop for OwnedMutexGuard<T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.lock.permit.release(1);
+    }
+}
+
+impl<T: ?Sized> Deref for OwnedMutexGuard<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the guard has the only permit.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for OwnedMutexGuard<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the guard has the only permit, and is borrowed exclusively.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for OwnedMutexGuard<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for OwnedMutexGuard<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&**self, f)
+    }
+}
+
+impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
+    /// Narrows the guard further down.
+    #[inline]
+    pub fn map<S, F>(mut this: Self, f: F) -> OwnedMappedMutexGuard<T, S>
+    where
+        F: FnOnce(&mut U) -> &mut S,
+    {
+        let part: *mut S = f(&mut *this);
+        this.narrow(part)
+    }
+
+    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    #[inline]
+    pub fn try_map<S, F>(mut this: Self, f: F) -> Result<OwnedMappedMutexGuard<T, S>, Self>
+    where
+        F: FnOnce(&mut U) -> Option<&mut S>,
+    {
+        match f(&mut *this) {
+            Some(part) => {
+                let part: *mut S = part;
+                Ok(this.narrow(part))
+            }
+            None => Err(this),
+        }
+    }
+
+    fn narrow<S: ?Sized>(self, part: *mut S) -> OwnedMappedMutexGuard<T, S> {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not dropped, so the reference is moved out of it once. The permit goes with it.
+        let lock = unsafe { ptr::read(&this.lock) };
+        OwnedMappedMutexGuard { part, lock }
+    }
+}
+
+impl<T: ?Sized, U: ?Sized> Drop for OwnedMappedMutexGuard<T, U> {
+    #[inline]
+    fn drop(&mut self) {
+        self.lock.permit.release(1);
+    }
+}
+
+impl<T: ?Sized, U: ?Sized> Deref for OwnedMappedMutexGuard<T, U> {
+    type Target = U;
+
+    fn deref(&self) -> &U {
+        // SAFETY: the part was borrowed from the value under the only permit, which the guard has.
+        unsafe { &*self.part }
+    }
+}
+
+impl<T: ?Sized, U: ?Sized> DerefMut for OwnedMappedMutexGuard<T, U> {
+    fn deref_mut(&mut self) -> &mut U {
+        // SAFETY: as in `deref`, and the guard is borrowed exclusively.
+        unsafe { &mut *self.part }
+    }
+}
+
+impl<T: ?Sized, U: ?Sized + fmt::Debug> fmt::Debug for OwnedMappedMutexGuard<T, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl<T: ?Sized, U: ?Sized + fmt::Display> fmt::Display for OwnedMappedMutexGuard<T, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&**self, f)
+    }
+}

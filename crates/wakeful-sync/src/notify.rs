@@ -1,0 +1,409 @@
+//! [`Notify`]: wakes tasks, without a value.
+//!
+//! The protocol is that of the wait queue (see `wait_queue.rs`): the flag is the stored permit, and a round
+//! ends with each call of `notify_waiters`.
+//!
+//! ```text
+//!               notify_one                    notify_one: releases the first
+//!   permit ◀──────────────── nothing ◀─────────────────────────────────────── waiters
+//!      │                      ▲   │     notify_waiters: next round, all go       ▲
+//!      └──────────────────────┘   └──────────────────────────────────────────────┘
+//!        Notified::poll takes it              Notified::poll enters
+//! ```
+//!
+//! A permit and waiters never are there at once, but for waiters of an earlier round that nobody has got
+//! round to telling yet.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use crate::wait_queue::{Round, Stage, Wait, WaitQueue, Waiter, Word};
+
+/// Wakes tasks that wait for something to happen.
+///
+/// A `Notify` has no value to hand over; it says that there is something to look at. It holds at most
+/// one *permit*. [`notify_one`](Self::notify_one) wakes the task that has waited longest, or leaves the
+/// permit if nobody waits; [`notified().await`](Self::notified) takes the permit, or waits. So a
+/// notification is not lost when it comes before the wait, and several of them before one wait count as
+/// one.
+///
+/// [`notify_waiters`](Self::notify_waiters) wakes all who wait now and leaves no permit.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use wakeful_sync::Notify;
+/// # use std::future::Future;
+/// # use std::pin::pin;
+/// # use std::task::{Context, Waker};
+/// # let mut cx = Context::from_waker(Waker::noop());
+///
+/// let notify = Arc::new(Notify::new());
+/// let mut first = pin!(notify.notified());
+/// # assert!(first.as_mut().poll(&mut cx).is_pending());
+///
+/// // Elsewhere:
+/// notify.notify_one();
+///
+/// // `first.await` now is over.
+/// # assert!(first.as_mut().poll(&mut cx).is_ready());
+/// ```
+///
+/// A channel with many receivers takes care to be in line *before* it looks, or the notification for a
+/// value that comes in between might go to somebody else and be taken for one only:
+///
+/// ```
+/// use std::collections::VecDeque;
+/// use std::pin::pin;
+/// use std::sync::Mutex;
+/// use wakeful_sync::Notify;
+///
+/// struct Channel<T> {
+///     values: Mutex<VecDeque<T>>,
+///     sent: Notify,
+/// }
+///
+/// impl<T> Channel<T> {
+///     fn send(&self, value: T) {
+///         self.values.lock().unwrap().push_back(value);
+///         self.sent.notify_one();
+///     }
+///
+///     async fn recv(&self) -> T {
+///         let mut sent = pin!(self.sent.notified());
+///         loop {
+///             sent.as_mut().enable();
+///             if let Some(value) = self.values.lock().unwrap().pop_front() {
+///                 return value;
+///             }
+///             sent.as_mut().await;
+///             sent.set(self.sent.notified());
+///         }
+///     }
+/// }
+/// ```
+pub struct Notify {
+    queue: WaitQueue,
+}
+
+impl Notify {
+    /// A `Notify` without a permit.
+    pub fn new() -> Notify {
+        Notify { queue: WaitQueue::new(Word::new(false)) }
+    }
+
+    /// A `Notify` without a permit, for a `static`.
+    ///
+    /// ```
+    /// use wakeful_sync::Notify;
+    ///
+    /// static SHUTDOWN: Notify = Notify::const_new();
+    /// ```
+    #[cfg(not(wakeful_loom))]
+    pub const fn const_new() -> Notify {
+        Notify { queue: WaitQueue::new(Word::new(false)) }
+    }
+
+    /// A `Notify` that holds a permit from the start.
+    #[cfg(not(wakeful_loom))]
+    pub(crate) const fn with_permit() -> Notify {
+        Notify { queue: WaitQueue::new(Word::new(true)) }
+    }
+
+    /// A `Notify` that holds a permit from the start.
+    #[cfg(wakeful_loom)]
+    pub(crate) fn with_permit() -> Notify {
+        Notify { queue: WaitQueue::new(Word::new(true)) }
+    }
+
+    /// Waits for a notification.
+    ///
+    /// Takes the permit if there is one, otherwise waits for the next [`notify_one`](Self::notify_one).
+    /// Calls of [`notify_waiters`](Self::notify_waiters) count from the moment the future is made; calls
+    /// of `notify_one` from its first poll, or from [`Notified::enable`].
+    ///
+    /// # Cancel safety
+    /// Who drops the future loses its place in line. A notification that it was given and did not see is
+    /// passed on.
+    pub fn notified(&self) -> Notified<'_> {
+        Notified { notify: self, waiting: Waiting::since(self) }
+    }
+
+    /// As [`notified`](Self::notified), with a future that owns its share of the `Notify`.
+    ///
+    /// # Cancel safety
+    /// As for [`notified`](Self::notified).
+    pub fn notified_owned(self: Arc<Self>) -> OwnedNotified {
+        let waiting = Waiting::since(&self);
+        OwnedNotified { notify: self, waiting }
+    }
+
+    /// Wakes the task that has waited longest, or leaves a permit if nobody waits.
+    ///
+    /// There is one permit at most, however often this is called.
+    ///
+    /// ```
+    /// use wakeful_sync::Notify;
+    /// # async fn example() {
+    /// let notify = Notify::new();
+    /// notify.notify_one();
+    /// notify.notified().await; // takes the permit, does not wait
+    /// # }
+    /// ```
+    #[inline]
+    pub fn notify_one(&self) {
+        self.notify_with(Stage::First);
+    }
+
+    /// Wakes the task that came last, or leaves a permit if nobody waits.
+    #[inline]
+    pub fn notify_last(&self) {
+        self.notify_with(Stage::Last);
+    }
+
+    fn notify_with(&self, stage: Stage) {
+        let mut word = self.queue.settled();
+        loop {
+            if !word.has_waiters() {
+                // Written even if the permit is there already: whoever takes it must see what the
+                // caller did before.
+                match self.queue.change(word, word.with_flag(true)) {
+                    Ok(()) => return,
+                    Err(now) => word = now,
+                }
+                continue;
+            }
+            let mut locked = match self.queue.lock_changing(word, word) {
+                Ok(locked) => locked,
+                Err(now) => {
+                    word = now;
+                    continue;
+                }
+            };
+            if locked.has_stale() {
+                // They were called by `notify_waiters` and must not use up this notification.
+                locked.release_stale();
+                word = self.queue.settled();
+                continue;
+            }
+            let released = match stage {
+                Stage::Last => locked.release_last(stage),
+                _ => locked.release_first(stage),
+            };
+            drop(locked);
+            if let Some(waker) = released.expect("the word said that somebody waits") {
+                waker.wake();
+            }
+            return;
+        }
+    }
+
+    /// Wakes all tasks that wait now, and leaves no permit.
+    ///
+    /// A task waits from the moment it called [`notified`](Self::notified), even if it has not polled
+    /// the future yet.
+    ///
+    /// ```
+    /// use wakeful_sync::Notify;
+    /// # async fn example() {
+    /// let notify = Notify::new();
+    /// let (first, second) = (notify.notified(), notify.notified());
+    /// notify.notify_waiters();
+    /// first.await;
+    /// second.await;
+    /// # }
+    /// ```
+    pub fn notify_waiters(&self) {
+        if let Some(line) = self.queue.update(Word::in_next_round) {
+            line.release_stale();
+        }
+    }
+
+    /// Takes the permit if it is there.
+    pub(crate) fn try_take_permit(&self) -> bool {
+        let mut word = self.queue.settled();
+        while word.flag() {
+            match self.queue.change(word, word.with_flag(false)) {
+                Ok(()) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+}
+
+impl Default for Notify {
+    fn default() -> Notify {
+        Notify::new()
+    }
+}
+
+impl fmt::Debug for Notify {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = self.queue.load();
+        f.debug_struct("Notify")
+            .field("has_permit", &word.flag())
+            .field("has_waiters", &word.has_waiters())
+            .finish()
+    }
+}
+
+/// Future of [`Notify::notified`].
+///
+/// Once it is over, polling it again returns `Ready` again.
+#[must_use = "futures do nothing unless you `.await` or poll them"]
+pub struct Notified<'a> {
+    notify: &'a Notify,
+    waiting: Waiting,
+}
+
+/// Future of [`Notify::notified_owned`].
+///
+/// Once it is over, polling it again returns `Ready` again.
+#[must_use = "futures do nothing unless you `.await` or poll them"]
+pub struct OwnedNotified {
+    notify: Arc<Notify>,
+    waiting: Waiting,
+}
+
+/// What both futures do.
+struct Waiting {
+    /// The round in which the future was made.
+    round: Round,
+    is_over: bool,
+    waiter: Waiter,
+}
+
+impl Waiting {
+    fn since(notify: &Notify) -> Self {
+        Waiting { round: notify.queue.load().round(), is_over: false, waiter: Waiter::new() }
+    }
+
+    /// Without a waker the waiter enters the line all the same.
+    fn poll(self: Pin<&mut Self>, notify: &Notify, waker: Option<&Waker>) -> Poll<()> {
+        // SAFETY: `waiter` stays where it is; it is handed on only as a pinned reference.
+        let this = unsafe { self.get_unchecked_mut() };
+        if this.is_over {
+            return Poll::Ready(());
+        }
+        // SAFETY: `this` came out of a `Pin`.
+        let waiter = unsafe { Pin::new_unchecked(&this.waiter) };
+        let wait = match waiter.stage() {
+            // SAFETY: `drop` makes the waiter leave this queue.
+            Stage::Idle => unsafe { enter(&notify.queue, this.round, waiter, waker) },
+            // SAFETY: the waiter entered this queue.
+            Stage::Queued => unsafe { notify.queue.refresh(waiter, waker) },
+            _ => Wait::Over,
+        };
+        if wait == Wait::On {
+            return Poll::Pending;
+        }
+        this.is_over = true;
+        Poll::Ready(())
+    }
+
+    fn drop_from(&mut self, notify: &Notify) {
+        if self.is_over {
+            return;
+        }
+        // SAFETY: a waiter that has entered a line was pinned, and stays so until it is dropped.
+        let waiter = unsafe { Pin::new_unchecked(&self.waiter) };
+        // SAFETY: `notify` is the only one this future was ever polled with.
+        let stage = unsafe { notify.queue.leave(waiter) };
+        if matches!(stage, Stage::First | Stage::Last) {
+            // Nobody has seen this notification.
+            notify.notify_with(stage);
+        }
+    }
+}
+
+/// Takes the permit or a place in line.
+///
+/// # Safety
+/// As for [`WaitQueue::enter`].
+unsafe fn enter(
+    queue: &WaitQueue,
+    round: Round,
+    waiter: Pin<&Waiter>,
+    waker: Option<&Waker>,
+) -> Wait {
+    let mut cloned = None;
+    let mut word = queue.settled();
+    loop {
+        if word.round() != round {
+            return Wait::Over;
+        }
+        if word.flag() {
+            match queue.change(word, word.with_flag(false)) {
+                Ok(()) => return Wait::Over,
+                Err(now) => word = now,
+            }
+            continue;
+        }
+        let waker = cloned.take().or_else(|| waker.cloned());
+        // SAFETY: passed on to the caller.
+        match unsafe { queue.enter(word, waiter, waker) } {
+            Ok(()) => return Wait::On,
+            Err((now, waker)) => (word, cloned) = (now, waker),
+        }
+    }
+}
+
+macro_rules! notified_future {
+    ($future:ty) => {
+        impl $future {
+            /// Takes the permit or a place in line now, without waiting.
+            ///
+            /// Returns true if the future is over: there was a permit, or a notification has come since
+            /// it was made. Otherwise the next [`notify_one`](Notify::notify_one) that reaches it counts,
+            /// even before it is polled.
+            ///
+            /// The waker of an earlier poll stays in place.
+            pub fn enable(self: Pin<&mut Self>) -> bool {
+                self.poll_with(None).is_ready()
+            }
+
+            fn poll_with(self: Pin<&mut Self>, waker: Option<&Waker>) -> Poll<()> {
+                // SAFETY: `waiting` stays where it is and is pinned along with us; `notify` is `Unpin`.
+                let this = unsafe { self.get_unchecked_mut() };
+                // SAFETY: as above.
+                unsafe { Pin::new_unchecked(&mut this.waiting) }.poll(&this.notify, waker)
+            }
+        }
+
+        impl Future for $future {
+            type Output = ();
+
+            #[inline]
+            fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+                self.poll_with(Some(cx.waker()))
+            }
+        }
+
+        impl Drop for $future {
+            fn drop(&mut self) {
+                self.waiting.drop_from(&self.notify);
+            }
+        }
+
+        impl fmt::Debug for $future {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($future))
+                    .field("notify", &self.notify)
+                    .field("is_over", &self.waiting.is_over)
+                    .finish()
+            }
+        }
+    };
+}
+
+notified_future!(Notified<'_>);
+notified_future!(OwnedNotified);
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "notify/tests/loom.rs"]
+mod loom;

@@ -1,0 +1,11 @@
+//! Finishes what a waker's panic would leave half done.
+
+/// Calls its function when dropped: in an unwinding, since those who get past the call that may panic
+/// forget the guard.
+pub(crate) struct OnUnwind<F: FnMut()>(pub(crate) F);
+
+impl<F: FnMut()> Drop for OnUnwind<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}

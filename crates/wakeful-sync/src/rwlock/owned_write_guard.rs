@@ -1,0 +1,204 @@
+//! Write guards that keep the lock alive.
+
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use super::RwLock;
+use super::owned_read_guard::OwnedRwLockReadGuard;
+use super::share::{OwnedShare, show_as_value};
+
+/// The write lock on a [`RwLock`] that it keeps alive, held until dropped.
+#[clippy::has_significant_drop]
+pub struct OwnedRwLockWriteGuard<T: ?Sized> {
+    share: OwnedShare<T>,
+    value: *mut T,
+    _value: PhantomData<T>,
+}
+
+/// As [`OwnedRwLockWriteGuard`], with access to a part of the value only; from
+/// [`OwnedRwLockWriteGuard::map`].
+#[clippy::has_significant_drop]
+pub struct OwnedRwLockMappedWriteGuard<T: ?Sized, U: ?Sized = T> {
+    share: OwnedShare<T>,
+    part: *mut U,
+    _value: PhantomData<T>,
+}
+
+// SAFETY: the guard is as good as an `Arc<RwLock<T>>` and a `&mut T`.
+unsafe impl<T: ?Sized + Send + Sync> Send for OwnedRwLockWriteGuard<T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send + Sync> Sync for OwnedRwLockWriteGuard<T> {}
+// SAFETY: the guard is as good as an `Arc<RwLock<T>>` and a `&mut U`.
+unsafe impl<T, U> Send for OwnedRwLockMappedWriteGuard<T, U>
+where
+    T: ?Sized + Send + Sync,
+    U: ?Sized + Send + Sync,
+{
+}
+// SAFETY: as above.
+unsafe impl<T, U> Sync for OwnedRwLockMappedWriteGuard<T, U>
+where
+    T: ?Sized + Send + Sync,
+    U: ?Sized + Send + Sync,
+{
+}
+
+impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
+    /// `value` must be writable as long as `share` holds all permits.
+    #[inline]
+    pub(super) fn new(share: OwnedShare<T>, value: *mut T) -> Self {
+        OwnedRwLockWriteGuard { share, value, _value: PhantomData }
+    }
+
+    /// Narrows the guard down to a part of the value.
+    ///
+    /// This is a function, not a method, so as not to hide methods of the value.
+    #[inline]
+    pub fn map<F, U: ?Sized>(mut this: Self, f: F) -> OwnedRwLockMappedWriteGuard<T, U>
+    where
+        F: FnOnce(&mut T) -> &mut U,
+    {
+        let part: *mut U = f(&mut *this);
+        OwnedRwLockMappedWriteGuard { share: this.share, part, _value: PhantomData }
+    }
+
+    /// Lets other readers in, and narrows the guard down to a part of the value.
+    #[inline]
+    pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> OwnedRwLockReadGuard<T, U>
+    where
+        F: FnOnce(&T) -> &U,
+    {
+        let part: *const U = f(&*this);
+        this.into_reader_of(part)
+    }
+
+    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    #[inline]
+    pub fn try_map<F, U: ?Sized>(
+        mut this: Self,
+        f: F,
+    ) -> Result<OwnedRwLockMappedWriteGuard<T, U>, Self>
+    where
+        F: FnOnce(&mut T) -> Option<&mut U>,
+    {
+        match f(&mut *this) {
+            Some(part) => {
+                let part: *mut U = part;
+                Ok(OwnedRwLockMappedWriteGuard { share: this.share, part, _value: PhantomData })
+            }
+            None => Err(this),
+        }
+    }
+
+    /// As [`downgrade_map`](Self::downgrade_map), if `f` finds the part; otherwise the guard comes back.
+    #[inline]
+    pub fn try_downgrade_map<F, U: ?Sized>(
+        this: Self,
+        f: F,
+    ) -> Result<OwnedRwLockReadGuard<T, U>, Self>
+    where
+        F: FnOnce(&T) -> Option<&U>,
+    {
+        match f(&*this) {
+            Some(part) => {
+                let part: *const U = part;
+                Ok(this.into_reader_of(part))
+            }
+            None => Err(this),
+        }
+    }
+
+    /// The guard as a mapped one, with access to the whole value.
+    #[inline]
+    pub fn into_mapped(this: Self) -> OwnedRwLockMappedWriteGuard<T> {
+        OwnedRwLockWriteGuard::map(this, |value| value)
+    }
+
+    /// Lets other readers in, and goes on as one of them; no writer comes in between.
+    pub fn downgrade(self) -> OwnedRwLockReadGuard<T> {
+        let value = self.value;
+        self.into_reader_of(value)
+    }
+
+    /// The lock this guard holds.
+    pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
+        this.share.lock()
+    }
+
+    fn into_reader_of<U: ?Sized>(mut self, part: *const U) -> OwnedRwLockReadGuard<T, U> {
+        self.share.keep_one();
+        OwnedRwLockReadGuard::new(self.share, part)
+    }
+}
+
+impl<T: ?Sized> Deref for OwnedRwLockWriteGuard<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the share has all permits, so nobody else is at the value.
+        unsafe { &*self.value }
+    }
+}
+
+impl<T: ?Sized> DerefMut for OwnedRwLockWriteGuard<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`, and the guard is borrowed exclusively.
+        unsafe { &mut *self.value }
+    }
+}
+
+show_as_value!([T: ?Sized] OwnedRwLockWriteGuard<T>, T);
+
+impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
+    /// Narrows the guard further down.
+    #[inline]
+    pub fn map<F, V: ?Sized>(mut this: Self, f: F) -> OwnedRwLockMappedWriteGuard<T, V>
+    where
+        F: FnOnce(&mut U) -> &mut V,
+    {
+        let part: *mut V = f(&mut *this);
+        OwnedRwLockMappedWriteGuard { share: this.share, part, _value: PhantomData }
+    }
+
+    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    #[inline]
+    pub fn try_map<F, V: ?Sized>(
+        mut this: Self,
+        f: F,
+    ) -> Result<OwnedRwLockMappedWriteGuard<T, V>, Self>
+    where
+        F: FnOnce(&mut U) -> Option<&mut V>,
+    {
+        match f(&mut *this) {
+            Some(part) => {
+                let part: *mut V = part;
+                Ok(OwnedRwLockMappedWriteGuard { share: this.share, part, _value: PhantomData })
+            }
+            None => Err(this),
+        }
+    }
+
+    /// The lock this guard holds.
+    pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
+        this.share.lock()
+    }
+}
+
+impl<T: ?Sized, U: ?Sized> Deref for OwnedRwLockMappedWriteGuard<T, U> {
+    type Target = U;
+
+    fn deref(&self) -> &U {
+        // SAFETY: the share has all permits, so nobody else is at the value that this is a part of.
+        unsafe { &*self.part }
+    }
+}
+
+impl<T: ?Sized, U: ?Sized> DerefMut for OwnedRwLockMappedWriteGuard<T, U> {
+    fn deref_mut(&mut self) -> &mut U {
+        // SAFETY: as in `deref`, and the guard is borrowed exclusively.
+        unsafe { &mut *self.part }
+    }
+}
+
+show_as_value!([T: ?Sized, U: ?Sized] OwnedRwLockMappedWriteGuard<T, U>, U);

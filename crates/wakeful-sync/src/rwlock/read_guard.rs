@@ -1,0 +1,77 @@
+//! The read guard that borrows the lock.
+
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use super::share::{Share, show_as_value};
+
+/// A read lock on a [`RwLock`](super::RwLock), held until dropped.
+#[clippy::has_significant_drop]
+#[must_use = "if unused the RwLock will immediately unlock"]
+pub struct RwLockReadGuard<'a, T: ?Sized> {
+    share: Share<'a>,
+    value: *const T,
+    /// It gives out what `&'a T` would.
+    _value: PhantomData<&'a T>,
+}
+
+// SAFETY: the guard is as good as a `&T`; its permit may be given back anywhere.
+unsafe impl<T: ?Sized + Sync> Send for RwLockReadGuard<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockReadGuard<'_, T> {}
+
+impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
+    /// `value` must be readable as long as `share` holds a permit.
+    #[inline]
+    pub(super) fn new(share: Share<'a>, value: *const T) -> Self {
+        RwLockReadGuard { share, value, _value: PhantomData }
+    }
+
+    /// Narrows the guard down to a part of the value.
+    ///
+    /// This is a function, not a method, so as not to hide methods of the value.
+    ///
+    /// ```
+    /// use wakeful_sync::{RwLock, RwLockReadGuard};
+    ///
+    /// # wakeful_base::block_on(async {
+    /// let pair = RwLock::new((1, 2));
+    /// let first = RwLockReadGuard::map(pair.read().await, |pair| &pair.0);
+    /// assert_eq!(*first, 1);
+    /// # });
+    /// ```
+    #[inline]
+    pub fn map<F, U: ?Sized>(this: Self, f: F) -> RwLockReadGuard<'a, U>
+    where
+        F: FnOnce(&T) -> &U,
+    {
+        let part: *const U = f(&*this);
+        RwLockReadGuard::new(this.share, part)
+    }
+
+    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    #[inline]
+    pub fn try_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockReadGuard<'a, U>, Self>
+    where
+        F: FnOnce(&T) -> Option<&U>,
+    {
+        match f(&*this) {
+            Some(part) => {
+                let part: *const U = part;
+                Ok(RwLockReadGuard::new(this.share, part))
+            }
+            None => Err(this),
+        }
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the share has a permit, so nobody writes the value that this is (a part of).
+        unsafe { &*self.value }
+    }
+}
+
+show_as_value!([T: ?Sized] RwLockReadGuard<'_, T>, T);

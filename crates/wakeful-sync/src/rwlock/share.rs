@@ -1,0 +1,88 @@
+//! A guard's share of the permits.
+
+use std::sync::Arc;
+
+use super::RwLock;
+use crate::batch_semaphore::BatchSemaphore;
+
+/// Permits that are given back when dropped.
+pub(super) struct Share<'a> {
+    permits: &'a BatchSemaphore,
+    count: u32,
+}
+
+/// As [`Share`], and keeps the lock alive.
+pub(super) struct OwnedShare<T: ?Sized> {
+    lock: Arc<RwLock<T>>,
+    count: u32,
+}
+
+impl<'a> Share<'a> {
+    /// The caller has taken the permits.
+    #[inline]
+    pub(super) fn new(permits: &'a BatchSemaphore, count: u32) -> Self {
+        Share { permits, count }
+    }
+
+    /// Gives all permits but a reader's back.
+    pub(super) fn keep_one(&mut self) {
+        let rest = std::mem::replace(&mut self.count, 1) - 1;
+        self.permits.release(rest as usize);
+    }
+}
+
+impl Drop for Share<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.permits.release(self.count as usize);
+    }
+}
+
+impl<T: ?Sized> OwnedShare<T> {
+    /// The caller has taken the permits.
+    #[inline]
+    pub(super) fn new(lock: Arc<RwLock<T>>, count: u32) -> Self {
+        OwnedShare { lock, count }
+    }
+
+    pub(super) fn lock(&self) -> &Arc<RwLock<T>> {
+        &self.lock
+    }
+
+    /// Gives all permits but a reader's back.
+    pub(super) fn keep_one(&mut self) {
+        let rest = std::mem::replace(&mut self.count, 1) - 1;
+        self.lock.permits.release(rest as usize);
+    }
+}
+
+impl<T: ?Sized> Drop for OwnedShare<T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.lock.permits.release(self.count as usize);
+    }
+}
+
+/// Shows a guard as what it guards.
+macro_rules! show_as_value {
+    ([$($generics:tt)*] $guard:ty, $value:ty) => {
+        impl<$($generics)*> std::fmt::Debug for $guard
+        where
+            $value: std::fmt::Debug,
+        {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Debug::fmt(&**self, f)
+            }
+        }
+
+        impl<$($generics)*> std::fmt::Display for $guard
+        where
+            $value: std::fmt::Display,
+        {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(&**self, f)
+            }
+        }
+    };
+}
+pub(super) use show_as_value;

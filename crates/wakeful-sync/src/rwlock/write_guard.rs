@@ -1,0 +1,208 @@
+//! Write guards that borrow the lock.
+
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+use super::read_guard::RwLockReadGuard;
+use super::share::{Share, show_as_value};
+
+/// The write lock on a [`RwLock`](super::RwLock), held until dropped.
+#[clippy::has_significant_drop]
+#[must_use = "if unused the RwLock will immediately unlock"]
+pub struct RwLockWriteGuard<'a, T: ?Sized> {
+    share: Share<'a>,
+    value: *mut T,
+    /// It gives out what `&'a mut T` would.
+    _value: PhantomData<&'a mut T>,
+}
+
+/// The write lock on a [`RwLock`](super::RwLock), with access to a part of its value only; from
+/// [`RwLockWriteGuard::map`].
+#[clippy::has_significant_drop]
+pub struct RwLockMappedWriteGuard<'a, T: ?Sized> {
+    share: Share<'a>,
+    part: *mut T,
+    /// It gives out what `&'a mut T` would.
+    _part: PhantomData<&'a mut T>,
+}
+
+// SAFETY: the guard is as good as a `&mut T`; its permits may be given back anywhere, and can turn it
+// into a `&T` that others share.
+unsafe impl<T: ?Sized + Send + Sync> Send for RwLockWriteGuard<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockWriteGuard<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send + Sync> Send for RwLockMappedWriteGuard<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockMappedWriteGuard<'_, T> {}
+
+impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
+    /// `value` must be writable as long as `share` holds all permits.
+    #[inline]
+    pub(super) fn new(share: Share<'a>, value: *mut T) -> Self {
+        RwLockWriteGuard { share, value, _value: PhantomData }
+    }
+
+    /// Narrows the guard down to a part of the value.
+    ///
+    /// This is a function, not a method, so as not to hide methods of the value.
+    ///
+    /// ```
+    /// use wakeful_sync::{RwLock, RwLockWriteGuard};
+    ///
+    /// # wakeful_base::block_on(async {
+    /// let pair = RwLock::new((1, 2));
+    /// let mut first = RwLockWriteGuard::map(pair.write().await, |pair| &mut pair.0);
+    /// *first = 5;
+    /// drop(first);
+    /// assert_eq!(*pair.read().await, (5, 2));
+    /// # });
+    /// ```
+    #[inline]
+    pub fn map<F, U: ?Sized>(mut this: Self, f: F) -> RwLockMappedWriteGuard<'a, U>
+    where
+        F: FnOnce(&mut T) -> &mut U,
+    {
+        let part: *mut U = f(&mut *this);
+        RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData }
+    }
+
+    /// Lets other readers in, and narrows the guard down to a part of the value.
+    #[inline]
+    pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> RwLockReadGuard<'a, U>
+    where
+        F: FnOnce(&T) -> &U,
+    {
+        let part: *const U = f(&*this);
+        this.into_reader_of(part)
+    }
+
+    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    #[inline]
+    pub fn try_map<F, U: ?Sized>(
+        mut this: Self,
+        f: F,
+    ) -> Result<RwLockMappedWriteGuard<'a, U>, Self>
+    where
+        F: FnOnce(&mut T) -> Option<&mut U>,
+    {
+        match f(&mut *this) {
+            Some(part) => {
+                let part: *mut U = part;
+                Ok(RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData })
+            }
+            None => Err(this),
+        }
+    }
+
+    /// As [`downgrade_map`](Self::downgrade_map), if `f` finds the part; otherwise the guard comes back.
+    #[inline]
+    pub fn try_downgrade_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockReadGuard<'a, U>, Self>
+    where
+        F: FnOnce(&T) -> Option<&U>,
+    {
+        match f(&*this) {
+            Some(part) => {
+                let part: *const U = part;
+                Ok(this.into_reader_of(part))
+            }
+            None => Err(this),
+        }
+    }
+
+    /// The guard as a mapped one, with access to the whole value.
+    #[inline]
+    pub fn into_mapped(this: Self) -> RwLockMappedWriteGuard<'a, T> {
+        RwLockWriteGuard::map(this, |value| value)
+    }
+
+    /// Lets other readers in, and goes on as one of them; no writer comes in between.
+    ///
+    /// ```
+    /// use wakeful_sync::RwLock;
+    ///
+    /// # wakeful_base::block_on(async {
+    /// let lock = RwLock::new(1);
+    /// let mut writer = lock.write().await;
+    /// *writer = 2;
+    /// let reader = writer.downgrade();
+    /// assert_eq!(*lock.read().await, 2);
+    /// assert_eq!(*reader, 2);
+    /// # });
+    /// ```
+    pub fn downgrade(self) -> RwLockReadGuard<'a, T> {
+        let value = self.value;
+        self.into_reader_of(value)
+    }
+
+    fn into_reader_of<U: ?Sized>(mut self, part: *const U) -> RwLockReadGuard<'a, U> {
+        self.share.keep_one();
+        RwLockReadGuard::new(self.share, part)
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the share has all permits, so nobody else is at the value.
+        unsafe { &*self.value }
+    }
+}
+
+impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`, and the guard is borrowed exclusively.
+        unsafe { &mut *self.value }
+    }
+}
+
+show_as_value!([T: ?Sized] RwLockWriteGuard<'_, T>, T);
+
+impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
+    /// Narrows the guard further down.
+    #[inline]
+    pub fn map<F, U: ?Sized>(mut this: Self, f: F) -> RwLockMappedWriteGuard<'a, U>
+    where
+        F: FnOnce(&mut T) -> &mut U,
+    {
+        let part: *mut U = f(&mut *this);
+        RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData }
+    }
+
+    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    #[inline]
+    pub fn try_map<F, U: ?Sized>(
+        mut this: Self,
+        f: F,
+    ) -> Result<RwLockMappedWriteGuard<'a, U>, Self>
+    where
+        F: FnOnce(&mut T) -> Option<&mut U>,
+    {
+        match f(&mut *this) {
+            Some(part) => {
+                let part: *mut U = part;
+                Ok(RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData })
+            }
+            None => Err(this),
+        }
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockMappedWriteGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the share has all permits, so nobody else is at the value that this is a part of.
+        unsafe { &*self.part }
+    }
+}
+
+impl<T: ?Sized> DerefMut for RwLockMappedWriteGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`, and the guard is borrowed exclusively.
+        unsafe { &mut *self.part }
+    }
+}
+
+show_as_value!([T: ?Sized] RwLockMappedWriteGuard<'_, T>, T);

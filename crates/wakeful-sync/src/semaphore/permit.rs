@@ -1,0 +1,149 @@
+//! Permits as guards: who drops one gives it back.
+
+use std::sync::Arc;
+
+use super::Semaphore;
+
+/// Permits of a [`Semaphore`], given back when dropped.
+#[must_use = "a permit that is not kept is given back at once"]
+#[clippy::has_significant_drop]
+#[derive(Debug)]
+pub struct SemaphorePermit<'a> {
+    semaphore: &'a Semaphore,
+    permits: usize,
+}
+
+/// Permits of a [`Semaphore`] that keep it alive, given back when dropped.
+#[must_use = "a permit that is not kept is given back at once"]
+#[clippy::has_significant_drop]
+#[derive(Debug)]
+pub struct OwnedSemaphorePermit {
+    semaphore: Arc<Semaphore>,
+    permits: usize,
+}
+
+/// Adds `other`'s permits to `own`'s, and leaves none with it.
+#[track_caller]
+fn move_permits(own: &mut usize, other: &mut usize, same_semaphore: bool) {
+    assert!(same_semaphore, "merging permits from different semaphore instances");
+    *own = own.checked_add(*other).expect("number of permits overflowed");
+    *other = 0;
+}
+
+impl<'a> SemaphorePermit<'a> {
+    #[inline]
+    pub(super) fn new(semaphore: &'a Semaphore, permits: usize) -> Self {
+        SemaphorePermit { semaphore, permits }
+    }
+
+    /// Drops the permits without giving them back: the semaphore has fewer from now on.
+    ///
+    /// ```
+    /// use wakeful_sync::Semaphore;
+    ///
+    /// let semaphore = Semaphore::new(10);
+    /// semaphore.try_acquire_many(5).unwrap().forget();
+    /// assert_eq!(semaphore.available_permits(), 5);
+    /// ```
+    pub fn forget(mut self) {
+        self.permits = 0;
+    }
+
+    /// Takes `other`'s permits over; they are given back together with `self`'s.
+    ///
+    /// # Panics
+    ///
+    /// If the two come from different semaphores.
+    ///
+    /// ```
+    /// use wakeful_sync::Semaphore;
+    ///
+    /// let semaphore = Semaphore::new(3);
+    /// let mut permits = semaphore.try_acquire().unwrap();
+    /// permits.merge(semaphore.try_acquire_many(2).unwrap());
+    /// assert_eq!(permits.num_permits(), 3);
+    /// ```
+    #[track_caller]
+    pub fn merge(&mut self, mut other: Self) {
+        let same = std::ptr::eq(self.semaphore, other.semaphore);
+        move_permits(&mut self.permits, &mut other.permits, same);
+    }
+
+    /// Splits `n` permits off; `None` if there are fewer.
+    ///
+    /// ```
+    /// use wakeful_sync::Semaphore;
+    ///
+    /// let semaphore = Semaphore::new(3);
+    /// let mut permits = semaphore.try_acquire_many(3).unwrap();
+    /// let one = permits.split(1).unwrap();
+    /// assert_eq!((permits.num_permits(), one.num_permits()), (2, 1));
+    /// ```
+    pub fn split(&mut self, n: usize) -> Option<Self> {
+        self.permits = self.permits.checked_sub(n)?;
+        Some(SemaphorePermit::new(self.semaphore, n))
+    }
+
+    /// The semaphore the permits came from.
+    pub fn semaphore(&self) -> &Semaphore {
+        self.semaphore
+    }
+
+    /// How many permits these are.
+    pub fn num_permits(&self) -> usize {
+        self.permits
+    }
+}
+
+impl Drop for SemaphorePermit<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.semaphore.permits.release(self.permits);
+    }
+}
+
+impl OwnedSemaphorePermit {
+    #[inline]
+    pub(super) fn new(semaphore: Arc<Semaphore>, permits: usize) -> Self {
+        OwnedSemaphorePermit { semaphore, permits }
+    }
+
+    /// Drops the permits without giving them back: the semaphore has fewer from now on.
+    pub fn forget(mut self) {
+        self.permits = 0;
+    }
+
+    /// Takes `other`'s permits over; they are given back together with `self`'s.
+    ///
+    /// # Panics
+    ///
+    /// If the two come from different semaphores.
+    #[track_caller]
+    pub fn merge(&mut self, mut other: Self) {
+        let same = Arc::ptr_eq(&self.semaphore, &other.semaphore);
+        move_permits(&mut self.permits, &mut other.permits, same);
+    }
+
+    /// Splits `n` permits off, with a reference to the semaphore of their own; `None` if there are fewer.
+    pub fn split(&mut self, n: usize) -> Option<Self> {
+        self.permits = self.permits.checked_sub(n)?;
+        Some(OwnedSemaphorePermit::new(self.semaphore.clone(), n))
+    }
+
+    /// The semaphore the permits came from.
+    pub fn semaphore(&self) -> &Arc<Semaphore> {
+        &self.semaphore
+    }
+
+    /// How many permits these are.
+    pub fn num_permits(&self) -> usize {
+        self.permits
+    }
+}
+
+impl Drop for OwnedSemaphorePermit {
+    #[inline]
+    fn drop(&mut self) {
+        self.semaphore.permits.release(self.permits);
+    }
+}

@@ -1,0 +1,76 @@
+//! Wakers collected under a lock, to be called once it is released.
+//!
+//! A waker runs code we do not know, which may come back and want the same lock. So whoever releases
+//! waiters takes their wakers out under the lock, at most [`CAPACITY`] at a time, lets the lock go and
+//! only then calls them.
+
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Waker;
+
+/// How many wakers fit; what one hold of a lock may release.
+pub(crate) const CAPACITY: usize = 32;
+
+/// Up to [`CAPACITY`] wakers on the stack.
+pub(crate) struct WakeList {
+    // Initialised from `called` to `len`.
+    slots: [MaybeUninit<Waker>; CAPACITY],
+    called: usize,
+    len: usize,
+}
+
+impl WakeList {
+    /// An empty list.
+    #[inline]
+    pub(crate) fn new() -> Self {
+        WakeList { slots: [const { MaybeUninit::uninit() }; CAPACITY], called: 0, len: 0 }
+    }
+
+    /// Whether another waker fits.
+    #[inline]
+    pub(crate) fn can_push(&self) -> bool {
+        self.len < CAPACITY
+    }
+
+    /// Adds `waker`, for which there must be room.
+    #[inline]
+    pub(crate) fn push(&mut self, waker: Waker) {
+        debug_assert!(self.can_push(), "a full list of wakers must be called before it takes more");
+        self.slots[self.len].write(waker);
+        self.len += 1;
+    }
+
+    /// Calls all wakers, in the order they came, and leaves the list empty.
+    ///
+    /// Should one panic, the others are called before the panic goes on.
+    pub(crate) fn wake_all(&mut self) {
+        while let Some(waker) = self.next() {
+            waker.wake();
+        }
+        (self.called, self.len) = (0, 0);
+    }
+
+    fn next(&mut self) -> Option<Waker> {
+        let at = self.called;
+        if at == self.len {
+            return None;
+        }
+        self.called += 1;
+        // SAFETY: `called <= at < len`, so the slot is initialised, and now that `called` is past it,
+        // nobody will read it again.
+        Some(unsafe { self.slots[at].assume_init_read() })
+    }
+}
+
+impl Drop for WakeList {
+    /// Calls what is left, which is something only when a waker panicked.
+    fn drop(&mut self) {
+        while let Some(waker) = self.next() {
+            // A second panic during the first would abort the program.
+            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+        }
+    }
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests;

@@ -1,0 +1,493 @@
+//! A channel that keeps the last value only.
+//!
+//! Many senders set a value, many receivers look at it and wait for it to change. For things like
+//! configuration or "shut down now", where what matters is how it is, not how it came to be.
+//!
+//! [`channel`] takes the first value. A receiver has *seen* a version of the value or not:
+//! [`Receiver::changed`] waits until there is one that it has not seen, and marks it seen.
+//! [`Receiver::borrow_and_update`] looks at the value and marks it seen, [`Receiver::borrow`] only looks.
+//! In a loop around `changed` use the former, or a value that comes between `changed` and `borrow`
+//! is reported twice. What is there when a receiver is made counts as seen.
+//!
+//! ```
+//! use wakeful_sync::watch;
+//!
+//! # async fn example() {
+//! let (tx, mut rx) = watch::channel("hello");
+//!
+//! let printer = async move {
+//!     loop {
+//!         println!("{}!", *rx.borrow_and_update());
+//!         if rx.changed().await.is_err() {
+//!             break; // all senders are gone
+//!         }
+//!     }
+//! };
+//! tx.send("world").unwrap();
+//! # drop(tx);
+//! # printer.await;
+//! # }
+//! ```
+//!
+//! [`Receiver::has_changed`] fails as soon as the senders are gone; [`Receiver::changed`] first reports
+//! the last value, if it was not seen. [`Sender::closed`] waits until the receivers are gone.
+//!
+//! # How it works
+//!
+//! ```text
+//!   Sender::send ──write lock──▶ value ──▶ next round of the queue ──▶ waiters are released
+//!                                  ▲                   │
+//!   Receiver::borrow ──read lock───┘                   ▼ another than I have seen?
+//!   Receiver::changed ─────────────────────────▶ Ready, or wait in line
+//! ```
+//!
+//! The value's version is the round of a wait queue (`wait_queue.rs`), so that to see that nothing is new
+//! and to get in line is one compare-and-swap, and so is to set a version and to take hold of the line.
+
+pub mod error;
+mod shared;
+
+use std::fmt;
+use std::ops::Deref;
+
+use wakeful_base::sync::atomic::Ordering::{AcqRel, Relaxed};
+use wakeful_base::sync::{Arc, RwLockReadGuard};
+
+use self::error::{RecvError, SendError};
+use self::shared::{Changed, WatchShared};
+use crate::cooperative::cooperative;
+use crate::wait_queue::Round;
+
+/// Looks at the value, and waits for it to change.
+///
+/// A clone has seen what the original has.
+pub struct Receiver<T> {
+    shared: Arc<WatchShared<T>>,
+    /// The version seen last.
+    seen: Round,
+}
+
+/// Sets the value.
+pub struct Sender<T> {
+    shared: Arc<WatchShared<T>>,
+}
+
+/// A look at the value, which cannot be set as long as this lives.
+///
+/// Keep it short, and do not hold it across an `.await`: senders block on it, and a second look from the
+/// same thread may deadlock with a sender that waits in between.
+///
+/// ```
+/// use wakeful_sync::watch;
+///
+/// let (tx, rx) = watch::channel(1);
+/// assert_eq!(*rx.borrow(), 1); // gone at the end of the statement
+/// tx.send(2).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct Ref<'a, T> {
+    inner: RwLockReadGuard<'a, T>,
+    has_changed: bool,
+}
+
+impl<T> Ref<'_, T> {
+    /// Whether the value was one that the receiver had not seen before this look.
+    ///
+    /// Always false for a look by a sender.
+    ///
+    /// ```
+    /// use wakeful_sync::watch;
+    ///
+    /// let (tx, mut rx) = watch::channel("hello");
+    /// tx.send("goodbye").unwrap();
+    /// assert!(rx.borrow().has_changed());
+    /// assert!(rx.borrow_and_update().has_changed());
+    /// assert!(!rx.borrow().has_changed());
+    /// ```
+    pub fn has_changed(&self) -> bool {
+        self.has_changed
+    }
+}
+
+impl<T> Deref for Ref<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+/// Makes a channel whose value is `init`, which counts as seen.
+///
+/// ```
+/// use wakeful_sync::watch;
+///
+/// let (tx, rx) = watch::channel("hello");
+/// tx.send("world").unwrap();
+/// assert_eq!(*rx.borrow(), "world");
+/// ```
+pub fn channel<T>(init: T) -> (Sender<T>, Receiver<T>) {
+    let shared = Arc::new(WatchShared::new(init));
+    (Sender { shared: shared.clone() }, Receiver { shared, seen: Round::FIRST })
+}
+
+impl<T> Receiver<T> {
+    fn register(shared: Arc<WatchShared<T>>, seen: Round) -> Self {
+        shared.receivers.fetch_add(1, Relaxed);
+        Receiver { shared, seen }
+    }
+
+    /// Looks at the value, and does not mark it seen.
+    ///
+    /// See [`Ref`] for how not to deadlock.
+    #[inline]
+    pub fn borrow(&self) -> Ref<'_, T> {
+        let inner = self.shared.value.read();
+        let has_changed = self.shared.version() != self.seen;
+        Ref { inner, has_changed }
+    }
+
+    /// Looks at the value, and marks it seen.
+    ///
+    /// See [`Ref`] for how not to deadlock.
+    #[inline]
+    pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
+        let inner = self.shared.value.read();
+        let version = self.shared.version();
+        let has_changed = version != self.seen;
+        self.seen = version;
+        Ref { inner, has_changed }
+    }
+
+    /// Whether there is a value that was not seen. Does not mark it seen.
+    ///
+    /// # Errors
+    /// If all senders are gone, even if their last value was not seen.
+    ///
+    /// ```
+    /// use wakeful_sync::watch;
+    ///
+    /// let (tx, mut rx) = watch::channel("hello");
+    /// tx.send("goodbye").unwrap();
+    /// assert!(rx.has_changed().unwrap());
+    /// assert_eq!(*rx.borrow_and_update(), "goodbye");
+    /// assert!(!rx.has_changed().unwrap());
+    /// drop(tx);
+    /// assert!(rx.has_changed().is_err());
+    /// ```
+    pub fn has_changed(&self) -> Result<bool, RecvError> {
+        if self.shared.is_closed() {
+            return Err(RecvError(()));
+        }
+        Ok(self.shared.version() != self.seen)
+    }
+
+    /// Whether all senders are gone.
+    pub fn is_closed(&self) -> bool {
+        self.shared.is_closed()
+    }
+
+    /// Marks the value as not seen, so that [`changed`](Self::changed) returns at once.
+    pub fn mark_changed(&mut self) {
+        self.seen = self.seen.minus(1);
+    }
+
+    /// Marks the value as seen, so that [`changed`](Self::changed) waits for the next.
+    pub fn mark_unchanged(&mut self) {
+        self.seen = self.shared.version();
+    }
+
+    /// Waits until there is a value that was not seen, and marks it seen.
+    ///
+    /// # Errors
+    /// If the value was seen and all senders are gone.
+    ///
+    /// # Cancel safety
+    /// Who gives up has not marked anything as seen.
+    ///
+    /// ```
+    /// use wakeful_sync::watch;
+    ///
+    /// # async fn example() {
+    /// let (tx, mut rx) = watch::channel("hello");
+    /// tx.send("goodbye").unwrap();
+    /// assert!(rx.changed().await.is_ok());
+    /// assert_eq!(*rx.borrow_and_update(), "goodbye");
+    /// drop(tx);
+    /// assert!(rx.changed().await.is_err());
+    /// # }
+    /// ```
+    pub async fn changed(&mut self) -> Result<(), RecvError> {
+        cooperative(Changed::new(&self.shared, &mut self.seen)).await
+    }
+
+    /// Waits until `f` says yes to a value: the present one, then each that comes. Marks it seen.
+    ///
+    /// `f` may miss values that were soon replaced.
+    ///
+    /// # Errors
+    /// If all senders are gone and `f` has said no to the last value.
+    ///
+    /// # Panics
+    /// If `f` does.
+    ///
+    /// # Cancel safety
+    /// May be given up at any time. Values that `f` said no to are marked seen.
+    ///
+    /// ```
+    /// use wakeful_sync::watch;
+    ///
+    /// # async fn example() {
+    /// let (tx, mut rx) = watch::channel(0);
+    /// tx.send(7).unwrap();
+    /// assert_eq!(*rx.wait_for(|value| *value > 5).await.unwrap(), 7);
+    /// # }
+    /// ```
+    pub async fn wait_for(
+        &mut self,
+        mut f: impl FnMut(&T) -> bool,
+    ) -> Result<Ref<'_, T>, RecvError> {
+        let wait = async {
+            let mut closed = false;
+            loop {
+                {
+                    let inner = self.shared.value.read();
+                    let version = self.shared.version();
+                    let has_changed = version != self.seen;
+                    self.seen = version;
+                    // What was seen before the senders went, `f` has said no to already.
+                    if (!closed || has_changed) && f(&inner) {
+                        return Ok(Ref { inner, has_changed });
+                    }
+                }
+                if closed {
+                    return Err(RecvError(()));
+                }
+                closed = Changed::new(&self.shared, &mut self.seen).await.is_err();
+            }
+        };
+        cooperative(wait).await
+    }
+
+    /// Whether both receive from the same channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        Receiver::register(self.shared.clone(), self.seen)
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        if self.shared.receivers.fetch_sub(1, Relaxed) == 1 {
+            self.shared.no_receivers.notify_waiters();
+        }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver")
+            .field("shared", &self.shared)
+            .field("version", &self.seen)
+            .finish()
+    }
+}
+
+impl<T> Sender<T> {
+    /// A sender without receivers yet; [`subscribe`](Self::subscribe) makes them.
+    pub fn new(init: T) -> Self {
+        let (tx, _) = channel(init);
+        tx
+    }
+
+    /// Sets the value and wakes the receivers that wait.
+    ///
+    /// # Errors
+    /// If there are no receivers: the value stays as it was, and this one comes back. Use
+    /// [`send_replace`](Self::send_replace) or [`send_modify`](Self::send_modify) to set it all the same.
+    pub fn send(&self, value: T) -> Result<(), SendError<T>> {
+        if self.receiver_count() == 0 {
+            return Err(SendError(value));
+        }
+        self.send_replace(value);
+        Ok(())
+    }
+
+    /// Changes the value in place and wakes the receivers that wait, if there are any.
+    ///
+    /// # Panics
+    /// If `modify` does; the value may be half changed then, and nobody is told.
+    ///
+    /// ```
+    /// use wakeful_sync::watch;
+    ///
+    /// let (tx, rx) = watch::channel(vec![1]);
+    /// tx.send_modify(|list| list.push(2));
+    /// assert_eq!(*rx.borrow(), [1, 2]);
+    /// ```
+    pub fn send_modify<F>(&self, modify: F)
+    where
+        F: FnOnce(&mut T),
+    {
+        self.send_if_modified(|value| {
+            modify(value);
+            true
+        });
+    }
+
+    /// Changes the value in place, and tells the receivers only if `modify` returns true; returns the
+    /// same.
+    ///
+    /// # Panics
+    /// If `modify` does; the value may be half changed then, and nobody is told.
+    ///
+    /// ```
+    /// use wakeful_sync::watch;
+    ///
+    /// let (tx, rx) = watch::channel(1);
+    /// let raise = |floor: i32| tx.send_if_modified(|value| {
+    ///     let low = *value < floor;
+    ///     *value = floor.max(*value);
+    ///     low
+    /// });
+    /// assert!(raise(5));
+    /// assert!(!raise(3));
+    /// assert_eq!(*rx.borrow(), 5);
+    /// ```
+    pub fn send_if_modified<F>(&self, modify: F) -> bool
+    where
+        F: FnOnce(&mut T) -> bool,
+    {
+        let mut value = self.shared.value.write();
+        if !modify(&mut value) {
+            return false;
+        }
+        let waiting = self.shared.next_version();
+        drop(value);
+        if let Some(line) = waiting {
+            line.release_stale();
+        }
+        true
+    }
+
+    /// Sets the value, wakes the receivers that wait, if there are any, and returns the value before.
+    ///
+    /// ```
+    /// use wakeful_sync::watch;
+    ///
+    /// let tx = watch::Sender::new(1);
+    /// assert_eq!(tx.send_replace(2), 1);
+    /// assert_eq!(tx.send_replace(3), 2);
+    /// ```
+    pub fn send_replace(&self, mut value: T) -> T {
+        self.send_modify(|current| std::mem::swap(current, &mut value));
+        value
+    }
+
+    /// Looks at the value.
+    ///
+    /// See [`Ref`] for how not to deadlock.
+    pub fn borrow(&self) -> Ref<'_, T> {
+        Ref { inner: self.shared.value.read(), has_changed: false }
+    }
+
+    /// Whether there are no receivers. [`subscribe`](Self::subscribe) opens the channel again.
+    pub fn is_closed(&self) -> bool {
+        self.receiver_count() == 0
+    }
+
+    /// Waits until there are no receivers.
+    ///
+    /// # Cancel safety
+    /// May be given up and begun again at any time.
+    ///
+    /// ```
+    /// use wakeful_sync::watch;
+    ///
+    /// # async fn example() {
+    /// let (tx, rx) = watch::channel("hello");
+    /// drop(rx);
+    /// tx.closed().await;
+    /// # }
+    /// ```
+    pub async fn closed(&self) {
+        let wait = async {
+            while self.receiver_count() > 0 {
+                let gone = self.shared.no_receivers.notified();
+                if self.receiver_count() == 0 {
+                    return;
+                }
+                // The channel may be open again afterwards.
+                gone.await;
+            }
+        };
+        cooperative(wait).await;
+    }
+
+    /// Makes another receiver. What is there now counts as seen by it.
+    ///
+    /// ```
+    /// use wakeful_sync::watch;
+    ///
+    /// let tx = watch::Sender::new(0);
+    /// tx.send_replace(5);
+    /// let rx = tx.subscribe();
+    /// assert_eq!(*rx.borrow(), 5);
+    /// assert!(!rx.has_changed().unwrap());
+    /// ```
+    pub fn subscribe(&self) -> Receiver<T> {
+        let seen = self.shared.version();
+        Receiver::register(self.shared.clone(), seen)
+    }
+
+    /// How many receivers there are.
+    pub fn receiver_count(&self) -> usize {
+        self.shared.receivers.load(Relaxed)
+    }
+
+    /// How many senders there are.
+    pub fn sender_count(&self) -> usize {
+        self.shared.senders.load(Relaxed)
+    }
+
+    /// Whether both send to the same channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        self.shared.senders.fetch_add(1, Relaxed);
+        Sender { shared: self.shared.clone() }
+    }
+}
+
+impl<T: Default> Default for Sender<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        if self.shared.senders.fetch_sub(1, AcqRel) == 1 {
+            self.shared.close();
+        }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").field("shared", &self.shared).finish()
+    }
+}
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "watch/tests/loom.rs"]
+mod loom;

@@ -1,0 +1,478 @@
+//! `broadcast`: everybody gets everything, lag, closing, and random runs beside a model.
+
+mod support_b;
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::task::{Poll, Waker};
+use std::thread;
+use std::time::Instant;
+
+use support_b::*;
+use wakeful_base::enter::{Entered, set_entered};
+use wakeful_sync::broadcast;
+use wakeful_sync::broadcast::error::{RecvError, TryRecvError};
+
+#[test]
+fn every_receiver_gets_every_value_sent_after_it_was_made() {
+    let (tx, mut first) = broadcast::channel(16);
+    assert_eq!(tx.send("one").unwrap(), 1);
+    let mut second = tx.subscribe();
+    assert_eq!(tx.send("two").unwrap(), 2);
+    let mut third = first.resubscribe();
+    assert_eq!(first.try_recv(), Ok("one"));
+    assert_eq!(first.try_recv(), Ok("two"));
+    assert_eq!(first.try_recv(), Err(TryRecvError::Empty));
+    assert_eq!(second.try_recv(), Ok("two"));
+    assert_eq!(third.try_recv(), Err(TryRecvError::Empty));
+}
+
+#[test]
+fn a_send_wakes_all_who_wait() {
+    let (tx, rx) = broadcast::channel(16);
+    // More than are told under one hold of the lock.
+    let mut receivers: Vec<_> = (0..100).map(|_| rx.resubscribe()).collect();
+    let mut waits: Vec<_> = receivers.iter_mut().map(|rx| by_hand(rx.recv())).collect();
+    waits.iter_mut().for_each(ByHand::assert_pending);
+    waits.iter_mut().for_each(ByHand::assert_pending);
+    assert_eq!(tx.send(7).unwrap(), 101);
+    for wait in &mut waits {
+        assert_eq!(wait.wakes(), 1);
+        assert_eq!(wait.assert_ready(), Ok(7));
+    }
+}
+
+#[test]
+fn who_is_too_slow_learns_what_it_missed_and_goes_on() {
+    // Rounded up to 4.
+    let (tx, mut rx) = broadcast::channel(3);
+    for value in 0..4 {
+        tx.send(value).unwrap();
+    }
+    assert_eq!(rx.len(), 4);
+    assert_eq!(rx.try_recv(), Ok(0));
+    for value in 4..10 {
+        tx.send(value).unwrap();
+    }
+    assert_eq!(rx.len(), 9);
+    let lag = rx.try_recv().unwrap_err();
+    assert_eq!((lag.to_string(), lag), ("channel lagged by 5".to_owned(), TryRecvError::Lagged(5)));
+    assert_eq!(rx.len(), 4);
+    for value in 6..10 {
+        assert_eq!(by_hand(rx.recv()).assert_ready(), Ok(value));
+    }
+    assert!(rx.is_empty());
+}
+
+#[test]
+fn a_lagging_receiver_still_learns_of_the_end() {
+    let (tx, mut rx) = broadcast::channel(2);
+    for value in 0..4 {
+        tx.send(value).unwrap();
+    }
+    drop(tx);
+    assert!(rx.is_closed());
+    assert_eq!(by_hand(rx.recv()).assert_ready(), Err(RecvError::Lagged(2)));
+    assert_eq!(by_hand(rx.recv()).assert_ready(), Ok(2));
+    assert_eq!(by_hand(rx.recv()).assert_ready(), Ok(3));
+    assert_eq!(by_hand(rx.recv()).assert_ready(), Err(RecvError::Closed));
+    assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
+}
+
+#[test]
+fn the_last_sender_to_go_wakes_who_waits() {
+    let (tx, mut rx) = broadcast::channel::<i32>(2);
+    let (second, weak) = (tx.clone(), tx.downgrade());
+    assert_eq!((tx.strong_count(), tx.weak_count()), (2, 1));
+    assert_eq!((rx.sender_strong_count(), rx.sender_weak_count()), (2, 1));
+    let mut wait = by_hand(rx.recv());
+    wait.assert_pending();
+    drop(tx);
+    assert!(weak.upgrade().is_some());
+    wait.assert_pending();
+    drop(second);
+    assert!(weak.upgrade().is_none());
+    assert_eq!(weak.strong_count(), 0);
+    assert_eq!(wait.wakes(), 1);
+    assert_eq!(wait.assert_ready(), Err(RecvError::Closed));
+}
+
+#[test]
+fn a_send_to_nobody_gives_the_value_back() {
+    let tx = broadcast::Sender::new(4);
+    let error = tx.send(1).unwrap_err();
+    assert_eq!((error.to_string(), error.0), ("channel closed".to_owned(), 1));
+    let mut rx = tx.subscribe();
+    assert_eq!(tx.send(2).unwrap(), 1);
+    assert_eq!(rx.try_recv(), Ok(2));
+    drop(rx);
+    assert!(tx.send(3).is_err());
+    assert_eq!(tx.subscribe().try_recv(), Err(TryRecvError::Empty));
+}
+
+#[test]
+fn the_sender_waits_until_nobody_listens() {
+    let (tx, rx) = broadcast::channel::<i32>(4);
+    let mut closed = by_hand(tx.closed());
+    closed.assert_pending();
+    drop(rx);
+    assert_eq!(closed.wakes(), 1);
+    // Opened again before the sender looked: it goes on waiting.
+    let rx = tx.subscribe();
+    closed.assert_pending();
+    drop(rx);
+    closed.assert_ready();
+    by_hand(broadcast::Sender::<i32>::new(1).closed()).assert_ready();
+}
+
+#[test]
+fn the_sender_counts_what_is_not_taken() {
+    let (tx, mut first) = broadcast::channel(4);
+    let mut second = tx.subscribe();
+    assert!(tx.is_empty());
+    for value in 1..=6 {
+        tx.send(value).unwrap();
+        assert_eq!(tx.len(), value.min(4));
+    }
+    assert!(first.try_recv().is_err() && second.try_recv().is_err());
+    for left in (0..4).rev() {
+        first.try_recv().unwrap();
+        assert_eq!(tx.len(), left + 1);
+        second.try_recv().unwrap();
+        assert_eq!((tx.len(), tx.is_empty()), (left, left == 0));
+    }
+}
+
+#[test]
+fn a_value_is_dropped_with_its_last_taker() {
+    let alive = alive();
+    let (tx, mut first) = broadcast::channel(4);
+    let second = tx.subscribe();
+    for id in 0..3 {
+        tx.send(Counted::new(&alive, id)).unwrap();
+    }
+    assert_eq!(first.try_recv().unwrap().id, 0);
+    assert_eq!(alive.load(SeqCst), 3);
+    drop(second);
+    assert_eq!(alive.load(SeqCst), 2, "the one both are through with is gone");
+    drop(first);
+    assert_none_alive(&alive);
+    assert_eq!(tx.send(Counted::new(&alive, 3)).unwrap_err().0.id, 3);
+    assert_none_alive(&alive);
+}
+
+#[test]
+fn what_was_overwritten_or_left_is_dropped() {
+    let alive = alive();
+    let (tx, rx) = broadcast::channel(2);
+    for id in 0..9 {
+        tx.send(Counted::new(&alive, id)).unwrap();
+    }
+    assert_eq!(alive.load(SeqCst), 2);
+    drop(tx);
+    drop(rx);
+    assert_none_alive(&alive);
+}
+
+#[test]
+fn a_wait_that_is_given_up_takes_nothing() {
+    let (tx, mut rx) = broadcast::channel(2);
+    by_hand(rx.recv()).assert_pending();
+    let mut wait = by_hand(rx.recv());
+    wait.assert_pending();
+    tx.send(1).unwrap();
+    drop(wait);
+    assert_eq!(rx.try_recv(), Ok(1));
+}
+
+#[test]
+fn a_panicking_clone_counts_as_taken_and_a_panicking_waker_costs_nobody_else() {
+    #[derive(Debug)]
+    struct Fragile(bool);
+    impl Clone for Fragile {
+        fn clone(&self) -> Self {
+            assert!(!self.0, "this clone panics");
+            Fragile(false)
+        }
+    }
+    let (tx, mut rx) = broadcast::channel(2);
+    tx.send(Fragile(true)).unwrap();
+    tx.send(Fragile(false)).unwrap();
+    assert!(catch_unwind(AssertUnwindSafe(|| rx.try_recv())).is_err());
+    assert_eq!(tx.len(), 1);
+    rx.try_recv().unwrap();
+
+    let (tx, mut first) = broadcast::channel(2);
+    let mut second = tx.subscribe();
+    let mut bad = by_hand(first.recv());
+    assert!(bad.poll_with(&Waker::from(Arc::new(PanickingWaker))).is_pending());
+    let mut good = by_hand(second.recv());
+    good.assert_pending();
+    assert!(catch_unwind(AssertUnwindSafe(|| tx.send(1))).is_err());
+    assert_eq!(good.wakes(), 1);
+    assert_eq!(good.assert_ready(), Ok(1));
+    assert_eq!(bad.assert_ready(), Ok(1));
+}
+
+#[test]
+fn a_value_whose_drop_uses_the_channel_is_dropped_without_locks() {
+    #[derive(Clone)]
+    struct Nosy(broadcast::WeakSender<Nosy>);
+    impl Drop for Nosy {
+        fn drop(&mut self) {
+            if let Some(tx) = self.0.upgrade() {
+                tx.len();
+                drop(tx.subscribe());
+            }
+        }
+    }
+    let (tx, mut rx) = broadcast::channel(1);
+    for _ in 0..3 {
+        assert!(tx.send(Nosy(tx.downgrade())).is_ok());
+    }
+    assert!(rx.try_recv().is_err());
+    assert!(rx.try_recv().is_ok());
+}
+
+#[test]
+fn capacities_out_of_range_panic_with_a_reason() {
+    for capacity in [0, usize::MAX] {
+        let panic = catch_unwind(|| broadcast::channel::<()>(capacity)).unwrap_err();
+        let text = panic.downcast_ref::<&str>().unwrap();
+        assert!(text.starts_with("broadcast channel capacity"), "{text}");
+    }
+}
+
+#[test]
+fn handles_know_their_channel_and_their_names() {
+    let (tx, rx) = broadcast::channel::<()>(1);
+    assert!(tx.same_channel(&tx.clone()) && rx.same_channel(&tx.subscribe()));
+    assert!(!tx.same_channel(&broadcast::Sender::new(1)));
+    assert_eq!(format!("{tx:?} {rx:?}"), "broadcast::Sender broadcast::Receiver");
+    assert_eq!(format!("{:?}", tx.downgrade()), "broadcast::WeakSender");
+}
+
+#[test]
+fn blocking_recv_refuses_a_thread_that_drives_a_runtime() {
+    let (_tx, mut rx) = broadcast::channel::<i32>(1);
+    let _driving = set_entered(Entered::Bound);
+    let panic = catch_unwind(AssertUnwindSafe(|| rx.blocking_recv())).unwrap_err();
+    let text = panic.downcast_ref::<String>().unwrap();
+    assert!(text.contains("broadcast::Receiver::blocking_recv"), "{text}");
+}
+
+#[test]
+fn it_takes_part_in_the_budget() {
+    wakeful_base::budget::with_initial(|| {
+        let (tx, mut rx) = broadcast::channel(256);
+        (0..200).for_each(|value| drop(tx.send(value)));
+        let mut spent = 0;
+        while by_hand(rx.recv()).poll().is_ready() {
+            spent += 1;
+        }
+        assert_eq!(spent, 128);
+    });
+}
+
+const CAPACITY: usize = 4;
+
+type Waiting =
+    Pin<Box<dyn Future<Output = (broadcast::Receiver<Counted>, Result<usize, RecvError>)>>>;
+
+enum Listener {
+    Idle(broadcast::Receiver<Counted>),
+    Waiting(ByHand<Waiting>),
+}
+
+/// What a receiver should get: a queue of its own that forgets its oldest, and how many it forgot.
+struct Expected {
+    queue: VecDeque<usize>,
+    missed: u64,
+    listener: Listener,
+}
+
+impl Expected {
+    fn send(&mut self, value: usize) {
+        self.queue.push_back(value);
+        if self.queue.len() > CAPACITY {
+            self.queue.pop_front();
+            self.missed += 1;
+        }
+    }
+
+    fn receive(&mut self, closed: bool) -> Result<usize, TryRecvError> {
+        if self.missed > 0 {
+            return Err(TryRecvError::Lagged(std::mem::take(&mut self.missed)));
+        }
+        let end = if closed { TryRecvError::Closed } else { TryRecvError::Empty };
+        self.queue.pop_front().ok_or(end)
+    }
+}
+
+/// One thread does everything in random order; a queue for each receiver tells what must come out.
+#[test]
+fn random_runs_agree_with_a_model() {
+    let alive = alive();
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let tx = broadcast::Sender::new(CAPACITY);
+        let mut listeners: Vec<Expected> = Vec::new();
+        for value in 0..200 {
+            match random.below(6) {
+                0 | 1 => {
+                    let sent = tx.send(Counted::new(&alive, value)).ok();
+                    let count = Some(listeners.len()).filter(|count| *count > 0);
+                    assert_eq!(sent, count, "seed {seed}");
+                    listeners.iter_mut().for_each(|expected| expected.send(value));
+                }
+                2 if listeners.len() < 5 => {
+                    let listener = Listener::Idle(tx.subscribe());
+                    listeners.push(Expected { queue: VecDeque::new(), missed: 0, listener });
+                }
+                3 if !listeners.is_empty() && random.below(3) == 0 => {
+                    drop(listeners.swap_remove(random.below(listeners.len())));
+                }
+                _ if listeners.is_empty() => {}
+                _ => {
+                    let at = random.below(listeners.len());
+                    let expected = listeners.swap_remove(at);
+                    listeners.push(step(expected, &mut random));
+                }
+            }
+            let left = listeners.iter().map(|expected| expected.queue.len()).max().unwrap_or(0);
+            assert_eq!((tx.len(), tx.is_empty()), (left, left == 0), "seed {seed}");
+            let in_waits = alive.load(SeqCst) as usize;
+            assert_eq!(in_waits, left, "seed {seed}: what all have taken is dropped");
+        }
+        drop(tx);
+        listeners.into_iter().for_each(drain);
+        assert_none_alive(&alive);
+    }
+}
+
+fn step(mut expected: Expected, random: &mut Random) -> Expected {
+    let listener = match expected.listener {
+        Listener::Waiting(wait) => poll_wait(wait, &mut expected.queue, &mut expected.missed),
+        Listener::Idle(mut rx) if random.below(2) == 0 => {
+            let got = rx.try_recv().map(|value| value.id);
+            expected.listener = Listener::Idle(rx);
+            assert_eq!(got, expected.receive(false));
+            return expected;
+        }
+        Listener::Idle(mut rx) => {
+            let wait: ByHand<Waiting> = by_hand(Box::pin(async move {
+                let got = rx.recv().await.map(|value| value.id);
+                (rx, got)
+            }));
+            poll_wait(wait, &mut expected.queue, &mut expected.missed)
+        }
+    };
+    Expected { listener, ..expected }
+}
+
+fn poll_wait(mut wait: ByHand<Waiting>, queue: &mut VecDeque<usize>, missed: &mut u64) -> Listener {
+    match wait.poll() {
+        Poll::Pending => {
+            assert!(queue.is_empty(), "a value ends the wait");
+            assert_eq!(wait.wakes(), 0, "nobody is woken for nothing");
+            Listener::Waiting(wait)
+        }
+        Poll::Ready((rx, got)) => {
+            let expected = match std::mem::take(missed) {
+                0 => Ok(queue.pop_front().expect("only a value ends the wait")),
+                missed => Err(RecvError::Lagged(missed)),
+            };
+            assert_eq!(got, expected);
+            Listener::Idle(rx)
+        }
+    }
+}
+
+/// After the senders have gone.
+fn drain(mut expected: Expected) {
+    if let Listener::Waiting(mut wait) = expected.listener {
+        assert!(wait.wakes() > 0, "a value or the end wakes who waits");
+        let (rx, got) = wait.assert_ready();
+        expected.listener = Listener::Idle(rx);
+        let got = got.map_err(|error| match error {
+            RecvError::Closed => TryRecvError::Closed,
+            RecvError::Lagged(missed) => TryRecvError::Lagged(missed),
+        });
+        assert_eq!(got, expected.receive(true));
+    }
+    let placeholder = Listener::Idle(broadcast::channel(1).1);
+    let Listener::Idle(mut rx) = std::mem::replace(&mut expected.listener, placeholder) else {
+        unreachable!("made idle above");
+    };
+    loop {
+        let got = rx.try_recv().map(|value| value.id);
+        assert_eq!(got, expected.receive(true));
+        if got == Err(TryRecvError::Closed) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn stress_what_is_received_and_what_is_missed_adds_up() {
+    let deadline = stress_deadline();
+    let alive = alive();
+    let (tx, rx) = broadcast::channel::<Counted>(8);
+    let receivers: Vec<_> = (0..3)
+        .map(|seed| {
+            let mut rx = rx.resubscribe();
+            thread::spawn(move || {
+                let mut random = Random::new(seed);
+                let (mut got, mut last) = (0u64, [None; 2]);
+                loop {
+                    if random.below(4) == 0 {
+                        // A wait that may be given up.
+                        match by_hand(rx.recv()).poll() {
+                            Poll::Ready(Ok(_)) => got += 1,
+                            Poll::Ready(Err(RecvError::Lagged(missed))) => got += missed,
+                            _ => {}
+                        }
+                    }
+                    drop((random.below(50) == 0).then(|| rx.resubscribe()));
+                    match block_on(rx.recv()) {
+                        Ok(value) => {
+                            let sender = value.id % 2;
+                            assert!(last[sender] < Some(value.id), "in the order sent");
+                            last[sender] = Some(value.id);
+                            got += 1;
+                        }
+                        Err(RecvError::Lagged(missed)) => got += missed,
+                        Err(RecvError::Closed) => return got,
+                    }
+                }
+            })
+        })
+        .collect();
+    drop(rx);
+    let senders: Vec<_> = (0..2)
+        .map(|first_id| {
+            let (tx, alive) = (tx.clone(), alive.clone());
+            thread::spawn(move || {
+                let mut sent = 0;
+                while Instant::now() < deadline {
+                    tx.send(Counted::new(&alive, first_id + 2 * sent)).unwrap();
+                    sent += 1;
+                    if sent % 16 == 0 {
+                        thread::yield_now();
+                    }
+                }
+                sent
+            })
+        })
+        .collect();
+    drop(tx);
+    let sent: usize = senders.into_iter().map(|sender| sender.join().unwrap()).sum();
+    for receiver in receivers {
+        assert_eq!(receiver.join().unwrap(), sent as u64);
+    }
+    assert_none_alive(&alive);
+}

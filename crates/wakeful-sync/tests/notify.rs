@@ -1,0 +1,285 @@
+//! `Notify`: permits, order, what a dropped waiter does, panicking wakers.
+
+mod support_b;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::task::Waker;
+use std::thread;
+use std::time::Instant;
+
+use support_b::*;
+use wakeful_sync::Notify;
+
+#[test]
+fn a_notification_before_the_wait_is_kept_once() {
+    let notify = Notify::new();
+    notify.notify_one();
+    notify.notify_one();
+    notify.notify_last();
+    by_hand(notify.notified()).assert_ready();
+    by_hand(notify.notified()).assert_pending();
+}
+
+#[test]
+fn a_permit_goes_to_who_polls_first_not_to_who_asked_first() {
+    let notify = Notify::new();
+    let mut asked_first = by_hand(notify.notified());
+    let mut polled_first = by_hand(notify.notified());
+    notify.notify_one();
+    polled_first.assert_ready();
+    asked_first.assert_pending();
+}
+
+#[test]
+fn notify_one_wakes_in_order_and_notify_last_from_the_end() {
+    let notify = Notify::new();
+    let mut waiters: Vec<_> = (0..4).map(|_| by_hand(notify.notified())).collect();
+    waiters.iter_mut().for_each(ByHand::assert_pending);
+    notify.notify_one();
+    assert_eq!(waiters.iter().map(ByHand::wakes).collect::<Vec<_>>(), [1, 0, 0, 0]);
+    notify.notify_last();
+    assert_eq!(waiters.iter().map(ByHand::wakes).collect::<Vec<_>>(), [1, 0, 0, 1]);
+    notify.notify_one();
+    assert_eq!(waiters.iter().map(ByHand::wakes).collect::<Vec<_>>(), [1, 1, 0, 1]);
+    waiters[0].assert_ready();
+    waiters[1].assert_ready();
+    waiters[3].assert_ready();
+    waiters[2].assert_pending();
+}
+
+#[test]
+fn notify_waiters_wakes_all_and_leaves_nothing() {
+    let notify = Notify::new();
+    // More than are told under one hold of the lock.
+    let mut waiters: Vec<_> = (0..100).map(|_| by_hand(notify.notified())).collect();
+    waiters.iter_mut().for_each(ByHand::assert_pending);
+    notify.notify_waiters();
+    for waiter in &mut waiters {
+        assert_eq!(waiter.wakes(), 1);
+        waiter.assert_ready();
+    }
+    by_hand(notify.notified()).assert_pending();
+}
+
+#[test]
+fn notify_waiters_counts_for_a_future_that_was_not_polled_and_leaves_the_permit() {
+    let notify = Notify::new();
+    let mut before = by_hand(notify.notified());
+    notify.notify_waiters();
+    notify.notify_one();
+    let mut after = by_hand(notify.notified());
+    before.assert_ready();
+    after.assert_ready();
+    by_hand(notify.notified()).assert_pending();
+}
+
+#[test]
+fn enable_takes_a_place_in_line() {
+    let notify = Notify::new();
+    let mut waiter = by_hand(notify.notified());
+    assert!(!waiter.pinned().enable());
+    assert!(!waiter.pinned().enable());
+    notify.notify_one();
+    let mut other = by_hand(notify.notified());
+    other.assert_pending();
+    assert!(waiter.pinned().enable());
+    waiter.assert_ready();
+    waiter.assert_ready();
+    other.assert_pending();
+}
+
+#[test]
+fn enable_keeps_the_waker_of_an_earlier_poll() {
+    let notify = Notify::new();
+    let mut waiter = by_hand(notify.notified());
+    waiter.assert_pending();
+    assert!(!waiter.pinned().enable());
+    notify.notify_one();
+    assert_eq!(waiter.wakes(), 1);
+}
+
+#[test]
+fn the_latest_waker_is_the_one_called() {
+    let notify = Notify::new();
+    let mut waiter = by_hand(notify.notified());
+    waiter.assert_pending();
+    let second = Arc::new(AtomicUsize::new(0));
+    struct Second(Arc<AtomicUsize>);
+    impl std::task::Wake for Second {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    assert!(waiter.poll_with(&Waker::from(Arc::new(Second(second.clone())))).is_pending());
+    notify.notify_one();
+    assert_eq!((waiter.wakes(), second.load(SeqCst)), (0, 1));
+}
+
+#[test]
+fn a_notification_that_a_dropped_future_did_not_see_is_passed_on() {
+    let notify = Notify::new();
+    let mut waiters: Vec<_> = (0..3).map(|_| by_hand(notify.notified())).collect();
+    waiters.iter_mut().for_each(ByHand::assert_pending);
+    notify.notify_one();
+    drop(waiters.remove(0));
+    assert_eq!(waiters.iter().map(ByHand::wakes).collect::<Vec<_>>(), [1, 0]);
+    notify.notify_last();
+    drop(waiters.pop());
+    // Both notifications are in one waiter and one permit now.
+    waiters[0].assert_ready();
+    by_hand(notify.notified()).assert_ready();
+    by_hand(notify.notified()).assert_pending();
+}
+
+#[test]
+fn a_call_to_all_is_not_passed_on() {
+    let notify = Notify::new();
+    let mut waiter = by_hand(notify.notified());
+    waiter.assert_pending();
+    notify.notify_waiters();
+    drop(waiter);
+    by_hand(notify.notified()).assert_pending();
+}
+
+#[test]
+fn a_future_dropped_in_line_leaves_no_trace() {
+    let notify = Notify::new();
+    for gone in 0..3 {
+        let mut waiters: Vec<_> = (0..3).map(|_| by_hand(notify.notified())).collect();
+        waiters.iter_mut().for_each(ByHand::assert_pending);
+        drop(waiters.remove(gone));
+        notify.notify_one();
+        notify.notify_one();
+        waiters.iter_mut().for_each(ByHand::assert_ready);
+    }
+    drop(by_hand(notify.notified()));
+    notify.notify_one();
+    by_hand(notify.notified()).assert_ready();
+}
+
+#[test]
+fn owned_futures_keep_the_notify_alive() {
+    let notify = Arc::new(Notify::new());
+    let mut waiter = by_hand(notify.clone().notified_owned());
+    waiter.assert_pending();
+    notify.notify_waiters();
+    drop(notify);
+    waiter.assert_ready();
+}
+
+#[test]
+fn a_panicking_waker_does_not_cost_the_others_their_call() {
+    let notify = Notify::new();
+    let mut waiters: Vec<_> = (0..70).map(|_| by_hand(notify.notified())).collect();
+    let panicking = Waker::from(Arc::new(PanickingWaker));
+    assert!(waiters[0].poll_with(&panicking).is_pending());
+    waiters[1..].iter_mut().for_each(ByHand::assert_pending);
+    assert!(catch_unwind(AssertUnwindSafe(|| notify.notify_waiters())).is_err());
+    // Those of the first batch were called, all are released.
+    assert_eq!(waiters[1..32].iter().map(ByHand::wakes).sum::<usize>(), 31);
+    waiters[..40].iter_mut().for_each(ByHand::assert_ready);
+    // Who was not called yet is, by the next to come along, which keeps its own permit.
+    notify.notify_one();
+    assert_eq!(waiters[40..].iter().map(ByHand::wakes).sum::<usize>(), 30);
+    by_hand(notify.notified()).assert_ready();
+}
+
+#[test]
+fn a_panic_in_one_waker_still_counts_as_its_notification() {
+    let notify = Notify::new();
+    let mut waiter = by_hand(notify.notified());
+    assert!(waiter.poll_with(&Waker::from(Arc::new(PanickingWaker))).is_pending());
+    assert!(catch_unwind(AssertUnwindSafe(|| notify.notify_one())).is_err());
+    waiter.assert_ready();
+    by_hand(notify.notified()).assert_pending();
+}
+
+#[test]
+fn a_waker_may_come_back_to_the_same_notify() {
+    struct Reenter(Arc<Notify>);
+    impl std::task::Wake for Reenter {
+        fn wake(self: Arc<Self>) {
+            self.0.notify_one();
+            drop(by_hand(self.0.notified()));
+        }
+    }
+    let notify = Arc::new(Notify::new());
+    let mut waiter = by_hand(notify.notified());
+    assert!(waiter.poll_with(&Waker::from(Arc::new(Reenter(notify.clone())))).is_pending());
+    notify.notify_waiters();
+    waiter.assert_ready();
+    by_hand(notify.notified()).assert_ready();
+}
+
+/// Threads hand one token around; half of the waits are given up and begun anew.
+#[test]
+fn stress_no_notification_is_lost() {
+    let deadline = stress_deadline();
+    let notify = Arc::new(Notify::new());
+    let has_token = Arc::new(AtomicBool::new(true));
+    let turns = Arc::new(AtomicUsize::new(0));
+    notify.notify_one();
+    let threads: Vec<_> = (0..4)
+        .map(|seed| {
+            let (notify, has_token, turns) = (notify.clone(), has_token.clone(), turns.clone());
+            thread::spawn(move || {
+                let mut random = Random::new(seed);
+                while Instant::now() < deadline {
+                    let mut waiter = by_hand(notify.notified());
+                    if random.below(2) == 0 && waiter.poll().is_pending() {
+                        continue;
+                    }
+                    block_on(waiter.into_inner());
+                    if Instant::now() < deadline {
+                        assert!(has_token.swap(false, SeqCst), "the token is given to one");
+                        turns.fetch_add(1, SeqCst);
+                        has_token.store(true, SeqCst);
+                    }
+                    notify.notify_one();
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert!(turns.load(SeqCst) > 0);
+}
+
+#[test]
+fn stress_all_are_called_however_many_come_and_go() {
+    let deadline = stress_deadline();
+    let notify = Arc::new(Notify::new());
+    let over = Arc::new(AtomicBool::new(false));
+    let waiters: Vec<_> = (0..3)
+        .map(|_| {
+            let (notify, over) = (notify.clone(), over.clone());
+            thread::spawn(move || {
+                loop {
+                    let waiting = notify.notified();
+                    if over.load(SeqCst) {
+                        return;
+                    }
+                    let mut crowd: Vec<_> = (0..40).map(|_| by_hand(notify.notified())).collect();
+                    for waiter in &mut crowd {
+                        let _ = waiter.poll();
+                    }
+                    crowd.truncate(20);
+                    block_on(waiting);
+                    for waiter in crowd {
+                        block_on(waiter.into_inner());
+                    }
+                }
+            })
+        })
+        .collect();
+    while Instant::now() < deadline {
+        notify.notify_waiters();
+    }
+    over.store(true, SeqCst);
+    while waiters.iter().any(|thread| !thread.is_finished()) {
+        notify.notify_waiters();
+        thread::yield_now();
+    }
+    waiters.into_iter().for_each(|thread| thread.join().unwrap());
+}

@@ -1,0 +1,316 @@
+//! The semaphore: fair, exact, safe to give up at any point.
+
+mod support;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use support::{Random, manual, panicking_waker, stress};
+use wakeful_base::block_on;
+use wakeful_base::enter::{Entered, set_entered};
+use wakeful_sync::{Semaphore, TryAcquireError};
+
+#[test]
+fn permits_are_taken_and_given_back() {
+    let semaphore = Semaphore::new(3);
+    let two = semaphore.try_acquire_many(2).unwrap();
+    assert_eq!(semaphore.available_permits(), 1);
+    assert_eq!(semaphore.try_acquire_many(2).unwrap_err(), TryAcquireError::NoPermits);
+    let one = manual(semaphore.acquire()).ready().unwrap();
+    assert_eq!(semaphore.available_permits(), 0);
+    drop((one, two));
+    assert_eq!(semaphore.available_permits(), 3);
+}
+
+#[test]
+fn who_asked_first_is_served_first() {
+    let semaphore = Semaphore::new(0);
+    let mut first = manual(semaphore.acquire());
+    let mut second = manual(semaphore.acquire());
+    first.pending();
+    second.pending();
+    semaphore.add_permits(1);
+    assert!(first.is_woken() && !second.is_woken());
+    second.pending();
+    let _permit = first.ready().unwrap();
+    semaphore.add_permits(1);
+    let _permit = second.ready().unwrap();
+}
+
+#[test]
+fn many_are_not_overtaken_by_few() {
+    let semaphore = Semaphore::new(2);
+    let mut many = manual(semaphore.acquire_many(3));
+    many.pending();
+    assert_eq!(semaphore.available_permits(), 0, "the first in line has all there is");
+    let mut few = manual(semaphore.acquire());
+    few.pending();
+    assert!(semaphore.try_acquire().is_err());
+    semaphore.add_permits(1);
+    let many = many.ready().unwrap();
+    few.pending();
+    drop(many);
+    let _few = few.ready().unwrap();
+    assert_eq!(semaphore.available_permits(), 2);
+}
+
+#[test]
+fn a_waiter_that_gives_up_passes_on_what_it_had() {
+    let semaphore = Semaphore::new(2);
+    let mut many = manual(semaphore.acquire_many(4));
+    many.pending();
+    let mut next = manual(semaphore.acquire_many(2));
+    next.pending();
+    drop(many);
+    assert!(next.is_woken());
+    drop(next.ready().unwrap());
+    assert_eq!(semaphore.available_permits(), 2);
+}
+
+#[test]
+fn a_granted_permit_that_is_never_looked_at_goes_back() {
+    let semaphore = Semaphore::new(0);
+    let mut first = manual(semaphore.acquire());
+    let mut second = manual(semaphore.acquire());
+    first.pending();
+    second.pending();
+    semaphore.add_permits(1);
+    assert!(first.is_woken());
+    drop(first);
+    assert!(second.is_woken());
+    second.ready().unwrap().forget();
+    assert_eq!(semaphore.available_permits(), 0);
+}
+
+#[test]
+fn nobody_is_needed_for_no_permits() {
+    let semaphore = Semaphore::new(0);
+    let none = manual(semaphore.acquire_many(0)).ready().unwrap();
+    assert_eq!(none.num_permits(), 0);
+    drop(none);
+    semaphore.add_permits(0);
+    assert_eq!(semaphore.available_permits(), 0);
+}
+
+#[test]
+fn closing_lets_all_who_wait_know() {
+    let semaphore = Semaphore::new(1);
+    let held = semaphore.try_acquire().unwrap();
+    let mut waiting: Vec<_> = (0..100).map(|_| manual(semaphore.acquire_many(2))).collect();
+    waiting.iter_mut().for_each(|w| w.pending());
+    semaphore.close();
+    semaphore.close();
+    assert!(semaphore.is_closed());
+    for waiter in &mut waiting {
+        assert_eq!(waiter.wakes(), 1);
+        assert_eq!(waiter.ready().unwrap_err().to_string(), "semaphore closed");
+    }
+    drop(held);
+    assert_eq!(semaphore.available_permits(), 1);
+    assert_eq!(semaphore.try_acquire().unwrap_err(), TryAcquireError::Closed);
+    assert!(manual(semaphore.acquire()).ready().is_err());
+}
+
+#[test]
+fn what_was_granted_before_the_close_but_not_seen_is_an_error_and_goes_back() {
+    let semaphore = Semaphore::new(0);
+    let mut waiter = manual(semaphore.acquire());
+    waiter.pending();
+    semaphore.add_permits(1);
+    semaphore.close();
+    assert!(waiter.ready().is_err());
+    assert_eq!(semaphore.available_permits(), 1);
+}
+
+#[test]
+fn the_waker_of_the_last_poll_is_called() {
+    let semaphore = Semaphore::new(0);
+    let mut waiter = manual(semaphore.acquire());
+    waiter.pending();
+    assert!(waiter.poll_with(std::task::Waker::noop()).is_pending());
+    semaphore.add_permits(1);
+    assert!(!waiter.is_woken());
+    let mut waiter = manual(semaphore.acquire_many(2));
+    assert!(waiter.poll_with(std::task::Waker::noop()).is_pending());
+    waiter.pending();
+    semaphore.close();
+    assert!(waiter.is_woken());
+}
+
+#[test]
+fn a_panic_in_a_waker_loses_neither_permits_nor_wake_ups() {
+    let semaphore = Semaphore::new(0);
+    let mut waiting: Vec<_> = (0..100).map(|_| manual(semaphore.acquire())).collect();
+    for (i, waiter) in waiting.iter_mut().enumerate() {
+        if i == 3 {
+            assert!(waiter.poll_with(&panicking_waker()).is_pending());
+        } else {
+            waiter.pending();
+        }
+    }
+    assert!(catch_unwind(AssertUnwindSafe(|| semaphore.add_permits(101))).is_err());
+    let permits: Vec<_> = waiting.iter_mut().map(|w| w.ready().unwrap()).collect();
+    assert_eq!(waiting.iter().filter(|w| w.is_woken()).count(), 99);
+    assert_eq!(semaphore.available_permits(), 1);
+    drop(permits);
+    assert_eq!(semaphore.available_permits(), 101);
+}
+
+#[test]
+fn a_panic_in_a_waker_does_not_stop_a_close() {
+    let semaphore = Semaphore::new(0);
+    let mut waiting: Vec<_> = (0..100).map(|_| manual(semaphore.acquire())).collect();
+    assert!(waiting[0].poll_with(&panicking_waker()).is_pending());
+    waiting[1..].iter_mut().for_each(|w| w.pending());
+    assert!(catch_unwind(AssertUnwindSafe(|| semaphore.close())).is_err());
+    assert!(waiting[1..].iter().all(|w| w.is_woken()));
+    assert!(waiting.iter_mut().all(|w| w.ready().is_err()));
+}
+
+#[test]
+fn a_waker_may_come_back_to_the_semaphore() {
+    struct Reenter(Arc<Semaphore>);
+    impl std::task::Wake for Reenter {
+        fn wake(self: Arc<Self>) {
+            self.0.add_permits(1);
+            assert!(self.0.try_acquire().is_ok());
+        }
+    }
+    let semaphore = Arc::new(Semaphore::new(0));
+    let mut waiter = manual(semaphore.acquire());
+    let waker = Arc::new(Reenter(semaphore.clone())).into();
+    assert!(waiter.poll_with(&waker).is_pending());
+    semaphore.add_permits(1);
+    assert!(waiter.ready().is_ok());
+}
+
+#[test]
+fn forgotten_permits_are_gone() {
+    let semaphore = Semaphore::new(5);
+    semaphore.try_acquire_many(2).unwrap().forget();
+    assert_eq!(semaphore.forget_permits(2), 2);
+    assert_eq!(semaphore.forget_permits(2), 1);
+    assert_eq!(semaphore.forget_permits(2), 0);
+    let mut waiter = manual(semaphore.acquire());
+    waiter.pending();
+    assert_eq!(semaphore.forget_permits(usize::MAX), 0);
+    semaphore.add_permits(1);
+    assert!(waiter.ready().is_ok());
+}
+
+#[test]
+fn permits_merge_and_split() {
+    let semaphore = Arc::new(Semaphore::new(6));
+    let mut a = semaphore.try_acquire_many(2).unwrap();
+    a.merge(semaphore.try_acquire().unwrap());
+    assert!(a.split(4).is_none());
+    let b = a.split(3).unwrap();
+    assert_eq!((a.num_permits(), b.num_permits()), (0, 3));
+    assert!(std::ptr::eq(b.semaphore(), &*semaphore));
+
+    let mut c = semaphore.clone().try_acquire_many_owned(2).unwrap();
+    c.merge(semaphore.clone().try_acquire_owned().unwrap());
+    let d = c.split(1).unwrap();
+    assert!(Arc::ptr_eq(d.semaphore(), &semaphore));
+    assert_eq!(semaphore.available_permits(), 0);
+    d.forget();
+    drop((a, b, c));
+    assert_eq!(semaphore.available_permits(), 5);
+}
+
+#[test]
+#[should_panic(expected = "merging permits from different semaphore instances")]
+fn permits_of_two_semaphores_do_not_merge() {
+    let (a, b) = (Semaphore::new(1), Semaphore::new(1));
+    let mut permit = a.try_acquire().unwrap();
+    permit.merge(b.try_acquire().unwrap());
+}
+
+#[test]
+fn the_most_permits_and_one_more() {
+    let semaphore = Semaphore::new(Semaphore::MAX_PERMITS);
+    assert_eq!(semaphore.available_permits(), Semaphore::MAX_PERMITS);
+    assert!(catch_unwind(AssertUnwindSafe(|| semaphore.add_permits(1))).is_err());
+    assert_eq!(semaphore.available_permits(), Semaphore::MAX_PERMITS);
+    assert!(catch_unwind(|| Semaphore::new(Semaphore::MAX_PERMITS + 1)).is_err());
+}
+
+#[test]
+fn blocking_calls_wait_and_say_where_they_may_not() {
+    let semaphore = Arc::new(Semaphore::new(0));
+    let adder = std::thread::spawn({
+        let semaphore = semaphore.clone();
+        move || semaphore.add_permits(3)
+    });
+    let three = semaphore.blocking_acquire_many(3).unwrap();
+    adder.join().unwrap();
+    drop(three);
+    let _owned = semaphore.clone().blocking_acquire_owned().unwrap();
+
+    let _inside = set_entered(Entered::MayBlockInPlace);
+    let refused = catch_unwind(AssertUnwindSafe(|| drop(semaphore.blocking_acquire())));
+    let text = *refused.unwrap_err().downcast::<String>().unwrap();
+    assert!(text.contains("blocking_acquire") && text.contains("acquire().await"), "{text}");
+}
+
+#[test]
+fn the_budget_is_paid_and_its_end_keeps_the_place_in_line() {
+    use wakeful_base::budget;
+    let semaphore = Semaphore::new(200);
+    let mut taken = 0;
+    budget::with_initial(|| {
+        while let std::task::Poll::Ready(permit) = manual(semaphore.acquire()).poll() {
+            permit.unwrap().forget();
+            taken += 1;
+        }
+    });
+    assert_eq!(taken, 128);
+    let mut rest = manual(semaphore.acquire_many(73));
+    rest.pending();
+    semaphore.add_permits(1);
+    assert!(rest.ready().is_ok());
+}
+
+#[test]
+fn futures_are_send_and_sync() {
+    fn check<T: Send + Sync>(_: T) {}
+    let semaphore = Arc::new(Semaphore::new(9));
+    check(semaphore.acquire());
+    check(semaphore.acquire_many(2));
+    check(semaphore.clone().acquire_owned());
+    check(semaphore.try_acquire().unwrap());
+}
+
+#[test]
+fn stress_no_permit_is_lost_or_made() {
+    stress(|seed| {
+        let semaphore = Arc::new(Semaphore::new(5));
+        let out = Arc::new(AtomicUsize::new(0));
+        let threads: Vec<_> = (0..4)
+            .map(|t| {
+                let (semaphore, out) = (semaphore.clone(), out.clone());
+                let mut random = Random::new(seed * 4 + t);
+                std::thread::spawn(move || {
+                    for _ in 0..200 {
+                        let n = random.below(5) + 1;
+                        if random.below(4) == 0 {
+                            // Given up after one poll.
+                            let _ = manual(semaphore.acquire_many(n as u32)).poll().is_ready();
+                            continue;
+                        }
+                        let permits = block_on(semaphore.acquire_many(n as u32)).unwrap();
+                        assert!(
+                            out.fetch_add(n, SeqCst) + n <= 5,
+                            "more permits out than there are"
+                        );
+                        out.fetch_sub(n, SeqCst);
+                        drop(permits);
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|t| t.join().unwrap());
+        assert_eq!(semaphore.available_permits(), 5);
+    });
+}

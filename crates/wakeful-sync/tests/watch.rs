@@ -1,0 +1,404 @@
+//! `watch`: versions seen and unseen, closing, panics, and random runs beside a model.
+
+mod support_b;
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::thread;
+use std::time::Instant;
+
+use support_b::*;
+use wakeful_sync::watch;
+
+#[test]
+fn the_first_value_counts_as_seen() {
+    let (tx, mut rx) = watch::channel(1);
+    assert!(!rx.has_changed().unwrap());
+    assert_eq!(*rx.borrow(), 1);
+    by_hand(rx.changed()).assert_pending();
+    tx.send(2).unwrap();
+    assert!(rx.has_changed().unwrap());
+    by_hand(rx.changed()).assert_ready().unwrap();
+    by_hand(rx.changed()).assert_pending();
+}
+
+#[test]
+fn all_receivers_are_woken_by_one_send() {
+    let (tx, rx) = watch::channel(0);
+    // More than are told under one hold of the lock.
+    let mut receivers: Vec<_> = (0..100).map(|_| rx.clone()).collect();
+    let mut waits: Vec<_> = receivers.iter_mut().map(|rx| by_hand(rx.changed())).collect();
+    waits.iter_mut().for_each(ByHand::assert_pending);
+    waits.iter_mut().for_each(ByHand::assert_pending);
+    tx.send(1).unwrap();
+    tx.send(2).unwrap();
+    for wait in &mut waits {
+        assert_eq!(wait.wakes(), 1);
+        wait.assert_ready().unwrap();
+    }
+    drop(waits);
+    assert!(receivers.iter().all(|rx| *rx.borrow() == 2 && !rx.has_changed().unwrap()));
+}
+
+#[test]
+fn looks_tell_whether_the_value_was_new() {
+    let (tx, mut rx) = watch::channel(0);
+    assert!(!rx.borrow().has_changed());
+    tx.send(1).unwrap();
+    assert!(rx.borrow().has_changed());
+    assert!(rx.borrow_and_update().has_changed());
+    assert!(!rx.borrow_and_update().has_changed());
+    assert!(!tx.borrow().has_changed());
+    assert_eq!(format!("{:?}", rx.borrow()), "Ref { inner: 1, has_changed: false }");
+}
+
+#[test]
+fn the_last_value_is_reported_before_the_end() {
+    let (tx, mut rx) = watch::channel(0);
+    tx.send(1).unwrap();
+    drop(tx);
+    assert!(rx.has_changed().is_err() && rx.is_closed());
+    by_hand(rx.changed()).assert_ready().unwrap();
+    let error = by_hand(rx.changed()).assert_ready().unwrap_err();
+    assert_eq!(error.to_string(), "channel closed");
+    assert_eq!(*rx.borrow(), 1);
+}
+
+#[test]
+fn the_last_sender_to_go_wakes_who_waits() {
+    let (tx, mut rx) = watch::channel(0);
+    let second = tx.clone();
+    assert_eq!(tx.sender_count(), 2);
+    let mut wait = by_hand(rx.changed());
+    wait.assert_pending();
+    drop(tx);
+    wait.assert_pending();
+    assert_eq!(wait.wakes(), 0);
+    drop(second);
+    assert_eq!(wait.wakes(), 1);
+    assert!(wait.assert_ready().is_err());
+}
+
+#[test]
+fn a_send_to_nobody_changes_nothing() {
+    let (tx, rx) = watch::channel(0);
+    drop(rx);
+    let error = tx.send(1).unwrap_err();
+    assert_eq!((error.0, error.to_string()), (1, "channel closed".to_owned()));
+    assert_eq!(format!("{error:?}"), "SendError { .. }");
+    assert_eq!(*tx.borrow(), 0);
+    assert_eq!(tx.send_replace(2), 0);
+    tx.send_modify(|value| *value += 1);
+    let rx = tx.subscribe();
+    assert_eq!((*rx.borrow(), rx.has_changed().unwrap()), (3, false));
+}
+
+#[test]
+fn an_unmodified_value_wakes_nobody() {
+    let (tx, mut rx) = watch::channel(0);
+    let mut wait = by_hand(rx.changed());
+    wait.assert_pending();
+    assert!(!tx.send_if_modified(|_| false));
+    assert_eq!(wait.wakes(), 0);
+    wait.assert_pending();
+    assert!(tx.send_if_modified(|value| {
+        *value = 1;
+        true
+    }));
+    assert_eq!(wait.wakes(), 1);
+}
+
+#[test]
+fn marks_can_be_set_by_hand() {
+    let (tx, mut rx) = watch::channel(0);
+    rx.mark_changed();
+    assert!(rx.has_changed().unwrap());
+    by_hand(rx.changed()).assert_ready().unwrap();
+    tx.send(1).unwrap();
+    rx.mark_unchanged();
+    by_hand(rx.changed()).assert_pending();
+    assert!(rx.same_channel(&tx.subscribe()) && tx.same_channel(&tx.clone()));
+}
+
+#[test]
+fn a_clone_has_seen_what_the_original_has() {
+    let (tx, mut rx) = watch::channel(0);
+    tx.send(1).unwrap();
+    let unseen = rx.clone();
+    rx.borrow_and_update();
+    assert!(unseen.has_changed().unwrap());
+    assert!(!rx.clone().has_changed().unwrap());
+    assert_eq!(tx.receiver_count(), 2);
+}
+
+#[test]
+fn wait_for_looks_at_once_and_then_at_each_change() {
+    let (tx, mut rx) = watch::channel(0);
+    assert_eq!(*by_hand(rx.wait_for(|value| *value == 0)).assert_ready().unwrap(), 0);
+    let mut asked = Vec::new();
+    let mut wait = by_hand(rx.wait_for(|value| {
+        asked.push(*value);
+        *value >= 3
+    }));
+    for value in 1..=3 {
+        wait.assert_pending();
+        tx.send(value).unwrap();
+        assert_eq!(wait.wakes(), value);
+    }
+    let found = wait.assert_ready().unwrap();
+    assert_eq!((*found, found.has_changed()), (3, false), "the wait has marked it seen");
+    drop((found, wait));
+    assert_eq!(asked, [0, 1, 2, 3]);
+}
+
+#[test]
+fn wait_for_asks_about_the_last_value_once() {
+    let (tx, mut rx) = watch::channel(0);
+    tx.send(1).unwrap();
+    drop(tx);
+    let mut asked = Vec::new();
+    let found = by_hand(rx.wait_for(|value| {
+        asked.push(*value);
+        false
+    }))
+    .assert_ready();
+    assert!(found.is_err());
+    drop(found);
+    assert_eq!(asked, [1]);
+    assert!(by_hand(rx.wait_for(|value| *value == 1)).assert_ready().is_ok());
+}
+
+#[test]
+fn a_panic_in_user_code_leaves_the_channel_usable() {
+    let (tx, mut rx) = watch::channel(0);
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        tx.send_modify(|value| {
+            *value = 1;
+            panic!("in the closure");
+        })
+    }));
+    assert!(caught.is_err());
+    assert!(!rx.has_changed().unwrap());
+    assert_eq!(*rx.borrow(), 1);
+    let wait =
+        AssertUnwindSafe(|| by_hand(rx.wait_for(|_| panic!("in the closure"))).poll().is_ready());
+    assert!(catch_unwind(wait).is_err());
+    tx.send(2).unwrap();
+    assert_eq!(*rx.borrow_and_update(), 2);
+
+    let mut other = rx.clone();
+    let mut bad = by_hand(rx.changed());
+    assert!(bad.poll_with(&Waker::from(Arc::new(PanickingWaker))).is_pending());
+    let mut good = by_hand(other.changed());
+    good.assert_pending();
+    assert!(catch_unwind(AssertUnwindSafe(|| tx.send(3))).is_err());
+    assert_eq!(good.wakes(), 1);
+    good.assert_ready().unwrap();
+    bad.assert_ready().unwrap();
+}
+
+#[test]
+fn the_sender_waits_until_nobody_listens() {
+    let (tx, rx) = watch::channel(0);
+    let second = rx.clone();
+    let mut closed = by_hand(tx.closed());
+    closed.assert_pending();
+    drop(rx);
+    closed.assert_pending();
+    assert!(!tx.is_closed());
+    drop(second);
+    assert_eq!(closed.wakes(), 1);
+    // Opened again before the sender looked: it goes on waiting.
+    let third = tx.subscribe();
+    closed.assert_pending();
+    drop(third);
+    closed.assert_ready();
+    assert!(tx.is_closed());
+}
+
+#[test]
+fn values_are_dropped_once() {
+    let alive = alive();
+    let (tx, rx) = watch::channel(Counted::new(&alive, 0));
+    tx.send(Counted::new(&alive, 1)).unwrap();
+    assert_eq!(alive.load(std::sync::atomic::Ordering::SeqCst), 1);
+    drop(tx.send_replace(Counted::new(&alive, 2)));
+    drop(tx);
+    assert_eq!(rx.borrow().id, 2);
+    drop(rx);
+    assert_none_alive(&alive);
+}
+
+#[test]
+fn it_takes_part_in_the_budget() {
+    wakeful_base::budget::with_initial(|| {
+        let (_tx, mut rx) = watch::channel(0);
+        let mut spent = 0;
+        while {
+            rx.mark_changed();
+            by_hand(rx.changed()).poll().is_ready()
+        } {
+            spent += 1;
+        }
+        assert_eq!(spent, 128);
+    });
+}
+
+type Waiting = Pin<Box<dyn Future<Output = (watch::Receiver<u64>, bool)>>>;
+
+enum Listener {
+    Idle(watch::Receiver<u64>),
+    Waiting(ByHand<Waiting>),
+}
+
+/// What a receiver should know: the version it has seen.
+struct Expected {
+    seen: u64,
+    listener: Listener,
+}
+
+/// One thread does everything in random order; a counter of versions tells what must come out.
+#[test]
+fn random_runs_agree_with_a_model() {
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let tx = watch::Sender::new(0u64);
+        // The value is the version.
+        let mut version = 0;
+        let mut listeners: Vec<Expected> = Vec::new();
+        for _ in 0..200 {
+            match random.below(6) {
+                0 => {
+                    version += 1;
+                    tx.send_replace(version);
+                }
+                1 if listeners.len() < 5 => {
+                    let listener = Listener::Idle(tx.subscribe());
+                    listeners.push(Expected { seen: version, listener });
+                }
+                2 if !listeners.is_empty() => {
+                    drop(listeners.swap_remove(random.below(listeners.len())));
+                }
+                _ if listeners.is_empty() => {}
+                _ => {
+                    let at = random.below(listeners.len());
+                    let expected = listeners.swap_remove(at);
+                    listeners.push(step(expected, version, &mut random));
+                }
+            }
+            assert_eq!(tx.receiver_count(), listeners.len(), "seed {seed}");
+        }
+        drop(tx);
+        for Expected { seen, listener } in listeners {
+            if let Listener::Waiting(mut wait) = listener {
+                assert!(wait.wakes() > 0, "seed {seed}: the end wakes who waits");
+                let (_, changed) = wait.assert_ready();
+                assert_eq!(changed, seen != version, "seed {seed}");
+            }
+        }
+    }
+}
+
+fn step(expected: Expected, version: u64, random: &mut Random) -> Expected {
+    let Expected { mut seen, listener } = expected;
+    let listener = match listener {
+        Listener::Waiting(mut wait) => {
+            if seen != version {
+                assert!(wait.wakes() > 0, "a change wakes who waits");
+            }
+            match wait.poll() {
+                Poll::Pending => {
+                    assert_eq!(seen, version, "a change ends the wait");
+                    Listener::Waiting(wait)
+                }
+                Poll::Ready((rx, changed)) => {
+                    assert!(changed && seen != version, "only a change ends the wait");
+                    seen = version;
+                    Listener::Idle(rx)
+                }
+            }
+        }
+        Listener::Idle(mut rx) => match random.below(5) {
+            0 => {
+                assert_eq!(*rx.borrow(), version);
+                assert_eq!(rx.has_changed().unwrap(), seen != version);
+                Listener::Idle(rx)
+            }
+            1 => {
+                let look = rx.borrow_and_update();
+                assert_eq!((*look, look.has_changed()), (version, seen != version));
+                drop(look);
+                seen = version;
+                Listener::Idle(rx)
+            }
+            2 => {
+                // Begun and given up.
+                if by_hand(rx.changed()).poll().is_ready() {
+                    assert_ne!(seen, version);
+                    seen = version;
+                }
+                Listener::Idle(rx)
+            }
+            _ => {
+                let mut wait: ByHand<Waiting> = by_hand(Box::pin(async move {
+                    let changed = rx.changed().await.is_ok();
+                    (rx, changed)
+                }));
+                match wait.poll() {
+                    Poll::Pending => Listener::Waiting(wait),
+                    Poll::Ready((rx, changed)) => {
+                        assert!(changed && seen != version);
+                        seen = version;
+                        Listener::Idle(rx)
+                    }
+                }
+            }
+        },
+    };
+    Expected { seen, listener }
+}
+
+#[test]
+fn stress_every_receiver_sees_the_last_value() {
+    let deadline = stress_deadline();
+    let (tx, rx) = watch::channel((0u64, 0u64));
+    let receivers: Vec<_> = (0..3)
+        .map(|seed| {
+            let mut rx = rx.clone();
+            thread::spawn(move || {
+                let mut random = Random::new(seed);
+                let mut last = 0;
+                loop {
+                    if random.below(3) == 0 {
+                        // A wait that may be given up.
+                        let _ = by_hand(rx.changed()).poll();
+                    }
+                    let over = block_on(rx.changed()).is_err();
+                    let (value, twice) = *rx.borrow_and_update();
+                    assert_eq!(value * 2, twice, "a look sees a whole value");
+                    assert!(value >= last, "values do not go back");
+                    last = value;
+                    if over {
+                        return last;
+                    }
+                }
+            })
+        })
+        .collect();
+    drop(rx);
+    let mut value = 0;
+    while Instant::now() < deadline {
+        value += 1;
+        tx.send((value, value * 2)).unwrap();
+        if value % 64 == 0 {
+            thread::yield_now();
+        }
+    }
+    drop(tx);
+    for receiver in receivers {
+        assert_eq!(receiver.join().unwrap(), value);
+    }
+}

@@ -1,0 +1,55 @@
+//! Bytes that come and go without blocking.
+//!
+//! [`AsyncRead`], [`AsyncWrite`], [`AsyncBufRead`] and [`AsyncSeek`] are what sockets, pipes and files
+//! implement; with feature `io-util` there are extension traits whose methods are awaited, buffers and
+//! adapters. [`unix::AsyncFd`] makes any other descriptor that can be polled awaitable.
+//!
+//! ```
+//! # #[cfg(all(feature = "net", feature = "rt-multi-thread", feature = "io-util"))] {
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+//! use wakeful::io::{AsyncReadExt, AsyncWriteExt};
+//! use wakeful::net::UnixStream;
+//!
+//! let (mut near, mut far) = UnixStream::pair()?;
+//! near.write_all(b"hello").await?;
+//! drop(near);
+//!
+//! let mut text = String::new();
+//! far.read_to_string(&mut text).await?;
+//! assert_eq!(text, "hello");
+//! # std::io::Result::Ok(()) }).unwrap();
+//! # }
+//! ```
+
+#[cfg(feature = "net")]
+mod async_fd;
+#[cfg(feature = "net")]
+mod watched;
+
+pub use wakeful_io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
+
+#[doc(no_inline)]
+pub use std::io::{Error, ErrorKind, Result, SeekFrom};
+
+#[cfg(feature = "io-util")]
+pub use wakeful_io::{
+    AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, BufReader, BufStream, BufWriter,
+    Chain, DuplexStream, Empty, Join, Lines, ReadHalf, Repeat, SimplexStream, Sink, Split, Take,
+    WriteHalf, copy, copy_bidirectional, copy_bidirectional_with_sizes, copy_buf, duplex, empty,
+    join, repeat, simplex, sink, split,
+};
+
+#[cfg(feature = "net")]
+pub use wakeful_reactor::{Interest, Ready};
+#[cfg(feature = "net")]
+pub(crate) use watched::Watched;
+
+/// Descriptors of Unix-like systems.
+#[cfg(feature = "net")]
+pub mod unix {
+    #[expect(deprecated, reason = "the old name is part of the API")]
+    pub use super::async_fd::AsyncFdTryNewError;
+    pub use super::async_fd::{
+        AsyncFd, AsyncFdReadyGuard, AsyncFdReadyMutGuard, AsyncFdRegisterError, TryIoError,
+    };
+}

@@ -1,0 +1,188 @@
+//! A non-blocking I/O object that a driver watches: what sockets and pipes are made of.
+
+use super::{Interest, ReadBuf, Ready};
+use std::fmt;
+use std::io::{self, IoSlice, Write};
+use std::ops::Deref;
+use std::os::fd::{AsFd, AsRawFd};
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::task::{Context, Poll, ready};
+use wakeful_reactor::io::{Direction, Registration};
+use wakeful_runtime::runtime::current_io;
+
+/// The kernel takes no more than so many buffers at once, whether there is room for the rest or not.
+const SLICES_MAX: usize = 1024;
+
+/// A non-blocking object, and its place in the driver of the runtime it was made in.
+///
+/// Readiness is edge-triggered: an operation goes on until the kernel has nothing more to give or no
+/// more room to take, and only then waits for the next edge. A transfer that is shorter than its buffer
+/// says that too, which saves the call that would fail.
+pub(crate) struct Watched<E> {
+    // Before the object, so that it is taken out of the driver before its descriptor is closed.
+    registration: Registration,
+    object: E,
+}
+
+impl<E> UnwindSafe for Watched<E> {}
+impl<E> RefUnwindSafe for Watched<E> {}
+
+impl<E: AsFd> Watched<E> {
+    /// Has the driver of the current runtime watch `object`, for `call`.
+    ///
+    /// # Panics
+    /// Outside of a runtime with I/O.
+    #[track_caller]
+    pub(crate) fn new(object: E, interest: Interest, call: &str) -> io::Result<Watched<E>> {
+        let registration = current_io(call).register(object.as_fd().as_raw_fd(), interest)?;
+        Ok(Watched { registration, object })
+    }
+
+    /// As [`new`](Self::new), to read and to write.
+    #[track_caller]
+    pub(crate) fn new_duplex(object: E, call: &str) -> io::Result<Watched<E>> {
+        Watched::new(object, Interest::READABLE | Interest::WRITABLE, call)
+    }
+
+    /// Takes it for ready in these ways until an operation finds otherwise.
+    pub(crate) fn assuming(self, ready: Ready) -> Watched<E> {
+        self.registration.assume_ready(ready);
+        self
+    }
+
+    /// The object, which no driver watches any more.
+    pub(crate) fn into_inner(mut self) -> io::Result<E> {
+        self.registration.deregister()?;
+        Ok(self.object)
+    }
+}
+
+impl<E> Watched<E> {
+    /// Waits until it is ready for any of `interest`.
+    pub(crate) async fn ready(&self, interest: Interest) -> io::Result<Ready> {
+        Ok(self.registration.readiness(interest).await?.ready)
+    }
+
+    /// Waits on behalf of the one task that polls for reading.
+    pub(crate) fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.registration.poll_ready(cx, Direction::Read).map_ok(|_| ())
+    }
+
+    /// Waits on behalf of the one task that polls for writing.
+    pub(crate) fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.registration.poll_ready(cx, Direction::Write).map_ok(|_| ())
+    }
+
+    /// Runs `operation` if it is known to be ready for that; `WouldBlock` if not.
+    pub(crate) fn try_io<R>(
+        &self,
+        interest: Interest,
+        operation: impl FnOnce() -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.registration.try_io(interest, operation)
+    }
+
+    /// Runs `operation` when it is ready for that, until it need not wait.
+    pub(crate) async fn async_io<R>(
+        &self,
+        interest: Interest,
+        operation: impl FnMut() -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.registration.async_io(interest, operation).await
+    }
+
+    /// As `async_io`, for the one task that polls for reading.
+    pub(crate) fn poll_read_io<R>(
+        &self,
+        cx: &mut Context<'_>,
+        operation: impl FnMut() -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        self.registration.poll_io(cx, Direction::Read, operation)
+    }
+
+    /// As `async_io`, for the one task that polls for writing.
+    pub(crate) fn poll_write_io<R>(
+        &self,
+        cx: &mut Context<'_>,
+        operation: impl FnMut() -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        self.registration.poll_io(cx, Direction::Write, operation)
+    }
+
+    /// Reads from a stream into `buf` by `read`, which returns how much it added.
+    pub(crate) fn poll_read(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+        read: impl FnMut(&E, &mut ReadBuf<'_>) -> io::Result<usize>,
+    ) -> Poll<io::Result<()>> {
+        let (mut read, room) = (read, buf.remaining());
+        self.poll_stream(cx, Direction::Read, room, || read(&self.object, buf)).map_ok(|_| ())
+    }
+
+    /// Writes `buf` to a stream.
+    pub(crate) fn poll_write<'a>(
+        &'a self,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>>
+    where
+        &'a E: Write,
+    {
+        self.poll_stream(cx, Direction::Write, buf.len(), || (&self.object).write(buf))
+    }
+
+    /// Writes `bufs` to a stream.
+    pub(crate) fn poll_write_vectored<'a>(
+        &'a self,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>>
+    where
+        &'a E: Write,
+    {
+        let offered = bufs.iter().take(SLICES_MAX).map(|buf| buf.len()).sum();
+        self.poll_stream(cx, Direction::Write, offered, || (&self.object).write_vectored(bufs))
+    }
+
+    /// Runs `transfer`, of at most `wanted` bytes. Of a stream, where less than that means that the
+    /// kernel has no more for now: messages may be short and have others behind them.
+    fn poll_stream(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+        wanted: usize,
+        mut transfer: impl FnMut() -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            let event = ready!(self.registration.poll_ready(cx, direction))?;
+            match transfer() {
+                Ok(n) => {
+                    // None at all is the end of the stream, which stays readable.
+                    if 0 < n && n < wanted {
+                        self.registration.clear(event);
+                    }
+                    return Poll::Ready(Ok(n));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.registration.clear(event);
+                }
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+impl<E> Deref for Watched<E> {
+    type Target = E;
+
+    fn deref(&self) -> &E {
+        &self.object
+    }
+}
+
+impl<E: fmt::Debug> fmt::Debug for Watched<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.object.fmt(f)
+    }
+}

@@ -1,0 +1,280 @@
+//! A stream in two halves, written once for all kinds of streams.
+//!
+//! Borrowed halves cost nothing; owned ones share the stream in an `Arc`, and can go to two tasks.
+//! Neither needs a lock: each direction of a socket is independent of the other.
+
+/// The module of a stream's halves. `$address` is what its ends have.
+macro_rules! halves {
+    ($stream:ident, $address:ty) => {
+        use bytes::BufMut;
+        use std::fmt;
+        use std::io::{self, IoSlice, IoSliceMut};
+        use std::pin::Pin;
+        use std::sync::Arc;
+        use std::task::{Context, Poll};
+        use $crate::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
+
+        #[doc = concat!("The reading half, borrowed. From [`", stringify!($stream), "::split`].")]
+        #[derive(Debug)]
+        pub struct ReadHalf<'a>(pub(super) &'a $stream);
+
+        #[doc = concat!("The writing half, borrowed. From [`", stringify!($stream), "::split`].")]
+        ///
+        /// Its drop leaves the stream open.
+        #[derive(Debug)]
+        pub struct WriteHalf<'a>(pub(super) &'a $stream);
+
+        #[doc = concat!("The reading half, owned. From [`", stringify!($stream), "::into_split`].")]
+        #[derive(Debug)]
+        pub struct OwnedReadHalf {
+            pub(super) stream: Arc<$stream>,
+        }
+
+        #[doc = concat!("The writing half, owned. From [`", stringify!($stream), "::into_split`].")]
+        ///
+        /// Its drop says to the other end that nothing more comes; [`forget`](Self::forget) does not.
+        #[derive(Debug)]
+        pub struct OwnedWriteHalf {
+            stream: Arc<$stream>,
+            shuts_down_on_drop: bool,
+        }
+
+        /// Two halves are not of one stream. Has them both.
+        #[derive(Debug)]
+        pub struct ReuniteError(pub OwnedReadHalf, pub OwnedWriteHalf);
+
+        impl fmt::Display for ReuniteError {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("tried to reunite halves that are not from the same socket")
+            }
+        }
+
+        impl std::error::Error for ReuniteError {}
+
+        pub(super) fn into_split(stream: $stream) -> (OwnedReadHalf, OwnedWriteHalf) {
+            let stream = Arc::new(stream);
+            let reader = OwnedReadHalf { stream: stream.clone() };
+            (reader, OwnedWriteHalf { stream, shuts_down_on_drop: true })
+        }
+
+        fn reunite(reader: OwnedReadHalf, writer: OwnedWriteHalf) -> Result<$stream, ReuniteError> {
+            if !Arc::ptr_eq(&reader.stream, &writer.stream) {
+                return Err(ReuniteError(reader, writer));
+            }
+            writer.forget();
+            Ok(Arc::into_inner(reader.stream).expect("there are but two halves"))
+        }
+
+        $crate::net::halves::reading_half!($stream, $address, [ReadHalf<'_>], 0);
+        $crate::net::halves::reading_half!($stream, $address, [OwnedReadHalf], stream);
+        $crate::net::halves::writing_half!($stream, $address, [WriteHalf<'_>], 0);
+        $crate::net::halves::writing_half!($stream, $address, [OwnedWriteHalf], stream);
+
+        impl OwnedReadHalf {
+            /// Puts the halves together again.
+            ///
+            /// # Errors
+            /// If they are not of one stream.
+            pub fn reunite(self, other: OwnedWriteHalf) -> Result<$stream, ReuniteError> {
+                reunite(self, other)
+            }
+        }
+
+        impl OwnedWriteHalf {
+            /// Puts the halves together again.
+            ///
+            /// # Errors
+            /// If they are not of one stream.
+            pub fn reunite(self, other: OwnedReadHalf) -> Result<$stream, ReuniteError> {
+                reunite(other, self)
+            }
+
+            /// Drops it without telling the other end.
+            pub fn forget(mut self) {
+                self.shuts_down_on_drop = false;
+            }
+        }
+
+        impl Drop for OwnedWriteHalf {
+            fn drop(&mut self) {
+                if self.shuts_down_on_drop {
+                    // Nobody to tell that it failed.
+                    let _cannot = self.stream.shut_down_write();
+                }
+            }
+        }
+
+        impl WriteHalf<'_> {
+            fn shut_down(&mut self) -> io::Result<()> {
+                self.0.shut_down_write()
+            }
+        }
+
+        impl OwnedWriteHalf {
+            fn shut_down(&mut self) -> io::Result<()> {
+                self.stream.shut_down_write()?;
+                self.shuts_down_on_drop = false;
+                Ok(())
+            }
+        }
+    };
+}
+
+macro_rules! reading_half {
+    ($stream:ident, $address:ty, [$half:ty], $field:tt) => {
+        impl $half {
+            #[doc = concat!("[`", stringify!($stream), "::ready`].")]
+            ///
+            /// # Errors
+            /// If the runtime has shut down.
+            pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
+                self.$field.ready(interest).await
+            }
+
+            #[doc = concat!("[`", stringify!($stream), "::readable`].")]
+            ///
+            /// # Errors
+            /// If the runtime has shut down.
+            pub async fn readable(&self) -> io::Result<()> {
+                self.$field.readable().await
+            }
+
+            #[doc = concat!("[`", stringify!($stream), "::try_read`].")]
+            ///
+            /// # Errors
+            /// `WouldBlock` if there is nothing yet.
+            pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
+                self.$field.try_read(buf)
+            }
+
+            #[doc = concat!("[`", stringify!($stream), "::try_read_vectored`].")]
+            ///
+            /// # Errors
+            /// `WouldBlock` if there is nothing yet.
+            pub fn try_read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+                self.$field.try_read_vectored(bufs)
+            }
+
+            #[doc = concat!("[`", stringify!($stream), "::try_read_buf`].")]
+            ///
+            /// # Errors
+            /// `WouldBlock` if there is nothing yet.
+            pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+                self.$field.try_read_buf(buf)
+            }
+        }
+
+        impl AsyncRead for $half {
+            fn poll_read(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buf: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<()>> {
+                self.$field.poll_read_shared(cx, buf)
+            }
+        }
+
+        $crate::net::halves::any_half!($stream, $address, [$half], $field);
+    };
+}
+
+macro_rules! writing_half {
+    ($stream:ident, $address:ty, [$half:ty], $field:tt) => {
+        impl $half {
+            #[doc = concat!("[`", stringify!($stream), "::ready`].")]
+            ///
+            /// # Errors
+            /// If the runtime has shut down.
+            pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
+                self.$field.ready(interest).await
+            }
+
+            #[doc = concat!("[`", stringify!($stream), "::writable`].")]
+            ///
+            /// # Errors
+            /// If the runtime has shut down.
+            pub async fn writable(&self) -> io::Result<()> {
+                self.$field.writable().await
+            }
+
+            #[doc = concat!("[`", stringify!($stream), "::try_write`].")]
+            ///
+            /// # Errors
+            /// `WouldBlock` if there is no room.
+            pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
+                self.$field.try_write(buf)
+            }
+
+            #[doc = concat!("[`", stringify!($stream), "::try_write_vectored`].")]
+            ///
+            /// # Errors
+            /// `WouldBlock` if there is no room.
+            pub fn try_write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+                self.$field.try_write_vectored(bufs)
+            }
+        }
+
+        impl AsyncWrite for $half {
+            fn poll_write(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buf: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                self.$field.poll_write_shared(cx, buf)
+            }
+
+            fn poll_write_vectored(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                bufs: &[IoSlice<'_>],
+            ) -> Poll<io::Result<usize>> {
+                self.$field.poll_write_vectored_shared(cx, bufs)
+            }
+
+            fn is_write_vectored(&self) -> bool {
+                true
+            }
+
+            #[inline]
+            fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+                Poll::Ready(Ok(()))
+            }
+
+            fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+                Poll::Ready(self.get_mut().shut_down())
+            }
+        }
+
+        $crate::net::halves::any_half!($stream, $address, [$half], $field);
+    };
+}
+
+macro_rules! any_half {
+    ($stream:ident, $address:ty, [$half:ty], $field:tt) => {
+        impl $half {
+            /// The address of the other end.
+            ///
+            /// # Errors
+            /// If it is not connected any more.
+            pub fn peer_addr(&self) -> io::Result<$address> {
+                self.$field.peer_addr()
+            }
+
+            /// The address of this end.
+            ///
+            /// # Errors
+            /// If the kernel does not know it.
+            pub fn local_addr(&self) -> io::Result<$address> {
+                self.$field.local_addr()
+            }
+        }
+
+        impl AsRef<$stream> for $half {
+            fn as_ref(&self) -> &$stream {
+                &self.$field
+            }
+        }
+    };
+}
+
+pub(super) use {any_half, halves, reading_half, writing_half};

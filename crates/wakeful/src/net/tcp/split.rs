@@ -1,0 +1,38 @@
+//! TCP streams in two halves.
+
+use super::TcpStream;
+use crate::net::halves::halves;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+
+halves!(TcpStream, SocketAddr);
+
+macro_rules! peeks {
+    ([$half:ty], $field:tt) => {
+        impl $half {
+            /// [`TcpStream::poll_peek`].
+            ///
+            /// # Errors
+            /// Those of the kernel, or that the runtime has shut down.
+            pub fn poll_peek(
+                &mut self,
+                cx: &mut Context<'_>,
+                buf: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<usize>> {
+                self.$field.poll_peek(cx, buf)
+            }
+
+            /// [`TcpStream::peek`].
+            ///
+            /// # Errors
+            /// Those of the kernel, or that the runtime has shut down.
+            pub async fn peek(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+                let mut buf = ReadBuf::new(buf);
+                poll_fn(|cx| self.poll_peek(cx, &mut buf)).await
+            }
+        }
+    };
+}
+
+peeks!([ReadHalf<'_>], 0);
+peeks!([OwnedReadHalf], stream);

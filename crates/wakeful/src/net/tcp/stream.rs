@@ -1,0 +1,201 @@
+use super::split::{self, OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
+use crate::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready, Watched};
+use crate::net::addr::{ToSocketAddrs, no_address, resolve};
+use crate::net::socket_type::{awaits_readiness, like_std, transfers_bytes};
+use crate::net::{receive, sockets};
+use bytes::BufMut;
+use socket2::{SockRef, Type};
+use std::future::poll_fn;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// A TCP connection.
+///
+/// [`connect`](Self::connect) makes one, [`TcpListener::accept`](crate::net::TcpListener::accept) waits for
+/// one. It is read and written through [`AsyncRead`] and [`AsyncWrite`], and through
+/// [`split`](Self::split) or [`into_split`](Self::into_split) both at once.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt};
+/// use wakeful::net::{TcpListener, TcpStream};
+///
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let mut client = TcpStream::connect(listener.local_addr()?).await?;
+/// let (mut server, _) = listener.accept().await?;
+/// server.write_all(b"welcome").await?;
+///
+/// let mut buf = [0; 7];
+/// client.read_exact(&mut buf).await?;
+/// assert_eq!(&buf, b"welcome");
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
+pub struct TcpStream {
+    io: Watched<std::net::TcpStream>,
+}
+
+like_std!(TcpStream, std::net::TcpStream);
+awaits_readiness!(TcpStream);
+transfers_bytes!(TcpStream);
+
+impl TcpStream {
+    /// Connects to `addr`; of several addresses, to the first one where that is possible.
+    ///
+    /// [`TcpSocket`](crate::net::TcpSocket) connects with options.
+    ///
+    /// # Errors
+    /// That of the last address, if it is possible at none.
+    ///
+    /// # Panics
+    /// Outside of a runtime with I/O.
+    pub async fn connect<A: ToSocketAddrs>(addr: A) -> io::Result<TcpStream> {
+        let mut last_error = None;
+        for address in resolve(addr).await? {
+            match TcpStream::connect_to(address).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => last_error = Some(error),
+            }
+        }
+        Err(last_error.unwrap_or_else(no_address))
+    }
+
+    async fn connect_to(address: SocketAddr) -> io::Result<TcpStream> {
+        let socket = sockets::socket_for(address, Type::STREAM)?;
+        sockets::start_connect(&socket, &address.into())?;
+        TcpStream::connecting(socket.into(), "TcpStream::connect").await
+    }
+
+    /// Waits for the end of a connect under way.
+    pub(super) async fn connecting(
+        stream: std::net::TcpStream,
+        call: &str,
+    ) -> io::Result<TcpStream> {
+        let stream = TcpStream { io: Watched::new_duplex(stream, call)? };
+        // Writable is what it becomes when connected, and also when it failed.
+        poll_fn(|cx| stream.io.poll_write_ready(cx)).await?;
+        match stream.io.take_error()? {
+            Some(error) => Err(error),
+            None => Ok(stream),
+        }
+    }
+
+    /// A connection just accepted, whose first read and write are tried without waiting for an event.
+    #[track_caller]
+    pub(super) fn accepted(stream: std::net::TcpStream, call: &str) -> io::Result<TcpStream> {
+        let io = Watched::new_duplex(stream, call)?;
+        Ok(TcpStream { io: io.assuming(Ready::READABLE | Ready::WRITABLE) })
+    }
+
+    /// Waits for something to read, and copies it without taking it: the next read gets it again.
+    ///
+    /// A wait that is dropped loses nothing.
+    ///
+    /// # Errors
+    /// Those of the kernel, or that the runtime has shut down.
+    pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.io.async_io(Interest::READABLE, || self.io.peek(buf)).await
+    }
+
+    /// As [`peek`](Self::peek), on behalf of the task of `cx`. Of several tasks, those in [`AsyncRead`]
+    /// included, the last one is called only.
+    ///
+    /// # Errors
+    /// Those of the kernel, or that the runtime has shut down.
+    pub fn poll_peek(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<usize>> {
+        self.io.poll_read_io(cx, || receive::peek(&*self.io, buf))
+    }
+
+    /// Whether small writes are sent at once (`TCP_NODELAY`) instead of being gathered.
+    ///
+    /// # Errors
+    /// If the kernel cannot tell.
+    pub fn nodelay(&self) -> io::Result<bool> {
+        self.io.nodelay()
+    }
+
+    /// Sets [`nodelay`](Self::nodelay).
+    ///
+    /// # Errors
+    /// If the kernel refuses it.
+    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        self.io.set_nodelay(nodelay)
+    }
+
+    /// Whether what arrives is acknowledged at once (`TCP_QUICKACK`).
+    ///
+    /// # Errors
+    /// If the kernel cannot tell.
+    #[cfg(any(target_os = "android", target_os = "linux"))]
+    pub fn quickack(&self) -> io::Result<bool> {
+        SockRef::from(&*self.io).tcp_quickack()
+    }
+
+    /// Sets [`quickack`](Self::quickack). The kernel may turn it off again by itself.
+    ///
+    /// # Errors
+    /// If the kernel refuses it.
+    #[cfg(any(target_os = "android", target_os = "linux"))]
+    pub fn set_quickack(&self, quickack: bool) -> io::Result<()> {
+        SockRef::from(&*self.io).set_tcp_quickack(quickack)
+    }
+
+    /// How long closing the stream waits for what was not sent yet (`SO_LINGER`).
+    ///
+    /// # Errors
+    /// If the kernel cannot tell.
+    pub fn linger(&self) -> io::Result<Option<Duration>> {
+        SockRef::from(&*self.io).linger()
+    }
+
+    /// Sets [`linger`](Self::linger).
+    ///
+    /// # Errors
+    /// If the kernel refuses it.
+    #[deprecated = "the drop of such a stream blocks its thread; use `set_zero_linger`, or `shutdown`"]
+    pub fn set_linger(&self, dur: Option<Duration>) -> io::Result<()> {
+        SockRef::from(&*self.io).set_linger(dur)
+    }
+
+    /// Lets the drop of the stream throw away what was not sent yet, and reset the connection.
+    ///
+    /// # Errors
+    /// If the kernel refuses it.
+    pub fn set_zero_linger(&self) -> io::Result<()> {
+        SockRef::from(&*self.io).set_linger(Some(Duration::ZERO))
+    }
+
+    /// How many routers an IPv4 packet may pass (`IP_TTL`).
+    ///
+    /// # Errors
+    /// If the kernel cannot tell.
+    pub fn ttl(&self) -> io::Result<u32> {
+        self.io.ttl()
+    }
+
+    /// Sets [`ttl`](Self::ttl).
+    ///
+    /// # Errors
+    /// If the kernel refuses it.
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        self.io.set_ttl(ttl)
+    }
+
+    /// A half to read and a half to write, both borrowed: for one task that does both at once.
+    pub fn split<'a>(&'a mut self) -> (ReadHalf<'a>, WriteHalf<'a>) {
+        (ReadHalf(self), WriteHalf(self))
+    }
+
+    /// A half to read and a half to write, which can go to two tasks.
+    ///
+    /// The drop of the writing half says to the other end that nothing more comes.
+    pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
+        split::into_split(self)
+    }
+}

@@ -1,0 +1,73 @@
+use super::{gid_t, pid_t, uid_t};
+
+/// Who is at the other end of a Unix stream. From
+/// [`UnixStream::peer_cred`](crate::net::UnixStream::peer_cred).
+#[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
+pub struct UCred {
+    pid: Option<pid_t>,
+    uid: uid_t,
+    gid: gid_t,
+}
+
+impl UCred {
+    /// The user, as of the time the stream was made.
+    pub fn uid(&self) -> uid_t {
+        self.uid
+    }
+
+    /// The group, as of the time the stream was made.
+    pub fn gid(&self) -> gid_t {
+        self.gid
+    }
+
+    /// The process that made it, if the operating system tells.
+    pub fn pid(&self) -> Option<pid_t> {
+        self.pid
+    }
+}
+
+pub(super) use sys::peer_credentials;
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod sys {
+    use super::UCred;
+    use std::io;
+    use std::mem::size_of;
+    use std::os::fd::{AsRawFd, BorrowedFd};
+
+    pub(crate) fn peer_credentials(socket: BorrowedFd<'_>) -> io::Result<UCred> {
+        let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
+        let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+        // SAFETY: there is room for `len` bytes, and any bytes are credentials.
+        let result = unsafe {
+            libc::getsockopt(
+                socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_PEERCRED,
+                (&raw mut credentials).cast(),
+                &mut len,
+            )
+        };
+        if result < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let libc::ucred { pid, uid, gid } = credentials;
+        Ok(UCred { pid: Some(pid), uid, gid })
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod sys {
+    use super::UCred;
+    use std::io;
+    use std::os::fd::{AsRawFd, BorrowedFd};
+
+    pub(crate) fn peer_credentials(socket: BorrowedFd<'_>) -> io::Result<UCred> {
+        let (mut uid, mut gid) = (0, 0);
+        // SAFETY: both live through the call.
+        if unsafe { libc::getpeereid(socket.as_raw_fd(), &mut uid, &mut gid) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(UCred { pid: None, uid, gid })
+    }
+}

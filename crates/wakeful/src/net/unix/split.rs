@@ -1,0 +1,6 @@
+//! Unix streams in two halves.
+
+use super::{SocketAddr, UnixStream};
+use crate::net::halves::halves;
+
+halves!(UnixStream, SocketAddr);

@@ -1,0 +1,179 @@
+//! `#[main]`, `#[test]`, `select!`, `join!`, `try_join!`, `pin!`.
+
+use std::future::{Future, pending, poll_fn, ready};
+use std::task::Poll;
+use wakeful::runtime::{Handle, RuntimeFlavor};
+use wakeful::task::{consume_budget, yield_now};
+
+/// Ready at its `n`th poll.
+async fn after<T>(polls: u32, value: T) -> T {
+    for _ in 1..polls {
+        yield_now().await;
+    }
+    value
+}
+
+#[wakeful::test]
+async fn a_test_runs_on_one_thread_by_default() {
+    assert_eq!(Handle::current().runtime_flavor(), RuntimeFlavor::CurrentThread);
+}
+
+#[wakeful::test(flavor = "multi_thread", worker_threads = 3, name = "three")]
+async fn a_test_may_have_workers_and_a_name() {
+    assert_eq!(Handle::current().metrics().num_workers(), 3);
+    assert_eq!(Handle::current().name(), Some("three"));
+}
+
+#[wakeful::test(flavor = "local")]
+async fn a_test_may_be_local() -> Result<(), String> {
+    let task = wakeful::task::spawn_local(async { std::rc::Rc::new(1) });
+    assert_eq!(*task.await.map_err(|error| error.to_string())?, 1);
+    Ok(())
+}
+
+#[wakeful::main]
+async fn on_many_threads(n: u32) -> u32 {
+    assert_eq!(Handle::current().runtime_flavor(), RuntimeFlavor::MultiThread);
+    wakeful::spawn(async move { n + 1 }).await.unwrap()
+}
+
+#[test]
+fn main_makes_a_plain_function() {
+    assert_eq!(on_many_threads(1), 2);
+}
+
+#[wakeful::test]
+async fn select_takes_the_first_that_is_ready() {
+    let value = wakeful::select! {
+        _ = pending::<()>() => unreachable!(),
+        n = after(2, 5) => n,
+        n = after(9, 6) => n,
+    };
+    assert_eq!(value, 5);
+}
+
+#[wakeful::test]
+async fn select_leaves_out_what_does_not_match_or_is_not_wanted() {
+    let mut polled = false;
+    let value = wakeful::select! {
+        Some(n) = ready(None::<u32>) => n,
+        n = async { polled = true; 1 }, if false => n,
+        Ok::<u32, ()>(n @ 1..=9) = after(3, Ok(7)), if 1 + 1 == 2 => { n }
+        else => 0,
+    };
+    assert_eq!((value, polled), (7, false));
+    let none = wakeful::select! {
+        Some(n) = ready(None::<u32>) => n,
+        else => 42,
+    };
+    assert_eq!(none, 42);
+}
+
+#[wakeful::test]
+async fn select_handlers_may_break_return_and_await() {
+    async fn inner() -> Option<u32> {
+        let mut sum = 0;
+        loop {
+            wakeful::select! {
+                biased;
+                n = after(1, 3) => {
+                    sum += n;
+                    if sum > 5 { break }
+                }
+                _ = pending::<u32>() => return None,
+            }
+        }
+        let more = wakeful::select! { n = ready(1) => after(2, n).await };
+        Some(sum + more)
+    }
+    assert_eq!(inner().await, Some(7));
+}
+
+#[wakeful::test]
+async fn select_binds_by_move_reference_and_mutably() {
+    let text = wakeful::select! { mut text = ready(String::from("a")) => { text.push('b'); text } };
+    assert_eq!(text, "ab");
+    let len = wakeful::select! { (ref text, _) = ready((String::from("abc"), 1)) => text.len() };
+    assert_eq!(len, 3);
+    let mut future = Box::pin(after(2, 1));
+    let first = wakeful::select! { biased; n = &mut future => n, n = ready(9) => n };
+    assert_eq!((first, future.await), (9, 1));
+}
+
+#[wakeful::test]
+async fn select_begins_with_any_branch_unless_biased() {
+    let mut firsts = [0; 3];
+    for _ in 0..300 {
+        let first = wakeful::select! { _ = ready(()) => 0, _ = ready(()) => 1, _ = ready(()) => 2 };
+        firsts[first] += 1;
+        assert_eq!(wakeful::select! { biased; _ = ready(()) => 0, _ = ready(()) => 1 }, 0);
+    }
+    assert!(firsts.iter().all(|&times| times > 30), "{firsts:?}");
+}
+
+#[wakeful::test]
+#[should_panic(expected = "all branches are disabled")]
+async fn select_without_a_way_out_panics() {
+    wakeful::select! { Some(()) = ready(None) => {} }
+}
+
+#[wakeful::test]
+async fn select_gives_way_when_the_budget_is_used_up() {
+    wakeful::spawn(async {
+        let mut turns = 0u32;
+        let mut work = std::pin::pin!(async {
+            for _ in 0..1000 {
+                wakeful::select! { _ = consume_budget() => {} }
+            }
+        });
+        poll_fn(|cx| {
+            turns += 1;
+            work.as_mut().poll(cx)
+        })
+        .await;
+        assert!(turns > 5, "{turns}");
+    })
+    .await
+    .unwrap();
+}
+
+#[wakeful::test]
+async fn join_waits_for_all_and_keeps_their_order() {
+    assert_eq!(wakeful::join!(after(3, 1), async { 2 }, after(2, "three")), (1, 2, "three"));
+    assert_eq!(wakeful::join!(biased; ready(1),), (1,));
+    wakeful::join!();
+    // All of them are polled by one task, none goes first for ever.
+    let mut order = Vec::new();
+    let order = std::cell::RefCell::new(&mut order);
+    let noting = |name: char| {
+        let (order, mut left) = (&order, 3);
+        poll_fn(move |cx| {
+            order.borrow_mut().push(name);
+            left -= 1;
+            cx.waker().wake_by_ref();
+            if left == 0 { Poll::Ready(()) } else { Poll::Pending }
+        })
+    };
+    wakeful::join!(noting('a'), noting('b'));
+    assert_eq!(order.into_inner().iter().collect::<String>(), "abbaab");
+}
+
+#[wakeful::test]
+async fn try_join_ends_with_the_first_error() {
+    let all: Result<_, String> = wakeful::try_join!(async { Ok(1) }, after(2, Ok("two")));
+    assert_eq!(all, Ok((1, "two")));
+    let failed: Result<((), u32), &str> =
+        wakeful::try_join!(pending::<Result<(), _>>(), after(3, Err("no")));
+    assert_eq!(failed, Err("no"));
+}
+
+#[wakeful::test]
+async fn pin_makes_a_name_a_pinned_reference() {
+    let (a, b) = (after(2, 1), after(3, 2));
+    wakeful::pin!(a, b);
+    assert_eq!((a.as_mut().await, (&mut b).await), (1, 2));
+    wakeful::pin! {
+        let c = after(1, 3);
+    }
+    assert_eq!(c.await, 3);
+}
