@@ -50,7 +50,7 @@ use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicU8, AtomicU64, Ordering::*};
 
 use crate::backoff::Backoff;
-use crate::wake_list::WakeList;
+use wakeful_base::WakeList;
 
 const LOCKED: u64 = 1 << 0;
 const WAITING: u64 = 1 << 1;
