@@ -203,11 +203,12 @@ impl Shared {
     /// Lets a task wait, or gives it another turn, whose poller lost its seat meanwhile.
     pub(super) fn settle_seatless(&self, running: Running, yields: bool) {
         let mut common = self.common.lock();
-        common.come_back(running.task());
         if common.cleared || self.is_stopping() {
             drop(common);
+            // Away until its future is gone, so that nobody waits for that.
             return self.end_seatless(running.cancel());
         }
+        common.come_back(running.task());
         // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
         if unsafe { running.home::<Home>().as_ref() }.place == Place::Fresh {
             // SAFETY: the common home is as good as the fresh one; a fresh task is in no list.
