@@ -60,7 +60,7 @@ unsafe impl Sync for Shared {}
 /// The core while nobody is in `block_on`, and who waits for it.
 struct Resting {
     core: Option<Box<Core>>,
-    waiting: Vec<Unparker>,
+    waiting: Vec<(ThreadId, Unparker)>,
 }
 
 /// What only the thread in `block_on` touches, and never while user code runs.
@@ -248,3 +248,6 @@ unsafe impl Schedule for Home {
         }
     }
 }
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests;

@@ -12,10 +12,11 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
 use std::task::{Context, Poll, Waker};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
-use wakeful_base::budget;
 use wakeful_base::enter::Entered;
 use wakeful_base::shield::shield;
+use wakeful_base::{Parker, budget};
 use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running, TaskRef, is_waker_of};
 
 /// One thread's turn with the core.
@@ -134,13 +135,11 @@ impl Shared {
     fn wait_for_core<F: Future>(&self, mut future: Pin<&mut F>) -> Result<Box<Core>, F::Output> {
         let (parker, waker) = parker_and_waker();
         let mut cx = Context::from_waker(&waker);
+        let _in_line = InLine::new(self, &parker);
         loop {
-            let mut resting = self.resting.lock();
-            if let Some(core) = resting.core.take() {
+            if let Some(core) = self.resting.lock().core.take() {
                 return Ok(core);
             }
-            resting.waiting.push(parker.unparker());
-            drop(resting);
             if let Poll::Ready(output) = budget::with_initial(|| future.as_mut().poll(&mut cx)) {
                 return Err(output);
             }
@@ -159,7 +158,7 @@ impl Shared {
                 let mut resting = shared.resting.lock();
                 resting.core = Some(core.into_inner());
                 // All who wait, as some of them may want it no more by now.
-                for waiting in resting.waiting.drain(..) {
+                for (_, waiting) in &resting.waiting {
                     waiting.unpark();
                 }
             }
@@ -175,6 +174,28 @@ impl Shared {
         let _on_turn = SetTurn(TURN.replace(turn));
         let _deferring = allow_defer();
         f(turn)
+    }
+}
+
+/// A thread's place among those that wait for the core, until dropped.
+struct InLine<'a> {
+    shared: &'a Shared,
+    /// A thread waits for one core at a time.
+    thread: ThreadId,
+}
+
+impl InLine<'_> {
+    fn new<'a>(shared: &'a Shared, parker: &Parker) -> InLine<'a> {
+        let thread = thread::current().id();
+        shared.resting.lock().waiting.push((thread, parker.unparker()));
+        InLine { shared, thread }
+    }
+}
+
+impl Drop for InLine<'_> {
+    fn drop(&mut self) {
+        let mut resting = self.shared.resting.lock();
+        resting.waiting.retain(|&(thread, _)| thread != self.thread);
     }
 }
 
