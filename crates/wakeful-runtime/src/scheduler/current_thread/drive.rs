@@ -10,12 +10,13 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::*;
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 use wakeful_base::enter::Entered;
 use wakeful_base::shield::shield;
+use wakeful_base::sync::atomic::Ordering::*;
+use wakeful_base::sync::seq_cst_for_loom;
 use wakeful_base::{Parker, budget};
 use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running, TaskRef, is_waker_of};
 
@@ -27,7 +28,7 @@ struct Turn {
     polling: Cell<Option<TaskRef>>,
 }
 
-thread_local! {
+wakeful_base::per_thread! {
     static TURN: Cell<*const Turn> = const { Cell::new(ptr::null()) };
 }
 
@@ -35,13 +36,13 @@ struct SetTurn(*const Turn);
 
 impl Drop for SetTurn {
     fn drop(&mut self) {
-        TURN.set(self.0);
+        TURN.with(|turn| turn.set(self.0));
     }
 }
 
 /// Calls `f` with this thread's turn, if it has one.
 fn with_turn<R>(f: impl FnOnce(Option<&Turn>) -> R) -> R {
-    let turn = TURN.get();
+    let turn = TURN.with(Cell::get);
     // SAFETY: a pointer is only there while `take_turn` on this thread's stack vouches for it.
     f(unsafe { turn.as_ref() })
 }
@@ -171,7 +172,7 @@ impl Shared {
             polling: Cell::new(None),
         }));
         let turn = turn.0.as_ref().expect("put back at the end");
-        let _on_turn = SetTurn(TURN.replace(turn));
+        let _on_turn = SetTurn(TURN.with(|before| before.replace(turn)));
         let _deferring = allow_defer();
         f(turn)
     }
@@ -338,6 +339,7 @@ impl Turn {
         }
         config::call(&shared.config.before_park);
         shared.asleep.store(true, SeqCst);
+        seq_cst_for_loom();
         // Who comes after the store calls the driver; who came before is seen here.
         if self.has_work() || !shared.inject.is_empty() {
             self.wait(Some(Duration::ZERO));
