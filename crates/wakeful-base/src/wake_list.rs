@@ -1,27 +1,33 @@
-//! Wakers to be called once a lock is released.
+//! Wakers collected under a lock, to be called once it is released.
 //!
-//! A waker is somebody else's code, which must not run under our locks. So a waking side collects
-//! wakers while it holds the lock, and calls them after.
+//! A waker runs code we do not know, which may come back and want the same lock. So whoever releases
+//! waiters takes their wakers out under the lock, a few at a time, lets the lock go and
+//! only then calls them.
 
+use crate::shield::shield;
 use std::mem::MaybeUninit;
 use std::task::Waker;
 
+/// How many wakers fit; what one hold of a lock may release.
 const CAPACITY: usize = 32;
 
 /// A few wakers on the stack.
 pub struct WakeList {
-    wakers: [MaybeUninit<Waker>; CAPACITY],
-    /// So many at the front are there.
+    // Initialised from `called` to `len`.
+    slots: [MaybeUninit<Waker>; CAPACITY],
+    called: usize,
     len: usize,
 }
 
 impl WakeList {
     /// An empty list.
-    pub const fn new() -> Self {
-        WakeList { wakers: [const { MaybeUninit::uninit() }; CAPACITY], len: 0 }
+    #[inline]
+    pub fn new() -> Self {
+        WakeList { slots: [const { MaybeUninit::uninit() }; CAPACITY], called: 0, len: 0 }
     }
 
-    /// Whether one more fits.
+    /// Whether another waker fits.
+    #[inline]
     pub fn can_push(&self) -> bool {
         self.len < CAPACITY
     }
@@ -31,48 +37,33 @@ impl WakeList {
         self.len == 0
     }
 
-    /// Adds a waker.
-    ///
-    /// # Panics
-    /// If it does not fit.
+    /// Adds `waker`, for which there must be room.
+    #[inline]
     pub fn push(&mut self, waker: Waker) {
-        self.wakers[self.len].write(waker);
+        debug_assert!(self.can_push(), "a full list of wakers must be called before it takes more");
+        self.slots[self.len].write(waker);
         self.len += 1;
     }
 
-    /// Calls all wakers and empties the list.
+    /// Calls all wakers, in the order they came, and leaves the list empty.
     ///
-    /// If one panics, the others are called all the same, and the first panic goes on after.
+    /// Should one panic, the others are called before the panic goes on.
     pub fn wake_all(&mut self) {
-        /// Calls those that are left, if one panics.
-        struct Rest<'a>(&'a mut WakeList, usize);
-
-        impl Drop for Rest<'_> {
-            fn drop(&mut self) {
-                while let Some(waker) = self.next() {
-                    waker.wake();
-                }
-            }
-        }
-
-        impl Rest<'_> {
-            fn next(&mut self) -> Option<Waker> {
-                if self.1 == self.0.len {
-                    self.0.len = 0;
-                    self.1 = 0;
-                    return None;
-                }
-                self.1 += 1;
-                // SAFETY: below `len` the wakers are there, and each is taken out once: the list is
-                // empty before anybody can see it again.
-                Some(unsafe { self.0.wakers[self.1 - 1].assume_init_read() })
-            }
-        }
-
-        let mut rest = Rest(self, 0);
-        while let Some(waker) = rest.next() {
+        while let Some(waker) = self.next() {
             waker.wake();
         }
+        (self.called, self.len) = (0, 0);
+    }
+
+    fn next(&mut self) -> Option<Waker> {
+        let at = self.called;
+        if at == self.len {
+            return None;
+        }
+        self.called += 1;
+        // SAFETY: `called <= at < len`, so the slot is initialised, and now that `called` is past it,
+        // nobody will read it again.
+        Some(unsafe { self.slots[at].assume_init_read() })
     }
 }
 
@@ -82,65 +73,21 @@ impl Default for WakeList {
     }
 }
 
-impl Drop for WakeList {
-    fn drop(&mut self) {
-        for waker in &mut self.wakers[..self.len] {
-            // SAFETY: below `len` the wakers are there.
-            unsafe { waker.assume_init_drop() };
-        }
+impl std::fmt::Debug for WakeList {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WakeList").field("len", &(self.len - self.called)).finish()
     }
 }
 
-impl std::fmt::Debug for WakeList {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WakeList").field("len", &self.len).finish()
+impl Drop for WakeList {
+    /// Calls what is left, which is something only when a waker panicked.
+    fn drop(&mut self) {
+        while let Some(waker) = self.next() {
+            // A second panic during the first would abort the program.
+            shield(|| waker.wake());
+        }
     }
 }
 
 #[cfg(all(test, not(wakeful_loom)))]
-mod tests {
-    use super::*;
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering::*};
-    use std::task::Wake;
-
-    struct Count(AtomicUsize, usize);
-
-    impl Wake for Count {
-        fn wake(self: Arc<Self>) {
-            if self.0.fetch_add(1, SeqCst) == self.1 {
-                panic!("on purpose");
-            }
-        }
-    }
-
-    #[test]
-    fn wakes_each_once_and_is_empty_after() {
-        let count = Arc::new(Count(AtomicUsize::new(0), usize::MAX));
-        let mut list = WakeList::new();
-        for _ in 0..2 {
-            while list.can_push() {
-                list.push(count.clone().into());
-            }
-            list.wake_all();
-        }
-        assert_eq!(count.0.load(SeqCst), 2 * CAPACITY);
-        list.push(count.clone().into());
-        drop(list);
-        assert_eq!(Arc::strong_count(&count), 1);
-    }
-
-    #[test]
-    fn a_waker_that_panics_keeps_no_other_from_being_called() {
-        let count = Arc::new(Count(AtomicUsize::new(0), 3));
-        let mut list = WakeList::new();
-        for _ in 0..10 {
-            list.push(count.clone().into());
-        }
-        assert!(catch_unwind(AssertUnwindSafe(|| list.wake_all())).is_err());
-        assert_eq!(count.0.load(SeqCst), 10);
-        drop(list);
-        assert_eq!(Arc::strong_count(&count), 1);
-    }
-}
+mod tests;

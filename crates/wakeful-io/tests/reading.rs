@@ -151,8 +151,8 @@ fn read_to_end_grows_in_steps_and_zeroes_nothing_twice() {
     run(reader.read_to_end(&mut all)).unwrap();
     assert_eq!(all.len(), len);
     assert!(reader.rooms.len() < 300, "{} reads for {len} bytes", reader.rooms.len());
-    // Each doubling brings at most as much new room as there is vector.
-    assert!(reader.zeroed <= 2 * all.capacity(), "{} bytes zeroed", reader.zeroed);
+    // New memory, and with each new allocation a rest that was too short to be read into.
+    assert!(reader.zeroed <= all.capacity() + 32 * 20, "{} bytes zeroed", reader.zeroed);
 }
 
 #[test]

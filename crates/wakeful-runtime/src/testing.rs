@@ -1,10 +1,15 @@
 //! Tasks for the tests of queues and schedulers: entries that can be told apart, and are counted.
 
+use crate::blocking::Pool;
+use crate::config::{Config, TaskHooks, ThreadConfig, UnhandledPanic};
+use crate::driver::WakeDriver;
+use crate::timers::{TimeConfig, TimeHandle};
 use std::future::{Future, pending};
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
 use wakeful_task::{Id, JoinHandle, Runnable, Schedule, new_task};
 
 /// A home that only counts; every cell that has it for its home owns one count of its `Arc`.
@@ -93,6 +98,37 @@ impl Entries {
     }
 }
 
+/// The time of a runtime that has none.
+pub(crate) fn no_timers(driver: &Arc<dyn WakeDriver>) -> Arc<TimeHandle> {
+    let config = TimeConfig { is_enabled: false, can_pause: false, start_paused: false };
+    TimeHandle::new(config, driver.clone())
+}
+
+/// Settings without anything special.
+pub(crate) fn plain_config() -> Config {
+    Config {
+        global_queue_interval: None,
+        event_interval: 61,
+        lifo_slot: true,
+        unhandled_panic: UnhandledPanic::Ignore,
+        before_park: None,
+        after_unpark: None,
+        hooks: TaskHooks::default(),
+    }
+}
+
+/// A pool that starts none.
+pub(crate) fn no_threads() -> Arc<Pool> {
+    Pool::new(ThreadConfig {
+        threads_max: 0,
+        keep_alive: Duration::ZERO,
+        stack_size: None,
+        name: Arc::new(String::new),
+        on_start: None,
+        on_stop: None,
+    })
+}
+
 /// Runs `f` in every order that matters, with three preemptions unless the environment says otherwise.
 #[cfg(wakeful_loom)]
 pub(crate) fn model(f: impl Fn() + Send + Sync + 'static) {
@@ -115,7 +151,7 @@ fn model_with(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
 
 /// How long stress tests run: about a second, or as long as `WAKEFUL_STRESS_SECONDS` says.
 #[cfg(not(wakeful_loom))]
-pub(crate) fn stress_time() -> std::time::Duration {
+pub(crate) fn stress_time() -> Duration {
     let seconds = std::env::var("WAKEFUL_STRESS_SECONDS").ok().and_then(|value| value.parse().ok());
-    std::time::Duration::from_secs(seconds.unwrap_or(1))
+    Duration::from_secs(seconds.unwrap_or(1))
 }

@@ -24,8 +24,8 @@ use crate::acquire::{Acquire, Enqueued, PermitSource};
 use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::on_unwind::OnUnwind;
 use crate::permit_queue::{PermitQueue, Waiter};
-use crate::wake_list::WakeList;
 use state::{PermitWord, Put, Take};
+use wakeful_base::WakeList;
 
 /// How many permits a semaphore can have.
 pub(crate) const MAX_PERMITS: usize = usize::MAX >> 3;

@@ -18,7 +18,7 @@
 //! # Lagging
 //! The channel holds so many values as [`channel`] says, rounded up to a power of two. A send never waits:
 //! into a full channel it overwrites the oldest value. A receiver that had not taken that gets
-//! [`RecvError::Lagged`](error::RecvError::Lagged) with the number of values it missed, and goes on with the oldest that is
+//! [`RecvError::Lagged`] with the number of values it missed, and goes on with the oldest that is
 //! left.
 //!
 //! ```
@@ -36,7 +36,7 @@
 //!
 //! # Closing
 //! When all senders are gone, receivers take what is left and then get
-//! [`RecvError::Closed`](error::RecvError::Closed). A receiver that is dropped gives up its share in what it has not taken.
+//! [`RecvError::Closed`]. A receiver that is dropped gives up its share in what it has not taken.
 
 pub mod error;
 mod recv;

@@ -23,7 +23,6 @@ mod rwlock;
 mod semaphore;
 mod set_once;
 mod wait_queue;
-mod wake_list;
 pub mod watch;
 
 pub use acquire_error::{AcquireError, TryAcquireError};

@@ -42,6 +42,7 @@ mod capacity;
 mod chan;
 pub mod error;
 mod permit;
+mod queue;
 mod receiver;
 mod rx_waker;
 mod sender;

@@ -129,6 +129,7 @@ impl Notify {
     /// # Cancel safety
     /// Who drops the future loses its place in line. A notification that it was given and did not see is
     /// passed on.
+    #[inline]
     pub fn notified(&self) -> Notified<'_> {
         Notified { notify: self, waiting: Waiting::since(self) }
     }
@@ -279,6 +280,7 @@ struct Waiting {
 }
 
 impl Waiting {
+    #[inline]
     fn since(notify: &Notify) -> Self {
         Waiting { round: notify.queue.load().round(), is_over: false, waiter: Waiter::new() }
     }
@@ -306,6 +308,7 @@ impl Waiting {
         Poll::Ready(())
     }
 
+    #[inline]
     fn drop_from(&mut self, notify: &Notify) {
         if self.is_over {
             return;
@@ -367,6 +370,7 @@ macro_rules! notified_future {
                 self.poll_with(None).is_ready()
             }
 
+            #[inline]
             fn poll_with(self: Pin<&mut Self>, waker: Option<&Waker>) -> Poll<()> {
                 // SAFETY: `waiting` stays where it is and is pinned along with us; `notify` is `Unpin`.
                 let this = unsafe { self.get_unchecked_mut() };
@@ -385,6 +389,7 @@ macro_rules! notified_future {
         }
 
         impl Drop for $future {
+            #[inline]
             fn drop(&mut self) {
                 self.waiting.drop_from(&self.notify);
             }

@@ -30,7 +30,7 @@ use wakeful_base::list::{Link, Links, List};
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::AtomicUsize;
 
-use crate::wake_list::WakeList;
+use wakeful_base::WakeList;
 
 /// One who waits.
 pub(crate) struct Waiter {

@@ -50,7 +50,7 @@ use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicU8, AtomicU64, Ordering::*};
 
 use crate::backoff::Backoff;
-use crate::wake_list::WakeList;
+use wakeful_base::WakeList;
 
 const LOCKED: u64 = 1 << 0;
 const WAITING: u64 = 1 << 1;
@@ -149,6 +149,7 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
+    #[inline]
     fn from_u8(stage: u8) -> Self {
         match stage {
             0 => Stage::Idle,
@@ -181,6 +182,7 @@ unsafe impl Send for Waiter {}
 unsafe impl Sync for Waiter {}
 
 impl Waiter {
+    #[inline]
     pub(crate) fn new() -> Self {
         Waiter {
             links: Links::new(),
@@ -191,6 +193,7 @@ impl Waiter {
     }
 
     /// Where the waiter stands. If it was released, what its releaser did before is visible.
+    #[inline]
     pub(crate) fn stage(&self) -> Stage {
         Stage::from_u8(self.stage.load(Acquire))
     }
@@ -198,6 +201,7 @@ impl Waiter {
     /// Makes a released waiter ready to enter again.
     ///
     /// Only its owner calls this.
+    #[inline]
     pub(crate) fn reset(&self) {
         debug_assert_ne!(self.stage(), Stage::Queued, "a waiter in line belongs to the line");
         self.stage.store(Stage::Idle as u8, Relaxed);

@@ -440,6 +440,7 @@ fn the_budget_ends_an_endless_stream() {
 fn the_texts() {
     assert_eq!(SendError(1).to_string(), "channel closed");
     assert_eq!(format!("{:?}", SendError(1)), "SendError { .. }");
+    assert_eq!(format!("{:?}", TrySendError::Full(1)), "\"Full(..)\"");
     assert_eq!(TrySendError::Full(1).to_string(), "no available capacity");
     assert_eq!(TrySendError::Closed(1).to_string(), "channel closed");
     assert_eq!(TrySendError::from(SendError(4)).into_inner(), 4);

@@ -15,7 +15,7 @@ struct Current {
     depth: Cell<usize>,
 }
 
-thread_local! {
+wakeful_base::per_thread! {
     static CURRENT: Current = const { Current { handle: RefCell::new(None), depth: Cell::new(0) } };
 }
 

@@ -20,12 +20,12 @@ use std::future::Future;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::task::{Wake, Waker};
 use std::thread::ThreadId;
 use wakeful_base::Unparker;
 use wakeful_base::list::List;
-use wakeful_base::sync::Mutex;
+use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
+use wakeful_base::sync::{Mutex, seq_cst_for_loom};
 use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, new_task};
 
 pub(crate) use drive::{defer, is_driving};
@@ -65,7 +65,7 @@ unsafe impl Sync for Shared {}
 /// The core while nobody is in `block_on`, and who waits for it.
 struct Resting {
     core: Option<Box<Core>>,
-    waiting: Vec<Unparker>,
+    waiting: Vec<(ThreadId, Unparker)>,
 }
 
 /// What only the thread in `block_on` touches, and never while user code runs.
@@ -214,6 +214,7 @@ impl Shared {
 
     /// Ends the driver's wait, if somebody waits or is about to.
     fn call_driver(&self) {
+        seq_cst_for_loom();
         if self.asleep.load(SeqCst) && self.asleep.swap(false, SeqCst) {
             self.driver_waker.wake();
         }
@@ -265,3 +266,10 @@ unsafe impl Schedule for Home {
         }
     }
 }
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests;
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "current_thread/tests/loom.rs"]
+mod loom;

@@ -73,6 +73,8 @@ struct CommonTasks {
     away: Vec<TaskRef>,
     /// Seatless threads that are about to hand an ended task to a seat.
     leaving: usize,
+    /// Tasks that they handed over.
+    ended_elsewhere: u32,
     /// The runtime has shut down: there are no lists any more.
     cleared: bool,
 }
@@ -204,6 +206,14 @@ impl Shared {
     fn end_search(&self) {
         if self.idle.end_search() && self.has_visible_work() {
             self.wake_worker();
+        }
+    }
+
+    /// Has every seat free what is left of its tasks that ended elsewhere: one that sleeps would not.
+    #[cold]
+    fn call_for_ended(&self) {
+        for seat in self.seats.iter().filter(|seat| seat.has_ended()) {
+            seat.sleep.call(&self.driver);
         }
     }
 

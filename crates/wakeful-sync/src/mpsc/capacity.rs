@@ -29,7 +29,7 @@ use crate::acquire::Enqueued;
 use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::on_unwind::OnUnwind;
 use crate::permit_queue::{PermitQueue, Waiter};
-use crate::wake_list::WakeList;
+use wakeful_base::WakeList;
 
 pub(super) struct Capacity {
     bound: usize,

@@ -1,47 +1,27 @@
-//! What senders and receiver share: the queue of blocks, and who is still there.
+//! What senders and receiver share: the [queue](super::queue), who waits, and who is still there.
 //!
-//! ```text
-//!    head                                          tail
-//!     │ the receiver's                              │ where senders claim
-//!     ▼                                             ▼
-//!   ┌─────────┐ next ┌─────────┐ next ┌─────────┐
-//!   │ ··VVVVV │─────▶│ VVVVVVV │─────▶│ VVV____ │      spares: blocks the receiver is done with
-//!   └─────────┘      └─────────┘      └─────────┘
-//! ```
-//!
-//! **To send** is to claim the slot at the tail by one compare-and-swap on the claim word, which in a
-//! bounded channel also pays for it, and then to publish the value in the slot. Who claims the last slot
-//! of a block makes the next block the tail before others may claim on; it prepares that block before
-//! its claim, so others wait for a few instructions only.
-//!
-//! **To receive** is to take the value of the slot at the head, if it has been published. If not, the
-//! receiver leaves its waker, marks that slot as awaited, and is woken by the one who publishes it.
-//!
-//! **A block is free** once the receiver has taken all its values: publishing is the last thing a sender
-//! does to a block, and a sender that only *read* the address of the tail block does not follow it
-//! unless its claim succeeds, which it can only while that block is the tail.
+//! A receiver that finds the next slot empty leaves its waker, marks that slot as awaited, and is woken
+//! by the sender that publishes it. The last sender to go wakes it too, and in a closed channel whoever
+//! gives the last permit back.
 
-use std::cell::Cell;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::ptr::{self, NonNull};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::task::{Context, Poll, Waker, ready};
 
-use wakeful_base::sync::atomic::{AtomicPtr, AtomicUsize};
-use wakeful_base::{CachePadded, budget};
+use wakeful_base::budget;
+use wakeful_base::sync::atomic::AtomicUsize;
 
-use super::block::{Block, Published, Slot, is_last};
+use super::block::{Published, Slot};
 use super::capacity::{Capacity, Words};
 use super::error::TryRecvError;
+use super::queue::Queue;
 use super::rx_waker::RxWaker;
-use super::state::{ClaimWord, ReceivedWord};
 use crate::acquire::{Enqueued, PermitSource};
 use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::backoff::Backoff;
 use crate::batch_semaphore::BatchSemaphore;
 use crate::permit_queue::{PermitQueue, Waiter};
-
-const SPARES: usize = 4;
 
 /// What a value in the channel costs.
 pub(super) trait Flow {
@@ -95,25 +75,9 @@ impl Flow for Unlimited {
     }
 }
 
-/// The senders' end.
-struct Tail<T> {
-    claims: ClaimWord,
-    /// The block of the slot to be claimed next, but while the claim word says `SWITCHING`.
-    block: AtomicPtr<Block<T>>,
-}
-
-/// The receiver's end. The cells are touched by the receiver only, or by who drops the channel.
-struct Head<T> {
-    received: ReceivedWord,
-    position: Cell<u64>,
-    block: Cell<NonNull<Block<T>>>,
-}
-
 pub(super) struct Chan<T, F> {
-    tail: CachePadded<Tail<T>>,
-    head: CachePadded<Head<T>>,
+    queue: Queue<T>,
     rx_waker: RxWaker,
-    spares: [AtomicPtr<Block<T>>; SPARES],
     /// Closed together with the channel; nothing else ever happens to it.
     closing: BatchSemaphore,
     senders: AtomicUsize,
@@ -121,8 +85,8 @@ pub(super) struct Chan<T, F> {
     flow: F,
 }
 
-// SAFETY: the channel owns values that other threads receive, hence `T: Send`; the head's cells are
-// touched by one thread at a time, which is the contract of the methods that do.
+// SAFETY: the channel owns values that other threads receive, hence `T: Send`; the queue's cells
+// are touched by one thread at a time, which is the contract of the methods that do.
 unsafe impl<T: Send, F: Send> Send for Chan<T, F> {}
 // SAFETY: as above.
 unsafe impl<T: Send, F: Sync> Sync for Chan<T, F> {}
@@ -132,14 +96,9 @@ impl<T, F> RefUnwindSafe for Chan<T, F> {}
 impl<T, F: Flow> Chan<T, F> {
     /// An empty channel with one sender.
     pub(super) fn new(flow: F, credits: usize) -> Self {
-        let block = Block::new();
-        let claims = ClaimWord::new(credits);
-        let (position, received) = (Cell::new(0), ReceivedWord::new());
         Chan {
-            tail: CachePadded::new(Tail { claims, block: AtomicPtr::new(block.as_ptr()) }),
-            head: CachePadded::new(Head { received, position, block: Cell::new(block) }),
+            queue: Queue::new(credits),
             rx_waker: RxWaker::new(),
-            spares: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
             closing: BatchSemaphore::new(0),
             senders: AtomicUsize::new(1),
             weak_senders: AtomicUsize::new(0),
@@ -149,13 +108,13 @@ impl<T, F: Flow> Chan<T, F> {
 
     #[inline]
     pub(super) fn words(&self) -> Words<'_> {
-        Words { claims: &self.tail.claims, received: &self.head.received }
+        Words { claims: self.queue.claims(), received: self.queue.received() }
     }
 
     /// Sends `value` if nothing speaks against it; otherwise it stays where it is.
     #[inline]
     pub(super) fn try_send(&self, value: &mut Option<T>) -> Result<(), TryAcquireError> {
-        let slot = self.claim(F::PRICE, false)?;
+        let slot = self.queue.claim(F::PRICE, false)?;
         let value = value.take().expect("a value is sent once");
         self.publish(slot, value);
         Ok(())
@@ -164,61 +123,10 @@ impl<T, F: Flow> Chan<T, F> {
     /// Sends `value`, which has been paid for.
     #[inline]
     pub(super) fn send_paid(&self, value: T) {
-        let Ok(slot) = self.claim(0, true) else {
+        let Ok(slot) = self.queue.claim(0, true) else {
             unreachable!("what has been paid for can be claimed even in a closed channel")
         };
         self.publish(slot, value);
-    }
-
-    /// Claims the slot at the tail.
-    #[inline]
-    fn claim(&self, price: u64, even_if_closed: bool) -> Result<NonNull<Slot<T>>, TryAcquireError> {
-        let mut backoff = Backoff::new();
-        let mut next_block = None;
-        let mut claims = self.tail.claims.load();
-        let outcome = loop {
-            if claims.is_closed() && !even_if_closed {
-                break Err(TryAcquireError::Closed);
-            }
-            if (claims.credits() as u64) < price {
-                break Err(TryAcquireError::NoPermits);
-            }
-            if claims.is_switching() {
-                backoff.pause();
-                claims = self.tail.claims.load();
-                continue;
-            }
-            let block = self.tail.block.load(Acquire);
-            let last = is_last(claims.tail());
-            if last && next_block.is_none() {
-                next_block = Some(self.take_spare().unwrap_or_else(Block::new));
-            }
-            match self.tail.claims.claim(claims, price, last) {
-                Ok(()) => {
-                    // SAFETY: the word had not changed, so `block` was the tail when we claimed a slot
-                    // in it; from then until we publish, the receiver cannot get past that slot.
-                    let block = unsafe { &*block };
-                    if last {
-                        self.switch_to(next_block.take(), block);
-                    }
-                    break Ok(NonNull::from(block.slot(claims.tail())));
-                }
-                Err(changed) => claims = changed,
-            }
-        };
-        if let Some(unused) = next_block {
-            self.put_spare(unused);
-        }
-        outcome
-    }
-
-    /// Makes `next` the tail, after `block`, whose last slot the caller has claimed.
-    #[inline]
-    fn switch_to(&self, next: Option<NonNull<Block<T>>>, block: &Block<T>) {
-        let Some(next) = next else { unreachable!("prepared before the claim") };
-        block.set_next(next);
-        self.tail.block.store(next.as_ptr(), Release);
-        self.tail.claims.end_switch();
     }
 
     #[inline]
@@ -230,68 +138,19 @@ impl<T, F: Flow> Chan<T, F> {
         }
     }
 
-    fn take_spare(&self) -> Option<NonNull<Block<T>>> {
-        self.spares.iter().find_map(|spare| {
-            // The load spares the empty ones a write.
-            let there = !spare.load(Relaxed).is_null();
-            there.then(|| NonNull::new(spare.swap(ptr::null_mut(), Acquire))).flatten()
-        })
-    }
-
-    fn put_spare(&self, block: NonNull<Block<T>>) {
-        let put = self.spares.iter().any(|spare| {
-            let (none, block) = (ptr::null_mut(), block.as_ptr());
-            spare.load(Relaxed).is_null()
-                && spare.compare_exchange(none, block, Release, Relaxed).is_ok()
-        });
-        if !put {
-            // SAFETY: the caller has it to itself, and nobody else has seen it.
-            unsafe { Block::free(block) };
-        }
-    }
-
-    /// Takes the next value, if it has been published; counting it as received is up to the caller.
-    ///
-    /// # Safety
-    /// Only the receiver, or who drops the channel.
-    #[inline]
-    unsafe fn pop(&self) -> Option<T> {
-        let position = self.head.position.get();
-        let block = self.head.block.get();
-        // SAFETY: the head block is freed by nobody but us, below.
-        let slot = unsafe { block.as_ref() }.slot(position);
-        if !slot.is_ready() {
-            return None;
-        }
-        // SAFETY: it is ready, and the position moves on.
-        let value = unsafe { slot.take() };
-        self.head.position.set(position + 1);
-        if is_last(position) {
-            // SAFETY: as above.
-            let done = unsafe { block.as_ref() };
-            let Some(next) = done.next() else {
-                unreachable!("the next block is set before the last slot is published")
-            };
-            self.head.block.set(next);
-            done.reset();
-            self.put_spare(block);
-        }
-        Some(value)
-    }
-
     /// Whether no value will ever come after those already in the channel.
     fn is_finished(&self, rx_closed: bool) -> bool {
         self.senders.load(Acquire) == 0 || rx_closed && self.flow.is_idle(self.words())
     }
 
-    /// As [`pop`](Self::pop), or leaves `waker` to be called when there is a value or none to come.
+    /// Takes the next value if there is one, or leaves `waker` to be called when there is a value or none to come.
     ///
     /// # Safety
     /// Only the receiver.
     #[inline]
     unsafe fn pop_or_wait(&self, waker: &Waker) -> Poll<Option<T>> {
         // SAFETY: passed on to the caller.
-        if let Some(value) = unsafe { self.pop() } {
+        if let Some(value) = unsafe { self.queue.pop() } {
             return Poll::Ready(Some(value));
         }
         // SAFETY: passed on to the caller.
@@ -301,13 +160,13 @@ impl<T, F: Flow> Chan<T, F> {
     /// # Safety
     /// Only the receiver.
     unsafe fn wait_for_value(&self, waker: &Waker) -> Poll<Option<T>> {
-        let closed = self.tail.claims.load().is_closed();
+        let closed = self.queue.claims().load().is_closed();
         let mut registered = false;
         loop {
             // In this order: whoever was there to send has sent by the time it is gone.
             let finished = self.is_finished(closed);
             // SAFETY: passed on to the caller.
-            if let Some(value) = unsafe { self.pop() } {
+            if let Some(value) = unsafe { self.queue.pop() } {
                 return Poll::Ready(Some(value));
             }
             if finished {
@@ -317,10 +176,9 @@ impl<T, F: Flow> Chan<T, F> {
                 return Poll::Pending;
             }
             self.rx_waker.register(waker);
-            // SAFETY: the head block is freed by nobody but the receiver.
-            let slot = unsafe { self.head.block.get().as_ref() }.slot(self.head.position.get());
             // If it is published already, the next round finds it.
-            let _ = slot.wait();
+            // SAFETY: passed on to the caller.
+            let _ = unsafe { self.queue.next_slot() }.wait();
             registered = true;
         }
     }
@@ -355,7 +213,7 @@ impl<T, F: Flow> Chan<T, F> {
         let mut count = 0;
         while count < limit {
             // SAFETY: passed on to the caller.
-            let value = match unsafe { self.pop() } {
+            let value = match unsafe { self.queue.pop() } {
                 Some(value) => value,
                 None if count > 0 => break,
                 // SAFETY: passed on to the caller.
@@ -381,9 +239,9 @@ impl<T, F: Flow> Chan<T, F> {
     pub(super) unsafe fn try_recv(&self) -> Result<T, TryRecvError> {
         let mut backoff = Backoff::new();
         loop {
-            let finished = self.is_finished(self.tail.claims.load().is_closed());
+            let finished = self.is_finished(self.queue.claims().load().is_closed());
             // SAFETY: passed on to the caller.
-            if let Some(value) = unsafe { self.pop() } {
+            if let Some(value) = unsafe { self.queue.pop() } {
                 self.flow.received(self.words(), 1);
                 return Ok(value);
             }
@@ -407,7 +265,7 @@ impl<T, F: Flow> Chan<T, F> {
             // Goes on where a value's own `drop` has panicked.
             fn drop(&mut self) {
                 // SAFETY: as in `drain`.
-                while let Some(value) = unsafe { self.0.pop() } {
+                while let Some(value) = unsafe { self.0.queue.pop() } {
                     self.0.flow.received(self.0.words(), 1);
                     drop(value);
                 }
@@ -415,7 +273,7 @@ impl<T, F: Flow> Chan<T, F> {
         }
         let rest = Rest(self);
         // SAFETY: passed on to the caller.
-        while let Some(value) = unsafe { rest.0.pop() } {
+        while let Some(value) = unsafe { rest.0.queue.pop() } {
             self.flow.received(self.words(), 1);
             drop(value);
         }
@@ -423,7 +281,7 @@ impl<T, F: Flow> Chan<T, F> {
 
     /// How many values have been or are being sent, and not been received.
     pub(super) fn len(&self) -> usize {
-        self.tail.claims.load().in_flight(self.head.received.count())
+        self.queue.claims().load().in_flight(self.queue.received().count())
     }
 
     /// Lets nobody send any more, and tells all who wait for that.
@@ -437,7 +295,7 @@ impl<T, F: Flow> Chan<T, F> {
 
     #[inline]
     pub(super) fn is_closed(&self) -> bool {
-        self.tail.claims.load().is_closed()
+        self.queue.claims().load().is_closed()
     }
 
     /// Waits until the channel is closed.
@@ -537,65 +395,5 @@ impl<T, F> Chan<T, F> {
 
     pub(super) fn remove_weak_sender(&self) {
         self.weak_senders.fetch_sub(1, Relaxed);
-    }
-}
-
-impl<T, F> Drop for Chan<T, F> {
-    fn drop(&mut self) {
-        // What was sent by permits after the receiver had gone.
-        FreeBlocks::all_of(self).drop_values();
-    }
-}
-
-/// Frees all blocks when dropped, even by the panic of a value's own `drop`.
-struct FreeBlocks<T> {
-    block: NonNull<Block<T>>,
-    position: u64,
-    spares: [*mut Block<T>; SPARES],
-}
-
-impl<T> FreeBlocks<T> {
-    fn all_of<F>(chan: &mut Chan<T, F>) -> Self {
-        FreeBlocks {
-            block: chan.head.block.get(),
-            position: chan.head.position.get(),
-            spares: std::array::from_fn(|i| chan.spares[i].load(Acquire)),
-        }
-    }
-
-    fn drop_values(mut self) {
-        // SAFETY: the channel is being dropped, so its blocks are ours alone; every ready slot from the
-        // head's position on has a value that nobody took.
-        unsafe {
-            while self.block.as_ref().slot(self.position).is_ready() {
-                let value = self.block.as_ref().slot(self.position).take();
-                if is_last(self.position) {
-                    let next =
-                        self.block.as_ref().next().expect("set before the last is published");
-                    Block::free(std::mem::replace(&mut self.block, next));
-                }
-                self.position += 1;
-                drop(value);
-            }
-        }
-    }
-}
-
-impl<T> Drop for FreeBlocks<T> {
-    fn drop(&mut self) {
-        let mut next = Some(self.block);
-        while let Some(block) = next {
-            // SAFETY: ours alone, as above; a spare's `next` is null, and none is in the chain.
-            unsafe {
-                next = block.as_ref().next();
-                Block::free(block);
-            }
-        }
-        for spare in self.spares {
-            if let Some(spare) = NonNull::new(spare) {
-                // SAFETY: as above.
-                unsafe { Block::free(spare) };
-            }
-        }
     }
 }

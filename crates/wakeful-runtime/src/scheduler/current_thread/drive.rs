@@ -13,12 +13,14 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::*;
 use std::task::{Context, Poll, Waker};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
-use wakeful_base::budget;
 use wakeful_base::enter::Entered;
 use wakeful_base::shield::shield;
+use wakeful_base::sync::atomic::Ordering::*;
+use wakeful_base::sync::seq_cst_for_loom;
+use wakeful_base::{Parker, budget};
 use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running, TaskRef, is_waker_of};
 
 /// One thread's turn with the core.
@@ -29,7 +31,7 @@ struct Turn {
     polling: Cell<Option<TaskRef>>,
 }
 
-thread_local! {
+wakeful_base::per_thread! {
     static TURN: Cell<*const Turn> = const { Cell::new(ptr::null()) };
 }
 
@@ -37,13 +39,13 @@ struct SetTurn(*const Turn);
 
 impl Drop for SetTurn {
     fn drop(&mut self) {
-        TURN.set(self.0);
+        TURN.with(|turn| turn.set(self.0));
     }
 }
 
 /// Calls `f` with this thread's turn, if it has one.
 fn with_turn<R>(f: impl FnOnce(Option<&Turn>) -> R) -> R {
-    let turn = TURN.get();
+    let turn = TURN.with(Cell::get);
     // SAFETY: a pointer is only there while `take_turn` on this thread's stack vouches for it.
     f(unsafe { turn.as_ref() })
 }
@@ -159,13 +161,11 @@ impl Shared {
     fn wait_for_core<F: Future>(&self, mut future: Pin<&mut F>) -> Result<Box<Core>, F::Output> {
         let (parker, waker) = parker_and_waker();
         let mut cx = Context::from_waker(&waker);
+        let _in_line = InLine::new(self, &parker);
         loop {
-            let mut resting = self.resting.lock();
-            if let Some(core) = resting.core.take() {
+            if let Some(core) = self.resting.lock().core.take() {
                 return Ok(core);
             }
-            resting.waiting.push(parker.unparker());
-            drop(resting);
             if let Poll::Ready(output) = budget::with_initial(|| future.as_mut().poll(&mut cx)) {
                 return Err(output);
             }
@@ -184,7 +184,7 @@ impl Shared {
                 let mut resting = shared.resting.lock();
                 resting.core = Some(core.into_inner());
                 // All who wait, as some of them may want it no more by now.
-                for waiting in resting.waiting.drain(..) {
+                for (_, waiting) in &resting.waiting {
                     waiting.unpark();
                 }
             }
@@ -197,9 +197,31 @@ impl Shared {
             polling: Cell::new(None),
         }));
         let turn = turn.0.as_ref().expect("put back at the end");
-        let _on_turn = SetTurn(TURN.replace(turn));
+        let _on_turn = SetTurn(TURN.with(|before| before.replace(turn)));
         let _deferring = allow_defer();
         f(turn)
+    }
+}
+
+/// A thread's place among those that wait for the core, until dropped.
+struct InLine<'a> {
+    shared: &'a Shared,
+    /// A thread waits for one core at a time.
+    thread: ThreadId,
+}
+
+impl InLine<'_> {
+    fn new<'a>(shared: &'a Shared, parker: &Parker) -> InLine<'a> {
+        let thread = thread::current().id();
+        shared.resting.lock().waiting.push((thread, parker.unparker()));
+        InLine { shared, thread }
+    }
+}
+
+impl Drop for InLine<'_> {
+    fn drop(&mut self) {
+        let mut resting = self.shared.resting.lock();
+        resting.waiting.retain(|&(thread, _)| thread != self.thread);
     }
 }
 
@@ -342,6 +364,7 @@ impl Turn {
         }
         config::call(&shared.config.before_park);
         shared.asleep.store(true, SeqCst);
+        seq_cst_for_loom();
         // Who comes after the store calls the driver; who came before is seen here.
         if self.has_work() || !shared.inject.is_empty() {
             self.wait(Some(Duration::ZERO));

@@ -6,8 +6,8 @@ use crate::metrics::RemoteMetrics;
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::context::{NoCurrent, set_current, with_current};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::*;
 use wakeful_base::shield::shield;
+use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::thread;
 use wakeful_task::{Finishing, Runnable, Running};
 

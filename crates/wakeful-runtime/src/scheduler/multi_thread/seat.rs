@@ -21,6 +21,9 @@ use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicPtr, Ordering::*};
 use wakeful_task::{Done, Header, OwnedLink, Runnable, TaskRef};
 
+/// After how many tasks that ended elsewhere than on their seats these are woken to free the memory.
+pub(super) const ENDED_ELSEWHERE_MAX: u32 = 64;
+
 pub(super) struct Seat {
     pub(super) queue: RunQueue,
     pub(super) sleep: Sleep,

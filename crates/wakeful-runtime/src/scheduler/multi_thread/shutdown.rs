@@ -14,7 +14,7 @@
 //! and finds out when it comes back. So that it cannot come back in the middle, it settles its task
 //! under the same lock under which `cleared` is set.
 
-use super::seat::{Home, Place, SeatCore};
+use super::seat::{ENDED_ELSEWHERE_MAX, Home, Place, SeatCore};
 use super::{CommonTasks, Shared};
 use crate::config;
 use crate::metrics::RemoteMetrics;
@@ -209,11 +209,12 @@ impl Shared {
     /// Lets a task wait, or gives it another turn, whose poller lost its seat meanwhile.
     pub(super) fn settle_seatless(&self, running: Running, yields: bool) {
         let mut common = self.common.lock();
-        common.come_back(running.task());
         if common.cleared || self.is_stopping() {
             drop(common);
+            // Away until its future is gone, so that nobody waits for that.
             return self.end_seatless(running.cancel());
         }
+        common.come_back(running.task());
         // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
         if unsafe { running.home::<Home>().as_ref() }.place == Place::Fresh {
             // SAFETY: the common home is as good as the fresh one; a fresh task is in no list.
@@ -241,7 +242,14 @@ impl Shared {
                 common.leaving += 1;
                 drop(common);
                 self.seats[index].push_ended(ended.complete_keeping_ref());
-                self.common.lock().leaving -= 1;
+                let mut common = self.common.lock();
+                common.leaving -= 1;
+                common.ended_elsewhere = common.ended_elsewhere.wrapping_add(1);
+                let is_much = common.ended_elsewhere % ENDED_ELSEWHERE_MAX == 0;
+                drop(common);
+                if is_much {
+                    self.call_for_ended();
+                }
                 return;
             }
             // SAFETY: it is in the common list.

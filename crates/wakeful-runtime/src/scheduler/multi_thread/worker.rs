@@ -1,6 +1,6 @@
 //! A worker: a thread that sits on a seat and runs its tasks.
 
-use super::seat::{Place, Seat, SeatCore};
+use super::seat::{ENDED_ELSEWHERE_MAX, Place, Seat, SeatCore};
 use super::{Home, Shared};
 use crate::config;
 use crate::scheduler::SchedulerHandle;
@@ -30,9 +30,6 @@ const INJECT_BATCH_MAX: usize = 64;
 
 /// How long a worker that ran dry looks around before it sleeps: about what a wake-up costs.
 const SEARCH_MAX: Duration = Duration::from_micros(20);
-
-/// After how many tasks of other seats that ended here a sleeping seat is woken to free their memory.
-const ENDED_ELSEWHERE_MAX: u32 = 64;
 
 /// One thread's stay on one seat.
 pub(super) struct Sitter {
@@ -401,10 +398,9 @@ impl Sitter {
         // SAFETY: the scheduler's reference keeps the task alive.
         config::call_for(&self.shared.config.hooks.terminate, unsafe { ended.task().as_ref() });
         let Some((index, is_much)) = elsewhere else { return ended.complete() };
-        let seat = &self.shared.seats[index];
-        seat.push_ended(ended.complete_keeping_ref());
+        self.shared.seats[index].push_ended(ended.complete_keeping_ref());
         if is_much {
-            seat.sleep.call(&self.shared.driver);
+            self.shared.call_for_ended();
         }
     }
 

@@ -2,19 +2,16 @@
 //! seat. Every future is dropped once, and nothing of the scheduler is left.
 
 use super::*;
-use crate::blocking::Pool;
-use crate::config::{Config, TaskHooks, ThreadConfig, UnhandledPanic};
 use crate::driver::DriverParts;
 use crate::scheduler::RuntimeInfo;
 use crate::scheduler::multi_thread::sleep::SharedDriver;
-use crate::testing::model;
+use crate::testing::{model, no_threads, no_timers, plain_config};
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Mutex, Weak};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 use wakeful_task::{Id, Polled};
 
 /// A runtime with one seat, and what became of its tasks.
@@ -66,31 +63,12 @@ impl Tasks {
     }
 }
 
-fn no_threads() -> Arc<Pool> {
-    Pool::new(ThreadConfig {
-        threads_max: 0,
-        keep_alive: Duration::ZERO,
-        stack_size: None,
-        name: Arc::new(String::new),
-        on_start: None,
-        on_stop: None,
-    })
-}
-
 impl Case {
     fn new() -> Case {
-        let config = Config {
-            global_queue_interval: None,
-            event_interval: 1,
-            lifo_slot: true,
-            unhandled_panic: UnhandledPanic::Ignore,
-            before_park: None,
-            after_unpark: None,
-            hooks: TaskHooks::default(),
-        };
         let DriverParts { driver, waker, io } = DriverParts::new(false).unwrap();
-        let (info, driver) = (RuntimeInfo::new(None, io), SharedDriver::new(driver, waker));
-        let shared = Shared::new(1, config, no_threads(), info, driver);
+        let (info, driver) =
+            (RuntimeInfo::new(None, io, no_timers(&waker)), SharedDriver::new(driver, waker));
+        let shared = Shared::new(1, plain_config(), no_threads(), info, driver);
         Case { shared, tasks: Arc::default() }
     }
 

@@ -1,0 +1,52 @@
+use super::*;
+use crate::testing::{no_threads, no_timers, plain_config};
+use std::future::{pending, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc;
+use std::task::Poll;
+use std::thread;
+
+fn scheduler() -> Arc<Shared> {
+    let driver = DriverParts::new(false).unwrap();
+    let info = RuntimeInfo::new(None, driver.io.clone(), no_timers(&driver.waker));
+    new(plain_config(), no_threads(), info, driver, None)
+}
+
+#[test]
+fn who_waits_for_the_core_is_in_line_once_and_leaves_it() {
+    let shared = scheduler();
+    let (polled, is_polled) = mpsc::channel();
+    let driving = shared.clone();
+    let first = thread::spawn(move || {
+        // Until there is nobody to tell.
+        let until_alone = poll_fn(|cx| match polled.send(cx.waker().clone()) {
+            Ok(()) => Poll::Pending,
+            Err(_) => Poll::Ready(()),
+        });
+        driving.block_on(until_alone, "test");
+    });
+    // Being polled, it has the core.
+    let first_waker = is_polled.recv().unwrap();
+    let mut polls = 0;
+    shared.block_on(
+        poll_fn(|cx| {
+            assert_eq!(shared.resting.lock().waiting.len(), 1);
+            polls += 1;
+            cx.waker().wake_by_ref();
+            if polls < 100 { Poll::Pending } else { Poll::Ready(()) }
+        }),
+        "test",
+    );
+    assert!(shared.resting.lock().waiting.is_empty());
+    let panics = || shared.block_on(async { resume_unwind(Box::new(())) }, "test");
+    assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+    assert!(shared.resting.lock().waiting.is_empty());
+    drop(is_polled);
+    first_waker.wake();
+    first.join().unwrap();
+    // The core is free again.
+    let task = shared.spawn(pending::<()>(), Id::next(), Location::caller());
+    task.abort();
+    assert!(shared.block_on(task, "test").unwrap_err().is_cancelled());
+    shared.shutdown();
+}

@@ -1,0 +1,157 @@
+//! `block_on` while other threads wake, spawn and wait for the core; and the end meanwhile. A wake-up
+//! that is lost is a deadlock, which loom reports.
+
+use super::*;
+use crate::driver::DriverParts;
+use crate::testing::{model, no_threads, no_timers, plain_config};
+use std::future::poll_fn;
+use std::sync::Weak;
+use std::sync::atomic::AtomicUsize;
+use std::task::Poll;
+use wakeful_base::sync::thread;
+
+fn scheduler() -> Arc<Shared> {
+    let driver = DriverParts::new(false).unwrap();
+    let info = RuntimeInfo::new(None, driver.io.clone(), no_timers(&driver.waker));
+    new(plain_config(), no_threads(), info, driver, None)
+}
+
+/// What a future waits for.
+struct Gate(Mutex<(bool, Option<Waker>)>);
+
+impl Gate {
+    fn new() -> Arc<Gate> {
+        Arc::new(Gate(Mutex::new((false, None))))
+    }
+
+    fn open(&self) {
+        let mut gate = self.0.lock();
+        gate.0 = true;
+        let waker = gate.1.take();
+        drop(gate);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn pass(self: Arc<Self>) -> impl Future<Output = ()> + Send {
+        poll_fn(move |cx| {
+            let mut gate = self.0.lock();
+            if gate.0 {
+                return Poll::Ready(());
+            }
+            gate.1 = Some(cx.waker().clone());
+            Poll::Pending
+        })
+    }
+}
+
+/// Counts drops; std's, as it is no part of what is modelled.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+#[track_caller]
+fn spawn<F>(shared: &Arc<Shared>, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    shared.spawn(future, Id::next(), Location::caller())
+}
+
+/// Ends the scheduler, of which nothing may be left.
+fn end(shared: Arc<Shared>) {
+    shared.shutdown();
+    let weak: Weak<Shared> = Arc::downgrade(&shared);
+    drop(shared);
+    assert!(weak.upgrade().is_none(), "a cell, or nobody, still has the scheduler");
+}
+
+#[test]
+fn a_wake_of_its_future_meets_a_thread_about_to_sleep() {
+    model(|| {
+        let (shared, gate) = (scheduler(), Gate::new());
+        let opens = gate.clone();
+        let other = thread::spawn(move || opens.open());
+        shared.block_on(gate.pass(), "test");
+        other.join().unwrap();
+        end(shared);
+    });
+}
+
+#[test]
+fn a_wake_of_a_task_meets_a_thread_about_to_sleep() {
+    model(|| {
+        let (shared, gate) = (scheduler(), Gate::new());
+        let opens = gate.clone();
+        let task = spawn(&shared, gate.pass());
+        let other = thread::spawn(move || opens.open());
+        shared.block_on(task, "test").unwrap();
+        other.join().unwrap();
+        end(shared);
+    });
+}
+
+#[test]
+fn a_spawn_from_elsewhere_is_run() {
+    model(|| {
+        let (shared, gate) = (scheduler(), Gate::new());
+        let (spawns, opens) = (shared.clone(), gate.clone());
+        let other = thread::spawn(move || drop(spawn(&spawns, async move { opens.open() })));
+        shared.block_on(gate.pass(), "test");
+        other.join().unwrap();
+        end(shared);
+    });
+}
+
+#[test]
+fn a_second_block_on_takes_the_core_over() {
+    model(|| {
+        let shared = scheduler();
+        let second = shared.clone();
+        let other = thread::spawn(move || {
+            let task = spawn(&second, async { 2 });
+            second.block_on(task, "test").unwrap()
+        });
+        let task = spawn(&shared, async { 1 });
+        assert_eq!(shared.block_on(task, "test").unwrap(), 1);
+        assert_eq!(other.join().unwrap(), 2);
+        end(shared);
+    });
+}
+
+#[test]
+fn a_wake_and_a_spawn_meet_the_end() {
+    model(|| {
+        let (shared, gate) = (scheduler(), Gate::new());
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let counted = [(); 2].map(|()| Counted(dropped.clone()));
+        let [waits, late] = counted;
+        let passes = gate.clone().pass();
+        drop(spawn(&shared, async move {
+            let _waits = waits;
+            passes.await;
+        }));
+        // Polls the task once: it waits.
+        shared.block_on(crate::task::yield_now(), "test");
+        let spawns = shared.clone();
+        let others = [
+            thread::spawn(move || gate.open()),
+            thread::spawn(move || {
+                drop(spawn(&spawns, async move { drop(late) }));
+                drop(spawns);
+            }),
+        ];
+        shared.shutdown();
+        for other in others {
+            other.join().unwrap();
+        }
+        end(shared);
+        assert_eq!(dropped.load(SeqCst), 2);
+    });
+}
