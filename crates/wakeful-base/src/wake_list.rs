@@ -32,9 +32,10 @@ impl WakeList {
         self.len < CAPACITY
     }
 
-    /// Whether none is in it.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
+    /// How many are in it.
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
+        self.len
     }
 
     /// Adds `waker`, for which there must be room.

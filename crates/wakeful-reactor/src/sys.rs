@@ -3,4 +3,8 @@
 #[cfg(target_os = "linux")]
 mod epoll;
 #[cfg(target_os = "linux")]
+mod slack;
+#[cfg(target_os = "linux")]
 pub(crate) use epoll::{Events, Poller};
+#[cfg(target_os = "linux")]
+pub use slack::PreciseWaits;

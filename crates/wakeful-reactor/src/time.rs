@@ -17,6 +17,7 @@ mod state;
 mod timers;
 mod wheel;
 
+pub use crate::sys::PreciseWaits;
 pub use clock::{Clock, ClockError, is_any_clock_changed};
 pub use entry::{ArmedTimer, FreeEntry, LeftEntry, LeftTimer, OwnerId};
 pub use inbox::TimerInbox;

@@ -15,12 +15,14 @@ mod common;
 #[cfg(feature = "time")]
 mod with_time;
 #[cfg(feature = "time")]
-pub(crate) use with_time::{ClockHold, SeatInbox, SeatTimers, ShutDown, TimeHandle, Until};
+pub(crate) use with_time::{
+    ClockHold, PreciseThread, SeatInbox, SeatTimers, ShutDown, TimeHandle, Until,
+};
 
 #[cfg(not(feature = "time"))]
 mod without_time;
 #[cfg(not(feature = "time"))]
-pub(crate) use without_time::{ClockHold, SeatInbox, SeatTimers, TimeHandle, Until};
+pub(crate) use without_time::{ClockHold, PreciseThread, SeatInbox, SeatTimers, TimeHandle, Until};
 
 /// What a runtime was told about time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

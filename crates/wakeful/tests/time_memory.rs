@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicIsize, Ordering::*};
 use std::sync::mpsc;
 use std::task::Poll;
 use std::time::Duration;
-use support::{each_flavor, multi_thread};
+use support::{each_flavor, eventually, multi_thread};
 use wakeful::runtime::Runtime;
 use wakeful::task;
 use wakeful::time::{self, Sleep};
@@ -44,8 +44,9 @@ async fn armed() -> std::pin::Pin<Box<Sleep>> {
     sleep
 }
 
-/// How much more is allocated after `round` was run many times than after a few.
-fn growth(runtime: &Runtime, mut round: impl FnMut(&Runtime)) -> isize {
+/// Runs `round` a few times, then many times, after which no more memory must be in use than before.
+#[track_caller]
+fn assert_no_growth(what: &str, runtime: &Runtime, mut round: impl FnMut(&Runtime)) {
     for _ in 0..20 {
         round(runtime);
     }
@@ -53,14 +54,15 @@ fn growth(runtime: &Runtime, mut round: impl FnMut(&Runtime)) -> isize {
     for _ in 0..100 {
         round(runtime);
     }
-    ALLOCATED.load(SeqCst) - before
+    // A worker that sleeps is woken for what others left to it, but may not get a CPU at once.
+    eventually(what, || ALLOCATED.load(SeqCst) - before < 20_000);
 }
 
 // One test, since all of them would count each other's.
 #[test]
 fn a_hundred_thousand_dropped_sleeps_leave_nothing() {
     for runtime in each_flavor() {
-        let here = growth(&runtime, |runtime| {
+        assert_no_growth("dropped where they were armed", &runtime, |runtime| {
             runtime.block_on(async {
                 task::spawn(async {
                     for _ in 0..1000 {
@@ -74,9 +76,8 @@ fn a_hundred_thousand_dropped_sleeps_leave_nothing() {
                 }
             });
         });
-        assert!(here < 20_000, "{here} bytes more, dropped where they were armed");
 
-        let reset = growth(&runtime, |runtime| {
+        assert_no_growth("reset", &runtime, |runtime| {
             runtime.block_on(async {
                 let mut sleep = armed().await;
                 for n in 0..1000 {
@@ -84,13 +85,12 @@ fn a_hundred_thousand_dropped_sleeps_leave_nothing() {
                 }
             });
         });
-        assert!(reset < 20_000, "{reset} bytes more, reset");
     }
 
     // Armed on a worker and dropped on another thread, while the worker sleeps most of the time.
     let runtime = multi_thread(2);
     let (sender, receiver) = mpsc::channel();
-    let elsewhere = growth(&runtime, |runtime| {
+    assert_no_growth("dropped elsewhere", &runtime, |runtime| {
         let sender = sender.clone();
         let sent = runtime.spawn(async move {
             for _ in 0..1000 {
@@ -102,7 +102,4 @@ fn a_hundred_thousand_dropped_sleeps_leave_nothing() {
             drop(receiver.recv().unwrap());
         }
     });
-    // A sleeping worker is woken for each 64 only, and it may take a moment.
-    assert!(elsewhere < 300_000, "{elsewhere} bytes more, dropped elsewhere");
-    std::thread::sleep(Duration::from_millis(50));
 }

@@ -16,7 +16,7 @@ const FREE_MAX: usize = 256;
 
 /// Timers that come this close to the last that fired are waited for together: waking up costs more
 /// than what a sleeper may be late by.
-pub const GATHER_NS: u64 = 50_000;
+pub const GATHER_NS: u64 = 100_000;
 
 /// Timers of one owner.
 #[derive(Debug)]

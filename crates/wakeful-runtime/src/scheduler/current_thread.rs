@@ -14,6 +14,8 @@ use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells, RefBag};
 use crate::scheduler::inject::{Closed, InjectQueue};
+#[cfg(feature = "time")]
+use crate::scheduler::timer::TimerHome;
 use crate::timers::{SeatInbox, SeatTimers};
 use std::collections::VecDeque;
 use std::future::Future;
@@ -53,6 +55,8 @@ pub(crate) struct Shared {
     config: Config,
     pub(crate) pool: Arc<Pool>,
     pub(crate) info: RuntimeInfo,
+    #[cfg(feature = "time")]
+    pub(crate) timer_home: TimerHome,
     /// The only thread that may drive it, for a `LocalRuntime`.
     pub(crate) bound_to: Option<ThreadId>,
 }
@@ -136,6 +140,8 @@ pub(crate) fn new(
         config,
         pool,
         info,
+        #[cfg(feature = "time")]
+        timer_home: TimerHome::CurrentThread(weak.as_ptr()),
         bound_to,
     })
 }

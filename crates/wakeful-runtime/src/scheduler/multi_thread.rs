@@ -25,6 +25,8 @@ use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells};
 use crate::scheduler::inject::{Closed, InjectQueue};
+#[cfg(feature = "time")]
+use crate::scheduler::timer::TimerHome;
 use idle::Idle;
 use seat::{Home, Place, Seat};
 use sleep::SharedDriver;
@@ -63,6 +65,8 @@ pub(crate) struct Shared {
     config: Config,
     pub(crate) pool: Arc<Pool>,
     pub(crate) info: RuntimeInfo,
+    #[cfg(feature = "time")]
+    pub(crate) timer_home: TimerHome,
 }
 
 /// Tasks that waited first when their poller had no seat.
@@ -152,6 +156,8 @@ impl Shared {
                 config,
                 pool,
                 info,
+                #[cfg(feature = "time")]
+                timer_home: TimerHome::MultiThread(this),
             }
         })
     }
@@ -215,6 +221,12 @@ impl Shared {
         for seat in self.seats.iter().filter(|seat| seat.has_ended()) {
             seat.sleep.call(&self.driver);
         }
+    }
+
+    /// Whether a worker that looks around would find something that is not in the queue of seat `index`.
+    fn has_work_besides(&self, index: usize) -> bool {
+        let mut others = self.seats.iter().enumerate().filter(|&(other, _)| other != index);
+        !self.inject.is_empty() || others.any(|(_, seat)| !seat.queue.is_empty())
     }
 
     /// Whether a worker that looks around would find something.

@@ -5,50 +5,78 @@ use super::cell_refs::CellRefs;
 use super::context::with_current;
 use super::{RuntimeInfo, SchedulerHandle, current_thread, multi_thread};
 use crate::timers::{SeatTimers, ShutDown, TimeHandle};
+use std::num::NonZero;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::task::{Poll, Waker};
 use wakeful_reactor::time::{ArmedTimer, FreeEntry, LeftEntry, LeftTimer, Looked};
 
-/// A reference that keeps a scheduler's memory. On a worker it costs no atomic operation.
-#[derive(Debug)]
-pub(crate) struct KeptScheduler(Kept);
-
+/// A part of a scheduler's shared part, by which timers find it: one pointer for either kind.
 #[derive(Debug, Clone, Copy)]
-enum Kept {
-    CurrentThread(NonNull<current_thread::Shared>),
-    MultiThread(NonNull<multi_thread::Shared>),
+pub(crate) enum TimerHome {
+    CurrentThread(*const current_thread::Shared),
+    MultiThread(*const multi_thread::Shared),
 }
+
+/// A reference that keeps a scheduler's memory. On a worker it costs no atomic operation.
+///
+/// The lowest bits of the pointer are for a note of the timer's user, which makes a `Sleep` of 32 bytes
+/// out of one of 40: futures hold them, often twice.
+#[derive(Debug)]
+struct KeptScheduler(NonNull<TimerHome>);
 
 // SAFETY: schedulers are shared between threads.
 unsafe impl Send for KeptScheduler {}
 // SAFETY: as above.
 unsafe impl Sync for KeptScheduler {}
 
+/// What fits into the pointer.
+const NOTE_MASK: usize = align_of::<TimerHome>() - 1;
+
 impl KeptScheduler {
-    pub(crate) fn new(scheduler: &SchedulerHandle) -> KeptScheduler {
-        KeptScheduler(match scheduler {
+    fn new(scheduler: &SchedulerHandle) -> KeptScheduler {
+        let home = match scheduler {
             SchedulerHandle::CurrentThread(shared) => {
                 if !current_thread::retain_local(shared) {
                     CellRefs::take(shared, 1);
                 }
-                Kept::CurrentThread(pointer_to(shared))
+                &shared.timer_home
             }
             SchedulerHandle::MultiThread(shared) => {
                 if !multi_thread::retain_local(shared) {
                     CellRefs::take(shared, 1);
                 }
-                Kept::MultiThread(pointer_to(shared))
+                &shared.timer_home
             }
-        })
+        };
+        KeptScheduler(NonNull::from(home))
+    }
+
+    fn note(&self) -> usize {
+        self.0.addr().get() & NOTE_MASK
+    }
+
+    fn set_note(&mut self, note: usize) {
+        debug_assert!(note <= NOTE_MASK, "a note has to fit into the pointer");
+        self.0 = self.home_ptr().map_addr(|address| address | note);
+    }
+
+    fn home_ptr(&self) -> NonNull<TimerHome> {
+        let clear = |address: NonZero<usize>| NonZero::new(address.get() & !NOTE_MASK);
+        self.0.map_addr(|address| clear(address).expect("nothing lies at address zero"))
+    }
+
+    #[inline]
+    fn home(&self) -> TimerHome {
+        // SAFETY: it is a part of the scheduler, which we keep.
+        unsafe { *self.home_ptr().as_ref() }
     }
 
     fn info(&self) -> &RuntimeInfo {
         // SAFETY: we keep it.
         unsafe {
-            match &self.0 {
-                Kept::CurrentThread(shared) => &shared.as_ref().info,
-                Kept::MultiThread(shared) => &shared.as_ref().info,
+            match self.home() {
+                TimerHome::CurrentThread(shared) => &(*shared).info,
+                TimerHome::MultiThread(shared) => &(*shared).info,
             }
         }
     }
@@ -57,9 +85,9 @@ impl KeptScheduler {
     /// may run in it.
     #[inline]
     fn with_own<R>(&self, f: impl FnOnce(Option<&mut SeatTimers>) -> R) -> R {
-        match self.0 {
-            Kept::CurrentThread(shared) => current_thread::with_own_timers(shared.as_ptr(), f),
-            Kept::MultiThread(shared) => multi_thread::with_own_timers(shared.as_ptr(), f),
+        match self.home() {
+            TimerHome::CurrentThread(shared) => current_thread::with_own_timers(shared, f),
+            TimerHome::MultiThread(shared) => multi_thread::with_own_timers(shared, f),
         }
     }
 
@@ -67,32 +95,27 @@ impl KeptScheduler {
     fn push_left(&self, owner: usize, left: LeftEntry) {
         // SAFETY: we keep it.
         unsafe {
-            match &self.0 {
-                Kept::CurrentThread(shared) => shared.as_ref().push_left_timer(left),
-                Kept::MultiThread(shared) => shared.as_ref().push_left_timer(owner, left),
+            match self.home() {
+                TimerHome::CurrentThread(shared) => (*shared).push_left_timer(left),
+                TimerHome::MultiThread(shared) => (*shared).push_left_timer(owner, left),
             }
         }
     }
-}
-
-fn pointer_to<S>(shared: &Arc<S>) -> NonNull<S> {
-    // Not through a borrow: with the last reference the `Arc` is made again from this pointer.
-    NonNull::new(Arc::as_ptr(shared).cast_mut()).expect("an Arc is not null")
 }
 
 impl Drop for KeptScheduler {
     fn drop(&mut self) {
         // SAFETY: the reference is ours.
         unsafe {
-            match self.0 {
-                Kept::CurrentThread(shared) => {
-                    if !current_thread::release_local(shared.as_ptr()) {
-                        CellRefs::give_back(shared.as_ptr().cast_const(), 1);
+            match self.home() {
+                TimerHome::CurrentThread(shared) => {
+                    if !current_thread::release_local(shared) {
+                        CellRefs::give_back(shared, 1);
                     }
                 }
-                Kept::MultiThread(shared) => {
-                    if !multi_thread::release_local(shared.as_ptr()) {
-                        CellRefs::give_back(shared.as_ptr().cast_const(), 1);
+                TimerHome::MultiThread(shared) => {
+                    if !multi_thread::release_local(shared) {
+                        CellRefs::give_back(shared, 1);
                     }
                 }
             }
@@ -119,6 +142,15 @@ impl Timer {
 
     pub(crate) fn is_armed(&self) -> bool {
         self.armed.is_some()
+    }
+
+    /// What its user has noted: zero at first, and no more than seven.
+    pub(crate) fn note(&self) -> usize {
+        self.scheduler.note()
+    }
+
+    pub(crate) fn set_note(&mut self, note: usize) {
+        self.scheduler.set_note(note);
     }
 
     /// Whether it was armed, and its time has come.

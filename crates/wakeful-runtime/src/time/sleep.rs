@@ -63,7 +63,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct Sleep {
     deadline: Instant,
-    phase: Phase,
+    /// Armed, or with a note of which [`Phase`] it is.
     timer: Timer,
     _pinned: PhantomPinned,
 }
@@ -78,19 +78,43 @@ enum Phase {
     Elapsed,
 }
 
+impl Phase {
+    fn note(self) -> usize {
+        match self {
+            Phase::New { is_far: false } | Phase::Waits => 0,
+            Phase::New { is_far: true } => 1,
+            Phase::Elapsed => 2,
+        }
+    }
+}
+
 impl Sleep {
     #[track_caller]
     pub(super) fn new(call: &str, deadline: Instant, is_far: bool) -> Sleep {
         let timer = current_or_panic(call, |scheduler| {
             scheduler.info().time.is_enabled().then(|| Timer::new(scheduler))
         });
-        let Some(timer) = timer else {
+        let Some(mut timer) = timer else {
             panic!(
                 "`{call}` called in a runtime without timers; call `enable_time` or `enable_all` on \
                  its `Builder`"
             )
         };
-        Sleep { deadline, phase: Phase::New { is_far }, timer, _pinned: PhantomPinned }
+        timer.set_note(Phase::New { is_far }.note());
+        Sleep { deadline, timer, _pinned: PhantomPinned }
+    }
+
+    fn phase(&self) -> Phase {
+        match self.timer.note() {
+            _ if self.timer.is_armed() => Phase::Waits,
+            2 => Phase::Elapsed,
+            note => Phase::New { is_far: note == 1 },
+        }
+    }
+
+    /// For phases in which the timer is not armed.
+    fn set_phase(&mut self, phase: Phase) {
+        self.timer.set_note(phase.note());
     }
 
     /// When it is over.
@@ -100,7 +124,7 @@ impl Sleep {
 
     /// Whether it is over. Before its first poll it never is.
     pub fn is_elapsed(&self) -> bool {
-        match self.phase {
+        match self.phase() {
             Phase::New { .. } => false,
             Phase::Waits => self.timer.is_due(),
             Phase::Elapsed => true,
@@ -115,24 +139,22 @@ impl Sleep {
         this.deadline = deadline;
         let deadline_ns = this.timer.time().clock.deadline_ns(deadline.into_std());
         if this.timer.is_surely_past(deadline_ns) {
-            this.phase = Phase::Elapsed;
+            this.set_phase(Phase::Elapsed);
             if let Some(waker) = this.timer.disarm() {
                 waker.wake();
             }
             return;
         }
-        this.phase = Phase::Waits;
-        if this.timer.rearm(deadline_ns).is_err() {
-            // Nobody can wait for it any more; the next poll says so.
-            this.phase = Phase::New { is_far: false };
-        }
+        this.set_phase(Phase::New { is_far: false });
+        // If it cannot be armed nobody can wait for it any more; the next poll says so.
+        let _is_armed = this.timer.rearm(deadline_ns);
     }
 
     /// As `reset`, but the timer is not armed before the next poll.
     pub(super) fn reset_lazily(self: Pin<&mut Self>, deadline: Instant, is_far: bool) {
         let this = self.unpinned();
         this.deadline = deadline;
-        this.phase = Phase::New { is_far };
+        this.set_phase(Phase::New { is_far });
         drop(this.timer.disarm());
     }
 
@@ -146,18 +168,17 @@ impl Sleep {
         if time.is_ended() {
             return Err(ShutDown);
         }
-        let is_far = match self.phase {
+        let is_far = match self.phase() {
             Phase::Elapsed => return Ok(Poll::Ready(())),
             Phase::Waits => return Ok(self.timer.poll(cx.waker())),
             Phase::New { is_far } => is_far,
         };
         let deadline_ns = time.clock.deadline_ns(self.deadline.into_std());
         if !is_far && deadline_ns <= time.clock.now_ns() {
-            self.phase = Phase::Elapsed;
+            self.set_phase(Phase::Elapsed);
             return Ok(Poll::Ready(()));
         }
         self.timer.arm(deadline_ns, Some(cx.waker().clone()))?;
-        self.phase = Phase::Waits;
         Ok(Poll::Pending)
     }
 }

@@ -3,13 +3,14 @@
 use super::TimeConfig;
 use super::common::{COMMON, CommonTimers};
 use crate::driver::WakeDriver;
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::task::Waker;
 use std::time::Duration;
 use wakeful_base::WakeList;
 use wakeful_base::shield::shield;
-use wakeful_reactor::time::{ArmedTimer, Clock, OwnerId, TimerInbox, Timers};
+use wakeful_reactor::time::{ArmedTimer, Clock, OwnerId, PreciseWaits, TimerInbox, Timers};
 
 pub(crate) use super::common::ShutDown;
 
@@ -62,16 +63,17 @@ impl TimeHandle {
         self.is_ended.load(Acquire)
     }
 
-    /// Fires what is due, of the caller's own timers and of the common ones. True if any of its own did.
+    /// Fires what is due, of the caller's own timers and of the common ones. Returns how many of its own
+    /// had somebody to wake.
     ///
     /// `with_own` gives access to the former; wakers, which are user code, are called outside of it.
     pub(crate) fn serve(
         &self,
         inbox: &SeatInbox,
         mut with_own: impl FnMut(&mut dyn FnMut(&mut SeatTimers)),
-    ) -> bool {
+    ) -> usize {
         if !self.is_enabled {
-            return false;
+            return 0;
         }
         let mut has_own = false;
         with_own(&mut |own| {
@@ -80,20 +82,20 @@ impl TimeHandle {
             has_own = !timers.is_empty();
         });
         if !has_own && self.common.is_empty() {
-            return false;
+            return 0;
         }
         let now_ns = self.clock.now_ns();
-        let mut has_fired = false;
+        let mut fired = 0;
         while has_own {
             let mut wakers = WakeList::new();
             with_own(&mut |own| {
                 has_own = own.timers.as_mut().is_some_and(|own| own.fire(now_ns, &mut wakers));
             });
-            has_fired |= !wakers.is_empty();
+            fired += wakers.len();
             shield(|| wakers.wake_all());
         }
         self.common.fire(now_ns);
-        has_fired
+        fired
     }
 
     /// Until when a worker with these timers of its own may sleep.
@@ -179,6 +181,10 @@ impl SeatInbox {
 }
 
 impl Until<'_> {
+    fn is_timed(&self) -> bool {
+        self.own_ns.is_some() || !self.time.common.is_empty()
+    }
+
     /// Calls `wait` for someone who waits in the driver, on behalf of the common timers too.
     pub(crate) fn in_driver(&self, wait: impl FnOnce(Option<Duration>)) {
         if !self.time.is_enabled {
@@ -192,6 +198,19 @@ impl Until<'_> {
     /// How long someone who does not wait in the driver may sleep.
     pub(crate) fn on_thread(&self) -> Option<Duration> {
         self.own_ns.and_then(|own_ns| self.time.clock.time_until(own_ns))
+    }
+}
+
+/// A thread's waits, which end in time from the first that has a timeout on. Leaves the thread as it was.
+#[derive(Default)]
+pub(crate) struct PreciseThread(OnceCell<PreciseWaits>);
+
+impl PreciseThread {
+    /// The thread is about to wait.
+    pub(crate) fn wait(&self, until: &Until<'_>) {
+        if until.is_timed() {
+            self.0.get_or_init(PreciseWaits::begin);
+        }
     }
 }
 

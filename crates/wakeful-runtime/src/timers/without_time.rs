@@ -11,6 +11,8 @@ pub(crate) struct SeatTimers;
 pub(crate) struct SeatInbox;
 pub(crate) struct Until<'a>(PhantomData<&'a ()>);
 pub(crate) struct ClockHold;
+#[derive(Default)]
+pub(crate) struct PreciseThread;
 
 impl TimeHandle {
     pub(crate) fn new(_: TimeConfig, _: Arc<dyn WakeDriver>) -> Arc<TimeHandle> {
@@ -21,8 +23,8 @@ impl TimeHandle {
         &self,
         _: &SeatInbox,
         _: impl FnMut(&mut dyn FnMut(&mut SeatTimers)),
-    ) -> bool {
-        false
+    ) -> usize {
+        0
     }
 
     pub(crate) fn until(&self, _: &SeatTimers) -> Until<'_> {
@@ -60,6 +62,10 @@ impl Until<'_> {
     pub(crate) fn on_thread(&self) -> Option<Duration> {
         None
     }
+}
+
+impl PreciseThread {
+    pub(crate) fn wait(&self, _: &Until<'_>) {}
 }
 
 impl ClockHold {

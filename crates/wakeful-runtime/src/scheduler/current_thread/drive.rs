@@ -6,6 +6,7 @@ use crate::driver::Driver;
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::block_on::parker_and_waker;
 use crate::scheduler::context::{allow_defer, drive};
+use crate::timers::PreciseThread;
 #[cfg(feature = "time")]
 use crate::timers::SeatTimers;
 use std::cell::{Cell, RefCell};
@@ -29,6 +30,7 @@ struct Turn {
     core: RefCell<Box<Core>>,
     /// The task under way.
     polling: Cell<Option<TaskRef>>,
+    precise: PreciseThread,
 }
 
 wakeful_base::per_thread! {
@@ -195,6 +197,7 @@ impl Shared {
             shared: self.clone(),
             core: RefCell::new(core),
             polling: Cell::new(None),
+            precise: PreciseThread::default(),
         }));
         let turn = turn.0.as_ref().expect("put back at the end");
         let _on_turn = SetTurn(TURN.with(|before| before.replace(turn)));
@@ -388,6 +391,7 @@ impl Turn {
         let time = &self.shared.info.time;
         let Some(next_ns) = self.with_core(|core| time.next_skip(&core.timers)) else {
             let until = self.with_core(|core| time.until(&core.timers));
+            self.precise.wait(&until);
             return self.wait_with(|driver| until.in_driver(|timeout| driver.wait(timeout)));
         };
         self.wait_with(|driver| {

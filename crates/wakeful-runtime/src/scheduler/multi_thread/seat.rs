@@ -15,6 +15,7 @@ use crate::scheduler::cell_refs::RefBag;
 use crate::timers::{SeatInbox, SeatTimers};
 use std::ptr::{self, NonNull};
 use std::task::Waker;
+use std::time::{Duration, Instant};
 use wakeful_base::FastRng;
 use wakeful_base::list::List;
 use wakeful_base::sync::UnsafeCell;
@@ -65,8 +66,55 @@ pub(super) struct SeatCore {
     /// Tasks of other seats that ended here.
     pub(super) ended_elsewhere: u32,
     pub(super) timers: SeatTimers,
-    /// The last sleep ended by a timer of the seat's own, so there is no reason to look for work elsewhere.
+    pub(super) fired: FiredBatch,
+    /// The sitter has just been in the driver, and need not look there again.
+    pub(super) skip_look: bool,
+}
+
+/// Tasks that timers of the seat's own have woken.
+///
+/// A few of those at a time are what a worker mostly wakes up for, and done with in less time than it
+/// takes to wake another: so it neither calls anybody for them, nor looks for work elsewhere when it is
+/// through. If they turn out to take long, it does. (10k tasks that sleep for 1-100 ms: 2.0 µs of CPU
+/// time per sleep instead of 4.5.)
+#[derive(Default)]
+pub(super) struct FiredBatch {
+    /// So many of them may still be in the queue.
+    left: usize,
+    since: Option<Instant>,
+    /// The sleep before ended by a timer, and nobody called.
     pub(super) skip_search: bool,
+}
+
+impl FiredBatch {
+    const MAX: usize = 64;
+    const TIME_MAX: Duration = Duration::from_micros(100);
+
+    /// `count` more tasks were woken. True if they are few.
+    pub(super) fn add(&mut self, count: usize) -> bool {
+        if self.left == 0 {
+            self.since = Some(Instant::now());
+        }
+        self.left += count;
+        if self.left > Self::MAX {
+            self.left = 0;
+        }
+        self.left > 0
+    }
+
+    /// Whether those in the queue are the sitter's own business.
+    pub(super) fn is_on(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Another task was run. True if what is in the queue is still the sitter's own business.
+    pub(super) fn goes_on(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        if self.left > 0 && self.since.is_some_and(|since| since.elapsed() > Self::TIME_MAX) {
+            self.left = 0;
+        }
+        self.left > 0
+    }
 }
 
 /// Where a task's entries go.
@@ -87,6 +135,11 @@ pub(super) enum Place {
 }
 
 impl SeatCore {
+    /// Whether nothing is to be done that others cannot see.
+    pub(super) fn is_idle(&self) -> bool {
+        self.lifo.is_none() && self.queue.held_back() == 0 && !self.has_deferred()
+    }
+
     /// Whether something waits for a look at the driver.
     pub(super) fn has_deferred(&self) -> bool {
         !self.yielded.is_empty() || !self.deferred.is_empty()
@@ -128,7 +181,8 @@ impl Seat {
                 rng,
                 ended_elsewhere: 0,
                 timers: SeatTimers::new(index),
-                skip_search: false,
+                fired: FiredBatch::default(),
+                skip_look: false,
             }),
         }
     }

@@ -50,11 +50,13 @@ impl Sleep {
     }
 
     /// Sleeps until called, `until` its time has come, or until the driver has something. A call before
-    /// this ends it at once.
-    pub(super) fn sleep(&self, driver: &SharedDriver, parker: &Parker, until: &Until<'_>) {
+    /// this ends it at once. True if it was in the driver.
+    pub(super) fn sleep(&self, driver: &SharedDriver, parker: &Parker, until: &Until<'_>) -> bool {
+        let mut was_in_driver = false;
         if let Some(mut driver) = driver.driver.try_lock() {
             if self.go(IN_DRIVER) {
                 until.in_driver(|timeout| driver.wait(timeout));
+                was_in_driver = true;
             }
         } else if self.go(ON_THREAD) {
             match until.on_thread() {
@@ -64,6 +66,7 @@ impl Sleep {
         }
         // A call that came meanwhile ends here: what it was made for has to be seen from now on.
         self.state.swap(AWAKE, AcqRel);
+        was_in_driver
     }
 
     fn go(&self, place: usize) -> bool {

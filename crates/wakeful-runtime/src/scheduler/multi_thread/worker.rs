@@ -7,7 +7,7 @@ use crate::scheduler::SchedulerHandle;
 use crate::scheduler::context::allow_defer;
 #[cfg(feature = "time")]
 use crate::timers::SeatTimers;
-use crate::timers::Until;
+use crate::timers::{PreciseThread, Until};
 use std::cell::Cell;
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -43,6 +43,9 @@ pub(super) struct Sitter {
     pub(super) polling: Cell<Option<TaskRef>>,
     /// It wants to give way. Of the thread, not of the seat, which may be lost before the poll returns.
     yielding: Cell<bool>,
+    /// Timers are being fired: whether to call others for what they wake is decided after.
+    firing: Cell<bool>,
+    precise: PreciseThread,
     pub(super) parker: Parker,
 }
 
@@ -97,6 +100,8 @@ pub(super) fn sit(shared: Arc<Shared>, index: usize) {
         inside: Cell::new(false),
         polling: Cell::new(None),
         yielding: Cell::new(false),
+        firing: Cell::new(false),
+        precise: PreciseThread::default(),
         parker,
     };
     let _on_seat = SetSitter(SITTER.replace(&raw const sitter));
@@ -412,7 +417,7 @@ impl Sitter {
         let Some(behind) = behind else { return };
         core.queue.push(&self.seat().queue, behind);
         drop(core);
-        if self.shared.idle.wants_wake() {
+        if !self.firing.get() && self.shared.idle.wants_wake() {
             self.shared.wake_worker();
         }
     }
@@ -421,6 +426,9 @@ impl Sitter {
     #[cold]
     fn share_work(&self) {
         let Some(mut core) = self.enter() else { return };
+        if core.fired.goes_on() {
+            return;
+        }
         let queue = &self.seat().queue;
         if queue.is_empty() && core.queue.held_back() > 1 {
             core.queue.share_batch(queue);
@@ -433,7 +441,10 @@ impl Sitter {
 
     /// What is due every so many polls: a look at the driver, and clearing up.
     fn maintain(&self) {
-        self.shared.driver.look();
+        let is_looked = self.enter().is_some_and(|mut core| std::mem::take(&mut core.skip_look));
+        if !is_looked {
+            self.shared.driver.look();
+        }
         self.serve_timers();
         self.wake_deferred();
         self.clear_ended();
@@ -468,11 +479,20 @@ impl Sitter {
 
     /// Fires the timers that are due. True if any of the seat's own did.
     fn serve_timers(&self) -> bool {
-        self.shared.info.time.serve(&self.seat().left_timers, |f| {
+        self.firing.set(true);
+        let fired = self.shared.info.time.serve(&self.seat().left_timers, |f| {
             if let Some(mut core) = self.enter() {
                 f(&mut core.timers);
             }
-        })
+        });
+        self.firing.set(false);
+        if fired > 0 {
+            let are_few = self.enter().is_some_and(|mut core| core.fired.add(fired));
+            if !are_few && self.shared.idle.wants_wake() {
+                self.shared.wake_worker();
+            }
+        }
+        fired > 0
     }
 
     fn clear_ended(&self) {
@@ -494,7 +514,7 @@ impl Sitter {
     /// Looks for tasks at other workers' for a while.
     fn search(&self) -> Option<Runnable> {
         let mut core = self.enter()?;
-        if std::mem::take(&mut core.skip_search) && !core.searching {
+        if std::mem::take(&mut core.fired.skip_search) && !core.searching {
             return None;
         }
         if !core.searching {
@@ -547,16 +567,22 @@ impl Sitter {
             return;
         }
         core.searching = false;
+        let own_are_few = core.fired.is_on();
         drop(core);
-        self.shared.end_search();
+        if !own_are_few {
+            self.shared.end_search();
+        } else if self.shared.idle.end_search() && self.shared.has_work_besides(self.index) {
+            self.shared.wake_worker();
+        }
     }
 
     fn sleep(&self) {
         self.clear_ended();
-        self.serve_timers();
+        let was_timer = self.serve_timers();
         config::call(&self.shared.config.before_park);
         let Some(mut core) = self.enter() else { return };
-        if core.lifo.is_none() && core.queue.held_back() == 0 && !core.has_deferred() {
+        core.fired.skip_search = was_timer;
+        if core.is_idle() {
             let searching = std::mem::take(&mut core.searching);
             let until = self.shared.info.time.until(&core.timers);
             drop(core);
@@ -571,16 +597,21 @@ impl Sitter {
         let (shared, seat) = (&*self.shared, self.seat());
         shared.idle.begin_sleep(self.index, was_searching);
         let sees_work = shared.has_visible_work();
+        let mut was_in_driver = false;
         if !sees_work && !shared.is_stopping() {
             seat.metrics.parks.add(1);
-            seat.sleep.sleep(&shared.driver, &self.parker, until);
+            self.precise.wait(until);
+            was_in_driver = seat.sleep.sleep(&shared.driver, &self.parker, until);
             seat.metrics.unparks.add(1);
         }
         let searching = shared.idle.end_sleep(self.index, sees_work);
-        let was_timer = self.serve_timers() && !searching;
+        let was_timer = self.serve_timers();
         if let Some(mut core) = self.enter() {
             core.searching = searching;
-            core.skip_search = was_timer;
+            // Woken by a timer, if only to see that it is not its time yet: nobody has work for us.
+            let is_idle = core.is_idle() && seat.queue.is_empty();
+            core.fired.skip_search = !searching && (was_timer || is_idle);
+            core.skip_look = was_in_driver;
             core.inject_pace.restart(seat.metrics.polls.get());
             // Whatever woke us, stopping among it, is looked at first.
             core.until_maintenance = 0;
