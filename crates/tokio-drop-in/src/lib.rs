@@ -11,6 +11,9 @@ pub use wakeful::net;
 #[cfg(feature = "rt")]
 pub use wakeful::{runtime, spawn, task, task_local};
 
+#[cfg(feature = "time")]
+pub use wakeful::time;
+
 #[cfg(feature = "sync")]
 pub use wakeful::sync;
 

@@ -32,6 +32,11 @@ impl WakeList {
         self.len < CAPACITY
     }
 
+    /// Whether none is in it.
+    pub fn is_empty(&self) -> bool {
+        self.called == self.len
+    }
+
     /// Adds `waker`, for which there must be room.
     #[inline]
     pub fn push(&mut self, waker: Waker) {

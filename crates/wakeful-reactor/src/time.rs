@@ -1,5 +1,24 @@
-//! Time: the wheel that keeps timers in order.
+//! Time: the clock, and the timers that wait for it.
+//!
+//! ```text
+//!   Sleep ──ArmedTimer──▶ TimerEntry ◀── Wheel     one worker's [`Timers`]
+//!     │                       │
+//!     └─ dropped elsewhere ───┴──▶ [`TimerInbox`] ──▶ its owner frees it
+//! ```
+//!
+//! Each worker has timers of its own, which it arms, fires and takes out without a lock. A sleeper that
+//! is polled or dropped elsewhere uses the entry's state word (`state.rs` has the protocol) and never
+//! waits for the owner.
 
+mod clock;
+mod entry;
+mod inbox;
+mod state;
+mod timers;
 mod wheel;
 
+pub use clock::{Clock, ClockError, is_any_clock_changed};
+pub use entry::{ArmedTimer, FreeEntry, LeftEntry, LeftTimer, OwnerId};
+pub use inbox::TimerInbox;
+pub use timers::{GATHER_NS, Looked, Timers};
 pub use wheel::{Popped, TimerNode, Wheel};

@@ -4,10 +4,12 @@
 //! Inside, each module uses only those above it in this list:
 //!
 //! - `task_meta`, `config`, `metrics`, `driver`: what the rest is told, counts and waits in
+//! - `timers`: what a worker wakes up for by itself
 //! - `blocking`: the threads
 //! - `scheduler`: current-thread and multi-thread
 //! - [`runtime`]: Builder, Runtime, Handle
 //! - [`task`]: spawning, and all that is built on tasks
+//! - [`time`]: sleeps, timeouts, intervals
 //!
 //! This crate is an implementation detail of `wakeful`; its API follows no version promise.
 
@@ -19,6 +21,9 @@ pub mod runtime;
 mod scheduler;
 pub mod task;
 mod task_meta;
+#[cfg(feature = "time")]
+pub mod time;
+mod timers;
 
 #[cfg(test)]
 mod testing;

@@ -6,9 +6,12 @@ pub(crate) mod context;
 pub(crate) mod current_thread;
 pub(crate) mod inject;
 pub(crate) mod multi_thread;
+#[cfg(feature = "time")]
+pub(crate) mod timer;
 
 use crate::blocking::{Pool, Refused, ThreadContext, blocking_task};
 use crate::driver::IoHandle;
+use crate::timers::{ClockHold, TimeHandle};
 use std::future::Future;
 use std::io;
 use std::num::NonZeroU64;
@@ -22,11 +25,12 @@ pub(crate) struct RuntimeInfo {
     pub(crate) id: NonZeroU64,
     pub(crate) name: Option<String>,
     pub(crate) io: IoHandle,
+    pub(crate) time: Arc<TimeHandle>,
 }
 
 impl RuntimeInfo {
-    pub(crate) fn new(name: Option<String>, io: IoHandle) -> RuntimeInfo {
-        RuntimeInfo { id: next_runtime_id(), name, io }
+    pub(crate) fn new(name: Option<String>, io: IoHandle, time: Arc<TimeHandle>) -> RuntimeInfo {
+        RuntimeInfo { id: next_runtime_id(), name, io, time }
     }
 }
 
@@ -77,7 +81,8 @@ impl SchedulerHandle {
         R: Send + 'static,
     {
         let (task, join) = blocking_task(call, id, spawned_at);
-        match self.pool().submit_task(task, || self.clone()) {
+        let hold = ClockHold::new(&self.info().time);
+        match self.pool().submit_task(task, hold, || self.clone()) {
             // Once the pool is stopped the task is cancelled, which the join handle tells.
             Ok(()) | Err(Refused::Stopped) => join,
             Err(Refused::NoThread(error)) => panic!(
@@ -99,7 +104,8 @@ impl SchedulerHandle {
         R: Send + 'static,
     {
         let (task, join) = blocking_task(call, id, spawned_at);
-        match self.pool().submit_task(task, || self.clone()) {
+        let hold = ClockHold::new(&self.info().time);
+        match self.pool().submit_task(task, hold, || self.clone()) {
             Ok(()) => Ok(join),
             Err(Refused::NoThread(error)) => Err(error),
             Err(Refused::Stopped) => Err(io::Error::other(

@@ -29,6 +29,9 @@ pub mod net;
 #[cfg(feature = "rt")]
 pub use wakeful_runtime::{runtime, task, task_local};
 
+#[cfg(feature = "time")]
+pub use wakeful_runtime::time;
+
 #[cfg(feature = "rt")]
 pub use task::spawn;
 

@@ -13,7 +13,8 @@
 //! A timer lies in the level of the highest group of six bits in which its deadline differs from the
 //! position, so that inserting and removing one takes the same few steps however many there are. When
 //! the position reaches a slot, its timers move down a level or more; those of a slot of level 0 move
-//! to the **near** heap, which gives them out in the order of their deadlines, to the nanosecond.
+//! to the **near** heap, which gives them out in the order of their deadlines, to the nanosecond; those
+//! of one deadline come first in, first out.
 //!
 //! A timer in the near heap is removed by a mark only, and leaves the heap when its time comes: at most
 //! a slot's width later, if the position keeps up with the clock.
@@ -104,6 +105,8 @@ pub struct Wheel {
     position_ns: u64,
     levels: Box<[Level; LEVELS]>,
     near: BinaryHeap<NearTimer>,
+    /// Timers that ever went to the near heap.
+    near_pushes: u64,
 }
 
 #[derive(Debug)]
@@ -116,6 +119,8 @@ struct Level {
 #[derive(Debug)]
 struct NearTimer {
     deadline_ns: u64,
+    /// Who came to the heap first, among those of one deadline.
+    order: u64,
     node: NonNull<TimerNode>,
 }
 
@@ -124,7 +129,7 @@ unsafe impl Send for Wheel {}
 
 impl PartialEq for NearTimer {
     fn eq(&self, other: &Self) -> bool {
-        self.deadline_ns == other.deadline_ns
+        self.cmp(other) == Ordering::Equal
     }
 }
 
@@ -139,7 +144,7 @@ impl PartialOrd for NearTimer {
 impl Ord for NearTimer {
     /// The earliest is the greatest: `BinaryHeap` gives that out first.
     fn cmp(&self, other: &Self) -> Ordering {
-        other.deadline_ns.cmp(&self.deadline_ns)
+        (other.deadline_ns, other.order).cmp(&(self.deadline_ns, self.order))
     }
 }
 
@@ -156,7 +161,12 @@ impl Wheel {
     /// An empty wheel at `position_ns`.
     pub fn new(position_ns: u64) -> Wheel {
         let level = |_| Level { occupied: 0, slots: [const { List::new() }; SLOTS] };
-        Wheel { position_ns, levels: Box::new(std::array::from_fn(level)), near: BinaryHeap::new() }
+        Wheel {
+            position_ns,
+            levels: Box::new(std::array::from_fn(level)),
+            near: BinaryHeap::new(),
+            near_pushes: 0,
+        }
     }
 
     /// Puts a timer in. One whose time has passed comes out at the next look.
@@ -181,7 +191,8 @@ impl Wheel {
         let (slot_no, here) = (deadline_ns >> SLOT_BITS, self.position_ns >> SLOT_BITS);
         if slot_no <= here {
             timer.place.set(Place::Near);
-            self.near.push(NearTimer { deadline_ns, node });
+            self.near.push(NearTimer { deadline_ns, order: self.near_pushes, node });
+            self.near_pushes += 1;
             return;
         }
         let level = (slot_no ^ here).ilog2() / LEVEL_BITS;
@@ -287,6 +298,11 @@ impl Wheel {
     /// Whether no timer is in the wheel, removed ones in the near heap aside.
     pub fn is_empty(&self) -> bool {
         self.near.is_empty() && self.levels.iter().all(|level| level.occupied == 0)
+    }
+
+    /// Up to where the wheel has given out what is due.
+    pub fn position_ns(&self) -> u64 {
+        self.position_ns
     }
 
     /// Takes one timer out, due or not: for the end of a runtime.

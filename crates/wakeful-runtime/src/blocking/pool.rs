@@ -5,6 +5,7 @@
 
 use super::job_queue::{Comes, JobNumber, JobQueue, Kind, Next, Push};
 use crate::config::{self, ThreadConfig};
+use crate::timers::ClockHold;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::io;
@@ -23,8 +24,8 @@ pub(crate) struct Pool {
 }
 
 enum Job {
-    /// A `spawn_blocking`.
-    Task(Runnable),
+    /// A `spawn_blocking`, and what a paused clock is held by until it has ended.
+    Task(Runnable, ClockHold),
     /// Something the runtime itself needs a thread for.
     Seat(Box<dyn FnOnce() + Send>),
 }
@@ -69,9 +70,10 @@ impl Pool {
     pub(crate) fn submit_task<C: ThreadContext>(
         self: &Arc<Self>,
         task: Runnable,
+        hold: ClockHold,
         context: impl FnOnce() -> C,
     ) -> Result<(), Refused> {
-        self.submit(Job::Task(task), Kind::Short, context).map_err(|error| {
+        self.submit(Job::Task(task, hold), Kind::Short, context).map_err(|error| {
             let (job, why) = match error {
                 SubmitError::Stopped(job) => (job, Refused::Stopped),
                 SubmitError::NoThread(job, error) => (job, Refused::NoThread(error)),
@@ -167,7 +169,7 @@ impl Pool {
                 Next::Exit => break,
             };
             comes = match job {
-                Job::Task(task) => self.run_task(task),
+                Job::Task(task, _hold) => self.run_task(task),
                 Job::Seat(work) => {
                     work();
                     self.queue.end_seat();
@@ -252,7 +254,7 @@ enum SubmitError {
 
 impl Job {
     fn cancel(self) {
-        if let Job::Task(task) = self {
+        if let Job::Task(task, _hold) = self {
             task.cancel().complete();
         }
     }

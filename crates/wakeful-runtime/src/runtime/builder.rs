@@ -8,6 +8,7 @@ use crate::config::{
 use crate::driver::DriverParts;
 use crate::scheduler::{RuntimeInfo, SchedulerHandle, current_thread, multi_thread};
 use crate::task_meta::TaskMeta;
+use crate::timers::{TimeConfig, TimeHandle};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -44,6 +45,7 @@ pub struct Builder {
     unhandled_panic: UnhandledPanic,
     enable_io: bool,
     enable_time: bool,
+    start_paused: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +94,7 @@ impl Builder {
             unhandled_panic: UnhandledPanic::Ignore,
             enable_io: false,
             enable_time: false,
+            start_paused: false,
         }
     }
 
@@ -109,6 +112,15 @@ impl Builder {
     /// Enables time: sleeps, timeouts, intervals.
     pub fn enable_time(&mut self) -> &mut Self {
         self.enable_time = true;
+        self
+    }
+
+    /// Has the runtime's clock stand still from the start, as if [`time::pause`] were called first.
+    ///
+    /// [`time::pause`]: crate::time::pause
+    #[cfg(feature = "test-util")]
+    pub fn start_paused(&mut self, start_paused: bool) -> &mut Self {
+        self.start_paused = start_paused;
         self
     }
 
@@ -304,8 +316,12 @@ impl Builder {
 
     /// Builds the runtime.
     ///
+    /// # Panics
+    /// For a multi-thread runtime whose clock is to be paused from the start.
+    ///
     /// # Errors
     /// If the operating system gives no thread for a worker, or no descriptors for the I/O driver.
+    #[track_caller]
     pub fn build(&mut self) -> io::Result<Runtime> {
         match self.kind {
             Kind::CurrentThread => self.build_current_thread(None),
@@ -329,16 +345,22 @@ impl Builder {
 
     fn build_current_thread(&self, bound_to: Option<ThreadId>) -> io::Result<Runtime> {
         let driver = DriverParts::new(self.enable_io)?;
-        let info = RuntimeInfo::new(self.name.clone(), driver.io.clone());
+        let info = self.info(&driver);
         let shared = current_thread::new(self.config(), self.pool(0), info, driver, bound_to);
         Ok(Runtime::from_handle(Handle::new(SchedulerHandle::CurrentThread(shared))))
     }
 
+    #[track_caller]
     fn build_multi_thread(&self) -> io::Result<Runtime> {
+        assert!(
+            !self.start_paused,
+            "`Builder::start_paused` called for a multi-thread runtime, whose clock cannot be paused; \
+             use `new_current_thread`"
+        );
         let workers = self.worker_threads.unwrap_or_else(default_workers);
         let pool = self.pool(workers);
         let driver = DriverParts::new(self.enable_io)?;
-        let info = RuntimeInfo::new(self.name.clone(), driver.io.clone());
+        let info = self.info(&driver);
         let started = multi_thread::start(workers, self.config(), pool.clone(), info, driver);
         match started {
             Ok(shared) => {
@@ -350,6 +372,16 @@ impl Builder {
                 Err(io::Error::new(kind, format!("cannot start a worker thread: {error}")))
             }
         }
+    }
+
+    fn info(&self, driver: &DriverParts) -> RuntimeInfo {
+        let time = TimeConfig {
+            is_enabled: self.enable_time,
+            can_pause: self.kind == Kind::CurrentThread && cfg!(feature = "test-util"),
+            start_paused: self.start_paused,
+        };
+        let time = TimeHandle::new(time, driver.waker.clone());
+        RuntimeInfo::new(self.name.clone(), driver.io.clone(), time)
     }
 
     fn config(&self) -> Config {

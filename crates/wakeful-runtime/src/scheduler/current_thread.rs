@@ -14,6 +14,7 @@ use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells, RefBag};
 use crate::scheduler::inject::{Closed, InjectQueue};
+use crate::timers::{SeatInbox, SeatTimers};
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::Location;
@@ -28,6 +29,8 @@ use wakeful_base::sync::{Mutex, seq_cst_for_loom};
 use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, new_task};
 
 pub(crate) use drive::{defer, is_driving};
+#[cfg(feature = "time")]
+pub(crate) use drive::{release_local, retain_local, with_own_timers};
 
 pub(crate) struct Shared {
     inject: InjectQueue,
@@ -42,6 +45,8 @@ pub(crate) struct Shared {
     /// Home of tasks in the core's list.
     listed: Home,
     resting: Mutex<Resting>,
+    /// Timers of the core's that sleepers elsewhere want no more.
+    left_timers: SeatInbox,
     refs: CellRefs,
     remote: RemoteMetrics,
     pub(crate) metrics: WorkerMetrics,
@@ -80,6 +85,7 @@ struct Core {
     driver: Option<Box<dyn Driver>>,
     /// A task panicked, and the runtime was told to end by that.
     panicked: bool,
+    timers: SeatTimers,
 }
 
 /// Where a task's entries go.
@@ -112,6 +118,7 @@ pub(crate) fn new(
         until_inject: 1,
         driver: Some(driver.driver),
         panicked: false,
+        timers: SeatTimers::new(0),
     });
     Arc::new_cyclic(|weak| Shared {
         inject: InjectQueue::new(),
@@ -122,6 +129,7 @@ pub(crate) fn new(
         fresh: Home { shared: weak.as_ptr(), is_listed: false },
         listed: Home { shared: weak.as_ptr(), is_listed: true },
         resting: Mutex::new(Resting { core: Some(core), waiting: Vec::new() }),
+        left_timers: SeatInbox::new(),
         refs: CellRefs::new(),
         remote: RemoteMetrics::default(),
         metrics: WorkerMetrics::default(),
@@ -193,6 +201,15 @@ impl Shared {
     fn inject_interval(&self) -> u32 {
         const DEFAULT: u32 = 31;
         self.config.global_queue_interval.unwrap_or(DEFAULT)
+    }
+
+    /// Leaves a timer of the core's, which nobody waits for any more, to who drives it.
+    #[cfg(feature = "time")]
+    pub(crate) fn push_left_timer(&self, left: wakeful_reactor::time::LeftEntry) {
+        let is_much = self.left_timers.0.push(left);
+        if is_much {
+            self.call_driver();
+        }
     }
 
     /// Ends the driver's wait, if somebody waits or is about to.

@@ -41,6 +41,8 @@ use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, TaskRef, new_t
 
 pub(crate) use block_in_place::block_in_place;
 pub(crate) use worker::{defer, worker_index};
+#[cfg(feature = "time")]
+pub(crate) use worker::{release_local, retain_local, with_own_timers};
 
 pub(crate) struct Shared {
     seats: Box<[Seat]>,
@@ -218,6 +220,16 @@ impl Shared {
     /// Whether a worker that looks around would find something.
     fn has_visible_work(&self) -> bool {
         !self.inject.is_empty() || self.seats.iter().any(|seat| !seat.queue.is_empty())
+    }
+
+    /// Leaves a timer of a seat's, which nobody waits for any more, to its sitter.
+    #[cfg(feature = "time")]
+    pub(crate) fn push_left_timer(&self, index: usize, left: wakeful_reactor::time::LeftEntry) {
+        let seat = &self.seats[index];
+        let is_much = seat.left_timers.0.push(left);
+        if is_much {
+            seat.sleep.call(&self.driver);
+        }
     }
 
     fn is_stopping(&self) -> bool {

@@ -149,3 +149,20 @@ fn timers_that_never_fire_leave_nothing_behind() {
     assert!(checked.wheel.is_empty());
     assert_eq!(checked.wheel.next_ns(), None);
 }
+
+#[test]
+fn timers_of_one_deadline_come_out_first_in_first_out() {
+    let mut checked = Checked::new(0, 40);
+    // Some from afar, some from close by.
+    for index in 0..20 {
+        checked.insert(index, 600_000_000);
+    }
+    checked.advance(599_999_000);
+    for index in 20..40 {
+        checked.insert(index, 600_000_000);
+    }
+    for index in 0..40 {
+        let Some(Popped::Due(node)) = checked.wheel.pop(600_000_000) else { panic!("not due") };
+        assert_eq!(checked.index_of(node), index);
+    }
+}

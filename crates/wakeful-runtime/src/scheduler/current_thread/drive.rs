@@ -2,9 +2,12 @@
 
 use super::{Core, Home, Shared};
 use crate::config::{self, UnhandledPanic};
+use crate::driver::Driver;
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::block_on::parker_and_waker;
 use crate::scheduler::context::{allow_defer, drive};
+#[cfg(feature = "time")]
+use crate::timers::SeatTimers;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -79,12 +82,34 @@ pub(super) fn schedule_local(shared: *const Shared, runnable: Runnable) -> Optio
 }
 
 /// Takes back the reference of a freed cell, if this thread drives `shared`.
-pub(super) fn release_local(shared: *const Shared) -> bool {
+pub(crate) fn release_local(shared: *const Shared) -> bool {
     with_turn_of(shared, |turn| {
         let Some(turn) = turn else { return false };
         // SAFETY: the caller passes the cell's reference on.
         turn.with_core(|core| unsafe { core.refs.put_one(&turn.shared) });
         true
+    })
+}
+
+/// Takes a reference that keeps `shared`, if this thread drives it.
+#[cfg(feature = "time")]
+pub(crate) fn retain_local(shared: &Arc<Shared>) -> bool {
+    with_turn_of(Arc::as_ptr(shared), |turn| {
+        let Some(turn) = turn else { return false };
+        turn.with_core(|core| core.refs.take_one(shared));
+        true
+    })
+}
+
+/// Calls `f` with the core's timers if this thread drives `shared`.
+#[cfg(feature = "time")]
+pub(crate) fn with_own_timers<R>(
+    shared: *const Shared,
+    f: impl FnOnce(Option<&mut SeatTimers>) -> R,
+) -> R {
+    with_turn_of(shared, |turn| match turn {
+        Some(turn) => turn.with_core(|core| f(Some(&mut core.timers))),
+        None => f(None),
     })
 }
 
@@ -345,7 +370,7 @@ impl Turn {
             self.wait(Some(Duration::ZERO));
         } else {
             shared.metrics.parks.add(1);
-            self.wait(None);
+            self.wait_idle();
             shared.metrics.unparks.add(1);
         }
         shared.asleep.store(false, Relaxed);
@@ -358,11 +383,33 @@ impl Turn {
         }) || self.shared.woken.load(SeqCst)
     }
 
-    /// Waits in the driver, then calls the wakers that were waiting for that.
+    /// Waits in the driver until something happens; where the clock moves by itself, moves it instead.
+    fn wait_idle(&self) {
+        let time = &self.shared.info.time;
+        let Some(next_ns) = self.with_core(|core| time.next_skip(&core.timers)) else {
+            let until = self.with_core(|core| time.until(&core.timers));
+            return self.wait_with(|driver| until.in_driver(|timeout| driver.wait(timeout)));
+        };
+        self.wait_with(|driver| {
+            driver.wait(Some(Duration::ZERO));
+            // Not if somebody has work for us meanwhile: for him no time has passed.
+            if self.shared.asleep.load(SeqCst) && !self.has_work() {
+                time.skip_to(next_ns);
+            }
+        });
+    }
+
+    /// Waits in the driver for `timeout`, then calls the wakers that were waiting for that.
     fn wait(&self, timeout: Option<Duration>) {
+        self.wait_with(|driver| driver.wait(timeout));
+    }
+
+    fn wait_with(&self, wait: impl FnOnce(&mut dyn Driver)) {
         let driver = self.with_core(|core| core.driver.take());
         let mut driver = driver.expect("the driver is there between two waits");
-        driver.wait(timeout);
+        wait(&mut *driver);
+        let shared = &self.shared;
+        shared.info.time.serve(&shared.left_timers, |f| self.with_core(|core| f(&mut core.timers)));
         let deferred = self.with_core(|core| {
             core.driver = Some(driver);
             self.shared.metrics.local_schedules.add(core.yielded.len() as u64);

@@ -23,6 +23,8 @@ impl Shared {
         self.stopped.store(true, Release);
         self.clear_up(|f| f(&mut core));
         self.info.io.shut_down();
+        self.info.time.begin_end();
+        self.info.time.end(&self.left_timers, |f| f(&mut core.timers));
         core.refs.empty(self);
     }
 

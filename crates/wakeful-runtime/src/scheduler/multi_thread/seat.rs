@@ -12,6 +12,7 @@ use super::sleep::Sleep;
 use crate::config::Config;
 use crate::metrics::WorkerMetrics;
 use crate::scheduler::cell_refs::RefBag;
+use crate::timers::{SeatInbox, SeatTimers};
 use std::ptr::{self, NonNull};
 use std::task::Waker;
 use wakeful_base::FastRng;
@@ -31,6 +32,8 @@ pub(super) struct Seat {
     pub(super) home: Home,
     /// Tasks of this seat's list that ended elsewhere.
     ended: AtomicPtr<Header>,
+    /// Timers of this seat's that sleepers elsewhere want no more.
+    pub(super) left_timers: SeatInbox,
     pub(super) core: UnsafeCell<SeatCore>,
 }
 
@@ -61,6 +64,9 @@ pub(super) struct SeatCore {
     pub(super) rng: FastRng,
     /// Tasks of other seats that ended here.
     pub(super) ended_elsewhere: u32,
+    pub(super) timers: SeatTimers,
+    /// The last sleep ended by a timer of the seat's own, so there is no reason to look for work elsewhere.
+    pub(super) skip_search: bool,
 }
 
 /// Where a task's entries go.
@@ -106,6 +112,7 @@ impl Seat {
             metrics: WorkerMetrics::default(),
             home: Home::new(shared, Place::Seat(index)),
             ended: AtomicPtr::new(ptr::null_mut()),
+            left_timers: SeatInbox::new(),
             core: UnsafeCell::new(SeatCore {
                 queue: owner,
                 lifo: None,
@@ -120,6 +127,8 @@ impl Seat {
                 searching: false,
                 rng,
                 ended_elsewhere: 0,
+                timers: SeatTimers::new(index),
+                skip_search: false,
             }),
         }
     }

@@ -51,6 +51,12 @@ impl Shared {
             thread::yield_now();
         }
         self.info.io.shut_down();
+        self.info.time.begin_end();
+        for (index, seat) in self.seats.iter().enumerate() {
+            self.info.time.end(&seat.left_timers, |f| {
+                self.with_left_core(index, |core| f(&mut core.timers));
+            });
+        }
         let mut late = Vec::new();
         self.inject.close(|runnable| late.push(runnable));
         for runnable in late {

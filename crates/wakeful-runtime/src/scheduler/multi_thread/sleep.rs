@@ -1,6 +1,7 @@
 //! Where a worker sleeps: in the driver if that is free, else on its own thread.
 
 use crate::driver::{Driver, WakeDriver};
+use crate::timers::Until;
 use std::sync::Arc;
 use std::time::Duration;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
@@ -48,14 +49,18 @@ impl Sleep {
         *self.sitter.lock() = Some(unparker);
     }
 
-    /// Sleeps until called, or until the driver has something. A call before this ends it at once.
-    pub(super) fn sleep(&self, driver: &SharedDriver, parker: &Parker) {
+    /// Sleeps until called, `until` its time has come, or until the driver has something. A call before
+    /// this ends it at once.
+    pub(super) fn sleep(&self, driver: &SharedDriver, parker: &Parker, until: &Until<'_>) {
         if let Some(mut driver) = driver.driver.try_lock() {
             if self.go(IN_DRIVER) {
-                driver.wait(None);
+                until.in_driver(|timeout| driver.wait(timeout));
             }
         } else if self.go(ON_THREAD) {
-            parker.park();
+            match until.on_thread() {
+                None => parker.park(),
+                Some(timeout) => parker.park_timeout(timeout),
+            }
         }
         // A call that came meanwhile ends here: what it was made for has to be seen from now on.
         self.state.swap(AWAKE, AcqRel);

@@ -5,6 +5,9 @@ use super::{Home, Shared};
 use crate::config;
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::context::allow_defer;
+#[cfg(feature = "time")]
+use crate::timers::SeatTimers;
+use crate::timers::Until;
 use std::cell::Cell;
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -152,12 +155,34 @@ pub(super) fn schedule_local(shared: *const Shared, runnable: Runnable) -> Optio
 }
 
 /// Takes back the reference of a freed cell, if this thread is a worker of `shared`.
-pub(super) fn release_local(shared: *const Shared) -> bool {
+pub(crate) fn release_local(shared: *const Shared) -> bool {
     with_core_of(shared, |here| {
         let Some((sitter, mut core)) = here else { return false };
         // SAFETY: the caller passes the cell's reference on.
         unsafe { core.refs.put_one(&sitter.shared) };
         true
+    })
+}
+
+/// Takes a reference that keeps `shared`, if this thread is a worker of it.
+#[cfg(feature = "time")]
+pub(crate) fn retain_local(shared: &Arc<Shared>) -> bool {
+    with_core_of(Arc::as_ptr(shared), |here| {
+        let Some((_, mut core)) = here else { return false };
+        core.refs.take_one(shared);
+        true
+    })
+}
+
+/// Calls `f` with this worker's timers, in a core section, if this thread is a worker of `shared`.
+#[cfg(feature = "time")]
+pub(crate) fn with_own_timers<R>(
+    shared: *const Shared,
+    f: impl FnOnce(Option<&mut SeatTimers>) -> R,
+) -> R {
+    with_core_of(shared, |here| match here {
+        Some((_, mut core)) => f(Some(&mut core.timers)),
+        None => f(None),
     })
 }
 
@@ -409,6 +434,7 @@ impl Sitter {
     /// What is due every so many polls: a look at the driver, and clearing up.
     fn maintain(&self) {
         self.shared.driver.look();
+        self.serve_timers();
         self.wake_deferred();
         self.clear_ended();
         if let Some(mut core) = self.enter() {
@@ -440,6 +466,15 @@ impl Sitter {
         }
     }
 
+    /// Fires the timers that are due. True if any of the seat's own did.
+    fn serve_timers(&self) -> bool {
+        self.shared.info.time.serve(&self.seat().left_timers, |f| {
+            if let Some(mut core) = self.enter() {
+                f(&mut core.timers);
+            }
+        })
+    }
+
     fn clear_ended(&self) {
         let seat = self.seat();
         if seat.has_ended() {
@@ -459,6 +494,9 @@ impl Sitter {
     /// Looks for tasks at other workers' for a while.
     fn search(&self) -> Option<Runnable> {
         let mut core = self.enter()?;
+        if std::mem::take(&mut core.skip_search) && !core.searching {
+            return None;
+        }
         if !core.searching {
             core.searching = self.shared.idle.begin_search();
         }
@@ -515,30 +553,34 @@ impl Sitter {
 
     fn sleep(&self) {
         self.clear_ended();
+        self.serve_timers();
         config::call(&self.shared.config.before_park);
         let Some(mut core) = self.enter() else { return };
         if core.lifo.is_none() && core.queue.held_back() == 0 && !core.has_deferred() {
             let searching = std::mem::take(&mut core.searching);
+            let until = self.shared.info.time.until(&core.timers);
             drop(core);
-            self.sleep_unless_work(searching);
+            self.sleep_unless_work(searching, &until);
         } else {
             drop(core);
         }
         config::call(&self.shared.config.after_unpark);
     }
 
-    fn sleep_unless_work(&self, was_searching: bool) {
+    fn sleep_unless_work(&self, was_searching: bool, until: &Until<'_>) {
         let (shared, seat) = (&*self.shared, self.seat());
         shared.idle.begin_sleep(self.index, was_searching);
         let sees_work = shared.has_visible_work();
         if !sees_work && !shared.is_stopping() {
             seat.metrics.parks.add(1);
-            seat.sleep.sleep(&shared.driver, &self.parker);
+            seat.sleep.sleep(&shared.driver, &self.parker, until);
             seat.metrics.unparks.add(1);
         }
         let searching = shared.idle.end_sleep(self.index, sees_work);
+        let was_timer = self.serve_timers() && !searching;
         if let Some(mut core) = self.enter() {
             core.searching = searching;
+            core.skip_search = was_timer;
             core.inject_pace.restart(seat.metrics.polls.get());
             // Whatever woke us, stopping among it, is looked at first.
             core.until_maintenance = 0;

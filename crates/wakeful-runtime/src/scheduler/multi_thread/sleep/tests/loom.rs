@@ -39,7 +39,7 @@ impl<const N: usize> Seats<N> {
             let seat = &shared.seats[index];
             seat.sleep.sit(parker.unparker());
             while !seat.reason.load(Relaxed) {
-                seat.sleep.sleep(&shared.driver, &parker);
+                seat.sleep.sleep(&shared.driver, &parker, &Until::called());
             }
         })
     }
@@ -97,7 +97,7 @@ fn two_calls_for_two_reasons() {
         let parker = Parker::new();
         shared.seats[0].sleep.sit(parker.unparker());
         while !second.load(Relaxed) {
-            shared.seats[0].sleep.sleep(&shared.driver, &parker);
+            shared.seats[0].sleep.sleep(&shared.driver, &parker, &Until::called());
         }
         calls.join().unwrap();
     });

@@ -1,0 +1,197 @@
+//! The owner fires, while the sleeper, elsewhere, polls with other wakers, leaves, or moves on.
+//!
+//! Entries are counted, so that each is seen to be freed once; a wake-up that is lost is found because
+//! who was told to wait was not called.
+
+use super::super::entry::{LeftTimer, live};
+use super::*;
+use ::loom::sync::Arc;
+use ::loom::thread;
+use std::sync::atomic::AtomicUsize;
+use std::task::{Poll, Wake};
+
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+fn counted() -> (std::sync::Arc<Count>, Waker) {
+    let count = std::sync::Arc::new(Count::default());
+    (count.clone(), count.into())
+}
+
+const DEADLINE_NS: u64 = 1 << 20;
+
+struct Owner {
+    timers: Timers,
+    inbox: Arc<TimerInbox>,
+}
+
+impl Owner {
+    fn new() -> Owner {
+        Owner { timers: Timers::new(OwnerId(0)), inbox: Arc::new(TimerInbox::new()) }
+    }
+
+    fn fire(&mut self) {
+        let mut wakers = WakeList::new();
+        self.timers.fire(DEADLINE_NS, &mut wakers);
+        wakers.wake_all();
+    }
+
+    fn clear_left(&mut self) {
+        self.timers.clear_left(&self.inbox);
+    }
+
+    /// The runtime ends: what the inbox gets later is freed with it.
+    fn end(mut self) {
+        self.clear_left();
+        let mut wakers = WakeList::new();
+        self.timers.fire_all(&mut wakers);
+        wakers.wake_all();
+    }
+}
+
+fn leave(timer: ArmedTimer, inbox: &TimerInbox) -> Option<Waker> {
+    match timer.leave() {
+        LeftTimer::ToInbox(left, waker) => {
+            let _wake_owner = inbox.push(left);
+            waker
+        }
+        LeftTimer::Free(_) | LeftTimer::Gone => None,
+    }
+}
+
+fn model(test: impl Fn() + Send + Sync + 'static) {
+    ::loom::model(move || {
+        let before = live::count();
+        test();
+        assert_eq!(live::count(), before, "each entry is freed, once");
+    });
+}
+
+#[test]
+fn fire_and_leave() {
+    model(|| {
+        let mut owner = Owner::new();
+        let (count, waker) = counted();
+        let timer = owner.timers.arm(DEADLINE_NS, Some(waker));
+        let inbox = owner.inbox.clone();
+        let sleeper = thread::spawn(move || drop(leave(timer, &inbox)));
+        owner.fire();
+        owner.clear_left();
+        owner.end();
+        sleeper.join().unwrap();
+        assert_eq!(std::sync::Arc::strong_count(&count), 1, "the waker is gone");
+    });
+}
+
+#[test]
+fn leave_and_look_at_the_inbox_then_fire() {
+    model(|| {
+        let mut owner = Owner::new();
+        // In the near heap, which keeps a removed timer until its time.
+        owner.timers.fire(DEADLINE_NS - 1, &mut WakeList::new());
+        let timer = owner.timers.arm(DEADLINE_NS, Some(counted().1));
+        let inbox = owner.inbox.clone();
+        let sleeper = thread::spawn(move || drop(leave(timer, &inbox)));
+        owner.clear_left();
+        owner.fire();
+        sleeper.join().unwrap();
+        owner.end();
+    });
+}
+
+#[test]
+fn who_was_told_to_wait_is_called() {
+    model(|| {
+        let mut owner = Owner::new();
+        let (first, waker) = counted();
+        let mut timer = owner.timers.arm(DEADLINE_NS, Some(waker));
+        let inbox = owner.inbox.clone();
+        let sleeper = thread::spawn(move || {
+            let (second, waker) = counted();
+            let polled = timer.poll(&waker);
+            (timer, polled, second)
+        });
+        owner.fire();
+        let (timer, polled, second) = sleeper.join().unwrap();
+        assert!(timer.is_due());
+        assert!(polled == Poll::Ready(()) || second.0.load(SeqCst) == 1);
+        assert!(first.0.load(SeqCst) + second.0.load(SeqCst) <= 1);
+        drop(leave(timer, &inbox));
+        owner.end();
+        assert_eq!(std::sync::Arc::strong_count(&first), 1);
+        assert_eq!(std::sync::Arc::strong_count(&second), 1);
+    });
+}
+
+#[test]
+fn two_polls_and_a_drop_elsewhere() {
+    model(|| {
+        let mut owner = Owner::new();
+        let (first, waker) = counted();
+        let mut timer = owner.timers.arm(DEADLINE_NS, Some(waker.clone()));
+        let inbox = owner.inbox.clone();
+        let sleeper = thread::spawn(move || {
+            if timer.poll(&waker).is_pending() {
+                let _another = timer.poll(Waker::noop());
+            }
+            drop(leave(timer, &inbox));
+        });
+        owner.fire();
+        owner.end();
+        sleeper.join().unwrap();
+        assert_eq!(std::sync::Arc::strong_count(&first), 1);
+    });
+}
+
+#[test]
+fn reset_elsewhere_takes_the_waker_to_another_wheel() {
+    model(|| {
+        let mut owner = Owner::new();
+        let (count, waker) = counted();
+        let timer = owner.timers.arm(DEADLINE_NS, Some(waker));
+        let inbox = owner.inbox.clone();
+        let sleeper = thread::spawn(move || {
+            let mut other = Owner::new();
+            let was_called = match leave(timer, &inbox) {
+                // Called by the first wheel, for a time that does not count any more.
+                None => true,
+                Some(waker) => {
+                    let timer = other.timers.arm(DEADLINE_NS, Some(waker));
+                    other.fire();
+                    assert!(timer.is_due());
+                    drop(leave(timer, &other.inbox));
+                    false
+                }
+            };
+            other.end();
+            was_called
+        });
+        owner.fire();
+        let _either_wheel_has_called_it = sleeper.join().unwrap();
+        owner.end();
+        assert_eq!(count.0.load(SeqCst), 1);
+        assert_eq!(std::sync::Arc::strong_count(&count), 1);
+    });
+}
+
+#[test]
+fn two_sleepers_leave_at_once() {
+    model(|| {
+        let mut owner = Owner::new();
+        let sleepers = [(); 2].map(|()| {
+            let (timer, inbox) = (owner.timers.arm(DEADLINE_NS, None), owner.inbox.clone());
+            thread::spawn(move || drop(leave(timer, &inbox)))
+        });
+        owner.clear_left();
+        for sleeper in sleepers {
+            sleeper.join().unwrap();
+        }
+        owner.end();
+    });
+}

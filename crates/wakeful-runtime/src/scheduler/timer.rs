@@ -1,0 +1,251 @@
+//! One timer of a runtime's, wherever it is armed.
+
+use super::cell_refs::CellRefs;
+#[cfg(feature = "test-util")]
+use super::context::with_current;
+use super::{RuntimeInfo, SchedulerHandle, current_thread, multi_thread};
+use crate::timers::{SeatTimers, ShutDown, TimeHandle};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use wakeful_reactor::time::{ArmedTimer, FreeEntry, LeftEntry, LeftTimer, Looked};
+
+/// A reference that keeps a scheduler's memory. On a worker it costs no atomic operation.
+#[derive(Debug)]
+pub(crate) struct KeptScheduler(Kept);
+
+#[derive(Debug, Clone, Copy)]
+enum Kept {
+    CurrentThread(NonNull<current_thread::Shared>),
+    MultiThread(NonNull<multi_thread::Shared>),
+}
+
+// SAFETY: schedulers are shared between threads.
+unsafe impl Send for KeptScheduler {}
+// SAFETY: as above.
+unsafe impl Sync for KeptScheduler {}
+
+impl KeptScheduler {
+    pub(crate) fn new(scheduler: &SchedulerHandle) -> KeptScheduler {
+        KeptScheduler(match scheduler {
+            SchedulerHandle::CurrentThread(shared) => {
+                if !current_thread::retain_local(shared) {
+                    CellRefs::take(shared, 1);
+                }
+                Kept::CurrentThread(pointer_to(shared))
+            }
+            SchedulerHandle::MultiThread(shared) => {
+                if !multi_thread::retain_local(shared) {
+                    CellRefs::take(shared, 1);
+                }
+                Kept::MultiThread(pointer_to(shared))
+            }
+        })
+    }
+
+    fn info(&self) -> &RuntimeInfo {
+        // SAFETY: we keep it.
+        unsafe {
+            match &self.0 {
+                Kept::CurrentThread(shared) => &shared.as_ref().info,
+                Kept::MultiThread(shared) => &shared.as_ref().info,
+            }
+        }
+    }
+
+    /// Calls `f` with the timers of this thread's own, if it is a worker of this runtime. No user code
+    /// may run in it.
+    #[inline]
+    fn with_own<R>(&self, f: impl FnOnce(Option<&mut SeatTimers>) -> R) -> R {
+        match self.0 {
+            Kept::CurrentThread(shared) => current_thread::with_own_timers(shared.as_ptr(), f),
+            Kept::MultiThread(shared) => multi_thread::with_own_timers(shared.as_ptr(), f),
+        }
+    }
+
+    /// Leaves a timer to the worker it belongs to.
+    fn push_left(&self, owner: usize, left: LeftEntry) {
+        // SAFETY: we keep it.
+        unsafe {
+            match &self.0 {
+                Kept::CurrentThread(shared) => shared.as_ref().push_left_timer(left),
+                Kept::MultiThread(shared) => shared.as_ref().push_left_timer(owner, left),
+            }
+        }
+    }
+}
+
+fn pointer_to<S>(shared: &Arc<S>) -> NonNull<S> {
+    // Not through a borrow: with the last reference the `Arc` is made again from this pointer.
+    NonNull::new(Arc::as_ptr(shared).cast_mut()).expect("an Arc is not null")
+}
+
+impl Drop for KeptScheduler {
+    fn drop(&mut self) {
+        // SAFETY: the reference is ours.
+        unsafe {
+            match self.0 {
+                Kept::CurrentThread(shared) => {
+                    if !current_thread::release_local(shared.as_ptr()) {
+                        CellRefs::give_back(shared.as_ptr().cast_const(), 1);
+                    }
+                }
+                Kept::MultiThread(shared) => {
+                    if !multi_thread::release_local(shared.as_ptr()) {
+                        CellRefs::give_back(shared.as_ptr().cast_const(), 1);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A timer, armed or not.
+#[derive(Debug)]
+pub(crate) struct Timer {
+    armed: Option<ArmedTimer>,
+    scheduler: KeptScheduler,
+}
+
+impl Timer {
+    /// A timer of `scheduler`'s runtime, not armed.
+    pub(crate) fn new(scheduler: &SchedulerHandle) -> Timer {
+        Timer { armed: None, scheduler: KeptScheduler::new(scheduler) }
+    }
+
+    pub(crate) fn time(&self) -> &TimeHandle {
+        &self.scheduler.info().time
+    }
+
+    pub(crate) fn is_armed(&self) -> bool {
+        self.armed.is_some()
+    }
+
+    /// Whether it was armed, and its time has come.
+    pub(crate) fn is_due(&self) -> bool {
+        self.armed.as_ref().is_some_and(ArmedTimer::is_due)
+    }
+
+    /// Whether `deadline_ns` is known to have passed. On the machine's clock only what the timers of this
+    /// thread have seen of it counts: a look costs more than arming a timer.
+    pub(crate) fn is_surely_past(&self, deadline_ns: u64) -> bool {
+        let clock = &self.time().clock;
+        if clock.is_changed() {
+            return deadline_ns <= clock.now_ns();
+        }
+        self.scheduler.with_own(|own| own.is_some_and(|own| deadline_ns <= own.get().position_ns()))
+    }
+
+    /// Arms it. It must not be armed.
+    pub(crate) fn arm(&mut self, deadline_ns: u64, waker: Option<Waker>) -> Result<(), ShutDown> {
+        debug_assert!(self.armed.is_none(), "`rearm` is for timers that are armed");
+        let mut waker = waker;
+        let armed = self.scheduler.with_own(|own| {
+            let own = own?.get();
+            Some(own.arm(deadline_ns, waker.take()))
+        });
+        self.armed = Some(match armed {
+            Some(armed) => armed,
+            None => self.time().arm_common(deadline_ns, waker)?,
+        });
+        Ok(())
+    }
+
+    /// Arms it, armed or not, for another time. The waker stays.
+    pub(crate) fn rearm(&mut self, deadline_ns: u64) -> Result<(), ShutDown> {
+        let mut armed = self.armed.take();
+        self.scheduler.with_own(|own| {
+            let Some(timer) = armed.take() else { return };
+            match own.and_then(|own| own.of(&timer)) {
+                Some(own) => self.armed = Some(own.rearm(timer, deadline_ns)),
+                None => armed = Some(timer),
+            }
+        });
+        if self.armed.is_some() {
+            return Ok(());
+        }
+        let waker = armed.and_then(|timer| self.leave(timer));
+        self.arm(deadline_ns, waker)
+    }
+
+    /// Has `waker` called when its time comes; ready if it has. It must be armed. User code runs in here.
+    pub(crate) fn poll(&mut self, waker: &Waker) -> Poll<()> {
+        let timer = self.armed.as_mut().expect("a timer that is polled is armed");
+        let looked = self.scheduler.with_own(|own| Some(own?.of(timer)?.look(timer, waker)));
+        match looked {
+            Some(Looked::Due) => return Poll::Ready(()),
+            Some(Looked::Waits) => return Poll::Pending,
+            Some(Looked::OtherWaker) => {}
+            None => return timer.poll(waker),
+        }
+        // The clone, somebody else's code, may cost us the seat.
+        let mut new = Some(waker.clone());
+        let replaced = self.scheduler.with_own(|own| {
+            let own = own?.of(timer)?;
+            Some(own.set_waker(timer, new.take()?))
+        });
+        match replaced {
+            None => timer.poll(waker),
+            Some(Ok(_old)) => Poll::Pending,
+            Some(Err(_new)) => Poll::Ready(()),
+        }
+    }
+
+    /// Takes it out. What is returned is the waker that will not be called.
+    pub(crate) fn disarm(&mut self) -> Option<Waker> {
+        let timer = self.armed.take()?;
+        let mut timer = Some(timer);
+        let waker = self.scheduler.with_own(|own| {
+            let own = own?.of(timer.as_ref()?)?;
+            own.disarm(timer.take()?)
+        });
+        match timer {
+            None => waker,
+            Some(timer) => self.leave(timer),
+        }
+    }
+
+    /// Leaves a timer of somebody else's.
+    #[cold]
+    fn leave(&self, timer: ArmedTimer) -> Option<Waker> {
+        let timer = match self.time().disarm_common(timer) {
+            Ok(waker) => return waker,
+            Err(timer) => timer,
+        };
+        let owner = timer.owner().0 as usize;
+        match timer.leave() {
+            LeftTimer::Gone => None,
+            LeftTimer::Free(entry) => {
+                self.keep(entry);
+                None
+            }
+            LeftTimer::ToInbox(left, waker) => {
+                self.scheduler.push_left(owner, left);
+                waker
+            }
+        }
+    }
+
+    fn keep(&self, entry: FreeEntry) {
+        let mut entry = Some(entry);
+        self.scheduler.with_own(|own| {
+            if let (Some(own), Some(entry)) = (own, entry.take()) {
+                own.get().keep(entry);
+            }
+        });
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        if self.is_armed() {
+            drop(self.disarm());
+        }
+    }
+}
+
+/// What the clock of the runtime that this thread is in says; none outside of a runtime.
+#[cfg(feature = "test-util")]
+pub(crate) fn current_now() -> Option<std::time::Instant> {
+    with_current(|scheduler| scheduler.info().time.clock.now()).ok()
+}

@@ -1,0 +1,84 @@
+//! What can go wrong with time.
+
+use std::fmt;
+
+/// A timer's error. Nothing returns it any more; it is here for code that names it.
+#[derive(Debug, Copy, Clone)]
+pub struct Error(Kind);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Shutdown,
+    AtCapacity,
+    Invalid,
+}
+
+/// The time was up before the future was ready. From [`timeout`](super::timeout).
+#[derive(Debug, PartialEq, Eq)]
+pub struct Elapsed(());
+
+impl Error {
+    /// The error of a runtime that has shut down.
+    pub fn shutdown() -> Error {
+        Error(Kind::Shutdown)
+    }
+
+    /// Whether the runtime has shut down.
+    pub fn is_shutdown(&self) -> bool {
+        self.0 == Kind::Shutdown
+    }
+
+    /// The error of a runtime that cannot take more timers.
+    pub fn at_capacity() -> Error {
+        Error(Kind::AtCapacity)
+    }
+
+    /// Whether the runtime could not take more timers.
+    pub fn is_at_capacity(&self) -> bool {
+        self.0 == Kind::AtCapacity
+    }
+
+    /// The error of a duration that is too long.
+    pub fn invalid() -> Error {
+        Error(Kind::Invalid)
+    }
+
+    /// Whether the duration was too long.
+    pub fn is_invalid(&self) -> bool {
+        self.0 == Kind::Invalid
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Kind::Shutdown => {
+                "the timer is shutdown, must be called from the context of Tokio runtime"
+            }
+            Kind::AtCapacity => "timer is at capacity and cannot create a new entry",
+            Kind::Invalid => "timer duration exceeds maximum duration",
+        })
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Elapsed {
+    pub(super) fn new() -> Elapsed {
+        Elapsed(())
+    }
+}
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("deadline has elapsed")
+    }
+}
+
+impl std::error::Error for Elapsed {}
+
+impl From<Elapsed> for std::io::Error {
+    fn from(_: Elapsed) -> std::io::Error {
+        std::io::ErrorKind::TimedOut.into()
+    }
+}

@@ -1,0 +1,148 @@
+//! Ticks at a fixed period.
+
+use super::sleep::FAR;
+use super::{Instant, Sleep, bounded, sleep_until};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+/// A tick that is not later than that was not missed.
+const LATE: Duration = Duration::from_millis(5);
+
+/// Ticks at once, and then every `period`.
+///
+/// ```
+/// # wakeful_runtime::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful_runtime::time::{Duration, interval};
+///
+/// let mut interval = interval(Duration::from_millis(1));
+/// let first = interval.tick().await;
+/// let second = interval.tick().await;
+/// assert_eq!(second - first, Duration::from_millis(1));
+/// # });
+/// ```
+///
+/// # Panics
+/// If `period` is zero, and outside of a runtime with time enabled.
+#[track_caller]
+pub fn interval(period: Duration) -> Interval {
+    interval_at(Instant::now(), period)
+}
+
+/// Ticks at `start`, and then every `period`.
+///
+/// # Panics
+/// If `period` is zero, and outside of a runtime with time enabled.
+#[track_caller]
+pub fn interval_at(start: Instant, period: Duration) -> Interval {
+    assert!(!period.is_zero(), "`period` must be non-zero.");
+    Interval {
+        delay: Box::pin(sleep_until(start)),
+        period: bounded(period),
+        missed_tick_behavior: MissedTickBehavior::default(),
+    }
+}
+
+/// When an [`Interval`] ticks after it could not in time.
+///
+/// A tick is missed if nobody asks for it until more than five milliseconds after it was due. The periods
+/// below are of 10 ms, and somebody was busy from the tick at 10 to 45.
+///
+/// | behaviour | ticks at |
+/// |---|---|
+/// | `Burst` | 0, 10, 45, 45, 45, 50, 60 |
+/// | `Delay` | 0, 10, 45, 55, 65 |
+/// | `Skip` | 0, 10, 45, 50, 60 |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MissedTickBehavior {
+    /// As fast as possible, until it has caught up.
+    #[default]
+    Burst,
+    /// A period after the late tick, and on from there.
+    Delay,
+    /// At the next multiple of the period, as if no tick had been missed.
+    Skip,
+}
+
+impl MissedTickBehavior {
+    /// The tick after that of `tick`, which came as late as `now`.
+    fn after_missed(self, tick: Instant, now: Instant, period: Duration) -> Instant {
+        match self {
+            MissedTickBehavior::Burst => tick + period,
+            MissedTickBehavior::Delay => now + period,
+            MissedTickBehavior::Skip => {
+                let into_period = (now - tick).as_nanos() % period.as_nanos();
+                // Less than a period, and those are no longer than thirty years.
+                let into_period = Duration::from_nanos(into_period as u64);
+                now + (period - into_period)
+            }
+        }
+    }
+}
+
+/// Ticks, one after another. From [`interval`] and [`interval_at`].
+#[derive(Debug)]
+pub struct Interval {
+    delay: Pin<Box<Sleep>>,
+    period: Duration,
+    missed_tick_behavior: MissedTickBehavior,
+}
+
+impl Interval {
+    /// Waits for the next tick, and returns when it was due.
+    ///
+    /// Nothing is lost if the future is dropped before it is ready.
+    pub async fn tick(&mut self) -> Instant {
+        poll_fn(|cx| self.poll_tick(cx)).await
+    }
+
+    /// Polls for the next tick. See [`tick`](Self::tick).
+    pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
+        ready!(self.delay.as_mut().poll(cx));
+        let tick = self.delay.deadline();
+        let now = Instant::now();
+        let next = if now > tick + LATE {
+            self.missed_tick_behavior.after_missed(tick, now, self.period)
+        } else {
+            tick + self.period
+        };
+        self.delay.as_mut().reset_lazily(next, next - now >= FAR);
+        Poll::Ready(tick)
+    }
+
+    /// Ticks next a period from now.
+    pub fn reset(&mut self) {
+        self.reset_at(Instant::now() + self.period);
+    }
+
+    /// Ticks next at once.
+    pub fn reset_immediately(&mut self) {
+        self.reset_at(Instant::now());
+    }
+
+    /// Ticks next after `after`.
+    pub fn reset_after(&mut self, after: Duration) {
+        self.reset_at(Instant::now() + bounded(after));
+    }
+
+    /// Ticks next at `deadline`.
+    pub fn reset_at(&mut self, deadline: Instant) {
+        self.delay.as_mut().reset(deadline);
+    }
+
+    /// What it does about missed ticks.
+    pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
+        self.missed_tick_behavior
+    }
+
+    /// Says what to do about missed ticks.
+    pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
+        self.missed_tick_behavior = behavior;
+    }
+
+    /// The time between two ticks.
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+}

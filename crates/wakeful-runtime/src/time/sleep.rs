@@ -1,0 +1,192 @@
+//! Sleeping.
+
+use super::{Instant, bounded};
+use crate::runtime::current_or_panic;
+use crate::scheduler::timer::Timer;
+use crate::timers::ShutDown;
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomPinned;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use wakeful_base::budget::poll_proceed;
+
+/// A deadline so far ahead when a sleep is made is taken to be still ahead at its first poll. That saves
+/// a look at the clock, 40 ns; if it was wrong, the sleep ends a look at the timers later.
+pub(super) const FAR: Duration = Duration::from_micros(100);
+
+/// Waits until `duration` has passed.
+///
+/// ```
+/// # wakeful_runtime::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful_runtime::time::{Duration, sleep};
+///
+/// sleep(Duration::from_millis(1)).await;
+/// # });
+/// ```
+///
+/// # Panics
+/// Outside of a runtime with time enabled.
+#[track_caller]
+pub fn sleep(duration: Duration) -> Sleep {
+    let deadline = Instant::now() + bounded(duration);
+    Sleep::new("sleep", deadline, duration >= FAR)
+}
+
+/// Waits until `deadline`. One that has passed is ready at once.
+///
+/// # Panics
+/// Outside of a runtime with time enabled.
+#[track_caller]
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    Sleep::new("sleep_until", deadline, false)
+}
+
+/// Future of [`sleep`] and [`sleep_until`].
+///
+/// To use one again, or in a loop beside other futures, pin it and [`reset`](Self::reset) it.
+///
+/// ```
+/// # wakeful_runtime::runtime::Runtime::new().unwrap().block_on(async {
+/// use std::pin::pin;
+/// use wakeful_runtime::time::{Duration, Instant, sleep};
+///
+/// let mut sleep = pin!(sleep(Duration::from_millis(1)));
+/// for _ in 0..3 {
+///     sleep.as_mut().await;
+///     let next = sleep.deadline() + Duration::from_millis(1);
+///     sleep.as_mut().reset(next);
+/// }
+/// # });
+/// ```
+#[must_use = "futures do nothing unless you `.await` or poll them"]
+pub struct Sleep {
+    deadline: Instant,
+    phase: Phase,
+    timer: Timer,
+    _pinned: PhantomPinned,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Not polled yet since it was made or reset: the timer is not armed.
+    New { is_far: bool },
+    /// The timer is armed.
+    Waits,
+    /// The time has come, and the timer was not needed.
+    Elapsed,
+}
+
+impl Sleep {
+    #[track_caller]
+    pub(super) fn new(call: &str, deadline: Instant, is_far: bool) -> Sleep {
+        let timer = current_or_panic(call, |scheduler| {
+            scheduler.info().time.is_enabled().then(|| Timer::new(scheduler))
+        });
+        let Some(timer) = timer else {
+            panic!(
+                "`{call}` called in a runtime without timers; call `enable_time` or `enable_all` on \
+                 its `Builder`"
+            )
+        };
+        Sleep { deadline, phase: Phase::New { is_far }, timer, _pinned: PhantomPinned }
+    }
+
+    /// When it is over.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Whether it is over. Before its first poll it never is.
+    pub fn is_elapsed(&self) -> bool {
+        match self.phase {
+            Phase::New { .. } => false,
+            Phase::Waits => self.timer.is_due(),
+            Phase::Elapsed => true,
+        }
+    }
+
+    /// Sets another deadline, whether or not the sleep is over.
+    ///
+    /// Whoever waits for it is woken at the new one.
+    pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
+        let this = self.unpinned();
+        this.deadline = deadline;
+        let deadline_ns = this.timer.time().clock.deadline_ns(deadline.into_std());
+        if this.timer.is_surely_past(deadline_ns) {
+            this.phase = Phase::Elapsed;
+            if let Some(waker) = this.timer.disarm() {
+                waker.wake();
+            }
+            return;
+        }
+        this.phase = Phase::Waits;
+        if this.timer.rearm(deadline_ns).is_err() {
+            // Nobody can wait for it any more; the next poll says so.
+            this.phase = Phase::New { is_far: false };
+        }
+    }
+
+    /// As `reset`, but the timer is not armed before the next poll.
+    pub(super) fn reset_lazily(self: Pin<&mut Self>, deadline: Instant, is_far: bool) {
+        let this = self.unpinned();
+        this.deadline = deadline;
+        this.phase = Phase::New { is_far };
+        drop(this.timer.disarm());
+    }
+
+    fn unpinned(self: Pin<&mut Self>) -> &mut Sleep {
+        // SAFETY: nothing in it is pinned: it is `!Unpin` only because Tokio's is.
+        unsafe { self.get_unchecked_mut() }
+    }
+
+    fn poll_elapsed(&mut self, cx: &mut Context<'_>) -> Result<Poll<()>, ShutDown> {
+        let time = self.timer.time();
+        if time.is_ended() {
+            return Err(ShutDown);
+        }
+        let is_far = match self.phase {
+            Phase::Elapsed => return Ok(Poll::Ready(())),
+            Phase::Waits => return Ok(self.timer.poll(cx.waker())),
+            Phase::New { is_far } => is_far,
+        };
+        let deadline_ns = time.clock.deadline_ns(self.deadline.into_std());
+        if !is_far && deadline_ns <= time.clock.now_ns() {
+            self.phase = Phase::Elapsed;
+            return Ok(Poll::Ready(()));
+        }
+        self.timer.arm(deadline_ns, Some(cx.waker().clone()))?;
+        self.phase = Phase::Waits;
+        Ok(Poll::Pending)
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let unit = ready!(poll_proceed(cx));
+        match self.unpinned().poll_elapsed(cx) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(())) => {
+                unit.made_progress();
+                Poll::Ready(())
+            }
+            Err(ShutDown) => panic!(
+                "a `Sleep` was polled after the runtime that it belongs to has shut down (or while \
+                 it is being shutdown): its time would never come. Drop it with its runtime, or make \
+                 it in the runtime that polls it"
+            ),
+        }
+    }
+}
+
+impl fmt::Debug for Sleep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sleep")
+            .field("deadline", &self.deadline)
+            .field("is_elapsed", &self.is_elapsed())
+            .finish_non_exhaustive()
+    }
+}

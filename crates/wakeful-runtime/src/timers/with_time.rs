@@ -1,0 +1,222 @@
+//! Timers, in a build that has them.
+
+use super::TimeConfig;
+use super::common::{COMMON, CommonTimers};
+use crate::driver::WakeDriver;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::task::Waker;
+use std::time::Duration;
+use wakeful_base::WakeList;
+use wakeful_base::shield::shield;
+use wakeful_reactor::time::{ArmedTimer, Clock, OwnerId, TimerInbox, Timers};
+
+pub(crate) use super::common::ShutDown;
+
+/// What is common to all timers of a runtime.
+pub(crate) struct TimeHandle {
+    pub(crate) clock: Clock,
+    is_enabled: bool,
+    /// The runtime has shut down.
+    is_ended: AtomicBool,
+    common: CommonTimers,
+    driver: Arc<dyn WakeDriver>,
+}
+
+/// A worker's own timers. In its core.
+pub(crate) struct SeatTimers {
+    id: OwnerId,
+    /// A wheel takes some memory, and many a runtime needs none.
+    timers: Option<Timers>,
+}
+
+/// Where others leave timers of a worker's that they want no more.
+pub(crate) struct SeatInbox(pub(crate) TimerInbox);
+
+/// Until when a worker may sleep.
+pub(crate) struct Until<'a> {
+    own_ns: Option<u64>,
+    time: &'a TimeHandle,
+}
+
+impl TimeHandle {
+    pub(crate) fn new(config: TimeConfig, driver: Arc<dyn WakeDriver>) -> Arc<TimeHandle> {
+        let clock = match config.start_paused {
+            true => Clock::new_paused(),
+            false => Clock::new(config.can_pause),
+        };
+        Arc::new(TimeHandle {
+            clock,
+            is_enabled: config.is_enabled,
+            is_ended: AtomicBool::new(false),
+            common: CommonTimers::new(driver.clone()),
+            driver,
+        })
+    }
+
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.is_enabled
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        self.is_ended.load(Acquire)
+    }
+
+    /// Fires what is due, of the caller's own timers and of the common ones. True if any of its own did.
+    ///
+    /// `with_own` gives access to the former; wakers, which are user code, are called outside of it.
+    pub(crate) fn serve(
+        &self,
+        inbox: &SeatInbox,
+        mut with_own: impl FnMut(&mut dyn FnMut(&mut SeatTimers)),
+    ) -> bool {
+        if !self.is_enabled {
+            return false;
+        }
+        let mut has_own = false;
+        with_own(&mut |own| {
+            let Some(timers) = &mut own.timers else { return };
+            timers.clear_left(&inbox.0);
+            has_own = !timers.is_empty();
+        });
+        if !has_own && self.common.is_empty() {
+            return false;
+        }
+        let now_ns = self.clock.now_ns();
+        let mut has_fired = false;
+        while has_own {
+            let mut wakers = WakeList::new();
+            with_own(&mut |own| {
+                has_own = own.timers.as_mut().is_some_and(|own| own.fire(now_ns, &mut wakers));
+            });
+            has_fired |= !wakers.is_empty();
+            shield(|| wakers.wake_all());
+        }
+        self.common.fire(now_ns);
+        has_fired
+    }
+
+    /// Until when a worker with these timers of its own may sleep.
+    pub(crate) fn until(&self, own: &SeatTimers) -> Until<'_> {
+        let own_ns = own.timers.as_ref().and_then(Timers::worth_waking_ns);
+        Until { own_ns, time: self }
+    }
+
+    /// When a paused clock that moves by itself will move to; none if there is no such clock or no timer.
+    pub(crate) fn next_skip(&self, own: &SeatTimers) -> Option<u64> {
+        if !self.is_enabled || !self.clock.moves_by_itself() {
+            return None;
+        }
+        let own_ns = own.timers.as_ref().and_then(Timers::next_ns);
+        own_ns.into_iter().chain(self.common.next_ns()).min()
+    }
+
+    /// Moves a paused clock to `next_ns`.
+    pub(crate) fn skip_to(&self, next_ns: u64) {
+        self.clock.skip_to(next_ns);
+    }
+
+    /// From now on nobody can wait for a timer. Goes before [`end`](Self::end).
+    pub(crate) fn begin_end(&self) {
+        self.is_ended.store(true, Release);
+        self.common.close();
+    }
+
+    /// Fires all timers of a worker's, since there is nobody any more who could wait for them.
+    pub(crate) fn end(
+        &self,
+        inbox: &SeatInbox,
+        mut with_own: impl FnMut(&mut dyn FnMut(&mut SeatTimers)),
+    ) {
+        let mut has_more = true;
+        while has_more {
+            let mut wakers = WakeList::new();
+            with_own(&mut |own| {
+                has_more = own.timers.as_mut().is_some_and(|timers| {
+                    timers.clear_left(&inbox.0);
+                    timers.fire_all(&mut wakers)
+                });
+            });
+            shield(|| wakers.wake_all());
+        }
+    }
+
+    /// Arms a timer for a thread that has none of its own.
+    pub(crate) fn arm_common(
+        &self,
+        deadline_ns: u64,
+        waker: Option<Waker>,
+    ) -> Result<ArmedTimer, ShutDown> {
+        self.common.arm(deadline_ns, waker)
+    }
+
+    /// Takes out a timer that is not the caller's own, if it is a common one; else gives it back.
+    pub(crate) fn disarm_common(&self, timer: ArmedTimer) -> Result<Option<Waker>, ArmedTimer> {
+        if timer.owner() == COMMON { Ok(self.common.disarm(timer)) } else { Err(timer) }
+    }
+}
+
+impl SeatTimers {
+    /// Those of the worker with this index.
+    pub(crate) fn new(index: usize) -> SeatTimers {
+        SeatTimers { id: OwnerId(index as u32), timers: None }
+    }
+
+    pub(crate) fn get(&mut self) -> &mut Timers {
+        self.timers.get_or_insert_with(|| Timers::new(self.id))
+    }
+
+    /// The timers, if `timer` is one of them.
+    pub(crate) fn of(&mut self, timer: &ArmedTimer) -> Option<&mut Timers> {
+        self.timers.as_mut().filter(|timers| timers.id() == timer.owner())
+    }
+}
+
+impl SeatInbox {
+    pub(crate) fn new() -> SeatInbox {
+        SeatInbox(TimerInbox::new())
+    }
+}
+
+impl Until<'_> {
+    /// Calls `wait` for someone who waits in the driver, on behalf of the common timers too.
+    pub(crate) fn in_driver(&self, wait: impl FnOnce(Option<Duration>)) {
+        if !self.time.is_enabled {
+            return wait(None);
+        }
+        let until_ns = self.time.common.begin_wait(self.own_ns);
+        wait(self.time.clock.time_until(until_ns));
+        self.time.common.end_wait();
+    }
+
+    /// How long someone who does not wait in the driver may sleep.
+    pub(crate) fn on_thread(&self) -> Option<Duration> {
+        self.own_ns.and_then(|own_ns| self.time.clock.time_until(own_ns))
+    }
+}
+
+/// Keeps a paused clock from moving by itself while a blocking task runs.
+pub(crate) struct ClockHold(Option<Arc<TimeHandle>>);
+
+impl ClockHold {
+    /// Only a clock that can be paused needs to be held.
+    pub(crate) fn new(time: &Arc<TimeHandle>) -> ClockHold {
+        let held = time.clock.can_pause().then(|| time.clone());
+        if let Some(time) = &held {
+            time.clock.hold();
+        }
+        ClockHold(held)
+    }
+}
+
+impl Drop for ClockHold {
+    fn drop(&mut self) {
+        if let Some(time) = &self.0 {
+            time.clock.release();
+            if time.clock.moves_by_itself() {
+                // Who idles may move the clock now.
+                time.driver.wake();
+            }
+        }
+    }
+}
