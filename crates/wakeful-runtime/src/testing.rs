@@ -2,6 +2,9 @@
 
 use crate::blocking::Pool;
 use crate::config::{Config, TaskHooks, ThreadConfig, UnhandledPanic};
+use crate::driver::DriverParts;
+use crate::scheduler::RuntimeInfo;
+use crate::timers::{TimeConfig, TimeHandle};
 use std::future::{Future, pending};
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -146,4 +149,10 @@ fn model_with(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
 pub(crate) fn stress_time() -> Duration {
     let seconds = std::env::var("WAKEFUL_STRESS_SECONDS").ok().and_then(|value| value.parse().ok());
     Duration::from_secs(seconds.unwrap_or(1))
+}
+
+/// What a runtime without I/O and time says of itself.
+pub(crate) fn plain_info(driver: &DriverParts) -> RuntimeInfo {
+    let time = TimeConfig { is_enabled: false, can_pause: false, start_paused: false };
+    RuntimeInfo::new(None, driver.io.clone(), TimeHandle::new(time, driver.waker.clone()))
 }

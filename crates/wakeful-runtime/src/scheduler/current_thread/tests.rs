@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{no_threads, plain_config};
+use crate::testing::{no_threads, plain_config, plain_info};
 use std::future::{pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
@@ -8,7 +8,7 @@ use std::thread;
 
 fn scheduler() -> Arc<Shared> {
     let driver = DriverParts::new(false).unwrap();
-    let info = RuntimeInfo::new(None, driver.io.clone());
+    let info = plain_info(&driver);
     new(plain_config(), no_threads(), info, driver, None)
 }
 

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::driver::DriverParts;
-use crate::testing::{model, no_threads, plain_config};
+use crate::testing::{model, no_threads, plain_config, plain_info};
 use std::future::poll_fn;
 use std::sync::Weak;
 use std::sync::atomic::AtomicUsize;
@@ -12,7 +12,7 @@ use wakeful_base::sync::thread;
 
 fn scheduler() -> Arc<Shared> {
     let driver = DriverParts::new(false).unwrap();
-    let info = RuntimeInfo::new(None, driver.io.clone());
+    let info = plain_info(&driver);
     new(plain_config(), no_threads(), info, driver, None)
 }
 

@@ -3,9 +3,8 @@
 
 use super::*;
 use crate::driver::DriverParts;
-use crate::scheduler::RuntimeInfo;
 use crate::scheduler::multi_thread::sleep::SharedDriver;
-use crate::testing::{model, no_threads, plain_config};
+use crate::testing::{model, no_threads, plain_config, plain_info};
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
@@ -65,8 +64,9 @@ impl Tasks {
 
 impl Case {
     fn new() -> Case {
-        let DriverParts { driver, waker, io } = DriverParts::new(false).unwrap();
-        let (info, driver) = (RuntimeInfo::new(None, io), SharedDriver::new(driver, waker));
+        let parts = DriverParts::new(false).unwrap();
+        let info = plain_info(&parts);
+        let driver = SharedDriver::new(parts.driver, parts.waker);
         let shared = Shared::new(1, plain_config(), no_threads(), info, driver);
         Case { shared, tasks: Arc::default() }
     }
