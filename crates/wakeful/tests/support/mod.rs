@@ -1,6 +1,8 @@
 //! What several test files need.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
+pub mod net;
+
 use std::future::{Future, poll_fn};
 use std::panic::{self, Location};
 use std::sync::atomic::{AtomicUsize, Ordering::*};
