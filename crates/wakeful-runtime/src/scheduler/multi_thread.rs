@@ -44,7 +44,7 @@ pub(crate) use worker::{defer, worker_index};
 #[cfg(feature = "time")]
 pub(crate) use worker::{release_local, retain_local, with_own_timers};
 
-pub(crate) struct Shared {
+pub(crate) struct MultiThread {
     seats: Box<[Seat]>,
     inject: CachePadded<InjectQueue>,
     idle: CachePadded<Idle>,
@@ -89,11 +89,11 @@ impl CommonTasks {
 }
 
 // SAFETY: the list is behind its lock, the homes point back to this very struct; all else is shareable.
-unsafe impl Send for Shared {}
+unsafe impl Send for MultiThread {}
 // SAFETY: as above.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for MultiThread {}
 
-impl KeptByCells for Shared {
+impl KeptByCells for MultiThread {
     fn cell_refs(&self) -> &CellRefs {
         &self.refs
     }
@@ -106,9 +106,9 @@ pub(crate) fn start(
     pool: Arc<Pool>,
     info: RuntimeInfo,
     driver: DriverParts,
-) -> io::Result<Arc<Shared>> {
+) -> io::Result<Arc<MultiThread>> {
     let driver = SharedDriver::new(driver.driver, driver.waker);
-    let shared = Shared::new(workers, config, pool, info, driver);
+    let shared = MultiThread::new(workers, config, pool, info, driver);
     for index in 0..workers {
         if let Err(error) = worker::start(&shared, index) {
             for _ in index..workers {
@@ -121,7 +121,7 @@ pub(crate) fn start(
     Ok(shared)
 }
 
-impl Shared {
+impl MultiThread {
     /// A scheduler whose seats are all empty.
     fn new(
         workers: usize,
@@ -129,7 +129,7 @@ impl Shared {
         pool: Arc<Pool>,
         info: RuntimeInfo,
         driver: SharedDriver,
-    ) -> Arc<Shared> {
+    ) -> Arc<MultiThread> {
         let seeds = FastRng::from_entropy();
         Arc::new_cyclic(|weak| {
             let this = weak.as_ptr();
@@ -137,7 +137,7 @@ impl Shared {
                 let rng = FastRng::from_seed(seeds.next_u64());
                 Seat::new(this, index, rng, &config)
             };
-            Shared {
+            MultiThread {
                 seats: (0..workers).map(seat).collect(),
                 inject: CachePadded::new(InjectQueue::new()),
                 idle: CachePadded::new(Idle::new(workers)),
@@ -257,12 +257,12 @@ impl Shared {
     }
 }
 
-// SAFETY: a home is a part of `Shared`, which the cell's reference keeps; `release_cell` gives it back.
+// SAFETY: a home is a part of `MultiThread`, which the cell's reference keeps; `release_cell` gives it back.
 unsafe impl Schedule for Home {
     unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
         // SAFETY: the entry we hold keeps the task, and the task its home.
         let shared = unsafe { home.as_ref() }.shared;
-        // On a worker of this runtime the thread keeps `Shared`; elsewhere nothing might once the
+        // On a worker of this runtime the thread keeps `MultiThread`; elsewhere nothing might once the
         // entry is in the queue.
         let Some(runnable) = worker::schedule_local(shared, runnable) else { return };
         let _keep_shared = runnable.retain();

@@ -16,8 +16,8 @@ pub(crate) struct KeptScheduler(Kept);
 
 #[derive(Debug, Clone, Copy)]
 enum Kept {
-    CurrentThread(NonNull<current_thread::Shared>),
-    MultiThread(NonNull<multi_thread::Shared>),
+    CurrentThread(NonNull<current_thread::CurrentThread>),
+    MultiThread(NonNull<multi_thread::MultiThread>),
 }
 
 // SAFETY: schedulers are shared between threads.

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::task::Poll;
 use std::thread;
 
-fn scheduler() -> Arc<Shared> {
+fn scheduler() -> Arc<CurrentThread> {
     let driver = DriverParts::new(false).unwrap();
     let info = plain_info(&driver);
     new(plain_config(), no_threads(), info, driver, None)

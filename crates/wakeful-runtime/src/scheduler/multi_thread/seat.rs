@@ -5,7 +5,7 @@
 //! in which no user code runs: no poll, no drop of a future or output, no waker. So between two
 //! sections nothing of the sitter's refers to the core, and the seat can pass to another thread.
 
-use super::Shared;
+use super::MultiThread;
 use super::pace::InjectPace;
 use super::queue::{QueueOwner, RunQueue, run_queue};
 use super::sleep::Sleep;
@@ -71,7 +71,7 @@ pub(super) struct SeatCore {
 
 /// Where a task's entries go.
 pub(super) struct Home {
-    pub(super) shared: *const Shared,
+    pub(super) shared: *const MultiThread,
     pub(super) place: Place,
 }
 
@@ -94,7 +94,7 @@ impl SeatCore {
 }
 
 impl Home {
-    pub(super) fn new(shared: *const Shared, place: Place) -> Home {
+    pub(super) fn new(shared: *const MultiThread, place: Place) -> Home {
         Home { shared, place }
     }
 
@@ -104,7 +104,12 @@ impl Home {
 }
 
 impl Seat {
-    pub(super) fn new(shared: *const Shared, index: usize, rng: FastRng, config: &Config) -> Seat {
+    pub(super) fn new(
+        shared: *const MultiThread,
+        index: usize,
+        rng: FastRng,
+        config: &Config,
+    ) -> Seat {
         let (queue, owner) = run_queue();
         Seat {
             queue,

@@ -1,7 +1,7 @@
 //! A worker: a thread that sits on a seat and runs its tasks.
 
 use super::seat::{ENDED_ELSEWHERE_MAX, Place, Seat, SeatCore};
-use super::{Home, Shared};
+use super::{Home, MultiThread};
 use crate::config;
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::context::allow_defer;
@@ -33,7 +33,7 @@ const SEARCH_MAX: Duration = Duration::from_micros(20);
 
 /// One thread's stay on one seat.
 pub(super) struct Sitter {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<MultiThread>,
     pub(super) index: usize,
     /// False once the seat was given away.
     pub(super) seated: Cell<bool>,
@@ -79,13 +79,13 @@ impl Drop for CoreSection<'_> {
 }
 
 /// Has a thread of the pool sit on seat `index`.
-pub(super) fn start(shared: &Arc<Shared>, index: usize) -> io::Result<()> {
+pub(super) fn start(shared: &Arc<MultiThread>, index: usize) -> io::Result<()> {
     let sit_on = shared.clone();
     let context = || SchedulerHandle::MultiThread(shared.clone());
     shared.pool.submit_seat(Box::new(move || sit(sit_on, index)), context)
 }
 
-pub(super) fn sit(shared: Arc<Shared>, index: usize) {
+pub(super) fn sit(shared: Arc<MultiThread>, index: usize) {
     let _driving = set_entered(Entered::MayBlockInPlace);
     let parker = Parker::new();
     shared.seats[index].sleep.sit(parker.unparker());
@@ -123,7 +123,7 @@ pub(super) fn with_sitter<R>(f: impl FnOnce(Option<&Sitter>) -> R) -> R {
 /// Opens a core section if this thread sits on a seat of `shared`.
 #[inline]
 fn with_core_of<R>(
-    shared: *const Shared,
+    shared: *const MultiThread,
     f: impl FnOnce(Option<(&Sitter, CoreSection<'_>)>) -> R,
 ) -> R {
     with_sitter(|sitter| match sitter {
@@ -135,7 +135,7 @@ fn with_core_of<R>(
 }
 
 /// Takes a new task in, if this thread is a worker of `shared`; else gives it back.
-pub(super) fn spawn_local(shared: &Arc<Shared>, runnable: Runnable) -> Option<Runnable> {
+pub(super) fn spawn_local(shared: &Arc<MultiThread>, runnable: Runnable) -> Option<Runnable> {
     with_core_of(Arc::as_ptr(shared), |here| {
         let Some((sitter, mut core)) = here else { return Some(runnable) };
         core.refs.take_one(shared);
@@ -146,7 +146,7 @@ pub(super) fn spawn_local(shared: &Arc<Shared>, runnable: Runnable) -> Option<Ru
 }
 
 /// Queues an entry here, if this thread is a worker of `shared`; else gives it back.
-pub(super) fn schedule_local(shared: *const Shared, runnable: Runnable) -> Option<Runnable> {
+pub(super) fn schedule_local(shared: *const MultiThread, runnable: Runnable) -> Option<Runnable> {
     with_core_of(shared, |here| {
         let Some((sitter, core)) = here else { return Some(runnable) };
         sitter.push_woken(core, runnable);
@@ -155,7 +155,7 @@ pub(super) fn schedule_local(shared: *const Shared, runnable: Runnable) -> Optio
 }
 
 /// Takes back the reference of a freed cell, if this thread is a worker of `shared`.
-pub(crate) fn release_local(shared: *const Shared) -> bool {
+pub(crate) fn release_local(shared: *const MultiThread) -> bool {
     with_core_of(shared, |here| {
         let Some((sitter, mut core)) = here else { return false };
         // SAFETY: the caller passes the cell's reference on.
@@ -166,7 +166,7 @@ pub(crate) fn release_local(shared: *const Shared) -> bool {
 
 /// Takes a reference that keeps `shared`, if this thread is a worker of it.
 #[cfg(feature = "time")]
-pub(crate) fn retain_local(shared: &Arc<Shared>) -> bool {
+pub(crate) fn retain_local(shared: &Arc<MultiThread>) -> bool {
     with_core_of(Arc::as_ptr(shared), |here| {
         let Some((_, mut core)) = here else { return false };
         core.refs.take_one(shared);
@@ -177,7 +177,7 @@ pub(crate) fn retain_local(shared: &Arc<Shared>) -> bool {
 /// Calls `f` with this worker's timers, in a core section, if this thread is a worker of `shared`.
 #[cfg(feature = "time")]
 pub(crate) fn with_own_timers<R>(
-    shared: *const Shared,
+    shared: *const MultiThread,
     f: impl FnOnce(Option<&mut SeatTimers>) -> R,
 ) -> R {
     with_core_of(shared, |here| match here {

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicUsize;
 use std::task::Poll;
 use wakeful_base::sync::thread;
 
-fn scheduler() -> Arc<Shared> {
+fn scheduler() -> Arc<CurrentThread> {
     let driver = DriverParts::new(false).unwrap();
     let info = plain_info(&driver);
     new(plain_config(), no_threads(), info, driver, None)
@@ -56,7 +56,7 @@ impl Drop for Counted {
 }
 
 #[track_caller]
-fn spawn<F>(shared: &Arc<Shared>, future: F) -> JoinHandle<F::Output>
+fn spawn<F>(shared: &Arc<CurrentThread>, future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
@@ -65,9 +65,9 @@ where
 }
 
 /// Ends the scheduler, of which nothing may be left.
-fn end(shared: Arc<Shared>) {
+fn end(shared: Arc<CurrentThread>) {
     shared.shutdown();
-    let weak: Weak<Shared> = Arc::downgrade(&shared);
+    let weak: Weak<CurrentThread> = Arc::downgrade(&shared);
     drop(shared);
     assert!(weak.upgrade().is_none(), "a cell, or nobody, still has the scheduler");
 }

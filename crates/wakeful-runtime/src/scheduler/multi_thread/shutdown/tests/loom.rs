@@ -15,7 +15,7 @@ use wakeful_task::{Id, Polled};
 
 /// A runtime with one seat, and what became of its tasks.
 struct Case {
-    shared: Arc<Shared>,
+    shared: Arc<MultiThread>,
     tasks: Arc<Tasks>,
 }
 
@@ -67,7 +67,7 @@ impl Case {
         let parts = DriverParts::new(false).unwrap();
         let info = plain_info(&parts);
         let driver = SharedDriver::new(parts.driver, parts.waker);
-        let shared = Shared::new(1, plain_config(), no_threads(), info, driver);
+        let shared = MultiThread::new(1, plain_config(), no_threads(), info, driver);
         Case { shared, tasks: Arc::default() }
     }
 
@@ -112,7 +112,7 @@ impl Case {
     #[track_caller]
     fn assert_nothing_left(self) {
         let Case { shared, tasks } = self;
-        let shared: Weak<Shared> = {
+        let shared: Weak<MultiThread> = {
             let weak = Arc::downgrade(&shared);
             drop(shared);
             weak
