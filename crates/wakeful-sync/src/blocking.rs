@@ -12,8 +12,8 @@ use wakeful_base::enter::{Entered, entered};
 pub(crate) fn block_on<F: Future>(called: &str, instead: &str, future: F) -> F::Output {
     if entered() != Entered::No {
         panic!(
-            "{called} would block a thread that runs asynchronous tasks, and all of them with it; \
-             await `{instead}` instead, or call it inside `spawn_blocking` or `block_in_place`"
+            "{called} would block a thread that runs asynchronous tasks, and all of them with it: \
+             Cannot block the current thread from within a runtime; await `{instead}` instead, or call it inside `spawn_blocking` or `block_in_place`"
         );
     }
     wakeful_base::block_on(future)

@@ -1,6 +1,6 @@
 //! A build without I/O.
 
-use super::DriverParts;
+use super::{DriverParts, EventsMax};
 use std::io;
 
 /// A runtime's I/O: none.
@@ -8,7 +8,7 @@ use std::io;
 pub(crate) struct IoHandle;
 
 impl IoHandle {
-    pub(super) fn enabled() -> io::Result<Option<DriverParts>> {
+    pub(super) fn enabled(_: EventsMax) -> io::Result<Option<DriverParts>> {
         Ok(None)
     }
 

@@ -86,8 +86,8 @@ impl Sleep {
         });
         let Some(timer) = timer else {
             panic!(
-                "`{call}` called in a runtime without timers; call `enable_time` or `enable_all` on \
-                 its `Builder`"
+                "`{call}` called in a runtime without timers: A Tokio 1.x context was found, but \
+                 timers are disabled. Call `enable_time` on the runtime builder to enable timers."
             )
         };
         Sleep { deadline, phase: Phase::New { is_far }, timer, _pinned: PhantomPinned }

@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::thread;
 
 fn scheduler() -> Arc<CurrentThread> {
-    let driver = DriverParts::new(false).unwrap();
+    let driver = DriverParts::new(None).unwrap();
     let info = plain_info(&driver);
     new(plain_config(), no_threads(), info, driver, None)
 }

@@ -11,7 +11,7 @@ use std::task::Poll;
 use wakeful_base::sync::thread;
 
 fn scheduler() -> Arc<CurrentThread> {
-    let driver = DriverParts::new(false).unwrap();
+    let driver = DriverParts::new(None).unwrap();
     let info = plain_info(&driver);
     new(plain_config(), no_threads(), info, driver, None)
 }

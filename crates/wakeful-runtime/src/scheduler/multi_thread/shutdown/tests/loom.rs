@@ -64,7 +64,7 @@ impl Tasks {
 
 impl Case {
     fn new() -> Case {
-        let parts = DriverParts::new(false).unwrap();
+        let parts = DriverParts::new(None).unwrap();
         let info = plain_info(&parts);
         let driver = SharedDriver::new(parts.driver, parts.waker);
         let shared = MultiThread::new(1, plain_config(), no_threads(), info, driver);
