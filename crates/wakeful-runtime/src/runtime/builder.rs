@@ -120,7 +120,7 @@ impl Builder {
     /// If `capacity` is zero.
     #[track_caller]
     pub fn max_io_events_per_tick(&mut self, capacity: usize) -> &mut Self {
-        assert!(capacity > 0, "`Builder::max_io_events_per_tick` called with 0; 1 is the least");
+        assert!(capacity > 0, "called with 0: max_io_events_per_tick must be non-zero");
         self.events_max = EventsMax { waiting: capacity, busy: capacity };
         self
     }
@@ -132,10 +132,7 @@ impl Builder {
     /// If `capacity` is zero.
     #[track_caller]
     pub fn max_io_events_per_busy_tick(&mut self, capacity: usize) -> &mut Self {
-        assert!(
-            capacity > 0,
-            "`Builder::max_io_events_per_busy_tick` called with 0; 1 is the least"
-        );
+        assert!(capacity > 0, "called with 0: max_io_events_per_busy_tick must be non-zero");
         self.events_max.busy = capacity;
         self
     }
