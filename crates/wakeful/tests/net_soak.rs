@@ -26,6 +26,7 @@ impl Numbers {
 async fn client(address: std::net::SocketAddr, rounds: u64, seed: u64) -> io::Result<u64> {
     let mut numbers = Numbers(seed * 2 + 1);
     let mut stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
     for round in 0..rounds {
         let len = 1 + numbers.below(3000) as usize;
         let sent: Vec<u8> = (0..len).map(|n| (n as u64 ^ round ^ seed) as u8).collect();
@@ -80,6 +81,8 @@ fn every_round_is_echoed_and_no_descriptor_is_left() {
             let mut served = JoinSet::new();
             for _ in 0..connections {
                 let (stream, _) = listener.accept().await.unwrap();
+                // An echo in pieces would wait for delayed acknowledgements otherwise.
+                stream.set_nodelay(true).unwrap();
                 served.spawn(serve(stream));
             }
             while let Some(end) = served.join_next().await {
