@@ -4,10 +4,7 @@ use std::process::Command;
 
 fn main() {
     let rustc = std::env::var_os("RUSTC").expect("cargo sets RUSTC for build scripts");
-    let output = Command::new(rustc)
-        .arg("--version")
-        .output()
-        .expect("rustc --version runs");
+    let output = Command::new(rustc).arg("--version").output().expect("rustc --version runs");
     let version = String::from_utf8_lossy(&output.stdout);
     println!("cargo::rustc-env=BENCH_RUSTC_VERSION={}", version.trim());
     // Another compiler reruns this by itself.

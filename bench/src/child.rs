@@ -31,10 +31,7 @@ pub fn sample(
 
 /// The child's side: takes the sample and writes it to standard output.
 pub fn serve_sample(suite: &Suite, contender: &str, case: &str, scale: Scale) -> ExitCode {
-    let Some(case) = suite
-        .contender(contender)
-        .and_then(|found| found.case(case))
-    else {
+    let Some(case) = suite.contender(contender).and_then(|found| found.case(case)) else {
         eprintln!("{contender} has no case {case}");
         return ExitCode::from(2);
     };
@@ -65,10 +62,7 @@ fn run_within(mut command: Command, limit: Duration) -> Result<String, String> {
     let status = child.wait().map_err(|e| format!("lost: {e}"))?;
     let last_words = first_lines(&stderr.recv().unwrap_or_default());
     match in_time {
-        Err(_) => Err(format!(
-            "not done within {} s {last_words}",
-            limit.as_secs_f64()
-        )),
+        Err(_) => Err(format!("not done within {} s {last_words}", limit.as_secs_f64())),
         Ok(_) if !status.success() => Err(format!("{status} {last_words}")),
         Ok(written) => Ok(written),
     }
@@ -92,11 +86,7 @@ fn read_to_end(mut pipe: impl Read + Send + 'static) -> Receiver<String> {
 
 /// Enough of an error output for a note: where a panic was, and its message.
 fn first_lines(stderr: &str) -> String {
-    let lines: Vec<&str> = stderr
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
+    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     lines[..lines.len().min(2)].join(" ")
 }
 
@@ -113,10 +103,7 @@ mod tests {
 
     #[test]
     fn gives_what_the_program_wrote() {
-        let written = run_within(
-            shell("echo figures; echo chatter >&2"),
-            Duration::from_secs(60),
-        );
+        let written = run_within(shell("echo figures; echo chatter >&2"), Duration::from_secs(60));
         assert_eq!(written.as_deref(), Ok("figures\n"));
     }
 
@@ -131,10 +118,7 @@ mod tests {
     fn ends_a_program_that_hangs() {
         let begun = Instant::now();
         // exec: the sleep itself must be the child, or it would keep the pipes open after the shell has gone.
-        let why = run_within(
-            shell("echo stuck >&2; exec sleep 600"),
-            Duration::from_millis(200),
-        );
+        let why = run_within(shell("echo stuck >&2; exec sleep 600"), Duration::from_millis(200));
         assert!(why.unwrap_err().contains("not done within 0.2 s stuck"));
         assert!(begun.elapsed() < Duration::from_secs(300));
     }

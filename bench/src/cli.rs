@@ -21,11 +21,7 @@ pub enum Invocation {
     Help,
     List,
     Run(RunOptions),
-    Sample {
-        contender: String,
-        case: String,
-        scale: Scale,
-    },
+    Sample { contender: String, case: String, scale: Scale },
 }
 
 #[derive(Debug, PartialEq)]
@@ -84,9 +80,7 @@ impl RunOptions {
         let catalogue = suite.catalogue();
         for name in &self.selected {
             if !catalogue.iter().any(|case| asks_for(name, case)) {
-                return Err(format!(
-                    "no case or group is called `{name}`; `list` shows them all"
-                ));
+                return Err(format!("no case or group is called `{name}`; `list` shows them all"));
             }
         }
         let wanted = |case: &&Case| self.selected.iter().any(|name| asks_for(name, case));
@@ -100,9 +94,7 @@ impl RunOptions {
         };
         for name in only {
             if suite.contender(name).is_none() {
-                return Err(format!(
-                    "no contender is called `{name}`; `list` shows them all"
-                ));
+                return Err(format!("no contender is called `{name}`; `list` shows them all"));
             }
         }
         let wanted = |contender: &&Contender| only.iter().any(|name| name == contender.name);
@@ -149,13 +141,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for line in [
-            "",
-            "all --rounds 0",
-            "all --rounds many",
-            "all --fast",
-            "all --only",
-        ] {
+        for line in ["", "all --rounds 0", "all --rounds many", "all --fast", "all --only"] {
             let parsed = parse(line.split_whitespace().map(OsString::from));
             assert!(parsed.is_err(), "`{line}` was taken");
         }

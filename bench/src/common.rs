@@ -15,10 +15,7 @@ pub struct Latch {
 
 impl Latch {
     pub fn new(count: usize) -> Arc<Latch> {
-        Arc::new(Latch {
-            left: AtomicUsize::new(count),
-            waiter: Mutex::new(None),
-        })
+        Arc::new(Latch { left: AtomicUsize::new(count), waiter: Mutex::new(None) })
     }
 
     pub fn count_down(&self) {
@@ -55,11 +52,7 @@ impl Latch {
         }
         *self.waiter.lock().unwrap() = Some(cx.waker().clone());
         // Again: the last count may have gone by before the waker was there to be seen.
-        if self.is_open() {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
+        if self.is_open() { Poll::Ready(()) } else { Poll::Pending }
     }
 
     fn is_open(&self) -> bool {

@@ -76,14 +76,11 @@ fn commit() -> Option<String> {
 
 fn locked_version<'a>(lock_file: &'a str, package: &str) -> Option<&'a str> {
     let value = |entry: &'a str, key: &str| {
-        let line = entry
-            .lines()
-            .find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))?;
+        let line = entry.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))?;
         Some(line.trim_matches('"'))
     };
-    let entry = lock_file
-        .split("[[package]]")
-        .find(|entry| value(entry, "name") == Some(package))?;
+    let entry =
+        lock_file.split("[[package]]").find(|entry| value(entry, "name") == Some(package))?;
     value(entry, "version")
 }
 

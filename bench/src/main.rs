@@ -35,11 +35,9 @@ fn main() -> ExitCode {
             list(&suite);
             Ok(ExitCode::SUCCESS)
         }
-        Ok(Invocation::Sample {
-            contender,
-            case,
-            scale,
-        }) => Ok(child::serve_sample(&suite, &contender, &case, scale)),
+        Ok(Invocation::Sample { contender, case, scale }) => {
+            Ok(child::serve_sample(&suite, &contender, &case, scale))
+        }
         Ok(Invocation::Run(options)) => run(&suite, &options),
         Err(e) => Err(format!("{e}\n\n{}", cli::USAGE)),
     };
@@ -82,10 +80,7 @@ fn run(suite: &Suite, options: &RunOptions) -> Result<ExitCode, String> {
             failures.append(&mut outcome.failures);
             notes.append(&mut outcome.notes);
         }
-        println!(
-            "{}",
-            markdown::table(group[0].group(), group, &group_rows, &contenders)
-        );
+        println!("{}", markdown::table(group[0].group(), group, &group_rows, &contenders));
         rows.append(&mut group_rows);
     }
     for (title, items) in [("Not measured", &failures), ("Notes", &notes)] {
@@ -93,9 +88,7 @@ fn run(suite: &Suite, options: &RunOptions) -> Result<ExitCode, String> {
             println!("{}", markdown::list(title, items));
         }
     }
-    let loss = ticks_begun
-        .zip(CpuTicks::now())
-        .map(|(earlier, now)| now.loss_since(earlier));
+    let loss = ticks_begun.zip(CpuTicks::now()).map(|(earlier, now)| now.loss_since(earlier));
     println!("{}", markdown::conditions(begun.elapsed(), loss.as_ref()));
 
     if let Some(file) = json_file {
@@ -109,9 +102,5 @@ fn run(suite: &Suite, options: &RunOptions) -> Result<ExitCode, String> {
         };
         json::write(&report, file).map_err(|e| format!("JSON not written: {e}"))?;
     }
-    Ok(if failures.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

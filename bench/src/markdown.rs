@@ -21,24 +21,13 @@ pub fn table(group: &str, cases: &[&Case], rows: &[Row], contenders: &[&Contende
     for case in cases {
         let _ = writeln!(text, "- `{}`: {}.", case.name, case.about);
     }
-    let names: String = columns
-        .iter()
-        .map(|contender| format!(" {} |", contender.name))
-        .collect();
+    let names: String = columns.iter().map(|contender| format!(" {} |", contender.name)).collect();
     let _ = writeln!(text, "\n| case | metric |{names}");
     let _ = writeln!(text, "|---|---|{}", "---:|".repeat(columns.len()));
     for row in rows {
-        let _ = write!(
-            text,
-            "| {} | {}, {} |",
-            row.case.short_name(),
-            row.metric,
-            row.unit
-        );
+        let _ = write!(text, "| {} | {}, {} |", row.case.short_name(), row.metric, row.unit);
         for contender in &columns {
-            let figure = row
-                .cell(contender.name)
-                .map_or("-".into(), |cell| describe(row, cell));
+            let figure = row.cell(contender.name).map_or("-".into(), |cell| describe(row, cell));
             let _ = write!(text, " {figure} |");
         }
         text.push('\n');
@@ -64,9 +53,7 @@ pub fn conditions(took: Duration, loss: Option<&CpuLoss>) -> String {
 
 fn describe(row: &Row, cell: &Cell) -> String {
     let mark = if cell.is_unsteady() { "~" } else { "" };
-    let ratio = row
-        .ratio(cell.contender)
-        .map_or(String::new(), |ratio| format!(" ({ratio:.2}x)"));
+    let ratio = row.ratio(cell.contender).map_or(String::new(), |ratio| format!(" ({ratio:.2}x)"));
     format!("{mark}{}{ratio}", figure(cell.median()))
 }
 

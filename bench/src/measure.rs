@@ -40,12 +40,7 @@ pub struct Metric {
 
 impl Metric {
     pub fn lower_is_better(name: &str, unit: &str, value: f64) -> Metric {
-        Metric {
-            name: name.into(),
-            unit: unit.into(),
-            better: Better::Lower,
-            value,
-        }
+        Metric { name: name.into(), unit: unit.into(), better: Better::Lower, value }
     }
 }
 
@@ -89,10 +84,7 @@ struct TurnStart {
 
 impl TurnStart {
     fn now() -> TurnStart {
-        TurnStart {
-            at: Instant::now(),
-            cpu: os::process_cpu_time(),
-        }
+        TurnStart { at: Instant::now(), cpu: os::process_cpu_time() }
     }
 }
 
@@ -105,11 +97,7 @@ struct Turns {
 
 impl Turns {
     fn new() -> Turns {
-        Turns {
-            wanted: 1 + TURNS,
-            wall_ns: Vec::new(),
-            cpu_ns: Vec::new(),
-        }
+        Turns { wanted: 1 + TURNS, wall_ns: Vec::new(), cpu_ns: Vec::new() }
     }
 
     fn wants_more(&self) -> bool {
@@ -185,10 +173,8 @@ mod tests {
     #[test]
     fn a_first_turn_over_the_longest_step_is_the_only_one() {
         let mut turns = Turns::new();
-        turns.record(TurnStart {
-            at: Instant::now() - Duration::from_secs(2),
-            cpu: Duration::ZERO,
-        });
+        turns
+            .record(TurnStart { at: Instant::now() - Duration::from_secs(2), cpu: Duration::ZERO });
         assert!(!turns.wants_more());
         let wall_ns = turns.into_sample(1)[0].value;
         assert!(wall_ns >= 2e9, "{wall_ns}");

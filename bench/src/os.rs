@@ -5,10 +5,7 @@ use std::time::Duration;
 
 /// CPU time this process has used, all its threads together.
 pub fn process_cpu_time() -> Duration {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec that lives through the call, and the kernel only writes to it.
     let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     assert_eq!(failed, 0, "the process CPU clock can be read");
@@ -60,12 +57,7 @@ impl CpuTicks {
         let [user, nice, system, idle, io_wait, irq, soft_irq, stolen] = *ticks.first_chunk()?;
         let busy = user + nice + system + irq + soft_irq;
         let total = busy + idle + io_wait + stolen;
-        Some(CpuTicks {
-            total,
-            stolen,
-            busy,
-            own,
-        })
+        Some(CpuTicks { total, stolen, busy, own })
     }
 
     pub fn loss_since(self, earlier: CpuTicks) -> CpuLoss {

@@ -35,9 +35,7 @@ impl Cell<'_> {
 
 impl Row<'_> {
     pub fn cell(&self, contender: &str) -> Option<&Cell<'_>> {
-        self.cells
-            .iter()
-            .find(|cell| cell.contender.name == contender)
+        self.cells.iter().find(|cell| cell.contender.name == contender)
     }
 
     /// How many times as good as its baseline a contender is: above 1 is better, whichever way the metric points.
@@ -61,9 +59,8 @@ pub fn record<'a>(
     sample: Sample,
 ) {
     for metric in sample {
-        let known = rows
-            .iter()
-            .position(|row| row.metric == metric.name && row.unit == metric.unit);
+        let known =
+            rows.iter().position(|row| row.metric == metric.name && row.unit == metric.unit);
         let at = known.unwrap_or_else(|| {
             rows.push(Row {
                 case,
@@ -75,15 +72,9 @@ pub fn record<'a>(
             rows.len() - 1
         });
         let cells = &mut rows[at].cells;
-        match cells
-            .iter_mut()
-            .find(|cell| cell.contender.name == contender.name)
-        {
+        match cells.iter_mut().find(|cell| cell.contender.name == contender.name) {
             Some(cell) => cell.samples.push(metric.value),
-            None => cells.push(Cell {
-                contender,
-                samples: vec![metric.value],
-            }),
+            None => cells.push(Cell { contender, samples: vec![metric.value] }),
         }
     }
 }
@@ -103,11 +94,8 @@ pub mod tests {
 
     #[test]
     fn ratio_compares_medians_with_the_own_baseline() {
-        let (case, base, fast) = (
-            case(),
-            Contender::new("base", &[]),
-            Contender::new("fast", &[]).against("base"),
-        );
+        let (case, base, fast) =
+            (case(), Contender::new("base", &[]), Contender::new("fast", &[]).against("base"));
         let mut rows = Vec::new();
         for value in [90.0, 100.0, 900.0] {
             record(&mut rows, &case, &base, wall(value));
@@ -136,11 +124,7 @@ pub mod tests {
         let contender = Contender::new("base", &[]);
         let unsteady = |samples: &[f64]| {
             let samples = samples.to_vec();
-            Cell {
-                contender: &contender,
-                samples,
-            }
-            .is_unsteady()
+            Cell { contender: &contender, samples }.is_unsteady()
         };
         assert!(!unsteady(&[100.0]));
         assert!(!unsteady(&[100.0, 150.0]));

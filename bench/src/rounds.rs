@@ -37,20 +37,13 @@ pub fn run_case<'a>(
         (None, Scale::Quick) => 1,
         (None, Scale::Full) => case.rounds,
     };
-    let mut outcome = CaseOutcome {
-        rows: Vec::new(),
-        failures: Vec::new(),
-        notes: Vec::new(),
-    };
+    let mut outcome = CaseOutcome { rows: Vec::new(), failures: Vec::new(), notes: Vec::new() };
     // Who asked for a number of rounds gets them, however long they take.
     let may_shorten = options.rounds.is_none();
     let begun = Instant::now();
     for round in 0..planned {
         if may_shorten && begun.elapsed() > CASE_BUDGET {
-            outcome.notes.push(format!(
-                "{}: {round} of {planned} rounds, time used up",
-                case.name
-            ));
+            outcome.notes.push(format!("{}: {round} of {planned} rounds, time used up", case.name));
             break;
         }
         for contender in turn_order(&live, round) {
@@ -63,9 +56,7 @@ pub fn run_case<'a>(
                     let done = round + 1;
                     let slow = sample_begun.elapsed() > SLOW_SAMPLE;
                     if may_shorten && slow && (2..planned).contains(&done) {
-                        outcome
-                            .notes
-                            .push(format!("{entry}: {done} of {planned} rounds, slow"));
+                        outcome.notes.push(format!("{entry}: {done} of {planned} rounds, slow"));
                         sits_out = true;
                     }
                 }
@@ -98,19 +89,13 @@ mod tests {
 
     #[test]
     fn each_round_starts_from_another_contender() {
-        let (a, b, c) = (
-            Contender::new("a", &[]),
-            Contender::new("b", &[]),
-            Contender::new("c", &[]),
-        );
+        let (a, b, c) =
+            (Contender::new("a", &[]), Contender::new("b", &[]), Contender::new("c", &[]));
         let names = |round| -> String {
             let order = turn_order(&[&a, &b, &c], round);
             order.iter().map(|contender| contender.name).collect()
         };
-        assert_eq!(
-            [names(0), names(1), names(2), names(3)],
-            ["abc", "bca", "cab", "abc"]
-        );
+        assert_eq!([names(0), names(1), names(2), names(3)], ["abc", "bca", "cab", "abc"]);
         assert!(turn_order(&[], 1).is_empty());
     }
 }

@@ -4,6 +4,7 @@
 //! thread-local or static context, as in a program that uses it.
 
 use std::future::Future;
+use std::time::Duration;
 
 /// The core of a runtime: enough for the scheduling and memory cases.
 pub trait Runtime: Send + 'static {
@@ -35,6 +36,11 @@ pub trait RemoteSpawn: Runtime {
     fn detach_on<F>(handle: &Self::Handle, future: F)
     where
         F: Future<Output = ()> + Send + 'static;
+}
+
+/// Waiting for time to pass.
+pub trait Timers: Runtime {
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send + 'static;
 }
 
 /// A pool of threads for calls that block.

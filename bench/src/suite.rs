@@ -15,12 +15,7 @@ pub struct Case {
 
 impl Case {
     pub fn new(name: &'static str, about: &'static str, run: fn(Scale) -> Sample) -> Case {
-        Case {
-            name,
-            about,
-            rounds: 5,
-            run,
-        }
+        Case { name, about, rounds: 5, run }
     }
 
     /// For figures that hardly change from one process to the next.
@@ -52,19 +47,11 @@ pub struct Contender {
 
 impl Contender {
     pub fn new(name: &'static str, packages: &'static [&'static str]) -> Contender {
-        Contender {
-            name,
-            baseline: None,
-            packages,
-            cases: Vec::new(),
-        }
+        Contender { name, baseline: None, packages, cases: Vec::new() }
     }
 
     pub fn against(self, baseline: &'static str) -> Contender {
-        Contender {
-            baseline: Some(baseline),
-            ..self
-        }
+        Contender { baseline: Some(baseline), ..self }
     }
 
     pub fn with(mut self, cases: impl IntoIterator<Item = Case>) -> Contender {
@@ -83,23 +70,14 @@ pub struct Suite {
 
 impl Suite {
     pub fn contender(&self, name: &str) -> Option<&Contender> {
-        self.contenders
-            .iter()
-            .find(|contender| contender.name == name)
+        self.contenders.iter().find(|contender| contender.name == name)
     }
 
     /// Every case that any contender has, once each, group by group, in the order contenders name them.
     pub fn catalogue(&self) -> Vec<&Case> {
         let mut groups: Vec<Vec<&Case>> = Vec::new();
-        for case in self
-            .contenders
-            .iter()
-            .flat_map(|contender| &contender.cases)
-        {
-            match groups
-                .iter_mut()
-                .find(|group| group[0].group() == case.group())
-            {
+        for case in self.contenders.iter().flat_map(|contender| &contender.cases) {
+            match groups.iter_mut().find(|group| group[0].group() == case.group()) {
                 None => groups.push(vec![case]),
                 Some(group) if group.iter().all(|known| known.name != case.name) => {
                     group.push(case)

@@ -3,7 +3,7 @@
 use crate::common::Latch;
 use crate::measure::{Metric, Sample, Scale};
 use crate::os;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, Timers};
 use crate::suite::Case;
 use std::future::{Future, pending};
 use std::sync::mpsc;
@@ -16,6 +16,17 @@ pub fn cases<R: Runtime>() -> Vec<Case> {
             "mem/task_pending",
             "resident bytes per idle task, 1M tasks pending for ever",
             |scale| resident_per_task::<R, _>(scale, pending::<()>),
+        )
+        .rounds(1),
+    ]
+}
+
+pub fn sleep_cases<R: Timers>() -> Vec<Case> {
+    vec![
+        Case::new(
+            "mem/task_sleep",
+            "resident bytes per idle task, 1M tasks that sleep for an hour",
+            |scale| resident_per_task::<R, _>(scale, || R::sleep(Duration::from_secs(3600))),
         )
         .rounds(1),
     ]
@@ -37,17 +48,11 @@ where
             pending::<()>().await
         })
     });
-    let before = all_idle
-        .recv()
-        .expect("the runtime's thread lives until its tasks are idle");
+    let before = all_idle.recv().expect("the runtime's thread lives until its tasks are idle");
     // The task that counted down last may still be on its way out of its poll.
     thread::sleep(Duration::from_millis(50));
     let grown = os::resident_bytes().saturating_sub(before);
-    vec![Metric::lower_is_better(
-        "resident",
-        "B/task",
-        grown as f64 / tasks as f64,
-    )]
+    vec![Metric::lower_is_better("resident", "B/task", grown as f64 / tasks as f64)]
 }
 
 /// Comes back when each task has been polled once.

@@ -3,3 +3,4 @@
 pub mod blocking;
 pub mod mem;
 pub mod sched;
+pub mod timer;

@@ -27,14 +27,8 @@ mod tests {
     #[test]
     fn every_baseline_is_a_contender_that_has_every_case() {
         let suite = suite();
-        for baseline in suite
-            .contenders
-            .iter()
-            .filter_map(|contender| contender.baseline)
-        {
-            let baseline = suite
-                .contender(baseline)
-                .expect("a baseline is a contender itself");
+        for baseline in suite.contenders.iter().filter_map(|contender| contender.baseline) {
+            let baseline = suite.contender(baseline).expect("a baseline is a contender itself");
             for case in suite.catalogue() {
                 assert!(
                     baseline.case(case.name).is_some(),

@@ -2,12 +2,13 @@
 //! of the blocking crate.
 
 use crate::cases;
-use crate::runtime::{RemoteSpawn, Runtime, SpawnBlocking};
+use crate::runtime::{RemoteSpawn, Runtime, SpawnBlocking, Timers};
 use crate::suite::Contender;
 use async_executor::Executor;
 use std::future::{Future, pending};
 use std::sync::{Once, mpsc};
 use std::thread;
+use std::time::Duration;
 
 pub fn two_threads() -> Contender {
     Contender::new("smol", &["async-executor", "async-io", "blocking"])
@@ -15,7 +16,9 @@ pub fn two_threads() -> Contender {
         .with(cases::sched::cases::<Smol>())
         .with(cases::sched::remote_cases::<Smol>())
         .with(cases::blocking::cases::<Smol>())
+        .with(cases::timer::cases::<Smol>())
         .with(cases::mem::cases::<Smol>())
+        .with(cases::mem::sleep_cases::<Smol>())
 }
 
 struct Smol;
@@ -39,12 +42,8 @@ impl Runtime for Smol {
     {
         start_threads();
         let (output, finished) = mpsc::channel();
-        EXECUTOR
-            .spawn(async move { output.send(main.await).unwrap() })
-            .detach();
-        finished
-            .recv()
-            .expect("the main task sends its output unless it panics")
+        EXECUTOR.spawn(async move { output.send(main.await).unwrap() }).detach();
+        finished.recv().expect("the main task sends its output unless it panics")
     }
 
     fn spawn<F>(future: F) -> impl Future<Output = F::Output> + Send + 'static
@@ -78,6 +77,12 @@ impl RemoteSpawn for Smol {
         F: Future<Output = ()> + Send + 'static,
     {
         handle.spawn(future).detach();
+    }
+}
+
+impl Timers for Smol {
+    async fn sleep(duration: Duration) {
+        async_io::Timer::after(duration).await;
     }
 }
 

@@ -5,8 +5,9 @@
 macro_rules! tokio_shaped {
     ($library:ident) => {
         use crate::cases;
-        use crate::runtime::{RemoteSpawn, Runtime, SpawnBlocking};
+        use crate::runtime::{RemoteSpawn, Runtime, SpawnBlocking, Timers};
         use crate::suite::Contender;
+        use std::time::Duration;
 
         struct OnRuntime<const MULTI_THREAD: bool>;
 
@@ -62,6 +63,12 @@ macro_rules! tokio_shaped {
             }
         }
 
+        impl<const MULTI_THREAD: bool> Timers for OnRuntime<MULTI_THREAD> {
+            fn sleep(duration: Duration) -> impl Future<Output = ()> + Send + 'static {
+                ::$library::time::sleep(duration)
+            }
+        }
+
         impl<const MULTI_THREAD: bool> SpawnBlocking for OnRuntime<MULTI_THREAD> {
             async fn spawn_blocking<T, W>(work: W) -> T
             where
@@ -77,7 +84,9 @@ macro_rules! tokio_shaped {
                 .with(cases::sched::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::sched::remote_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::blocking::cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::timer::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::mem::cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::mem::sleep_cases::<OnRuntime<MULTI_THREAD>>())
         }
     };
 }

@@ -7,6 +7,7 @@ use crate::scheduler::inject::InjectQueue;
 use crate::scheduler::multi_thread::queue::{QueueOwner, RunQueue, run_queue};
 use crate::scheduler::multi_thread::sleep::{SharedDriver, Sleep};
 use crate::testing::{Entries, large_model, model};
+use crate::timers::Until;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_base::Parker;
@@ -180,7 +181,7 @@ impl Worker {
         shared.idle.begin_sleep(self.index, self.searching);
         let sees_work = shared.has_visible_work();
         if !sees_work && !shared.is_stopping() {
-            self.seat().sleep.sleep(&shared.driver, parker);
+            self.seat().sleep.sleep(&shared.driver, parker, &Until::called());
         } else {
             thread::yield_now();
         }
