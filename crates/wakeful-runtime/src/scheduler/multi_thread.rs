@@ -130,7 +130,9 @@ impl MultiThread {
         info: RuntimeInfo,
         driver: SharedDriver,
     ) -> Arc<MultiThread> {
-        let seeds = FastRng::from_entropy();
+        // Loom wants the same decisions in each run.
+        let seeds =
+            if cfg!(wakeful_loom) { FastRng::from_seed(1) } else { FastRng::from_entropy() };
         Arc::new_cyclic(|weak| {
             let this = weak.as_ptr();
             let seat = |index| {

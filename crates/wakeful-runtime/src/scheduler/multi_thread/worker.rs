@@ -29,7 +29,7 @@ const LIFO_POLLS_MAX: u32 = 3;
 const INJECT_BATCH_MAX: usize = 64;
 
 /// How long a worker that ran dry looks around before it sleeps: about what a wake-up costs.
-const SEARCH_MAX: Duration = Duration::from_micros(20);
+const SEARCH_MAX: Duration = Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 20 });
 
 /// One thread's stay on one seat.
 pub(super) struct Sitter {
@@ -46,7 +46,7 @@ pub(super) struct Sitter {
     pub(super) parker: Parker,
 }
 
-thread_local! {
+wakeful_base::per_thread! {
     static SITTER: Cell<*const Sitter> = const { Cell::new(ptr::null()) };
 }
 
@@ -99,7 +99,7 @@ pub(super) fn sit(shared: Arc<MultiThread>, index: usize) {
         yielding: Cell::new(false),
         parker,
     };
-    let _on_seat = SetSitter(SITTER.replace(&raw const sitter));
+    let _on_seat = SetSitter(SITTER.with(|before| before.replace(&raw const sitter)));
     let _deferring = allow_defer();
     sitter.run();
 }
@@ -108,14 +108,14 @@ struct SetSitter(*const Sitter);
 
 impl Drop for SetSitter {
     fn drop(&mut self) {
-        SITTER.set(self.0);
+        SITTER.with(|sitter| sitter.set(self.0));
     }
 }
 
 /// Calls `f` with this thread's stay on a seat, if it has one.
 #[inline]
 pub(super) fn with_sitter<R>(f: impl FnOnce(Option<&Sitter>) -> R) -> R {
-    let sitter = SITTER.get();
+    let sitter = SITTER.with(Cell::get);
     // SAFETY: a pointer is only there while `sit` on this thread's stack vouches for it.
     f(unsafe { sitter.as_ref() })
 }
@@ -575,6 +575,9 @@ impl Sitter {
             seat.metrics.parks.add(1);
             seat.sleep.sleep(&shared.driver, &self.parker, until);
             seat.metrics.unparks.add(1);
+        } else {
+            // What is seen and was not found is in somebody's hands just now.
+            hint::spin_loop();
         }
         let searching = shared.idle.end_sleep(self.index, sees_work);
         let was_timer = self.serve_timers() && !searching;
@@ -610,3 +613,7 @@ enum Next {
     Nothing,
     Stop,
 }
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "worker/tests/loom.rs"]
+mod loom;
