@@ -188,6 +188,32 @@ fn a_descriptor_used_again_gets_no_old_events() {
 }
 
 #[test]
+fn an_answer_that_is_there_already_needs_no_sleep() {
+    const ROUNDS: u64 = 2000;
+    let runtime = multi_thread(1);
+    let parks = runtime.block_on(async {
+        let (mut near, mut far) = UnixStream::pair().unwrap();
+        let echo = wakeful::spawn(async move {
+            for _ in 0..ROUNDS {
+                far.read_exact(&mut [0; 1]).await.unwrap();
+                far.write_all(b"a").await.unwrap();
+            }
+        });
+        let asking = wakeful::spawn(async move {
+            let before = wakeful::runtime::Handle::current().metrics().worker_park_count(0);
+            for _ in 0..ROUNDS {
+                near.write_all(b"q").await.unwrap();
+                near.read_exact(&mut [0; 1]).await.unwrap();
+            }
+            wakeful::runtime::Handle::current().metrics().worker_park_count(0) - before
+        });
+        echo.await.unwrap();
+        asking.await.unwrap()
+    });
+    assert!(parks < ROUNDS / 2, "slept {parks} times in {ROUNDS} rounds");
+}
+
+#[test]
 fn several_tasks_wait_for_one_socket() {
     for runtime in [current_thread(), multi_thread(2)] {
         runtime.block_on(async {

@@ -67,6 +67,8 @@ pub(super) struct SeatCore {
     pub(super) timers: SeatTimers,
     /// The last sleep ended by a timer of the seat's own, so there is no reason to look for work elsewhere.
     pub(super) skip_search: bool,
+    /// The sitter comes from a wait in the driver: another look would find nothing new.
+    pub(super) is_from_driver: bool,
 }
 
 /// Where a task's entries go.
@@ -134,6 +136,7 @@ impl Seat {
                 ended_elsewhere: 0,
                 timers: SeatTimers::new(index),
                 skip_search: false,
+                is_from_driver: false,
             }),
         }
     }

@@ -50,10 +50,12 @@ impl Sleep {
     }
 
     /// Sleeps until called, `until` its time has come, or until the driver has something. A call before
-    /// this ends it at once.
-    pub(super) fn sleep(&self, driver: &SharedDriver, parker: &Parker, until: &Until<'_>) {
+    /// this ends it at once. True if it was in the driver, and has seen what that had.
+    pub(super) fn sleep(&self, driver: &SharedDriver, parker: &Parker, until: &Until<'_>) -> bool {
+        let mut was_in_driver = false;
         if let Some(mut driver) = driver.driver.try_lock() {
-            if self.go(IN_DRIVER) {
+            was_in_driver = self.go(IN_DRIVER);
+            if was_in_driver {
                 until.in_driver(|timeout| driver.wait(timeout));
             }
         } else if self.go(ON_THREAD) {
@@ -64,6 +66,7 @@ impl Sleep {
         }
         // A call that came meanwhile ends here: what it was made for has to be seen from now on.
         self.state.swap(AWAKE, AcqRel);
+        was_in_driver
     }
 
     fn go(&self, place: usize) -> bool {

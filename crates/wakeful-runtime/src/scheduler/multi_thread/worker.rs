@@ -10,6 +10,7 @@ use crate::timers::SeatTimers;
 use crate::timers::Until;
 use std::cell::Cell;
 use std::io;
+use std::mem::take;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::sync::Arc;
@@ -30,6 +31,11 @@ const INJECT_BATCH_MAX: usize = 64;
 
 /// How long a worker that ran dry looks around before it sleeps: about what a wake-up costs.
 const SEARCH_MAX: Duration = Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 20 });
+
+/// How often it looks at the driver meanwhile, beginning with the first moment: what was sent to a peer on
+/// this machine has its answer there already. (Without, one TCP connection made 9,000 echo rounds a second
+/// instead of 45,000.)
+const SEARCH_LOOKS_EVERY: Duration = Duration::from_micros(5);
 
 /// One thread's stay on one seat.
 pub(super) struct Sitter {
@@ -433,7 +439,10 @@ impl Sitter {
 
     /// What is due every so many polls: a look at the driver, and clearing up.
     fn maintain(&self) {
-        self.shared.driver.look();
+        let is_just_back = self.enter().is_some_and(|mut core| take(&mut core.is_from_driver));
+        if !is_just_back {
+            self.shared.driver.look();
+        }
         self.serve_timers();
         self.wake_deferred();
         self.clear_ended();
@@ -452,7 +461,7 @@ impl Sitter {
         if core.deferred.is_empty() {
             return;
         }
-        let mut deferred = std::mem::take(&mut core.deferred);
+        let mut deferred = take(&mut core.deferred);
         drop(core);
         for waker in deferred.drain(..) {
             // Somebody else's code: its panic must neither end the worker nor cost others their wake.
@@ -494,7 +503,7 @@ impl Sitter {
     /// Looks for tasks at other workers' for a while.
     fn search(&self) -> Option<Runnable> {
         let mut core = self.enter()?;
-        if std::mem::take(&mut core.skip_search) && !core.searching {
+        if take(&mut core.skip_search) && !core.searching {
             return None;
         }
         if !core.searching {
@@ -503,7 +512,8 @@ impl Sitter {
         if !core.searching {
             return None;
         }
-        let until = Instant::now() + SEARCH_MAX;
+        let mut now = Instant::now();
+        let (until, mut next_look) = (now + SEARCH_MAX, now);
         loop {
             if let Some(runnable) = self.steal(&mut core) {
                 return Some(runnable);
@@ -511,12 +521,25 @@ impl Sitter {
             if let Some(runnable) = self.take_injected(&mut core) {
                 return Some(runnable);
             }
-            if self.shared.is_stopping() || Instant::now() >= until {
+            if self.shared.is_stopping() || now >= until {
                 return None;
             }
-            for _ in 0..16 {
-                hint::spin_loop();
+            if now >= next_look {
+                next_look = now + SEARCH_LOOKS_EVERY;
+                // Wakers are somebody else's code.
+                drop(core);
+                self.shared.driver.look();
+                core = self.enter()?;
+                let woken = core.lifo.take().or_else(|| core.queue.pop(&self.seat().queue));
+                if woken.is_some() {
+                    return woken;
+                }
+            } else {
+                for _ in 0..16 {
+                    hint::spin_loop();
+                }
             }
+            now = Instant::now();
         }
     }
 
@@ -557,7 +580,7 @@ impl Sitter {
         config::call(&self.shared.config.before_park);
         let Some(mut core) = self.enter() else { return };
         if core.lifo.is_none() && core.queue.held_back() == 0 && !core.has_deferred() {
-            let searching = std::mem::take(&mut core.searching);
+            let searching = take(&mut core.searching);
             let until = self.shared.info.time.until(&core.timers);
             drop(core);
             self.sleep_unless_work(searching, &until);
@@ -571,9 +594,10 @@ impl Sitter {
         let (shared, seat) = (&*self.shared, self.seat());
         shared.idle.begin_sleep(self.index, was_searching);
         let sees_work = shared.has_visible_work();
+        let mut was_in_driver = false;
         if !sees_work && !shared.is_stopping() {
             seat.metrics.parks.add(1);
-            seat.sleep.sleep(&shared.driver, &self.parker, until);
+            was_in_driver = seat.sleep.sleep(&shared.driver, &self.parker, until);
             seat.metrics.unparks.add(1);
         } else {
             // What is seen and was not found is in somebody's hands just now.
@@ -584,6 +608,7 @@ impl Sitter {
         if let Some(mut core) = self.enter() {
             core.searching = searching;
             core.skip_search = was_timer;
+            core.is_from_driver = was_in_driver;
             core.inject_pace.restart(seat.metrics.polls.get());
             // Whatever woke us, stopping among it, is looked at first.
             core.until_maintenance = 0;
