@@ -86,27 +86,33 @@ pub(crate) fn expand(input: TokenStream, ends: Ends) -> Result<TokenStream, Erro
         Ends::WithAll => "(TAKEN)",
         Ends::WithFirstError => "SUPPORT::Result::Ok((TAKEN))",
     };
+    // Where the next poll begins: none goes first for ever, and so uses the budget up.
+    let [first, index, rotate] = match is_biased {
+        true => ["", "step", ""],
+        false => [
+            "let mut first = 0u32;",
+            "(first + step) % COUNT",
+            "#[allow(clippy::modulo_one)] { first = (first + 1) % COUNT; }",
+        ],
+    };
     let code = format!(
         "{{
             let mut futures = (MADE);
-            // Where the next poll begins: none goes first for ever, and so uses the budget up.
-            let mut first = 0u32;
+            // Borrowed, not moved into the closure: they stay where they are.
+            let mut futures = &mut futures;
+            {first}
             SUPPORT::poll_fn(move |cx| {{
                 const COUNT: u32 = COUNT_HERE;
                 let mut is_pending = false;
-                let to_run = COUNT;
-                for step in 0..to_run {{
+                for step in 0..COUNT {{
                     #[allow(clippy::modulo_one)]
-                    let index = (first + step) % COUNT;
+                    let index = {index};
                     match index {{
                         ARMS
                         _ => unreachable!(),
                     }}
                 }}
-                if !BIASED && COUNT > 0 {{
-                    #[allow(clippy::modulo_one)]
-                    {{ first = (first + 1) % COUNT; }}
-                }}
+                {rotate}
                 if is_pending {{
                     SUPPORT::Poll::Pending
                 }} else {{
@@ -132,7 +138,6 @@ pub(crate) fn expand(input: TokenStream, ends: Ends) -> Result<TokenStream, Erro
             ("MADE", made),
             ("ARMS", arms),
             ("TAKEN", taken),
-            ("BIASED", fill(if is_biased { "true" } else { "false" }, &[])),
             ("COUNT_HERE", TokenTree::from(count).into()),
         ],
     ))

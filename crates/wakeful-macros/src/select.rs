@@ -146,7 +146,10 @@ fn generate(
             const BRANCHES: u32 = COUNT;
             let mut disabled: u64 = 0;
             CONDITIONS
-            let output = {{
+            #[allow(unused_mut)]
+            let mut output = {{
+                // By themselves first: what is borrowed in them has to live as long as they do.
+                let futures = (MADE);
                 let mut futures = (FUTURES);
                 // A borrow of the futures, which never move again.
                 let mut futures = &mut futures;
@@ -189,6 +192,7 @@ fn generate(
             ("VARIANTS", parts.variants),
             ("COUNT", number(branches.len())),
             ("CONDITIONS", parts.conditions),
+            ("MADE", parts.made),
             ("FUTURES", parts.futures),
             ("ARMS", parts.arms),
             ("HANDLERS", parts.handlers),
@@ -203,6 +207,7 @@ struct Parts {
     generics: TokenStream,
     variants: TokenStream,
     conditions: TokenStream,
+    made: TokenStream,
     futures: TokenStream,
     arms: TokenStream,
     handlers: TokenStream,
@@ -226,7 +231,8 @@ impl Parts {
         if branch.condition.is_some() {
             self.conditions.extend(fill("if !(CONDITION) { disabled |= 1u64 << INDEX; }", &holes));
         }
-        self.futures.extend(fill("SUPPORT::IntoFuture::into_future(FUTURE),", &holes));
+        self.made.extend(fill("FUTURE,", &holes));
+        self.futures.extend(fill("SUPPORT::IntoFuture::into_future(futures.INDEX),", &holes));
         self.arms.extend(fill(
             "INDEX => {
                 let mask: u64 = 1 << INDEX;

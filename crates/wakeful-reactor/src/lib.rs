@@ -1,6 +1,6 @@
 //! What the operating system tells us: the driver that idle workers wait in.
 //!
-//! So far that is readiness of descriptors ([`io`]), through epoll. It knows neither tasks nor
+//! So far that is readiness of descriptors ([`io`]), through epoll, and [`time`]. It knows neither tasks nor
 //! schedulers: who waits is a `Waker`.
 //!
 //! This crate is an implementation detail of `wakeful`; its API follows no version promise.

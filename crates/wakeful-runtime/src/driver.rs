@@ -31,6 +31,15 @@ pub(crate) trait WakeDriver: Send + Sync {
     fn wake(&self);
 }
 
+/// How many events are taken from the kernel at once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EventsMax {
+    /// By a worker that waits for them.
+    pub(crate) waiting: usize,
+    /// By a busy worker that looks in.
+    pub(crate) busy: usize,
+}
+
 /// A driver, and what the rest of a runtime has of it.
 pub(crate) struct DriverParts {
     pub(crate) driver: Box<dyn Driver>,
@@ -40,9 +49,9 @@ pub(crate) struct DriverParts {
 
 impl DriverParts {
     /// A driver with I/O if that is asked for, and possible in this build.
-    pub(crate) fn new(enable_io: bool) -> io::Result<DriverParts> {
-        if enable_io {
-            if let Some(parts) = IoHandle::enabled()? {
+    pub(crate) fn new(io: Option<EventsMax>) -> io::Result<DriverParts> {
+        if let Some(events) = io {
+            if let Some(parts) = IoHandle::enabled(events)? {
                 return Ok(parts);
             }
         }

@@ -9,7 +9,7 @@
 //! - `scheduler`: current-thread and multi-thread
 //! - [`runtime`]: Builder, Runtime, Handle
 //! - [`task`]: spawning, and all that is built on tasks
-//! - [`time`]: sleeps, timeouts, intervals
+//! - `time`: sleeps, timeouts, intervals
 //!
 //! This crate is an implementation detail of `wakeful`; its API follows no version promise.
 

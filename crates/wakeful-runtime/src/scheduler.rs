@@ -44,8 +44,8 @@ pub(crate) fn next_runtime_id() -> NonZeroU64 {
 /// A counted reference to a scheduler of either kind.
 #[derive(Clone)]
 pub(crate) enum SchedulerHandle {
-    CurrentThread(Arc<current_thread::Shared>),
-    MultiThread(Arc<multi_thread::Shared>),
+    CurrentThread(Arc<current_thread::CurrentThread>),
+    MultiThread(Arc<multi_thread::MultiThread>),
 }
 
 impl SchedulerHandle {

@@ -2,7 +2,8 @@
 
 use crate::blocking::Pool;
 use crate::config::{Config, TaskHooks, ThreadConfig, UnhandledPanic};
-use crate::driver::WakeDriver;
+use crate::driver::DriverParts;
+use crate::scheduler::RuntimeInfo;
 use crate::timers::{TimeConfig, TimeHandle};
 use std::future::{Future, pending};
 use std::panic::Location;
@@ -98,12 +99,6 @@ impl Entries {
     }
 }
 
-/// The time of a runtime that has none.
-pub(crate) fn no_timers(driver: &Arc<dyn WakeDriver>) -> Arc<TimeHandle> {
-    let config = TimeConfig { is_enabled: false, can_pause: false, start_paused: false };
-    TimeHandle::new(config, driver.clone())
-}
-
 /// Settings without anything special.
 pub(crate) fn plain_config() -> Config {
     Config {
@@ -129,6 +124,38 @@ pub(crate) fn no_threads() -> Arc<Pool> {
     })
 }
 
+/// What a future waits for.
+#[cfg(wakeful_loom)]
+pub(crate) struct Gate(wakeful_base::sync::Mutex<(bool, Option<std::task::Waker>)>);
+
+#[cfg(wakeful_loom)]
+impl Gate {
+    pub(crate) fn new() -> Arc<Gate> {
+        Arc::new(Gate(wakeful_base::sync::Mutex::new((false, None))))
+    }
+
+    pub(crate) fn open(&self) {
+        let mut gate = self.0.lock();
+        gate.0 = true;
+        let waker = gate.1.take();
+        drop(gate);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn pass(self: Arc<Self>) -> impl Future<Output = ()> + Send {
+        std::future::poll_fn(move |cx| {
+            let mut gate = self.0.lock();
+            if gate.0 {
+                return std::task::Poll::Ready(());
+            }
+            gate.1 = Some(cx.waker().clone());
+            std::task::Poll::Pending
+        })
+    }
+}
+
 /// Runs `f` in every order that matters, with three preemptions unless the environment says otherwise.
 #[cfg(wakeful_loom)]
 pub(crate) fn model(f: impl Fn() + Send + Sync + 'static) {
@@ -146,6 +173,7 @@ fn model_with(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     let bound = builder.preemption_bound.unwrap_or(3);
     builder.preemption_bound = Some((bound + preemptions).saturating_sub(3));
+    builder.max_branches = 10_000;
     builder.check(f);
 }
 
@@ -154,4 +182,10 @@ fn model_with(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
 pub(crate) fn stress_time() -> Duration {
     let seconds = std::env::var("WAKEFUL_STRESS_SECONDS").ok().and_then(|value| value.parse().ok());
     Duration::from_secs(seconds.unwrap_or(1))
+}
+
+/// What a runtime without I/O and time says of itself.
+pub(crate) fn plain_info(driver: &DriverParts) -> RuntimeInfo {
+    let time = TimeConfig { is_enabled: false, can_pause: false, start_paused: false };
+    RuntimeInfo::new(None, driver.io.clone(), TimeHandle::new(time, driver.waker.clone()))
 }

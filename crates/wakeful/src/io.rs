@@ -2,7 +2,7 @@
 //!
 //! [`AsyncRead`], [`AsyncWrite`], [`AsyncBufRead`] and [`AsyncSeek`] are what sockets, pipes and files
 //! implement; with feature `io-util` there are extension traits whose methods are awaited, buffers and
-//! adapters. [`unix::AsyncFd`] makes any other descriptor that can be polled awaitable.
+//! adapters. `unix::AsyncFd` makes any other descriptor that can be polled awaitable.
 //!
 //! ```
 //! # #[cfg(all(feature = "net", feature = "rt-multi-thread", feature = "io-util"))] {

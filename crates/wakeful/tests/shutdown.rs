@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use support::{DropCount, Mailbox, current_thread, each_flavor, eventually, multi_thread};
 use wakeful::runtime::{Builder, Handle, Runtime};
-use wakeful::task::{JoinHandle, spawn_blocking, yield_now};
+use wakeful::task::{JoinHandle, block_in_place, spawn_blocking, yield_now};
 
 #[test]
 fn every_task_is_dropped_once_wherever_it_is() {
@@ -383,5 +383,50 @@ fn stress_shutdown_under_load() {
         }
         drop(mailbox);
         assert_eq!(dropped.get(), spawned.load(SeqCst), "round {rounds}");
+    }
+}
+
+#[test]
+fn stress_shutdown_with_tasks_that_lost_their_seats() {
+    let deadline = Instant::now() + support::stress_time();
+    let mut rounds = 0;
+    while Instant::now() < deadline || rounds < 20 {
+        rounds += 1;
+        let runtime = multi_thread(1 + rounds % 3);
+        let dropped = DropCount::default();
+        let mailboxes: Vec<_> = (0..8).map(|_| Mailbox::new()).collect();
+        for n in 0..24 {
+            let (guard, mailbox) = (dropped.guard(), mailboxes[n % 8].clone());
+            runtime.spawn(async move {
+                let _held = guard;
+                for turn in n.. {
+                    // Some come back from here without a seat: to wait for the first time, to give way,
+                    // to end, or into the clearing.
+                    block_in_place(|| thread::sleep(Duration::from_micros(10 * (turn % 5) as u64)));
+                    match turn % 4 {
+                        0 => yield_now().await,
+                        1 => mailbox.put(()),
+                        2 => mailbox.take().await,
+                        _ if turn > 40 => return,
+                        _ => {}
+                    }
+                }
+            });
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let is_stopped = stop.clone();
+        let foreign = thread::spawn(move || {
+            while !is_stopped.load(Relaxed) {
+                for mailbox in &mailboxes {
+                    mailbox.put(());
+                }
+                thread::yield_now();
+            }
+        });
+        thread::sleep(Duration::from_micros(150 * (rounds as u64 % 12)));
+        drop(runtime);
+        assert_eq!(dropped.get(), 24, "round {rounds}");
+        stop.store(true, Relaxed);
+        foreign.join().unwrap();
     }
 }

@@ -1,6 +1,6 @@
 //! The driver of a runtime with I/O: the reactor's.
 
-use super::{Driver, DriverParts, WakeDriver};
+use super::{Driver, DriverParts, EventsMax, WakeDriver};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,19 +8,17 @@ use wakeful_reactor::io::{IoDriver, IoEvents};
 
 pub(crate) use wakeful_reactor::io::is_shutdown_error;
 
-/// How many events are taken from the kernel at once.
-const EVENTS_MAX: usize = 1024;
-
 /// A runtime's I/O, if it is enabled.
 #[derive(Clone)]
 pub(crate) struct IoHandle(Option<Arc<IoDriver>>);
 
 impl IoHandle {
-    pub(super) fn enabled() -> io::Result<Option<DriverParts>> {
+    pub(super) fn enabled(max: EventsMax) -> io::Result<Option<DriverParts>> {
         let io = IoDriver::new()?;
-        let events = IoEvents::with_capacity(EVENTS_MAX);
+        let events = IoEvents::with_capacity(max.waiting);
+        let busy_events = IoEvents::with_capacity(max.busy);
         Ok(Some(DriverParts {
-            driver: Box::new(WaitForIo { io: io.clone(), events }),
+            driver: Box::new(WaitForIo { io: io.clone(), events, busy_events }),
             waker: Arc::new(WakeIo(io.clone())),
             io: IoHandle(Some(io)),
         }))
@@ -46,11 +44,15 @@ impl IoHandle {
 struct WaitForIo {
     io: Arc<IoDriver>,
     events: IoEvents,
+    /// For a look without waiting.
+    busy_events: IoEvents,
 }
 
 impl Driver for WaitForIo {
     fn wait(&mut self, timeout: Option<Duration>) {
-        self.io.wait(&mut self.events, timeout);
+        let is_look = timeout == Some(Duration::ZERO);
+        let events = if is_look { &mut self.busy_events } else { &mut self.events };
+        self.io.wait(events, timeout);
     }
 }
 

@@ -5,7 +5,7 @@ use crate::blocking::Pool;
 use crate::config::{
     Callback, Config, TaskCallback, TaskHooks, ThreadConfig, ThreadName, UnhandledPanic,
 };
-use crate::driver::DriverParts;
+use crate::driver::{DriverParts, EventsMax};
 use crate::scheduler::{RuntimeInfo, SchedulerHandle, current_thread, multi_thread};
 use crate::task_meta::TaskMeta;
 use crate::timers::{TimeConfig, TimeHandle};
@@ -44,6 +44,7 @@ pub struct Builder {
     lifo_slot: bool,
     unhandled_panic: UnhandledPanic,
     enable_io: bool,
+    events_max: EventsMax,
     enable_time: bool,
     start_paused: bool,
 }
@@ -62,6 +63,9 @@ const KEEP_ALIVE_DEFAULT: Duration = Duration::from_secs(10);
 
 /// After how many polls the driver is looked at, unless said otherwise.
 const EVENT_INTERVAL_DEFAULT: u32 = 61;
+
+/// Events taken from the kernel at once, unless said otherwise.
+const EVENTS_MAX_DEFAULT: EventsMax = EventsMax { waiting: 1024, busy: 1024 };
 
 impl Builder {
     /// A runtime whose tasks all run on the thread that is in `block_on`.
@@ -93,6 +97,7 @@ impl Builder {
             lifo_slot: true,
             unhandled_panic: UnhandledPanic::Ignore,
             enable_io: false,
+            events_max: EVENTS_MAX_DEFAULT,
             enable_time: false,
             start_paused: false,
         }
@@ -106,6 +111,29 @@ impl Builder {
     /// Enables I/O: sockets, processes, signals.
     pub fn enable_io(&mut self) -> &mut Self {
         self.enable_io = true;
+        self
+    }
+
+    /// Sets how many I/O events are taken from the kernel at once; 1024 by default.
+    ///
+    /// # Panics
+    /// If `capacity` is zero.
+    #[track_caller]
+    pub fn max_io_events_per_tick(&mut self, capacity: usize) -> &mut Self {
+        assert!(capacity > 0, "called with 0: max_io_events_per_tick must be non-zero");
+        self.events_max = EventsMax { waiting: capacity, busy: capacity };
+        self
+    }
+
+    /// Sets how many I/O events a worker that has tasks to run takes from the kernel when it looks in;
+    /// by default as many as one that waits.
+    ///
+    /// # Panics
+    /// If `capacity` is zero.
+    #[track_caller]
+    pub fn max_io_events_per_busy_tick(&mut self, capacity: usize) -> &mut Self {
+        assert!(capacity > 0, "called with 0: max_io_events_per_busy_tick must be non-zero");
+        self.events_max.busy = capacity;
         self
     }
 
@@ -344,7 +372,7 @@ impl Builder {
     }
 
     fn build_current_thread(&self, bound_to: Option<ThreadId>) -> io::Result<Runtime> {
-        let driver = DriverParts::new(self.enable_io)?;
+        let driver = DriverParts::new(self.enable_io.then_some(self.events_max))?;
         let info = self.info(&driver);
         let shared = current_thread::new(self.config(), self.pool(0), info, driver, bound_to);
         Ok(Runtime::from_handle(Handle::new(SchedulerHandle::CurrentThread(shared))))
@@ -359,7 +387,7 @@ impl Builder {
         );
         let workers = self.worker_threads.unwrap_or_else(default_workers);
         let pool = self.pool(workers);
-        let driver = DriverParts::new(self.enable_io)?;
+        let driver = DriverParts::new(self.enable_io.then_some(self.events_max))?;
         let info = self.info(&driver);
         let started = multi_thread::start(workers, self.config(), pool.clone(), info, driver);
         match started {

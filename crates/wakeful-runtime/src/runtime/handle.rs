@@ -146,8 +146,8 @@ pub fn current_io(call: &str) -> std::sync::Arc<wakeful_reactor::io::IoDriver> {
     match current_or_panic(call, |scheduler| scheduler.info().io.get().cloned()) {
         Some(io) => io,
         None => panic!(
-            "`{call}` called in a runtime without I/O; call `enable_io` or `enable_all` on its \
-             `Builder`"
+            "`{call}` called in a runtime without I/O: A Tokio 1.x context was found, but IO is \
+             disabled. Call `enable_io` on the runtime builder to enable IO."
         ),
     }
 }

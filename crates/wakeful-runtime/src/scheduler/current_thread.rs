@@ -34,7 +34,7 @@ pub(crate) use drive::{defer, is_driving};
 #[cfg(feature = "time")]
 pub(crate) use drive::{release_local, retain_local, with_own_timers};
 
-pub(crate) struct Shared {
+pub(crate) struct CurrentThread {
     inject: InjectQueue,
     driver_waker: Arc<dyn WakeDriver>,
     /// The core's holder waits in the driver, or is about to.
@@ -62,9 +62,9 @@ pub(crate) struct Shared {
 }
 
 // SAFETY: the homes point back to this very struct; all else is shareable.
-unsafe impl Send for Shared {}
+unsafe impl Send for CurrentThread {}
 // SAFETY: as above.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for CurrentThread {}
 
 /// The core while nobody is in `block_on`, and who waits for it.
 struct Resting {
@@ -94,11 +94,11 @@ struct Core {
 
 /// Where a task's entries go.
 struct Home {
-    shared: *const Shared,
+    shared: *const CurrentThread,
     is_listed: bool,
 }
 
-impl KeptByCells for Shared {
+impl KeptByCells for CurrentThread {
     fn cell_refs(&self) -> &CellRefs {
         &self.refs
     }
@@ -111,7 +111,7 @@ pub(crate) fn new(
     info: RuntimeInfo,
     driver: DriverParts,
     bound_to: Option<ThreadId>,
-) -> Arc<Shared> {
+) -> Arc<CurrentThread> {
     let core = Box::new(Core {
         queue: VecDeque::with_capacity(64),
         owned: List::new(),
@@ -124,7 +124,7 @@ pub(crate) fn new(
         panicked: false,
         timers: SeatTimers::new(0),
     });
-    Arc::new_cyclic(|weak| Shared {
+    Arc::new_cyclic(|weak| CurrentThread {
         inject: InjectQueue::new(),
         driver_waker: driver.waker,
         asleep: AtomicBool::new(false),
@@ -146,7 +146,7 @@ pub(crate) fn new(
     })
 }
 
-impl Shared {
+impl CurrentThread {
     /// Spawns a task.
     pub(crate) fn spawn<F>(
         self: &Arc<Self>,
@@ -236,7 +236,7 @@ impl Shared {
 }
 
 /// The waker of the future in `block_on`.
-impl Wake for Shared {
+impl Wake for CurrentThread {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -248,12 +248,12 @@ impl Wake for Shared {
     }
 }
 
-// SAFETY: a home is a part of `Shared`, which the cell's reference keeps; `release_cell` gives it back.
+// SAFETY: a home is a part of `CurrentThread`, which the cell's reference keeps; `release_cell` gives it back.
 unsafe impl Schedule for Home {
     unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
         // SAFETY: the entry we hold keeps the task, and the task its home.
         let shared = unsafe { home.as_ref() }.shared;
-        // On the driving thread `block_on` keeps `Shared`; elsewhere nothing might once the entry is in
+        // On the driving thread `block_on` keeps `CurrentThread`; elsewhere nothing might once the entry is in
         // the queue.
         let Some(runnable) = drive::schedule_local(shared, runnable) else { return };
         let _keep_shared = runnable.retain();

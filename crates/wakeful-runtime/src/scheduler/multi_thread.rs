@@ -46,7 +46,7 @@ pub(crate) use worker::{defer, worker_index};
 #[cfg(feature = "time")]
 pub(crate) use worker::{release_local, retain_local, with_own_timers};
 
-pub(crate) struct Shared {
+pub(crate) struct MultiThread {
     seats: Box<[Seat]>,
     inject: CachePadded<InjectQueue>,
     idle: CachePadded<Idle>,
@@ -93,11 +93,11 @@ impl CommonTasks {
 }
 
 // SAFETY: the list is behind its lock, the homes point back to this very struct; all else is shareable.
-unsafe impl Send for Shared {}
+unsafe impl Send for MultiThread {}
 // SAFETY: as above.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for MultiThread {}
 
-impl KeptByCells for Shared {
+impl KeptByCells for MultiThread {
     fn cell_refs(&self) -> &CellRefs {
         &self.refs
     }
@@ -110,9 +110,9 @@ pub(crate) fn start(
     pool: Arc<Pool>,
     info: RuntimeInfo,
     driver: DriverParts,
-) -> io::Result<Arc<Shared>> {
+) -> io::Result<Arc<MultiThread>> {
     let driver = SharedDriver::new(driver.driver, driver.waker);
-    let shared = Shared::new(workers, config, pool, info, driver);
+    let shared = MultiThread::new(workers, config, pool, info, driver);
     for index in 0..workers {
         if let Err(error) = worker::start(&shared, index) {
             for _ in index..workers {
@@ -125,7 +125,7 @@ pub(crate) fn start(
     Ok(shared)
 }
 
-impl Shared {
+impl MultiThread {
     /// A scheduler whose seats are all empty.
     fn new(
         workers: usize,
@@ -133,15 +133,17 @@ impl Shared {
         pool: Arc<Pool>,
         info: RuntimeInfo,
         driver: SharedDriver,
-    ) -> Arc<Shared> {
-        let seeds = FastRng::from_entropy();
+    ) -> Arc<MultiThread> {
+        // Loom wants the same decisions in each run.
+        let seeds =
+            if cfg!(wakeful_loom) { FastRng::from_seed(1) } else { FastRng::from_entropy() };
         Arc::new_cyclic(|weak| {
             let this = weak.as_ptr();
             let seat = |index| {
                 let rng = FastRng::from_seed(seeds.next_u64());
                 Seat::new(this, index, rng, &config)
             };
-            Shared {
+            MultiThread {
                 seats: (0..workers).map(seat).collect(),
                 inject: CachePadded::new(InjectQueue::new()),
                 idle: CachePadded::new(Idle::new(workers)),
@@ -269,12 +271,12 @@ impl Shared {
     }
 }
 
-// SAFETY: a home is a part of `Shared`, which the cell's reference keeps; `release_cell` gives it back.
+// SAFETY: a home is a part of `MultiThread`, which the cell's reference keeps; `release_cell` gives it back.
 unsafe impl Schedule for Home {
     unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
         // SAFETY: the entry we hold keeps the task, and the task its home.
         let shared = unsafe { home.as_ref() }.shared;
-        // On a worker of this runtime the thread keeps `Shared`; elsewhere nothing might once the
+        // On a worker of this runtime the thread keeps `MultiThread`; elsewhere nothing might once the
         // entry is in the queue.
         let Some(runnable) = worker::schedule_local(shared, runnable) else { return };
         let _keep_shared = runnable.retain();

@@ -13,8 +13,8 @@ use wakeful_reactor::time::{ArmedTimer, FreeEntry, LeftEntry, LeftTimer, Looked}
 /// A part of a scheduler's shared part, by which timers find it: one pointer for either kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum TimerHome {
-    CurrentThread(*const current_thread::Shared),
-    MultiThread(*const multi_thread::Shared),
+    CurrentThread(*const current_thread::CurrentThread),
+    MultiThread(*const multi_thread::MultiThread),
 }
 
 /// A reference that keeps a scheduler's memory. On a worker it costs no atomic operation.

@@ -96,8 +96,8 @@ impl Sleep {
         });
         let Some(mut timer) = timer else {
             panic!(
-                "`{call}` called in a runtime without timers; call `enable_time` or `enable_all` on \
-                 its `Builder`"
+                "`{call}` called in a runtime without timers: A Tokio 1.x context was found, but \
+                 timers are disabled. Call `enable_time` on the runtime builder to enable timers."
             )
         };
         timer.set_note(Phase::New { is_far }.note());

@@ -1,6 +1,8 @@
 //! What several test files need.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
+pub mod net;
+
 use std::future::{Future, poll_fn};
 use std::panic::{self, Location};
 use std::sync::atomic::{AtomicUsize, Ordering::*};
@@ -24,10 +26,11 @@ pub fn each_flavor() -> [Runtime; 3] {
     [current_thread(), multi_thread(1), multi_thread(4)]
 }
 
-/// How long stress tests run: about a second, or as long as `WAKEFUL_STRESS_SECONDS` says.
+/// How long stress tests run: about a second, or as long as `WAKEFUL_STRESS_SECONDS` says, which may be
+/// a fraction.
 pub fn stress_time() -> Duration {
     let seconds = std::env::var("WAKEFUL_STRESS_SECONDS").ok().and_then(|value| value.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(1))
+    Duration::from_secs_f64(seconds.unwrap_or(1.0))
 }
 
 /// Waits, without a runtime, until `done`; panics after ten seconds.

@@ -1,6 +1,6 @@
 //! `block_on`: one thread drives the scheduler and a future of its own.
 
-use super::{Core, Home, Shared};
+use super::{Core, CurrentThread, Home};
 use crate::config::{self, UnhandledPanic};
 use crate::driver::Driver;
 use crate::scheduler::SchedulerHandle;
@@ -26,7 +26,7 @@ use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running, TaskRef, is_wa
 
 /// One thread's turn with the core.
 struct Turn {
-    shared: Arc<Shared>,
+    shared: Arc<CurrentThread>,
     core: RefCell<Box<Core>>,
     /// The task under way.
     polling: Cell<Option<TaskRef>>,
@@ -52,12 +52,12 @@ fn with_turn<R>(f: impl FnOnce(Option<&Turn>) -> R) -> R {
     f(unsafe { turn.as_ref() })
 }
 
-fn with_turn_of<R>(shared: *const Shared, f: impl FnOnce(Option<&Turn>) -> R) -> R {
+fn with_turn_of<R>(shared: *const CurrentThread, f: impl FnOnce(Option<&Turn>) -> R) -> R {
     with_turn(|turn| f(turn.filter(|turn| ptr::eq(Arc::as_ptr(&turn.shared), shared))))
 }
 
 /// Takes a new task in, if this thread drives `shared`; else gives it back.
-pub(super) fn spawn_local(shared: &Arc<Shared>, runnable: Runnable) -> Option<Runnable> {
+pub(super) fn spawn_local(shared: &Arc<CurrentThread>, runnable: Runnable) -> Option<Runnable> {
     with_turn_of(Arc::as_ptr(shared), |turn| {
         let Some(turn) = turn else { return Some(runnable) };
         shared.metrics.spawned.add(1);
@@ -75,7 +75,7 @@ pub(super) fn spawn_local(shared: &Arc<Shared>, runnable: Runnable) -> Option<Ru
 }
 
 /// Queues an entry, if this thread drives `shared`; else gives it back.
-pub(super) fn schedule_local(shared: *const Shared, runnable: Runnable) -> Option<Runnable> {
+pub(super) fn schedule_local(shared: *const CurrentThread, runnable: Runnable) -> Option<Runnable> {
     with_turn_of(shared, |turn| {
         let Some(turn) = turn else { return Some(runnable) };
         turn.push(runnable);
@@ -84,7 +84,7 @@ pub(super) fn schedule_local(shared: *const Shared, runnable: Runnable) -> Optio
 }
 
 /// Takes back the reference of a freed cell, if this thread drives `shared`.
-pub(crate) fn release_local(shared: *const Shared) -> bool {
+pub(crate) fn release_local(shared: *const CurrentThread) -> bool {
     with_turn_of(shared, |turn| {
         let Some(turn) = turn else { return false };
         // SAFETY: the caller passes the cell's reference on.
@@ -95,7 +95,7 @@ pub(crate) fn release_local(shared: *const Shared) -> bool {
 
 /// Takes a reference that keeps `shared`, if this thread drives it.
 #[cfg(feature = "time")]
-pub(crate) fn retain_local(shared: &Arc<Shared>) -> bool {
+pub(crate) fn retain_local(shared: &Arc<CurrentThread>) -> bool {
     with_turn_of(Arc::as_ptr(shared), |turn| {
         let Some(turn) = turn else { return false };
         turn.with_core(|core| core.refs.take_one(shared));
@@ -106,7 +106,7 @@ pub(crate) fn retain_local(shared: &Arc<Shared>) -> bool {
 /// Calls `f` with the core's timers if this thread drives `shared`.
 #[cfg(feature = "time")]
 pub(crate) fn with_own_timers<R>(
-    shared: *const Shared,
+    shared: *const CurrentThread,
     f: impl FnOnce(Option<&mut SeatTimers>) -> R,
 ) -> R {
     with_turn_of(shared, |turn| match turn {
@@ -135,7 +135,7 @@ pub(crate) fn is_driving() -> bool {
     with_turn(|turn| turn.is_some())
 }
 
-impl Shared {
+impl CurrentThread {
     /// Drives the scheduler until `future` is ready.
     #[track_caller]
     pub(crate) fn block_on<F: Future>(self: &Arc<Self>, future: F, call: &str) -> F::Output {
@@ -208,13 +208,13 @@ impl Shared {
 
 /// A thread's place among those that wait for the core, until dropped.
 struct InLine<'a> {
-    shared: &'a Shared,
+    shared: &'a CurrentThread,
     /// A thread waits for one core at a time.
     thread: ThreadId,
 }
 
 impl InLine<'_> {
-    fn new<'a>(shared: &'a Shared, parker: &Parker) -> InLine<'a> {
+    fn new<'a>(shared: &'a CurrentThread, parker: &Parker) -> InLine<'a> {
         let thread = thread::current().id();
         shared.resting.lock().waiting.push((thread, parker.unparker()));
         InLine { shared, thread }

@@ -1,6 +1,6 @@
 //! How a current-thread scheduler ends: every task is dropped by the thread that drops the runtime.
 
-use super::{Core, Shared};
+use super::{Core, CurrentThread};
 use crate::config;
 use crate::metrics::RemoteMetrics;
 use crate::scheduler::SchedulerHandle;
@@ -11,7 +11,7 @@ use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::thread;
 use wakeful_task::{Finishing, Runnable, Running};
 
-impl Shared {
+impl CurrentThread {
     /// Drops every task. Nothing that is spawned later runs.
     pub(crate) fn shutdown(self: &Arc<Self>) {
         // Absent only if `block_on` is unwinding through the runtime's owner.

@@ -1,14 +1,14 @@
 use super::*;
-use crate::testing::{no_threads, no_timers, plain_config};
+use crate::testing::{no_threads, plain_config, plain_info};
 use std::future::{pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
 use std::task::Poll;
 use std::thread;
 
-fn scheduler() -> Arc<Shared> {
-    let driver = DriverParts::new(false).unwrap();
-    let info = RuntimeInfo::new(None, driver.io.clone(), no_timers(&driver.waker));
+fn scheduler() -> Arc<CurrentThread> {
+    let driver = DriverParts::new(None).unwrap();
+    let info = plain_info(&driver);
     new(plain_config(), no_threads(), info, driver, None)
 }
 

@@ -1,6 +1,6 @@
 //! `block_in_place`: a worker gives its seat to another thread, and takes it back if that is still free.
 
-use super::Shared;
+use super::MultiThread;
 use super::worker::{sit, with_sitter};
 use crate::scheduler::SchedulerHandle;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ struct TakeSeatBack {
 
 /// The right to sit on a seat that was given away: whoever takes it first has it.
 struct SeatTicket {
-    shared: Arc<Shared>,
+    shared: Arc<MultiThread>,
     index: usize,
     taken: AtomicBool,
 }

@@ -5,7 +5,7 @@
 //! in which no user code runs: no poll, no drop of a future or output, no waker. So between two
 //! sections nothing of the sitter's refers to the core, and the seat can pass to another thread.
 
-use super::Shared;
+use super::MultiThread;
 use super::pace::InjectPace;
 use super::queue::{QueueOwner, RunQueue, run_queue};
 use super::sleep::Sleep;
@@ -67,15 +67,15 @@ pub(super) struct SeatCore {
     pub(super) ended_elsewhere: u32,
     pub(super) timers: SeatTimers,
     pub(super) fired: FiredBatch,
-    /// The sitter has just been in the driver, and need not look there again.
-    pub(super) skip_look: bool,
+    /// The sitter comes from a wait in the driver: another look would find nothing new.
+    pub(super) is_from_driver: bool,
 }
 
 /// Tasks that timers of the seat's own have woken.
 ///
 /// A few of those at a time are what a worker mostly wakes up for, and done with in less time than it
 /// takes to wake another: so it neither calls anybody for them, nor looks for work elsewhere when it is
-/// through. If they turn out to take long, it does. (10k tasks that sleep for 1-100 ms: 2.0 µs of CPU
+/// through. After a poll that took long, it does; a poll that does not return is the monitor's to see. (10k tasks that sleep for 1-100 ms: 2.0 µs of CPU
 /// time per sleep instead of 4.5.)
 #[derive(Default)]
 pub(super) struct FiredBatch {
@@ -102,6 +102,11 @@ impl FiredBatch {
         self.left > 0
     }
 
+    /// They are all done: what comes now is not from timers.
+    pub(super) fn end(&mut self) {
+        self.left = 0;
+    }
+
     /// Whether those in the queue are the sitter's own business.
     pub(super) fn is_on(&self) -> bool {
         self.left > 0
@@ -119,7 +124,7 @@ impl FiredBatch {
 
 /// Where a task's entries go.
 pub(super) struct Home {
-    pub(super) shared: *const Shared,
+    pub(super) shared: *const MultiThread,
     pub(super) place: Place,
 }
 
@@ -147,7 +152,7 @@ impl SeatCore {
 }
 
 impl Home {
-    pub(super) fn new(shared: *const Shared, place: Place) -> Home {
+    pub(super) fn new(shared: *const MultiThread, place: Place) -> Home {
         Home { shared, place }
     }
 
@@ -157,7 +162,12 @@ impl Home {
 }
 
 impl Seat {
-    pub(super) fn new(shared: *const Shared, index: usize, rng: FastRng, config: &Config) -> Seat {
+    pub(super) fn new(
+        shared: *const MultiThread,
+        index: usize,
+        rng: FastRng,
+        config: &Config,
+    ) -> Seat {
         let (queue, owner) = run_queue();
         Seat {
             queue,
@@ -182,7 +192,7 @@ impl Seat {
                 ended_elsewhere: 0,
                 timers: SeatTimers::new(index),
                 fired: FiredBatch::default(),
-                skip_look: false,
+                is_from_driver: false,
             }),
         }
     }

@@ -15,7 +15,7 @@
 //! under the same lock under which `cleared` is set.
 
 use super::seat::{ENDED_ELSEWHERE_MAX, Home, Place, SeatCore};
-use super::{CommonTasks, Shared};
+use super::{CommonTasks, MultiThread};
 use crate::config;
 use crate::metrics::RemoteMetrics;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::thread;
 use wakeful_task::{Finishing, OwnedLink, Runnable, Running, TaskRef};
 
-impl Shared {
+impl MultiThread {
     /// (1) Tells all workers to stop.
     pub(crate) fn stop(&self) {
         if !self.stopping.swap(true, SeqCst) {

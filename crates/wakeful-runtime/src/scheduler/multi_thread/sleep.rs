@@ -50,13 +50,13 @@ impl Sleep {
     }
 
     /// Sleeps until called, `until` its time has come, or until the driver has something. A call before
-    /// this ends it at once. True if it was in the driver.
+    /// this ends it at once. True if it was in the driver, and has seen what that had.
     pub(super) fn sleep(&self, driver: &SharedDriver, parker: &Parker, until: &Until<'_>) -> bool {
         let mut was_in_driver = false;
         if let Some(mut driver) = driver.driver.try_lock() {
-            if self.go(IN_DRIVER) {
+            was_in_driver = self.go(IN_DRIVER);
+            if was_in_driver {
                 until.in_driver(|timeout| driver.wait(timeout));
-                was_in_driver = true;
             }
         } else if self.go(ON_THREAD) {
             match until.on_thread() {

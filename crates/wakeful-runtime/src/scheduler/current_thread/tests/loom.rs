@@ -3,47 +3,15 @@
 
 use super::*;
 use crate::driver::DriverParts;
-use crate::testing::{model, no_threads, no_timers, plain_config};
-use std::future::poll_fn;
+use crate::testing::{Gate, model, no_threads, plain_config, plain_info};
 use std::sync::Weak;
 use std::sync::atomic::AtomicUsize;
-use std::task::Poll;
 use wakeful_base::sync::thread;
 
-fn scheduler() -> Arc<Shared> {
-    let driver = DriverParts::new(false).unwrap();
-    let info = RuntimeInfo::new(None, driver.io.clone(), no_timers(&driver.waker));
+fn scheduler() -> Arc<CurrentThread> {
+    let driver = DriverParts::new(None).unwrap();
+    let info = plain_info(&driver);
     new(plain_config(), no_threads(), info, driver, None)
-}
-
-/// What a future waits for.
-struct Gate(Mutex<(bool, Option<Waker>)>);
-
-impl Gate {
-    fn new() -> Arc<Gate> {
-        Arc::new(Gate(Mutex::new((false, None))))
-    }
-
-    fn open(&self) {
-        let mut gate = self.0.lock();
-        gate.0 = true;
-        let waker = gate.1.take();
-        drop(gate);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    fn pass(self: Arc<Self>) -> impl Future<Output = ()> + Send {
-        poll_fn(move |cx| {
-            let mut gate = self.0.lock();
-            if gate.0 {
-                return Poll::Ready(());
-            }
-            gate.1 = Some(cx.waker().clone());
-            Poll::Pending
-        })
-    }
 }
 
 /// Counts drops; std's, as it is no part of what is modelled.
@@ -56,7 +24,7 @@ impl Drop for Counted {
 }
 
 #[track_caller]
-fn spawn<F>(shared: &Arc<Shared>, future: F) -> JoinHandle<F::Output>
+fn spawn<F>(shared: &Arc<CurrentThread>, future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
@@ -65,9 +33,9 @@ where
 }
 
 /// Ends the scheduler, of which nothing may be left.
-fn end(shared: Arc<Shared>) {
+fn end(shared: Arc<CurrentThread>) {
     shared.shutdown();
-    let weak: Weak<Shared> = Arc::downgrade(&shared);
+    let weak: Weak<CurrentThread> = Arc::downgrade(&shared);
     drop(shared);
     assert!(weak.upgrade().is_none(), "a cell, or nobody, still has the scheduler");
 }

@@ -42,7 +42,7 @@ struct Worker {
 }
 
 fn workers(count: usize, entries: usize) -> (Arc<Workers>, Vec<Worker>) {
-    let DriverParts { driver, waker, .. } = DriverParts::new(false).unwrap();
+    let DriverParts { driver, waker, .. } = DriverParts::new(None).unwrap();
     let (queues, owners): (Vec<_>, Vec<_>) = (0..count).map(|_| run_queue()).unzip();
     let seat = |queue| Seat { queue, sleep: Sleep::new() };
     let shared = Arc::new(Workers {

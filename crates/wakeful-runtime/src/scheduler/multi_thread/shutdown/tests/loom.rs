@@ -3,9 +3,8 @@
 
 use super::*;
 use crate::driver::DriverParts;
-use crate::scheduler::RuntimeInfo;
 use crate::scheduler::multi_thread::sleep::SharedDriver;
-use crate::testing::{model, no_threads, no_timers, plain_config};
+use crate::testing::{model, no_threads, plain_config, plain_info};
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
@@ -16,7 +15,7 @@ use wakeful_task::{Id, Polled};
 
 /// A runtime with one seat, and what became of its tasks.
 struct Case {
-    shared: Arc<Shared>,
+    shared: Arc<MultiThread>,
     tasks: Arc<Tasks>,
 }
 
@@ -65,10 +64,10 @@ impl Tasks {
 
 impl Case {
     fn new() -> Case {
-        let DriverParts { driver, waker, io } = DriverParts::new(false).unwrap();
-        let (info, driver) =
-            (RuntimeInfo::new(None, io, no_timers(&waker)), SharedDriver::new(driver, waker));
-        let shared = Shared::new(1, plain_config(), no_threads(), info, driver);
+        let parts = DriverParts::new(None).unwrap();
+        let info = plain_info(&parts);
+        let driver = SharedDriver::new(parts.driver, parts.waker);
+        let shared = MultiThread::new(1, plain_config(), no_threads(), info, driver);
         Case { shared, tasks: Arc::default() }
     }
 
@@ -113,7 +112,7 @@ impl Case {
     #[track_caller]
     fn assert_nothing_left(self) {
         let Case { shared, tasks } = self;
-        let shared: Weak<Shared> = {
+        let shared: Weak<MultiThread> = {
             let weak = Arc::downgrade(&shared);
             drop(shared);
             weak

@@ -19,7 +19,7 @@ struct Seats<const N: usize> {
 }
 
 fn seats<const N: usize>() -> (Arc<Seats<N>>, Arc<dyn WakeDriver>) {
-    let DriverParts { driver, waker, .. } = DriverParts::new(false).unwrap();
+    let DriverParts { driver, waker, .. } = DriverParts::new(None).unwrap();
     let seats = [(); N].map(|()| Seat { sleep: Sleep::new(), reason: AtomicBool::new(false) });
     let driver = SharedDriver::new(driver, waker.clone());
     (Arc::new(Seats { driver, seats }), waker)

@@ -1,0 +1,85 @@
+//! A worker as it is, without the pool's threads. A task that is left behind, or a stop that is not
+//! heard, is a deadlock, which loom reports. Two worker have too many states: what they do to each
+//! other is in the models of `idle` and `queue`.
+
+use super::*;
+use crate::config::Config;
+use crate::driver::DriverParts;
+use crate::scheduler::block_on::block_on;
+use crate::scheduler::multi_thread::sleep::SharedDriver;
+use crate::testing::{Gate, large_model, no_threads, plain_config, plain_info};
+use std::future::Future;
+use std::panic::Location;
+use std::sync::Weak;
+use wakeful_base::sync::thread;
+use wakeful_task::{Id, JoinHandle};
+
+/// A scheduler with one seat, and the thread on it.
+struct OneWorker {
+    shared: Arc<MultiThread>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl OneWorker {
+    fn start() -> OneWorker {
+        // A fixed interval: what is measured would not be the same in each run.
+        let config = Config { global_queue_interval: Some(61), ..plain_config() };
+        let parts = DriverParts::new(None).unwrap();
+        let info = plain_info(&parts);
+        let driver = SharedDriver::new(parts.driver, parts.waker);
+        let shared = MultiThread::new(1, config, no_threads(), info, driver);
+        let sits = shared.clone();
+        OneWorker { shared, thread: thread::spawn(move || sit(sits, 0)) }
+    }
+
+    #[track_caller]
+    fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.shared.spawn(future, Id::next(), Location::caller())
+    }
+
+    /// Stops the worker. Returns what must not be there any more once all wakers are gone.
+    fn stop(self) -> Weak<MultiThread> {
+        self.shared.stop();
+        self.thread.join().unwrap();
+        Arc::downgrade(&self.shared)
+    }
+}
+
+#[test]
+fn a_spawn_from_elsewhere_is_run() {
+    large_model(|| {
+        let worker = OneWorker::start();
+        let task = worker.spawn(async { 1 });
+        assert_eq!(block_on(task).unwrap(), 1);
+        assert!(worker.stop().upgrade().is_none());
+    });
+}
+
+#[test]
+fn a_wake_from_elsewhere_is_answered() {
+    large_model(|| {
+        let (worker, gate) = (OneWorker::start(), Gate::new());
+        let task = worker.spawn(gate.clone().pass());
+        gate.open();
+        block_on(task).unwrap();
+        assert!(worker.stop().upgrade().is_none());
+    });
+}
+
+#[test]
+fn a_stop_meets_a_task_and_its_wake() {
+    large_model(|| {
+        let (worker, gate) = (OneWorker::start(), Gate::new());
+        drop(worker.spawn(gate.clone().pass()));
+        let opens = gate.clone();
+        let other = thread::spawn(move || opens.open());
+        let shared = worker.stop();
+        other.join().unwrap();
+        drop(gate);
+        assert!(shared.upgrade().is_none());
+    });
+}
