@@ -202,10 +202,13 @@ impl Until<'_> {
 }
 
 /// A thread's waits, which end in time from the first that has a timeout on. Leaves the thread as it was.
-#[derive(Default)]
 pub(crate) struct PreciseThread(OnceCell<PreciseWaits>);
 
 impl PreciseThread {
+    pub(crate) fn new() -> PreciseThread {
+        PreciseThread(OnceCell::new())
+    }
+
     /// The thread is about to wait.
     pub(crate) fn wait(&self, until: &Until<'_>) {
         if until.is_timed() {

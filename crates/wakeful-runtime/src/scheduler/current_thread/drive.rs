@@ -197,7 +197,7 @@ impl CurrentThread {
             shared: self.clone(),
             core: RefCell::new(core),
             polling: Cell::new(None),
-            precise: PreciseThread::default(),
+            precise: PreciseThread::new(),
         }));
         let turn = turn.0.as_ref().expect("put back at the end");
         let _on_turn = SetTurn(TURN.with(|before| before.replace(turn)));

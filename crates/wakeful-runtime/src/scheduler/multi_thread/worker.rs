@@ -107,7 +107,7 @@ pub(super) fn sit(shared: Arc<MultiThread>, index: usize) {
         polling: Cell::new(None),
         yielding: Cell::new(false),
         firing: Cell::new(false),
-        precise: PreciseThread::default(),
+        precise: PreciseThread::new(),
         parker,
     };
     let _on_seat = SetSitter(SITTER.with(|before| before.replace(&raw const sitter)));
