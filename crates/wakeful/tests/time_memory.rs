@@ -54,8 +54,9 @@ fn assert_no_growth(what: &str, runtime: &Runtime, mut round: impl FnMut(&Runtim
     for _ in 0..100 {
         round(runtime);
     }
-    // A worker that sleeps is woken for what others left to it, but may not get a CPU at once.
-    eventually(what, || ALLOCATED.load(SeqCst) - before < 20_000);
+    // A worker that sleeps is woken for what others left to it, but may not get a CPU at once. It keeps
+    // some hundred entries for later; all sleeps together would be megabytes.
+    eventually(what, || ALLOCATED.load(SeqCst) - before < 150_000);
 }
 
 // One test, since all of them would count each other's.
