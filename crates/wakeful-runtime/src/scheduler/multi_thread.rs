@@ -10,12 +10,18 @@
 //! that are spawned and run to their end at once cost nothing there.
 
 mod block_in_place;
+mod here;
 mod idle;
 mod pace;
 mod queue;
+mod rest;
+mod search;
 mod seat;
 mod shutdown;
+mod sitter;
 mod sleep;
+mod turn;
+mod upkeep;
 mod worker;
 
 use crate::blocking::Pool;
@@ -42,9 +48,9 @@ use wakeful_base::{CachePadded, FastRng};
 use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, TaskRef, new_task};
 
 pub(crate) use block_in_place::block_in_place;
-pub(crate) use worker::{defer, worker_index};
+pub(crate) use here::{defer, worker_index};
 #[cfg(feature = "time")]
-pub(crate) use worker::{release_local, retain_local, with_own_timers};
+pub(crate) use here::{release_local, retain_local, with_own_timers};
 
 pub(crate) struct MultiThread {
     seats: Box<[Seat]>,
@@ -114,7 +120,7 @@ pub(crate) fn start(
     let driver = SharedDriver::new(driver.driver, driver.waker);
     let shared = MultiThread::new(workers, config, pool, info, driver);
     for index in 0..workers {
-        if let Err(error) = worker::start(&shared, index) {
+        if let Err(error) = sitter::start(&shared, index) {
             for _ in index..workers {
                 shared.worker_stopped();
             }
@@ -185,7 +191,7 @@ impl MultiThread {
     /// Takes a new task in. Not generic, so that a spawn's code is small.
     fn admit(self: &Arc<Self>, runnable: Runnable) {
         config::call_for(&self.config.hooks.spawn, &runnable);
-        let Some(runnable) = worker::spawn_local(self, runnable) else { return };
+        let Some(runnable) = here::spawn_local(self, runnable) else { return };
         CellRefs::take(self, 1);
         RemoteMetrics::inc(&self.remote.spawned);
         if self.is_stopping() {
@@ -278,7 +284,7 @@ unsafe impl Schedule for Home {
         let shared = unsafe { home.as_ref() }.shared;
         // On a worker of this runtime the thread keeps `MultiThread`; elsewhere nothing might once the
         // entry is in the queue.
-        let Some(runnable) = worker::schedule_local(shared, runnable) else { return };
+        let Some(runnable) = here::schedule_local(shared, runnable) else { return };
         let _keep_shared = runnable.retain();
         // SAFETY: the task, which we hold a reference to, keeps it.
         let shared = unsafe { &*shared };
@@ -289,7 +295,7 @@ unsafe impl Schedule for Home {
     unsafe fn release_cell(home: NonNull<Home>) {
         // SAFETY: valid up to here by the reference that is given back.
         let shared = unsafe { home.as_ref() }.shared;
-        if !worker::release_local(shared) {
+        if !here::release_local(shared) {
             // SAFETY: the cell's reference is ours.
             unsafe { CellRefs::give_back(shared, 1) };
         }

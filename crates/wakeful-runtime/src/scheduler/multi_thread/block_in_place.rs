@@ -1,7 +1,7 @@
 //! `block_in_place`: a worker gives its seat to another thread, and takes it back if that is still free.
 
 use super::MultiThread;
-use super::worker::{sit, with_sitter};
+use super::sitter::{sit, with_sitter};
 use crate::scheduler::SchedulerHandle;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::AcqRel};

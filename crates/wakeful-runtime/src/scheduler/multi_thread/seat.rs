@@ -1,7 +1,7 @@
 //! A seat: all that a worker owns, for whichever thread sits on it.
 //!
 //! Threads come and go; the queue, the list of tasks, the counters stay. Only the sitter touches the
-//! core of a seat, and only inside a **core section** ([`Sitter::core`](super::worker::Sitter::core)),
+//! core of a seat, and only inside a **core section** ([`Sitter::enter`](super::sitter::Sitter::enter)),
 //! in which no user code runs: no poll, no drop of a future or output, no waker. So between two
 //! sections nothing of the sitter's refers to the core, and the seat can pass to another thread.
 

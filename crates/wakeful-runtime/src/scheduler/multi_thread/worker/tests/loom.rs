@@ -2,15 +2,16 @@
 //! heard, is a deadlock, which loom reports. Two worker have too many states: what they do to each
 //! other is in the models of `idle` and `queue`.
 
-use super::*;
 use crate::config::Config;
 use crate::driver::DriverParts;
 use crate::scheduler::block_on::block_on;
+use crate::scheduler::multi_thread::MultiThread;
+use crate::scheduler::multi_thread::sitter::sit;
 use crate::scheduler::multi_thread::sleep::SharedDriver;
 use crate::testing::{Gate, large_model, no_threads, plain_config, plain_info};
 use std::future::Future;
 use std::panic::Location;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use wakeful_base::sync::thread;
 use wakeful_task::{Id, JoinHandle};
 

@@ -1,0 +1,57 @@
+//! How a worker falls asleep, and wakes up.
+
+use super::sitter::Sitter;
+use crate::config;
+use crate::timers::Until;
+use std::mem::take;
+use wakeful_base::sync::hint;
+
+impl Sitter {
+    pub(super) fn sleep(&self) {
+        self.clear_ended();
+        let was_timer = self.serve_timers();
+        config::call(&self.shared.config.before_park);
+        let Some(mut core) = self.enter() else { return };
+        core.fired.skip_search = was_timer;
+        if core.is_idle() {
+            let searching = take(&mut core.searching);
+            let until = self.shared.info.time.until(&core.timers);
+            drop(core);
+            self.sleep_unless_work(searching, &until);
+        } else {
+            drop(core);
+        }
+        config::call(&self.shared.config.after_unpark);
+    }
+
+    fn sleep_unless_work(&self, was_searching: bool, until: &Until<'_>) {
+        let (shared, seat) = (&*self.shared, self.seat());
+        shared.idle.begin_sleep(self.index, was_searching);
+        let sees_work = shared.has_visible_work();
+        let mut was_in_driver = false;
+        if !sees_work && !shared.is_stopping() {
+            seat.metrics.parks.add(1);
+            self.precise.wait(until);
+            was_in_driver = seat.sleep.sleep(&shared.driver, &self.parker, until);
+            seat.metrics.unparks.add(1);
+        } else {
+            // What is seen and was not found is in somebody's hands just now.
+            hint::spin_loop();
+        }
+        let searching = shared.idle.end_sleep(self.index, sees_work);
+        let was_timer = self.serve_timers();
+        if let Some(mut core) = self.enter() {
+            core.searching = searching;
+            // Woken by a timer, if only to see that it is not its time yet: nobody has work for us.
+            let is_idle = core.is_idle() && seat.queue.is_empty();
+            core.fired.skip_search = !searching && (was_timer || is_idle);
+            core.is_from_driver = was_in_driver;
+            core.inject_pace.restart(seat.metrics.polls.get());
+            // Whatever woke us, stopping among it, is looked at first.
+            core.until_maintenance = 0;
+        } else if searching {
+            // A waker that the driver called gave the seat away: we found nothing, but somebody must.
+            shared.end_search();
+        }
+    }
+}

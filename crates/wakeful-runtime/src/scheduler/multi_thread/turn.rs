@@ -1,0 +1,141 @@
+//! A task's turn: its poll, and what becomes of it.
+
+use super::seat::{ENDED_ELSEWHERE_MAX, Home, Place};
+use super::sitter::{CoreSection, Sitter};
+use crate::config;
+use wakeful_base::budget::{self, Budget};
+use wakeful_task::{Finishing, Polled, Runnable, Running};
+
+/// How often in a row the last-woken slot goes before the queue.
+const LIFO_POLLS_MAX: u32 = 3;
+
+impl Sitter {
+    /// Polls a task, and those that it woke last.
+    pub(super) fn run_task(&self, mut runnable: Runnable) {
+        self.end_search();
+        let _budget = budget::replace(Budget::INITIAL);
+        let mut lifo_polls = 0;
+        loop {
+            self.poll(runnable);
+            let Some(mut core) = self.enter() else { return };
+            let Some(woken) = core.lifo.take() else {
+                core.lifo_enabled = self.shared.config.lifo_slot;
+                self.seat().metrics.note_budget();
+                break;
+            };
+            if !budget::has_remaining() {
+                self.seat().metrics.forced_yields.add(1);
+                core.queue.push(&self.seat().queue, woken);
+                break;
+            }
+            lifo_polls += 1;
+            if lifo_polls >= LIFO_POLLS_MAX {
+                core.lifo_enabled = false;
+            }
+            drop(core);
+            runnable = woken;
+        }
+        if self.shared.idle.is_anybody_idle() {
+            self.share_work();
+        }
+    }
+
+    /// Polls one task and sees to what becomes of it. User code runs in here.
+    #[inline]
+    fn poll(&self, runnable: Runnable) {
+        let metrics = &self.seat().metrics;
+        metrics.polls.add(1);
+        self.polling.set(Some(runnable.task()));
+        let hooks = &self.shared.config.hooks;
+        let polled = if hooks.before_poll.is_none() && hooks.after_poll.is_none() {
+            runnable.run()
+        } else {
+            self.poll_with_hooks(runnable)
+        };
+        self.polling.set(None);
+        match polled {
+            Polled::Pending(running) => self.settle(running),
+            Polled::Ended(ended) => self.end(ended),
+        }
+    }
+
+    #[cold]
+    fn poll_with_hooks(&self, runnable: Runnable) -> Polled {
+        let hooks = &self.shared.config.hooks;
+        config::call_for(&hooks.before_poll, &runnable);
+        let polled = runnable.run();
+        // SAFETY: whatever became of it, we have the reference that keeps it alive.
+        config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });
+        polled
+    }
+
+    /// Lets a task wait, or queues it again if it was woken during its poll.
+    #[inline]
+    fn settle(&self, running: Running) {
+        let yields = self.yielding.take();
+        let Some(mut core) = self.enter() else {
+            return self.shared.settle_seatless(running, yields);
+        };
+        // SAFETY: all tasks of this scheduler have a `Home`.
+        let home = unsafe { running.home::<Home>() };
+        // SAFETY: a live task's home is valid.
+        if unsafe { home.as_ref() }.place == Place::Fresh {
+            // SAFETY: our seat's home lives as long as the one it replaces; a fresh task is in no list.
+            unsafe {
+                running.set_home(self.seat().home.as_ptr());
+                core.owned.push_front(running.task());
+            }
+        }
+        if yields {
+            core.yielded.push(running.requeue());
+        } else if let Some(again) = running.idle() {
+            self.seat().metrics.local_schedules.add(1);
+            core.queue.push(&self.seat().queue, again);
+        }
+    }
+
+    /// Takes leave of a task that has ended. User code runs in here.
+    #[inline]
+    fn end(&self, ended: Finishing) {
+        // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
+        let place = unsafe { ended.home::<Home>().as_ref() }.place;
+        self.yielding.set(false);
+        let Some(mut core) = self.enter().filter(|_| place != Place::Common) else {
+            return self.shared.end_seatless(ended);
+        };
+        self.seat().metrics.ended.add(1);
+        let mut elsewhere = None;
+        match place {
+            Place::Seat(index) if index == self.index => {
+                // SAFETY: it is in our list.
+                unsafe { core.owned.remove(ended.task()) };
+            }
+            Place::Seat(index) => {
+                core.ended_elsewhere = core.ended_elsewhere.wrapping_add(1);
+                elsewhere = Some((index, core.ended_elsewhere % ENDED_ELSEWHERE_MAX == 0));
+            }
+            Place::Fresh | Place::Common => {}
+        }
+        drop(core);
+        // SAFETY: the scheduler's reference keeps the task alive.
+        config::call_for(&self.shared.config.hooks.terminate, unsafe { ended.task().as_ref() });
+        let Some((index, is_much)) = elsewhere else { return ended.complete() };
+        self.shared.seats[index].push_ended(ended.complete_keeping_ref());
+        if is_much {
+            self.shared.call_for_ended();
+        }
+    }
+
+    /// Puts a woken or new task next in line.
+    #[inline]
+    pub(super) fn push_woken(&self, mut core: CoreSection<'_>, runnable: Runnable) {
+        self.seat().metrics.local_schedules.add(1);
+        let behind = if core.lifo_enabled { core.lifo.replace(runnable) } else { Some(runnable) };
+        let Some(behind) = behind else { return };
+        core.queue.push(&self.seat().queue, behind);
+        drop(core);
+        if !self.firing.get() && self.shared.idle.wants_wake() {
+            self.shared.wake_worker();
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What is due every so many turns, or before a worker sleeps.
+
+use super::sitter::Sitter;
+use std::mem::take;
+use wakeful_base::shield::shield;
+
+impl Sitter {
+    /// What is due every so many polls: a look at the driver, and clearing up.
+    pub(super) fn maintain(&self) {
+        let is_just_back = self.enter().is_some_and(|mut core| take(&mut core.is_from_driver));
+        if !is_just_back {
+            self.shared.driver.look();
+        }
+        self.serve_timers();
+        self.wake_deferred();
+        self.clear_ended();
+        if let Some(mut core) = self.enter() {
+            core.inject_pace.measure(self.seat().metrics.polls.get());
+        }
+    }
+
+    pub(super) fn wake_deferred(&self) {
+        let Some(mut core) = self.enter() else { return };
+        let core_ref = &mut *core;
+        for runnable in core_ref.yielded.drain(..) {
+            self.seat().metrics.local_schedules.add(1);
+            core_ref.queue.push(&self.seat().queue, runnable);
+        }
+        if core.deferred.is_empty() {
+            return;
+        }
+        let mut deferred = take(&mut core.deferred);
+        drop(core);
+        for waker in deferred.drain(..) {
+            // Somebody else's code: its panic must neither end the worker nor cost others their wake.
+            shield(|| waker.wake());
+        }
+        if let Some(mut core) = self.enter() {
+            // Keeps the buffer, unless somebody deferred meanwhile.
+            if core.deferred.is_empty() {
+                core.deferred = deferred;
+            }
+        }
+    }
+
+    /// Fires the timers that are due. True if any of the seat's own did.
+    pub(super) fn serve_timers(&self) -> bool {
+        self.firing.set(true);
+        let fired = self.shared.info.time.serve(&self.seat().left_timers, |f| {
+            if let Some(mut core) = self.enter() {
+                f(&mut core.timers);
+            }
+        });
+        self.firing.set(false);
+        if fired > 0 {
+            let are_few = self.enter().is_some_and(|mut core| core.fired.add(fired));
+            if !are_few && self.shared.idle.wants_wake() {
+                self.shared.wake_worker();
+            }
+        }
+        fired > 0
+    }
+
+    pub(super) fn clear_ended(&self) {
+        let seat = self.seat();
+        if seat.has_ended() {
+            let ended = self.enter().map(|mut core| seat.take_ended(&mut core));
+            drop(ended);
+        }
+    }
+}
