@@ -1,11 +1,13 @@
-//! Wakeful measured beside Tokio and smol. How to run, read and extend this: `README.md`.
+//! Wakeful measured beside Tokio and its peers. How to run, read and extend this: `README.md`.
 
 mod cases;
 mod child;
 mod cli;
 mod common;
 mod contenders;
+mod hello;
 mod json;
+mod load;
 mod machine;
 mod markdown;
 mod measure;
@@ -14,6 +16,7 @@ mod results;
 mod rounds;
 mod runtime;
 mod suite;
+mod wrk;
 
 use cli::{Invocation, RunOptions};
 use machine::Machine;
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         Ok(Invocation::Sample { contender, case, scale }) => {
             Ok(child::serve_sample(&suite, &contender, &case, scale))
         }
+        Ok(Invocation::Load { load }) => child::serve_load(&load),
         Ok(Invocation::Run(options)) => run(&suite, &options),
         Err(e) => Err(format!("{e}\n\n{}", cli::USAGE)),
     };
