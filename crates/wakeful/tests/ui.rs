@@ -71,7 +71,7 @@ fn compile(cases: &[PathBuf]) -> String {
         library.display()
     );
     for case in cases {
-        let name = case.file_stem().unwrap().display();
+        let name = case.file_stem().unwrap().to_str().unwrap();
         _ = write!(manifest, "[[bin]]\nname = '{name}'\npath = '{}'\n", case.display());
     }
     fs::write(package.join("Cargo.toml"), manifest).unwrap();
