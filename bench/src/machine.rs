@@ -83,13 +83,14 @@ fn commit() -> Option<String> {
     output.status.success().then(|| commit.trim().into())
 }
 
+/// Of a crate that is there in several versions the newest, which stands last: we use no other.
 fn locked_version<'a>(lock_file: &'a str, package: &str) -> Option<&'a str> {
     let value = |entry: &'a str, key: &str| {
         let line = entry.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))?;
         Some(line.trim_matches('"'))
     };
-    let entry =
-        lock_file.split("[[package]]").find(|entry| value(entry, "name") == Some(package))?;
+    let is_it = |entry: &&str| value(entry, "name") == Some(package);
+    let entry = lock_file.split("[[package]]").filter(is_it).last()?;
     value(entry, "version")
 }
 
@@ -100,6 +101,7 @@ mod tests {
     #[test]
     fn versions_are_read_from_the_lock_file() {
         let lock_file = "version = 4\n\n[[package]]\nname = \"a-b\"\nversion = \"1.0.0\"\n\n\
+                         [[package]]\nname = \"a\"\nversion = \"2.3.3\"\n\n\
                          [[package]]\nname = \"a\"\nversion = \"2.3.4\"\ndependencies = [\n \"a-b\",\n]\n";
         assert_eq!(locked_version(lock_file, "a"), Some("2.3.4"));
         assert_eq!(locked_version(lock_file, "a-b"), Some("1.0.0"));

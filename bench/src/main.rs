@@ -15,6 +15,7 @@ mod markdown;
 mod measure;
 mod os;
 mod picture;
+mod primitives;
 mod progress;
 mod report;
 mod results;

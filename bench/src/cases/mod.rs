@@ -7,6 +7,7 @@ pub mod http;
 pub mod mem;
 pub mod sched;
 mod serving;
+pub mod sync;
 pub mod tcp_echo;
 mod ticking;
 pub mod timer;

@@ -1,5 +1,6 @@
 //! The contenders, one file each.
 
+mod channels;
 mod compio;
 mod monoio;
 mod smol;
@@ -7,6 +8,7 @@ mod thread_bound;
 mod tokio;
 mod tokio_shaped;
 mod tokio_shaped_servers;
+mod tokio_shaped_sync;
 mod wakeful;
 
 use crate::suite::Suite;
@@ -22,6 +24,12 @@ pub fn suite() -> Suite {
             smol::two_threads(),
             monoio::one_thread(),
             compio::one_thread(),
+            channels::tokio_sync(),
+            channels::flume(),
+            channels::kanal(),
+            channels::tachyonix(),
+            channels::async_channel(),
+            channels::oneshot(),
         ],
     }
 }

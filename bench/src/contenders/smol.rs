@@ -1,20 +1,24 @@
 //! The smol family: one `async_executor::Executor` run by two threads, each under `async_io::block_on`, beside the pool
 //! of the blocking crate.
 
+use super::channels::AsyncChannel;
 use crate::cases;
 use crate::hello;
+use crate::primitives::{Lock, Permits};
 use crate::runtime::{
     EchoServer, HelloServer, ReadyChannel, RemoteSpawn, Runtime, SpawnBlocking, Timers,
 };
 use crate::suite::Contender;
 use async_executor::Executor;
 use async_io::Async;
+use async_lock::{Mutex, Semaphore};
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use hyper::rt::ReadBufCursor;
 use std::future::{Future, pending};
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{TcpListener, TcpStream};
+use std::ops::DerefMut;
 use std::pin::Pin;
 use std::sync::{Once, mpsc};
 use std::task::{Context, Poll, ready};
@@ -22,10 +26,14 @@ use std::thread;
 use std::time::Duration;
 
 pub fn two_threads() -> Contender {
-    Contender::new("smol", &["async-executor", "async-io", "blocking"])
+    Contender::new("smol", &["async-executor", "async-io", "async-lock", "blocking"])
         .against("tokio-mt")
         .with(cases::sched::cases::<Smol>())
         .with(cases::sched::remote_cases::<Smol>())
+        .with(cases::sync::channel_cases::<Smol, AsyncChannel>())
+        .with(cases::sync::unbounded_channel_cases::<Smol, AsyncChannel>())
+        .with(cases::sync::lock_cases::<Smol, Mutex<u64>>())
+        .with(cases::sync::permit_cases::<Smol, Semaphore>())
         .with(cases::blocking::cases::<Smol>())
         .with(cases::timer::cases::<Smol>())
         .with(cases::fairness::cases::<Smol>())
@@ -109,6 +117,26 @@ impl SpawnBlocking for Smol {
         W: FnOnce() -> T + Send + 'static,
     {
         blocking::unblock(work)
+    }
+}
+
+impl Lock for Mutex<u64> {
+    fn new() -> Self {
+        Mutex::new(0)
+    }
+
+    async fn lock(&self) -> impl DerefMut<Target = u64> + Send {
+        Mutex::lock(self).await
+    }
+}
+
+impl Permits for Semaphore {
+    fn new(permits: usize) -> Self {
+        Semaphore::new(permits)
+    }
+
+    async fn acquire(&self) -> impl Send {
+        Semaphore::acquire(self).await
     }
 }
 

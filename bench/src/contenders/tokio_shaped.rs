@@ -9,7 +9,7 @@ macro_rules! tokio_shaped {
         use crate::suite::Contender;
         use std::time::Duration;
 
-        struct OnRuntime<const MULTI_THREAD: bool>;
+        pub(super) struct OnRuntime<const MULTI_THREAD: bool>;
 
         impl<const MULTI_THREAD: bool> Runtime for OnRuntime<MULTI_THREAD> {
             fn run<F>(main: F) -> F::Output
@@ -93,6 +93,7 @@ macro_rules! tokio_shaped {
             let contender = Contender::new(name, &[stringify!($library)])
                 .with(cases::sched::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::sched::remote_cases::<OnRuntime<MULTI_THREAD>>())
+                .with(sync_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::blocking::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::timer::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::fairness::cases::<OnRuntime<MULTI_THREAD>>())
@@ -110,6 +111,7 @@ macro_rules! tokio_shaped {
         }
 
         crate::contenders::tokio_shaped_servers::servers!($library);
+        crate::contenders::tokio_shaped_sync::primitives!($library);
     };
 }
 
