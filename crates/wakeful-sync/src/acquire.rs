@@ -91,11 +91,14 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
     }
 
     /// Looks how a queued waiter is doing; if it still waits, `waker` is the one to be called.
+    #[inline(never)]
     fn look(&self, waker: &Waker) -> Result<Enqueued, AcquireError> {
         // No user code under the lock: a new waker is cloned before, an old one dropped after.
         let mut new = None;
         loop {
             if self.source.is_closed() {
+                // SAFETY: it was enqueued there, or granted without.
+                unsafe { self.source.leave(self.n, NonNull::from(&self.waiter)) };
                 return Err(AcquireError::closed());
             }
             if self.waiter.is_granted() {
@@ -136,10 +139,7 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
                     self.source.enqueue(self.n, waiter, cx.waker())
                 },
             },
-            Phase::Queued => self.look(cx.waker()).inspect_err(|_| {
-                // SAFETY: it was enqueued there, or granted without.
-                unsafe { self.source.leave(self.n, waiter) };
-            }),
+            Phase::Queued => self.look(cx.waker()),
             Phase::Done => panic!("an `acquire` future was polled after it had completed"),
         }
     }

@@ -261,6 +261,7 @@ impl<T> Receiver<T> {
 }
 
 impl<T> Drop for Receiver<T> {
+    #[inline]
     fn drop(&mut self) {
         if let Some(cell) = self.cell {
             // SAFETY: the receiver has not left, and is no more.

@@ -39,187 +39,24 @@
 //! Any holder of the lock may release them; that is why telling them in batches, with the lock let go
 //! in between, needs no second list.
 
-use std::marker::PhantomPinned;
+mod line;
+mod waiter;
+mod word;
+
+pub(crate) use line::LockedLine;
+pub(crate) use waiter::{Stage, Waiter};
+pub(crate) use word::{Round, Word};
+
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
-use std::ptr::NonNull;
 use std::task::{Poll, Waker};
 
-use wakeful_base::list::{Link, Links, List};
+use wakeful_base::list::List;
 use wakeful_base::sync::UnsafeCell;
-use wakeful_base::sync::atomic::{AtomicU8, AtomicU64, Ordering::*};
+use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
 
 use crate::backoff::Backoff;
-use wakeful_base::WakeList;
-
-const LOCKED: u64 = 1 << 0;
-const WAITING: u64 = 1 << 1;
-const FLAG: u64 = 1 << 2;
-const ROUND_SHIFT: u32 = 3;
-const ONE_ROUND: u64 = 1 << ROUND_SHIFT;
-
-/// What the queue's word said at some moment.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Word(u64);
-
-impl Word {
-    pub(crate) const fn new(flag: bool) -> Self {
-        Word(if flag { FLAG } else { 0 })
-    }
-
-    pub(crate) fn round(self) -> Round {
-        Round(self.0 >> ROUND_SHIFT)
-    }
-
-    pub(crate) fn flag(self) -> bool {
-        self.0 & FLAG != 0
-    }
-
-    /// Only to be trusted in a word from [`WaitQueue::settled`].
-    pub(crate) fn has_waiters(self) -> bool {
-        self.0 & WAITING != 0
-    }
-
-    pub(crate) fn with_flag(self, flag: bool) -> Self {
-        Word(if flag { self.0 | FLAG } else { self.0 & !FLAG })
-    }
-
-    pub(crate) fn in_next_round(self) -> Self {
-        Word(self.0.wrapping_add(ONE_ROUND))
-    }
-
-    fn is_locked(self) -> bool {
-        self.0 & LOCKED != 0
-    }
-
-    /// Whether a waiter that came in `round` still has to wait.
-    fn keeps_waiting(self, round: Round) -> bool {
-        self.round() == round && !self.flag()
-    }
-}
-
-/// A count of rounds; wraps around after 2⁶¹.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Round(u64);
-
-impl Round {
-    /// The round that every queue begins with.
-    pub(crate) const FIRST: Round = Round(0);
-
-    const MASK: u64 = u64::MAX >> ROUND_SHIFT;
-
-    pub(crate) fn plus(self, rounds: u64) -> Round {
-        Round(self.0.wrapping_add(rounds) & Self::MASK)
-    }
-
-    pub(crate) fn minus(self, rounds: u64) -> Round {
-        Round(self.0.wrapping_sub(rounds) & Self::MASK)
-    }
-
-    /// How many rounds have passed since `earlier`.
-    pub(crate) fn since(self, earlier: Round) -> u64 {
-        self.minus(earlier.0).0
-    }
-
-    /// Whether this round comes before `other`, the two being less than half of all rounds apart.
-    pub(crate) fn is_before(self, other: Round) -> bool {
-        other != self && other.since(self) <= Self::MASK / 2
-    }
-
-    /// The place of this round in a ring of `mask + 1` slots.
-    pub(crate) fn slot(self, mask: usize) -> usize {
-        self.0 as usize & mask
-    }
-}
-
-/// Where a waiter stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(crate) enum Stage {
-    /// In no line.
-    Idle,
-    /// In line.
-    Queued,
-    /// Released alone, as the first in line.
-    First,
-    /// Released alone, as the last in line.
-    Last,
-    /// Released with all others of its round.
-    All,
-}
-
-impl Stage {
-    #[inline]
-    fn from_u8(stage: u8) -> Self {
-        match stage {
-            0 => Stage::Idle,
-            1 => Stage::Queued,
-            2 => Stage::First,
-            3 => Stage::Last,
-            4 => Stage::All,
-            _ => unreachable!("a stage is only ever stored from a `Stage`"),
-        }
-    }
-}
-
-/// One future's place in a line; lies inside that future.
-pub(crate) struct Waiter {
-    links: Links<Waiter>,
-    parked: UnsafeCell<Parked>,
-    stage: AtomicU8,
-    _pinned: PhantomPinned,
-}
-
-struct Parked {
-    waker: Option<Waker>,
-    /// The round the waiter came in.
-    round: Round,
-}
-
-// SAFETY: `parked` and `links` are touched under the queue's lock or, outside a line, by the owner.
-unsafe impl Send for Waiter {}
-// SAFETY: as above.
-unsafe impl Sync for Waiter {}
-
-impl Waiter {
-    #[inline]
-    pub(crate) fn new() -> Self {
-        Waiter {
-            links: Links::new(),
-            parked: UnsafeCell::new(Parked { waker: None, round: Round::FIRST }),
-            stage: AtomicU8::new(Stage::Idle as u8),
-            _pinned: PhantomPinned,
-        }
-    }
-
-    /// Where the waiter stands. If it was released, what its releaser did before is visible.
-    #[inline]
-    pub(crate) fn stage(&self) -> Stage {
-        Stage::from_u8(self.stage.load(Acquire))
-    }
-
-    /// Makes a released waiter ready to enter again.
-    ///
-    /// Only its owner calls this.
-    #[inline]
-    pub(crate) fn reset(&self) {
-        debug_assert_ne!(self.stage(), Stage::Queued, "a waiter in line belongs to the line");
-        self.stage.store(Stage::Idle as u8, Relaxed);
-    }
-}
-
-/// Finds a waiter's links.
-struct ByLinks;
-
-// SAFETY: `links` is a field of the waiter; the list alone writes to it.
-unsafe impl Link for ByLinks {
-    type Node = Waiter;
-
-    unsafe fn links(node: NonNull<Waiter>) -> NonNull<Links<Waiter>> {
-        // SAFETY: the caller gives a live waiter, so its field is in bounds.
-        unsafe { NonNull::new_unchecked(&raw mut (*node.as_ptr()).links) }
-    }
-}
+use waiter::ByLinks;
 
 /// The word and the line behind it.
 pub(crate) struct WaitQueue {
@@ -305,8 +142,8 @@ impl WaitQueue {
     /// If it is another by now, fails with that, settled.
     #[inline]
     pub(crate) fn lock_changing(&self, from: Word, to: Word) -> Result<LockedLine<'_>, Word> {
-        self.change(from, Word(to.0 | LOCKED))?;
-        Ok(LockedLine { queue: self, word: to })
+        self.change(from, to.locked())?;
+        Ok(LockedLine::new(self, to))
     }
 
     /// Locks the line.
@@ -397,17 +234,8 @@ impl WaitQueue {
             Ok(locked) => locked,
             Err(now) => return Err((now, waker)),
         };
-        let waiter = waiter.get_ref();
-        let round = saw.round();
-        // SAFETY: an idle waiter belongs to its owner, the caller.
-        let before = waiter
-            .parked
-            .with_mut(|parked| unsafe { std::mem::replace(&mut *parked, Parked { waker, round }) });
-        debug_assert!(before.waker.is_none(), "an idle waiter has no waker");
-        std::mem::forget(before);
-        waiter.stage.store(Stage::Queued as u8, Relaxed);
-        // SAFETY: the waiter is pinned, idle until now, and leaves the line before it is dropped.
-        locked.with_line(|line| unsafe { line.push_back(NonNull::from(waiter)) });
+        // SAFETY: the waiter is the caller's, idle, pinned, and leaves the line before it is dropped.
+        unsafe { locked.push(waiter, waker) };
         Ok(())
     }
 
@@ -430,7 +258,7 @@ impl WaitQueue {
                 return Wait::Over;
             }
             // SAFETY: we have the lock, and the waiter is in this line.
-            if !locked.word.keeps_waiting(unsafe { locked.round_of(waiter.get_ref().into()) }) {
+            if !unsafe { locked.keeps_waiting(waiter.get_ref().into()) } {
                 // SAFETY: as above.
                 let old = unsafe { locked.remove(waiter) };
                 drop(locked);
@@ -440,15 +268,8 @@ impl WaitQueue {
             let Some(waker) = waker else {
                 return Wait::On;
             };
-            let old = waiter.parked.with_mut(|parked| {
-                // SAFETY: as above.
-                let current = unsafe { &mut (*parked).waker };
-                match current {
-                    Some(old) if old.will_wake(waker) => Some(None),
-                    _ => fresh.take().map(|fresh| current.replace(fresh)),
-                }
-            });
-            if let Some(old) = old {
+            // SAFETY: as above.
+            if let Some(old) = unsafe { locked.set_waker(waiter, waker, &mut fresh) } {
                 drop(locked);
                 drop(old);
                 return Wait::On;
@@ -486,117 +307,5 @@ impl WaitQueue {
         drop(locked);
         drop(waker);
         Stage::Idle
-    }
-}
-
-/// The right to touch the line; unlocks when dropped.
-pub(crate) struct LockedLine<'a> {
-    queue: &'a WaitQueue,
-    /// What the word will be, but for LOCKED and WAITING.
-    word: Word,
-}
-
-impl LockedLine<'_> {
-    #[inline]
-    fn with_line<R>(&self, f: impl FnOnce(&mut List<ByLinks>) -> R) -> R {
-        // SAFETY: only the lock's holder touches the line, and `f` has no way back to here.
-        self.queue.line.with_mut(|line| f(unsafe { &mut *line }))
-    }
-
-    /// The word this line will be unlocked with.
-    pub(crate) fn word(&self) -> Word {
-        self.word
-    }
-
-    /// Changes the word. Takes effect when the line is unlocked.
-    pub(crate) fn set_word(&mut self, word: Word) {
-        self.word = word;
-    }
-
-    /// Whether there are waiters that may go, since their round is over or the flag set.
-    #[inline]
-    pub(crate) fn has_stale(&self) -> bool {
-        let first = self.with_line(|line| line.front());
-        // SAFETY: we have the lock, and the waiter is in this line.
-        first.is_some_and(|first| !self.word.keeps_waiting(unsafe { self.round_of(first) }))
-    }
-
-    /// Takes the first waiter out and marks it released; its waker is for the caller to call.
-    #[inline]
-    pub(crate) fn release_first(&mut self, stage: Stage) -> Option<Option<Waker>> {
-        let waiter = self.with_line(List::pop_front)?;
-        // SAFETY: it was in this line and now is not.
-        Some(unsafe { self.release(waiter, stage) })
-    }
-
-    /// Takes the last waiter out and marks it released; its waker is for the caller to call.
-    pub(crate) fn release_last(&mut self, stage: Stage) -> Option<Option<Waker>> {
-        let waiter = self.with_line(List::pop_back)?;
-        // SAFETY: it was in this line and now is not.
-        Some(unsafe { self.release(waiter, stage) })
-    }
-
-    /// Releases all waiters that may go, and unlocks.
-    ///
-    /// The lock is let go while wakers are called, so many at a time as a [`WakeList`] holds. Should one
-    /// panic, who is left is released by whoever calls this next.
-    pub(crate) fn release_stale(mut self) {
-        let queue = self.queue;
-        let mut wakers = WakeList::new();
-        while self.has_stale() {
-            if let Some(waker) = self.release_first(Stage::All).flatten() {
-                wakers.push(waker);
-            }
-            if !wakers.can_push() {
-                drop(self);
-                wakers.wake_all();
-                self = queue.lock();
-            }
-        }
-        drop(self);
-        wakers.wake_all();
-    }
-
-    /// # Safety
-    /// The waiter must have been in this line until now.
-    #[inline]
-    unsafe fn release(&self, waiter: NonNull<Waiter>, stage: Stage) -> Option<Waker> {
-        // SAFETY: a waiter that is still marked as queued is live, and its waker the lock holder's.
-        let waiter = unsafe { waiter.as_ref() };
-        // SAFETY: as above.
-        let waker = waiter.parked.with_mut(|parked| unsafe { (*parked).waker.take() });
-        // The owner may drop the waiter from here on.
-        waiter.stage.store(stage as u8, Release);
-        waker
-    }
-
-    /// Takes `waiter` out of the line; the waker is to be dropped after the lock.
-    ///
-    /// # Safety
-    /// The waiter must be in this line.
-    unsafe fn remove(&self, waiter: Pin<&Waiter>) -> Option<Waker> {
-        let node = NonNull::from(waiter.get_ref());
-        // SAFETY: the waiter is in this line by contract.
-        let was_in = self.with_line(|line| unsafe { line.remove(node) });
-        debug_assert!(was_in, "a waiter marked as queued is in its queue's line");
-        // SAFETY: as above.
-        unsafe { self.release(node, Stage::Idle) }
-    }
-
-    /// # Safety
-    /// The waiter must be in this line.
-    #[inline]
-    unsafe fn round_of(&self, waiter: NonNull<Waiter>) -> Round {
-        // SAFETY: what is in the line is live, and `parked` the lock holder's.
-        unsafe { waiter.as_ref().parked.with(|parked| (*parked).round) }
-    }
-}
-
-impl Drop for LockedLine<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        let rest = self.word.0 & !(LOCKED | WAITING);
-        let waiting = if self.with_line(|line| line.is_empty()) { 0 } else { WAITING };
-        self.queue.word.store(rest | waiting, Release);
     }
 }

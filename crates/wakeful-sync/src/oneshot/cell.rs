@@ -83,6 +83,25 @@ impl<T> ChannelCell<T> {
         }
         match cell.state.finish(with_value) {
             Finished::AndGone => Ok(()),
+            // SAFETY: the sender has not left, and leaves by this.
+            finished => unsafe { Self::finish_by_hand(this, finished, with_value) },
+        }
+    }
+
+    /// The rest of [`finish`](Self::finish), if it was not all done by the state.
+    ///
+    /// # Safety
+    /// As for `finish`.
+    #[inline(never)]
+    unsafe fn finish_by_hand(
+        this: CellRef<T>,
+        finished: Finished,
+        with_value: bool,
+    ) -> Result<(), Option<T>> {
+        // SAFETY: the sender has not left, so the cell is live.
+        let cell = unsafe { this.as_ref() };
+        match finished {
+            Finished::AndGone => Ok(()),
             Finished::ReceiverWaits => {
                 // SAFETY: the state gave the receiver's waker to us.
                 let waker = unsafe { cell.rx_waker.take() };
@@ -201,6 +220,7 @@ impl<T> ChannelCell<T> {
     ///
     /// # Safety
     /// Only for the receiver, which has not left and leaves now.
+    #[inline(never)]
     pub(super) unsafe fn drop_receiver(this: CellRef<T>) {
         // SAFETY: the receiver has not left, so the cell is live.
         let cell = unsafe { this.as_ref() };
