@@ -19,6 +19,7 @@ pub use whole::{Runtime, RuntimeFlavor};
 #[cfg(feature = "driver")]
 pub use handle::current_io;
 pub(crate) use handle::current_or_panic;
+pub use handle::expect_current;
 
 /// Whether an I/O operation failed because the runtime that its resource belongs to has shut down.
 ///
