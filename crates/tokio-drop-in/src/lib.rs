@@ -5,6 +5,9 @@
 
 pub use wakeful::io;
 
+#[cfg(feature = "fs")]
+pub use wakeful::fs;
+
 #[cfg(feature = "net")]
 pub use wakeful::net;
 

@@ -39,9 +39,7 @@ where
     R: Send + 'static,
 {
     let (id, caller) = (Id::next(), Location::caller());
-    current_or_panic(call, |scheduler| {
-        scheduler.try_spawn_blocking(f, id, caller, AtShutdown::Run)
-    })
+    current_or_panic(call, |scheduler| scheduler.try_spawn_blocking(f, id, caller, AtShutdown::Run))
 }
 
 /// Runs a closure that may block on this very thread, whose other tasks move to another one meanwhile.
