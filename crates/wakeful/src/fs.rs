@@ -12,16 +12,16 @@
 //! costs more than most operations. What the kernel can do without blocking is therefore done on the
 //! spot:
 //!
-//! - reading bytes that are in the page cache,
-//! - writing bytes to it, where the file system can say that it need not wait (XFS and Btrfs can, ext4
-//!   cannot),
-//! - opening a file to be read that the directory cache knows, and [`read`] and [`read_to_string`] of
-//!   one that is not too large,
-//! - moving a file's cursor, but for seeks from its end.
+//! - reading bytes that are in the page cache, of files that are open;
+//! - writing bytes to it, where the file system can tell that it need not wait (XFS and Btrfs can, ext4
+//!   cannot);
+//! - opening a file to be read that the directory cache knows, [`read`] and [`read_to_string`] of one
+//!   that is not too large, [`metadata`], [`symlink_metadata`] and [`try_exists`];
+//! - moving a file's cursor.
 //!
-//! All else goes to the pool, metadata among it: the kernel has no way to say "only if that needs no
-//! waiting" for it. What is done on the spot takes from the [cooperative budget](crate::task::coop), so
-//! that a task that reads a lot gives way to others.
+//! All else goes to the pool: what changes directories, [`read_dir`], whatever waits for the disk, and
+//! any of the above on file systems that are not local. What is done on the spot takes from the
+//! [cooperative budget](crate::task::coop), so that a task that reads a lot gives way to others.
 //!
 //! Whatever has begun on the pool goes on there when its future is dropped. These are things for files;
 //! for pipes there is `net::unix::pipe`, which does not keep a thread waiting.
@@ -39,6 +39,7 @@
 //! ```
 
 mod answer;
+mod cached;
 mod dir_builder;
 mod file;
 mod file_times;

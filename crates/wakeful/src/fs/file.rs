@@ -5,7 +5,7 @@ mod reading;
 mod seeking;
 mod writing;
 
-use super::answer::on_pool;
+use super::answer::{at_once, on_pool};
 use super::nowait::Shortcuts;
 use super::{FileTimes, OpenOptions};
 use crate::io::TRANSFER_MAX;
@@ -51,8 +51,10 @@ use wakeful_sync::Mutex;
 /// ```
 pub struct File {
     std: Arc<StdFile>,
-    in_flight: Mutex<InFlight>,
+    /// Known to be a file on a local file system, which tells what it knows without waiting.
+    is_local: bool,
     transfer_max: usize,
+    in_flight: Mutex<InFlight>,
 }
 
 impl File {
@@ -97,19 +99,25 @@ impl File {
 
     /// Takes an open file over.
     pub fn from_std(std: StdFile) -> File {
-        File::new(std, None)
+        File::new(std, false, None)
     }
 
-    /// One that was opened to be read and nothing else, without any flags.
-    pub(super) fn opened_to_read(std: StdFile) -> File {
-        File::new(std, Some(Shortcuts { read: true, write: false }))
+    /// One of which is known whether it is a file on a local file system.
+    pub(super) fn opened(std: StdFile, is_local: bool) -> File {
+        File::new(std, is_local, None)
     }
 
-    fn new(std: StdFile, shortcuts: Option<Shortcuts>) -> File {
+    /// One that is, opened to be read and nothing else, without any flags.
+    pub(super) fn opened_at_once(std: StdFile) -> File {
+        File::new(std, true, Some(Shortcuts { read: true, write: false }))
+    }
+
+    fn new(std: StdFile, is_local: bool, shortcuts: Option<Shortcuts>) -> File {
         File {
             std: Arc::new(std),
-            in_flight: Mutex::new(InFlight::new(shortcuts)),
+            is_local,
             transfer_max: TRANSFER_MAX,
+            in_flight: Mutex::new(InFlight::new(shortcuts)),
         }
     }
 
@@ -179,8 +187,13 @@ impl File {
     /// # Panics
     /// Outside of a runtime.
     pub async fn metadata(&self) -> io::Result<Metadata> {
+        let call = "fs::File::metadata";
+        let answer = at_once(call, |_| self.is_local.then(|| self.std.metadata())).await;
+        if let Some(answer) = answer {
+            return answer;
+        }
         let std = self.std.clone();
-        on_pool("fs::File::metadata", move || std.metadata()).await
+        on_pool(call, move || std.metadata()).await
     }
 
     /// Another descriptor of the same open file: both have one cursor.

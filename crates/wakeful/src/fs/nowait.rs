@@ -1,24 +1,15 @@
-//! What the kernel answers only if it need not wait.
+//! Transfers that the kernel carries out only if it need not wait: `preadv2` and `pwritev2` with
+//! `RWF_NOWAIT`.
 //!
-//! | call | asks | and falls back where |
-//! |---|---|---|
-//! | [`read`] | `preadv2` with `RWF_NOWAIT` | the bytes are not in the page cache |
-//! | [`write`] | `pwritev2` with `RWF_NOWAIT` | the page cache has no room, or the file system would wait for a lock |
-//! | [`open`] | `openat2` with `RESOLVE_CACHED` | a part of the path is not in the directory cache |
-//!
-//! They use the cursor of the open file, as `read` and `write` do. Two waits remain: for another thread
-//! that moves the same cursor at this moment (a file that was cloned), and for a file system that asks
-//! a server whether a file may be opened (NFS, FUSE), about which the kernel has no flag.
+//! A read is one from the page cache; a write is one to it, if the file system can tell that it has
+//! room and no lock to wait for. They use the cursor of the open file, as `read` and `write` do. One wait
+//! remains: for another thread that moves the same cursor at this moment, of a file that was cloned.
 
-use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::os::fd::AsRawFd;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The kernel takes no more slices at once.
 const SLICES_MAX: usize = 1024;
@@ -110,57 +101,4 @@ impl Shortcuts {
         }
         Shortcuts { read: true, write: flags & (libc::O_SYNC | libc::O_DSYNC) == 0 }
     }
-}
-
-/// What came of opening.
-#[derive(Debug)]
-pub(super) enum Opened {
-    /// A file, as long as said, or a directory. It is non-blocking, which neither of the two minds.
-    Plain(File, u64),
-    /// A pipe, a device: to open such a thing may mean to wait for somebody, which this did not do. Is
-    /// to be opened again before it is closed, so that nobody at the other end sees us go.
-    Special(File),
-    /// There is no such file, or it may not be opened.
-    Failed(io::Error),
-}
-
-/// Opens a file to be read, unless that means to wait.
-pub(super) fn open(path: &Path) -> Option<Opened> {
-    /// The kernel does not know the call or the flag, or a sandbox forbids it.
-    static OFF: AtomicBool = AtomicBool::new(false);
-    if OFF.load(Relaxed) {
-        return None;
-    }
-    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
-    // SAFETY: all of its fields are numbers.
-    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
-    how.flags = (libc::O_RDONLY | libc::O_CLOEXEC | libc::O_LARGEFILE | libc::O_NONBLOCK) as u64;
-    how.resolve = libc::RESOLVE_CACHED;
-    let (path, how, size) = (path.as_ptr(), &raw const how, size_of_val(&how));
-    // SAFETY: the path ends with a zero, and the size is that of `how`.
-    let fd = unsafe { libc::syscall(libc::SYS_openat2, libc::AT_FDCWD, path, how, size) };
-    if fd == -1 {
-        let error = io::Error::last_os_error();
-        return match error.raw_os_error() {
-            Some(libc::ENOENT | libc::EACCES | libc::ENOTDIR) => Some(Opened::Failed(error)),
-            Some(libc::ENOSYS | libc::EPERM | libc::EINVAL | libc::E2BIG) => {
-                OFF.store(true, Relaxed);
-                None
-            }
-            _ => None,
-        };
-    }
-    // SAFETY: the kernel just gave us this descriptor.
-    let file = unsafe { File::from_raw_fd(fd as RawFd) };
-    let metadata = file.metadata().ok()?;
-    if metadata.is_file() || metadata.is_dir() {
-        return Some(Opened::Plain(file, metadata.len()));
-    }
-    Some(Opened::Special(file))
-}
-
-/// Makes a descriptor that [`open`] gave what any other call would have given.
-pub(super) fn set_blocking(file: &File) {
-    // SAFETY: no memory is involved. There are no other flags to keep, and it does not fail.
-    unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, 0) };
 }

@@ -1,8 +1,7 @@
 //! How a file is to be opened.
 
-use super::File;
 use super::answer::{at_once, on_pool};
-use super::nowait::{self, Opened};
+use super::{File, cached};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -112,25 +111,21 @@ impl OpenOptions {
     }
 
     async fn open_path(&self, path: &Path) -> io::Result<File> {
-        let mut special = None;
         if self.only_reads() {
-            match at_once(OPEN, |_| nowait::open(path)).await {
-                Some(Opened::Plain(file, _)) => {
-                    nowait::set_blocking(&file);
-                    return Ok(File::opened_to_read(file));
-                }
-                Some(Opened::Failed(error)) => return Err(error),
-                Some(Opened::Special(file)) => special = Some(file),
-                None => {}
+            if let Some(opened) = at_once(OPEN, |_| cached::open(path)).await {
+                let (file, _len) = opened?;
+                cached::set_blocking(&file);
+                return Ok(File::opened_at_once(file));
             }
         }
         let (options, path) = (self.std.clone(), path.to_owned());
         let open = move || {
-            let opened = options.open(path);
-            drop(special);
-            opened
+            let file = options.open(path)?;
+            let is_local = cached::learn_device(&file);
+            Ok((file, is_local))
         };
-        Ok(File::from_std(on_pool(OPEN, open).await?))
+        let (file, is_local) = on_pool(OPEN, open).await?;
+        Ok(File::opened(file, is_local))
     }
 
     /// Whether nothing but to read the file was asked for.

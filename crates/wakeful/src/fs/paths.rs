@@ -1,7 +1,11 @@
-//! What is done to paths. All of it on the blocking pool: the kernel cannot be asked to do these things
-//! only if it need not wait.
+//! What is done to paths.
+//!
+//! What is known of a file is answered on the spot if the kernel has it in memory. All else goes to the
+//! blocking pool: it changes something on the disk, or the kernel cannot be asked to do it only if it
+//! need not wait.
 
-use super::answer::on_pool;
+use super::answer::{at_once, on_pool};
+use super::cached;
 use std::fs::{Metadata, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -83,8 +87,25 @@ pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io
 /// # Panics
 /// Outside of a runtime.
 pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
-    let path = path.as_ref().to_owned();
-    on_pool("fs::metadata", move || std::fs::metadata(path)).await
+    metadata_of("fs::metadata", path.as_ref(), 0, |path| std::fs::metadata(path)).await
+}
+
+async fn metadata_of(
+    call: &'static str,
+    path: &Path,
+    flags: i32,
+    ask: fn(&Path) -> io::Result<Metadata>,
+) -> io::Result<Metadata> {
+    if let Some(answer) = at_once(call, |_| cached::metadata(path, flags)).await {
+        return answer;
+    }
+    let path = path.to_owned();
+    on_pool(call, move || {
+        let metadata = ask(&path)?;
+        cached::learn_device_at(&path, &metadata);
+        Ok(metadata)
+    })
+    .await
 }
 
 /// Where a symbolic link leads to.
@@ -179,8 +200,8 @@ pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::
 /// # Panics
 /// Outside of a runtime.
 pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
-    let path = path.as_ref().to_owned();
-    on_pool("fs::symlink_metadata", move || std::fs::symlink_metadata(path)).await
+    let call = "fs::symlink_metadata";
+    metadata_of(call, path.as_ref(), libc::O_NOFOLLOW, |path| std::fs::symlink_metadata(path)).await
 }
 
 /// Whether there is something at this path.
@@ -197,6 +218,10 @@ pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
-    let path = path.as_ref().to_owned();
-    on_pool("fs::try_exists", move || path.try_exists()).await
+    let (call, path) = ("fs::try_exists", path.as_ref());
+    if let Some(answer) = at_once(call, |_| cached::exists(path)).await {
+        return answer;
+    }
+    let path = path.to_owned();
+    on_pool(call, move || path.try_exists()).await
 }

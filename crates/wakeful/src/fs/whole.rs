@@ -1,7 +1,8 @@
 //! Files read and written as a whole.
 
 use super::answer::{at_once, on_pool, pay_for};
-use super::nowait::{self, Now, Opened};
+use super::cached;
+use super::nowait::{self, Now};
 use super::owned_bytes::OwnedBytes;
 use std::fs::File;
 use std::io::{self, Read};
@@ -85,9 +86,6 @@ enum Begun {
     All(Vec<u8>),
     /// The rest is not in memory, or too much, or cannot be read in this way.
     Part(File, Vec<u8>),
-    /// It is to be opened on the pool.
-    Special(File),
-    Failed(io::Error),
 }
 
 async fn read_as<T: Send + 'static>(
@@ -95,38 +93,34 @@ async fn read_as<T: Send + 'static>(
     path: &Path,
     convert: fn(Vec<u8>) -> io::Result<T>,
 ) -> io::Result<T> {
-    let special = match at_once(call, |cx| begin(path, cx)).await {
-        Some(Begun::All(bytes)) => return convert(bytes),
-        Some(Begun::Part(mut file, mut bytes)) => {
-            let read_on = move || {
-                nowait::set_blocking(&file);
-                file.read_to_end(&mut bytes)?;
-                convert(bytes)
-            };
-            return on_pool(call, read_on).await;
+    match at_once(call, |cx| begin(path, cx)).await {
+        Some(begun) => match begun? {
+            Begun::All(bytes) => convert(bytes),
+            Begun::Part(file, bytes) => {
+                cached::set_blocking(&file);
+                on_pool(call, move || convert(read_on(file, bytes)?)).await
+            }
+        },
+        None => {
+            let path = path.to_owned();
+            on_pool(call, move || {
+                let file = File::open(path)?;
+                cached::learn_device(&file);
+                convert(read_on(file, Vec::new())?)
+            })
+            .await
         }
-        Some(Begun::Failed(error)) => return Err(error),
-        Some(Begun::Special(file)) => Some(file),
-        None => None,
-    };
-    let path = path.to_owned();
-    on_pool(call, move || {
-        let bytes = std::fs::read(path)?;
-        drop(special);
-        convert(bytes)
-    })
-    .await
+    }
 }
 
 /// Opens a file, and reads as much as can be read on the spot.
-fn begin(path: &Path, cx: &mut Context<'_>) -> Option<Begun> {
-    let (file, len) = match nowait::open(path)? {
-        Opened::Plain(file, len) => (file, len),
-        Opened::Special(file) => return Some(Begun::Special(file)),
-        Opened::Failed(error) => return Some(Begun::Failed(error)),
+fn begin(path: &Path, cx: &mut Context<'_>) -> Option<io::Result<Begun>> {
+    let (file, len) = match cached::open(path)? {
+        Ok(opened) => opened,
+        Err(error) => return Some(Err(error)),
     };
     if len > AT_ONCE_MAX {
-        return Some(Begun::Part(file, Vec::new()));
+        return Some(Ok(Begun::Part(file, Vec::new())));
     }
     // Files of `/proc` have bytes, and a length of zero.
     let len = len as usize;
@@ -140,12 +134,18 @@ fn begin(path: &Path, cx: &mut Context<'_>) -> Option<Begun> {
                 // SAFETY: the kernel initialized `n` more.
                 unsafe { bytes.set_len(filled) };
             }
-            Now::Later | Now::Never => return Some(Begun::Part(file, bytes)),
+            Now::Later | Now::Never => return Some(Ok(Begun::Part(file, bytes))),
         }
     }
     if bytes.len() > len {
-        return Some(Begun::Part(file, bytes));
+        return Some(Ok(Begun::Part(file, bytes)));
     }
     pay_for(bytes.len(), cx);
-    Some(Begun::All(bytes))
+    Some(Ok(Begun::All(bytes)))
+}
+
+/// Reads to the end of the file, whatever its length is. Blocks.
+fn read_on(mut file: File, mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

@@ -64,8 +64,10 @@ pub fn forget_pages(file: &File, offset: i64, len: i64) {
     unsafe { libc::posix_fadvise(file.as_raw_fd(), offset, len, libc::POSIX_FADV_DONTNEED) };
 }
 
-/// Whether the file system of `path` can tell whether a read need wait.
+/// Whether files beside `path` can be opened and read on the spot. Opens it once, which makes the file
+/// system known.
 pub fn reads_at_once(path: &Path) -> bool {
+    super::current_thread().block_on(wakeful::fs::File::open(path)).unwrap();
     let file = File::open(path).unwrap();
     let mut byte = 0u8;
     let slice = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };

@@ -5,7 +5,7 @@ use super::{File, StdFile};
 use crate::fs::answer::{may_answer, pay_for};
 use crate::fs::nowait::{self, Now};
 use crate::io::{AsyncRead, ReadBuf};
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, Seek};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -47,8 +47,8 @@ impl InFlight {
     /// Reads `n` bytes if they are in memory, or all there are. False if not: what there was of them is
     /// in the staging buffer then.
     ///
-    /// For a regular file a read is only short at its end, which many programs count on. So one that
-    /// ends where the memory of the kernel does is not answered with what there is.
+    /// A read of a regular file is only short at its end, which many programs count on. So one that ends
+    /// where the memory of the kernel does is not answered with what there is. One of a pipe is.
     fn poll_read_now(
         &mut self,
         std: &StdFile,
@@ -76,7 +76,7 @@ impl InFlight {
                         break true;
                     }
                 }
-                Now::Later => break false,
+                Now::Later => break read > 0 && is_stream(std),
                 Now::Never => {
                     self.shortcuts(std).read = false;
                     break false;
@@ -103,4 +103,9 @@ impl InFlight {
             (Outcome::Read(result), staging)
         }));
     }
+}
+
+/// Whether there is no cursor in it: a pipe, a socket, a terminal.
+fn is_stream(mut file: &StdFile) -> bool {
+    file.stream_position().is_err()
 }

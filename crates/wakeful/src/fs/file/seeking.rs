@@ -20,20 +20,17 @@ impl AsyncSeek for File {
             ));
         }
         expect_current("fs::File::seek");
-        in_flight.job = match position {
-            // Nothing but a number in the kernel's memory.
-            SeekFrom::Start(_) | SeekFrom::Current(_) => {
-                Job::Sought(seek(&file.std, &mut in_flight.staging, position))
-            }
-            // A file system may have to ask somebody else how long the file is.
-            SeekFrom::End(_) => {
-                let (std, mut staging) = (file.std.clone(), in_flight.take_staging());
-                Job::Running(spawn_blocking(move || {
-                    let result = seek(&std, &mut staging, position);
-                    (Outcome::Sought(result), staging)
-                }))
-            }
-        };
+        // A file system may have to ask somebody else how long the file is. All else is but a number in
+        // the kernel's memory.
+        if matches!(position, SeekFrom::End(_)) && !file.is_local {
+            let (std, mut staging) = (file.std.clone(), in_flight.take_staging());
+            in_flight.job = Job::Running(spawn_blocking(move || {
+                let result = seek(&std, &mut staging, position);
+                (Outcome::Sought(result), staging)
+            }));
+        } else {
+            in_flight.job = Job::Sought(seek(&file.std, &mut in_flight.staging, position));
+        }
         Ok(())
     }
 
