@@ -41,10 +41,7 @@ impl Board {
     /// For signals from zero to below `signals`, which are 64 at most.
     pub(super) fn new(signals: usize) -> Board {
         let channel = || Channel { deliveries: AtomicU64::new(0), listeners: Mutex::default() };
-        Board {
-            noted: AtomicU64::new(0),
-            channels: (0..signals).map(|_| channel()).collect(),
-        }
+        Board { noted: AtomicU64::new(0), channels: (0..signals).map(|_| channel()).collect() }
     }
 
     /// A signal came. Safe in a signal handler; the alarm has to ring after it.
@@ -172,8 +169,8 @@ impl Drop for Listener<'_> {
     }
 }
 
-#[cfg(all(test, not(wakeful_loom)))]
-mod tests;
 #[cfg(all(test, wakeful_loom))]
 #[path = "board/tests/loom.rs"]
 mod loom;
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests;

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use wakeful_reactor::Interest;
 use wakeful_reactor::io::{Direction, IoDriver, Registration};
-use wakeful_runtime::runtime::current_io;
 
 /// The kernel takes no more than so many buffers at once, whether there is room for the rest or not.
 const SLICES_MAX: usize = 1024;
@@ -33,16 +32,7 @@ impl<E> UnwindSafe for Watched<E> {}
 impl<E> RefUnwindSafe for Watched<E> {}
 
 impl<E: AsFd> Watched<E> {
-    /// Has the driver of the current runtime watch `object`, for `call`.
-    ///
-    /// # Panics
-    /// Outside of a runtime with I/O.
-    #[track_caller]
-    pub(crate) fn new(object: E, interest: Interest, call: &str) -> io::Result<Watched<E>> {
-        Watched::with_driver(object, interest, &current_io(call))
-    }
-
-    /// As [`new`](Self::new), in that driver.
+    /// Has `driver` watch `object`.
     pub(crate) fn with_driver(
         object: E,
         interest: Interest,

@@ -48,7 +48,8 @@ impl Child {
         driver: &Arc<IoDriver>,
         kill_on_drop: bool,
     ) -> io::Result<Child> {
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let mut running = Running::new(child, driver)?;
         running.kill_on_drop = true;
         let stdin = stdin.map(|stdin| ChildStdin::watch(stdin, driver)).transpose()?;

@@ -42,9 +42,8 @@ impl Orphan {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(left) = &mut *place {
             // This is no task, and on no task's account.
-            let exit = with_unconstrained(|| {
-                left.process.poll_exit(&mut Context::from_waker(&waker))
-            });
+            let exit =
+                with_unconstrained(|| left.process.poll_exit(&mut Context::from_waker(&waker)));
             let is_homeless = match exit {
                 Poll::Pending => return,
                 Poll::Ready(Err(error)) if is_shutdown_error(&error) => {

@@ -6,9 +6,19 @@ use std::io;
 use std::os::fd::AsFd;
 use std::task::{Context, Poll};
 use wakeful_reactor::io::Direction;
+use wakeful_runtime::runtime::current_io;
 
 impl<E: AsFd> Watched<E> {
-    /// As [`new`](Watched::new), to read and to write.
+    /// Has the driver of the current runtime watch `object`, for `call`.
+    ///
+    /// # Panics
+    /// Outside of a runtime with I/O.
+    #[track_caller]
+    pub(crate) fn new(object: E, interest: Interest, call: &str) -> io::Result<Watched<E>> {
+        Watched::with_driver(object, interest, &current_io(call))
+    }
+
+    /// As [`new`](Self::new), to read and to write.
     #[track_caller]
     pub(crate) fn new_duplex(object: E, call: &str) -> io::Result<Watched<E>> {
         Watched::new(object, Interest::READABLE | Interest::WRITABLE, call)
