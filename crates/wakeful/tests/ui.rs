@@ -78,7 +78,7 @@ fn compile(cases: &[PathBuf]) -> String {
     // The versions that the tests are built with.
     fs::copy(library.join("../../Cargo.lock"), package.join("Cargo.lock")).unwrap();
     let output = Command::new(env!("CARGO"))
-        .args(["check", "--tests", "--keep-going", "--quiet", "--color=never"])
+        .args(["check", "--tests", "--offline", "--keep-going", "--quiet", "--color=never"])
         .arg("--message-format=short")
         .env("CARGO_TARGET_DIR", package.join("target"))
         .env_remove("RUSTFLAGS")
