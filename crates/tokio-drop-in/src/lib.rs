@@ -11,6 +11,12 @@ pub use wakeful::fs;
 #[cfg(feature = "net")]
 pub use wakeful::net;
 
+#[cfg(feature = "process")]
+pub use wakeful::process;
+
+#[cfg(feature = "signal")]
+pub use wakeful::signal;
+
 #[cfg(feature = "rt")]
 pub use wakeful::{runtime, spawn, task, task_local};
 

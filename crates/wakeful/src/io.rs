@@ -23,11 +23,13 @@
 
 #[cfg(feature = "net")]
 mod async_fd;
+#[cfg(any(feature = "net", feature = "process"))]
+pub(crate) mod fd;
 #[cfg(any(feature = "fs", feature = "io-std"))]
 mod staging;
 #[cfg(feature = "io-std")]
 mod stdio;
-#[cfg(feature = "net")]
+#[cfg(any(feature = "net", feature = "process"))]
 mod watched;
 
 pub use wakeful_io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
@@ -51,7 +53,7 @@ pub(crate) use staging::{Staging, TRANSFER_MAX};
 
 #[cfg(feature = "net")]
 pub use wakeful_reactor::{Interest, Ready};
-#[cfg(feature = "net")]
+#[cfg(any(feature = "net", feature = "process"))]
 pub(crate) use watched::Watched;
 
 /// Descriptors of Unix-like systems.

@@ -27,6 +27,10 @@ pub mod io;
 pub mod macros;
 #[cfg(feature = "net")]
 pub mod net;
+#[cfg(feature = "process")]
+pub mod process;
+#[cfg(feature = "signal")]
+pub mod signal;
 
 #[cfg(feature = "rt")]
 pub use wakeful_runtime::{runtime, task, task_local};

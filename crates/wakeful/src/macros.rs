@@ -5,8 +5,9 @@ mod maybe_done;
 /// What the macros' expansions name. Not for use by hand.
 #[doc(hidden)]
 pub mod support {
-    pub use super::maybe_done::maybe_done;
+    pub use super::maybe_done::{maybe_done, take_error, take_output, take_value};
     pub use std::future::{Future, IntoFuture, poll_fn};
+    pub use std::option::Option;
     pub use std::pin::Pin;
     pub use std::result::Result;
     pub use std::task::{Context, Poll, ready};

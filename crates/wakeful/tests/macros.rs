@@ -42,6 +42,31 @@ fn main_makes_a_plain_function() {
     assert_eq!(on_many_threads(1), 2);
 }
 
+#[wakeful::main(flavor = "current_thread")]
+async fn apply<F: Fn(u32) -> u32, T>(f: F, rest: T) -> (u32, T)
+where
+    T: Clone,
+{
+    #![allow(clippy::redundant_clone)]
+    (f(1), rest.clone())
+}
+
+#[wakeful::main]
+async fn unnamed() -> impl Iterator<Item = u32> {
+    1..3
+}
+
+#[wakeful::test]
+async fn a_test_may_return_what_has_no_name() -> impl std::process::Termination {
+    std::process::ExitCode::SUCCESS
+}
+
+#[test]
+fn main_takes_any_function() {
+    assert_eq!(apply(|n| n + 1, "rest"), (2, "rest"));
+    assert_eq!(unnamed().collect::<Vec<_>>(), [1, 2]);
+}
+
 #[wakeful::test]
 async fn select_takes_the_first_that_is_ready() {
     let value = wakeful::select! {
@@ -109,6 +134,39 @@ async fn select_begins_with_any_branch_unless_biased() {
         assert_eq!(wakeful::select! { biased; _ = ready(()) => 0, _ = ready(()) => 1 }, 0);
     }
     assert!(firsts.iter().all(|&times| times > 30), "{firsts:?}");
+}
+
+#[wakeful::test]
+async fn select_leaves_names_to_its_user() {
+    const BRANCHES: u32 = 7;
+    const COUNT: u32 = 8;
+    type Mask = u32;
+    let (disabled, start): (Mask, u32) = (1, 2);
+    let sum = wakeful::select! {
+        (COUNT, ()) = ready((disabled + start, ())) => 0,
+        (BRANCHES, ()) = ready((7, ())) => BRANCHES + COUNT + disabled + start,
+    };
+    assert_eq!(sum, 7 + 8 + 1 + 2);
+}
+
+#[test]
+fn the_futures_of_the_macros_are_small() {
+    let select = async {
+        let (a, b, c) = (ready(0), ready(0), ready(0));
+        wakeful::select! { _ = a => {}, _ = b => {}, _ = c => {} }
+    };
+    // Three futures of 8 bytes, the closure's two borrows, a mask and the state.
+    assert!(size_of_val(&select) <= 48, "{}", size_of_val(&select));
+    let join = async {
+        let (a, b) = (ready(0), ready(0));
+        wakeful::join!(a, b)
+    };
+    assert!(size_of_val(&join) <= 48, "{}", size_of_val(&join));
+    let try_join = async {
+        let (a, b) = (ready(Ok::<i32, i32>(0)), ready(Ok::<i32, i32>(0)));
+        wakeful::try_join!(a, b)
+    };
+    assert!(size_of_val(&try_join) <= 48, "{}", size_of_val(&try_join));
 }
 
 #[wakeful::test]

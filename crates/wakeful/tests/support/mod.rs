@@ -3,6 +3,7 @@
 
 pub mod files;
 pub mod net;
+pub mod signals;
 
 use std::future::{Future, poll_fn};
 use std::panic::{self, Location};

@@ -1,0 +1,49 @@
+//! How many requests an echo server answers, how soon, and what each costs it.
+
+use super::serving::under_load;
+use crate::load::{Exchange, Traffic};
+use crate::measure::{Sample, Scale};
+use crate::runtime::EchoServer;
+use crate::suite::Case;
+use std::time::Duration;
+
+/// What a server has for each connection, at the least.
+const BUFFER_BYTES_MIN: usize = 1024;
+
+pub fn cases<R: EchoServer>() -> Vec<Case> {
+    const KIB: usize = 1024;
+    vec![
+        Case::new("tcp_echo/1c_64B", "64 bytes there and back on 1 connection", |scale| {
+            echo::<R>(scale, 1, 64)
+        }),
+        Case::new("tcp_echo/64c_64B", "64 bytes there and back on each of 64", |scale| {
+            echo::<R>(scale, 64, 64)
+        }),
+        Case::new("tcp_echo/512c_64B", "64 bytes there and back on each of 512", |scale| {
+            echo::<R>(scale, 512, 64)
+        }),
+        Case::new("tcp_echo/1c_16K", "16 KiB there and back on 1 connection", |scale| {
+            echo::<R>(scale, 1, 16 * KIB)
+        }),
+        Case::new("tcp_echo/64c_16K", "16 KiB there and back on each of 64", |scale| {
+            echo::<R>(scale, 64, 16 * KIB)
+        }),
+        Case::new("tcp_echo/512c_16K", "16 KiB there and back on each of 512", |scale| {
+            echo::<R>(scale, 512, 16 * KIB)
+        }),
+    ]
+}
+
+fn echo<R: EchoServer>(scale: Scale, connections: usize, bytes: usize) -> Sample {
+    let traffic = Traffic {
+        connections,
+        exchange: Exchange::Echo { bytes },
+        pace: None,
+        warm_up: Duration::from_millis(scale.pick(150, 50) as u64),
+        span: Duration::from_millis(scale.pick(750, 200) as u64),
+    };
+    let buffer_bytes = bytes.max(BUFFER_BYTES_MIN);
+    under_load(traffic, move |listener| {
+        R::run(async move { R::serve_echo(listener, buffer_bytes).await })
+    })
+}

@@ -1,0 +1,309 @@
+//! The load generator: one thread with plain epoll and no runtime, in a process of its own, the same for every server.
+//!
+//! Each connection has at most one request under way: a new one when the answer to the last has come, or when it is due
+//! if the traffic has a pace. It is pinned to the last CPU; a server may run on all of them.
+
+use crate::hello::GREETING;
+use crate::measure::{Metric, Sample, quantile};
+use crate::os::{self, EdgePoll};
+use serde::{Deserialize, Serialize};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// A server that does not answer for so long has failed.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What to do to which server. Handed to the generator's process as JSON.
+#[derive(Serialize, Deserialize)]
+pub struct Load {
+    pub server: SocketAddr,
+    /// Whose CPU time is divided by the number of requests.
+    pub server_pid: u32,
+    pub traffic: Traffic,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Traffic {
+    pub connections: usize,
+    pub exchange: Exchange,
+    /// How often each connection asks. Latency is then counted from when it should have asked, so that all requests
+    /// that fall into a pause of the server count, not only the first.
+    pub pace: Option<Duration>,
+    pub warm_up: Duration,
+    pub span: Duration,
+}
+
+/// What goes over a connection again and again.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub enum Exchange {
+    /// So many bytes, which come back.
+    Echo { bytes: usize },
+    /// An HTTP request, which is answered with [`GREETING`].
+    Hello,
+}
+
+impl Exchange {
+    fn request(self) -> Vec<u8> {
+        match self {
+            Exchange::Echo { bytes } => vec![b'e'; bytes],
+            Exchange::Hello => b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
+        }
+    }
+
+    /// What the answer ends with.
+    fn answer_end(self) -> Vec<u8> {
+        match self {
+            Exchange::Echo { .. } => self.request(),
+            Exchange::Hello => GREETING.into(),
+        }
+    }
+}
+
+/// Puts the load on the server and tells how it bore it.
+pub fn run(load: &Load) -> io::Result<Sample> {
+    os::pin_to_cpu(os::cpus() - 1);
+    let mut generator = Generator::connect(load.server, &load.traffic)?;
+    generator.run_until(Instant::now() + load.traffic.warm_up)?;
+    generator.latencies_ns.clear();
+
+    let begun = Instant::now();
+    let cpu_times = || (os::process_cpu_time_of(load.server_pid), os::process_cpu_time());
+    let (server_begun, own_begun) = cpu_times();
+    generator.run_until(begun + load.traffic.span)?;
+    let span = begun.elapsed();
+    let (server_ended, own_ended) = cpu_times();
+
+    let mut latencies_ns = generator.latencies_ns;
+    if latencies_ns.is_empty() {
+        return Err(io::Error::new(ErrorKind::TimedOut, "not one request was answered"));
+    }
+    latencies_ns.sort_unstable();
+    let requests = latencies_ns.len() as f64;
+    let latency_us = |share| f64::from(quantile(&latencies_ns, share)) / 1e3;
+    let server_ns = (server_ended - server_begun).as_nanos() as f64;
+    let busy = (own_ended - own_begun).as_secs_f64() / span.as_secs_f64();
+    Ok(vec![
+        Metric::higher_is_better("requests", "/s", requests / span.as_secs_f64()),
+        Metric::lower_is_better("latency p50", "us", latency_us(0.5)),
+        Metric::lower_is_better("latency p99", "us", latency_us(0.99)),
+        Metric::lower_is_better("latency p99.9", "us", latency_us(0.999)),
+        Metric::lower_is_better("server CPU", "ns/request", server_ns / requests),
+        Metric::for_context("generator busy", "%", 100.0 * busy),
+    ])
+}
+
+struct Generator {
+    poll: EdgePoll,
+    connections: Vec<Connection>,
+    pace: Option<Duration>,
+    request: Vec<u8>,
+    /// As long as every answer is.
+    answer: Vec<u8>,
+    latencies_ns: Vec<u32>,
+}
+
+struct Connection {
+    stream: TcpStream,
+    sent: usize,
+    received: usize,
+    /// Whether an answer is awaited, and since when.
+    asked_at: Option<Instant>,
+    /// When to ask next, if there is a pace.
+    due: Instant,
+}
+
+impl Generator {
+    /// Connects, and has one exchange on each connection, so that the server has taken all of them on.
+    fn connect(server: SocketAddr, traffic: &Traffic) -> io::Result<Generator> {
+        let poll = EdgePoll::new()?;
+        let request = traffic.exchange.request();
+        let mut connections = Vec::with_capacity(traffic.connections);
+        for _ in 0..traffic.connections {
+            let mut stream = TcpStream::connect(server)?;
+            stream.set_nodelay(true)?;
+            os::reset_on_close(&stream)?;
+            stream.write_all(&request)?;
+            let due = Instant::now();
+            connections.push(Connection { stream, sent: 0, received: 0, asked_at: None, due });
+        }
+        let mut answer = Vec::new();
+        for (connection, id) in connections.iter_mut().zip(0..) {
+            answer = first_answer(&mut connection.stream, &traffic.exchange.answer_end())?;
+            connection.stream.set_nonblocking(true)?;
+            poll.add(&connection.stream, id)?;
+        }
+        // Evenly over the pace.
+        let step = traffic.pace.unwrap_or_default() / traffic.connections as u32;
+        let begun = Instant::now();
+        for (connection, nth) in connections.iter_mut().zip(0..) {
+            connection.due = begun + nth * step;
+        }
+        let pace = traffic.pace;
+        Ok(Generator { poll, connections, pace, request, answer, latencies_ns: Vec::new() })
+    }
+
+    fn run_until(&mut self, end: Instant) -> io::Result<()> {
+        let mut ready = Vec::new();
+        let mut next_due = self.ask_those_due()?;
+        loop {
+            let now = Instant::now();
+            if now >= end {
+                return Ok(());
+            }
+            let until = next_due.map_or(end, |due| due.min(end));
+            self.poll.wait(until.saturating_duration_since(now), &mut ready)?;
+            for &id in &ready {
+                self.advance(id as usize)?;
+            }
+            if next_due.is_some() {
+                next_due = self.ask_those_due()?;
+            }
+        }
+    }
+
+    /// Gives when the next will be due; none if each asks as soon as it was answered.
+    fn ask_those_due(&mut self) -> io::Result<Option<Instant>> {
+        let mut next_due = None;
+        for connection in self.connections.iter_mut().filter(|idle| idle.asked_at.is_none()) {
+            let now = Instant::now();
+            if connection.due <= now {
+                connection.ask(&self.request, now)?;
+            } else if next_due.is_none_or(|next| connection.due < next) {
+                next_due = Some(connection.due);
+            }
+        }
+        Ok(next_due)
+    }
+
+    /// Something came on a connection, or there is room to send.
+    fn advance(&mut self, id: usize) -> io::Result<()> {
+        let connection = &mut self.connections[id];
+        let Some(asked_at) = connection.asked_at else { return Ok(()) };
+        if !connection.send(&self.request)? || !connection.receive(&mut self.answer)? {
+            return Ok(());
+        }
+        let now = Instant::now();
+        let latency_ns = (now - asked_at).as_nanos();
+        self.latencies_ns.push(u32::try_from(latency_ns).unwrap_or(u32::MAX));
+        match self.pace {
+            None => connection.ask(&self.request, now),
+            Some(pace) => {
+                connection.due += pace;
+                connection.asked_at = None;
+                // What should have been asked meanwhile has waited since then.
+                if connection.due <= now {
+                    connection.ask(&self.request, connection.due)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Connection {
+    fn ask(&mut self, request: &[u8], since: Instant) -> io::Result<()> {
+        (self.sent, self.received, self.asked_at) = (0, 0, Some(since));
+        // The answer, or room for the rest of the request, comes with an edge.
+        self.send(request).map(|_whole| ())
+    }
+
+    /// True when the whole request has been sent.
+    fn send(&mut self, request: &[u8]) -> io::Result<bool> {
+        while self.sent < request.len() {
+            match self.stream.write(&request[self.sent..]) {
+                Ok(n) => self.sent += n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(true)
+    }
+
+    /// True when the whole answer has come.
+    fn receive(&mut self, answer: &mut [u8]) -> io::Result<bool> {
+        while self.received < answer.len() {
+            match self.stream.read(&mut answer[self.received..]) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(n) => self.received += n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// All further answers are as long as this one.
+fn first_answer(stream: &mut TcpStream, end: &[u8]) -> io::Result<Vec<u8>> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut answer = Vec::new();
+    let mut buffer = [0; 4096];
+    while !answer.ends_with(end) {
+        match stream.read(&mut buffer)? {
+            0 => return Err(ErrorKind::UnexpectedEof.into()),
+            n => answer.extend_from_slice(&buffer[..n]),
+        }
+    }
+    Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    fn load(server: SocketAddr, pace: Option<Duration>) -> Load {
+        let traffic = Traffic {
+            connections: 3,
+            exchange: Exchange::Echo { bytes: 16 * 1024 },
+            pace,
+            warm_up: Duration::from_millis(10),
+            span: Duration::from_millis(200),
+        };
+        Load { server, server_pid: std::process::id(), traffic }
+    }
+
+    /// The address of a server that sends everything back.
+    fn echo_in_the_background() -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut answers = stream.try_clone().unwrap();
+                std::thread::spawn(move || io::copy(&mut stream, &mut answers));
+            }
+        });
+        address
+    }
+
+    fn value(sample: &Sample, name: &str) -> f64 {
+        sample.iter().find(|metric| metric.name == name).unwrap().value
+    }
+
+    #[test]
+    fn answers_are_counted_and_timed() {
+        let sample = run(&load(echo_in_the_background(), None)).unwrap();
+        assert!(value(&sample, "requests") > 0.0);
+        assert!(value(&sample, "latency p50") <= value(&sample, "latency p99"));
+    }
+
+    #[test]
+    fn a_pace_is_not_exceeded() {
+        let pace = Some(Duration::from_millis(20));
+        let sample = run(&load(echo_in_the_background(), pace)).unwrap();
+        // Three connections with 50 a second each, and one more each for where the span begins.
+        assert!(value(&sample, "requests") <= 3.0 * (50.0 + 5.0), "{sample:?}");
+    }
+
+    #[test]
+    fn a_server_that_hangs_up_is_an_error() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = listener.local_addr().unwrap();
+        let accepting = std::thread::spawn(move || drop(listener.accept()));
+        let outcome = run(&load(server, None));
+        accepting.join().unwrap();
+        assert!(outcome.is_err());
+    }
+}
