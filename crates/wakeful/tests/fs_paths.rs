@@ -46,7 +46,7 @@ fn what_is_known_of_a_cached_file_is_told_without_a_thread() {
         assert!(fs::metadata(dir.path()).await.unwrap().is_dir());
         assert!(fs::metadata(dir.join("link")).await.unwrap().is_file());
         assert!(fs::symlink_metadata(dir.join("link")).await.unwrap().is_symlink());
-        assert!(fs::try_exists(dir.join("link")).await.unwrap());
+        assert!(fs::try_exists(&path).await.unwrap());
         let file = fs::File::open(&path).await.unwrap();
         assert_eq!(file.metadata().await.unwrap().len(), 5);
         assert!(!fs::try_exists(dir.join("nothing")).await.unwrap());
