@@ -22,7 +22,7 @@ mod lists;
 mod outcome;
 mod package;
 mod process;
-mod suites;
+pub mod suites;
 mod verdict;
 
 use lists::Tests;

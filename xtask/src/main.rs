@@ -3,12 +3,14 @@
 //! No dependencies on purpose: a fresh clone has the tidy checks running a few seconds after the
 //! compiler starts, and a check can never break because of somebody else's release.
 
+mod api_diff;
 mod cargo;
 mod ci;
 mod conformance;
 mod json;
 mod loom;
 mod manifest;
+mod probe;
 mod repo;
 mod rust;
 mod tidy;
@@ -18,11 +20,13 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
+  api-diff                what Tokio's public API has and the drop-in has not, or otherwise
   conformance [OPTIONS]   the tests that Tokio publishes, on the drop-in
   ci                      everything a change has to pass, in the order of what fails fastest
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
   tidy                    layers, module cycles, unsafe comments, leftovers, dead files, sizes
 
+api-diff: --hidden, --extra: also what is hidden from the documentation, or here and not there
 conformance: --only FILE…    just these test files
              --suite NAME    just this suite; see xtask/src/conformance/suites.rs
              --json FILE     write there how every test ended
@@ -34,6 +38,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match args[..] {
+        ["api-diff", ref options @ ..] => api_diff::run(options),
         ["ci"] => ci::run(),
         ["conformance", ref options @ ..] => conformance::run(options),
         ["loom"] => loom::run(None, None),

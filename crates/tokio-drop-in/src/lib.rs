@@ -27,3 +27,6 @@ pub use wakeful::{join, pin, select, try_join};
 pub use wakeful::drop_in::{tokio_main as main, tokio_test as test};
 #[cfg(all(feature = "macros", feature = "rt", not(feature = "rt-multi-thread")))]
 pub use wakeful::drop_in::{tokio_main_rt as main, tokio_test_rt as test};
+
+/// Streams are not here yet, in std neither: those over this crate's types are in `tokio-stream`.
+pub mod stream {}
