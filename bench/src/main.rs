@@ -5,6 +5,7 @@ mod child;
 mod cli;
 mod common;
 mod contenders;
+mod hello;
 mod json;
 mod load;
 mod machine;
@@ -15,6 +16,7 @@ mod results;
 mod rounds;
 mod runtime;
 mod suite;
+mod wrk;
 
 use cli::{Invocation, RunOptions};
 use machine::Machine;

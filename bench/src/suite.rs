@@ -59,6 +59,11 @@ impl Contender {
         self
     }
 
+    #[cfg(test)]
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
     pub fn case(&self, name: &str) -> Option<&Case> {
         self.cases.iter().find(|case| case.name == name)
     }

@@ -208,6 +208,13 @@ impl Pool {
         }
     }
 
+    /// Cancels the blocking tasks that wait for a thread.
+    pub(crate) fn cancel_waiting(&self) {
+        for job in self.queue.take_short() {
+            job.cancel();
+        }
+    }
+
     /// Stops the pool: cancels what waits, and waits for the threads to end, for `timeout` at most
     /// (none: for ever; zero: not at all).
     pub(crate) fn shutdown(&self, timeout: Option<Duration>) {

@@ -119,7 +119,11 @@ impl Drop for Runtime {
     fn drop(&mut self) {
         match &self.handle.scheduler {
             SchedulerHandle::CurrentThread(shared) => shared.shutdown(),
-            SchedulerHandle::MultiThread(shared) => shared.stop(),
+            SchedulerHandle::MultiThread(shared) => {
+                // Before the workers stop, whose threads would run them.
+                shared.pool.cancel_waiting();
+                shared.stop();
+            }
         }
         if self.wait != Some(Duration::ZERO) && entered() != Entered::No {
             self.handle.scheduler.pool().shutdown(Some(Duration::ZERO));
