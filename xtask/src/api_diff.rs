@@ -24,16 +24,27 @@ use crates::Crates;
 use public::Public;
 use surface::Surface;
 
+use crate::conformance::suites::TOKIO;
+
+/// What the command line asks for.
+struct Request<'a> {
+    features: Vec<&'a str>,
+    /// Also what differs and is hidden from the documentation; it may.
+    hidden: bool,
+    /// Also what is here and not in Tokio; that may be too.
+    extra: bool,
+}
+
+/// As CI runs it.
+pub fn run_all() -> Result<(), String> {
+    run(&[])
+}
+
 /// Prints the differences; there must be none.
-///
-/// `--hidden` also prints what differs and is hidden from the documentation, and `--extra` what is
-/// here and not in Tokio. Neither counts.
-pub fn run(options: &[&str]) -> Result<(), String> {
-    if let Some(unknown) = options.iter().find(|option| !["--hidden", "--extra"].contains(option)) {
-        return Err(format!("`cargo xtask api-diff` does not know `{unknown}`"));
-    }
-    let tokio = Crates::load(&docs::of_tokio()?)?;
-    let ours = Crates::load(&docs::of_drop_in()?)?;
+pub fn run(args: &[&str]) -> Result<(), String> {
+    let request = parse(args)?;
+    let tokio = Crates::load(&docs::of_tokio(&request.features)?)?;
+    let ours = Crates::load(&docs::of_drop_in(&request.features)?)?;
     let tokio_public = Public::of(&tokio, "tokio")?;
     let ours_public = Public::of(&ours, "tokio")?;
     let shared = tokio_public.paths();
@@ -44,12 +55,12 @@ pub fn run(options: &[&str]) -> Result<(), String> {
     for difference in &listed {
         println!("{}", difference.text);
     }
-    if options.contains(&"--hidden") {
+    if request.hidden {
         for difference in &hidden {
             println!("hidden, {}", difference.text);
         }
     }
-    if options.contains(&"--extra") {
+    if request.extra {
         for about in ours_surface.extras(&tokio_surface) {
             println!("extra: {about}");
         }
@@ -59,5 +70,25 @@ pub fn run(options: &[&str]) -> Result<(), String> {
         tokio_surface.count(),
         listed.len()
     );
-    if listed.is_empty() { Ok(()) } else { Err("the API differs from Tokio's".to_owned()) }
+    if listed.is_empty() {
+        return Ok(());
+    }
+    Err(format!("the API differs from Tokio's{}", tokio.format_note()))
+}
+
+fn parse<'a>(args: &[&'a str]) -> Result<Request<'a>, String> {
+    let mut request = Request { features: TOKIO.features.to_vec(), hidden: false, extra: false };
+    let mut args = args.iter().copied();
+    while let Some(arg) = args.next() {
+        match arg {
+            "--hidden" => request.hidden = true,
+            "--extra" => request.extra = true,
+            "--features" => {
+                let names = args.next().ok_or("--features wants names with commas in between")?;
+                request.features = names.split(',').filter(|name| !name.is_empty()).collect();
+            }
+            _ => return Err(format!("`cargo xtask api-diff` does not know `{arg}`")),
+        }
+    }
+    Ok(request)
 }

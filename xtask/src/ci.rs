@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
-use crate::{conformance, loom, repo, tidy};
+use crate::{conformance, features, loom, repo, tidy};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -12,6 +12,7 @@ const STEPS: &[Step] = &[
     ("tidy", tidy::run),
     ("fmt", || cargo("fmt --all --check").run()),
     ("clippy", || cargo("clippy --workspace --all-targets -- -D warnings").run()),
+    ("features", features::run),
     ("test", || cargo("test --workspace").run()),
     ("conformance", conformance::run_all),
     ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),

@@ -20,7 +20,7 @@ use crate::repo;
 mod build;
 mod lists;
 mod outcome;
-mod package;
+pub mod package;
 mod process;
 pub mod suites;
 mod verdict;

@@ -7,6 +7,7 @@ mod api_diff;
 mod cargo;
 mod ci;
 mod conformance;
+mod features;
 mod json;
 mod loom;
 mod manifest;
@@ -23,10 +24,13 @@ usage: cargo xtask <task>
   api-diff                what Tokio's public API has and the drop-in has not, or otherwise
   conformance [OPTIONS]   the tests that Tokio publishes, on the drop-in
   ci                      everything a change has to pass, in the order of what fails fastest
+  features                the drop-in with each of Tokio's features and the usual sets of them
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
   tidy                    layers, module cycles, unsafe comments, leftovers, dead files, sizes
 
-api-diff: --hidden, --extra: also what is hidden from the documentation, or here and not there
+api-diff:    --features A,B  with these features of Tokio's, full and test-util if not said
+             --hidden        also what is hidden from the documentation
+             --extra         also what is here and not there
 conformance: --only FILE…    just these test files
              --suite NAME    just this suite; see xtask/src/conformance/suites.rs
              --json FILE     write there how every test ended
@@ -41,6 +45,7 @@ fn main() -> ExitCode {
         ["api-diff", ref options @ ..] => api_diff::run(options),
         ["ci"] => ci::run(),
         ["conformance", ref options @ ..] => conformance::run(options),
+        ["features"] => features::run(),
         ["loom"] => loom::run(None, None),
         ["loom", krate] => loom::run(Some(krate), None),
         ["loom", krate, filter] => loom::run(Some(krate), Some(filter)),

@@ -3,6 +3,7 @@
 //! What the tests need is read out of the metadata that cargo gives of the published crate: its own
 //! dependencies, those for its tests, and its features. So no manifest of it is kept here.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +59,12 @@ pub fn test_files(suite: &Suite) -> Result<Vec<String>, String> {
     }
     names.sort();
     Ok(names)
+}
+
+/// The names of all features of the crate that a suite is from.
+pub fn features_of(suite: &Suite) -> Result<BTreeSet<String>, String> {
+    let published = Published::find(suite)?;
+    Ok(published.metadata["features"].fields().map(|(name, _)| name.to_owned()).collect())
 }
 
 /// Keeps the lock file of a package that was laid out on Tokio itself.
