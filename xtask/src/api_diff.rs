@@ -35,11 +35,6 @@ struct Request<'a> {
     extra: bool,
 }
 
-/// As CI runs it.
-pub fn run_all() -> Result<(), String> {
-    run(&[])
-}
-
 /// Prints the differences; there must be none.
 pub fn run(args: &[&str]) -> Result<(), String> {
     let request = parse(args)?;

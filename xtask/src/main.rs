@@ -14,6 +14,7 @@ mod manifest;
 mod probe;
 mod repo;
 mod rust;
+mod servers;
 mod tidy;
 
 use std::process::ExitCode;
@@ -26,11 +27,13 @@ usage: cargo xtask <task>
   ci                      everything a change has to pass, in the order of what fails fastest
   features                the drop-in with each of Tokio's features and the usual sets of them
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
+  servers                 the tests that talk to PostgreSQL, Redis and NATS, which it starts and stops
   tidy                    layers, module cycles, unsafe comments, leftovers, dead files, sizes
 
 api-diff:    --features A,B  with these features of Tokio's, full and test-util if not said
              --hidden        also what is hidden from the documentation
              --extra         also what is here and not there
+ci: --without-servers leaves out the tests of task `servers`
 conformance: --only FILE…    just these test files
              --suite NAME    just this suite; see xtask/src/conformance/suites.rs
              --json FILE     write there how every test ended
@@ -43,12 +46,14 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match args[..] {
         ["api-diff", ref options @ ..] => api_diff::run(options),
-        ["ci"] => ci::run(),
+        ["ci"] => ci::run(true),
+        ["ci", "--without-servers"] => ci::run(false),
         ["conformance", ref options @ ..] => conformance::run(options),
         ["features"] => features::run(),
         ["loom"] => loom::run(None, None),
         ["loom", krate] => loom::run(Some(krate), None),
         ["loom", krate, filter] => loom::run(Some(krate), Some(filter)),
+        ["servers"] => servers::run(),
         ["tidy"] => tidy::run(),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -14,20 +14,24 @@ pub fn cases<R: Timers + EchoServer>() -> Vec<Case> {
             "blocking_abuse/2_sleepers",
             "2 tasks that block for 100 ms over and over, beside 100 that tick every ms: how late these are",
             |scale| ticks_beside::<R>(scale, 2, sleep_100_ms),
-        ),
+        )
+        .headline("p99"),
         Case::new("blocking_abuse/8_sleepers", "the same beside 8 tasks that block", |scale| {
             ticks_beside::<R>(scale, 8, sleep_100_ms)
-        }),
+        })
+        .headline("p99"),
         Case::new(
             "blocking_abuse/2_loops",
             "the same beside 2 tasks that compute for 50 ms",
             |scale| ticks_beside::<R>(scale, 2, compute_50_ms),
-        ),
+        )
+        .headline("p99"),
         Case::new(
             "blocking_abuse/echo",
             "an echo server asked every 10 ms by each of 64, beside 2 tasks that block for 100 ms",
             echo_beside_sleepers::<R>,
-        ),
+        )
+        .headline("latency p99"),
     ];
     cases.into_iter().map(|case| case.rounds(3)).collect()
 }

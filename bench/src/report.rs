@@ -1,0 +1,24 @@
+//! A whole run.
+
+use crate::machine::Machine;
+use crate::os::CpuLoss;
+use crate::results::Row;
+use crate::suite::{Case, Contender};
+use std::time::Duration;
+
+/// The picture that goes with the tables.
+pub const PICTURE_FILE: &str = "results.svg";
+
+pub struct Report<'a> {
+    pub machine: Machine,
+    pub contenders: Vec<&'a Contender>,
+    pub quick: bool,
+    pub cases: Vec<&'a Case>,
+    pub rows: Vec<Row<'a>>,
+    /// Contenders that crashed, hung, or gave no figures.
+    pub failures: Vec<String>,
+    /// Where there are fewer rounds than planned.
+    pub notes: Vec<String>,
+    pub took: Duration,
+    pub cpu_loss: Option<CpuLoss>,
+}
