@@ -29,6 +29,8 @@ pub use wakeful::{join, select, try_join};
 pub use wakeful::drop_in::{tokio_main as main, tokio_test as test};
 #[cfg(all(feature = "macros", feature = "rt", not(feature = "rt-multi-thread")))]
 pub use wakeful::drop_in::{tokio_main_rt as main, tokio_test_rt as test};
+#[cfg(all(feature = "macros", not(feature = "rt")))]
+pub use wakeful::{main, test};
 
 /// Tasks, once feature `rt` is on.
 #[cfg(not(feature = "rt"))]
