@@ -20,7 +20,6 @@
 
 #[cfg(feature = "io")]
 pub mod io;
-#[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod macros;
 #[cfg(feature = "net")]
@@ -29,6 +28,14 @@ pub mod net;
 pub mod process;
 #[cfg(feature = "signal")]
 pub mod signal;
+
+/// Addresses; what takes them comes with feature `net`.
+#[cfg(not(feature = "net"))]
+pub mod net {
+    mod addr;
+
+    pub use addr::ToSocketAddrs;
+}
 
 #[cfg(feature = "rt")]
 pub use wakeful_runtime::{runtime, task, task_local};
