@@ -4,6 +4,7 @@ mod channels;
 mod compio;
 mod monoio;
 mod smol;
+mod std_files;
 mod thread_bound;
 mod tokio;
 mod tokio_shaped;
@@ -30,6 +31,7 @@ pub fn suite() -> Suite {
             channels::tachyonix(),
             channels::async_channel(),
             channels::oneshot(),
+            std_files::no_runtime(),
         ],
     }
 }

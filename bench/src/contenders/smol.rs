@@ -6,7 +6,7 @@ use crate::cases;
 use crate::hello;
 use crate::primitives::{Lock, Permits};
 use crate::runtime::{
-    EchoServer, HelloServer, ReadyChannel, RemoteSpawn, Runtime, SpawnBlocking, Timers,
+    EchoServer, FileReads, HelloServer, ReadyChannel, RemoteSpawn, Runtime, SpawnBlocking, Timers,
 };
 use crate::suite::Contender;
 use async_executor::Executor;
@@ -19,6 +19,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::net::{TcpListener, TcpStream};
 use std::ops::DerefMut;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Once, mpsc};
 use std::task::{Context, Poll, ready};
@@ -35,6 +36,7 @@ pub fn two_threads() -> Contender {
         .with(cases::sync::lock_cases::<Smol, Mutex<u64>>())
         .with(cases::sync::permit_cases::<Smol, Semaphore>())
         .with(cases::blocking::cases::<Smol>())
+        .with(cases::file::cases::<Smol>())
         .with(cases::timer::cases::<Smol>())
         .with(cases::fairness::cases::<Smol>())
         .with(cases::blocking_abuse::cases::<Smol>())
@@ -137,6 +139,24 @@ impl Permits for Semaphore {
 
     async fn acquire(&self) -> impl Send {
         Semaphore::acquire(self).await
+    }
+}
+
+impl FileReads for Smol {
+    async fn read_through(path: PathBuf, blocks: usize) {
+        let mut file = async_fs::File::open(path).await.unwrap();
+        let mut buffer = vec![0; cases::file::BLOCK];
+        for _ in 0..blocks {
+            file.read_exact(&mut buffer).await.unwrap();
+        }
+    }
+
+    async fn open_and_read(path: PathBuf, times: usize) {
+        let mut buffer = vec![0; cases::file::BLOCK];
+        for _ in 0..times {
+            let mut file = async_fs::File::open(&path).await.unwrap();
+            file.read_exact(&mut buffer).await.unwrap();
+        }
     }
 }
 

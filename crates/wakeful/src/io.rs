@@ -23,7 +23,13 @@
 
 #[cfg(feature = "net")]
 mod async_fd;
-#[cfg(feature = "net")]
+#[cfg(any(feature = "net", feature = "process"))]
+pub(crate) mod fd;
+#[cfg(any(feature = "fs", feature = "io-std"))]
+mod staging;
+#[cfg(feature = "io-std")]
+mod stdio;
+#[cfg(any(feature = "net", feature = "process"))]
 mod watched;
 
 pub use wakeful_io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
@@ -39,9 +45,15 @@ pub use wakeful_io::{
     join, repeat, simplex, sink, split,
 };
 
+#[cfg(feature = "io-std")]
+pub use stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
+
+#[cfg(any(feature = "fs", feature = "io-std"))]
+pub(crate) use staging::{Staging, TRANSFER_MAX};
+
 #[cfg(feature = "net")]
 pub use wakeful_reactor::{Interest, Ready};
-#[cfg(feature = "net")]
+#[cfg(any(feature = "net", feature = "process"))]
 pub(crate) use watched::Watched;
 
 /// Descriptors of Unix-like systems.

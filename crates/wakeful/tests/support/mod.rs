@@ -1,7 +1,9 @@
 //! What several test files need.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
+pub mod files;
 pub mod net;
+pub mod signals;
 
 use std::future::{Future, poll_fn};
 use std::panic::{self, Location};
