@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
 use crate::servers::Servers;
-use crate::{conformance, loom, repo, tidy};
+use crate::{conformance, features, loom, repo, tidy};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
 /// Cheap steps first, so that a slip is reported within seconds.
-fn steps(with_servers: bool) -> [Step; 7] {
+fn steps(with_servers: bool) -> [Step; 8] {
     [
         ("tidy", tidy::run),
         ("fmt", || cargo("fmt --all --check").run()),
@@ -17,6 +17,7 @@ fn steps(with_servers: bool) -> [Step; 7] {
             cargo("clippy --workspace --all-targets --features ecosystem/servers -- -D warnings")
                 .run()
         }),
+        ("features", features::run),
         ("test", if with_servers { test_with_servers } else { || cargo("test --workspace").run() }),
         ("conformance", conformance::run_all),
         ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),

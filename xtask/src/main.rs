@@ -3,12 +3,16 @@
 //! No dependencies on purpose: a fresh clone has the tidy checks running a few seconds after the
 //! compiler starts, and a check can never break because of somebody else's release.
 
+mod api_diff;
 mod cargo;
 mod ci;
 mod conformance;
+mod features;
+mod hello;
 mod json;
 mod loom;
 mod manifest;
+mod probe;
 mod repo;
 mod rust;
 mod servers;
@@ -19,12 +23,18 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
+  api-diff                what Tokio's public API has and the drop-in has not, or otherwise
   conformance [OPTIONS]   the tests that Tokio publishes, on the drop-in
   ci                      everything a change has to pass, in the order of what fails fastest
-  servers                 the tests that talk to PostgreSQL, Redis and NATS, which it starts and stops
+  features                the drop-in with each of Tokio's features and the usual sets of them
+  hello                   what a small program costs to build on Tokio and on the drop-in
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
+  servers                 the tests that talk to PostgreSQL, Redis and NATS, which it starts and stops
   tidy                    layers, module cycles, unsafe comments, leftovers, dead files, sizes
 
+api-diff:    --features A,B  with these features of Tokio's, full and test-util if not said
+             --hidden        also what is hidden from the documentation
+             --extra         also what is here and not there
 ci: --without-servers leaves out the tests of task `servers`
 conformance: --only FILE…    just these test files
              --suite NAME    just this suite; see xtask/src/conformance/suites.rs
@@ -37,9 +47,12 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match args[..] {
+        ["api-diff", ref options @ ..] => api_diff::run(options),
         ["ci"] => ci::run(true),
         ["ci", "--without-servers"] => ci::run(false),
         ["conformance", ref options @ ..] => conformance::run(options),
+        ["features"] => features::run(),
+        ["hello"] => hello::run(),
         ["loom"] => loom::run(None, None),
         ["loom", krate] => loom::run(Some(krate), None),
         ["loom", krate, filter] => loom::run(Some(krate), Some(filter)),

@@ -20,7 +20,6 @@
 
 #[cfg(feature = "io")]
 pub mod io;
-#[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod macros;
 #[cfg(feature = "net")]
@@ -29,6 +28,14 @@ pub mod net;
 pub mod process;
 #[cfg(feature = "signal")]
 pub mod signal;
+
+/// Addresses; what takes them comes with feature `net`.
+#[cfg(not(feature = "net"))]
+pub mod net {
+    mod addr;
+
+    pub use addr::ToSocketAddrs;
+}
 
 #[cfg(feature = "rt")]
 pub use wakeful_runtime::{runtime, task, task_local};
@@ -46,6 +53,8 @@ pub use wakeful_sync as sync;
 pub use wakeful_macros::{main, test};
 #[cfg(all(feature = "macros", feature = "rt", not(feature = "rt-multi-thread")))]
 pub use wakeful_macros::{main_rt as main, test_rt as test};
+#[cfg(all(feature = "macros", not(feature = "rt")))]
+pub use wakeful_macros::{without_rt as main, without_rt as test};
 
 /// What the drop-in re-exports under other names.
 #[cfg(all(feature = "macros", feature = "rt"))]

@@ -28,8 +28,8 @@ pub(super) struct Sitter {
     pub(super) polling: Cell<Option<TaskRef>>,
     /// It wants to give way. Of the thread, not of the seat, which may be lost before the poll returns.
     pub(super) yielding: Cell<bool>,
-    /// Timers are being fired: whether to call others for what they wake is decided after.
-    pub(super) firing: Cell<bool>,
+    /// While it gathers: how many tasks were woken.
+    pub(super) woken: Cell<Option<usize>>,
     pub(super) precise: PreciseThread,
     pub(super) parker: Parker,
 }
@@ -86,7 +86,7 @@ pub(super) fn sit(shared: Arc<MultiThread>, index: usize) {
         inside: Cell::new(false),
         polling: Cell::new(None),
         yielding: Cell::new(false),
-        firing: Cell::new(false),
+        woken: Cell::new(None),
         precise: PreciseThread::new(),
         parker,
     };
