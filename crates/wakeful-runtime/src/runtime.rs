@@ -25,7 +25,8 @@ pub use handle::{current_io, try_current_io};
 ///
 /// Every wait on a socket, or registration of one, fails with such an error once that has happened.
 pub fn is_rt_shutdown_err(err: &std::io::Error) -> bool {
-    crate::driver::is_shutdown_error(err)
+    let of_pool = err.get_ref().is_some_and(|inner| inner.is::<crate::blocking::Stopped>());
+    of_pool || crate::driver::is_shutdown_error(err)
 }
 
 /// The index of the worker that the calling code runs on; none outside of a multi-thread runtime's

@@ -9,7 +9,7 @@ pub(crate) mod multi_thread;
 #[cfg(feature = "time")]
 pub(crate) mod timer;
 
-use crate::blocking::{AtShutdown, Pool, Refused, ThreadContext, blocking_task};
+use crate::blocking::{AtShutdown, Pool, Refused, Stopped, ThreadContext, blocking_task};
 use crate::driver::IoHandle;
 use crate::timers::{ClockHold, TimeHandle};
 use std::future::Future;
@@ -107,9 +107,7 @@ impl SchedulerHandle {
         match submitted {
             Ok(()) => Ok(join),
             Err(Refused::NoThread(error)) => Err(error),
-            Err(Refused::Stopped) => Err(io::Error::other(
-                "the runtime has shut down, and takes no closure to run on its blocking pool",
-            )),
+            Err(Refused::Stopped) => Err(io::Error::other(Stopped)),
         }
     }
 

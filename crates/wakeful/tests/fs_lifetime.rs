@@ -172,7 +172,17 @@ fn after_a_shutdown_operations_fail_and_do_not_panic() {
     let handle = runtime.handle().clone();
     runtime.shutdown_timeout(Duration::ZERO);
     let _inside = handle.enter();
-    assert!(matches!(poll_once(fs::metadata(&path)), Poll::Ready(Err(_))));
+    // Though all of it may be cached.
+    let error = |poll: Poll<std::io::Result<()>>| match poll {
+        Poll::Ready(Err(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    for _ in 0..2 {
+        let read = error(poll_once(fs::read(&path)).map_ok(drop));
+        assert_eq!(read.kind(), std::io::ErrorKind::Other);
+        error(poll_once(File::open(&path)).map_ok(drop));
+    }
+    error(poll_once(fs::metadata(&path)).map_ok(drop));
     assert!(matches!(poll_once(fs::write(&path, "x")), Poll::Ready(Err(_))));
     for _ in 0..2 {
         let std = std::fs::File::options().read(true).write(true).open(&path).unwrap();
@@ -180,12 +190,14 @@ fn after_a_shutdown_operations_fail_and_do_not_panic() {
         for _ in 0..2 {
             assert!(matches!(poll_once(file.set_len(1)), Poll::Ready(Err(_))));
             assert!(matches!(poll_once(file.seek(SeekFrom::End(0))), Poll::Ready(Err(_))));
-            // These may be answered without a thread.
-            let _ = poll_once(file.write(b"x"));
-            let _ = poll_once(file.read(&mut [0; 4]));
-            let _ = poll_once(file.flush());
+            assert!(matches!(poll_once(file.rewind()), Poll::Ready(Err(_))));
+            assert!(matches!(poll_once(file.write(b"x")), Poll::Ready(Err(_))));
+            assert!(matches!(poll_once(file.read(&mut [0; 4])), Poll::Ready(Err(_))));
+            assert!(matches!(poll_once(file.flush()), Poll::Ready(Ok(()))));
         }
     }
+    let written = error(poll_once(wakeful::io::stdout().write(b"x")).map_ok(drop));
+    assert!(wakeful::runtime::is_rt_shutdown_err(&written));
     let (read_end, _write_end) = pipe();
     let mut file = File::from_std(read_end);
     for _ in 0..2 {

@@ -336,6 +336,10 @@ impl<J> JobQueue<J> {
         true
     }
 
+    pub(super) fn is_closed(&self) -> bool {
+        self.hint.load(Relaxed) == usize::MAX
+    }
+
     /// Threads in all (workers included), sleeping ones, and jobs that wait.
     pub(super) fn counts(&self) -> (usize, usize, usize) {
         let state = self.state.lock();

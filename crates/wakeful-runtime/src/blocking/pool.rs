@@ -8,6 +8,7 @@ use crate::config::{self, ThreadConfig};
 use crate::timers::ClockHold;
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::fmt;
 use std::io;
 use std::ptr;
 use std::sync::Arc;
@@ -262,11 +263,28 @@ impl Pool {
         self.queue.counts().1
     }
 
+    /// Whether it takes no more tasks.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.queue.is_closed()
+    }
+
     /// Blocking tasks that wait for a thread.
     pub(crate) fn queue_depth(&self) -> usize {
         self.queue.counts().2
     }
 }
+
+/// What the error of a call is made of that needed a thread of a stopped pool.
+#[derive(Debug)]
+pub(crate) struct Stopped;
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the runtime has shut down, and takes no closure to run on its blocking pool")
+    }
+}
+
+impl std::error::Error for Stopped {}
 
 fn run_to_end(task: Runnable) -> Finishing {
     match task.run() {

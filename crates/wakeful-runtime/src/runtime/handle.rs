@@ -135,15 +135,16 @@ pub(crate) fn current_or_panic<R>(call: &str, f: impl FnOnce(&SchedulerHandle) -
     }
 }
 
-/// Checks that there is a current runtime, for what `call` could do without one but should not.
+/// Checks that there is a current runtime, for what `call` could do without one but should not. False
+/// if that has shut down.
 ///
 /// # Panics
 /// Outside of any runtime.
 #[doc(hidden)]
 #[inline]
 #[track_caller]
-pub fn expect_current(call: &str) {
-    current_or_panic(call, |_| ());
+pub fn expect_current(call: &str) -> bool {
+    current_or_panic(call, |scheduler| !scheduler.pool().is_stopped())
 }
 
 /// The I/O driver of the current runtime, for what `call` makes.

@@ -31,10 +31,8 @@ where
 
 /// The operation that was to be run in the background was not, or panicked.
 pub(super) fn not_run() -> io::Error {
-    io::Error::other(
-        "the operation was not carried out: the runtime that was to run it in the background has \
-         shut down",
-    )
+    // In these words, which programs look for.
+    io::Error::other("background task failed")
 }
 
 /// Calls `operation`, which gives an answer if it needs no waiting. An answer costs budget.
@@ -46,7 +44,7 @@ pub(super) async fn at_once<T>(
     mut operation: impl FnMut(&mut Context<'_>) -> Option<T>,
 ) -> Option<T> {
     poll_fn(|cx| {
-        let unit = ready!(may_answer(call, cx));
+        let Some(unit) = ready!(may_answer(call, cx)) else { return Poll::Ready(None) };
         let answer = operation(cx);
         if answer.is_some() {
             unit.made_progress();
@@ -56,14 +54,17 @@ pub(super) async fn at_once<T>(
     .await
 }
 
-/// As [`budget::poll_proceed`], in a runtime.
+/// As [`budget::poll_proceed`], in a runtime. None if that has shut down: nothing is to be answered on
+/// the spot then, so that operations fail whatever is cached.
 ///
 /// # Panics
 /// Outside of one.
 #[inline]
-pub(super) fn may_answer(call: &str, cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
-    expect_current(call);
-    budget::poll_proceed(cx)
+pub(super) fn may_answer(call: &str, cx: &mut Context<'_>) -> Poll<Option<RestoreOnPending>> {
+    if !expect_current(call) {
+        return Poll::Ready(None);
+    }
+    budget::poll_proceed(cx).map(Some)
 }
 
 /// Pays for a transfer that one unit has been paid for.

@@ -59,7 +59,9 @@ impl InFlight {
         if !self.shortcuts(std).read {
             return Poll::Ready(false);
         }
-        let unit = ready!(may_answer("fs::File::read", cx));
+        let Some(unit) = ready!(may_answer("fs::File::read", cx)) else {
+            return Poll::Ready(false);
+        };
         let before = buf.filled().len();
         let mut read = 0;
         let done = loop {

@@ -19,10 +19,10 @@ impl AsyncSeek for File {
                  `poll_complete` until it is ready first",
             ));
         }
-        expect_current("fs::File::seek");
+        let is_running = expect_current("fs::File::seek");
         // A file system may have to ask somebody else how long the file is. All else is but a number in
         // the kernel's memory.
-        if matches!(position, SeekFrom::End(_)) && !file.is_local {
+        if !is_running || matches!(position, SeekFrom::End(_)) && !file.is_local {
             let (std, mut staging) = (file.std.clone(), in_flight.take_staging());
             in_flight.job = Job::Running(spawn_blocking(move || {
                 let result = seek(&std, &mut staging, position);

@@ -91,7 +91,7 @@ impl File {
         if !in_flight.staging.is_empty() || !is_all || !in_flight.shortcuts(&self.std).write {
             return Poll::Ready(0);
         }
-        let unit = ready!(may_answer(WRITE, cx));
+        let Some(unit) = ready!(may_answer(WRITE, cx)) else { return Poll::Ready(0) };
         match nowait::write(&self.std, slices) {
             Now::Done(written) => {
                 unit.made_progress();
