@@ -89,7 +89,7 @@ fn locked_version<'a>(lock_file: &'a str, package: &str) -> Option<&'a str> {
         let line = entry.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))?;
         Some(line.trim_matches('"'))
     };
-    let is_it = |entry: &&str| value(entry, "name") == Some(package);
+    let is_it = |entry: &&'a str| value(entry, "name") == Some(package);
     let entry = lock_file.split("[[package]]").filter(is_it).last()?;
     value(entry, "version")
 }
