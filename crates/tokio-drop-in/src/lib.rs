@@ -7,6 +7,9 @@
 pub use wakeful::macros;
 pub use wakeful::{io, net, pin};
 
+#[cfg(feature = "fs")]
+pub use wakeful::fs;
+
 #[cfg(feature = "process")]
 pub use wakeful::process;
 

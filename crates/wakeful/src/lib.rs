@@ -18,6 +18,8 @@
 //! # }
 //! ```
 
+#[cfg(feature = "fs")]
+pub mod fs;
 #[cfg(feature = "io")]
 pub mod io;
 #[doc(hidden)]
