@@ -277,3 +277,17 @@ fn a_waker_that_panics_when_its_turn_comes_costs_others_nothing() {
         });
     }
 }
+
+#[test]
+fn every_worker_has_slept_when_its_runtime_is_gone() {
+    for _ in 0..100 {
+        // Gone before its threads have begun, more often than not.
+        let runtime = multi_thread(2);
+        let metrics = runtime.metrics();
+        drop(runtime);
+        for worker in 0..2 {
+            assert!(metrics.worker_park_count(worker) >= 1);
+            assert_eq!(metrics.worker_park_unpark_count(worker) % 2, 0);
+        }
+    }
+}

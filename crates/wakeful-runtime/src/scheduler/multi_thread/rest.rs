@@ -29,10 +29,14 @@ impl Sitter {
         shared.idle.begin_sleep(self.index, was_searching);
         let sees_work = shared.has_visible_work();
         let mut was_in_driver = false;
-        if !sees_work && !shared.is_stopping() {
+        if !sees_work {
+            // A runtime that stops before its workers have begun lets each sleep for no time.
             seat.metrics.parks.add(1);
-            self.precise.wait(until);
-            was_in_driver = self.gather(|| seat.sleep.sleep(&shared.driver, &self.parker, until));
+            if !shared.is_stopping() {
+                self.precise.wait(until);
+                was_in_driver =
+                    self.gather(|| seat.sleep.sleep(&shared.driver, &self.parker, until));
+            }
             seat.metrics.unparks.add(1);
         } else {
             // What is seen and was not found is in somebody's hands just now.
