@@ -169,6 +169,17 @@ fn the_drop_waits_for_blocking_tasks_that_have_begun_and_cancels_the_others() {
 }
 
 #[test]
+fn a_blocking_task_that_a_thread_was_called_for_is_run() {
+    for _ in 0..20 {
+        for runtime in each_flavor() {
+            let call = runtime.spawn_blocking(|| 1);
+            drop(runtime);
+            assert_eq!(current_thread().block_on(call).unwrap(), 1);
+        }
+    }
+}
+
+#[test]
 fn shutdown_timeout_leaves_a_stuck_thread_behind() {
     let runtime = multi_thread(2);
     let (release, released) = mpsc::channel::<()>();

@@ -295,8 +295,9 @@ impl<J> JobQueue<J> {
         self.state.lock().seated -= 1;
     }
 
-    /// Closes the queue: threads exit once it is empty. Short jobs are returned instead of run; those
-    /// that are mandatory are not, for as long as one waits there is a thread that comes for it.
+    /// Closes the queue: threads exit once it is empty. Short jobs that no thread is on its way to are
+    /// returned instead of run; those that are mandatory are not, for as long as one waits there is a
+    /// thread that comes for it.
     pub(super) fn close(&self) -> Vec<J> {
         let mut state = self.state.lock();
         state.closed = true;
@@ -307,7 +308,7 @@ impl<J> JobQueue<J> {
         short
     }
 
-    /// Takes out the short jobs that wait.
+    /// Takes out the short jobs that no thread is on its way to.
     pub(super) fn take_short(&self) -> Vec<J> {
         let mut state = self.state.lock();
         let short = state.take_short();
@@ -470,10 +471,16 @@ impl<J> QueueState<J> {
         true
     }
 
+    /// A thread that was called for a job has as good as begun with it, so the first jobs are left to
+    /// those that come.
     fn take_short(&mut self) -> Vec<J> {
+        let mut coming = self.coming();
         let jobs = std::mem::take(&mut self.jobs);
-        let (short, rest): (VecDeque<_>, VecDeque<_>) =
-            jobs.into_iter().partition(|waiting| waiting.kind == Kind::Short);
+        let (short, rest): (VecDeque<_>, VecDeque<_>) = jobs.into_iter().partition(|waiting| {
+            let is_left_to_somebody = coming > 0;
+            coming = coming.saturating_sub(1);
+            waiting.kind == Kind::Short && !is_left_to_somebody
+        });
         self.jobs = rest;
         short.into_iter().map(|waiting| waiting.job).collect()
     }

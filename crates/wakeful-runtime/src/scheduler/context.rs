@@ -101,11 +101,14 @@ pub(crate) struct Driving {
 #[track_caller]
 pub(crate) fn drive(handle: &SchedulerHandle, mark: Entered, call: &str) -> Driving {
     if entered() != Entered::No {
+        // The middle is in Tokio's words, which programs and its tests look for.
         panic!(
-            "`{call}` called on a thread that is driving a runtime already: Cannot start a runtime \
-             from within a runtime, or block one, because the tasks of that thread would stand \
-             still. In an async function use `.await` instead; in synchronous code called from one \
-             use `task::block_in_place` around it, or `task::spawn_blocking`"
+            "`{call}` called on a thread that is driving a runtime already. Cannot start a runtime \
+             from within a runtime. This happens because a function (like `block_on`) attempted to \
+             block the current thread while the thread is being used to drive asynchronous tasks. If \
+             you are in an async function, use `.await` on the future instead of blocking on it. In \
+             synchronous code called from one, use `task::block_in_place` around it, or \
+             `task::spawn_blocking`"
         );
     }
     Driving { _current: set_current(handle), _entered: set_entered(mark) }

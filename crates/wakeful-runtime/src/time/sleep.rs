@@ -194,10 +194,11 @@ impl Future for Sleep {
                 unit.made_progress();
                 Poll::Ready(())
             }
+            // The first sentence is Tokio's, which programs and its tests look for.
             Err(ShutDown) => panic!(
-                "a `Sleep` was polled after the runtime that it belongs to has shut down (or while \
-                 it is being shutdown): its time would never come. Drop it with its runtime, or make \
-                 it in the runtime that polls it"
+                "A Tokio 1.x context was found, but it is being shutdown. The runtime that this \
+                 `Sleep` belongs to has ended or is about to, and its time would never come: drop it \
+                 with its runtime, or make it in the runtime that polls it"
             ),
         }
     }

@@ -173,33 +173,35 @@ fn a_job_taken_meanwhile_is_not_given_back() {
 
 #[test]
 fn a_closed_queue_still_runs_what_is_mandatory() {
-    let queue = with_books(8, |state| (state.threads, state.starting) = (2, 2));
+    // Both at work, so nobody is on his way.
+    let queue = with_books(2, |state| state.threads = 2);
     assert_eq!(queue.push(1, Kind::Mandatory), Push::Queued);
     assert_eq!(queue.push(2, Kind::Short), Push::Queued);
-    asked_for(queue.push(3, Kind::Mandatory));
+    assert_eq!(queue.push(3, Kind::Mandatory), Push::Queued);
     assert_eq!(queue.close(), [2]);
     assert_eq!(queue.push(4, Kind::Mandatory), Push::Closed(4));
-    assert_eq!(queue.next(Comes::AsNew), Next::Run(1));
-    assert_eq!(queue.next(Comes::AsNew), Next::Run(3));
-    for comes in [Comes::Unannounced, Comes::Unannounced, Comes::AsNew] {
-        assert_eq!(queue.next(comes), Next::Exit);
+    assert_eq!(queue.next(Comes::Unannounced), Next::Run(1));
+    assert_eq!(queue.next(Comes::Unannounced), Next::Run(3));
+    for _ in 0..2 {
+        assert_eq!(queue.next(Comes::Unannounced), Next::Exit);
     }
     assert!(queue.wait_gone(0, None));
 }
 
 #[test]
-fn a_closed_queue_runs_seats_and_no_short_jobs() {
-    let queue = with_books(8, |state| (state.threads, state.starting) = (1, 1));
+fn a_closed_queue_runs_seats_and_what_threads_come_for() {
+    let queue = with_books(2, |state| (state.threads, state.starting) = (1, 1));
     assert_eq!(queue.push(1, Kind::Short), Push::Queued);
     asked_for(queue.push(2, Kind::Seat));
-    asked_for(queue.push(3, Kind::Short));
-    assert_eq!(queue.close(), [1, 3]);
+    assert_eq!(queue.push(3, Kind::Short), Push::Queued, "no more than two threads");
+    assert_eq!(queue.close(), [3]);
     assert_eq!(queue.push(4, Kind::Short), Push::Closed(4));
     assert_eq!(queue.push(5, Kind::Seat), Push::Closed(5));
     assert_eq!(queue.next(Comes::AsNew), Next::Run(2));
+    assert_eq!(queue.next(Comes::AsNew), Next::Run(1));
     queue.end_seat();
-    for comes in [Comes::Unannounced, Comes::AsNew, Comes::AsNew] {
-        assert_eq!(queue.next(comes), Next::Exit);
+    for _ in 0..2 {
+        assert_eq!(queue.next(Comes::Unannounced), Next::Exit);
     }
     assert!(queue.wait_gone(0, None));
 }
@@ -208,10 +210,10 @@ fn a_closed_queue_runs_seats_and_no_short_jobs() {
 fn who_waits_for_the_threads_waits_for_none_that_did_not_start() {
     let queue = Arc::new(with_books(8, |_| ()));
     let number = asked_for(queue.push(1, Kind::Short));
-    assert_eq!(queue.close(), [1]);
+    assert_eq!(queue.close(), []);
     let waits = queue.clone();
     let waiter = thread::spawn(move || waits.wait_gone(0, Some(Duration::from_secs(10))));
-    assert_eq!(queue.start_failed(Some(number)), none_stranded());
+    assert_eq!(queue.start_failed(Some(number)), only_own(1));
     assert!(waiter.join().unwrap());
 }
 
