@@ -1,6 +1,7 @@
 //! Every sample is a process of its own, so that no contender inherits another's heap, threads or timers, and one that
-//! hangs can be ended.
+//! hangs can be ended. So is the load generator, which a sample of a server starts.
 
+use crate::load::{self, Load};
 use crate::measure::{Sample, Scale};
 use crate::suite::Suite;
 use std::io::{Read, Write};
@@ -12,6 +13,9 @@ use std::time::Duration;
 /// First argument of a process that is to take one sample. Not for people.
 pub const SAMPLE_COMMAND: &str = "__sample";
 
+/// First argument of a process that is to generate load. Not for people.
+pub const LOAD_COMMAND: &str = "__load";
+
 /// The parent's side: takes one sample in a new process.
 pub fn sample(
     contender: &str,
@@ -19,12 +23,29 @@ pub fn sample(
     scale: Scale,
     limit: Duration,
 ) -> Result<Sample, String> {
-    let own_program = std::env::current_exe().map_err(|e| format!("own program not found: {e}"))?;
-    let mut command = Command::new(own_program);
+    let mut command = own_program()?;
     command.args([SAMPLE_COMMAND, contender, case]);
     if scale == Scale::Quick {
         command.arg("--quick");
     }
+    run_for_sample(command, limit)
+}
+
+/// The side of a server's process: has a load put on it by a new process.
+pub fn put_load(load: &Load, limit: Duration) -> Result<Sample, String> {
+    let mut command = own_program()?;
+    command.arg(LOAD_COMMAND).arg(serde_json::to_string(load).expect("a load is plain data"));
+    run_for_sample(command, limit)
+}
+
+fn own_program() -> Result<Command, String> {
+    match std::env::current_exe() {
+        Ok(path) => Ok(Command::new(path)),
+        Err(e) => Err(format!("own program not found: {e}")),
+    }
+}
+
+fn run_for_sample(command: Command, limit: Duration) -> Result<Sample, String> {
     let stdout = run_within(command, limit)?;
     serde_json::from_str(&stdout).map_err(|e| format!("sample not understood: {e}"))
 }
@@ -35,12 +56,22 @@ pub fn serve_sample(suite: &Suite, contender: &str, case: &str, scale: Scale) ->
         eprintln!("{contender} has no case {case}");
         return ExitCode::from(2);
     };
-    let sample = (case.run)(scale);
-    let mut stdout = std::io::stdout().lock();
-    serde_json::to_writer(&mut stdout, &sample).expect("a sample is plain data");
-    stdout.flush().expect("the parent reads the sample");
+    write_sample(&(case.run)(scale));
     // At once: what is left alive (threads, idle tasks) is not worth the time to take it down.
     std::process::exit(0)
+}
+
+/// The load generator's side.
+pub fn serve_load(load: &str) -> Result<ExitCode, String> {
+    let load = serde_json::from_str(load).map_err(|e| format!("load not understood: {e}"))?;
+    write_sample(&load::run(&load).map_err(|e| format!("load not put on the server: {e}"))?);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_sample(sample: &Sample) {
+    let mut stdout = std::io::stdout().lock();
+    serde_json::to_writer(&mut stdout, sample).expect("a sample is plain data");
+    stdout.flush().expect("the parent reads the sample");
 }
 
 /// Runs a program to its end or to its time limit, whichever comes first, and gives what it wrote.

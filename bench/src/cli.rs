@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::child::SAMPLE_COMMAND;
+use crate::child::{LOAD_COMMAND, SAMPLE_COMMAND};
 use crate::measure::Scale;
 use crate::suite::{Case, Contender, Suite};
 use lexopt::prelude::*;
@@ -22,6 +22,7 @@ pub enum Invocation {
     List,
     Run(RunOptions),
     Sample { contender: String, case: String, scale: Scale },
+    Load { load: String },
 }
 
 #[derive(Debug, PartialEq)]
@@ -68,6 +69,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation
             case: case.into(),
             scale: options.scale,
         }),
+        [LOAD_COMMAND, load] => Ok(Invocation::Load { load: load.into() }),
         _ => Ok(Invocation::Run(options)),
     }
 }

@@ -31,7 +31,7 @@ impl Machine {
             }
         }
         Machine {
-            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            cpus: os::cpus(),
             kernel: kernel(),
             rustc: env!("BENCH_RUSTC_VERSION"),
             packages,

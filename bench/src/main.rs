@@ -1,4 +1,4 @@
-//! Wakeful measured beside Tokio and smol. How to run, read and extend this: `README.md`.
+//! Wakeful measured beside Tokio and its peers. How to run, read and extend this: `README.md`.
 
 mod cases;
 mod child;
@@ -6,6 +6,7 @@ mod cli;
 mod common;
 mod contenders;
 mod json;
+mod load;
 mod machine;
 mod markdown;
 mod measure;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Ok(Invocation::Sample { contender, case, scale }) => {
             Ok(child::serve_sample(&suite, &contender, &case, scale))
         }
+        Ok(Invocation::Load { load }) => child::serve_load(&load),
         Ok(Invocation::Run(options)) => run(&suite, &options),
         Err(e) => Err(format!("{e}\n\n{}", cli::USAGE)),
     };

@@ -27,6 +27,8 @@ impl Scale {
 pub enum Better {
     Lower,
     Higher,
+    /// Says something about the others, and is itself neither good nor bad.
+    Neither,
 }
 
 /// One figure of a sample. `name` and `unit` together tell the metrics of a case apart.
@@ -41,6 +43,14 @@ pub struct Metric {
 impl Metric {
     pub fn lower_is_better(name: &str, unit: &str, value: f64) -> Metric {
         Metric { name: name.into(), unit: unit.into(), better: Better::Lower, value }
+    }
+
+    pub fn higher_is_better(name: &str, unit: &str, value: f64) -> Metric {
+        Metric { better: Better::Higher, ..Metric::lower_is_better(name, unit, value) }
+    }
+
+    pub fn for_context(name: &str, unit: &str, value: f64) -> Metric {
+        Metric { better: Better::Neither, ..Metric::lower_is_better(name, unit, value) }
     }
 }
 
@@ -133,6 +143,11 @@ fn turns_worth_taking(first: Duration) -> usize {
         400..1200 => 2,
         _ => 1,
     }
+}
+
+/// The value below which `share` of them lie, of at least one.
+pub fn quantile<T: Copy>(sorted: &[T], share: f64) -> T {
+    sorted[((sorted.len() - 1) as f64 * share) as usize]
 }
 
 /// NaN of nothing.

@@ -1,15 +1,77 @@
 //! What the operating system knows about this process and this machine.
 
+mod edge_poll;
+
+pub use edge_poll::EdgePoll;
+
 use serde::Serialize;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::time::Duration;
+use std::{io, mem};
 
 /// CPU time this process has used, all its threads together.
 pub fn process_cpu_time() -> Duration {
+    read_clock(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// CPU time another process has used, all its threads together.
+pub fn process_cpu_time_of(pid: u32) -> Duration {
+    let mut clock = 0;
+    // SAFETY: the call writes to `clock`, which lives through it, and to nothing else.
+    let failed = unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &mut clock) };
+    assert_eq!(failed, 0, "process {pid} has a CPU clock");
+    read_clock(clock)
+}
+
+fn read_clock(clock: libc::clockid_t) -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec that lives through the call, and the kernel only writes to it.
-    let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-    assert_eq!(failed, 0, "the process CPU clock can be read");
+    let failed = unsafe { libc::clock_gettime(clock, &mut time) };
+    assert_eq!(failed, 0, "CPU clock {clock} can be read");
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+pub fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Keeps the calling thread, and those it starts, on one CPU.
+pub fn pin_to_cpu(cpu: usize) {
+    // SAFETY: a cpu_set_t consists of integers, for which zero is a value.
+    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
+    // SAFETY: CPU_SET checks the number against the size of the set, and the kernel only reads the set.
+    let failed = unsafe {
+        libc::CPU_SET(cpu, &mut set);
+        libc::sched_setaffinity(0, mem::size_of_val(&set), &set)
+    };
+    assert_eq!(failed, 0, "CPU {cpu} may be used");
+}
+
+/// A loopback listener with room for many connections that come at once, where std's has 128.
+pub fn listen() -> io::Result<TcpListener> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    // SAFETY: takes no pointers; the descriptor is open.
+    match unsafe { libc::listen(listener.as_raw_fd(), 4096) } {
+        0 => Ok(listener),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Has the connection end with a reset, so that its port is free at once for the next sample.
+pub fn reset_on_close(stream: &TcpStream) -> io::Result<()> {
+    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+    // SAFETY: the kernel reads a `linger` of the size given, which lives through the call.
+    let failed = unsafe {
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_LINGER,
+            (&raw const linger).cast(),
+            mem::size_of_val(&linger) as libc::socklen_t,
+        )
+    };
+    if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Resident memory of this process.
@@ -81,7 +143,7 @@ fn own_ticks() -> f64 {
 
 fn used_cpu_time(who: libc::c_int) -> Duration {
     // SAFETY: rusage consists of integers, for which zero is a value.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    let mut usage: libc::rusage = unsafe { mem::zeroed() };
     // SAFETY: `usage` is a valid rusage that lives through the call, and the kernel only writes to it.
     let failed = unsafe { libc::getrusage(who, &mut usage) };
     assert_eq!(failed, 0, "the own resource usage can be read");

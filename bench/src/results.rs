@@ -46,6 +46,7 @@ impl Row<'_> {
         let ratio = match self.better {
             Better::Lower => baseline / own,
             Better::Higher => own / baseline,
+            Better::Neither => return None,
         };
         ratio.is_finite().then_some(ratio)
     }

@@ -4,6 +4,7 @@
 //! thread-local or static context, as in a program that uses it.
 
 use std::future::Future;
+use std::net::TcpListener;
 use std::time::Duration;
 
 /// The core of a runtime: enough for the scheduling and memory cases.
@@ -49,4 +50,10 @@ pub trait SpawnBlocking: Runtime {
     where
         T: Send + 'static,
         W: FnOnce() -> T + Send + 'static;
+}
+
+/// A server of TCP connections.
+pub trait EchoServer: Runtime {
+    /// Serves for ever: a task for each connection reads into a buffer of `buffer_bytes` and sends back what it read.
+    fn serve_echo(listener: TcpListener, buffer_bytes: usize);
 }

@@ -32,6 +32,13 @@ impl Cargo {
         self
     }
 
+    /// More arguments than a person wants to read.
+    pub fn args_unshown(mut self, args: &[String]) -> Cargo {
+        self.command.args(args);
+        self.shown.push_str(" …");
+        self
+    }
+
     /// Runs to the end with the terminal's own output.
     pub fn run(mut self) -> Result<(), String> {
         println!("    {}", self.shown);
@@ -50,6 +57,14 @@ impl Cargo {
         } else {
             Err(format!("`{}` failed: {}\n{stdout}", self.shown, output.status))
         }
+    }
+
+    /// Runs to the end, however it ends, and returns what it wrote to stdout and stderr.
+    pub fn captured(mut self) -> Result<(String, String), String> {
+        println!("    {}", self.shown);
+        let output = self.command.output().map_err(|e| self.not_started(&e))?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok((text(&output.stdout), text(&output.stderr)))
     }
 
     fn not_started(&self, error: &std::io::Error) -> String {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
-use crate::{loom, repo, tidy};
+use crate::{conformance, loom, repo, tidy};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -13,6 +13,7 @@ const STEPS: &[Step] = &[
     ("fmt", || cargo("fmt --all --check").run()),
     ("clippy", || cargo("clippy --workspace --all-targets -- -D warnings").run()),
     ("test", || cargo("test --workspace").run()),
+    ("conformance", conformance::run_all),
     ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),
     ("loom", || loom::run(None, None)),
 ];

@@ -3,4 +3,5 @@
 pub mod blocking;
 pub mod mem;
 pub mod sched;
+pub mod tcp_echo;
 pub mod timer;

@@ -1,7 +1,7 @@
 //! What sleeping costs, and how late sleepers wake.
 
 use crate::common::Latch;
-use crate::measure::{Metric, Sample, Scale, time_turns};
+use crate::measure::{Metric, Sample, Scale, quantile, time_turns};
 use crate::os;
 use crate::runtime::Timers;
 use crate::suite::Case;
@@ -119,10 +119,9 @@ async fn sleep_each<R: Timers>(sleeps: usize, seed: usize, longest_us: u64) -> V
 fn lateness(mut late_us: Vec<f64>) -> Sample {
     late_us.sort_by(f64::total_cmp);
     assert!(late_us[0] >= 0.0, "a sleep ended {} us early", -late_us[0]);
-    let at = |share: f64| late_us[((late_us.len() - 1) as f64 * share) as usize];
     vec![
-        Metric::lower_is_better("p50", "us late", at(0.5)),
-        Metric::lower_is_better("p99", "us late", at(0.99)),
-        Metric::lower_is_better("max", "us late", at(1.0)),
+        Metric::lower_is_better("p50", "us late", quantile(&late_us, 0.5)),
+        Metric::lower_is_better("p99", "us late", quantile(&late_us, 0.99)),
+        Metric::lower_is_better("max", "us late", quantile(&late_us, 1.0)),
     ]
 }

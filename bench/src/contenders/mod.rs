@@ -1,6 +1,9 @@
 //! The contenders, one file each.
 
+mod compio;
+mod monoio;
 mod smol;
+mod thread_bound;
 mod tokio;
 mod tokio_shaped;
 mod wakeful;
@@ -16,6 +19,8 @@ pub fn suite() -> Suite {
             tokio::multi_thread(),
             tokio::current_thread(),
             smol::two_threads(),
+            monoio::one_thread(),
+            compio::one_thread(),
         ],
     }
 }

@@ -2,10 +2,13 @@
 //! of the blocking crate.
 
 use crate::cases;
-use crate::runtime::{RemoteSpawn, Runtime, SpawnBlocking, Timers};
+use crate::runtime::{EchoServer, RemoteSpawn, Runtime, SpawnBlocking, Timers};
 use crate::suite::Contender;
 use async_executor::Executor;
+use async_io::Async;
+use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use std::future::{Future, pending};
+use std::net::TcpListener;
 use std::sync::{Once, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -17,6 +20,7 @@ pub fn two_threads() -> Contender {
         .with(cases::sched::remote_cases::<Smol>())
         .with(cases::blocking::cases::<Smol>())
         .with(cases::timer::cases::<Smol>())
+        .with(cases::tcp_echo::cases::<Smol>())
         .with(cases::mem::cases::<Smol>())
         .with(cases::mem::sleep_cases::<Smol>())
 }
@@ -93,5 +97,23 @@ impl SpawnBlocking for Smol {
         W: FnOnce() -> T + Send + 'static,
     {
         blocking::unblock(work)
+    }
+}
+
+impl EchoServer for Smol {
+    fn serve_echo(listener: TcpListener, buffer_bytes: usize) {
+        Smol::run(async move {
+            let listener = Async::new(listener).unwrap();
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                stream.get_ref().set_nodelay(true).unwrap();
+                Smol::detach(async move {
+                    let mut buffer = vec![0; buffer_bytes];
+                    while let Ok(n @ 1..) = stream.read(&mut buffer).await {
+                        let Ok(()) = stream.write_all(&buffer[..n]).await else { break };
+                    }
+                });
+            }
+        })
     }
 }

@@ -5,8 +5,10 @@
 macro_rules! tokio_shaped {
     ($library:ident) => {
         use crate::cases;
-        use crate::runtime::{RemoteSpawn, Runtime, SpawnBlocking, Timers};
+        use crate::runtime::{EchoServer, RemoteSpawn, Runtime, SpawnBlocking, Timers};
         use crate::suite::Contender;
+        use ::$library::io::{AsyncReadExt, AsyncWriteExt};
+        use std::net::TcpListener;
         use std::time::Duration;
 
         struct OnRuntime<const MULTI_THREAD: bool>;
@@ -79,12 +81,32 @@ macro_rules! tokio_shaped {
             }
         }
 
+        impl<const MULTI_THREAD: bool> EchoServer for OnRuntime<MULTI_THREAD> {
+            fn serve_echo(listener: TcpListener, buffer_bytes: usize) {
+                Self::run(async move {
+                    listener.set_nonblocking(true).unwrap();
+                    let listener = ::$library::net::TcpListener::from_std(listener).unwrap();
+                    loop {
+                        let (mut stream, _) = listener.accept().await.unwrap();
+                        stream.set_nodelay(true).unwrap();
+                        Self::detach(async move {
+                            let mut buffer = vec![0; buffer_bytes];
+                            while let Ok(n @ 1..) = stream.read(&mut buffer).await {
+                                let Ok(()) = stream.write_all(&buffer[..n]).await else { break };
+                            }
+                        });
+                    }
+                })
+            }
+        }
+
         fn flavour<const MULTI_THREAD: bool>(name: &'static str) -> Contender {
             Contender::new(name, &[stringify!($library)])
                 .with(cases::sched::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::sched::remote_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::blocking::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::timer::cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::tcp_echo::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::mem::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::mem::sleep_cases::<OnRuntime<MULTI_THREAD>>())
         }

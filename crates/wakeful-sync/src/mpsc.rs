@@ -45,6 +45,8 @@ mod permit;
 mod queue;
 mod receiver;
 mod rx_waker;
+#[cfg(feature = "time")]
+mod send_timeout;
 mod sender;
 mod state;
 mod unbounded;

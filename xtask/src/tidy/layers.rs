@@ -24,13 +24,13 @@ const PLACES: &[(&str, Place)] = &[
     ("wakeful-macros", Place::Cellar),
     ("wakeful-base", Place::Layer(0)),
     ("wakeful-task", Place::Layer(1)),
-    ("wakeful-sync", Place::Layer(1)),
     ("wakeful-io", Place::Layer(1)),
     ("wakeful-reactor", Place::Layer(2)),
     ("wakeful-runtime", Place::Layer(3)),
-    ("wakeful", Place::Layer(4)),
+    ("wakeful-sync", Place::Layer(4)),
+    ("wakeful", Place::Layer(5)),
     // The drop-in. Tokio itself has the same name, and no layer may use that either.
-    ("tokio", Place::Layer(5)),
+    ("tokio", Place::Layer(6)),
     ("cargo-wakeful", Place::Roof),
 ];
 

@@ -312,6 +312,9 @@ impl Builder {
 
     /// Sets after how many polls a worker looks for I/O and timers; 61 by default.
     ///
+    /// If polls are so short that the last look was less than 5 µs ago, a worker of a multi-thread
+    /// runtime saves it and looks after as many polls again.
+    ///
     /// # Panics
     /// If `val` is zero.
     #[track_caller]

@@ -181,8 +181,10 @@ impl fmt::Display for TryCurrentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
             NoCurrent::NotEntered => {
-                "there is no runtime on this thread: call it from a task or inside of `block_on`, or \
-                 enter a runtime first with `Runtime::enter` or `Handle::enter`"
+                // In brackets what people who come from Tokio know, and search for.
+                "there is no runtime on this thread (there is no reactor running, must be called \
+                 from the context of a Tokio 1.x runtime): call it from a task or inside of \
+                 `block_on`, or enter a runtime first with `Runtime::enter` or `Handle::enter`"
             }
             NoCurrent::ThreadEnds => {
                 "the thread is ending, and its record of the current runtime is gone: keep a \

@@ -3,6 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
+#[cfg(feature = "time")]
+pub use super::send_timeout::SendTimeoutError;
+
 /// The channel is closed; the value comes back.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
@@ -104,43 +107,3 @@ impl fmt::Display for RecvError {
 
 #[allow(deprecated)]
 impl Error for RecvError {}
-
-/// The value could not be sent in time; it comes back.
-#[derive(PartialEq, Eq, Clone, Copy)]
-pub enum SendTimeoutError<T> {
-    /// There was no room in the channel until the time was up.
-    Timeout(T),
-
-    /// The receiver is gone or has been closed.
-    Closed(T),
-}
-
-impl<T> SendTimeoutError<T> {
-    /// The value that was not sent.
-    pub fn into_inner(self) -> T {
-        match self {
-            SendTimeoutError::Timeout(value) | SendTimeoutError::Closed(value) => value,
-        }
-    }
-}
-
-impl<T> fmt::Debug for SendTimeoutError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self {
-            SendTimeoutError::Timeout(..) => "Timeout(..)",
-            SendTimeoutError::Closed(..) => "Closed(..)",
-        };
-        fmt::Debug::fmt(text, f)
-    }
-}
-
-impl<T> fmt::Display for SendTimeoutError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            SendTimeoutError::Timeout(..) => "timed out waiting on send operation",
-            SendTimeoutError::Closed(..) => "channel closed",
-        })
-    }
-}
-
-impl<T> Error for SendTimeoutError<T> {}

@@ -34,7 +34,7 @@ fn dev_dependencies_may_point_anywhere() {
 fn upward_and_sideways_are_reported_with_their_line() {
     let members = [
         ("crates/a", "wakeful-base", "[dependencies]\nlog = '1'\nwakeful-runtime = '1'"),
-        ("crates/b", "wakeful-sync", "[target.'cfg(unix)'.build-dependencies]\nwakeful-task = '1'"),
+        ("crates/b", "wakeful-io", "[target.'cfg(unix)'.build-dependencies]\nwakeful-task = '1'"),
         ("crates/c", "wakeful-macros", "[dependencies.x]\npackage = 'wakeful-base'"),
         ("crates/d", "wakeful", "[dependencies]\ntokio = '1'"),
         ("demo", "demo", ""),
@@ -42,9 +42,9 @@ fn upward_and_sideways_are_reported_with_their_line() {
     ];
     let expected = [
         "crates/a/Cargo.toml:5: wakeful-base (layer 0) depends on wakeful-runtime (layer 3)",
-        "crates/b/Cargo.toml:4: wakeful-sync (layer 1) depends on wakeful-task (layer 1)",
+        "crates/b/Cargo.toml:4: wakeful-io (layer 1) depends on wakeful-task (layer 1)",
         "crates/c/Cargo.toml:3: wakeful-macros (below all layers) depends on wakeful-base (layer 0)",
-        "crates/d/Cargo.toml:4: wakeful (layer 4) depends on tokio (layer 5)",
+        "crates/d/Cargo.toml:4: wakeful (layer 5) depends on tokio (layer 6)",
         "crates/e/Cargo.toml:4: wakeful-runtime (layer 3) depends on demo (on top of all layers)",
     ];
     let rule = "; a crate may only use layers below its own";

@@ -50,13 +50,13 @@ impl InjectPace {
     }
 
     /// The worker, busy all the while, is at its `polls`th poll.
-    pub(super) fn measure(&mut self, polls: u64) {
+    pub(super) fn measure(&mut self, polls: u64, now: Instant) {
         let count = polls - self.polls;
         if self.is_fixed || count == 0 {
             return;
         }
-        let mean_ns = self.since.elapsed().as_nanos() as u64 / count;
-        self.restart(polls);
+        let mean_ns = now.duration_since(self.since).as_nanos() as u64 / count;
+        (self.since, self.polls) = (now, polls);
         // Half of the new: a burst of other tasks shows soon, a single long poll does not for long.
         self.mean_poll_ns = self.mean_poll_ns.midpoint(mean_ns).max(1);
         let polls_between = TARGET.as_nanos() as u64 / self.mean_poll_ns;
@@ -74,12 +74,12 @@ mod tests {
         assert_eq!(pace.polls_between(), POLLS_AT_START);
         for round in 1..=20 {
             std::thread::sleep(Duration::from_millis(1));
-            pace.measure(round * 10);
+            pace.measure(round * 10, Instant::now());
         }
         assert!(pace.polls_between() <= 3, "{}", pace.polls_between());
         pace.restart(200);
         for round in 1..=20 {
-            pace.measure(200 + round * 1_000_000);
+            pace.measure(200 + round * 1_000_000, Instant::now());
         }
         assert_eq!(pace.polls_between(), POLLS_MAX);
     }
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn what_the_user_set_stays() {
         let mut pace = InjectPace::new(Some(5));
-        pace.measure(1_000_000);
+        pace.measure(1_000_000, Instant::now());
         assert_eq!(pace.polls_between(), 5);
     }
 }

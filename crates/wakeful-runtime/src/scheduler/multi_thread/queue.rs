@@ -21,6 +21,7 @@
 //! - A full ring is replaced by one of twice the size. Thieves may still read the old one, which is
 //!   kept until the queue goes: together the old ones are no larger than the one in use.
 
+use std::mem::replace;
 use std::ptr::{self, NonNull};
 use wakeful_base::CachePadded;
 use wakeful_base::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
@@ -49,8 +50,9 @@ pub(crate) struct QueueOwner {
     batch_len: usize,
     /// `head` as last seen; the true one may only be further on.
     head_seen: u64,
-    /// All rings ever used, the current one last.
-    rings: Vec<NonNull<Ring>>,
+    ring: NonNull<Ring>,
+    /// Rings that were too small, which thieves may still read.
+    old_rings: Vec<NonNull<Ring>>,
 }
 
 // SAFETY: the pointers are queue entries, which may move between threads as `Runnable`s may, and
@@ -63,13 +65,14 @@ struct Ring {
 
 impl Ring {
     fn new(capacity: usize) -> NonNull<Ring> {
-        debug_assert!(capacity.is_power_of_two());
+        assert!(capacity.is_power_of_two());
         let slots = (0..capacity).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
         NonNull::from(Box::leak(Box::new(Ring { slots })))
     }
 
     fn slot(&self, at: u64) -> &AtomicPtr<Header> {
-        &self.slots[at as usize & (self.slots.len() - 1)]
+        // SAFETY: the length is a power of two, so the index is below it.
+        unsafe { self.slots.get_unchecked(at as usize & (self.slots.len() - 1)) }
     }
 }
 
@@ -88,7 +91,8 @@ pub(crate) fn run_queue() -> (RunQueue, QueueOwner) {
         batch: [None; OWNER_BATCH_MAX],
         batch_len: 0,
         head_seen: 0,
-        rings: vec![ring],
+        ring,
+        old_rings: Vec::new(),
     };
     (queue, owner)
 }
@@ -142,9 +146,8 @@ impl RunQueue {
 
 impl QueueOwner {
     fn ring(&self) -> &Ring {
-        let ring = self.rings.last().expect("a queue has a ring");
         // SAFETY: rings are freed when the owner's side is dropped.
-        unsafe { ring.as_ref() }
+        unsafe { self.ring.as_ref() }
     }
 
     /// Puts an entry at the end.
@@ -156,6 +159,17 @@ impl QueueOwner {
         }
         self.ring().slot(tail).store(runnable.into_raw().as_ptr(), Relaxed);
         queue.tail.store(tail + 1, Release);
+    }
+
+    /// Puts many entries at the end.
+    pub(crate) fn push_all(&mut self, queue: &RunQueue, runnables: &mut Vec<Runnable>) {
+        self.make_room(queue, runnables.len());
+        let mut tail = queue.tail.load(Relaxed);
+        for runnable in runnables.drain(..) {
+            self.ring().slot(tail).store(runnable.into_raw().as_ptr(), Relaxed);
+            tail += 1;
+        }
+        queue.tail.store(tail, Release);
     }
 
     /// Takes the entry at the front.
@@ -225,13 +239,13 @@ impl QueueOwner {
         }
         // Before any tail that is beyond the old ring.
         queue.ring.store(new.as_ptr(), Release);
-        self.rings.push(new);
+        self.old_rings.push(replace(&mut self.ring, new));
     }
 }
 
 impl Drop for QueueOwner {
     fn drop(&mut self) {
-        for ring in self.rings.drain(..) {
+        for ring in self.old_rings.drain(..).chain([self.ring]) {
             // SAFETY: made by `Ring::new`; nobody uses a queue after its owner's side is gone.
             drop(unsafe { Box::from_raw(ring.as_ptr()) });
         }

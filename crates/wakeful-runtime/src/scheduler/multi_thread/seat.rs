@@ -69,6 +69,8 @@ pub(super) struct SeatCore {
     pub(super) fired: FiredBatch,
     /// The sitter comes from a wait in the driver: another look would find nothing new.
     pub(super) is_from_driver: bool,
+    /// When the next look at the driver is due.
+    pub(super) next_look: Instant,
 }
 
 /// Tasks that timers of the seat's own have woken.
@@ -193,6 +195,7 @@ impl Seat {
                 timers: SeatTimers::new(index),
                 fired: FiredBatch::default(),
                 is_from_driver: false,
+                next_look: Instant::now(),
             }),
         }
     }

@@ -8,7 +8,7 @@ use crate::timers::PreciseThread;
 use std::cell::Cell;
 use std::io;
 use std::ops::{Deref, DerefMut};
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use wakeful_base::Parker;
 use wakeful_base::enter::{Entered, set_entered};
@@ -18,6 +18,8 @@ use wakeful_task::TaskRef;
 pub(super) struct Sitter {
     pub(super) shared: Arc<MultiThread>,
     pub(super) index: usize,
+    /// The seat, which `shared` keeps: every poll needs it, and the way there is long.
+    seat: NonNull<Seat>,
     /// False once the seat was given away.
     pub(super) seated: Cell<bool>,
     /// In a core section.
@@ -77,6 +79,7 @@ pub(super) fn sit(shared: Arc<MultiThread>, index: usize) {
     shared.seats[index].sleep.sit(parker.unparker());
     shared.seats[index].metrics.sit();
     let sitter = Sitter {
+        seat: NonNull::from(&shared.seats[index]),
         shared,
         index,
         seated: Cell::new(true),
@@ -103,7 +106,8 @@ impl Drop for SetSitter {
 impl Sitter {
     #[inline]
     pub(super) fn seat(&self) -> &Seat {
-        &self.shared.seats[self.index]
+        // SAFETY: it lies in a box of `shared`'s, which we keep and which never changes.
+        unsafe { self.seat.as_ref() }
     }
 
     /// Opens a core section; none if the seat was given away.

@@ -1,31 +1,49 @@
 //! What is due every so many turns, or before a worker sleeps.
 
+use super::seat::SeatCore;
 use super::sitter::Sitter;
 use std::mem::take;
+use std::time::{Duration, Instant};
 use wakeful_base::shield::shield;
+
+/// How long a worker with short polls goes on without a look at the driver, which is a system call.
+const LOOK_EVERY: Duration = Duration::from_micros(5);
+
+/// Whether to look at the driver and the timers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    Always,
+    /// Unless the last look was a moment ago.
+    IfDue,
+}
 
 impl Sitter {
     /// What is due every so many polls: a look at the driver, and clearing up.
-    pub(super) fn maintain(&self) {
-        let is_just_back = self.enter().is_some_and(|mut core| take(&mut core.is_from_driver));
-        if !is_just_back {
-            self.shared.driver.look();
+    pub(super) fn maintain(&self, look: Look) {
+        let Some(mut core) = self.enter() else { return };
+        let now = Instant::now();
+        core.inject_pace.measure(self.seat().metrics.polls.get(), now);
+        let is_just_back = take(&mut core.is_from_driver);
+        let looks = look == Look::Always || now >= core.next_look;
+        if looks {
+            core.next_look = now + LOOK_EVERY;
         }
-        self.serve_timers();
+        drop(core);
+        if looks {
+            if !is_just_back {
+                self.shared.driver.look();
+            }
+            self.serve_timers();
+        }
         self.wake_deferred();
         self.clear_ended();
-        if let Some(mut core) = self.enter() {
-            core.inject_pace.measure(self.seat().metrics.polls.get());
-        }
     }
 
     pub(super) fn wake_deferred(&self) {
         let Some(mut core) = self.enter() else { return };
-        let core_ref = &mut *core;
-        for runnable in core_ref.yielded.drain(..) {
-            self.seat().metrics.local_schedules.add(1);
-            core_ref.queue.push(&self.seat().queue, runnable);
-        }
+        let SeatCore { yielded, queue, .. } = &mut *core;
+        self.seat().metrics.local_schedules.add(yielded.len() as u64);
+        queue.push_all(&self.seat().queue, yielded);
         if core.deferred.is_empty() {
             return;
         }

@@ -1,6 +1,7 @@
 //! A worker's loop.
 
 use super::sitter::Sitter;
+use super::upkeep::Look;
 use std::time::Instant;
 use wakeful_task::Runnable;
 
@@ -11,7 +12,8 @@ impl Sitter {
             let Some(next) = self.next() else { return };
             match next {
                 Next::Run(runnable) => self.run_task(runnable),
-                Next::Maintain => self.maintain(),
+                Next::Maintain => self.maintain(Look::IfDue),
+                Next::GiveWay => self.maintain(Look::Always),
                 Next::Nothing => {
                     self.seat().metrics.add_busy(busy_since);
                     self.run_dry();
@@ -44,7 +46,7 @@ impl Sitter {
         let local = core.lifo.take().or_else(|| core.queue.pop(&self.seat().queue));
         Some(match local.or_else(|| self.take_injected(&mut core)) {
             Some(runnable) => Next::Run(runnable),
-            None if core.has_deferred() => Next::Maintain,
+            None if core.has_deferred() => Next::GiveWay,
             None => Next::Nothing,
         })
     }
@@ -74,6 +76,8 @@ enum Next {
     Run(Runnable),
     /// The driver and clearing up are due.
     Maintain,
+    /// Nobody is left but tasks that wait for a look at the driver.
+    GiveWay,
     Nothing,
     Stop,
 }

@@ -1,0 +1,99 @@
+//! monoio on its io_uring driver: one thread, tasks never move.
+
+use super::thread_bound::ThreadBound;
+use crate::cases;
+use crate::runtime::{EchoServer, Runtime, SpawnBlocking, Timers};
+use crate::suite::Contender;
+use monoio::blocking::DefaultThreadPool;
+use monoio::io::{AsyncReadRent, AsyncWriteRentExt};
+use std::future::Future;
+use std::net::TcpListener;
+use std::time::Duration;
+
+pub fn one_thread() -> Contender {
+    Contender::new("monoio", &["monoio"])
+        .against("tokio-mt")
+        .with(cases::sched::cases::<Monoio>())
+        .with(cases::blocking::cases::<Monoio>())
+        .with(cases::timer::cases::<Monoio>())
+        .with(cases::tcp_echo::cases::<Monoio>())
+        .with(cases::mem::cases::<Monoio>())
+        .with(cases::mem::sleep_cases::<Monoio>())
+}
+
+struct Monoio;
+
+impl Runtime for Monoio {
+    fn run<F>(main: F) -> F::Output
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        monoio::RuntimeBuilder::<monoio::IoUringDriver>::new()
+            .with_entries(1024)
+            .enable_timer()
+            // It has none of its own accord.
+            .attach_thread_pool(Box::new(DefaultThreadPool::new(4)))
+            .build()
+            .unwrap()
+            .block_on(async { monoio::spawn(main).await })
+    }
+
+    fn spawn<F>(future: F) -> impl Future<Output = F::Output> + Send + 'static
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        ThreadBound::new(monoio::spawn(future))
+    }
+
+    fn detach<F>(future: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        monoio::spawn(future);
+    }
+
+    fn yield_now() -> impl Future<Output = ()> + Send {
+        futures_lite::future::yield_now()
+    }
+}
+
+impl Timers for Monoio {
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send + 'static {
+        ThreadBound::new(monoio::time::sleep(duration))
+    }
+}
+
+impl SpawnBlocking for Monoio {
+    fn spawn_blocking<T, W>(work: W) -> impl Future<Output = T> + Send
+    where
+        T: Send + 'static,
+        W: FnOnce() -> T + Send + 'static,
+    {
+        let handle = monoio::spawn_blocking(work);
+        ThreadBound::new(async move { handle.await.expect("the pool runs the work") })
+    }
+}
+
+impl EchoServer for Monoio {
+    fn serve_echo(listener: TcpListener, buffer_bytes: usize) {
+        Monoio::run(ThreadBound::new(async move {
+            listener.set_nonblocking(true).unwrap();
+            let listener = monoio::net::TcpListener::from_std(listener).unwrap();
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                stream.set_nodelay(true).unwrap();
+                monoio::spawn(async move {
+                    let mut buffer = Vec::with_capacity(buffer_bytes);
+                    loop {
+                        let (read, bytes) = stream.read(buffer).await;
+                        let Ok(1..) = read else { break };
+                        let (written, bytes) = stream.write_all(bytes).await;
+                        let Ok(_) = written else { break };
+                        buffer = bytes;
+                        buffer.clear();
+                    }
+                });
+            }
+        }))
+    }
+}

@@ -1,0 +1,51 @@
+//! Waiting for many sockets on one thread, without a runtime.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+/// Edge-triggered epoll.
+pub struct EdgePoll(OwnedFd);
+
+impl EdgePoll {
+    pub fn new() -> io::Result<EdgePoll> {
+        // SAFETY: takes no pointers.
+        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a descriptor just made, which nobody else owns.
+        Ok(EdgePoll(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// Has `wait` give `id` whenever `descriptor` becomes readable or writable.
+    pub fn add(&self, descriptor: &impl AsFd, id: u64) -> io::Result<()> {
+        let events = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLET) as u32;
+        let mut event = libc::epoll_event { events, u64: id };
+        let (poll, watched) = (self.0.as_raw_fd(), descriptor.as_fd().as_raw_fd());
+        // SAFETY: both are open descriptors, and the kernel copies `event` during the call.
+        match unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, watched, &mut event) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Waits for the first of what was added, or for `timeout`, and puts into `ready` what there is.
+    pub fn wait(&self, timeout: Duration, ready: &mut Vec<u64>) -> io::Result<()> {
+        const EVENTS_MAX: usize = 1024;
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX];
+        // Rounded up, so as not to come back early again and again.
+        let timeout_ms = timeout.as_micros().div_ceil(1000).min(1_000_000) as i32;
+        let poll = self.0.as_raw_fd();
+        // SAFETY: the kernel writes at most EVENTS_MAX events, for which there is room.
+        let count =
+            unsafe { libc::epoll_wait(poll, events.as_mut_ptr(), EVENTS_MAX as i32, timeout_ms) };
+        ready.clear();
+        if count < 0 {
+            let error = io::Error::last_os_error();
+            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+        }
+        ready.extend(events[..count as usize].iter().map(|event| event.u64));
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! `cargo xtask conformance`: the tests that other crates publish, run on the drop-in.
+//!
+//! A suite is the `tests` folder of a crate as the registry has it, at a pinned version. What of it
+//! passes on Tokio itself is committed (`--record` makes that list); all of it has to pass here.
+//!
+//! ```text
+//! package   lays out a package with the suite's tests, and the drop-in in Tokio's place
+//! build     compiles the test files, each for itself
+//! process   runs one test in a process of its own, with a time limit
+//! verdict   holds the outcomes against the lists
+//! ```
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::cargo;
+use crate::repo;
+
+mod build;
+mod lists;
+mod outcome;
+mod package;
+mod process;
+mod suites;
+mod verdict;
+
+use lists::Tests;
+use outcome::Outcomes;
+use package::Under;
+use suites::{SUITES, Suite};
+
+/// What the command line asks for.
+struct Request {
+    suites: Vec<&'static Suite>,
+    /// Only these test files; all if none is named.
+    only: Vec<String>,
+    /// Where to write the outcome of every test.
+    json: Option<PathBuf>,
+    /// Run on Tokio itself and write the lists anew.
+    record: bool,
+    time_limit: Duration,
+}
+
+/// Runs every suite, as CI does.
+pub fn run_all() -> Result<(), String> {
+    run(&[])
+}
+
+/// Runs what `args` ask for; fails if a test does not do what the lists say.
+pub fn run(args: &[&str]) -> Result<(), String> {
+    let request = parse(args)?;
+    let mut failures = Vec::new();
+    for suite in &request.suites {
+        let outcome = if request.record { record(suite, &request) } else { check(suite, &request) };
+        failures.extend(outcome.err());
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+fn check(suite: &Suite, request: &Request) -> Result<(), String> {
+    let list = |kind| Tests::load(&list_path(suite, kind));
+    let mut expected = list("tests")?;
+    let mut gaps = list("gaps")?;
+    if !request.only.is_empty() {
+        expected.keep_files(&request.only);
+        gaps.keep_files(&request.only);
+    }
+    if expected.files().next().is_none() {
+        return Err(format!("{}: no such test file in its list", suite.krate));
+    }
+    let files = expected.files().map(str::to_owned).collect();
+    let outcomes = outcomes_of(suite, Under::DropIn, files, request)?;
+    let verdict = verdict::of(&expected, &gaps, &outcomes);
+    verdict.print(suite.krate);
+    verdict.result(suite.krate)
+}
+
+fn record(suite: &Suite, request: &Request) -> Result<(), String> {
+    if !request.only.is_empty() {
+        return Err("--record makes the whole list: leave out --only".to_owned());
+    }
+    let files = package::test_files(suite)?;
+    let outcomes = outcomes_of(suite, Under::Tokio, files, request)?;
+    let passing = outcomes.passing();
+    let path = list_path(suite, "tests");
+    passing.save(&path, &format!("What passes on {} {} itself", suite.krate, suite.version))?;
+    package::save_lock(suite, &list_path(suite, "lock"))?;
+    println!("{}: {} pass on Tokio, see {}", suite.krate, passing.count(), path.display());
+    for (file, failing) in outcomes.failing() {
+        println!("    not in the list: {file}: {failing}");
+    }
+    Ok(())
+}
+
+fn outcomes_of(
+    suite: &Suite,
+    under: Under,
+    files: Vec<String>,
+    request: &Request,
+) -> Result<Outcomes, String> {
+    let dir = package::lay_out(suite, under, &list_path(suite, "lock"))?;
+    println!("    {} {}: {} test files", suite.krate, suite.version, files.len());
+    let built = build::test_files(&dir, &target_dir(), &files)?;
+    let outcomes = process::run_all(&dir, built, request.time_limit)?;
+    if let Some(path) = &request.json {
+        fs::write(path, outcomes.to_json(suite.krate))
+            .map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    }
+    Ok(outcomes)
+}
+
+fn parse(args: &[&str]) -> Result<Request, String> {
+    let mut request = Request {
+        suites: SUITES.iter().collect(),
+        only: Vec::new(),
+        json: None,
+        record: false,
+        time_limit: Duration::from_secs(60),
+    };
+    let mut args = args.iter().copied().peekable();
+    while let Some(arg) = args.next() {
+        let mut value = |of: &str| args.next().ok_or(format!("{arg} wants {of}"));
+        match arg {
+            "--record" => request.record = true,
+            "--json" => request.json = Some(value("a file to write")?.into()),
+            "--suite" => request.suites = vec![suites::named(value("the name of a suite")?)?],
+            "--limit" => {
+                let seconds = value("a number of seconds")?.parse();
+                let seconds = seconds.map_err(|e| format!("--limit wants seconds: {e}"))?;
+                request.time_limit = Duration::from_secs(seconds);
+            }
+            "--only" => {
+                request.only.push(value("the name of a test file")?.to_owned());
+                while let Some(file) = args.next_if(|arg| !arg.starts_with("--")) {
+                    request.only.push(file.to_owned());
+                }
+            }
+            _ => return Err(format!("`cargo xtask conformance` does not know `{arg}`")),
+        }
+    }
+    // A file belongs to one suite: without a word which, to the first.
+    if !request.only.is_empty() || request.json.is_some() {
+        request.suites.truncate(1);
+    }
+    Ok(request)
+}
+
+/// `xtask/conformance/SUITE.KIND`.
+fn list_path(suite: &Suite, kind: &str) -> PathBuf {
+    repo::root().join("xtask/conformance").join(format!("{}.{kind}", suite.krate))
+}
+
+/// All that this task builds, apart from the workspace's own: other profiles, other features.
+fn target_dir() -> PathBuf {
+    cargo::target_dir(&repo::root()).join("conformance")
+}

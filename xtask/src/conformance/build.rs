@@ -1,0 +1,46 @@
+//! Compiling a suite's test files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::cargo::Cargo;
+use crate::json::Json;
+
+/// A test binary, or the first error of a file that does not compile.
+pub type Built = BTreeMap<String, Result<PathBuf, String>>;
+
+/// Builds `files` of the package in `dir`; one that does not compile keeps none of the others.
+pub fn test_files(dir: &Path, target_dir: &Path, files: &[String]) -> Result<Built, String> {
+    let chosen: Vec<String> =
+        files.iter().flat_map(|file| ["--test".to_owned(), file.clone()]).collect();
+    let (messages, errors) = Cargo::new(dir, "build --keep-going --message-format=json")
+        .env("CARGO_TARGET_DIR", &target_dir.to_string_lossy())
+        .args_unshown(&chosen)
+        .captured()?;
+    let built = read(&messages);
+    if built.is_empty() {
+        return Err(format!("the build failed before it came to a test file:\n{errors}"));
+    }
+    match files.iter().find(|file| !built.contains_key(*file)) {
+        Some(missing) => Err(format!("cargo said nothing of test file `{missing}`:\n{errors}")),
+        None => Ok(built),
+    }
+}
+
+fn read(messages: &str) -> Built {
+    let mut built = Built::new();
+    for message in messages.lines().filter_map(|line| Json::parse(line).ok()) {
+        let target = &message["target"];
+        if !target["kind"].items().iter().any(|kind| kind.text() == "test") {
+            continue;
+        }
+        let file = target["name"].text().to_owned();
+        let said = &message["message"];
+        if let Some(binary) = message["executable"].str() {
+            built.insert(file, Ok(PathBuf::from(binary)));
+        } else if said["level"].text() == "error" {
+            built.entry(file).or_insert(Err(said["message"].text().to_owned()));
+        }
+    }
+    built
+}

@@ -1,0 +1,84 @@
+//! Lists of tests, as they are committed: `file test` a line, and `file` alone where a file has no
+//! test but has to compile.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+#[cfg(test)]
+mod tests;
+
+/// Test files and the tests in them.
+#[derive(Debug, Default, PartialEq)]
+pub struct Tests(BTreeMap<String, BTreeSet<String>>);
+
+impl Tests {
+    /// Reads a list; no file is an empty list.
+    pub fn load(path: &Path) -> Result<Tests, String> {
+        if !path.exists() {
+            return Ok(Tests::default());
+        }
+        let text = fs::read_to_string(path);
+        Ok(Tests::parse(&text.map_err(|e| format!("cannot read {}: {e}", path.display()))?))
+    }
+
+    fn parse(text: &str) -> Tests {
+        let mut tests = Tests::default();
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let mut words = line.split_whitespace();
+            if let Some(file) = words.next() {
+                tests.add(file, words.next());
+            }
+        }
+        tests
+    }
+
+    pub fn save(&self, path: &Path, head: &str) -> Result<(), String> {
+        fs::write(path, self.text(head))
+            .map_err(|e| format!("cannot write {}: {e}", path.display()))
+    }
+
+    fn text(&self, head: &str) -> String {
+        let mut text = format!("# {head}; made by `cargo xtask conformance --record`.\n");
+        for (file, tests) in &self.0 {
+            if tests.is_empty() {
+                text.push_str(&format!("{file}\n"));
+            }
+            for test in tests {
+                text.push_str(&format!("{file} {test}\n"));
+            }
+        }
+        text
+    }
+
+    /// Adds a test, or a file that may have none.
+    pub fn add(&mut self, file: &str, test: Option<&str>) {
+        let tests = self.0.entry(file.to_owned()).or_default();
+        tests.extend(test.map(str::to_owned));
+    }
+
+    pub fn keep_files(&mut self, files: &[String]) {
+        self.0.retain(|file, _| files.contains(file));
+    }
+
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// The tests of a file, none if it is not in the list.
+    pub fn of<'a>(&'a self, file: &str) -> impl Iterator<Item = &'a str> {
+        self.0.get(file).into_iter().flatten().map(String::as_str)
+    }
+
+    pub fn has_file(&self, file: &str) -> bool {
+        self.0.contains_key(file)
+    }
+
+    pub fn has(&self, file: &str, test: &str) -> bool {
+        self.0.get(file).is_some_and(|tests| tests.contains(test))
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.values().map(BTreeSet::len).sum()
+    }
+}

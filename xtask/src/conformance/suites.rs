@@ -1,0 +1,38 @@
+//! Which crates' tests are run, and at which versions.
+
+/// The tests of one crate.
+pub struct Suite {
+    pub krate: &'static str,
+    /// Exactly this one, whatever else has been published.
+    pub version: &'static str,
+    /// Of the crate, for the tests to be built with.
+    pub features: &'static [&'static str],
+}
+
+/// Another suite is a line more here, and `cargo xtask conformance --suite NAME --record`.
+pub const SUITES: &[Suite] =
+    &[Suite { krate: "tokio", version: "1.54.1", features: &["full", "test-util"] }];
+
+/// Files with these in their names are left out of a record: they are for other systems, for
+/// `--cfg tokio_unstable`, or about the wording of panics outside a runtime.
+pub const LEFT_OUT: &[&str] = &[
+    "_require_full",
+    "aio",
+    "dump",
+    "emscripten",
+    "named_pipe",
+    "no_rt",
+    "task_trace",
+    "time_alt",
+    "tracing_",
+    "unstable",
+    "uring",
+    "wasm",
+    "windows",
+];
+
+pub fn named(krate: &str) -> Result<&'static Suite, String> {
+    let known: Vec<&str> = SUITES.iter().map(|suite| suite.krate).collect();
+    let found = SUITES.iter().find(|suite| suite.krate == krate);
+    found.ok_or_else(|| format!("no suite `{krate}`; those there are: {}", known.join(", ")))
+}

@@ -1,0 +1,40 @@
+use super::{Json, quoted};
+
+#[test]
+fn reads_nested_values() {
+    let json =
+        Json::parse(r#" {"a": [1, -2.5e3, true, null], "b": {"c": "d"}, "e": {}} "#).unwrap();
+    assert_eq!(json["a"].items().len(), 4);
+    assert_eq!(json["a"].items()[1], Json::Number("-2.5e3".to_owned()));
+    assert!(json["a"].items()[2].is_true());
+    assert_eq!(json["b"]["c"].text(), "d");
+    assert!(json["e"]["f"].is_null());
+}
+
+#[test]
+fn what_is_not_there_is_null() {
+    let json = Json::parse(r#"{"a": "text"}"#).unwrap();
+    assert!(json["b"]["c"]["d"].is_null());
+    assert!(json["a"]["b"].is_null());
+    assert!(json["a"].items().is_empty());
+}
+
+#[test]
+fn undoes_escapes() {
+    let json = Json::parse(r#""a\n\"\\\/\t\u00fc\ud83d\ude00""#).unwrap();
+    assert_eq!(json.text(), "a\n\"\\/\tü😀");
+}
+
+#[test]
+fn reads_back_what_it_quotes() {
+    let text = "one\ntwo \"three\" \\ \u{1} ü";
+    assert_eq!(Json::parse(&quoted(text)).unwrap().text(), text);
+}
+
+#[test]
+fn refuses_what_is_not_json() {
+    for text in ["", "{", "[1 2]", "{\"a\" 1}", "\"open", "nul", "{} x", r#""\ud83d""#, r#""\u12""#]
+    {
+        assert!(Json::parse(text).is_err(), "{text}");
+    }
+}
