@@ -11,6 +11,7 @@ pub(crate) mod timer;
 
 use crate::blocking::{Pool, Refused, ThreadContext, blocking_task};
 use crate::driver::IoHandle;
+use crate::stall::MonitorThread;
 use crate::timers::{ClockHold, TimeHandle};
 use std::future::Future;
 use std::io;
@@ -118,6 +119,13 @@ impl SchedulerHandle {
         match self {
             SchedulerHandle::CurrentThread(shared) => &shared.pool,
             SchedulerHandle::MultiThread(shared) => &shared.pool,
+        }
+    }
+
+    pub(crate) fn monitor(&self) -> &MonitorThread {
+        match self {
+            SchedulerHandle::CurrentThread(shared) => &shared.monitor,
+            SchedulerHandle::MultiThread(shared) => &shared.monitor,
         }
     }
 

@@ -175,7 +175,8 @@ impl<J> JobQueue<J> {
 
     pub(super) fn push(&self, job: J, kind: Kind) -> Push<J> {
         let mut state = self.state.lock();
-        if state.closed {
+        // A seat whose thread is stuck wants another even then, so that its worker can stop.
+        if state.closed && (kind == Kind::Short || state.threads == 0) {
             return Push::Closed(job);
         }
         let number = state.next_number;
@@ -185,7 +186,9 @@ impl<J> JobQueue<J> {
             Kind::Short => state.jobs.push_back(waiting),
             Kind::Seat => state.jobs.push_front(waiting),
         }
-        self.hint.store(state.jobs.len(), Release);
+        if !state.closed {
+            self.hint.store(state.jobs.len(), Release);
+        }
         if state.jobs.len() <= state.coming() || (kind == Kind::Short && state.is_soon_empty()) {
             return Push::Queued;
         }
@@ -293,7 +296,8 @@ impl<J> JobQueue<J> {
         self.state.lock().seated -= 1;
     }
 
-    /// Closes the queue: threads exit once it is empty. Short jobs are returned instead of run.
+    /// Closes the queue: threads exit once it is empty. Short jobs are returned instead of run, and are
+    /// not taken any more.
     pub(super) fn close(&self) -> Vec<J> {
         let mut state = self.state.lock();
         state.closed = true;
@@ -324,6 +328,13 @@ impl<J> JobQueue<J> {
             };
         }
         true
+    }
+
+    /// Whether there is a thread for one more job, or could be.
+    pub(super) fn has_thread(&self) -> bool {
+        let state = self.state.lock();
+        let coming = state.sleeping + state.looking + state.returning + state.starting;
+        coming > state.jobs.len() || state.threads < self.threads_max
     }
 
     /// Threads in all (workers included), sleeping ones, and jobs that wait.

@@ -1,7 +1,7 @@
 //! What a runtime counts while it runs.
 
 use super::Handle;
-use crate::metrics::{RemoteMetrics, WorkerMetrics};
+use crate::metrics::{RemoteMetrics, StallMetrics, WorkerMetrics};
 use crate::scheduler::SchedulerHandle;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::ThreadId;
@@ -158,6 +158,38 @@ impl RuntimeMetrics {
     /// Blocking tasks that wait for a thread.
     pub fn blocking_queue_depth(&self) -> usize {
         self.handle.scheduler.pool().queue_depth()
+    }
+
+    /// Polls that held their thread for longer than [`Builder::stall_after`], those under way included.
+    ///
+    /// [`Builder::stall_after`]: super::Builder::stall_after
+    pub fn stall_count(&self) -> u64 {
+        self.stalls().stalls()
+    }
+
+    /// How long the longest of these lasted, or has lasted up to now.
+    pub fn longest_stall(&self) -> Duration {
+        self.stalls().longest()
+    }
+
+    /// How often a worker that stood still was handed to another thread.
+    pub fn stall_handoff_count(&self) -> u64 {
+        self.stalls().handoffs()
+    }
+
+    /// Threads that lost their worker to another, and whose poll has not returned yet.
+    ///
+    /// They count as [blocking threads](Self::num_blocking_threads). Those that stand by for the next time
+    /// are the [idle](Self::num_idle_blocking_threads) ones.
+    pub fn num_stalled_threads(&self) -> usize {
+        self.stalls().held_threads()
+    }
+
+    fn stalls(&self) -> &StallMetrics {
+        match &self.handle.scheduler {
+            SchedulerHandle::CurrentThread(shared) => &shared.stalls,
+            SchedulerHandle::MultiThread(shared) => shared.stall_metrics(),
+        }
     }
 
     #[track_caller]

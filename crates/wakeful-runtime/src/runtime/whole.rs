@@ -119,7 +119,11 @@ impl Drop for Runtime {
     fn drop(&mut self) {
         match &self.handle.scheduler {
             SchedulerHandle::CurrentThread(shared) => shared.shutdown(),
-            SchedulerHandle::MultiThread(shared) => shared.stop(),
+            SchedulerHandle::MultiThread(shared) => {
+                // First: a worker that has stopped is a thread that would take what waits.
+                shared.pool.close();
+                shared.stop();
+            }
         }
         if self.wait != Some(Duration::ZERO) && entered() != Entered::No {
             self.handle.scheduler.pool().shutdown(Some(Duration::ZERO));
@@ -133,6 +137,10 @@ impl Drop for Runtime {
                  `Runtime::shutdown_background`, which does not wait"
             );
         }
-        self.handle.scheduler.pool().shutdown(self.wait);
+        let are_threads_gone = self.handle.scheduler.pool().shutdown(self.wait);
+        // It ends with the last worker. One that is busy telling of a stall may take longer than that.
+        if are_threads_gone && self.wait.is_none() {
+            self.handle.scheduler.monitor().join();
+        }
     }
 }

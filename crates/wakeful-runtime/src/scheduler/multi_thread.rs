@@ -10,8 +10,10 @@
 //! that are spawned and run to their end at once cost nothing there.
 
 mod block_in_place;
+mod handoff;
 mod here;
 mod idle;
+mod monitor;
 mod pace;
 mod queue;
 mod rest;
@@ -20,6 +22,7 @@ mod seat;
 mod shutdown;
 mod sitter;
 mod sleep;
+mod stay;
 mod turn;
 mod upkeep;
 mod worker;
@@ -27,20 +30,23 @@ mod worker;
 use crate::blocking::Pool;
 use crate::config::{self, Config};
 use crate::driver::DriverParts;
-use crate::metrics::{RemoteMetrics, WorkerMetrics};
+use crate::metrics::{RemoteMetrics, StallMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells};
 use crate::scheduler::inject::{Closed, InjectQueue};
 #[cfg(feature = "time")]
 use crate::scheduler::timer::TimerHome;
+use crate::stall::{MonitorThread, ThreadName};
 use idle::Idle;
 use seat::{Home, Place, Seat};
 use sleep::SharedDriver;
+use stay::Stay;
 use std::future::Future;
 use std::io;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use wakeful_base::asymmetric_fence::LightFence;
 use wakeful_base::list::List;
 use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
@@ -66,6 +72,12 @@ pub(crate) struct MultiThread {
     stopping: AtomicBool,
     /// Workers that did not stop yet; the last one clears up.
     workers_left: AtomicUsize,
+    /// Seats that were given away and that nobody took yet.
+    vacant: AtomicUsize,
+    /// What a sitter's sections need, depending on whether its seat can be taken from it.
+    light_fence: LightFence,
+    pub(crate) monitor: MonitorThread,
+    stalls: StallMetrics,
     refs: CellRefs,
     remote: RemoteMetrics,
     config: Config,
@@ -128,6 +140,10 @@ pub(crate) fn start(
             return Err(error);
         }
     }
+    if let Err(error) = monitor::start(&shared) {
+        shared.stop();
+        return Err(error);
+    }
     Ok(shared)
 }
 
@@ -159,6 +175,14 @@ impl MultiThread {
                 common: Mutex::default(),
                 stopping: AtomicBool::new(false),
                 workers_left: AtomicUsize::new(workers),
+                vacant: AtomicUsize::new(0),
+                light_fence: if config.stall.is_watched() {
+                    LightFence::new()
+                } else {
+                    LightFence::unpaired()
+                },
+                monitor: MonitorThread::new(),
+                stalls: StallMetrics::default(),
                 refs: CellRefs::new(),
                 remote: RemoteMetrics::default(),
                 config,
@@ -242,6 +266,11 @@ impl MultiThread {
         !self.inject.is_empty() || self.seats.iter().any(|seat| !seat.queue.is_empty())
     }
 
+    fn new_stay(&self) -> Arc<Stay> {
+        let is_named = self.config.stall.reports();
+        Stay::new(self.light_fence, is_named.then(ThreadName::current).flatten())
+    }
+
     /// Leaves a timer of a seat's, which nobody waits for any more, to its sitter.
     #[cfg(feature = "time")]
     pub(crate) fn push_left_timer(&self, index: usize, left: wakeful_reactor::time::LeftEntry) {
@@ -266,6 +295,10 @@ impl MultiThread {
 
     pub(crate) fn local_queue_depth(&self, worker: usize) -> usize {
         self.seats[worker].queue.len()
+    }
+
+    pub(crate) fn stall_metrics(&self) -> &StallMetrics {
+        &self.stalls
     }
 
     pub(crate) fn remote_metrics(&self) -> &RemoteMetrics {

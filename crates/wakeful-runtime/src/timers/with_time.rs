@@ -98,6 +98,18 @@ impl TimeHandle {
         fired
     }
 
+    /// Whether one of a worker's own timers is due `within` a while, or was.
+    pub(crate) fn is_soon_due(&self, own: &SeatTimers, within: Duration) -> bool {
+        let next_ns = own.timers.as_ref().and_then(Timers::next_ns);
+        next_ns.is_some_and(|next_ns| next_ns <= self.clock.now_ns() + within.as_nanos() as u64)
+    }
+
+    /// Whether one of the common timers is due.
+    pub(crate) fn is_common_due(&self) -> bool {
+        let next_ns = self.common.next_ns();
+        next_ns.is_some_and(|next_ns| next_ns <= self.clock.now_ns())
+    }
+
     /// Until when a worker with these timers of its own may sleep.
     pub(crate) fn until(&self, own: &SeatTimers) -> Until<'_> {
         let own_ns = own.timers.as_ref().and_then(Timers::worth_waking_ns);

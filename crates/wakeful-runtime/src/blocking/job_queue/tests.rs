@@ -179,13 +179,16 @@ fn a_closed_queue_runs_seats_only() {
     asked_for(queue.push(3, Kind::Short));
     assert_eq!(queue.close(), [1, 3]);
     assert_eq!(queue.push(4, Kind::Short), Push::Closed(4));
-    assert_eq!(queue.push(5, Kind::Seat), Push::Closed(5));
-    assert_eq!(queue.next(Comes::AsNew), Next::Run(2));
-    queue.end_seat();
-    for comes in [Comes::Unannounced, Comes::AsNew, Comes::AsNew] {
+    assert_eq!(queue.push(5, Kind::Seat), Push::Queued, "three threads come anyway");
+    for seat in [5, 2] {
+        assert_eq!(queue.next(Comes::AsNew), Next::Run(seat));
+        queue.end_seat();
+    }
+    for comes in [Comes::Unannounced, Comes::Unannounced, Comes::AsNew] {
         assert_eq!(queue.next(comes), Next::Exit);
     }
     assert!(queue.wait_gone(0, None));
+    assert_eq!(queue.push(6, Kind::Seat), Push::Closed(6), "there is nobody left to need it");
 }
 
 #[test]

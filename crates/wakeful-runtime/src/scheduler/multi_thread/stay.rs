@@ -35,9 +35,9 @@
 //!
 //! A record is of one stay: a thread that comes back late writes to its own, never to its successor's.
 
+use crate::stall::ThreadName;
 use std::ptr;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use wakeful_base::CachePadded;
 use wakeful_base::asymmetric_fence::{LightFence, heavy_fence};
@@ -53,6 +53,8 @@ const LOST: u8 = 2;
 pub(super) struct Stay {
     flags: CachePadded<Flags>,
     light: LightFence,
+    /// How the operating system calls the sitter's thread, where somebody might want to know.
+    thread: Option<ThreadName>,
     /// Since when it was stuck, if it lost its seat by that.
     stuck_since: OnceLock<Instant>,
 }
@@ -66,7 +68,8 @@ struct Flags {
 }
 
 impl Stay {
-    pub(super) fn new(light: LightFence) -> Arc<Stay> {
+    /// A stay that is to begin, on the calling thread.
+    pub(super) fn new(light: LightFence, thread: Option<ThreadName>) -> Arc<Stay> {
         Arc::new(Stay {
             flags: CachePadded::new(Flags {
                 inside: AtomicBool::new(false),
@@ -74,6 +77,7 @@ impl Stay {
                 polling: AtomicPtr::new(ptr::null_mut()),
             }),
             light,
+            thread,
             stuck_since: OnceLock::new(),
         })
     }
@@ -115,6 +119,11 @@ impl Stay {
     #[inline]
     pub(super) fn is_lost(&self) -> bool {
         self.flags.verdict.load(Acquire) == LOST
+    }
+
+    /// What the sitter's thread does now, if that can be known.
+    pub(super) fn describe_thread(&self) -> Option<String> {
+        self.thread.as_ref().map(ThreadName::describe)
     }
 
     /// Since when it was stuck, if it lost its seat by that.
@@ -178,11 +187,11 @@ impl Sitting {
         !stay.is_lost() && stay.begin_section()
     }
 
-    /// Whether somebody sits here who is polling a task now.
-    pub(super) fn is_polling(&self) -> bool {
+    /// Who sits here, if anybody does.
+    pub(super) fn sitter(&self) -> Option<Arc<Stay>> {
         match &*self.0.lock() {
-            WhoSits::Sitter(stay) => stay.polling().is_some(),
-            WhoSits::Nobody | WhoSits::Left => false,
+            WhoSits::Sitter(stay) => Some(stay.clone()),
+            WhoSits::Nobody | WhoSits::Left => None,
         }
     }
 

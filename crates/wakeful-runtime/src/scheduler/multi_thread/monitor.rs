@@ -1,0 +1,304 @@
+//! The monitor: sees who stands still, and whether something waits behind him.
+//!
+//! A look compares every seat's poll with that of the look before. One that is the same **stands**. Then,
+//! and only then, it is asked what waits:
+//!
+//! | what | where it is seen | who is to see to it |
+//! |---|---|---|
+//! | the last-woken slot, tasks held back or deferred, timers | on the seat (`inspect`) | who takes the seat |
+//! | tasks in a queue that others see | without a look at the seat | a sleeper; without one, who takes the seat |
+//! | events, common timers, with nobody in the driver | as above | the same, unless another worker goes on |
+//! | the end of the runtime | as above | who takes the seat |
+//!
+//! The time between two looks is the monitor's **patience**: `stall_after` while all is well. Several tasks
+//! that block may lie one behind the other, and what is behind them must not wait for the sum. So with
+//! each seat that is taken it gets shorter, down to an eighth; and longer again when nothing stands for a
+//! while, or when a thread that lost its seat comes back so soon that it should have kept it.
+//!
+//! When all workers sleep for some looks the monitor rests, and the first worker that wakes up wakes it.
+
+use super::MultiThread;
+use super::handoff::{Found, StuckPoll};
+use super::seat::SeatCore;
+use super::stay::Stay;
+use crate::stall::{Stall, StallOutcome};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use wakeful_base::asymmetric_fence::heavy_fence;
+use wakeful_base::sync::atomic::Ordering::*;
+
+/// After so many looks at nothing but sleepers the monitor rests.
+const QUIET_LOOKS_MAX: u32 = 5;
+
+/// After so many looks without a stall it has more patience.
+const CALM_LOOKS: u32 = 16;
+
+/// No look comes sooner than that after the last.
+const PATIENCE_MIN: Duration = Duration::from_micros(50);
+
+/// Behind what stands for long with nothing waiting, looks are as rare as this, or as a tenth of it.
+const LONG_TICK_MAX: Duration = Duration::from_millis(10);
+
+/// Starts the monitor, if there is anything for it to do.
+pub(super) fn start(shared: &Arc<MultiThread>) -> std::io::Result<()> {
+    if !shared.config.stall.is_watched() {
+        return Ok(());
+    }
+    let watched = shared.clone();
+    shared.monitor.start(move || Monitor::new(watched).run())
+}
+
+struct Monitor {
+    shared: Arc<MultiThread>,
+    /// Of each seat: the poll that was under way at the last look.
+    seats: Vec<Option<SeenPoll>>,
+    /// Polls that lost their seats before they counted as stalls.
+    lost: Vec<SeenPoll>,
+    patience: Duration,
+    calm_looks: u32,
+    false_alarms: u64,
+}
+
+struct SeenPoll {
+    index: usize,
+    stay: Arc<Stay>,
+    poll: StuckPoll,
+    /// Known from the second look on.
+    found: Option<Found>,
+    outcome: StallOutcome,
+    is_told: bool,
+}
+
+impl SeenPoll {
+    fn new(index: usize, stay: Arc<Stay>, number: u64, now: Instant) -> SeenPoll {
+        let poll = StuckPoll { number, since: now };
+        let outcome = StallOutcome::NothingWaits;
+        SeenPoll { index, stay, poll, found: None, outcome, is_told: false }
+    }
+
+    fn is(&self, stay: &Arc<Stay>, number: u64) -> bool {
+        self.poll.number == number && Arc::ptr_eq(&self.stay, stay)
+    }
+
+    fn age(&self, now: Instant) -> Duration {
+        now - self.poll.since
+    }
+
+    /// Whether a look before has seen it too.
+    fn stands(&self, now: Instant) -> bool {
+        self.poll.since < now
+    }
+
+    /// Whether it is still under way, on a thread that has no seat any more.
+    fn goes_on_elsewhere(&self) -> bool {
+        self.stay.is_lost() && self.stay.polling().is_some()
+    }
+
+    fn to_stall(&self, found: Found, now: Instant) -> Stall {
+        Stall {
+            task: Some(found.task),
+            spawned_at: Some(found.spawned_at),
+            worker: self.index,
+            duration: self.age(now),
+            outcome: self.outcome,
+            thread: self.stay.describe_thread(),
+        }
+    }
+}
+
+/// When to look again.
+enum Next {
+    Soon,
+    /// All that is under way has stood for long, and need not be looked at so often.
+    Later(Duration),
+    /// Everybody sleeps.
+    Quiet,
+}
+
+impl Monitor {
+    fn new(shared: Arc<MultiThread>) -> Monitor {
+        let seats = shared.seats.iter().map(|_| None).collect();
+        let patience = shared.config.stall.after.max(PATIENCE_MIN);
+        Monitor { shared, seats, lost: Vec::new(), patience, calm_looks: 0, false_alarms: 0 }
+    }
+
+    fn run(mut self) {
+        // The first one takes long.
+        if !heavy_fence() {
+            return;
+        }
+        let mut quiet_looks = 0;
+        loop {
+            let next = self.look(Instant::now());
+            quiet_looks = if matches!(next, Next::Quiet) { quiet_looks + 1 } else { 0 };
+            let monitor = &self.shared.monitor;
+            let goes_on = match next {
+                Next::Quiet if quiet_looks >= QUIET_LOOKS_MAX => {
+                    quiet_looks = 0;
+                    monitor.rest(|| self.shared.idle.are_all_asleep())
+                }
+                Next::Soon | Next::Quiet => monitor.tick(self.patience),
+                Next::Later(length) => monitor.long_tick(length),
+            };
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    fn look(&mut self, now: Instant) -> Next {
+        for index in 0..self.seats.len() {
+            self.sample(index, now);
+        }
+        let has_called = self.see_to_standing(now);
+        self.adapt(has_called);
+        let has_vacant = self.see_to_vacant();
+        // Last: who is told may take his time.
+        self.tell(now);
+        if has_vacant || !self.lost.is_empty() {
+            return Next::Soon;
+        }
+        let mut seen = self.seats.iter().flatten();
+        let Some(youngest) = seen.by_ref().map(|seen| seen.age(now)).min() else {
+            return Next::Quiet;
+        };
+        let length = self.time_to_next(youngest);
+        if length > self.patience { Next::Later(length) } else { Next::Soon }
+    }
+
+    /// How long to wait with the next look if all polls under way are at least that old.
+    fn time_to_next(&self, age: Duration) -> Duration {
+        self.patience.max(LONG_TICK_MAX.min(age / 10))
+    }
+
+    fn sample(&mut self, index: usize, now: Instant) {
+        let seat = &self.shared.seats[index];
+        let stay = seat.sitting.sitter().filter(|stay| stay.polling().is_some());
+        let number = seat.metrics.polls.get();
+        let before = self.seats[index].take();
+        self.seats[index] = match (before, stay) {
+            (Some(seen), Some(stay)) if seen.is(&stay, number) => Some(seen),
+            (before, stay) => {
+                let is_open = |seen: &SeenPoll| !seen.is_told && seen.goes_on_elsewhere();
+                self.lost.extend(before.filter(is_open));
+                stay.map(|stay| SeenPoll::new(index, stay, number, now))
+            }
+        };
+    }
+
+    /// Gets somebody to see to what waits behind those who stand. True if a seat is to be taken.
+    fn see_to_standing(&mut self, now: Instant) -> bool {
+        if !self.seats.iter().flatten().any(|seen| seen.stands(now)) {
+            return false;
+        }
+        let (shared, hands_off) = (&self.shared, self.shared.config.stall.hands_off);
+        let all_stand =
+            self.seats.iter().all(|seen| matches!(seen, Some(seen) if seen.stands(now)));
+        let is_stopping = shared.is_stopping();
+        let mut one_is_wanted = hands_off && shared.wants_hands(all_stand);
+        let mut has_called = false;
+        for index in 0..self.seats.len() {
+            let Some(seen) = self.seats[index].as_ref().filter(|seen| seen.stands(now)) else {
+                continue;
+            };
+            let within = self.time_to_next(seen.age(now));
+            let poll = seen.poll;
+            // It may have gone on, or be at its seat just now.
+            let Some(found) = self.shared.inspect(index, poll.number, within) else { continue };
+            let outcome = if !(found.has_waiting || is_stopping || one_is_wanted) {
+                StallOutcome::NothingWaits
+            } else if !hands_off {
+                StallOutcome::Waits
+            } else {
+                one_is_wanted = false;
+                let has_thread = self.shared.pool.has_thread();
+                match self.shared.call_spare(index, poll) {
+                    Ok(is_new) if has_thread => {
+                        has_called |= is_new;
+                        StallOutcome::HandedOff
+                    }
+                    Ok(_) | Err(_) => StallOutcome::NoThread,
+                }
+            };
+            let seen = self.seats[index].as_mut().expect("looked at above");
+            (seen.found, seen.outcome) = (Some(found), outcome);
+        }
+        has_called
+    }
+
+    /// Gets somebody to see to seats without a sitter, whose timers would stand still. True if there are any.
+    fn see_to_vacant(&self) -> bool {
+        let shared = &self.shared;
+        let has_vacant = shared.vacant.load(Relaxed) > 0;
+        if has_vacant
+            && shared.seats.iter().any(|seat| {
+                let is_due = |core: &mut SeatCore| shared.has_waiting(core, self.patience);
+                seat.with_vacant_core(is_due).unwrap_or(false)
+            })
+        {
+            shared.call_a_sleeper();
+        }
+        has_vacant
+    }
+
+    /// Adjusts the patience to what the last ones led to.
+    fn adapt(&mut self, has_called: bool) {
+        let (after, mut patience) = (self.shared.config.stall.after, self.patience);
+        let false_alarms = self.shared.stalls.false_alarms();
+        self.calm_looks += 1;
+        if false_alarms != self.false_alarms || self.calm_looks >= CALM_LOOKS {
+            (self.false_alarms, self.calm_looks) = (false_alarms, 0);
+            patience *= 2;
+        } else if has_called {
+            self.calm_looks = 0;
+            patience = (patience / 2).max(after / 8);
+        }
+        self.patience = patience.min(after).max(PATIENCE_MIN);
+    }
+
+    /// Counts what has lasted for long enough, and tells of it.
+    fn tell(&mut self, now: Instant) {
+        let shared = &self.shared;
+        let config = &shared.config.stall;
+        self.lost.retain(SeenPoll::goes_on_elsewhere);
+        for seen in self.seats.iter_mut().flatten().chain(&mut self.lost) {
+            let Some(found) = seen.found.filter(|_| seen.age(now) >= config.after) else {
+                continue;
+            };
+            shared.stalls.note_duration(seen.age(now));
+            if !seen.is_told {
+                seen.is_told = true;
+                shared.stalls.note_stall();
+                if config.reports() {
+                    config.tell(&seen.to_stall(found, now));
+                }
+            }
+        }
+        self.lost.retain(|seen| !seen.is_told);
+    }
+}
+
+impl MultiThread {
+    /// Whether somebody is to be got, besides those who go on, for what all can see. Calls sleepers itself.
+    fn wants_hands(&self, all_stand: bool) -> bool {
+        let mut wants = false;
+        if self.has_visible_work() {
+            self.wake_worker();
+            wants = !self.idle.is_anybody_idle();
+        }
+        let is_unattended = !self.seats.iter().any(|seat| seat.sleep.is_in_driver());
+        if is_unattended && (self.info.io.has_events() || self.info.time.is_common_due()) {
+            wants |= !self.call_a_sleeper() && all_stand;
+        }
+        wants
+    }
+
+    /// Wakes a worker that sleeps, whatever for. False if none does.
+    fn call_a_sleeper(&self) -> bool {
+        let sleeper = self.seats.iter().find(|seat| seat.sleep.is_asleep());
+        if let Some(seat) = sleeper {
+            seat.sleep.call(&self.driver);
+        }
+        sleeper.is_some()
+    }
+}
