@@ -75,7 +75,7 @@ fn write_sample(sample: &Sample) {
 }
 
 /// Runs a program to its end or to its time limit, whichever comes first, and gives what it wrote.
-fn run_within(mut command: Command, limit: Duration) -> Result<String, String> {
+pub fn run_within(mut command: Command, limit: Duration) -> Result<String, String> {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -15,7 +15,8 @@ usage: wakeful-bench all|GROUP|CASE... [options]
   --quick               one round, fewer operations: shows that all works, not for figures
   --only NAME,NAME...   these contenders only
   --rounds N            so many rounds of every case, however long they take
-  --json FILE           also write every sample to FILE";
+  --json FILE           also write every sample to FILE
+  --write               also write RESULTS.md and results.svg beside the source of this program";
 
 pub enum Invocation {
     Help,
@@ -33,6 +34,7 @@ pub struct RunOptions {
     pub only: Option<Vec<String>>,
     pub rounds: Option<usize>,
     pub json: Option<PathBuf>,
+    pub write: bool,
 }
 
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation, lexopt::Error> {
@@ -42,6 +44,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation
         only: None,
         rounds: None,
         json: None,
+        write: false,
     };
     let mut parser = lexopt::Parser::from_args(arguments);
     while let Some(argument) = parser.next()? {
@@ -55,6 +58,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation
             Long("rounds") => {
                 options.rounds = Some(parser.value()?.parse::<NonZeroUsize>()?.get());
             }
+            Long("write") => options.write = true,
             Long("json") => options.json = Some(parser.value()?.into()),
             Value(name) => options.selected.push(name.string()?),
             other => return Err(other.unexpected()),
@@ -128,7 +132,7 @@ mod tests {
 
     #[test]
     fn options_may_stand_anywhere() {
-        let options = run_options("x --only a,b y/1 --quick --rounds=3 --json out.json");
+        let options = run_options("x --only a,b y/1 --quick --rounds=3 --json out.json --write");
         assert_eq!(
             options,
             RunOptions {
@@ -137,6 +141,7 @@ mod tests {
                 only: Some(vec!["a".into(), "b".into()]),
                 rounds: Some(3),
                 json: Some("out.json".into()),
+                write: true,
             }
         );
     }

@@ -93,3 +93,36 @@ impl Mailbox {
         })
     }
 }
+
+/// Holds up everyone until it is opened.
+#[derive(Default)]
+pub struct Gate(Mutex<GateState>);
+
+#[derive(Default)]
+struct GateState {
+    open: bool,
+    waiting: Vec<Waker>,
+}
+
+impl Gate {
+    pub fn open(&self) {
+        let mut state = self.0.lock().unwrap();
+        state.open = true;
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        for waker in waiting {
+            waker.wake();
+        }
+    }
+
+    pub fn pass(&self) -> impl Future<Output = ()> + Send + '_ {
+        poll_fn(|cx| {
+            let mut state = self.0.lock().unwrap();
+            if state.open {
+                return Poll::Ready(());
+            }
+            state.waiting.push(cx.waker().clone());
+            Poll::Pending
+        })
+    }
+}

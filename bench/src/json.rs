@@ -3,22 +3,23 @@
 use crate::machine::Machine;
 use crate::measure::Better;
 use crate::os::CpuLoss;
+use crate::report::Report;
 use crate::results::Row;
 use serde::Serialize;
 use std::io::{self, Write};
 
 #[derive(Serialize)]
-pub struct Report<'a> {
-    pub machine: &'a Machine,
-    pub quick: bool,
-    pub cpu_loss: Option<CpuLoss>,
-    pub figures: Vec<Figure<'a>>,
-    pub failures: &'a [String],
-    pub notes: &'a [String],
+struct Document<'a> {
+    machine: &'a Machine,
+    quick: bool,
+    cpu_loss: Option<&'a CpuLoss>,
+    figures: Vec<Figure<'a>>,
+    failures: &'a [String],
+    notes: &'a [String],
 }
 
 #[derive(Serialize)]
-pub struct Figure<'a> {
+struct Figure<'a> {
     case: &'a str,
     metric: &'a str,
     unit: &'a str,
@@ -30,7 +31,7 @@ pub struct Figure<'a> {
     samples: &'a [f64],
 }
 
-pub fn figures<'a>(rows: &'a [Row]) -> Vec<Figure<'a>> {
+fn figures<'a>(rows: &'a [Row]) -> Vec<Figure<'a>> {
     let of_row = |row: &'a Row| {
         row.cells.iter().map(|cell| Figure {
             case: row.case.name,
@@ -48,6 +49,14 @@ pub fn figures<'a>(rows: &'a [Row]) -> Vec<Figure<'a>> {
 }
 
 pub fn write(report: &Report, mut to: impl Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut to, report)?;
+    let document = Document {
+        machine: &report.machine,
+        quick: report.quick,
+        cpu_loss: report.cpu_loss.as_ref(),
+        figures: figures(&report.rows),
+        failures: &report.failures,
+        notes: &report.notes,
+    };
+    serde_json::to_writer_pretty(&mut to, &document)?;
     writeln!(to)
 }

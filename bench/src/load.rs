@@ -1,8 +1,9 @@
 //! The load generator: one thread with plain epoll and no runtime, in a process of its own, the same for every server.
 //!
-//! Closed loop: each connection has one request under way at all times. It is pinned to the last CPU; a server may run
-//! on all of them.
+//! Each connection has at most one request under way: a new one when the answer to the last has come, or when it is due
+//! if the traffic has a pace. It is pinned to the last CPU; a server may run on all of them.
 
+use crate::hello::GREETING;
 use crate::measure::{Metric, Sample, quantile};
 use crate::os::{self, EdgePoll};
 use serde::{Deserialize, Serialize};
@@ -19,10 +20,18 @@ pub struct Load {
     pub server: SocketAddr,
     /// Whose CPU time is divided by the number of requests.
     pub server_pid: u32,
+    pub traffic: Traffic,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Traffic {
     pub connections: usize,
     pub exchange: Exchange,
-    pub warm_up_ms: u64,
-    pub span_ms: u64,
+    /// How often each connection asks. Latency is then counted from when it should have asked, so that all requests
+    /// that fall into a pause of the server count, not only the first.
+    pub pace: Option<Duration>,
+    pub warm_up: Duration,
+    pub span: Duration,
 }
 
 /// What goes over a connection again and again.
@@ -30,12 +39,15 @@ pub struct Load {
 pub enum Exchange {
     /// So many bytes, which come back.
     Echo { bytes: usize },
+    /// An HTTP request, which is answered with [`GREETING`].
+    Hello,
 }
 
 impl Exchange {
     fn request(self) -> Vec<u8> {
         match self {
             Exchange::Echo { bytes } => vec![b'e'; bytes],
+            Exchange::Hello => b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
         }
     }
 
@@ -43,6 +55,7 @@ impl Exchange {
     fn answer_end(self) -> Vec<u8> {
         match self {
             Exchange::Echo { .. } => self.request(),
+            Exchange::Hello => GREETING.into(),
         }
     }
 }
@@ -50,15 +63,14 @@ impl Exchange {
 /// Puts the load on the server and tells how it bore it.
 pub fn run(load: &Load) -> io::Result<Sample> {
     os::pin_to_cpu(os::cpus() - 1);
-    let mut generator = Generator::connect(load)?;
-    let warm = Instant::now() + Duration::from_millis(load.warm_up_ms);
-    generator.run_until(warm)?;
+    let mut generator = Generator::connect(load.server, &load.traffic)?;
+    generator.run_until(Instant::now() + load.traffic.warm_up)?;
     generator.latencies_ns.clear();
 
     let begun = Instant::now();
     let cpu_times = || (os::process_cpu_time_of(load.server_pid), os::process_cpu_time());
     let (server_begun, own_begun) = cpu_times();
-    generator.run_until(begun + Duration::from_millis(load.span_ms))?;
+    generator.run_until(begun + load.traffic.span)?;
     let span = begun.elapsed();
     let (server_ended, own_ended) = cpu_times();
 
@@ -84,6 +96,7 @@ pub fn run(load: &Load) -> io::Result<Sample> {
 struct Generator {
     poll: EdgePoll,
     connections: Vec<Connection>,
+    pace: Option<Duration>,
     request: Vec<u8>,
     /// As long as every answer is.
     answer: Vec<u8>,
@@ -94,68 +107,107 @@ struct Connection {
     stream: TcpStream,
     sent: usize,
     received: usize,
-    asked_at: Instant,
+    /// Whether an answer is awaited, and since when.
+    asked_at: Option<Instant>,
+    /// When to ask next, if there is a pace.
+    due: Instant,
 }
 
 impl Generator {
     /// Connects, and has one exchange on each connection, so that the server has taken all of them on.
-    fn connect(load: &Load) -> io::Result<Generator> {
+    fn connect(server: SocketAddr, traffic: &Traffic) -> io::Result<Generator> {
         let poll = EdgePoll::new()?;
-        let request = load.exchange.request();
-        let mut answer = Vec::new();
-        let mut connections = Vec::with_capacity(load.connections);
-        for id in 0..load.connections {
-            let mut stream = TcpStream::connect(load.server)?;
+        let request = traffic.exchange.request();
+        let mut connections = Vec::with_capacity(traffic.connections);
+        for _ in 0..traffic.connections {
+            let mut stream = TcpStream::connect(server)?;
             stream.set_nodelay(true)?;
             os::reset_on_close(&stream)?;
-            answer = first_exchange(&mut stream, &request, &load.exchange.answer_end())?;
-            stream.set_nonblocking(true)?;
-            poll.add(&stream, id as u64)?;
-            connections.push(Connection { stream, sent: 0, received: 0, asked_at: Instant::now() });
+            stream.write_all(&request)?;
+            let due = Instant::now();
+            connections.push(Connection { stream, sent: 0, received: 0, asked_at: None, due });
         }
-        let mut generator =
-            Generator { poll, connections, request, answer, latencies_ns: Vec::new() };
-        for id in 0..generator.connections.len() {
-            generator.ask(id, Instant::now())?;
+        let mut answer = Vec::new();
+        for (connection, id) in connections.iter_mut().zip(0..) {
+            answer = first_answer(&mut connection.stream, &traffic.exchange.answer_end())?;
+            connection.stream.set_nonblocking(true)?;
+            poll.add(&connection.stream, id)?;
         }
-        Ok(generator)
+        // Evenly over the pace.
+        let step = traffic.pace.unwrap_or_default() / traffic.connections as u32;
+        let begun = Instant::now();
+        for (connection, nth) in connections.iter_mut().zip(0..) {
+            connection.due = begun + nth * step;
+        }
+        let pace = traffic.pace;
+        Ok(Generator { poll, connections, pace, request, answer, latencies_ns: Vec::new() })
     }
 
     fn run_until(&mut self, end: Instant) -> io::Result<()> {
         let mut ready = Vec::new();
+        let mut next_due = self.ask_those_due()?;
         loop {
             let now = Instant::now();
             if now >= end {
                 return Ok(());
             }
-            self.poll.wait(end - now, &mut ready)?;
+            let until = next_due.map_or(end, |due| due.min(end));
+            self.poll.wait(until.saturating_duration_since(now), &mut ready)?;
             for &id in &ready {
                 self.advance(id as usize)?;
+            }
+            if next_due.is_some() {
+                next_due = self.ask_those_due()?;
             }
         }
     }
 
-    /// Something came, or there is room to send.
+    /// Gives when the next will be due; none if each asks as soon as it was answered.
+    fn ask_those_due(&mut self) -> io::Result<Option<Instant>> {
+        let mut next_due = None;
+        for connection in self.connections.iter_mut().filter(|idle| idle.asked_at.is_none()) {
+            let now = Instant::now();
+            if connection.due <= now {
+                connection.ask(&self.request, now)?;
+            } else if next_due.is_none_or(|next| connection.due < next) {
+                next_due = Some(connection.due);
+            }
+        }
+        Ok(next_due)
+    }
+
+    /// Something came on a connection, or there is room to send.
     fn advance(&mut self, id: usize) -> io::Result<()> {
         let connection = &mut self.connections[id];
+        let Some(asked_at) = connection.asked_at else { return Ok(()) };
         if !connection.send(&self.request)? || !connection.receive(&mut self.answer)? {
             return Ok(());
         }
         let now = Instant::now();
-        let latency = now - connection.asked_at;
-        self.latencies_ns.push(u32::try_from(latency.as_nanos()).unwrap_or(u32::MAX));
-        self.ask(id, now)
-    }
-
-    fn ask(&mut self, id: usize, now: Instant) -> io::Result<()> {
-        let connection = &mut self.connections[id];
-        (connection.sent, connection.received, connection.asked_at) = (0, 0, now);
-        // The answer, or room for the rest of the request, comes with an edge.
-        connection.send(&self.request).map(|_whole| ())
+        let latency_ns = (now - asked_at).as_nanos();
+        self.latencies_ns.push(u32::try_from(latency_ns).unwrap_or(u32::MAX));
+        match self.pace {
+            None => connection.ask(&self.request, now),
+            Some(pace) => {
+                connection.due += pace;
+                connection.asked_at = None;
+                // What should have been asked meanwhile has waited since then.
+                if connection.due <= now {
+                    connection.ask(&self.request, connection.due)?;
+                }
+                Ok(())
+            }
+        }
     }
 }
 
 impl Connection {
+    fn ask(&mut self, request: &[u8], since: Instant) -> io::Result<()> {
+        (self.sent, self.received, self.asked_at) = (0, 0, Some(since));
+        // The answer, or room for the rest of the request, comes with an edge.
+        self.send(request).map(|_whole| ())
+    }
+
     /// True when the whole request has been sent.
     fn send(&mut self, request: &[u8]) -> io::Result<bool> {
         while self.sent < request.len() {
@@ -182,10 +234,9 @@ impl Connection {
     }
 }
 
-/// Gives the answer, whose length that of all others will be.
-fn first_exchange(stream: &mut TcpStream, request: &[u8], end: &[u8]) -> io::Result<Vec<u8>> {
+/// All further answers are as long as this one.
+fn first_answer(stream: &mut TcpStream, end: &[u8]) -> io::Result<Vec<u8>> {
     stream.set_read_timeout(Some(PATIENCE))?;
-    stream.write_all(request)?;
     let mut answer = Vec::new();
     let mut buffer = [0; 4096];
     while !answer.ends_with(end) {
@@ -202,6 +253,17 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
+    fn load(server: SocketAddr, pace: Option<Duration>) -> Load {
+        let traffic = Traffic {
+            connections: 3,
+            exchange: Exchange::Echo { bytes: 16 * 1024 },
+            pace,
+            warm_up: Duration::from_millis(10),
+            span: Duration::from_millis(200),
+        };
+        Load { server, server_pid: std::process::id(), traffic }
+    }
+
     /// The address of a server that sends everything back.
     fn echo_in_the_background() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -216,20 +278,23 @@ mod tests {
         address
     }
 
+    fn value(sample: &Sample, name: &str) -> f64 {
+        sample.iter().find(|metric| metric.name == name).unwrap().value
+    }
+
     #[test]
     fn answers_are_counted_and_timed() {
-        let sample = run(&Load {
-            server: echo_in_the_background(),
-            server_pid: std::process::id(),
-            connections: 3,
-            exchange: Exchange::Echo { bytes: 16 * 1024 },
-            warm_up_ms: 10,
-            span_ms: 100,
-        })
-        .unwrap();
-        let value = |name: &str| sample.iter().find(|metric| metric.name == name).unwrap().value;
-        assert!(value("requests") > 0.0);
-        assert!(value("latency p50") <= value("latency p99"));
+        let sample = run(&load(echo_in_the_background(), None)).unwrap();
+        assert!(value(&sample, "requests") > 0.0);
+        assert!(value(&sample, "latency p50") <= value(&sample, "latency p99"));
+    }
+
+    #[test]
+    fn a_pace_is_not_exceeded() {
+        let pace = Some(Duration::from_millis(20));
+        let sample = run(&load(echo_in_the_background(), pace)).unwrap();
+        // Three connections with 50 a second each, and one more each for where the span begins.
+        assert!(value(&sample, "requests") <= 3.0 * (50.0 + 5.0), "{sample:?}");
     }
 
     #[test]
@@ -237,14 +302,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = listener.local_addr().unwrap();
         let accepting = std::thread::spawn(move || drop(listener.accept()));
-        let outcome = run(&Load {
-            server,
-            server_pid: std::process::id(),
-            connections: 1,
-            exchange: Exchange::Echo { bytes: 64 },
-            warm_up_ms: 10,
-            span_ms: 10,
-        });
+        let outcome = run(&load(server, None));
         accepting.join().unwrap();
         assert!(outcome.is_err());
     }

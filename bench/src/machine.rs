@@ -12,6 +12,7 @@ const LOCK_FILE: &str = include_str!("../Cargo.lock");
 #[derive(Serialize)]
 pub struct Machine {
     cpus: usize,
+    cpu_model: Option<String>,
     kernel: String,
     rustc: &'static str,
     /// `name version` of each contender's crates.
@@ -32,6 +33,7 @@ impl Machine {
         }
         Machine {
             cpus: os::cpus(),
+            cpu_model: cpu_model(),
             kernel: kernel(),
             rustc: env!("BENCH_RUSTC_VERSION"),
             packages,
@@ -43,7 +45,8 @@ impl Machine {
 
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} CPUs, {}, {}; ", self.cpus, self.kernel, self.rustc)?;
+        let model = self.cpu_model.as_deref().unwrap_or("model unknown");
+        write!(f, "{} CPUs ({model}), {}, {}; ", self.cpus, self.kernel, self.rustc)?;
         write!(f, "{}", self.packages.join(", "))?;
         if let Some(commit) = &self.commit {
             write!(f, "; tree at {commit}")?;
@@ -60,6 +63,12 @@ fn kernel() -> String {
         Ok(release) => format!("Linux {}", release.trim()),
         Err(_) => std::env::consts::OS.into(),
     }
+}
+
+fn cpu_model() -> Option<String> {
+    let cpus = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = cpus.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().into())
 }
 
 /// Wakeful's version alone does not tell one day's from the next's. Asked when the benchmarks run rather than when they

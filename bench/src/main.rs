@@ -5,21 +5,29 @@ mod child;
 mod cli;
 mod common;
 mod contenders;
+mod goals;
+mod hello;
 mod json;
 mod load;
 mod machine;
 mod markdown;
 mod measure;
 mod os;
+mod picture;
+mod progress;
+mod report;
 mod results;
 mod rounds;
 mod runtime;
 mod suite;
+mod wrk;
 
 use cli::{Invocation, RunOptions};
 use machine::Machine;
 use measure::Scale;
 use os::CpuTicks;
+use progress::Progress;
+use report::Report;
 use std::fs::File;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -73,36 +81,35 @@ fn run(suite: &Suite, options: &RunOptions) -> Result<ExitCode, String> {
     let machine = Machine::look(&contenders);
     println!("{machine}\n\n{}", markdown::LEGEND);
 
+    let mut progress = Progress::new(cases.len());
     let (mut rows, mut failures, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     for group in cases.chunk_by(|a, b| a.group() == b.group()) {
-        let mut group_rows = Vec::new();
         for case in group {
-            let mut outcome = rounds::run_case(case, &contenders, options);
-            group_rows.append(&mut outcome.rows);
+            let mut outcome = rounds::run_case(case, &contenders, options, &mut progress);
+            rows.append(&mut outcome.rows);
             failures.append(&mut outcome.failures);
             notes.append(&mut outcome.notes);
         }
-        println!("{}", markdown::table(group[0].group(), group, &group_rows, &contenders));
-        rows.append(&mut group_rows);
+        println!("{}", markdown::table(group, &rows, &contenders));
     }
-    for (title, items) in [("Not measured", &failures), ("Notes", &notes)] {
-        if !items.is_empty() {
-            println!("{}", markdown::list(title, items));
-        }
-    }
-    let loss = ticks_begun.zip(CpuTicks::now()).map(|(earlier, now)| now.loss_since(earlier));
-    println!("{}", markdown::conditions(begun.elapsed(), loss.as_ref()));
-
+    let now = CpuTicks::now();
+    let report = Report {
+        machine,
+        contenders,
+        quick: options.scale == Scale::Quick,
+        cases,
+        rows,
+        failures,
+        notes,
+        took: begun.elapsed(),
+        cpu_loss: ticks_begun.zip(now).map(|(earlier, now)| now.loss_since(earlier)),
+    };
+    println!("{}", markdown::summary(&report));
     if let Some(file) = json_file {
-        let report = json::Report {
-            machine: &machine,
-            quick: options.scale == Scale::Quick,
-            cpu_loss: loss,
-            figures: json::figures(&rows),
-            failures: &failures,
-            notes: &notes,
-        };
         json::write(&report, file).map_err(|e| format!("JSON not written: {e}"))?;
     }
-    Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if options.write {
+        report.keep().map_err(|e| format!("results not written: {e}"))?;
+    }
+    Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

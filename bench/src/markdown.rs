@@ -1,6 +1,8 @@
 //! Results for people: one Markdown table a group of cases.
 
+use crate::goals::{self, GOALS, Outcome};
 use crate::os::CpuLoss;
+use crate::report::{PICTURE_FILE, Report};
 use crate::results::{Cell, Row};
 use crate::suite::{Case, Contender};
 use std::fmt::Write;
@@ -8,39 +10,125 @@ use std::time::Duration;
 
 pub const LEGEND: &str = "\
 In brackets: how many times as good as Tokio of the same flavour (`wakeful-ct` beside `tokio-ct`, all others beside
-`tokio-mt`); above 1 is better. `~` marks a spread over the rounds, largest to smallest, above 1.5. CPU is the time of
-all threads of the process.
+`tokio-mt`); above 1 is better. The best figure of a row is bold. The last column names the best but Wakeful, and how
+many times as good as that `wakeful-mt` and `wakeful-ct` are. `~` marks a spread over the rounds, largest to smallest,
+above 1.5. CPU is the time of all threads of the process.
 ";
 
-pub fn table(group: &str, cases: &[&Case], rows: &[Row], contenders: &[&Contender]) -> String {
+/// Below this, figures that are level would be listed as behind for what is left out when they are shown.
+const BEHIND: f64 = 0.995;
+
+/// The whole run, as a file to keep.
+pub fn document(report: &Report) -> String {
+    let mut text = String::from("# Results\n\n");
+    text += "Written by `cargo run --release --manifest-path bench/Cargo.toml -- all --write`; how it is measured, and\n";
+    text += "how to read it: [README.md](README.md).\n\n";
+    if report.quick {
+        text += "**A quick run: these figures are not worth keeping.**\n\n";
+    }
+    let _ = writeln!(text, "{}.\n", report.machine);
+    let _ = writeln!(text, "![How many times as good as Tokio]({PICTURE_FILE})\n");
+    let _ = writeln!(text, "{}", summary(report));
+    let _ = writeln!(text, "## All figures\n\n{LEGEND}");
+    for group in report.cases.chunk_by(|a, b| a.group() == b.group()) {
+        let _ = writeln!(text, "{}", table(group, &report.rows, &report.contenders));
+    }
+    text.trim_end().to_owned() + "\n"
+}
+
+/// What came out of a run, in short.
+pub fn summary(report: &Report) -> String {
+    let mut text = goals(&report.rows);
+    let behind: Vec<String> = report.rows.iter().flat_map(behind_tokio).collect();
+    let parts =
+        [("Behind Tokio", &behind), ("Not measured", &report.failures), ("Notes", &report.notes)];
+    for (title, items) in parts {
+        if !items.is_empty() {
+            let _ = writeln!(text, "\n## {title}\n");
+            text.extend(items.iter().map(|item| format!("- {item}\n")));
+        }
+    }
+    let _ = writeln!(text, "\n{}", conditions(report.took, report.cpu_loss.as_ref()));
+    text
+}
+
+fn goals(rows: &[Row]) -> String {
+    let mut text = format!("## Goals\n\nFor `{}`, as ratios to `tokio-mt`.\n\n", goals::RUNNER);
+    text += "| case | metric | to reach | measured | |\n|---|---|---:|---:|---|\n";
+    for goal in GOALS {
+        // A run of a few cases need not speak of all the others.
+        let Some(row) = goal.row(rows) else { continue };
+        let (measured, mark) = match goal.outcome(rows) {
+            Outcome::Reached(ratio) => (format!("{ratio:.2}x"), "reached"),
+            Outcome::Missed(ratio) => (format!("{ratio:.2}x"), "**missed**"),
+            Outcome::NotMeasured => ("-".into(), "not measured"),
+        };
+        let (case, metric, reach) = (goal.case, goal.metric, goal.ratio(row.better));
+        let _ = writeln!(text, "| {case} | {metric} | {reach:.2}x | {measured} | {mark} |");
+    }
+    text
+}
+
+/// What Wakeful does worse than Tokio in a row, one line a flavour.
+fn behind_tokio(row: &Row) -> Vec<String> {
+    let ours = row.cells.iter().filter(|cell| cell.contender.is_wakeful());
+    let behind = |cell: &Cell| {
+        let ratio = row.ratio(cell.contender).filter(|&ratio| ratio < BEHIND)?;
+        let (case, metric, name) = (row.case.name, &row.metric, cell.contender.name);
+        Some(format!("{case}, {metric}: {name} {}{ratio:.2}x", unsteady_mark(cell)))
+    };
+    ours.filter_map(behind).collect()
+}
+
+/// The rows of one group, whose cases these are.
+pub fn table(cases: &[&Case], rows: &[Row], contenders: &[&Contender]) -> String {
+    let of_group = |row: &&Row| row.case.group() == cases[0].group();
+    let rows: Vec<&Row> = rows.iter().filter(of_group).collect();
     let measured =
         |contender: &&&Contender| rows.iter().any(|row| row.cell(contender.name).is_some());
     let columns: Vec<&Contender> = contenders.iter().filter(measured).copied().collect();
 
-    let mut text = format!("### {group}\n\n");
+    let mut text = format!("### {}\n\n", cases[0].group());
     for case in cases {
         let _ = writeln!(text, "- `{}`: {}.", case.name, case.about);
     }
     let names: String = columns.iter().map(|contender| format!(" {} |", contender.name)).collect();
-    let _ = writeln!(text, "\n| case | metric |{names}");
-    let _ = writeln!(text, "|---|---|{}", "---:|".repeat(columns.len()));
+    let _ = writeln!(text, "\n| case | metric |{names} best peer |");
+    let _ = writeln!(text, "|---|---|{}---|", "---:|".repeat(columns.len()));
     for row in rows {
         let _ = write!(text, "| {} | {}, {} |", row.case.short_name(), row.metric, row.unit);
         for contender in &columns {
             let figure = row.cell(contender.name).map_or("-".into(), |cell| describe(row, cell));
             let _ = write!(text, " {figure} |");
         }
-        text.push('\n');
+        let _ = writeln!(text, " {} |", describe_best_peer(row));
     }
     text
 }
 
-pub fn list(title: &str, items: &[String]) -> String {
-    let items: String = items.iter().map(|item| format!("- {item}\n")).collect();
-    format!("### {title}\n\n{items}")
+fn describe(row: &Row, cell: &Cell) -> String {
+    let is_best = row.best().is_some_and(|best| best.name == cell.contender.name);
+    let bold = if is_best { "**" } else { "" };
+    let ratio = row.ratio(cell.contender).map_or(String::new(), |ratio| format!(" ({ratio:.2}x)"));
+    format!("{}{bold}{}{bold}{ratio}", unsteady_mark(cell), figure(cell.median()))
 }
 
-pub fn conditions(took: Duration, loss: Option<&CpuLoss>) -> String {
+/// `smol (1.20x, 0.80x)`.
+fn describe_best_peer(row: &Row) -> String {
+    let Some(peer) = row.best_peer() else { return "-".into() };
+    let ours = row.cells.iter().filter(|cell| cell.contender.is_wakeful());
+    let ratios: Vec<String> = ours
+        .filter_map(|cell| row.ratio_between(cell.contender.name, peer.name))
+        .map(|ratio| format!("{ratio:.2}x"))
+        .collect();
+    format!("{} ({})", peer.name, ratios.join(", "))
+}
+
+fn unsteady_mark(cell: &Cell) -> &'static str {
+    if cell.is_unsteady() { "~" } else { "" }
+}
+
+fn conditions(took: Duration, loss: Option<&CpuLoss>) -> String {
     let seconds = took.as_secs_f64();
     match loss {
         None => format!("Took {seconds:.0} s."),
@@ -49,12 +137,6 @@ pub fn conditions(took: Duration, loss: Option<&CpuLoss>) -> String {
             loss.host_percent, loss.others_percent
         ),
     }
-}
-
-fn describe(row: &Row, cell: &Cell) -> String {
-    let mark = if cell.is_unsteady() { "~" } else { "" };
-    let ratio = row.ratio(cell.contender).map_or(String::new(), |ratio| format!(" ({ratio:.2}x)"));
-    format!("{mark}{}{ratio}", figure(cell.median()))
 }
 
 /// Three digits that count, or more where the number has more before its point.
@@ -90,24 +172,40 @@ mod tests {
 
     #[test]
     fn a_table_has_a_column_for_each_contender_with_a_figure() {
-        let (case, base, fast, absent) = (
+        let (case, base, ours, absent) = (
             case(),
             Contender::new("base", &[]),
-            Contender::new("fast", &[]).against("base"),
+            Contender::new("wakeful-mt", &[]).against("base"),
             Contender::new("absent", &[]),
         );
         let mut rows = Vec::new();
         record(&mut rows, &case, &base, wall(100.0));
-        record(&mut rows, &case, &fast, wall(40.0));
-        record(&mut rows, &case, &fast, wall(80.0));
-        let text = table("group", &[&case], &rows, &[&fast, &absent, &base]);
+        record(&mut rows, &case, &ours, wall(40.0));
+        record(&mut rows, &case, &ours, wall(80.0));
+        let text = table(&[&case], &rows, &[&ours, &absent, &base]);
         assert_eq!(
             text,
             "### group\n\n\
              - `group/case`: what it does.\n\n\
-             | case | metric | fast | base |\n\
-             |---|---|---:|---:|\n\
-             | case | wall, ns/op | ~60.0 (1.67x) | 100 |\n"
+             | case | metric | wakeful-mt | base | best peer |\n\
+             |---|---|---:|---:|---|\n\
+             | case | wall, ns/op | ~**60.0** (1.67x) | 100 | base (1.67x) |\n"
         );
+    }
+
+    #[test]
+    fn what_is_behind_tokio_is_named() {
+        let (case, base, ours) = (
+            case(),
+            Contender::new("tokio-mt", &[]),
+            Contender::new("wakeful-mt", &[]).against("tokio-mt"),
+        );
+        let mut rows = Vec::new();
+        record(&mut rows, &case, &base, wall(100.0));
+        record(&mut rows, &case, &ours, wall(125.0));
+        assert_eq!(behind_tokio(&rows[0]), ["group/case, wall: wakeful-mt 0.80x"]);
+        rows[0].cells.truncate(1);
+        record(&mut rows, &case, &ours, wall(100.0));
+        assert_eq!(behind_tokio(&rows[0]), [""; 0]);
     }
 }

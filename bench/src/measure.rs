@@ -145,6 +145,13 @@ fn turns_worth_taking(first: Duration) -> usize {
     }
 }
 
+/// What there is to say of how late each of many things was, in microseconds.
+pub fn lateness(mut late_us: Vec<f64>) -> Sample {
+    late_us.sort_by(f64::total_cmp);
+    let late = |name, share| Metric::lower_is_better(name, "us late", quantile(&late_us, share));
+    vec![late("p50", 0.5), late("p99", 0.99), late("max", 1.0)]
+}
+
 /// The value below which `share` of them lie, of at least one.
 pub fn quantile<T: Copy>(sorted: &[T], share: f64) -> T {
     sorted[((sorted.len() - 1) as f64 * share) as usize]

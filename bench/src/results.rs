@@ -38,17 +38,47 @@ impl Row<'_> {
         self.cells.iter().find(|cell| cell.contender.name == contender)
     }
 
-    /// How many times as good as its baseline a contender is: above 1 is better, whichever way the metric points.
-    /// `None` where one of the two has no figure, or the contender is a baseline of others only.
+    /// How many times as good as its baseline a contender is. `None` where one of the two has no figure, or the
+    /// contender is a baseline of others only.
     pub fn ratio(&self, contender: &Contender) -> Option<f64> {
-        let own = self.cell(contender.name)?.median();
-        let baseline = self.cell(contender.baseline?)?.median();
+        self.ratio_between(contender.name, contender.baseline?)
+    }
+
+    /// The same by name.
+    pub fn ratio_of(&self, contender: &str) -> Option<f64> {
+        self.ratio(self.cell(contender)?.contender)
+    }
+
+    /// How many times as good as the other one is: above 1 is better, whichever way the metric points.
+    pub fn ratio_between(&self, one: &str, other: &str) -> Option<f64> {
+        let (own, others) = (self.cell(one)?.median(), self.cell(other)?.median());
         let ratio = match self.better {
-            Better::Lower => baseline / own,
-            Better::Higher => own / baseline,
+            Better::Lower => others / own,
+            Better::Higher => own / others,
             Better::Neither => return None,
         };
         ratio.is_finite().then_some(ratio)
+    }
+
+    /// The best of all, if any is better than others.
+    pub fn best(&self) -> Option<&Contender> {
+        self.best_among(|_| true)
+    }
+
+    /// The best of all but Wakeful.
+    pub fn best_peer(&self) -> Option<&Contender> {
+        self.best_among(|contender| !contender.is_wakeful())
+    }
+
+    fn best_among(&self, wanted: impl Fn(&Contender) -> bool) -> Option<&Contender> {
+        let candidates = self.cells.iter().filter(|cell| wanted(cell.contender));
+        let by_median = |a: &&Cell, b: &&Cell| a.median().total_cmp(&b.median());
+        let best = match self.better {
+            Better::Lower => candidates.min_by(by_median),
+            Better::Higher => candidates.max_by(by_median),
+            Better::Neither => None,
+        };
+        best.map(|cell| cell.contender)
     }
 }
 
@@ -107,6 +137,26 @@ pub mod tests {
         assert_eq!(rows[0].ratio(&base), None);
         rows[0].better = Better::Higher;
         assert_eq!(rows[0].ratio(&fast), Some(0.5));
+    }
+
+    #[test]
+    fn the_best_depends_on_which_way_the_metric_points() {
+        let (case, ours, peer, other) = (
+            case(),
+            Contender::new("wakeful-mt", &[]),
+            Contender::new("peer", &[]),
+            Contender::new("other", &[]),
+        );
+        let mut rows = Vec::new();
+        record(&mut rows, &case, &ours, wall(10.0));
+        record(&mut rows, &case, &peer, wall(20.0));
+        record(&mut rows, &case, &other, wall(30.0));
+        let names = |row: &Row| [row.best(), row.best_peer()].map(|best| best.map(|it| it.name));
+        assert_eq!(names(&rows[0]), [Some("wakeful-mt"), Some("peer")]);
+        rows[0].better = Better::Higher;
+        assert_eq!(names(&rows[0]), [Some("other"), Some("other")]);
+        rows[0].better = Better::Neither;
+        assert_eq!(names(&rows[0]), [None, None]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::child;
 use crate::cli::RunOptions;
 use crate::measure::Scale;
+use crate::progress::Progress;
 use crate::results::{self, Row};
 use crate::suite::{Case, Contender};
 use std::time::{Duration, Instant};
@@ -29,6 +30,7 @@ pub fn run_case<'a>(
     case: &'a Case,
     contenders: &[&'a Contender],
     options: &RunOptions,
+    progress: &mut Progress,
 ) -> CaseOutcome<'a> {
     let able = |contender: &&&Contender| contender.case(case.name).is_some();
     let mut live: Vec<&Contender> = contenders.iter().filter(able).copied().collect();
@@ -49,6 +51,7 @@ pub fn run_case<'a>(
         for contender in turn_order(&live, round) {
             let entry = format!("{}: {}", case.name, contender.name);
             let sample_begun = Instant::now();
+            progress.sample_begins(case.name, contender.name, round + 1, planned);
             let mut sits_out = false;
             match child::sample(contender.name, case.name, options.scale, SAMPLE_LIMIT) {
                 Ok(sample) => {
@@ -70,7 +73,7 @@ pub fn run_case<'a>(
             }
         }
     }
-    eprintln!("{:<24} {:>5.1} s", case.name, begun.elapsed().as_secs_f64());
+    progress.case_done(case.name, begun.elapsed());
     outcome
 }
 

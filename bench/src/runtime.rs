@@ -55,5 +55,20 @@ pub trait SpawnBlocking: Runtime {
 /// A server of TCP connections.
 pub trait EchoServer: Runtime {
     /// Serves for ever: a task for each connection reads into a buffer of `buffer_bytes` and sends back what it read.
-    fn serve_echo(listener: TcpListener, buffer_bytes: usize);
+    fn serve_echo(
+        listener: TcpListener,
+        buffer_bytes: usize,
+    ) -> impl Future<Output = ()> + Send + 'static;
+}
+
+/// A server of HTTP by hyper.
+pub trait HelloServer: Runtime {
+    /// Serves for ever: answers every request as [`crate::hello`] does.
+    fn serve_hello(listener: TcpListener) -> impl Future<Output = ()> + Send + 'static;
+}
+
+/// A channel of the runtime's own, or the one its users take.
+pub trait ReadyChannel: Runtime {
+    /// Sends to a channel with room and receives from it, `times` over: nothing in this has to wait.
+    fn send_and_receive(times: usize) -> impl Future<Output = ()> + Send;
 }

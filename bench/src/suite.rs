@@ -9,18 +9,29 @@ pub struct Case {
     pub about: &'static str,
     /// Rounds in a full run.
     pub rounds: usize,
+    /// The metric the case is about, if that is not the first.
+    headline: Option<&'static str>,
     /// Called once in a process of its own.
     pub run: fn(Scale) -> Sample,
 }
 
 impl Case {
     pub fn new(name: &'static str, about: &'static str, run: fn(Scale) -> Sample) -> Case {
-        Case { name, about, rounds: 5, run }
+        Case { name, about, rounds: 5, headline: None, run }
     }
 
     /// For figures that hardly change from one process to the next.
     pub fn rounds(self, rounds: usize) -> Case {
         Case { rounds, ..self }
+    }
+
+    pub fn headline(self, metric: &'static str) -> Case {
+        Case { headline: Some(metric), ..self }
+    }
+
+    /// Whether the case is about this metric, which is the `nth` of its sample.
+    pub fn is_about(&self, metric: &str, nth: usize) -> bool {
+        self.headline.map_or(nth == 0, |headline| headline == metric)
     }
 
     pub fn group(&self) -> &'static str {
@@ -57,6 +68,16 @@ impl Contender {
     pub fn with(mut self, cases: impl IntoIterator<Item = Case>) -> Contender {
         self.cases.extend(cases);
         self
+    }
+
+    /// The one this is all about, in any of its flavours.
+    pub fn is_wakeful(&self) -> bool {
+        self.name.starts_with("wakeful-")
+    }
+
+    #[cfg(test)]
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
     }
 
     pub fn case(&self, name: &str) -> Option<&Case> {

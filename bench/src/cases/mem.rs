@@ -1,11 +1,13 @@
-//! What a task weighs while it does nothing.
+//! What a task or a connection weighs while it does nothing.
 
 use crate::common::Latch;
 use crate::measure::{Metric, Sample, Scale};
 use crate::os;
-use crate::runtime::{Runtime, Timers};
+use crate::runtime::{EchoServer, Runtime, Timers};
 use crate::suite::Case;
 use std::future::{Future, pending};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -30,6 +32,42 @@ pub fn sleep_cases<R: Timers>() -> Vec<Case> {
         )
         .rounds(1),
     ]
+}
+
+pub fn connection_cases<R: EchoServer>() -> Vec<Case> {
+    vec![
+        Case::new(
+            "mem/tcp_connection",
+            "resident bytes of user space per idle echo connection with a buffer of 1 KiB, 5k of them",
+            resident_per_connection::<R>,
+        )
+        .rounds(1),
+    ]
+}
+
+fn resident_per_connection<R: EchoServer>(scale: Scale) -> Sample {
+    let count = scale.pick(5_000, 1_000);
+    let listener = os::listen().expect("loopback can be listened on");
+    let server = listener.local_addr().expect("a listener has an address");
+    thread::spawn(move || R::run(async move { R::serve_echo(listener, 1024).await }));
+    // The clients are descriptors and nothing else to this process, once there is room for their numbers.
+    let mut clients = Vec::with_capacity(1 + count);
+    clients.push(connect_and_exchange(server));
+    let before = os::resident_bytes();
+    clients.extend((0..count).map(|_| connect_and_exchange(server)));
+    thread::sleep(Duration::from_millis(50));
+    let grown = os::resident_bytes().saturating_sub(before);
+    vec![Metric::lower_is_better("resident", "B/connection", grown as f64 / count as f64)]
+}
+
+/// One message there and back, so that the server has taken the connection on.
+fn connect_and_exchange(server: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(server).expect("the server listens");
+    os::reset_on_close(&stream).expect("a connection can be told how to end");
+    stream.write_all(b"there").expect("the server reads");
+    let mut answer = [0; 5];
+    stream.read_exact(&mut answer).expect("the server answers");
+    stream
 }
 
 fn resident_per_task<R, Fut>(scale: Scale, idle: fn() -> Fut) -> Sample

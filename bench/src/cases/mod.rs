@@ -1,7 +1,12 @@
 //! The cases, one file a group, each written once over the traits of [`crate::runtime`].
 
 pub mod blocking;
+pub mod blocking_abuse;
+pub mod fairness;
+pub mod http;
 pub mod mem;
 pub mod sched;
+mod serving;
 pub mod tcp_echo;
+mod ticking;
 pub mod timer;

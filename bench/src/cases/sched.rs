@@ -1,6 +1,6 @@
 //! What spawning, waking and switching tasks costs, with the primitives of [`crate::common`].
 
-use crate::common::{Latch, Mailbox};
+use crate::common::{Gate, Latch, Mailbox};
 use crate::measure::{Sample, Scale, time_turns, time_turns_blocking};
 use crate::runtime::{RemoteSpawn, Runtime};
 use crate::suite::Case;
@@ -38,6 +38,12 @@ pub fn cases<R: Runtime>() -> Vec<Case> {
             "1,000 pairs of tasks with a mailbox each, per round trip",
             |scale| ping_pong::<R>(1_000, scale.pick(100, 20)),
         ),
+        Case::new(
+            "sched/million_tasks",
+            "1M tasks spawned, all waiting at once, then woken one after another, per task",
+            million_tasks::<R>,
+        )
+        .rounds(3),
     ]
 }
 
@@ -177,4 +183,27 @@ fn spawn_pair<R: Runtime>(round_trips: usize, all_done: &Arc<Latch>) {
         }
         done.count_down();
     });
+}
+
+fn million_tasks<R: Runtime>(scale: Scale) -> Sample {
+    let tasks = scale.pick(1_000_000, 100_000);
+    R::run(async move {
+        time_turns(tasks, || async {
+            let (gate, all_done) = (Arc::new(Gate::default()), Latch::new(tasks));
+            for i in 1..=tasks {
+                let (gate, done) = (gate.clone(), all_done.clone());
+                R::detach(async move {
+                    gate.pass().await;
+                    done.count_down();
+                });
+                // So that they get to the gate as they come.
+                if i % 1024 == 0 {
+                    R::yield_now().await;
+                }
+            }
+            gate.open();
+            all_done.wait().await;
+        })
+        .await
+    })
 }

@@ -2,7 +2,7 @@
 
 use super::thread_bound::ThreadBound;
 use crate::cases;
-use crate::runtime::{EchoServer, Runtime, SpawnBlocking, Timers};
+use crate::runtime::{EchoServer, ReadyChannel, Runtime, SpawnBlocking, Timers};
 use crate::suite::Contender;
 use compio::BufResult;
 use compio::io::{AsyncRead, AsyncWriteExt};
@@ -16,9 +16,11 @@ pub fn one_thread() -> Contender {
         .with(cases::sched::cases::<Compio>())
         .with(cases::blocking::cases::<Compio>())
         .with(cases::timer::cases::<Compio>())
+        .with(cases::fairness::cases::<Compio>())
         .with(cases::tcp_echo::cases::<Compio>())
         .with(cases::mem::cases::<Compio>())
         .with(cases::mem::sleep_cases::<Compio>())
+        .with(cases::mem::connection_cases::<Compio>())
 }
 
 struct Compio;
@@ -70,8 +72,11 @@ impl SpawnBlocking for Compio {
 }
 
 impl EchoServer for Compio {
-    fn serve_echo(listener: TcpListener, buffer_bytes: usize) {
-        Compio::run(ThreadBound::new(async move {
+    fn serve_echo(
+        listener: TcpListener,
+        buffer_bytes: usize,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        ThreadBound::new(async move {
             listener.set_nonblocking(true).unwrap();
             let listener = compio::net::TcpListener::from_std(listener).unwrap();
             loop {
@@ -90,6 +95,13 @@ impl EchoServer for Compio {
                 };
                 compio::runtime::spawn(connection).detach();
             }
-        }))
+        })
+    }
+}
+
+impl ReadyChannel for Compio {
+    // It has no channel of its own.
+    fn send_and_receive(times: usize) -> impl Future<Output = ()> + Send {
+        super::smol::send_and_receive(times)
     }
 }

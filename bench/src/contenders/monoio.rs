@@ -2,7 +2,7 @@
 
 use super::thread_bound::ThreadBound;
 use crate::cases;
-use crate::runtime::{EchoServer, Runtime, SpawnBlocking, Timers};
+use crate::runtime::{EchoServer, ReadyChannel, Runtime, SpawnBlocking, Timers};
 use crate::suite::Contender;
 use monoio::blocking::DefaultThreadPool;
 use monoio::io::{AsyncReadRent, AsyncWriteRentExt};
@@ -16,9 +16,11 @@ pub fn one_thread() -> Contender {
         .with(cases::sched::cases::<Monoio>())
         .with(cases::blocking::cases::<Monoio>())
         .with(cases::timer::cases::<Monoio>())
+        .with(cases::fairness::cases::<Monoio>())
         .with(cases::tcp_echo::cases::<Monoio>())
         .with(cases::mem::cases::<Monoio>())
         .with(cases::mem::sleep_cases::<Monoio>())
+        .with(cases::mem::connection_cases::<Monoio>())
 }
 
 struct Monoio;
@@ -75,8 +77,11 @@ impl SpawnBlocking for Monoio {
 }
 
 impl EchoServer for Monoio {
-    fn serve_echo(listener: TcpListener, buffer_bytes: usize) {
-        Monoio::run(ThreadBound::new(async move {
+    fn serve_echo(
+        listener: TcpListener,
+        buffer_bytes: usize,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        ThreadBound::new(async move {
             listener.set_nonblocking(true).unwrap();
             let listener = monoio::net::TcpListener::from_std(listener).unwrap();
             loop {
@@ -94,6 +99,13 @@ impl EchoServer for Monoio {
                     }
                 });
             }
-        }))
+        })
+    }
+}
+
+impl ReadyChannel for Monoio {
+    // It has no channel of its own.
+    fn send_and_receive(times: usize) -> impl Future<Output = ()> + Send {
+        super::smol::send_and_receive(times)
     }
 }

@@ -2,14 +2,22 @@
 //! of the blocking crate.
 
 use crate::cases;
-use crate::runtime::{EchoServer, RemoteSpawn, Runtime, SpawnBlocking, Timers};
+use crate::hello;
+use crate::runtime::{
+    EchoServer, HelloServer, ReadyChannel, RemoteSpawn, Runtime, SpawnBlocking, Timers,
+};
 use crate::suite::Contender;
 use async_executor::Executor;
 use async_io::Async;
-use futures_lite::{AsyncReadExt, AsyncWriteExt};
+use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use hyper::rt::ReadBufCursor;
 use std::future::{Future, pending};
-use std::net::TcpListener;
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::{TcpListener, TcpStream};
+use std::pin::Pin;
 use std::sync::{Once, mpsc};
+use std::task::{Context, Poll, ready};
 use std::thread;
 use std::time::Duration;
 
@@ -20,9 +28,13 @@ pub fn two_threads() -> Contender {
         .with(cases::sched::remote_cases::<Smol>())
         .with(cases::blocking::cases::<Smol>())
         .with(cases::timer::cases::<Smol>())
+        .with(cases::fairness::cases::<Smol>())
+        .with(cases::blocking_abuse::cases::<Smol>())
         .with(cases::tcp_echo::cases::<Smol>())
+        .with(cases::http::cases::<Smol>())
         .with(cases::mem::cases::<Smol>())
         .with(cases::mem::sleep_cases::<Smol>())
+        .with(cases::mem::connection_cases::<Smol>())
 }
 
 struct Smol;
@@ -101,19 +113,83 @@ impl SpawnBlocking for Smol {
 }
 
 impl EchoServer for Smol {
-    fn serve_echo(listener: TcpListener, buffer_bytes: usize) {
-        Smol::run(async move {
-            let listener = Async::new(listener).unwrap();
-            loop {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                stream.get_ref().set_nodelay(true).unwrap();
-                Smol::detach(async move {
-                    let mut buffer = vec![0; buffer_bytes];
-                    while let Ok(n @ 1..) = stream.read(&mut buffer).await {
-                        let Ok(()) = stream.write_all(&buffer[..n]).await else { break };
-                    }
-                });
-            }
-        })
+    async fn serve_echo(listener: TcpListener, buffer_bytes: usize) {
+        let listener = Async::new(listener).unwrap();
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.get_ref().set_nodelay(true).unwrap();
+            Smol::detach(async move {
+                let mut buffer = vec![0; buffer_bytes];
+                while let Ok(n @ 1..) = stream.read(&mut buffer).await {
+                    let Ok(()) = stream.write_all(&buffer[..n]).await else { break };
+                }
+            });
+        }
+    }
+}
+
+impl HelloServer for Smol {
+    async fn serve_hello(listener: TcpListener) {
+        let listener = Async::new(listener).unwrap();
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            stream.get_ref().set_nodelay(true).unwrap();
+            Smol::detach(hello::serve_connection(HyperIo(stream)));
+        }
+    }
+}
+
+impl ReadyChannel for Smol {
+    fn send_and_receive(times: usize) -> impl Future<Output = ()> + Send {
+        send_and_receive(times)
+    }
+}
+
+/// Over async-channel, the one of the family.
+pub async fn send_and_receive(times: usize) {
+    let (sender, receiver) = async_channel::bounded(16);
+    for i in 0..times {
+        sender.send(i).await.unwrap();
+        assert_eq!(receiver.recv().await, Ok(i));
+    }
+}
+
+/// hyper's traits of bytes over async-io's.
+struct HyperIo(Async<TcpStream>);
+
+impl hyper::rt::Read for HyperIo {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        mut buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        // SAFETY: nothing uninitialised is put where there may be something else.
+        let unfilled = unsafe { buffer.as_mut() };
+        // async-io reads into initialised memory only.
+        unfilled.fill(MaybeUninit::new(0));
+        // SAFETY: all of it has just been written to, and MaybeUninit<u8> is laid out as u8.
+        let bytes = unsafe { &mut *(std::ptr::from_mut(unfilled) as *mut [u8]) };
+        let n = ready!(Pin::new(&mut self.0).poll_read(cx, bytes))?;
+        // SAFETY: as many bytes have been filled.
+        unsafe { buffer.advance(n) };
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl hyper::rt::Write for HyperIo {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_close(cx)
     }
 }

@@ -5,10 +5,8 @@
 macro_rules! tokio_shaped {
     ($library:ident) => {
         use crate::cases;
-        use crate::runtime::{EchoServer, RemoteSpawn, Runtime, SpawnBlocking, Timers};
+        use crate::runtime::{ReadyChannel, RemoteSpawn, Runtime, SpawnBlocking, Timers};
         use crate::suite::Contender;
-        use ::$library::io::{AsyncReadExt, AsyncWriteExt};
-        use std::net::TcpListener;
         use std::time::Duration;
 
         struct OnRuntime<const MULTI_THREAD: bool>;
@@ -81,35 +79,37 @@ macro_rules! tokio_shaped {
             }
         }
 
-        impl<const MULTI_THREAD: bool> EchoServer for OnRuntime<MULTI_THREAD> {
-            fn serve_echo(listener: TcpListener, buffer_bytes: usize) {
-                Self::run(async move {
-                    listener.set_nonblocking(true).unwrap();
-                    let listener = ::$library::net::TcpListener::from_std(listener).unwrap();
-                    loop {
-                        let (mut stream, _) = listener.accept().await.unwrap();
-                        stream.set_nodelay(true).unwrap();
-                        Self::detach(async move {
-                            let mut buffer = vec![0; buffer_bytes];
-                            while let Ok(n @ 1..) = stream.read(&mut buffer).await {
-                                let Ok(()) = stream.write_all(&buffer[..n]).await else { break };
-                            }
-                        });
-                    }
-                })
+        impl<const MULTI_THREAD: bool> ReadyChannel for OnRuntime<MULTI_THREAD> {
+            async fn send_and_receive(times: usize) {
+                let (sender, mut receiver) = ::$library::sync::mpsc::channel(16);
+                for i in 0..times {
+                    sender.send(i).await.unwrap();
+                    assert_eq!(receiver.recv().await, Some(i));
+                }
             }
         }
 
         fn flavour<const MULTI_THREAD: bool>(name: &'static str) -> Contender {
-            Contender::new(name, &[stringify!($library)])
+            let contender = Contender::new(name, &[stringify!($library)])
                 .with(cases::sched::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::sched::remote_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::blocking::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::timer::cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::fairness::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::tcp_echo::cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::http::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::mem::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::mem::sleep_cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::mem::connection_cases::<OnRuntime<MULTI_THREAD>>());
+            if MULTI_THREAD {
+                // One thread alone cannot but stand still when it is blocked.
+                contender.with(cases::blocking_abuse::cases::<OnRuntime<MULTI_THREAD>>())
+            } else {
+                contender
+            }
         }
+
+        crate::contenders::tokio_shaped_servers::servers!($library);
     };
 }
 

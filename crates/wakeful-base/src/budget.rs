@@ -82,24 +82,30 @@ pub fn has_remaining() -> bool {
     BUDGET.with(|cell| cell.get().0 != Some(0))
 }
 
-/// Pays one unit.
+/// Pays one unit, or returns `None` if there is none.
 ///
-/// `Pending` if there is none: the task's waker is then called after the runtime has looked at its
-/// other work. The guard gives the unit back unless told that there was progress.
+/// The guard gives the unit back unless told that there was progress.
+#[inline]
+pub fn proceed() -> Option<RestoreOnPending> {
+    let before = BUDGET.with(Cell::get);
+    if let Some(left) = before.0 {
+        let rest = Budget(Some(left.checked_sub(1)?));
+        BUDGET.with(|cell| cell.set(rest));
+    }
+    Some(RestoreOnPending { before: Cell::new(before), _not_send: PhantomData })
+}
+
+/// As [`proceed`], for a future that waits for its next turn if there is none: the task's waker is then
+/// called after the runtime has looked at its other work.
 #[inline]
 pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
-    let before = BUDGET.with(Cell::get);
-    match before.0 {
-        None => {}
-        Some(0) => {
+    match proceed() {
+        Some(unit) => Poll::Ready(unit),
+        None => {
             defer(cx.waker());
-            return Poll::Pending;
-        }
-        Some(left) => {
-            BUDGET.with(|cell| cell.set(Budget(Some(left - 1))));
+            Poll::Pending
         }
     }
-    Poll::Ready(RestoreOnPending { before: Cell::new(before), _not_send: PhantomData })
 }
 
 /// `Pending`, with the wake-up arranged, if the budget is used up. Pays nothing.

@@ -7,7 +7,7 @@ use crate::tokens::{
 };
 use proc_macro::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 
-/// A mask of 64 bits says which branches are out.
+/// As many as a mask of 64 bits can tell to be out.
 const BRANCHES_MAX: usize = 64;
 
 struct Branch {
@@ -122,6 +122,17 @@ fn name(prefix: &str, n: usize) -> TokenStream {
     TokenTree::from(Ident::new(&format!("{prefix}{n}"), Span::mixed_site())).into()
 }
 
+/// The type of a mask with a bit for each branch.
+fn mask_type(branches: usize) -> TokenStream {
+    let path = match branches {
+        0..=8 => "::core::primitive::u8",
+        9..=16 => "::core::primitive::u16",
+        17..=32 => "::core::primitive::u32",
+        _ => "::core::primitive::u64",
+    };
+    fill(path, &[])
+}
+
 fn generate(
     support: TokenStream,
     is_biased: bool,
@@ -139,12 +150,11 @@ fn generate(
         Some(handler) => handler.into_iter().collect(),
         None => fill("panic!(\"all branches are disabled and there is no else branch\")", &[]),
     };
-    let start = if is_biased { "0" } else { "SUPPORT::thread_rng_n(BRANCHES)" };
+    let start = if is_biased { "0" } else { "SUPPORT::thread_rng_n(COUNT)" };
     let code = format!(
         "{{
             enum __SelectOutput<GENERICS> {{ VARIANTS Disabled }}
-            const BRANCHES: u32 = COUNT;
-            let mut disabled: u64 = 0;
+            let mut disabled: MASK = 0;
             CONDITIONS
             #[allow(unused_mut)]
             let mut output = {{
@@ -154,16 +164,18 @@ fn generate(
                 // A borrow of the futures, which never move again.
                 let mut futures = &mut futures;
                 SUPPORT::poll_fn(|cx| {{
+                    // All of them by one borrow, so that the closure is small.
+                    let futures = &mut *futures;
                     match SUPPORT::poll_budget_available(cx) {{
                         SUPPORT::Poll::Ready(()) => {{}}
                         SUPPORT::Poll::Pending => return SUPPORT::Poll::Pending,
                     }}
                     let mut is_pending = false;
                     let start = {start};
-                    for step in 0..BRANCHES {{
+                    for step in 0..COUNT {{
                         let branch;
                         #[allow(clippy::modulo_one)]
-                        {{ branch = (start + step) % BRANCHES; }}
+                        {{ branch = (start + step) % COUNT; }}
                         match branch {{
                             ARMS
                             _ => unreachable!(\"there is no such branch\"),
@@ -190,7 +202,8 @@ fn generate(
             ("SUPPORT", support),
             ("GENERICS", parts.generics),
             ("VARIANTS", parts.variants),
-            ("COUNT", number(branches.len())),
+            ("COUNT", TokenTree::from(Literal::u32_suffixed(branches.len() as u32)).into()),
+            ("MASK", mask_type(branches.len())),
             ("CONDITIONS", parts.conditions),
             ("MADE", parts.made),
             ("FUTURES", parts.futures),
@@ -229,13 +242,13 @@ impl Parts {
         self.generics.extend(fill("TYPE,", &holes));
         self.variants.extend(fill("VARIANT(TYPE),", &holes));
         if branch.condition.is_some() {
-            self.conditions.extend(fill("if !(CONDITION) { disabled |= 1u64 << INDEX; }", &holes));
+            self.conditions.extend(fill("if !(CONDITION) { disabled |= 1 << INDEX; }", &holes));
         }
         self.made.extend(fill("FUTURE,", &holes));
         self.futures.extend(fill("SUPPORT::IntoFuture::into_future(futures.INDEX),", &holes));
         self.arms.extend(fill(
             "INDEX => {
-                let mask: u64 = 1 << INDEX;
+                let mask = 1 << INDEX;
                 if disabled & mask == mask {
                     continue;
                 }

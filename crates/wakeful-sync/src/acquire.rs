@@ -1,20 +1,23 @@
 //! The future that waits for permits.
 //!
 //! ```text
-//!   Start ──poll: permits at hand──▶ Done (holds nothing any more: the permits are the caller's)
-//!     │                                ▲
-//!     │ poll: too few                  │ poll: granted
-//!     ▼                                │
-//!   Queued ────────────────────────────┘
+//!   Start ──poll: permits at hand, and budget──▶ Done (holds nothing any more: the permits are the
+//!     │                                           ▲    caller's)
+//!     │ poll: too few permits, or no budget       │ poll: granted, and budget
+//!     ▼                                           │
+//!   Queued ───────────────────────────────────────┘
 //!     │ drop, or closed: what has been dealt goes back
 //!     ▼
 //!   Done
 //! ```
+//!
+//! Permits come first and the budget is paid after: a task that has used it up gets in line all the
+//! same, and keeps what it was dealt until it is polled again.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::ptr::NonNull;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, Waker};
 
 use wakeful_base::budget;
 
@@ -76,6 +79,7 @@ pub(crate) struct Acquire<'a, S: PermitSource> {
 #[derive(Clone, Copy, PartialEq)]
 enum Phase {
     Start,
+    /// In the queue, or granted: a waiter that never was in the queue says it is.
     Queued,
     Done,
 }
@@ -118,44 +122,25 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
         }
     }
 
-    /// As `poll`, without paying from the budget.
+    /// Takes the permits, or gets in line for them.
     #[inline]
-    fn poll_permits(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
-        // SAFETY: nothing is moved out of the borrow.
-        let this = unsafe { self.get_unchecked_mut() };
-        let waiter = NonNull::from(&this.waiter);
-        let outcome = match this.phase {
-            Phase::Start => match this.source.try_acquire(this.n) {
+    fn take_or_wait(&self, cx: &mut Context<'_>) -> Result<Enqueued, AcquireError> {
+        let waiter = NonNull::from(&self.waiter);
+        match self.phase {
+            Phase::Start => match self.source.try_acquire(self.n) {
                 Ok(()) => Ok(Enqueued::Granted),
                 Err(TryAcquireError::Closed) => Err(AcquireError::closed()),
-                // SAFETY: the future is pinned, and `drop` makes a queued waiter leave.
+                // SAFETY: the future is pinned, as only `poll` calls this, and `drop` makes a queued
+                // waiter leave.
                 Err(TryAcquireError::NoPermits) => unsafe {
-                    this.source.enqueue(this.n, waiter, cx.waker())
+                    self.source.enqueue(self.n, waiter, cx.waker())
                 },
             },
-            Phase::Queued => match this.look(cx.waker()) {
-                Ok(outcome) => Ok(outcome),
-                Err(closed) => {
-                    // SAFETY: it was enqueued there.
-                    unsafe { this.source.leave(this.n, waiter) };
-                    Err(closed)
-                }
-            },
+            Phase::Queued => self.look(cx.waker()).inspect_err(|_| {
+                // SAFETY: it was enqueued there, or granted without.
+                unsafe { self.source.leave(self.n, waiter) };
+            }),
             Phase::Done => panic!("an `acquire` future was polled after it had completed"),
-        };
-        match outcome {
-            Ok(Enqueued::Waiting) => {
-                this.phase = Phase::Queued;
-                Poll::Pending
-            }
-            Ok(Enqueued::Granted) => {
-                this.phase = Phase::Done;
-                Poll::Ready(Ok(()))
-            }
-            Err(closed) => {
-                this.phase = Phase::Done;
-                Poll::Ready(Err(closed))
-            }
         }
     }
 }
@@ -165,10 +150,18 @@ impl<S: PermitSource> Future for Acquire<'_, S> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let unit = ready!(budget::poll_proceed(cx));
-        let result = ready!(self.poll_permits(cx));
-        unit.made_progress();
-        Poll::Ready(result)
+        // SAFETY: nothing is moved out of the borrow.
+        let this = unsafe { self.get_unchecked_mut() };
+        let result = match this.take_or_wait(cx) {
+            Ok(Enqueued::Waiting) => Poll::Pending,
+            Ok(Enqueued::Granted) => budget::poll_proceed(cx).map(|unit| {
+                unit.made_progress();
+                Ok(())
+            }),
+            Err(closed) => Poll::Ready(Err(closed)),
+        };
+        this.phase = if result.is_ready() { Phase::Done } else { Phase::Queued };
+        result
     }
 }
 

@@ -1,10 +1,15 @@
 //! Lets a future take part in the cooperative budget.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use wakeful_base::budget;
+
+/// Pays one unit of the budget; with none left, it has to wait.
+pub(crate) async fn pay() {
+    poll_fn(budget::poll_proceed).await.made_progress();
+}
 
 /// Pays one unit of the budget when `future` is ready; with none left, it has to wait.
 pub(crate) fn cooperative<F: Future>(future: F) -> Cooperative<F> {

@@ -19,7 +19,7 @@ use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
 
 use crate::Notify;
-use crate::cooperative::cooperative;
+use crate::cooperative::pay;
 
 /// A value that is set once, possibly by asynchronous code.
 ///
@@ -206,12 +206,14 @@ impl<T> OnceCell<T> {
         if let Some(value) = self.get() {
             return Err(value);
         }
-        cooperative(call).await;
+        call.await;
         // With a value there are no more turns, so it was the call; without one it was a turn.
-        match self.get() {
-            Some(value) => Err(value),
-            None => Ok(Turn(&self.turn)),
+        if let Some(value) = self.get() {
+            return Err(value);
         }
+        let turn = Turn(&self.turn);
+        pay().await;
+        Ok(turn)
     }
 
     fn set_value(&self, value: T, turn: Turn<'_>) -> &T {

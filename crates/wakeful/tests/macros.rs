@@ -112,6 +112,39 @@ async fn select_begins_with_any_branch_unless_biased() {
 }
 
 #[wakeful::test]
+async fn select_leaves_names_to_its_user() {
+    const BRANCHES: u32 = 7;
+    const COUNT: u32 = 8;
+    type Mask = u32;
+    let (disabled, start): (Mask, u32) = (1, 2);
+    let sum = wakeful::select! {
+        (COUNT, ()) = ready((disabled + start, ())) => 0,
+        (BRANCHES, ()) = ready((7, ())) => BRANCHES + COUNT + disabled + start,
+    };
+    assert_eq!(sum, 7 + 8 + 1 + 2);
+}
+
+#[test]
+fn the_futures_of_the_macros_are_small() {
+    let select = async {
+        let (a, b, c) = (ready(0), ready(0), ready(0));
+        wakeful::select! { _ = a => {}, _ = b => {}, _ = c => {} }
+    };
+    // Three futures of 8 bytes, the closure's two borrows, a mask and the state.
+    assert!(size_of_val(&select) <= 48, "{}", size_of_val(&select));
+    let join = async {
+        let (a, b) = (ready(0), ready(0));
+        wakeful::join!(a, b)
+    };
+    assert!(size_of_val(&join) <= 48, "{}", size_of_val(&join));
+    let try_join = async {
+        let (a, b) = (ready(Ok::<i32, i32>(0)), ready(Ok::<i32, i32>(0)));
+        wakeful::try_join!(a, b)
+    };
+    assert!(size_of_val(&try_join) <= 48, "{}", size_of_val(&try_join));
+}
+
+#[wakeful::test]
 #[should_panic(expected = "all branches are disabled")]
 async fn select_without_a_way_out_panics() {
     wakeful::select! { Some(()) = ready(None) => {} }

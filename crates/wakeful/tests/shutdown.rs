@@ -149,15 +149,20 @@ fn the_drop_waits_for_blocking_tasks_that_have_begun_and_cancels_the_others() {
     let runtime =
         Builder::new_multi_thread().worker_threads(1).max_blocking_threads(1).build().unwrap();
     let (begun, has_begun) = mpsc::channel();
+    let (cancelled, is_cancelled) = mpsc::channel::<()>();
     let finished = Arc::new(AtomicBool::new(false));
     let set = finished.clone();
     drop(runtime.spawn_blocking(move || {
         begun.send(()).unwrap();
-        thread::sleep(Duration::from_millis(50));
-        set.store(true, SeqCst);
+        // Ends once the other one was dropped, which is what the shutdown does to it.
+        let ended = is_cancelled.recv_timeout(Duration::from_secs(60));
+        set.store(ended == Err(mpsc::RecvTimeoutError::Disconnected), SeqCst);
     }));
     has_begun.recv().unwrap();
-    let waiting = runtime.spawn_blocking(|| unreachable!("it never gets its turn"));
+    let waiting = runtime.spawn_blocking(move || {
+        let _kept_until_dropped = cancelled;
+        unreachable!("it never gets its turn")
+    });
     drop(runtime);
     assert!(finished.load(SeqCst));
     assert!(current_thread().block_on(waiting).unwrap_err().is_cancelled());

@@ -301,14 +301,21 @@ impl<J> JobQueue<J> {
     pub(super) fn close(&self) -> Vec<J> {
         let mut state = self.state.lock();
         state.closed = true;
-        let jobs = std::mem::take(&mut state.jobs);
-        let (seats, short): (VecDeque<_>, VecDeque<_>) =
-            jobs.into_iter().partition(|waiting| waiting.kind == Kind::Seat);
-        state.jobs = seats;
+        let short = state.take_short();
         self.hint.store(usize::MAX, Release);
         drop(state);
         self.arrived.notify_all();
-        short.into_iter().map(|waiting| waiting.job).collect()
+        short
+    }
+
+    /// Takes out the short jobs that wait.
+    pub(super) fn take_short(&self) -> Vec<J> {
+        let mut state = self.state.lock();
+        let short = state.take_short();
+        if !state.closed {
+            self.hint.store(state.jobs.len(), Release);
+        }
+        short
     }
 
     /// Waits until no more than `left` threads remain. False if `timeout` passed first.
@@ -465,6 +472,14 @@ impl<J> QueueState<J> {
         self.woken -= 1;
         self.relieving = false;
         true
+    }
+
+    fn take_short(&mut self) -> Vec<J> {
+        let jobs = std::mem::take(&mut self.jobs);
+        let (seats, short): (VecDeque<_>, VecDeque<_>) =
+            jobs.into_iter().partition(|waiting| waiting.kind == Kind::Seat);
+        self.jobs = seats;
+        short.into_iter().map(|waiting| waiting.job).collect()
     }
 
     fn add_to_average(&mut self, took: Duration) {

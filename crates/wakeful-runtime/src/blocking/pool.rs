@@ -209,17 +209,19 @@ impl Pool {
         }
     }
 
-    /// Cancels what waits, and takes no more.
-    pub(crate) fn close(&self) {
-        for job in self.queue.close() {
+    /// Cancels the blocking tasks that wait for a thread.
+    pub(crate) fn cancel_waiting(&self) {
+        for job in self.queue.take_short() {
             job.cancel();
         }
     }
 
-    /// Closes the pool, and waits for the threads to end, for `timeout` at most
+    /// Stops the pool: cancels what waits, and waits for the threads to end, for `timeout` at most
     /// (none: for ever; zero: not at all). True if they have.
     pub(crate) fn shutdown(&self, timeout: Option<Duration>) -> bool {
-        self.close();
+        for job in self.queue.close() {
+            job.cancel();
+        }
         if timeout == Some(Duration::ZERO) {
             return false;
         }

@@ -120,8 +120,8 @@ impl Drop for Runtime {
         match &self.handle.scheduler {
             SchedulerHandle::CurrentThread(shared) => shared.shutdown(),
             SchedulerHandle::MultiThread(shared) => {
-                // First: a worker that has stopped is a thread that would take what waits.
-                shared.pool.close();
+                // Before the workers stop, whose threads would run them.
+                shared.pool.cancel_waiting();
                 shared.stop();
             }
         }

@@ -1,8 +1,6 @@
 //! The sending end of a bounded channel.
 
 use std::fmt;
-use std::future::poll_fn;
-use std::task::{Poll, ready};
 
 use wakeful_base::budget;
 use wakeful_base::sync::Arc;
@@ -45,15 +43,7 @@ impl<T> Sender<T> {
     /// the future gives up its place.
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
         let mut value = Some(value);
-        let at_once = poll_fn(|cx| {
-            let unit = ready!(budget::poll_proceed(cx));
-            let sent = self.chan.try_send(&mut value);
-            if sent.is_ok() {
-                unit.made_progress();
-            }
-            Poll::Ready(sent)
-        });
-        let sent = match at_once.await {
+        let sent = match self.send_within_budget(&mut value) {
             Err(TryAcquireError::NoPermits) => {
                 Acquire::new(&*self.chan, 1).await.map_err(|_| TryAcquireError::Closed)
             }
@@ -169,6 +159,16 @@ impl<T> Sender<T> {
     pub async fn reserve_owned(self) -> Result<OwnedPermit<T>, SendError<()>> {
         self.acquire(1).await?;
         Ok(OwnedPermit { sender: Some(self) })
+    }
+
+    /// Sends `value` if there is room right now. A task that has used its budget up has none: it has to
+    /// get in line.
+    #[inline]
+    fn send_within_budget(&self, value: &mut Option<T>) -> Result<(), TryAcquireError> {
+        let unit = budget::proceed().ok_or(TryAcquireError::NoPermits)?;
+        self.chan.try_send(value)?;
+        unit.made_progress();
+        Ok(())
     }
 
     async fn acquire(&self, n: usize) -> Result<(), SendError<()>> {

@@ -5,7 +5,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// A future, then its output, then nothing.
+// `C` keeps the tag beside the future. Elsewhere it may hide in bytes of the future that the future has
+// lent to itself, and to look at the tag is to touch them.
 #[derive(Debug)]
+#[repr(C)]
 pub enum MaybeDone<F: Future> {
     /// Not ready yet.
     Future(F),

@@ -1,0 +1,54 @@
+//! How many requests a small HTTP server answers: hyper over each contender's sockets.
+
+use super::serving::under_load;
+use crate::load::{Exchange, Traffic};
+use crate::measure::{Metric, Sample, Scale};
+use crate::runtime::HelloServer;
+use crate::suite::Case;
+use crate::{os, wrk};
+use std::thread;
+use std::time::Duration;
+
+const CONNECTIONS: usize = 64;
+
+pub fn cases<R: HelloServer>() -> Vec<Case> {
+    vec![Case::new(
+        "http/hello_64c",
+        "hyper's greeting on each of 64 connections, asked for by wrk where it is installed",
+        hello::<R>,
+    )]
+}
+
+fn hello<R: HelloServer>(scale: Scale) -> Sample {
+    if wrk::is_installed() { hello_under_wrk::<R>() } else { hello_under_load::<R>(scale) }
+}
+
+fn serve<R: HelloServer>(listener: std::net::TcpListener) {
+    R::run(async move { R::serve_hello(listener).await });
+}
+
+fn hello_under_load<R: HelloServer>(scale: Scale) -> Sample {
+    let traffic = Traffic {
+        connections: CONNECTIONS,
+        exchange: Exchange::Hello,
+        pace: None,
+        warm_up: Duration::from_millis(scale.pick(150, 50) as u64),
+        span: Duration::from_millis(scale.pick(1_000, 200) as u64),
+    };
+    under_load(traffic, serve::<R>)
+}
+
+fn hello_under_wrk<R: HelloServer>() -> Sample {
+    let listener = os::listen().expect("loopback can be listened on");
+    let server = listener.local_addr().expect("a listener has an address");
+    thread::spawn(move || serve::<R>(listener));
+    let cpu = os::process_cpu_time();
+    let report = wrk::run(server, CONNECTIONS).unwrap_or_else(|why| panic!("wrk: {why}"));
+    let cpu_ns = (os::process_cpu_time() - cpu).as_nanos() as f64;
+    vec![
+        Metric::higher_is_better("requests", "/s", report.requests_per_second),
+        Metric::lower_is_better("latency p50", "us", report.p50_us),
+        Metric::lower_is_better("latency p99", "us", report.p99_us),
+        Metric::lower_is_better("server CPU", "ns/request", cpu_ns / report.requests),
+    ]
+}

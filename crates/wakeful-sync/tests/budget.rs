@@ -1,0 +1,114 @@
+//! A task that has used its budget up has to wait, but does not lose its place for that.
+
+mod support;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use support::{Manual, manual};
+use wakeful_base::budget;
+use wakeful_sync::{Mutex, OnceCell, RwLock, Semaphore, mpsc};
+
+/// Polls `future` as a task would that has no budget left.
+#[track_caller]
+fn pending_without_budget<F: Future>(future: &mut Manual<F>) {
+    budget::with_initial(|| {
+        while let Some(unit) = budget::proceed() {
+            unit.made_progress();
+        }
+        future.pending();
+    });
+}
+
+/// `taken` keeps both from what they want; `spent`, polled first, gets it first, and is not `other`.
+#[track_caller]
+fn first_in_line<A: Future, B: Future>(taken: impl Sized, spent: A, other: B) {
+    let (mut spent, mut other) = (manual(spent), manual(other));
+    pending_without_budget(&mut spent);
+    other.pending();
+    drop(taken);
+    assert!(spent.is_woken() && !other.is_woken());
+    pending_without_budget(&mut spent);
+    drop(spent.ready());
+    assert!(other.is_woken());
+    other.ready();
+}
+
+#[test]
+fn a_task_without_budget_gets_in_line() {
+    let mutex = Mutex::new(());
+    first_in_line(mutex.try_lock().unwrap(), mutex.lock(), mutex.lock());
+    let mutex = Arc::new(mutex);
+    let owned = mutex.clone().try_lock_owned().unwrap();
+    first_in_line(owned, mutex.clone().lock_owned(), mutex.lock());
+
+    let lock = RwLock::new(());
+    first_in_line(lock.try_read().unwrap(), lock.write(), lock.read());
+    first_in_line(lock.try_write().unwrap(), lock.read(), lock.write());
+
+    let semaphore = Semaphore::new(3);
+    let taken = semaphore.try_acquire().unwrap();
+    first_in_line(taken, semaphore.acquire_many(3), semaphore.acquire());
+
+    let (tx, _rx) = mpsc::channel::<()>(1);
+    first_in_line(tx.try_reserve().unwrap(), tx.reserve(), tx.reserve());
+}
+
+#[test]
+fn a_value_sent_without_budget_is_in_line_too() {
+    let (tx, mut rx) = mpsc::channel(1);
+    tx.try_send(0).unwrap();
+    let (mut spent, mut other) = (manual(tx.send(1)), manual(tx.send(2)));
+    pending_without_budget(&mut spent);
+    other.pending();
+    assert_eq!(rx.try_recv(), Ok(0));
+    assert!(spent.is_woken() && !other.is_woken());
+    spent.ready().unwrap();
+    assert_eq!(rx.try_recv(), Ok(1));
+    other.ready().unwrap();
+    assert_eq!(rx.try_recv(), Ok(2));
+}
+
+#[test]
+fn who_makes_the_value_of_a_cell_is_settled_without_budget() {
+    let cell = OnceCell::new();
+    let mut spent = manual(cell.get_or_init(|| async { 1 }));
+    pending_without_budget(&mut spent);
+    assert!(cell.set(2).unwrap_err().is_initializing_err());
+    assert_eq!(spent.ready(), &1);
+    // What is there costs nothing.
+    budget::with_initial(|| {
+        while let Some(unit) = budget::proceed() {
+            unit.made_progress();
+        }
+        assert_eq!(manual(cell.get_or_init(|| async { 3 })).ready(), &1);
+    });
+}
+
+#[test]
+fn what_a_task_without_budget_was_given_goes_back_when_it_gives_up() {
+    let mutex = Mutex::new(());
+    let mut spent = manual(mutex.lock());
+    pending_without_budget(&mut spent);
+    assert!(spent.is_woken(), "it has the lock, and waits for its next turn");
+    assert!(mutex.try_lock().is_err());
+    drop(spent);
+    assert!(mutex.try_lock().is_ok());
+
+    let (tx, mut rx) = mpsc::channel(1);
+    let mut spent = manual(tx.send(1));
+    pending_without_budget(&mut spent);
+    assert!(tx.try_send(2).is_err());
+    drop(spent);
+    assert!(rx.try_recv().is_err());
+    assert_eq!(tx.capacity(), 1);
+
+    let semaphore = Semaphore::new(2);
+    let mut spent = manual(semaphore.acquire_many(2));
+    pending_without_budget(&mut spent);
+    assert_eq!(semaphore.available_permits(), 0);
+    semaphore.close();
+    assert!(spent.ready().is_err());
+    drop(spent);
+    assert_eq!(semaphore.available_permits(), 2);
+}

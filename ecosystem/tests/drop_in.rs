@@ -1,0 +1,29 @@
+//! All of this package would pass on Tokio too: here is what shows that it is not Tokio.
+
+use std::any::type_name;
+
+#[test]
+fn types_of_tokio_are_ours() {
+    let runtime = type_name::<tokio::runtime::Runtime>();
+    assert!(runtime.starts_with("wakeful"), "{runtime}");
+    let socket = type_name::<tokio::net::TcpStream>();
+    assert!(socket.starts_with("wakeful"), "{socket}");
+}
+
+#[test]
+fn types_that_other_crates_take_from_tokio_are_ours() {
+    let accepted = type_name::<<tokio::net::TcpListener as axum::serve::Listener>::Io>();
+    assert!(accepted.starts_with("wakeful"), "{accepted}");
+}
+
+/// A second copy would serve those who asked for it with a runtime of its own.
+#[test]
+fn no_other_tokio_is_in_the_lock_file() {
+    let lock_file = include_str!("../../Cargo.lock");
+    let tokios: Vec<&str> = lock_file
+        .split("[[package]]")
+        .filter(|entry| entry.contains("\nname = \"tokio\"\n"))
+        .collect();
+    assert_eq!(tokios.len(), 1);
+    assert!(!tokios[0].contains("\nsource ="), "from a registry:{}", tokios[0]);
+}
