@@ -116,3 +116,7 @@ impl Drop for SpareCalled {
         self.shared.seats[self.index].spare_called.store(false, Release);
     }
 }
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "handoff/tests/loom.rs"]
+mod loom;
