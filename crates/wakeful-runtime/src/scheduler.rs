@@ -11,7 +11,7 @@ pub(crate) mod timer;
 
 use crate::blocking::{Pool, Refused, ThreadContext, blocking_task};
 use crate::driver::IoHandle;
-use crate::stall::MonitorThread;
+use crate::stall::StallWatch;
 use crate::timers::{ClockHold, TimeHandle};
 use std::future::Future;
 use std::io;
@@ -122,10 +122,10 @@ impl SchedulerHandle {
         }
     }
 
-    pub(crate) fn monitor(&self) -> &MonitorThread {
+    pub(crate) fn stalls(&self) -> &StallWatch {
         match self {
-            SchedulerHandle::CurrentThread(shared) => &shared.monitor,
-            SchedulerHandle::MultiThread(shared) => &shared.monitor,
+            SchedulerHandle::CurrentThread(shared) => &shared.stalls,
+            SchedulerHandle::MultiThread(shared) => &shared.stalls,
         }
     }
 

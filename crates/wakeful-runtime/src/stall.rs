@@ -1,8 +1,11 @@
 //! Polls that stand still: what is said of them, to whom, and on which thread that is found out.
 
 mod blocked_thread;
+mod bound_thread;
+mod metrics;
 mod monitor_thread;
 mod report;
+mod watch;
 
 use std::fmt;
 use std::panic::Location;
@@ -10,8 +13,11 @@ use std::time::Duration;
 use wakeful_task::Id;
 
 pub(crate) use blocked_thread::ThreadName;
+pub(crate) use bound_thread::{BoundMonitor, run_future, run_task};
+pub(crate) use metrics::StallMetrics;
 pub(crate) use monitor_thread::MonitorThread;
 pub(crate) use report::StallConfig;
+pub(crate) use watch::{QUIET_LOOKS_MAX, StallWatch};
 
 /// A task whose poll has not returned for a while, so that its thread serves no other.
 ///
@@ -20,7 +26,7 @@ pub(crate) use report::StallConfig;
 pub struct Stall {
     pub(crate) task: Option<Id>,
     pub(crate) spawned_at: Option<&'static Location<'static>>,
-    pub(crate) worker: usize,
+    pub(crate) worker: Option<usize>,
     pub(crate) duration: Duration,
     pub(crate) outcome: StallOutcome,
     pub(crate) thread: Option<String>,
@@ -51,8 +57,9 @@ impl Stall {
         self.spawned_at
     }
 
-    /// The worker whose thread it holds; zero for a current-thread runtime.
-    pub fn worker(&self) -> usize {
+    /// The worker whose thread it holds, which is zero for a current-thread runtime. None if it holds a
+    /// thread that is in `block_on` of a runtime with workers: with a `LocalSet`, that is.
+    pub fn worker(&self) -> Option<usize> {
         self.worker
     }
 
@@ -82,7 +89,10 @@ impl fmt::Display for Stall {
             (None, _) => write!(f, "the future of a `block_on`")?,
         }
         let duration = self.duration.as_secs_f64() * 1e3;
-        write!(f, " has held worker {} for {duration:.1} ms", self.worker)?;
+        match self.worker {
+            Some(worker) => write!(f, " has held worker {worker} for {duration:.1} ms")?,
+            None => write!(f, " has held its thread for {duration:.1} ms")?,
+        }
         if let Some(thread) = &self.thread {
             write!(f, " ({thread})")?;
         }

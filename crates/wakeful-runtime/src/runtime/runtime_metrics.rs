@@ -1,8 +1,9 @@
 //! What a runtime counts while it runs.
 
 use super::Handle;
-use crate::metrics::{RemoteMetrics, StallMetrics, WorkerMetrics};
+use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::SchedulerHandle;
+use crate::stall::StallMetrics;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -162,6 +163,8 @@ impl RuntimeMetrics {
 
     /// Polls that held their thread for longer than [`Builder::stall_after`], those under way included.
     ///
+    /// On a current-thread runtime, and those of a `LocalSet`, only if they are reported to somebody.
+    ///
     /// [`Builder::stall_after`]: super::Builder::stall_after
     pub fn stall_count(&self) -> u64 {
         self.stalls().stalls()
@@ -186,10 +189,7 @@ impl RuntimeMetrics {
     }
 
     fn stalls(&self) -> &StallMetrics {
-        match &self.handle.scheduler {
-            SchedulerHandle::CurrentThread(shared) => &shared.stalls,
-            SchedulerHandle::MultiThread(shared) => shared.stall_metrics(),
-        }
+        &self.handle.scheduler.stalls().metrics
     }
 
     #[track_caller]

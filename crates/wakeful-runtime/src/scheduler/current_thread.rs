@@ -10,13 +10,13 @@ mod shutdown;
 use crate::blocking::Pool;
 use crate::config::{self, Config};
 use crate::driver::{Driver, DriverParts, WakeDriver};
-use crate::metrics::{RemoteMetrics, StallMetrics, WorkerMetrics};
+use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells, RefBag};
 use crate::scheduler::inject::{Closed, InjectQueue};
 #[cfg(feature = "time")]
 use crate::scheduler::timer::TimerHome;
-use crate::stall::MonitorThread;
+use crate::stall::StallWatch;
 use crate::timers::{SeatInbox, SeatTimers};
 use std::collections::VecDeque;
 use std::future::Future;
@@ -53,8 +53,7 @@ pub(crate) struct CurrentThread {
     refs: CellRefs,
     remote: RemoteMetrics,
     pub(crate) metrics: WorkerMetrics,
-    pub(crate) monitor: MonitorThread,
-    pub(crate) stalls: StallMetrics,
+    pub(crate) stalls: Arc<StallWatch>,
     config: Config,
     pub(crate) pool: Arc<Pool>,
     pub(crate) info: RuntimeInfo,
@@ -140,8 +139,7 @@ pub(crate) fn new(
         refs: CellRefs::new(),
         remote: RemoteMetrics::default(),
         metrics: WorkerMetrics::default(),
-        monitor: MonitorThread::new(),
-        stalls: StallMetrics::default(),
+        stalls: Arc::new(StallWatch::new(config.stall.clone())),
         config,
         pool,
         info,

@@ -30,13 +30,13 @@ mod worker;
 use crate::blocking::Pool;
 use crate::config::{self, Config};
 use crate::driver::DriverParts;
-use crate::metrics::{RemoteMetrics, StallMetrics, WorkerMetrics};
+use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells};
 use crate::scheduler::inject::{Closed, InjectQueue};
 #[cfg(feature = "time")]
 use crate::scheduler::timer::TimerHome;
-use crate::stall::{MonitorThread, ThreadName};
+use crate::stall::{StallWatch, ThreadName};
 use idle::Idle;
 use seat::{Home, Place, Seat};
 use sleep::SharedDriver;
@@ -76,8 +76,7 @@ pub(crate) struct MultiThread {
     vacant: AtomicUsize,
     /// What a sitter's sections need, depending on whether its seat can be taken from it.
     light_fence: LightFence,
-    pub(crate) monitor: MonitorThread,
-    stalls: StallMetrics,
+    pub(crate) stalls: StallWatch,
     refs: CellRefs,
     remote: RemoteMetrics,
     config: Config,
@@ -181,8 +180,7 @@ impl MultiThread {
                 } else {
                     LightFence::unpaired()
                 },
-                monitor: MonitorThread::new(),
-                stalls: StallMetrics::default(),
+                stalls: StallWatch::new(config.stall.clone()),
                 refs: CellRefs::new(),
                 remote: RemoteMetrics::default(),
                 config,
@@ -267,7 +265,7 @@ impl MultiThread {
     }
 
     fn new_stay(&self) -> Arc<Stay> {
-        let is_named = self.config.stall.reports();
+        let is_named = self.stalls.config.reports();
         Stay::new(self.light_fence, is_named.then(ThreadName::current).flatten())
     }
 
@@ -295,10 +293,6 @@ impl MultiThread {
 
     pub(crate) fn local_queue_depth(&self, worker: usize) -> usize {
         self.seats[worker].queue.len()
-    }
-
-    pub(crate) fn stall_metrics(&self) -> &StallMetrics {
-        &self.stalls
     }
 
     pub(crate) fn remote_metrics(&self) -> &RemoteMetrics {

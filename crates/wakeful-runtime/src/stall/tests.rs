@@ -6,7 +6,7 @@ fn a_stall_says_who_where_and_what_follows() {
     let stall = Stall {
         task: Some(Id::next()),
         spawned_at: Some(at),
-        worker: 3,
+        worker: Some(3),
         duration: Duration::from_micros(2345),
         outcome: StallOutcome::HandedOff,
         thread: Some("thread 17, in system call 202, `futex`".into()),
@@ -26,7 +26,7 @@ fn a_future_without_a_task_is_called_what_it_is() {
     let stall = Stall {
         task: None,
         spawned_at: None,
-        worker: 0,
+        worker: Some(0),
         duration: Duration::from_secs(1),
         outcome: StallOutcome::Waits,
         thread: None,

@@ -49,6 +49,14 @@ pub(super) struct Found {
     pub(super) has_waiting: bool,
 }
 
+/// When a spare thread was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Called {
+    Now,
+    /// Earlier, and it did not come yet.
+    Before,
+}
+
 impl MultiThread {
     /// Looks what waits on the seat of a sitter that is in its poll with this number; none if it is not,
     /// or just busy with its seat.
@@ -70,15 +78,19 @@ impl MultiThread {
         !core.is_idle() || self.info.time.is_soon_due(&core.timers, within)
     }
 
-    /// (2) Has a thread of the pool take seat `index`. False if one is on its way already.
-    pub(super) fn call_spare(self: &Arc<Self>, index: usize, stuck: StuckPoll) -> io::Result<bool> {
+    /// (2) Has a thread of the pool take seat `index`, unless one is on its way.
+    pub(super) fn call_spare(
+        self: &Arc<Self>,
+        index: usize,
+        stuck: StuckPoll,
+    ) -> io::Result<Called> {
         if self.seats[index].spare_called.swap(true, AcqRel) {
-            return Ok(false);
+            return Ok(Called::Before);
         }
         let called = SpareCalled { shared: self.clone(), index };
         let job = Box::new(move || called.come(stuck));
         self.pool.submit_seat(job, || SchedulerHandle::MultiThread(self.clone()))?;
-        Ok(true)
+        Ok(Called::Now)
     }
 
     /// (3) Takes the seat from a sitter that is still in that poll.
@@ -105,7 +117,7 @@ impl SpareCalled {
     fn come(self, stuck: StuckPoll) {
         let Some(stay) = self.shared.take_seat(self.index, stuck) else { return };
         let (shared, index) = (self.shared.clone(), self.index);
-        shared.stalls.note_handoff();
+        shared.stalls.metrics.note_handoff();
         drop(self);
         sit_as(shared, index, stay);
     }

@@ -18,17 +18,14 @@
 //! When all workers sleep for some looks the monitor rests, and the first worker that wakes up wakes it.
 
 use super::MultiThread;
-use super::handoff::{Found, StuckPoll};
+use super::handoff::{Called, Found, StuckPoll};
 use super::seat::SeatCore;
 use super::stay::Stay;
-use crate::stall::{Stall, StallOutcome};
+use crate::stall::{BoundMonitor, QUIET_LOOKS_MAX, Stall, StallOutcome};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wakeful_base::asymmetric_fence::heavy_fence;
 use wakeful_base::sync::atomic::Ordering::*;
-
-/// After so many looks at nothing but sleepers the monitor rests.
-const QUIET_LOOKS_MAX: u32 = 5;
 
 /// After so many looks without a stall it has more patience.
 const CALM_LOOKS: u32 = 16;
@@ -41,11 +38,11 @@ const LONG_TICK_MAX: Duration = Duration::from_millis(10);
 
 /// Starts the monitor, if there is anything for it to do.
 pub(super) fn start(shared: &Arc<MultiThread>) -> std::io::Result<()> {
-    if !shared.config.stall.is_watched() {
+    if !shared.stalls.config.is_watched() {
         return Ok(());
     }
     let watched = shared.clone();
-    shared.monitor.start(move || Monitor::new(watched).run())
+    shared.stalls.monitor.start(move || Monitor::new(watched).run())
 }
 
 struct Monitor {
@@ -54,6 +51,8 @@ struct Monitor {
     seats: Vec<Option<SeenPoll>>,
     /// Polls that lost their seats before they counted as stalls.
     lost: Vec<SeenPoll>,
+    /// Threads that run a `LocalSet`.
+    bound: BoundMonitor,
     patience: Duration,
     calm_looks: u32,
     false_alarms: u64,
@@ -98,7 +97,7 @@ impl SeenPoll {
         Stall {
             task: Some(found.task),
             spawned_at: Some(found.spawned_at),
-            worker: self.index,
+            worker: Some(self.index),
             duration: self.age(now),
             outcome: self.outcome,
             thread: self.stay.describe_thread(),
@@ -118,8 +117,16 @@ enum Next {
 impl Monitor {
     fn new(shared: Arc<MultiThread>) -> Monitor {
         let seats = shared.seats.iter().map(|_| None).collect();
-        let patience = shared.config.stall.after.max(PATIENCE_MIN);
-        Monitor { shared, seats, lost: Vec::new(), patience, calm_looks: 0, false_alarms: 0 }
+        let patience = shared.stalls.config.after.max(PATIENCE_MIN);
+        Monitor {
+            shared,
+            seats,
+            lost: Vec::new(),
+            bound: BoundMonitor::default(),
+            patience,
+            calm_looks: 0,
+            false_alarms: 0,
+        }
     }
 
     fn run(mut self) {
@@ -131,11 +138,11 @@ impl Monitor {
         loop {
             let next = self.look(Instant::now());
             quiet_looks = if matches!(next, Next::Quiet) { quiet_looks + 1 } else { 0 };
-            let monitor = &self.shared.monitor;
+            let monitor = &self.shared.stalls.monitor;
             let goes_on = match next {
                 Next::Quiet if quiet_looks >= QUIET_LOOKS_MAX => {
                     quiet_looks = 0;
-                    monitor.rest(|| self.shared.idle.are_all_asleep())
+                    monitor.rest(|| self.shared.are_all_asleep())
                 }
                 Next::Soon | Next::Quiet => monitor.tick(self.patience),
                 Next::Later(length) => monitor.long_tick(length),
@@ -155,7 +162,8 @@ impl Monitor {
         let has_vacant = self.see_to_vacant();
         // Last: who is told may take his time.
         self.tell(now);
-        if has_vacant || !self.lost.is_empty() {
+        let is_bound_busy = self.bound.look(&self.shared.stalls, now);
+        if has_vacant || is_bound_busy || !self.lost.is_empty() {
             return Next::Soon;
         }
         let mut seen = self.seats.iter().flatten();
@@ -191,7 +199,7 @@ impl Monitor {
         if !self.seats.iter().flatten().any(|seen| seen.stands(now)) {
             return false;
         }
-        let (shared, hands_off) = (&self.shared, self.shared.config.stall.hands_off);
+        let (shared, hands_off) = (&self.shared, self.shared.stalls.config.hands_off);
         let all_stand =
             self.seats.iter().all(|seen| matches!(seen, Some(seen) if seen.stands(now)));
         let is_stopping = shared.is_stopping();
@@ -213,11 +221,12 @@ impl Monitor {
                 one_is_wanted = false;
                 let has_thread = self.shared.pool.has_thread();
                 match self.shared.call_spare(index, poll) {
-                    Ok(is_new) if has_thread => {
-                        has_called |= is_new;
+                    Ok(Called::Now) if has_thread => {
+                        has_called = true;
                         StallOutcome::HandedOff
                     }
-                    Ok(_) | Err(_) => StallOutcome::NoThread,
+                    Ok(Called::Before) => seen.outcome,
+                    Ok(Called::Now) | Err(_) => StallOutcome::NoThread,
                 }
             };
             let seen = self.seats[index].as_mut().expect("looked at above");
@@ -243,8 +252,8 @@ impl Monitor {
 
     /// Adjusts the patience to what the last ones led to.
     fn adapt(&mut self, has_called: bool) {
-        let (after, mut patience) = (self.shared.config.stall.after, self.patience);
-        let false_alarms = self.shared.stalls.false_alarms();
+        let (after, mut patience) = (self.shared.stalls.config.after, self.patience);
+        let false_alarms = self.shared.stalls.metrics.false_alarms();
         self.calm_looks += 1;
         if false_alarms != self.false_alarms || self.calm_looks >= CALM_LOOKS {
             (self.false_alarms, self.calm_looks) = (false_alarms, 0);
@@ -259,16 +268,16 @@ impl Monitor {
     /// Counts what has lasted for long enough, and tells of it.
     fn tell(&mut self, now: Instant) {
         let shared = &self.shared;
-        let config = &shared.config.stall;
+        let config = &shared.stalls.config;
         self.lost.retain(SeenPoll::goes_on_elsewhere);
-        for seen in self.seats.iter_mut().flatten().chain(&mut self.lost) {
+        for seen in self.lost.iter_mut().chain(self.seats.iter_mut().flatten()) {
             let Some(found) = seen.found.filter(|_| seen.age(now) >= config.after) else {
                 continue;
             };
-            shared.stalls.note_duration(seen.age(now));
+            shared.stalls.metrics.note_duration(seen.age(now));
             if !seen.is_told {
                 seen.is_told = true;
-                shared.stalls.note_stall();
+                shared.stalls.metrics.note_stall();
                 if config.reports() {
                     config.tell(&seen.to_stall(found, now));
                 }
@@ -291,6 +300,10 @@ impl MultiThread {
             wants |= !self.call_a_sleeper() && all_stand;
         }
         wants
+    }
+
+    fn are_all_asleep(&self) -> bool {
+        self.idle.are_all_asleep() && self.stalls.are_bound_asleep()
     }
 
     /// Wakes a worker that sleeps, whatever for. False if none does.

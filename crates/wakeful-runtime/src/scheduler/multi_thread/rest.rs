@@ -39,7 +39,7 @@ impl Sitter {
             hint::spin_loop();
         }
         let searching = shared.idle.end_sleep(self.index, sees_work);
-        shared.monitor.note_awake();
+        shared.stalls.monitor.note_awake();
         let was_timer = self.serve_timers();
         if let Some(mut core) = self.enter() {
             core.searching = searching;

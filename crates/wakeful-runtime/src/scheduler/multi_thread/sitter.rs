@@ -97,7 +97,8 @@ pub(super) fn sit_as(shared: Arc<MultiThread>, index: usize, stay: Arc<Stay>) {
     sitter.begin();
     sitter.run();
     if let Some(since) = sitter.stay.stuck_since() {
-        sitter.shared.stalls.note_end(since.elapsed(), sitter.shared.config.stall.after);
+        let stalls = &sitter.shared.stalls;
+        stalls.metrics.note_end(since.elapsed(), stalls.config.after);
     }
 }
 
