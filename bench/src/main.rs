@@ -8,6 +8,7 @@ mod contenders;
 mod goals;
 mod hello;
 mod json;
+mod keep;
 mod load;
 mod machine;
 mod markdown;
@@ -109,7 +110,7 @@ fn run(suite: &Suite, options: &RunOptions) -> Result<ExitCode, String> {
         json::write(&report, file).map_err(|e| format!("JSON not written: {e}"))?;
     }
     if options.write {
-        report.keep().map_err(|e| format!("results not written: {e}"))?;
+        keep::write(&report).map_err(|e| format!("results not written: {e}"))?;
     }
     Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

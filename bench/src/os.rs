@@ -48,6 +48,21 @@ pub fn pin_to_cpu(cpu: usize) {
     assert_eq!(failed, 0, "CPU {cpu} may be used");
 }
 
+/// Lets this process have as many descriptors as it may ask for; a shell often gives it 1024.
+pub fn raise_descriptor_limit() -> io::Result<()> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel writes to `limit` only, which lives through the call.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: the kernel only reads `limit`.
+    match unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// A loopback listener with room for many connections that come at once, where std's has 128.
 pub fn listen() -> io::Result<TcpListener> {
     let listener = TcpListener::bind("127.0.0.1:0")?;

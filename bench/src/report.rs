@@ -1,17 +1,12 @@
-//! A whole run, and the files it can be kept in.
+//! A whole run.
 
 use crate::machine::Machine;
-use crate::markdown;
 use crate::os::CpuLoss;
-use crate::picture;
 use crate::results::Row;
 use crate::suite::{Case, Contender};
-use std::fs;
-use std::io;
-use std::path::Path;
 use std::time::Duration;
 
-const TABLES_FILE: &str = "RESULTS.md";
+/// The picture that goes with the tables.
 pub const PICTURE_FILE: &str = "results.svg";
 
 pub struct Report<'a> {
@@ -26,13 +21,4 @@ pub struct Report<'a> {
     pub notes: Vec<String>,
     pub took: Duration,
     pub cpu_loss: Option<CpuLoss>,
-}
-
-impl Report<'_> {
-    /// Writes table and picture beside the source of this program.
-    pub fn keep(&self) -> io::Result<()> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-        fs::write(folder.join(PICTURE_FILE), picture::draw(&self.rows))?;
-        fs::write(folder.join(TABLES_FILE), markdown::document(self))
-    }
 }

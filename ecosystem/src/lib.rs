@@ -7,6 +7,8 @@
 mod certificate;
 mod payload;
 mod runtimes;
+#[cfg(feature = "servers")]
+pub mod servers;
 
 pub use certificate::{client_tls, server_certificate, server_pem, server_tls};
 pub use payload::{payload, same_bytes};

@@ -147,7 +147,7 @@ async fn a_close_reaches_the_other_side_with_its_reason() {
 
 async fn a_silent_peer_is_given_up() {
     let mut transport = TransportConfig::default();
-    let limit = IdleTimeout::try_from(Duration::from_millis(200)).unwrap();
+    let limit = IdleTimeout::try_from(Duration::from_secs(1)).unwrap();
     transport.max_idle_timeout(Some(limit));
     let mut config = client_config();
     config.transport_config(Arc::new(transport));

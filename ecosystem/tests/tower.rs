@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Barrier, Notify};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tower::load_shed::error::Overloaded;
@@ -39,13 +39,15 @@ async fn a_call_that_takes_too_long_times_out() {
 
 async fn no_more_calls_run_at_once_than_the_limit() {
     let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    // Nobody gets further before ten are there, so they really run at once.
+    let ten = Arc::new(Barrier::new(10));
     let service = {
         let most = most.clone();
         ServiceBuilder::new().concurrency_limit(10).service(service_fn(move |()| {
-            let (running, most) = (running.clone(), most.clone());
+            let (running, most, ten) = (running.clone(), most.clone(), ten.clone());
             async move {
                 most.fetch_max(running.fetch_add(1, SeqCst) + 1, SeqCst);
-                sleep(Duration::from_millis(1)).await;
+                ten.wait().await;
                 running.fetch_sub(1, SeqCst);
                 Ok::<_, Infallible>(())
             }
@@ -53,7 +55,6 @@ async fn no_more_calls_run_at_once_than_the_limit() {
     };
     let calls: JoinSet<_> = (0..200).map(|_| service.clone().oneshot(())).collect();
     assert_eq!(calls.join_all().await.len(), 200);
-    // All ten places were taken at some time: a hundred tasks waited while the first ten slept.
     assert_eq!(most.load(SeqCst), 10);
 }
 

@@ -3,27 +3,35 @@
 use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
-use crate::{conformance, loom, repo, tidy};
+use crate::servers::Servers;
+use crate::{conformance, features, loom, repo, tidy};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
 /// Cheap steps first, so that a slip is reported within seconds.
-const STEPS: &[Step] = &[
-    ("tidy", tidy::run),
-    ("fmt", || cargo("fmt --all --check").run()),
-    ("clippy", || cargo("clippy --workspace --all-targets -- -D warnings").run()),
-    ("test", || cargo("test --workspace").run()),
-    ("conformance", conformance::run_all),
-    ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),
-    ("loom", || loom::run(None, None)),
-];
+fn steps(with_servers: bool) -> [Step; 8] {
+    [
+        ("tidy", tidy::run),
+        ("fmt", || cargo("fmt --all --check").run()),
+        ("clippy", || {
+            cargo("clippy --workspace --all-targets --features ecosystem/servers -- -D warnings")
+                .run()
+        }),
+        ("features", features::run),
+        ("test", if with_servers { test_with_servers } else { || cargo("test --workspace").run() }),
+        ("conformance", conformance::run_all),
+        ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),
+        ("loom", || loom::run(None, None)),
+    ]
+}
 
 /// Runs all steps; the first that fails ends the run.
-pub fn run() -> Result<(), String> {
+pub fn run(with_servers: bool) -> Result<(), String> {
     let start = Instant::now();
     let mut times = Vec::new();
-    for (position, (name, step)) in STEPS.iter().enumerate() {
-        println!("==> {name} ({} of {})", position + 1, STEPS.len());
+    let steps = steps(with_servers);
+    for (position, (name, step)) in steps.iter().enumerate() {
+        println!("==> {name} ({} of {})", position + 1, steps.len());
         let step_start = Instant::now();
         let outcome = step();
         let took = seconds(step_start.elapsed());
@@ -33,6 +41,12 @@ pub fn run() -> Result<(), String> {
     }
     println!("ci passed in {}: {}", seconds(start.elapsed()), times.join(", "));
     Ok(())
+}
+
+/// All tests in one run: those that need servers on their own would build half of the tree anew.
+fn test_with_servers() -> Result<(), String> {
+    let servers = Servers::start()?;
+    servers.known_to(cargo("test --workspace --features ecosystem/servers")).run()
 }
 
 fn cargo(args: &str) -> Cargo {

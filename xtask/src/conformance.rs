@@ -20,9 +20,9 @@ use crate::repo;
 mod build;
 mod lists;
 mod outcome;
-mod package;
+pub mod package;
 mod process;
-mod suites;
+pub mod suites;
 mod verdict;
 
 use lists::Tests;

@@ -39,6 +39,11 @@ impl Json {
         self.str().unwrap_or_default()
     }
 
+    /// The digits of a number.
+    pub fn number(&self) -> Option<&str> {
+        if let Json::Number(digits) = self { Some(digits) } else { None }
+    }
+
     pub fn is_true(&self) -> bool {
         *self == Json::Bool(true)
     }
@@ -50,6 +55,20 @@ impl Json {
     /// The elements of an array; none of anything else.
     pub fn items(&self) -> &[Json] {
         if let Json::Array(items) = self { items } else { &[] }
+    }
+
+    /// The fields of an object, sorted by name; none of anything else.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &Json)> {
+        let fields = if let Json::Object(fields) = self { Some(fields) } else { None };
+        fields.into_iter().flatten().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Name and value of an object's only field: how an enum of Rust is written.
+    pub fn variant(&self) -> (&str, &Json) {
+        match self {
+            Json::String(name) => (name, &Json::Null),
+            _ => self.fields().next().unwrap_or(("", &Json::Null)),
+        }
     }
 }
 

@@ -3,14 +3,18 @@
 //! No dependencies on purpose: a fresh clone has the tidy checks running a few seconds after the
 //! compiler starts, and a check can never break because of somebody else's release.
 
+mod api_diff;
 mod cargo;
 mod ci;
 mod conformance;
+mod features;
 mod json;
 mod loom;
 mod manifest;
+mod probe;
 mod repo;
 mod rust;
+mod servers;
 mod tidy;
 
 use std::process::ExitCode;
@@ -18,11 +22,18 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
+  api-diff                what Tokio's public API has and the drop-in has not, or otherwise
   conformance [OPTIONS]   the tests that Tokio publishes, on the drop-in
   ci                      everything a change has to pass, in the order of what fails fastest
+  features                the drop-in with each of Tokio's features and the usual sets of them
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
+  servers                 the tests that talk to PostgreSQL, Redis and NATS, which it starts and stops
   tidy                    layers, module cycles, unsafe comments, leftovers, dead files, sizes
 
+api-diff:    --features A,B  with these features of Tokio's, full and test-util if not said
+             --hidden        also what is hidden from the documentation
+             --extra         also what is here and not there
+ci: --without-servers leaves out the tests of task `servers`
 conformance: --only FILE…    just these test files
              --suite NAME    just this suite; see xtask/src/conformance/suites.rs
              --json FILE     write there how every test ended
@@ -34,11 +45,15 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match args[..] {
-        ["ci"] => ci::run(),
+        ["api-diff", ref options @ ..] => api_diff::run(options),
+        ["ci"] => ci::run(true),
+        ["ci", "--without-servers"] => ci::run(false),
         ["conformance", ref options @ ..] => conformance::run(options),
+        ["features"] => features::run(),
         ["loom"] => loom::run(None, None),
         ["loom", krate] => loom::run(Some(krate), None),
         ["loom", krate, filter] => loom::run(Some(krate), Some(filter)),
+        ["servers"] => servers::run(),
         ["tidy"] => tidy::run(),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -47,6 +47,7 @@ pub fn connection_cases<R: EchoServer>() -> Vec<Case> {
 
 fn resident_per_connection<R: EchoServer>(scale: Scale) -> Sample {
     let count = scale.pick(5_000, 1_000);
+    os::raise_descriptor_limit().expect("limits up to the hard one are free");
     let listener = os::listen().expect("loopback can be listened on");
     let server = listener.local_addr().expect("a listener has an address");
     thread::spawn(move || R::run(async move { R::serve_echo(listener, 1024).await }));

@@ -3,10 +3,15 @@
 //! Nothing here is its own: it gives `wakeful` the package name, version and features of Tokio, so that
 //! a `[patch.crates-io]` puts a whole program, dependencies included, on Wakeful.
 
-pub use wakeful::io;
+#[doc(hidden)]
+pub use wakeful::macros;
+pub use wakeful::{io, net, pin};
 
-#[cfg(feature = "net")]
-pub use wakeful::net;
+#[cfg(feature = "process")]
+pub use wakeful::process;
+
+#[cfg(feature = "signal")]
+pub use wakeful::signal;
 
 #[cfg(feature = "rt")]
 pub use wakeful::{runtime, spawn, task, task_local};
@@ -18,12 +23,16 @@ pub use wakeful::time;
 pub use wakeful::sync;
 
 #[cfg(feature = "macros")]
-#[doc(hidden)]
-pub use wakeful::macros;
-#[cfg(feature = "macros")]
-pub use wakeful::{join, pin, select, try_join};
+pub use wakeful::{join, select, try_join};
 
 #[cfg(all(feature = "macros", feature = "rt", feature = "rt-multi-thread"))]
 pub use wakeful::drop_in::{tokio_main as main, tokio_test as test};
 #[cfg(all(feature = "macros", feature = "rt", not(feature = "rt-multi-thread")))]
 pub use wakeful::drop_in::{tokio_main_rt as main, tokio_test_rt as test};
+
+/// Tasks, once feature `rt` is on.
+#[cfg(not(feature = "rt"))]
+pub mod task {}
+
+/// Streams are not here yet, in std neither: those over this crate's types are in `tokio-stream`.
+pub mod stream {}

@@ -1,14 +1,69 @@
 //! `join!` and `try_join!`: several futures as one, on one task.
 
-use crate::template::fill;
-use crate::tokens::{Error, as_group, is_ident, is_punct, split_at_commas};
-use proc_macro::{Delimiter, Span, TokenStream, TokenTree};
+use crate::template::{fill, fill_at, shown_at};
+use crate::tokens::{Error, as_group, is_ident, is_punct, place_of, split_at_commas};
+use proc_macro::{Delimiter, Literal, Span, TokenStream, TokenTree};
 
 /// When the whole is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ends {
     WithAll,
     WithFirstError,
+}
+
+impl Ends {
+    /// How one future is polled.
+    fn poll(self) -> &'static str {
+        match self {
+            Ends::WithAll => {
+                "INDEX => {
+                    let fut = &mut futures.INDEX;
+                    // SAFETY: the futures are borrowed where they are until they are dropped.
+                    let fut = unsafe { SUPPORT::Pin::new_unchecked(fut) };
+                    is_pending |= SUPPORT::Future::poll(fut, cx).is_pending();
+                }"
+            }
+            Ends::WithFirstError => {
+                "INDEX => {
+                    let fut = &mut futures.INDEX;
+                    // SAFETY: the futures are borrowed where they are until they are dropped.
+                    let mut fut = unsafe { SUPPORT::Pin::new_unchecked(fut) };
+                    is_pending |= SUPPORT::Future::poll(fut.as_mut(), cx).is_pending();
+                    if let SUPPORT::Option::Some(error) = SUPPORT::take_error(fut) {
+                        return SUPPORT::Poll::Ready(SUPPORT::Result::Err(error));
+                    }
+                }"
+            }
+        }
+    }
+
+    /// What is taken out of one future when all are done.
+    fn take(self) -> &'static str {
+        match self {
+            Ends::WithAll => {
+                "{
+                    let fut = &mut futures.INDEX;
+                    // SAFETY: as above.
+                    SUPPORT::take_output(unsafe { SUPPORT::Pin::new_unchecked(fut) })
+                },"
+            }
+            Ends::WithFirstError => {
+                "{
+                    let fut = &mut futures.INDEX;
+                    // SAFETY: as above.
+                    SUPPORT::take_value(unsafe { SUPPORT::Pin::new_unchecked(fut) })
+                },"
+            }
+        }
+    }
+
+    /// What is made of all that was taken.
+    fn output(self) -> &'static str {
+        match self {
+            Ends::WithAll => "(TAKEN)",
+            Ends::WithFirstError => "SUPPORT::Result::Ok((TAKEN))",
+        }
+    }
 }
 
 /// Takes `(support path)` off the front, and `biased;` behind it if it is there.
@@ -27,65 +82,36 @@ pub(crate) fn support_and_rest(
 pub(crate) fn expand(input: TokenStream, ends: Ends) -> Result<TokenStream, Error> {
     let (support, is_biased, rest) = support_and_rest(input)?;
     let futures = split_at_commas(rest);
+    // Without futures there is nothing to poll, and nothing to divide by.
+    if futures.is_empty() {
+        let code = match ends {
+            Ends::WithAll => "{ async {}.await }",
+            Ends::WithFirstError => "{ async { SUPPORT::Result::Ok(()) }.await }",
+        };
+        return Ok(fill(code, &[("SUPPORT", support)]));
+    }
+    Ok(generate(support, is_biased, ends, &futures))
+}
+
+fn generate(
+    support: TokenStream,
+    is_biased: bool,
+    ends: Ends,
+    futures: &[Vec<TokenTree>],
+) -> TokenStream {
     let (mut made, mut arms, mut taken) =
         (TokenStream::new(), TokenStream::new(), TokenStream::new());
-    let poll = match ends {
-        Ends::WithAll => {
-            "INDEX => {
-                let fut = &mut futures.INDEX;
-                let fut = unsafe { SUPPORT::Pin::new_unchecked(fut) };
-                if SUPPORT::Future::poll(fut, cx).is_pending() {
-                    is_pending = true;
-                }
-            }"
-        }
-        Ends::WithFirstError => {
-            "INDEX => {
-                let fut = &mut futures.INDEX;
-                let mut fut = unsafe { SUPPORT::Pin::new_unchecked(fut) };
-                if SUPPORT::Future::poll(fut.as_mut(), cx).is_pending() {
-                    is_pending = true;
-                } else if fut.as_mut().output_mut().expect(\"expected completed future\").is_err() {
-                    return SUPPORT::Poll::Ready(SUPPORT::Result::Err(
-                        fut.take_output().expect(\"expected completed future\").err().unwrap(),
-                    ));
-                }
-            }"
-        }
-    };
-    let take = match ends {
-        Ends::WithAll => {
-            "{
-                let fut = &mut futures.INDEX;
-                let fut = unsafe { SUPPORT::Pin::new_unchecked(fut) };
-                fut.take_output().expect(\"expected completed future\")
-            },"
-        }
-        Ends::WithFirstError => {
-            "{
-                let fut = &mut futures.INDEX;
-                let fut = unsafe { SUPPORT::Pin::new_unchecked(fut) };
-                match fut.take_output().expect(\"expected completed future\") {
-                    SUPPORT::Result::Ok(output) => output,
-                    SUPPORT::Result::Err(_) => unreachable!(),
-                }
-            },"
-        }
-    };
     for (index, future) in futures.iter().enumerate() {
+        let place = place_of(future);
         let holes = [
-            ("SUPPORT", support.clone()),
+            ("SUPPORT", shown_at(place, &support)),
             ("FUTURE", future.iter().cloned().collect()),
-            ("INDEX", TokenTree::from(proc_macro::Literal::usize_unsuffixed(index)).into()),
+            ("INDEX", TokenTree::from(Literal::usize_unsuffixed(index)).into()),
         ];
-        made.extend(fill("SUPPORT::maybe_done(FUTURE),", &holes));
-        arms.extend(fill(poll, &holes));
-        taken.extend(fill(take, &holes));
+        made.extend(fill_at(place, "SUPPORT::maybe_done(FUTURE),", &holes));
+        arms.extend(fill_at(place, ends.poll(), &holes));
+        taken.extend(fill_at(place, ends.take(), &holes));
     }
-    let output = match ends {
-        Ends::WithAll => "(TAKEN)",
-        Ends::WithFirstError => "SUPPORT::Result::Ok((TAKEN))",
-    };
     // Where the next poll begins: none goes first for ever, and so uses the budget up.
     let [first, index, rotate] = match is_biased {
         true => ["", "step", ""],
@@ -95,6 +121,7 @@ pub(crate) fn expand(input: TokenStream, ends: Ends) -> Result<TokenStream, Erro
             "#[allow(clippy::modulo_one)] { first = (first + 1) % COUNT; }",
         ],
     };
+    let output = ends.output();
     let code = format!(
         "{{
             let mut futures = (MADE);
@@ -102,7 +129,6 @@ pub(crate) fn expand(input: TokenStream, ends: Ends) -> Result<TokenStream, Erro
             let mut futures = &mut futures;
             {first}
             SUPPORT::poll_fn(move |cx| {{
-                const COUNT: u32 = COUNT_HERE;
                 let mut is_pending = false;
                 for step in 0..COUNT {{
                     #[allow(clippy::modulo_one)]
@@ -121,24 +147,15 @@ pub(crate) fn expand(input: TokenStream, ends: Ends) -> Result<TokenStream, Erro
             }}).await
         }}"
     );
-    let count = proc_macro::Literal::usize_unsuffixed(futures.len().max(1));
-    // Without futures there is nothing to poll, and nothing to divide by.
-    if futures.is_empty() {
-        return Ok(match ends {
-            Ends::WithAll => fill("{ async {}.await }", &[]),
-            Ends::WithFirstError => {
-                fill("{ async { SUPPORT::Result::Ok(()) }.await }", &[("SUPPORT", support)])
-            }
-        });
-    }
-    Ok(fill(
+    let count = Literal::u32_suffixed(futures.len() as u32);
+    fill(
         &code,
         &[
             ("SUPPORT", support),
             ("MADE", made),
             ("ARMS", arms),
             ("TAKEN", taken),
-            ("COUNT_HERE", TokenTree::from(count).into()),
+            ("COUNT", TokenTree::from(count).into()),
         ],
-    ))
+    )
 }

@@ -1,9 +1,9 @@
 //! `select!`: the first of several futures to be ready.
 
 use crate::join::support_and_rest;
-use crate::template::fill;
+use crate::template::{fill, fill_at, shown_at};
 use crate::tokens::{
-    Error, as_group, expression_end, is_fat_arrow, is_ident, is_lone_equals, is_punct,
+    Error, as_group, expression_end, is_fat_arrow, is_ident, is_lone_equals, is_punct, place_of,
 };
 use proc_macro::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 
@@ -23,7 +23,7 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn span(&self) -> Span {
-        self.rest.first().map_or_else(Span::call_site, TokenTree::span)
+        place_of(self.rest)
     }
 
     fn take(&mut self, count: usize) -> Vec<TokenTree> {
@@ -228,8 +228,9 @@ struct Parts {
 
 impl Parts {
     fn add(&mut self, support: &TokenStream, index: usize, branch: &Branch) {
+        let place = place_of(&branch.future);
         let holes = [
-            ("SUPPORT", support.clone()),
+            ("SUPPORT", shown_at(place, support)),
             ("INDEX", number(index)),
             ("TYPE", name("T", index)),
             ("VARIANT", name("Branch", index)),
@@ -242,11 +243,14 @@ impl Parts {
         self.generics.extend(fill("TYPE,", &holes));
         self.variants.extend(fill("VARIANT(TYPE),", &holes));
         if branch.condition.is_some() {
-            self.conditions.extend(fill("if !(CONDITION) { disabled |= 1 << INDEX; }", &holes));
+            self.conditions
+                .extend(fill("if CONDITION {} else { disabled |= 1 << INDEX; }", &holes));
         }
         self.made.extend(fill("FUTURE,", &holes));
-        self.futures.extend(fill("SUPPORT::IntoFuture::into_future(futures.INDEX),", &holes));
-        self.arms.extend(fill(
+        let future = "SUPPORT::IntoFuture::into_future(futures.INDEX),";
+        self.futures.extend(fill_at(place, future, &holes));
+        self.arms.extend(fill_at(
+            place,
             "INDEX => {
                 let mask = 1 << INDEX;
                 if disabled & mask == mask {

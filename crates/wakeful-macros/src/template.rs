@@ -1,6 +1,6 @@
 //! Code with holes in it.
 
-use proc_macro::{Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro::{Group, Span, TokenStream, TokenTree};
 
 /// Parses `code` and puts, for each identifier that `holes` names, the tokens given for it.
 ///
@@ -9,36 +9,39 @@ use proc_macro::{Group, Ident, Span, TokenStream, TokenTree};
 /// # Panics
 /// If `code` is not made of tokens, which is a bug in this crate.
 pub(crate) fn fill(code: &str, holes: &[(&str, TokenStream)]) -> TokenStream {
-    let parsed: TokenStream = code.parse().expect("the template is made of tokens");
-    fill_tokens(parsed, holes)
+    fill_at(Span::call_site(), code, holes)
 }
 
-fn fill_tokens(code: TokenStream, holes: &[(&str, TokenStream)]) -> TokenStream {
+/// As [`fill`]; what the compiler finds wrong with `code` it shows at `place`.
+pub(crate) fn fill_at(place: Span, code: &str, holes: &[(&str, TokenStream)]) -> TokenStream {
+    let parsed: TokenStream = code.parse().expect("the template is made of tokens");
+    fill_tokens(parsed, Span::mixed_site().located_at(place), holes)
+}
+
+fn fill_tokens(code: TokenStream, span: Span, holes: &[(&str, TokenStream)]) -> TokenStream {
     let mut filled = TokenStream::new();
-    for token in code {
-        match token {
-            TokenTree::Ident(ident) => {
-                let name = ident.to_string();
-                match holes.iter().find(|(hole, _)| *hole == name) {
-                    Some((_, tokens)) => filled.extend(tokens.clone()),
-                    None => filled.extend([own(ident)]),
-                }
-            }
-            TokenTree::Group(group) => {
-                let mut new = Group::new(group.delimiter(), fill_tokens(group.stream(), holes));
-                new.set_span(Span::mixed_site());
-                filled.extend([TokenTree::from(new)]);
-            }
-            mut other => {
-                other.set_span(Span::mixed_site());
-                filled.extend([other]);
+    for mut token in code {
+        if let TokenTree::Ident(ident) = &token {
+            let name = ident.to_string();
+            if let Some((_, tokens)) = holes.iter().find(|(hole, _)| *hole == name) {
+                filled.extend(tokens.clone());
+                continue;
             }
         }
+        if let TokenTree::Group(group) = token {
+            token = Group::new(group.delimiter(), fill_tokens(group.stream(), span, holes)).into();
+        }
+        token.set_span(span);
+        filled.extend([token]);
     }
     filled
 }
 
-fn own(mut ident: Ident) -> TokenTree {
-    ident.set_span(Span::mixed_site());
-    ident.into()
+/// Tokens that mean what they do, but are shown at `place`.
+pub(crate) fn shown_at(place: Span, tokens: &TokenStream) -> TokenStream {
+    let shown = tokens.clone().into_iter().map(|mut token| {
+        token.set_span(token.span().located_at(place));
+        token
+    });
+    shown.collect()
 }

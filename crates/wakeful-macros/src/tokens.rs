@@ -63,6 +63,11 @@ pub(crate) fn as_group(token: Option<&TokenTree>, delimiter: Delimiter) -> Optio
     }
 }
 
+/// Where `tokens` begin.
+pub(crate) fn place_of(tokens: &[TokenTree]) -> Span {
+    tokens.first().map_or_else(Span::call_site, TokenTree::span)
+}
+
 /// Whether `=>` begins at `at`.
 pub(crate) fn is_fat_arrow(tokens: &[TokenTree], at: usize) -> bool {
     is_punct(tokens.get(at), '=') && is_joint(tokens.get(at)) && is_punct(tokens.get(at + 1), '>')
@@ -96,25 +101,27 @@ pub(crate) fn split_at_commas(tokens: Vec<TokenTree>) -> Vec<Vec<TokenTree>> {
 
 /// How many tokens there are before the comma that ends an expression.
 pub(crate) fn expression_end(tokens: &[TokenTree]) -> usize {
-    let mut angles = 0usize;
+    let mut at = 0;
+    while at < tokens.len() && !is_punct(tokens.get(at), ',') {
+        // `::<` opens generic arguments; a `<` elsewhere may be a comparison.
+        let is_turbofish = at > 0 && is_punct(tokens.get(at - 1), ':');
+        at += if is_turbofish { angles_end(&tokens[at..]).max(1) } else { 1 };
+    }
+    at
+}
+
+/// How many tokens generics in `<` and `>` are; 0 if there are none.
+pub(crate) fn angles_end(tokens: &[TokenTree]) -> usize {
+    let mut open = 0usize;
     for (at, token) in tokens.iter().enumerate() {
-        match token {
-            // `::<` opens generic arguments; a `<` elsewhere may be a comparison.
-            TokenTree::Punct(punct) if punct.as_char() == '<' => {
-                let is_turbofish = at > 0 && is_punct(tokens.get(at - 1), ':');
-                if angles > 0 || is_turbofish {
-                    angles += 1;
-                }
-            }
-            TokenTree::Punct(punct) if punct.as_char() == '>' && angles > 0 => {
-                let is_arrow =
-                    at > 0 && is_punct(tokens.get(at - 1), '-') && is_joint(tokens.get(at - 1));
-                if !is_arrow {
-                    angles -= 1;
-                }
-            }
-            TokenTree::Punct(punct) if punct.as_char() == ',' && angles == 0 => return at,
-            _ => {}
+        let is_arrow = at > 0 && is_punct(tokens.get(at - 1), '-') && is_joint(tokens.get(at - 1));
+        if is_punct(Some(token), '<') {
+            open += 1;
+        } else if is_punct(Some(token), '>') && !is_arrow {
+            open = open.saturating_sub(1);
+        }
+        if open == 0 {
+            return if at == 0 { 0 } else { at + 1 };
         }
     }
     tokens.len()

@@ -1,13 +1,14 @@
 //! What the operating system tells us: the driver that idle workers wait in.
 //!
-//! So far that is readiness of descriptors ([`io`]), through epoll, and [`time`]. It knows neither tasks nor
-//! schedulers: who waits is a `Waker`.
+//! That is readiness of descriptors ([`io`]), through epoll, [`signal`]s, and [`time`]. It knows neither
+//! tasks nor schedulers: who waits is a `Waker`.
 //!
 //! This crate is an implementation detail of `wakeful`; its API follows no version promise.
 
 mod interest;
 pub mod io;
 mod ready;
+pub mod signal;
 mod sys;
 pub mod time;
 

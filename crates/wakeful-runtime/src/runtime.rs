@@ -17,9 +17,9 @@ pub use local_runtime::{LocalOptions, LocalRuntime};
 pub use runtime_metrics::RuntimeMetrics;
 pub use whole::{Runtime, RuntimeFlavor};
 
-#[cfg(feature = "driver")]
-pub use handle::current_io;
 pub(crate) use handle::current_or_panic;
+#[cfg(feature = "driver")]
+pub use handle::{current_io, try_current_io};
 
 /// Whether an I/O operation failed because the runtime that its resource belongs to has shut down.
 ///

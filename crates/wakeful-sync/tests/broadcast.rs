@@ -1,18 +1,17 @@
 //! `broadcast`: everybody gets everything, lag, closing, and random runs beside a model.
 
-mod support_b;
+mod support;
 
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::SeqCst;
-use std::task::{Poll, Waker};
+use std::task::Poll;
 use std::thread;
 use std::time::Instant;
 
-use support_b::*;
+use support::*;
+use wakeful_base::block_on;
 use wakeful_base::enter::{Entered, set_entered};
 use wakeful_sync::broadcast;
 use wakeful_sync::broadcast::error::{RecvError, TryRecvError};
@@ -36,13 +35,13 @@ fn a_send_wakes_all_who_wait() {
     let (tx, rx) = broadcast::channel(16);
     // More than are told under one hold of the lock.
     let mut receivers: Vec<_> = (0..100).map(|_| rx.resubscribe()).collect();
-    let mut waits: Vec<_> = receivers.iter_mut().map(|rx| by_hand(rx.recv())).collect();
-    waits.iter_mut().for_each(ByHand::assert_pending);
-    waits.iter_mut().for_each(ByHand::assert_pending);
+    let mut waits: Vec<_> = receivers.iter_mut().map(|rx| manual(rx.recv())).collect();
+    waits.iter_mut().for_each(Manual::pending);
+    waits.iter_mut().for_each(Manual::pending);
     assert_eq!(tx.send(7).unwrap(), 101);
     for wait in &mut waits {
         assert_eq!(wait.wakes(), 1);
-        assert_eq!(wait.assert_ready(), Ok(7));
+        assert_eq!(wait.ready(), Ok(7));
     }
 }
 
@@ -63,7 +62,7 @@ fn who_is_too_slow_learns_what_it_missed_and_goes_on() {
     assert_eq!((lag.to_string(), lag), ("channel lagged by 5".to_owned(), TryRecvError::Lagged(5)));
     assert_eq!(rx.len(), 4);
     for value in 6..10 {
-        assert_eq!(by_hand(rx.recv()).assert_ready(), Ok(value));
+        assert_eq!(manual(rx.recv()).ready(), Ok(value));
     }
     assert!(rx.is_empty());
 }
@@ -76,10 +75,10 @@ fn a_lagging_receiver_still_learns_of_the_end() {
     }
     drop(tx);
     assert!(rx.is_closed());
-    assert_eq!(by_hand(rx.recv()).assert_ready(), Err(RecvError::Lagged(2)));
-    assert_eq!(by_hand(rx.recv()).assert_ready(), Ok(2));
-    assert_eq!(by_hand(rx.recv()).assert_ready(), Ok(3));
-    assert_eq!(by_hand(rx.recv()).assert_ready(), Err(RecvError::Closed));
+    assert_eq!(manual(rx.recv()).ready(), Err(RecvError::Lagged(2)));
+    assert_eq!(manual(rx.recv()).ready(), Ok(2));
+    assert_eq!(manual(rx.recv()).ready(), Ok(3));
+    assert_eq!(manual(rx.recv()).ready(), Err(RecvError::Closed));
     assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
 }
 
@@ -89,16 +88,16 @@ fn the_last_sender_to_go_wakes_who_waits() {
     let (second, weak) = (tx.clone(), tx.downgrade());
     assert_eq!((tx.strong_count(), tx.weak_count()), (2, 1));
     assert_eq!((rx.sender_strong_count(), rx.sender_weak_count()), (2, 1));
-    let mut wait = by_hand(rx.recv());
-    wait.assert_pending();
+    let mut wait = manual(rx.recv());
+    wait.pending();
     drop(tx);
     assert!(weak.upgrade().is_some());
-    wait.assert_pending();
+    wait.pending();
     drop(second);
     assert!(weak.upgrade().is_none());
     assert_eq!(weak.strong_count(), 0);
     assert_eq!(wait.wakes(), 1);
-    assert_eq!(wait.assert_ready(), Err(RecvError::Closed));
+    assert_eq!(wait.ready(), Err(RecvError::Closed));
 }
 
 #[test]
@@ -117,16 +116,16 @@ fn a_send_to_nobody_gives_the_value_back() {
 #[test]
 fn the_sender_waits_until_nobody_listens() {
     let (tx, rx) = broadcast::channel::<i32>(4);
-    let mut closed = by_hand(tx.closed());
-    closed.assert_pending();
+    let mut closed = manual(tx.closed());
+    closed.pending();
     drop(rx);
     assert_eq!(closed.wakes(), 1);
     // Opened again before the sender looked: it goes on waiting.
     let rx = tx.subscribe();
-    closed.assert_pending();
+    closed.pending();
     drop(rx);
-    closed.assert_ready();
-    by_hand(broadcast::Sender::<i32>::new(1).closed()).assert_ready();
+    closed.ready();
+    manual(broadcast::Sender::<i32>::new(1).closed()).ready();
 }
 
 #[test]
@@ -149,41 +148,41 @@ fn the_sender_counts_what_is_not_taken() {
 
 #[test]
 fn a_value_is_dropped_with_its_last_taker() {
-    let alive = alive();
+    let alive = Alive::default();
     let (tx, mut first) = broadcast::channel(4);
     let second = tx.subscribe();
     for id in 0..3 {
-        tx.send(Counted::new(&alive, id)).unwrap();
+        tx.send(alive.value(id)).unwrap();
     }
-    assert_eq!(first.try_recv().unwrap().id, 0);
-    assert_eq!(alive.load(SeqCst), 3);
+    assert_eq!(first.try_recv().unwrap().number, 0);
+    assert_eq!(alive.count(), 3);
     drop(second);
-    assert_eq!(alive.load(SeqCst), 2, "the one both are through with is gone");
+    assert_eq!(alive.count(), 2, "the one both are through with is gone");
     drop(first);
-    assert_none_alive(&alive);
-    assert_eq!(tx.send(Counted::new(&alive, 3)).unwrap_err().0.id, 3);
-    assert_none_alive(&alive);
+    alive.assert_none();
+    assert_eq!(tx.send(alive.value(3)).unwrap_err().0.number, 3);
+    alive.assert_none();
 }
 
 #[test]
 fn what_was_overwritten_or_left_is_dropped() {
-    let alive = alive();
+    let alive = Alive::default();
     let (tx, rx) = broadcast::channel(2);
     for id in 0..9 {
-        tx.send(Counted::new(&alive, id)).unwrap();
+        tx.send(alive.value(id)).unwrap();
     }
-    assert_eq!(alive.load(SeqCst), 2);
+    assert_eq!(alive.count(), 2);
     drop(tx);
     drop(rx);
-    assert_none_alive(&alive);
+    alive.assert_none();
 }
 
 #[test]
 fn a_wait_that_is_given_up_takes_nothing() {
     let (tx, mut rx) = broadcast::channel(2);
-    by_hand(rx.recv()).assert_pending();
-    let mut wait = by_hand(rx.recv());
-    wait.assert_pending();
+    manual(rx.recv()).pending();
+    let mut wait = manual(rx.recv());
+    wait.pending();
     tx.send(1).unwrap();
     drop(wait);
     assert_eq!(rx.try_recv(), Ok(1));
@@ -208,14 +207,14 @@ fn a_panicking_clone_counts_as_taken_and_a_panicking_waker_costs_nobody_else() {
 
     let (tx, mut first) = broadcast::channel(2);
     let mut second = tx.subscribe();
-    let mut bad = by_hand(first.recv());
-    assert!(bad.poll_with(&Waker::from(Arc::new(PanickingWaker))).is_pending());
-    let mut good = by_hand(second.recv());
-    good.assert_pending();
+    let mut bad = manual(first.recv());
+    assert!(bad.poll_with(&panicking_waker()).is_pending());
+    let mut good = manual(second.recv());
+    good.pending();
     assert!(catch_unwind(AssertUnwindSafe(|| tx.send(1))).is_err());
     assert_eq!(good.wakes(), 1);
-    assert_eq!(good.assert_ready(), Ok(1));
-    assert_eq!(bad.assert_ready(), Ok(1));
+    assert_eq!(good.ready(), Ok(1));
+    assert_eq!(bad.ready(), Ok(1));
 }
 
 #[test]
@@ -271,7 +270,7 @@ fn it_takes_part_in_the_budget() {
         let (tx, mut rx) = broadcast::channel(256);
         (0..200).for_each(|value| drop(tx.send(value)));
         let mut spent = 0;
-        while by_hand(rx.recv()).poll().is_ready() {
+        while manual(rx.recv()).poll().is_ready() {
             spent += 1;
         }
         assert_eq!(spent, 128);
@@ -285,7 +284,7 @@ type Waiting =
 
 enum Listener {
     Idle(broadcast::Receiver<Counted>),
-    Waiting(ByHand<Waiting>),
+    Waiting(Manual<Waiting>),
 }
 
 /// What a receiver should get: a queue of its own that forgets its oldest, and how many it forgot.
@@ -316,7 +315,7 @@ impl Expected {
 /// One thread does everything in random order; a queue for each receiver tells what must come out.
 #[test]
 fn random_runs_agree_with_a_model() {
-    let alive = alive();
+    let alive = Alive::default();
     for seed in 0..300 {
         let mut random = Random::new(seed);
         let tx = broadcast::Sender::new(CAPACITY);
@@ -324,7 +323,7 @@ fn random_runs_agree_with_a_model() {
         for value in 0..200 {
             match random.below(6) {
                 0 | 1 => {
-                    let sent = tx.send(Counted::new(&alive, value)).ok();
+                    let sent = tx.send(alive.value(value)).ok();
                     let count = Some(listeners.len()).filter(|count| *count > 0);
                     assert_eq!(sent, count, "seed {seed}");
                     listeners.iter_mut().for_each(|expected| expected.send(value));
@@ -345,12 +344,12 @@ fn random_runs_agree_with_a_model() {
             }
             let left = listeners.iter().map(|expected| expected.queue.len()).max().unwrap_or(0);
             assert_eq!((tx.len(), tx.is_empty()), (left, left == 0), "seed {seed}");
-            let in_waits = alive.load(SeqCst) as usize;
+            let in_waits = alive.count();
             assert_eq!(in_waits, left, "seed {seed}: what all have taken is dropped");
         }
         drop(tx);
         listeners.into_iter().for_each(drain);
-        assert_none_alive(&alive);
+        alive.assert_none();
     }
 }
 
@@ -358,14 +357,14 @@ fn step(mut expected: Expected, random: &mut Random) -> Expected {
     let listener = match expected.listener {
         Listener::Waiting(wait) => poll_wait(wait, &mut expected.queue, &mut expected.missed),
         Listener::Idle(mut rx) if random.below(2) == 0 => {
-            let got = rx.try_recv().map(|value| value.id);
+            let got = rx.try_recv().map(|value| value.number);
             expected.listener = Listener::Idle(rx);
             assert_eq!(got, expected.receive(false));
             return expected;
         }
         Listener::Idle(mut rx) => {
-            let wait: ByHand<Waiting> = by_hand(Box::pin(async move {
-                let got = rx.recv().await.map(|value| value.id);
+            let wait: Manual<Waiting> = manual(Box::pin(async move {
+                let got = rx.recv().await.map(|value| value.number);
                 (rx, got)
             }));
             poll_wait(wait, &mut expected.queue, &mut expected.missed)
@@ -374,7 +373,7 @@ fn step(mut expected: Expected, random: &mut Random) -> Expected {
     Expected { listener, ..expected }
 }
 
-fn poll_wait(mut wait: ByHand<Waiting>, queue: &mut VecDeque<usize>, missed: &mut u64) -> Listener {
+fn poll_wait(mut wait: Manual<Waiting>, queue: &mut VecDeque<usize>, missed: &mut u64) -> Listener {
     match wait.poll() {
         Poll::Pending => {
             assert!(queue.is_empty(), "a value ends the wait");
@@ -396,7 +395,7 @@ fn poll_wait(mut wait: ByHand<Waiting>, queue: &mut VecDeque<usize>, missed: &mu
 fn drain(mut expected: Expected) {
     if let Listener::Waiting(mut wait) = expected.listener {
         assert!(wait.wakes() > 0, "a value or the end wakes who waits");
-        let (rx, got) = wait.assert_ready();
+        let (rx, got) = wait.ready();
         expected.listener = Listener::Idle(rx);
         let got = got.map_err(|error| match error {
             RecvError::Closed => TryRecvError::Closed,
@@ -409,7 +408,7 @@ fn drain(mut expected: Expected) {
         unreachable!("made idle above");
     };
     loop {
-        let got = rx.try_recv().map(|value| value.id);
+        let got = rx.try_recv().map(|value| value.number);
         assert_eq!(got, expected.receive(true));
         if got == Err(TryRecvError::Closed) {
             return;
@@ -420,7 +419,7 @@ fn drain(mut expected: Expected) {
 #[test]
 fn stress_what_is_received_and_what_is_missed_adds_up() {
     let deadline = stress_deadline();
-    let alive = alive();
+    let alive = Alive::default();
     let (tx, rx) = broadcast::channel::<Counted>(8);
     let receivers: Vec<_> = (0..3)
         .map(|seed| {
@@ -431,7 +430,7 @@ fn stress_what_is_received_and_what_is_missed_adds_up() {
                 loop {
                     if random.below(4) == 0 {
                         // A wait that may be given up.
-                        match by_hand(rx.recv()).poll() {
+                        match manual(rx.recv()).poll() {
                             Poll::Ready(Ok(_)) => got += 1,
                             Poll::Ready(Err(RecvError::Lagged(missed))) => got += missed,
                             _ => {}
@@ -440,9 +439,9 @@ fn stress_what_is_received_and_what_is_missed_adds_up() {
                     drop((random.below(50) == 0).then(|| rx.resubscribe()));
                     match block_on(rx.recv()) {
                         Ok(value) => {
-                            let sender = value.id % 2;
-                            assert!(last[sender] < Some(value.id), "in the order sent");
-                            last[sender] = Some(value.id);
+                            let sender = value.number % 2;
+                            assert!(last[sender] < Some(value.number), "in the order sent");
+                            last[sender] = Some(value.number);
                             got += 1;
                         }
                         Err(RecvError::Lagged(missed)) => got += missed,
@@ -459,7 +458,7 @@ fn stress_what_is_received_and_what_is_missed_adds_up() {
             thread::spawn(move || {
                 let mut sent = 0;
                 while Instant::now() < deadline {
-                    tx.send(Counted::new(&alive, first_id + 2 * sent)).unwrap();
+                    tx.send(alive.value(first_id + 2 * sent)).unwrap();
                     sent += 1;
                     if sent % 16 == 0 {
                         thread::yield_now();
@@ -474,5 +473,5 @@ fn stress_what_is_received_and_what_is_missed_adds_up() {
     for receiver in receivers {
         assert_eq!(receiver.join().unwrap(), sent as u64);
     }
-    assert_none_alive(&alive);
+    alive.assert_none();
 }

@@ -1,250 +1,366 @@
-//! Channels against a model: a `VecDeque` and a list of who waits, in random order; and under stress.
+//! Channels against a model: a `VecDeque` and a list of who waits, in random order.
 
 mod support;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::task::Poll;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-use support::{Alive, Counted, Manual, Random, manual, stress};
-use wakeful_base::block_on;
-use wakeful_sync::mpsc::{self, OwnedPermit, Sender};
-
-type Reserve = std::pin::Pin<
-    Box<dyn Future<Output = Result<OwnedPermit<Counted>, mpsc::error::SendError<()>>>>,
->;
+use support::{Alive, Counted, Manual, Random, WakeCount, manual, stress};
+use wakeful_sync::mpsc::error::TryRecvError;
+use wakeful_sync::mpsc::{self, Permit, Receiver, Sender};
 
 /// What a bounded channel should be like.
 struct Model {
     bound: usize,
     values: VecDeque<usize>,
     permits: usize,
-    /// Who waits, first to last, and whether room has been given to it.
-    waiting: VecDeque<bool>,
+    /// Who waits, first to last.
+    waiting: VecDeque<Waits>,
+    is_closed: bool,
+}
+
+/// How much room one who waits has asked for, and how much of it has been given to it.
+struct Waits {
+    wanted: usize,
+    dealt: usize,
+}
+
+impl Waits {
+    fn is_granted(&self) -> bool {
+        self.dealt == self.wanted
+    }
 }
 
 impl Model {
-    fn free(&self) -> usize {
-        let granted = self.waiting.iter().filter(|granted| **granted).count();
-        self.bound - self.values.len() - self.permits - granted
+    fn dealt(&self) -> usize {
+        self.waiting.iter().map(|waits| waits.dealt).sum()
     }
 
-    fn grant(&mut self) {
-        while self.free() > 0 {
-            let Some(next) = self.waiting.iter_mut().find(|granted| !**granted) else { break };
-            *next = true;
+    fn free(&self) -> usize {
+        self.bound - self.values.len() - self.permits - self.dealt()
+    }
+
+    /// Whether `n` permits can be had without waiting.
+    fn can_take(&self, n: usize) -> bool {
+        let nobody_in_line = self.waiting.iter().all(Waits::is_granted);
+        !self.is_closed && (n == 0 || nobody_in_line && n <= self.free())
+    }
+
+    /// Gives room to those who wait, all of it to the first until that one has enough.
+    fn deal(&mut self) {
+        while !self.is_closed && self.free() > 0 {
+            let free = self.free();
+            let Some(first) = self.waiting.iter_mut().find(|waits| !waits.is_granted()) else {
+                break;
+            };
+            first.dealt += free.min(first.wanted - first.dealt);
+        }
+    }
+
+    /// Whether nothing can come any more.
+    fn is_over(&self) -> bool {
+        self.is_closed && self.values.is_empty() && self.permits == 0 && self.dealt() == 0
+    }
+
+    fn pop(&mut self) -> Result<usize, TryRecvError> {
+        match self.values.pop_front() {
+            Some(value) => Ok(value),
+            None if self.is_over() => Err(TryRecvError::Disconnected),
+            None => Err(TryRecvError::Empty),
         }
     }
 }
 
-fn run(seed: u64) {
-    let mut random = Random::new(seed);
-    let alive = Alive::default();
-    let bound = random.below(5) + 1;
-    let (tx, mut rx) = mpsc::channel::<Counted>(bound);
-    let mut model = Model { bound, values: VecDeque::new(), permits: 0, waiting: VecDeque::new() };
-    let mut permits: Vec<OwnedPermit<Counted>> = Vec::new();
-    let mut waiting: VecDeque<Manual<Reserve>> = VecDeque::new();
-    let reserve = |tx: &Sender<Counted>| manual(Box::pin(tx.clone().reserve_owned()) as Reserve);
-    for number in 0..300 {
-        match random.below(7) {
-            0 => {
-                let sent = tx.try_send(alive.value(number)).is_ok();
-                assert_eq!(sent, model.free() > 0, "seed {seed}, step {number}");
-                if sent {
-                    model.values.push_back(number);
+/// What came of an attempt to send or to reserve.
+enum Done<'a> {
+    Sent(usize),
+    Reserved(Vec<Permit<'a, Counted>>),
+    Closed,
+}
+
+type Attempt<'a> = Manual<Pin<Box<dyn Future<Output = Done<'a>> + 'a>>>;
+
+fn reserve<'a>(tx: &'a Sender<Counted>, n: usize) -> Attempt<'a> {
+    manual(Box::pin(async move {
+        match tx.reserve_many(n).await {
+            Ok(permits) => Done::Reserved(permits.collect()),
+            Err(_) => Done::Closed,
+        }
+    }))
+}
+
+fn send(tx: &Sender<Counted>, value: Counted) -> Attempt<'_> {
+    manual(Box::pin(async move {
+        let number = value.number;
+        match tx.send(value).await {
+            Ok(()) => Done::Sent(number),
+            Err(_) => Done::Closed,
+        }
+    }))
+}
+
+/// A bounded channel and its model, side by side.
+struct Run<'a> {
+    random: Random,
+    tx: &'a Sender<Counted>,
+    rx: Receiver<Counted>,
+    rx_wakes: WakeCount,
+    /// The receiver waits; so many wake-ups it had had before.
+    rx_waits: Option<usize>,
+    permits: Vec<Permit<'a, Counted>>,
+    waiting: VecDeque<Attempt<'a>>,
+    model: Model,
+}
+
+impl<'a> Run<'a> {
+    fn new(seed: u64, tx: &'a Sender<Counted>, rx: Receiver<Counted>) -> Self {
+        let model = Model {
+            bound: rx.max_capacity(),
+            values: VecDeque::new(),
+            permits: 0,
+            waiting: VecDeque::new(),
+            is_closed: false,
+        };
+        Run {
+            random: Random::new(seed),
+            tx,
+            rx,
+            rx_wakes: WakeCount::default(),
+            rx_waits: None,
+            permits: Vec::new(),
+            waiting: VecDeque::new(),
+            model,
+        }
+    }
+
+    fn step(&mut self, value: Counted) {
+        let number = value.number;
+        match self.random.below(16) {
+            0 | 1 => {
+                let can = self.model.can_take(1);
+                assert_eq!(self.tx.try_send(value).is_ok(), can);
+                if can {
+                    self.model.values.push_back(number);
                 }
             }
-            1 | 2 => {
-                let got = rx.try_recv().ok().map(|value| value.number);
-                assert_eq!(got, model.values.pop_front(), "seed {seed}, step {number}");
+            2 | 3 => self.attempt(send(self.tx, value), 1),
+            4 | 5 => {
+                let n = self.random.below(self.model.bound + 1);
+                self.attempt(reserve(self.tx, n), n);
             }
-            3 => {
-                let mut future = reserve(&tx);
-                match future.poll() {
-                    Poll::Ready(permit) => {
-                        assert!(model.free() > 0, "seed {seed}, step {number}");
-                        permits.push(permit.unwrap());
-                        model.permits += 1;
-                    }
-                    Poll::Pending => {
-                        assert_eq!(model.free(), 0, "seed {seed}, step {number}");
-                        waiting.push_back(future);
-                        model.waiting.push_back(false);
-                    }
+            6..=8 if !self.waiting.is_empty() => self.look_at_one_who_waits(),
+            9 | 10 if !self.permits.is_empty() => {
+                let permit = self.permits.swap_remove(self.random.below(self.permits.len()));
+                self.model.permits -= 1;
+                if self.random.below(2) == 0 {
+                    permit.send(value);
+                    self.model.values.push_back(number);
                 }
             }
-            4 if !waiting.is_empty() => {
-                // Looked at in any order, they are still served in theirs.
-                let at = random.below(waiting.len());
-                assert_eq!(waiting[at].is_woken(), model.waiting[at], "seed {seed}, step {number}");
-                if random.below(3) == 0 {
-                    drop(waiting.remove(at));
-                    model.waiting.remove(at);
-                } else if let Poll::Ready(permit) = waiting[at].poll() {
-                    assert!(model.waiting[at], "seed {seed}, step {number}");
-                    permits.push(permit.unwrap());
-                    model.permits += 1;
-                    waiting.remove(at);
-                    model.waiting.remove(at);
-                } else {
-                    assert!(!model.waiting[at], "seed {seed}, step {number}");
-                }
+            11 => {
+                let got = self.rx.try_recv().map(|value| value.number);
+                assert_eq!(got, self.model.pop());
             }
-            5 | 6 if !permits.is_empty() => {
-                let permit = permits.swap_remove(random.below(permits.len()));
-                model.permits -= 1;
-                if random.below(2) == 0 {
-                    permit.send(alive.value(number));
-                    model.values.push_back(number);
-                }
+            12 | 13 => self.recv(),
+            14 => self.recv_many(),
+            15 if self.random.below(30) == 0 => {
+                // Who closes need not be told.
+                self.rx.close();
+                self.model.is_closed = true;
+                self.rx_waits = None;
             }
             _ => {}
         }
-        model.grant();
-        assert_eq!(tx.capacity(), model.free(), "seed {seed}, step {number}");
-        assert_eq!(rx.len(), model.values.len(), "seed {seed}, step {number}");
-        assert_eq!(alive.count(), model.values.len(), "seed {seed}, step {number}");
+        self.model.deal();
+        self.compare();
     }
-    drop(rx);
-    for future in &mut waiting {
-        assert!(future.ready().is_err());
+
+    fn attempt(&mut self, mut attempt: Attempt<'a>, wanted: usize) {
+        let can = self.model.can_take(wanted);
+        match attempt.poll() {
+            Poll::Pending => {
+                assert!(!can && !self.model.is_closed);
+                self.model.waiting.push_back(Waits { wanted, dealt: 0 });
+                self.waiting.push_back(attempt);
+            }
+            Poll::Ready(done) => assert_eq!(self.note(done), can),
+        }
     }
-    drop((permits, tx));
-    assert_eq!(alive.count(), 0);
+
+    /// Looked at in any order, and given up now and then, they are still served in their order.
+    fn look_at_one_who_waits(&mut self) {
+        let at = self.random.below(self.waiting.len());
+        let is_granted = self.model.waiting[at].is_granted();
+        assert_eq!(self.waiting[at].is_woken(), is_granted || self.model.is_closed);
+        if self.random.below(3) == 0 {
+            drop(self.waiting.remove(at));
+            self.model.waiting.remove(at);
+        } else if let Poll::Ready(done) = self.waiting[at].poll() {
+            drop(self.waiting.remove(at));
+            self.model.waiting.remove(at);
+            assert_eq!(self.note(done), is_granted && !self.model.is_closed);
+        } else {
+            assert!(!is_granted && !self.model.is_closed);
+        }
+    }
+
+    /// Notes what came of an attempt; whether it got what it wanted.
+    fn note(&mut self, done: Done<'a>) -> bool {
+        match done {
+            Done::Closed => return false,
+            Done::Sent(number) => self.model.values.push_back(number),
+            Done::Reserved(permits) => {
+                self.model.permits += permits.len();
+                self.permits.extend(permits);
+            }
+        }
+        true
+    }
+
+    fn recv(&mut self) {
+        let waker = self.rx_wakes.waker();
+        match self.rx.poll_recv(&mut Context::from_waker(&waker)) {
+            Poll::Ready(got) => {
+                self.rx_waits = None;
+                let expected = self.model.pop();
+                assert_eq!(got.map(|value| value.number), expected.ok());
+                assert_ne!(expected, Err(TryRecvError::Empty));
+            }
+            Poll::Pending => {
+                self.rx_waits = Some(self.rx_wakes.count());
+                assert_eq!(self.model.pop(), Err(TryRecvError::Empty));
+            }
+        }
+    }
+
+    fn recv_many(&mut self) {
+        let limit = self.random.below(4);
+        let (waker, mut buffer) = (self.rx_wakes.waker(), Vec::new());
+        match self.rx.poll_recv_many(&mut Context::from_waker(&waker), &mut buffer, limit) {
+            Poll::Ready(count) => {
+                self.rx_waits = None;
+                assert_eq!(count, buffer.len());
+                assert!(count > 0 || limit == 0 || self.model.is_over());
+                let expected = self.model.values.len().min(limit);
+                let expected: Vec<usize> = self.model.values.drain(..expected).collect();
+                assert!(buffer.iter().map(|value| value.number).eq(expected));
+            }
+            Poll::Pending => {
+                self.rx_waits = Some(self.rx_wakes.count());
+                assert!(limit > 0);
+                assert_eq!(self.model.pop(), Err(TryRecvError::Empty));
+            }
+        }
+    }
+
+    fn compare(&self) {
+        assert_eq!(self.tx.capacity(), self.model.free());
+        assert_eq!(self.rx.len(), self.model.values.len());
+        assert_eq!(self.rx.is_empty(), self.model.values.is_empty());
+        assert_eq!(self.tx.is_closed(), self.model.is_closed);
+        if let Some(before) = self.rx_waits {
+            let has_news = !self.model.values.is_empty() || self.model.is_over();
+            assert!(!has_news || self.rx_wakes.count() > before, "the receiver is not told");
+        }
+    }
+}
+
+/// Says which seed a failure belongs to.
+fn with_seed(seed: u64, run: impl FnOnce()) {
+    struct Tell(u64);
+    impl Drop for Tell {
+        fn drop(&mut self) {
+            if std::thread::panicking() {
+                eprintln!("failed with seed {}", self.0);
+            }
+        }
+    }
+    let _tell = Tell(seed);
+    run();
 }
 
 #[test]
 fn a_bounded_channel_is_like_its_model() {
-    stress(run);
-}
-
-fn spawn_senders(
-    count: usize,
-    each: usize,
-    send: impl Fn(usize, &mut Random) -> bool + Clone + Send + 'static,
-    seed: u64,
-) -> Vec<std::thread::JoinHandle<usize>> {
-    let spawn = |t: usize| {
-        let send = send.clone();
-        let mut random = Random::new(seed * 31 + t as u64);
-        std::thread::spawn(move || (0..each).filter(|i| send(t * each + i, &mut random)).count())
-    };
-    (0..count).map(spawn).collect()
-}
-
-#[test]
-fn stress_bounded_keeps_order_and_count() {
     stress(|seed| {
-        let alive = Alive::default();
-        let (tx, mut rx) = mpsc::channel(seed as usize % 40 + 1);
-        let values = alive.clone();
-        let send = move |number, random: &mut Random| match random.below(8) {
-            0 => tx.try_send(values.value(number)).is_ok(),
-            1 => match manual(tx.reserve()).poll() {
-                // Given up, or given back.
-                Poll::Pending => false,
-                Poll::Ready(permit) => {
-                    if random.below(2) == 0 {
-                        return false;
-                    }
-                    permit.unwrap().send(values.value(number));
-                    true
-                }
-            },
-            2 => block_on(async {
-                let permits = tx.reserve_many(random.below(tx.max_capacity()) + 1).await.unwrap();
-                let sent = permits.take(1).map(|permit| permit.send(values.value(number)));
-                sent.count() == 1
-            }),
-            _ => block_on(tx.send(values.value(number))).is_ok(),
-        };
-        let senders = spawn_senders(3, 300, send, seed);
-        let mut last = [None; 3];
-        let mut got = 0;
-        let mut buffer = Vec::new();
-        let mut random = Random::new(seed);
-        while block_on(rx.recv_many(&mut buffer, random.below(9) + 1)) > 0 {
-            for value in buffer.drain(..) {
-                let before = last[value.number / 300].replace(value.number);
-                assert!(before < Some(value.number), "one sender's values out of order");
-                got += 1;
+        with_seed(seed, || {
+            let alive = Alive::default();
+            let (tx, rx) = mpsc::channel(seed as usize % 5 + 1);
+            let mut run = Run::new(seed, &tx, rx);
+            for number in 0..300 {
+                run.step(alive.value(number));
             }
-        }
-        let sent: usize = senders.into_iter().map(|s| s.join().unwrap()).sum();
-        assert_eq!((got, rx.capacity()), (sent, rx.max_capacity()));
-        drop(rx);
-        assert_eq!(alive.count(), 0);
-    });
-}
-
-#[test]
-fn stress_unbounded_keeps_order_and_count() {
-    stress(|seed| {
-        let alive = Alive::default();
-        let (tx, mut rx) = mpsc::unbounded_channel();
-        let values = alive.clone();
-        let send = move |number, _: &mut Random| tx.send(values.value(number)).is_ok();
-        let senders = spawn_senders(3, 1000, send, seed);
-        let mut last = [None; 3];
-        let mut got = 0;
-        loop {
-            let value = match got % 5 {
-                0 => rx.try_recv().ok(),
-                _ => match block_on(rx.recv()) {
-                    Some(value) => Some(value),
-                    None => break,
-                },
-            };
-            if let Some(value) = value {
-                let before = last[value.number / 1000].replace(value.number);
-                assert!(before < Some(value.number), "one sender's values out of order");
-            }
-            got += 1;
-        }
-        senders.into_iter().for_each(|s| assert_eq!(s.join().unwrap(), 1000));
-        assert_eq!(alive.count(), 0);
-        assert_eq!(last, [Some(999), Some(1999), Some(2999)]);
-    });
-}
-
-#[test]
-fn stress_ends_that_race() {
-    stress(|seed| {
-        let alive = Alive::default();
-        let (tx, mut rx) = mpsc::channel(2);
-        let closed = Arc::new(AtomicUsize::new(0));
-        let values = alive.clone();
-        let told = closed.clone();
-        let weak = tx.downgrade();
-        let send = move |number, random: &mut Random| {
-            if random.below(20) == 0 && tx.is_closed() {
-                block_on(tx.closed());
-                told.fetch_add(1, SeqCst);
-            }
-            block_on(tx.send(values.value(number))).is_ok()
-        };
-        let senders = spawn_senders(2, 50, send, seed);
-        let mut got = 0;
-        let take = Random::new(seed).below(120);
-        while got < take && block_on(rx.recv()).is_some() {
-            got += 1;
-        }
-        if seed % 2 == 0 {
-            // All that was accepted comes, and then the end.
-            rx.close();
-            while block_on(rx.recv()).is_some() {
-                got += 1;
-            }
-            let sent: usize = senders.into_iter().map(|s| s.join().unwrap()).sum();
-            assert_eq!(sent, got);
-        } else {
+            let Run { rx, waiting, permits, .. } = run;
             drop(rx);
-            senders.into_iter().for_each(|s| assert!(s.join().unwrap() <= 50));
-        }
-        assert!(weak.upgrade().is_none());
-        drop(weak);
-        assert_eq!(alive.count(), 0);
+            for mut attempt in waiting {
+                assert!(matches!(attempt.ready(), Done::Closed));
+            }
+            drop(permits);
+            alive.assert_none();
+        });
+    });
+}
+
+#[test]
+fn an_unbounded_channel_is_like_its_model() {
+    stress(|seed| {
+        with_seed(seed, || {
+            let (mut random, alive, wakes) =
+                (Random::new(seed), Alive::default(), WakeCount::default());
+            let (tx, mut rx) = mpsc::unbounded_channel();
+            let (mut senders, weak) = (vec![tx.clone()], tx.downgrade());
+            drop(tx);
+            let (mut values, mut is_closed, mut waits) = (VecDeque::new(), false, None);
+            for number in 0..300 {
+                match random.below(12) {
+                    0..=3 if !senders.is_empty() => {
+                        let tx = &senders[random.below(senders.len())];
+                        let sent = tx.send(alive.value(number));
+                        assert_eq!(sent.is_err(), is_closed);
+                        if !is_closed {
+                            values.push_back(number);
+                        }
+                    }
+                    4 | 5 => {
+                        let got = rx.try_recv().map(|value: Counted| value.number);
+                        let is_over = is_closed || senders.is_empty();
+                        let none =
+                            if is_over { TryRecvError::Disconnected } else { TryRecvError::Empty };
+                        assert_eq!(got, values.pop_front().ok_or(none));
+                    }
+                    6..=8 => match rx.poll_recv(&mut Context::from_waker(&wakes.waker())) {
+                        Poll::Ready(got) => {
+                            waits = None;
+                            assert!(got.is_some() || is_closed || senders.is_empty());
+                            assert_eq!(got.map(|value| value.number), values.pop_front());
+                        }
+                        Poll::Pending => {
+                            assert!(values.is_empty() && !is_closed && !senders.is_empty());
+                            waits = Some(wakes.count());
+                        }
+                    },
+                    9 => match weak.upgrade() {
+                        Some(tx) => senders.push(tx),
+                        None => assert!(senders.is_empty()),
+                    },
+                    10 if random.below(3) == 0 => drop(senders.pop()),
+                    11 if random.below(40) == 0 => {
+                        rx.close();
+                        is_closed = true;
+                    }
+                    _ => {}
+                }
+                assert_eq!((rx.len(), rx.is_empty()), (values.len(), values.is_empty()));
+                assert_eq!(rx.is_closed(), is_closed || senders.is_empty());
+                assert_eq!(rx.sender_strong_count(), senders.len());
+                let has_news = !values.is_empty() || senders.is_empty();
+                if let (Some(before), true) = (waits, has_news) {
+                    assert!(wakes.count() > before, "the receiver is not told");
+                }
+            }
+            drop(rx);
+            alive.assert_none();
+        });
     });
 }

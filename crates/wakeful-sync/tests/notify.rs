@@ -1,6 +1,6 @@
 //! `Notify`: permits, order, what a dropped waiter does, panicking wakers.
 
-mod support_b;
+mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use std::task::Waker;
 use std::thread;
 use std::time::Instant;
 
-use support_b::*;
+use support::*;
+use wakeful_base::block_on;
 use wakeful_sync::Notify;
 
 #[test]
@@ -18,83 +19,83 @@ fn a_notification_before_the_wait_is_kept_once() {
     notify.notify_one();
     notify.notify_one();
     notify.notify_last();
-    by_hand(notify.notified()).assert_ready();
-    by_hand(notify.notified()).assert_pending();
+    manual(notify.notified()).ready();
+    manual(notify.notified()).pending();
 }
 
 #[test]
 fn a_permit_goes_to_who_polls_first_not_to_who_asked_first() {
     let notify = Notify::new();
-    let mut asked_first = by_hand(notify.notified());
-    let mut polled_first = by_hand(notify.notified());
+    let mut asked_first = manual(notify.notified());
+    let mut polled_first = manual(notify.notified());
     notify.notify_one();
-    polled_first.assert_ready();
-    asked_first.assert_pending();
+    polled_first.ready();
+    asked_first.pending();
 }
 
 #[test]
 fn notify_one_wakes_in_order_and_notify_last_from_the_end() {
     let notify = Notify::new();
-    let mut waiters: Vec<_> = (0..4).map(|_| by_hand(notify.notified())).collect();
-    waiters.iter_mut().for_each(ByHand::assert_pending);
+    let mut waiters: Vec<_> = (0..4).map(|_| manual(notify.notified())).collect();
+    waiters.iter_mut().for_each(Manual::pending);
     notify.notify_one();
-    assert_eq!(waiters.iter().map(ByHand::wakes).collect::<Vec<_>>(), [1, 0, 0, 0]);
+    assert_eq!(waiters.iter().map(Manual::wakes).collect::<Vec<_>>(), [1, 0, 0, 0]);
     notify.notify_last();
-    assert_eq!(waiters.iter().map(ByHand::wakes).collect::<Vec<_>>(), [1, 0, 0, 1]);
+    assert_eq!(waiters.iter().map(Manual::wakes).collect::<Vec<_>>(), [1, 0, 0, 1]);
     notify.notify_one();
-    assert_eq!(waiters.iter().map(ByHand::wakes).collect::<Vec<_>>(), [1, 1, 0, 1]);
-    waiters[0].assert_ready();
-    waiters[1].assert_ready();
-    waiters[3].assert_ready();
-    waiters[2].assert_pending();
+    assert_eq!(waiters.iter().map(Manual::wakes).collect::<Vec<_>>(), [1, 1, 0, 1]);
+    waiters[0].ready();
+    waiters[1].ready();
+    waiters[3].ready();
+    waiters[2].pending();
 }
 
 #[test]
 fn notify_waiters_wakes_all_and_leaves_nothing() {
     let notify = Notify::new();
     // More than are told under one hold of the lock.
-    let mut waiters: Vec<_> = (0..100).map(|_| by_hand(notify.notified())).collect();
-    waiters.iter_mut().for_each(ByHand::assert_pending);
+    let mut waiters: Vec<_> = (0..100).map(|_| manual(notify.notified())).collect();
+    waiters.iter_mut().for_each(Manual::pending);
     notify.notify_waiters();
     for waiter in &mut waiters {
         assert_eq!(waiter.wakes(), 1);
-        waiter.assert_ready();
+        waiter.ready();
     }
-    by_hand(notify.notified()).assert_pending();
+    manual(notify.notified()).pending();
 }
 
 #[test]
 fn notify_waiters_counts_for_a_future_that_was_not_polled_and_leaves_the_permit() {
     let notify = Notify::new();
-    let mut before = by_hand(notify.notified());
+    let mut before = manual(notify.notified());
     notify.notify_waiters();
     notify.notify_one();
-    let mut after = by_hand(notify.notified());
-    before.assert_ready();
-    after.assert_ready();
-    by_hand(notify.notified()).assert_pending();
+    let mut after = manual(notify.notified());
+    before.ready();
+    after.ready();
+    manual(notify.notified()).pending();
 }
 
 #[test]
 fn enable_takes_a_place_in_line() {
     let notify = Notify::new();
-    let mut waiter = by_hand(notify.notified());
+    let mut waiter = manual(notify.notified());
     assert!(!waiter.pinned().enable());
     assert!(!waiter.pinned().enable());
     notify.notify_one();
-    let mut other = by_hand(notify.notified());
-    other.assert_pending();
+    let mut other = manual(notify.notified());
+    other.pending();
     assert!(waiter.pinned().enable());
-    waiter.assert_ready();
-    waiter.assert_ready();
-    other.assert_pending();
+    waiter.ready();
+    waiter.ready();
+    other.pending();
 }
 
 #[test]
 fn enable_keeps_the_waker_of_an_earlier_poll() {
     let notify = Notify::new();
-    let mut waiter = by_hand(notify.notified());
-    waiter.assert_pending();
+    let mut waiter = manual(notify.notified());
+    waiter.pending();
     assert!(!waiter.pinned().enable());
     notify.notify_one();
     assert_eq!(waiter.wakes(), 1);
@@ -103,8 +104,8 @@ fn enable_keeps_the_waker_of_an_earlier_poll() {
 #[test]
 fn the_latest_waker_is_the_one_called() {
     let notify = Notify::new();
-    let mut waiter = by_hand(notify.notified());
-    waiter.assert_pending();
+    let mut waiter = manual(notify.notified());
+    waiter.pending();
     let second = Arc::new(AtomicUsize::new(0));
     struct Second(Arc<AtomicUsize>);
     impl std::task::Wake for Second {
@@ -120,80 +121,80 @@ fn the_latest_waker_is_the_one_called() {
 #[test]
 fn a_notification_that_a_dropped_future_did_not_see_is_passed_on() {
     let notify = Notify::new();
-    let mut waiters: Vec<_> = (0..3).map(|_| by_hand(notify.notified())).collect();
-    waiters.iter_mut().for_each(ByHand::assert_pending);
+    let mut waiters: Vec<_> = (0..3).map(|_| manual(notify.notified())).collect();
+    waiters.iter_mut().for_each(Manual::pending);
     notify.notify_one();
     drop(waiters.remove(0));
-    assert_eq!(waiters.iter().map(ByHand::wakes).collect::<Vec<_>>(), [1, 0]);
+    assert_eq!(waiters.iter().map(Manual::wakes).collect::<Vec<_>>(), [1, 0]);
     notify.notify_last();
     drop(waiters.pop());
     // Both notifications are in one waiter and one permit now.
-    waiters[0].assert_ready();
-    by_hand(notify.notified()).assert_ready();
-    by_hand(notify.notified()).assert_pending();
+    waiters[0].ready();
+    manual(notify.notified()).ready();
+    manual(notify.notified()).pending();
 }
 
 #[test]
 fn a_call_to_all_is_not_passed_on() {
     let notify = Notify::new();
-    let mut waiter = by_hand(notify.notified());
-    waiter.assert_pending();
+    let mut waiter = manual(notify.notified());
+    waiter.pending();
     notify.notify_waiters();
     drop(waiter);
-    by_hand(notify.notified()).assert_pending();
+    manual(notify.notified()).pending();
 }
 
 #[test]
 fn a_future_dropped_in_line_leaves_no_trace() {
     let notify = Notify::new();
     for gone in 0..3 {
-        let mut waiters: Vec<_> = (0..3).map(|_| by_hand(notify.notified())).collect();
-        waiters.iter_mut().for_each(ByHand::assert_pending);
+        let mut waiters: Vec<_> = (0..3).map(|_| manual(notify.notified())).collect();
+        waiters.iter_mut().for_each(Manual::pending);
         drop(waiters.remove(gone));
         notify.notify_one();
         notify.notify_one();
-        waiters.iter_mut().for_each(ByHand::assert_ready);
+        waiters.iter_mut().for_each(Manual::ready);
     }
-    drop(by_hand(notify.notified()));
+    drop(manual(notify.notified()));
     notify.notify_one();
-    by_hand(notify.notified()).assert_ready();
+    manual(notify.notified()).ready();
 }
 
 #[test]
 fn owned_futures_keep_the_notify_alive() {
     let notify = Arc::new(Notify::new());
-    let mut waiter = by_hand(notify.clone().notified_owned());
-    waiter.assert_pending();
+    let mut waiter = manual(notify.clone().notified_owned());
+    waiter.pending();
     notify.notify_waiters();
     drop(notify);
-    waiter.assert_ready();
+    waiter.ready();
 }
 
 #[test]
 fn a_panicking_waker_does_not_cost_the_others_their_call() {
     let notify = Notify::new();
-    let mut waiters: Vec<_> = (0..70).map(|_| by_hand(notify.notified())).collect();
-    let panicking = Waker::from(Arc::new(PanickingWaker));
+    let mut waiters: Vec<_> = (0..70).map(|_| manual(notify.notified())).collect();
+    let panicking = panicking_waker();
     assert!(waiters[0].poll_with(&panicking).is_pending());
-    waiters[1..].iter_mut().for_each(ByHand::assert_pending);
+    waiters[1..].iter_mut().for_each(Manual::pending);
     assert!(catch_unwind(AssertUnwindSafe(|| notify.notify_waiters())).is_err());
     // Those of the first batch were called, all are released.
-    assert_eq!(waiters[1..32].iter().map(ByHand::wakes).sum::<usize>(), 31);
-    waiters[..40].iter_mut().for_each(ByHand::assert_ready);
+    assert_eq!(waiters[1..32].iter().map(Manual::wakes).sum::<usize>(), 31);
+    waiters[..40].iter_mut().for_each(Manual::ready);
     // Who was not called yet is, by the next to come along, which keeps its own permit.
     notify.notify_one();
-    assert_eq!(waiters[40..].iter().map(ByHand::wakes).sum::<usize>(), 30);
-    by_hand(notify.notified()).assert_ready();
+    assert_eq!(waiters[40..].iter().map(Manual::wakes).sum::<usize>(), 30);
+    manual(notify.notified()).ready();
 }
 
 #[test]
 fn a_panic_in_one_waker_still_counts_as_its_notification() {
     let notify = Notify::new();
-    let mut waiter = by_hand(notify.notified());
-    assert!(waiter.poll_with(&Waker::from(Arc::new(PanickingWaker))).is_pending());
+    let mut waiter = manual(notify.notified());
+    assert!(waiter.poll_with(&panicking_waker()).is_pending());
     assert!(catch_unwind(AssertUnwindSafe(|| notify.notify_one())).is_err());
-    waiter.assert_ready();
-    by_hand(notify.notified()).assert_pending();
+    waiter.ready();
+    manual(notify.notified()).pending();
 }
 
 #[test]
@@ -202,15 +203,15 @@ fn a_waker_may_come_back_to_the_same_notify() {
     impl std::task::Wake for Reenter {
         fn wake(self: Arc<Self>) {
             self.0.notify_one();
-            drop(by_hand(self.0.notified()));
+            drop(manual(self.0.notified()));
         }
     }
     let notify = Arc::new(Notify::new());
-    let mut waiter = by_hand(notify.notified());
+    let mut waiter = manual(notify.notified());
     assert!(waiter.poll_with(&Waker::from(Arc::new(Reenter(notify.clone())))).is_pending());
     notify.notify_waiters();
-    waiter.assert_ready();
-    by_hand(notify.notified()).assert_ready();
+    waiter.ready();
+    manual(notify.notified()).ready();
 }
 
 /// Threads hand one token around; half of the waits are given up and begun anew.
@@ -227,7 +228,7 @@ fn stress_no_notification_is_lost() {
             thread::spawn(move || {
                 let mut random = Random::new(seed);
                 while Instant::now() < deadline {
-                    let mut waiter = by_hand(notify.notified());
+                    let mut waiter = manual(notify.notified());
                     if random.below(2) == 0 && waiter.poll().is_pending() {
                         continue;
                     }
@@ -260,7 +261,7 @@ fn stress_all_are_called_however_many_come_and_go() {
                     if over.load(SeqCst) {
                         return;
                     }
-                    let mut crowd: Vec<_> = (0..40).map(|_| by_hand(notify.notified())).collect();
+                    let mut crowd: Vec<_> = (0..40).map(|_| manual(notify.notified())).collect();
                     for waiter in &mut crowd {
                         let _ = waiter.poll();
                     }

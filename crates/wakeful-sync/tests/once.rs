@@ -1,6 +1,6 @@
 //! `OnceCell`, `SetOnce` and `Barrier`.
 
-mod support_b;
+mod support;
 
 use std::future::{pending, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Instant;
 
-use support_b::*;
+use support::*;
+use wakeful_base::block_on;
 use wakeful_sync::{Barrier, OnceCell, SetError, SetOnce, SetOnceError};
 
 #[test]
@@ -39,18 +40,18 @@ fn one_makes_the_value_and_the_others_wait() {
     let cell = OnceCell::new();
     let made = AtomicUsize::new(0);
     let (go, wait) = wakeful_sync::oneshot::channel::<i32>();
-    let mut first = by_hand(cell.get_or_init(|| async {
+    let mut first = manual(cell.get_or_init(|| async {
         made.fetch_add(1, SeqCst);
         wait.await.unwrap()
     }));
-    let mut second = by_hand(cell.get_or_init(|| async { unreachable!("the first makes it") }));
-    first.assert_pending();
-    second.assert_pending();
+    let mut second = manual(cell.get_or_init(|| async { unreachable!("the first makes it") }));
+    first.pending();
+    second.pending();
     assert!(cell.set(9).unwrap_err().is_initializing_err());
     go.send(7).unwrap();
-    assert_eq!(first.assert_ready(), &7);
+    assert_eq!(first.ready(), &7);
     assert_eq!(second.wakes(), 1);
-    assert_eq!(second.assert_ready(), &7);
+    assert_eq!(second.ready(), &7);
     assert_eq!(made.load(SeqCst), 1);
 }
 
@@ -59,7 +60,7 @@ fn a_failed_panicked_or_cancelled_attempt_passes_the_turn_on_in_order() {
     let cell = OnceCell::new();
     let mut waits: Vec<_> = (0..4)
         .map(|at| {
-            by_hand(cell.get_or_try_init(move || async move {
+            manual(cell.get_or_try_init(move || async move {
                 match at {
                     0 => pending().await,
                     1 => Err("failed"),
@@ -69,62 +70,62 @@ fn a_failed_panicked_or_cancelled_attempt_passes_the_turn_on_in_order() {
             }))
         })
         .collect();
-    waits.iter_mut().for_each(ByHand::assert_pending);
+    waits.iter_mut().for_each(Manual::pending);
     drop(waits.remove(0));
     assert_eq!(waits[0].wakes(), 1);
-    assert_eq!(waits[0].assert_ready(), Err("failed"));
+    assert_eq!(waits[0].ready(), Err("failed"));
     assert_eq!((waits[1].wakes(), waits[2].wakes()), (1, 0));
     assert!(catch_unwind(AssertUnwindSafe(|| waits[1].poll().is_ready())).is_err());
     drop(waits.remove(1));
-    assert_eq!(waits[1].assert_ready(), Ok(&3));
+    assert_eq!(waits[1].ready(), Ok(&3));
     assert_eq!(cell.get(), Some(&3));
 }
 
 #[test]
 fn a_turn_given_to_a_dropped_future_is_passed_on() {
     let cell = OnceCell::new();
-    let mut first = by_hand(cell.get_or_init(pending));
-    let mut second = by_hand(cell.get_or_init(|| async { 2 }));
-    let mut third = by_hand(cell.get_or_init(|| async { 3 }));
-    first.assert_pending();
-    second.assert_pending();
-    third.assert_pending();
+    let mut first = manual(cell.get_or_init(pending));
+    let mut second = manual(cell.get_or_init(|| async { 2 }));
+    let mut third = manual(cell.get_or_init(|| async { 3 }));
+    first.pending();
+    second.pending();
+    third.pending();
     drop(first);
     drop(second);
     assert_eq!(third.wakes(), 1);
-    assert_eq!(third.assert_ready(), &3);
+    assert_eq!(third.ready(), &3);
 }
 
 #[test]
 fn a_value_set_once_is_dropped_once() {
-    let alive = alive();
-    drop(OnceCell::from(Counted::new(&alive, 0)));
+    let alive = Alive::default();
+    drop(OnceCell::from(alive.value(0)));
     let cell = OnceCell::new();
-    assert!(cell.set(Counted::new(&alive, 0)).is_ok());
-    assert!(cell.set(Counted::new(&alive, 1)).is_err());
+    assert!(cell.set(alive.value(0)).is_ok());
+    assert!(cell.set(alive.value(1)).is_err());
     drop(cell.into_inner());
     let once = SetOnce::new();
-    assert!(once.set(Counted::new(&alive, 0)).is_ok());
-    assert!(once.set(Counted::new(&alive, 1)).is_err());
+    assert!(once.set(alive.value(0)).is_ok());
+    assert!(once.set(alive.value(1)).is_err());
     drop(once);
-    drop(SetOnce::from(Counted::new(&alive, 0)).into_inner());
-    assert_none_alive(&alive);
+    drop(SetOnce::from(alive.value(0)).into_inner());
+    alive.assert_none();
 }
 
 #[test]
 fn who_waits_for_a_set_once_is_woken_by_set() {
     let once = SetOnce::new();
-    let mut waits: Vec<_> = (0..40).map(|_| by_hand(once.wait())).collect();
-    waits.iter_mut().for_each(ByHand::assert_pending);
+    let mut waits: Vec<_> = (0..40).map(|_| manual(once.wait())).collect();
+    waits.iter_mut().for_each(Manual::pending);
     drop(waits.pop());
     once.set(5).unwrap();
     for wait in &mut waits {
         assert_eq!(wait.wakes(), 1);
-        assert_eq!(wait.assert_ready(), &5);
+        assert_eq!(wait.ready(), &5);
     }
     assert_eq!(once.set(6), Err(SetOnceError(6)));
     assert_eq!(SetOnceError(6).to_string(), "SetOnceError");
-    assert_eq!(by_hand(once.wait()).assert_ready(), &5);
+    assert_eq!(manual(once.wait()).ready(), &5);
     assert_eq!(format!("{once:?}"), "SetOnce { value: Some(5) }");
     assert_eq!(once.clone(), SetOnce::const_new_with(5));
     drop(waits);
@@ -136,14 +137,14 @@ fn who_waits_for_a_set_once_is_woken_by_set() {
 fn a_barrier_lets_all_go_when_the_last_has_come() {
     let barrier = Barrier::new(3);
     for _ in 0..3 {
-        let mut first = by_hand(barrier.wait());
-        let mut second = by_hand(barrier.wait());
-        first.assert_pending();
-        second.assert_pending();
-        assert!(by_hand(barrier.wait()).assert_ready().is_leader());
+        let mut first = manual(barrier.wait());
+        let mut second = manual(barrier.wait());
+        first.pending();
+        second.pending();
+        assert!(manual(barrier.wait()).ready().is_leader());
         assert_eq!((first.wakes(), second.wakes()), (1, 1));
-        assert!(!first.assert_ready().is_leader());
-        assert!(!second.assert_ready().is_leader());
+        assert!(!first.ready().is_leader());
+        assert!(!second.ready().is_leader());
     }
 }
 
@@ -151,8 +152,8 @@ fn a_barrier_lets_all_go_when_the_last_has_come() {
 fn a_barrier_for_none_or_one_holds_nobody() {
     for size in [0, 1] {
         let barrier = Barrier::new(size);
-        assert!(by_hand(barrier.wait()).assert_ready().is_leader());
-        assert!(by_hand(barrier.wait()).assert_ready().is_leader());
+        assert!(manual(barrier.wait()).ready().is_leader());
+        assert!(manual(barrier.wait()).ready().is_leader());
     }
 }
 
@@ -191,7 +192,7 @@ fn stress_nobody_passes_a_barrier_alone() {
 #[test]
 fn stress_one_value_for_all() {
     let deadline = stress_deadline();
-    let alive = alive();
+    let alive = Alive::default();
     while Instant::now() < deadline {
         let cell = Arc::new(OnceCell::new());
         let once = Arc::new(SetOnce::new());
@@ -200,9 +201,8 @@ fn stress_one_value_for_all() {
                 let (cell, once, alive) = (cell.clone(), once.clone(), alive.clone());
                 thread::spawn(move || {
                     // A cancelled attempt first, which may have had its turn.
-                    let _ = by_hand(cell.get_or_init(pending::<Counted>)).poll().is_ready();
-                    let value =
-                        block_on(cell.get_or_init(|| async { Counted::new(&alive, id) })).id;
+                    let _ = manual(cell.get_or_init(pending::<Counted>)).poll().is_ready();
+                    let value = block_on(cell.get_or_init(|| async { alive.value(id) })).number;
                     let _ = once.set(value);
                     (value, *block_on(once.wait()))
                 })
@@ -212,6 +212,6 @@ fn stress_one_value_for_all() {
         let first = values[0].0;
         assert!(values.iter().all(|value| *value == (first, first)));
         drop(cell);
-        assert_none_alive(&alive);
+        alive.assert_none();
     }
 }

@@ -1,14 +1,16 @@
 //! `oneshot`: sending, closing, wakers, and that no value is lost or dropped twice.
 
-mod support_b;
+mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Instant;
 
-use support_b::*;
+use support::*;
+use wakeful_base::block_on;
 use wakeful_base::enter::{Entered, set_entered};
 use wakeful_sync::oneshot;
 use wakeful_sync::oneshot::error::TryRecvError;
@@ -19,41 +21,41 @@ fn a_value_sent_before_the_wait_is_there_at_once() {
     assert!(rx.is_empty());
     tx.send(1).unwrap();
     assert!(!rx.is_empty() && !rx.is_terminated());
-    assert_eq!(by_hand(rx).assert_ready(), Ok(1));
+    assert_eq!(manual(rx).ready(), Ok(1));
 }
 
 #[test]
 fn a_send_wakes_the_waiting_receiver_once() {
     let (tx, rx) = oneshot::channel();
-    let mut rx = by_hand(rx);
-    rx.assert_pending();
-    rx.assert_pending();
+    let mut rx = manual(rx);
+    rx.pending();
+    rx.pending();
     tx.send(1).unwrap();
     assert_eq!(rx.wakes(), 1);
-    assert_eq!(rx.assert_ready(), Ok(1));
+    assert_eq!(rx.ready(), Ok(1));
     assert!(rx.pinned().is_terminated() && rx.pinned().is_empty());
 }
 
 #[test]
 fn a_dropped_sender_ends_the_wait_with_an_error() {
     let (tx, rx) = oneshot::channel::<i32>();
-    let mut rx = by_hand(rx);
-    rx.assert_pending();
+    let mut rx = manual(rx);
+    rx.pending();
     drop(tx);
     assert_eq!(rx.wakes(), 1);
-    let error = rx.assert_ready().unwrap_err();
+    let error = rx.ready().unwrap_err();
     assert_eq!(error.to_string(), "channel closed");
     assert_eq!(format!("{error:?}"), "RecvError(())");
 }
 
 #[test]
 fn a_send_to_nobody_gives_the_value_back() {
-    let alive = alive();
+    let alive = Alive::default();
     let (tx, rx) = oneshot::channel();
     drop(rx);
     assert!(tx.is_closed());
-    assert_eq!(tx.send(Counted::new(&alive, 4)).unwrap_err().id, 4);
-    assert_none_alive(&alive);
+    assert_eq!(tx.send(alive.value(4)).unwrap_err().number, 4);
+    alive.assert_none();
 }
 
 #[test]
@@ -76,11 +78,11 @@ fn closing_keeps_what_was_sent_and_refuses_the_rest() {
 #[test]
 fn closing_while_waiting_ends_the_wait() {
     let (mut tx, rx) = oneshot::channel::<i32>();
-    let mut rx = by_hand(rx);
-    rx.assert_pending();
+    let mut rx = manual(rx);
+    rx.pending();
     rx.pinned().close();
-    assert!(rx.assert_ready().is_err());
-    by_hand(tx.closed()).assert_ready();
+    assert!(rx.ready().is_err());
+    manual(tx.closed()).ready();
 }
 
 #[test]
@@ -103,8 +105,8 @@ fn try_recv_tells_empty_from_closed() {
 fn polling_after_the_result_panics() {
     let (tx, rx) = oneshot::channel();
     tx.send(1).unwrap();
-    let mut rx = by_hand(rx);
-    let _ = rx.assert_ready();
+    let mut rx = manual(rx);
+    let _ = rx.ready();
     let _ = rx.poll();
 }
 
@@ -112,35 +114,35 @@ fn polling_after_the_result_panics() {
 fn the_sender_is_woken_when_the_receiver_closes_or_goes() {
     for by_close in [true, false] {
         let (mut tx, mut rx) = oneshot::channel::<i32>();
-        let mut closed = by_hand(tx.closed());
-        closed.assert_pending();
-        closed.assert_pending();
+        let mut closed = manual(tx.closed());
+        closed.pending();
+        closed.pending();
         if by_close {
             rx.close();
         } else {
             drop(rx);
         }
         assert_eq!(closed.wakes(), 1);
-        closed.assert_ready();
+        closed.ready();
         drop(closed);
-        by_hand(tx.closed()).assert_ready();
+        manual(tx.closed()).ready();
     }
 }
 
 #[test]
 fn both_ends_call_the_waker_of_the_last_poll() {
     let (mut tx, rx) = oneshot::channel();
-    let mut rx = by_hand(rx);
+    let mut rx = manual(rx);
     assert!(rx.poll_with(Waker::noop()).is_pending());
-    rx.assert_pending();
+    rx.pending();
     assert!(tx.poll_closed(&mut Context::from_waker(Waker::noop())).is_pending());
     tx.send(1).unwrap();
     assert_eq!(rx.wakes(), 1);
 
     let (mut tx, rx) = oneshot::channel::<i32>();
     assert!(tx.poll_closed(&mut Context::from_waker(Waker::noop())).is_pending());
-    let mut closed = by_hand(tx.closed());
-    closed.assert_pending();
+    let mut closed = manual(tx.closed());
+    closed.pending();
     drop(rx);
     assert_eq!(closed.wakes(), 1);
 }
@@ -161,7 +163,7 @@ fn no_waker_is_left_behind() {
     }
     // The receiver waited, then went.
     let (tx, rx) = oneshot::channel();
-    let mut rx = by_hand(rx);
+    let mut rx = manual(rx);
     assert!(rx.poll_with(&waker).is_pending());
     drop(rx);
     assert_eq!(tx.send(1), Err(1));
@@ -170,17 +172,17 @@ fn no_waker_is_left_behind() {
 
 #[test]
 fn a_value_nobody_took_is_dropped_once() {
-    let alive = alive();
+    let alive = Alive::default();
     let (tx, rx) = oneshot::channel();
-    tx.send(Counted::new(&alive, 0)).unwrap();
+    tx.send(alive.value(0)).unwrap();
     drop(rx);
-    assert_none_alive(&alive);
+    alive.assert_none();
 
     let (tx, mut rx) = oneshot::channel();
-    tx.send(Counted::new(&alive, 0)).unwrap();
+    tx.send(alive.value(0)).unwrap();
     rx.close();
     drop(rx);
-    assert_none_alive(&alive);
+    alive.assert_none();
 }
 
 #[test]
@@ -195,12 +197,12 @@ fn a_panicking_waker_or_drop_leaves_the_channel_whole() {
     assert!(tx.send(PanicsOnDrop).is_ok());
     assert!(catch_unwind(AssertUnwindSafe(|| drop(rx))).is_err());
 
-    let panicking = Waker::from(Arc::new(PanickingWaker));
+    let panicking = panicking_waker();
     let (tx, rx) = oneshot::channel();
-    let mut rx = by_hand(rx);
+    let mut rx = manual(rx);
     assert!(rx.poll_with(&panicking).is_pending());
     assert!(catch_unwind(AssertUnwindSafe(|| tx.send(1))).is_err());
-    assert_eq!(rx.assert_ready(), Ok(1));
+    assert_eq!(rx.ready(), Ok(1));
 
     let (mut tx, rx) = oneshot::channel::<i32>();
     assert!(tx.poll_closed(&mut Context::from_waker(&panicking)).is_pending());
@@ -235,7 +237,7 @@ fn it_takes_part_in_the_budget() {
         loop {
             let (tx, rx) = oneshot::channel();
             tx.send(()).unwrap();
-            if by_hand(rx).poll().is_pending() {
+            if manual(rx).poll().is_pending() {
                 break;
             }
             spent += 1;
@@ -248,7 +250,7 @@ fn it_takes_part_in_the_budget() {
 #[test]
 fn stress_every_value_is_received_or_given_back() {
     let deadline = stress_deadline();
-    let alive = alive();
+    let alive = Alive::default();
     let (to_sender, senders) = std::sync::mpsc::channel::<(oneshot::Sender<Counted>, usize)>();
     let (report, sent) = std::sync::mpsc::channel();
     let value_count = alive.clone();
@@ -258,7 +260,7 @@ fn stress_every_value_is_received_or_given_back() {
             if random.below(4) == 0 {
                 let _ = tx.poll_closed(&mut Context::from_waker(Waker::noop()));
             }
-            let value = Counted::new(&value_count, id);
+            let value = value_count.value(id);
             report.send((random.below(4) != 0).then(|| tx.send(value).is_ok())).unwrap();
         }
     });
@@ -282,7 +284,7 @@ fn stress_every_value_is_received_or_given_back() {
                 rx.try_recv().ok()
             }
             2 => {
-                let mut rx = by_hand(rx);
+                let mut rx = manual(rx);
                 match rx.poll() {
                     std::task::Poll::Ready(result) => result.ok(),
                     std::task::Poll::Pending => block_on(rx.into_inner()).ok(),
@@ -291,9 +293,108 @@ fn stress_every_value_is_received_or_given_back() {
             _ => block_on(rx).ok(),
         };
         let was_sent = sent.recv().unwrap().unwrap_or(false);
-        assert_eq!(received.map(|value| value.id), was_sent.then_some(id));
+        assert_eq!(received.map(|value| value.number), was_sent.then_some(id));
     }
     drop(to_sender);
     sending.join().unwrap();
-    assert_none_alive(&alive);
+    alive.assert_none();
+}
+
+/// What a channel should be like: where its value is, and who is still there.
+#[derive(Default)]
+struct Model {
+    sent: Option<usize>,
+    is_sender_gone: bool,
+    is_closed: bool,
+    is_taken: bool,
+    /// Somebody waits; so many wake-ups it had had before.
+    receiver_waits: Option<usize>,
+    sender_waits: Option<usize>,
+}
+
+impl Model {
+    /// What the receiver gets; `None` if it has to wait.
+    fn take(&mut self) -> Option<Option<usize>> {
+        let is_ready = self.is_taken || self.is_sender_gone || self.is_closed;
+        is_ready.then(|| {
+            self.is_taken = true;
+            self.sent.take()
+        })
+    }
+}
+
+#[test]
+fn random_runs_agree_with_a_model() {
+    let alive = Alive::default();
+    stress(|seed| {
+        let mut random = Random::new(seed);
+        let (tx_wakes, rx_wakes) = (WakeCount::default(), WakeCount::default());
+        let (tx, rx) = oneshot::channel();
+        let (mut tx, mut rx, mut model) = (Some(tx), Some(rx), Model::default());
+        for number in 0..12 {
+            match (random.below(9), &mut tx, &mut rx) {
+                (0, Some(_), _) if random.below(2) == 0 => {
+                    let sent = tx.take().unwrap().send(alive.value(number));
+                    assert_eq!(sent.is_ok(), !model.is_closed, "seed {seed}");
+                    model.sent = sent.is_ok().then_some(number);
+                    model.is_sender_gone = true;
+                }
+                (1, Some(_), _) if random.below(3) == 0 => {
+                    tx = None;
+                    model.is_sender_gone = true;
+                }
+                (2 | 3, Some(tx), _) => {
+                    let closed = tx.poll_closed(&mut Context::from_waker(&tx_wakes.waker()));
+                    assert_eq!(closed.is_ready(), model.is_closed, "seed {seed}");
+                    model.sender_waits = closed.is_pending().then(|| tx_wakes.count());
+                }
+                (4, _, Some(_)) if random.below(3) == 0 => {
+                    rx = None;
+                    (model.is_closed, model.receiver_waits) = (true, None);
+                    model.sent = None;
+                }
+                (5, _, Some(rx)) if random.below(3) == 0 => {
+                    rx.close();
+                    // Who has its result already has nothing left to close.
+                    model.is_closed |= !model.is_taken;
+                    model.receiver_waits = None;
+                }
+                (6, _, Some(rx)) => {
+                    let got = rx.try_recv().map(|value: Counted| value.number);
+                    let expected = match model.take() {
+                        None => Err(TryRecvError::Empty),
+                        Some(value) => value.ok_or(TryRecvError::Closed),
+                    };
+                    assert_eq!(got, expected, "seed {seed}");
+                }
+                (7 | 8, _, Some(rx)) if !model.is_taken => {
+                    let polled = Pin::new(rx).poll(&mut Context::from_waker(&rx_wakes.waker()));
+                    model.receiver_waits = polled.is_pending().then(|| rx_wakes.count());
+                    let got = match polled {
+                        Poll::Pending => None,
+                        Poll::Ready(result) => Some(result.ok().map(|value| value.number)),
+                    };
+                    assert_eq!(got, model.take(), "seed {seed}");
+                }
+                _ => {}
+            }
+            if let Some(rx) = &rx {
+                assert_eq!(rx.is_terminated(), model.is_taken, "seed {seed}");
+                assert_eq!(rx.is_empty(), model.sent.is_none(), "seed {seed}");
+            }
+            if let Some(tx) = &tx {
+                assert_eq!(tx.is_closed(), model.is_closed, "seed {seed}");
+            }
+            if let (Some(before), true) = (model.receiver_waits, model.is_sender_gone) {
+                assert!(rx_wakes.count() > before, "seed {seed}: the receiver is not told");
+            }
+            if let (Some(before), true, true) = (model.sender_waits, model.is_closed, tx.is_some())
+            {
+                assert!(tx_wakes.count() > before, "seed {seed}: the sender is not told");
+            }
+            assert_eq!(alive.count(), model.sent.iter().count(), "seed {seed}");
+        }
+        drop((tx, rx));
+        alive.assert_none();
+    });
 }

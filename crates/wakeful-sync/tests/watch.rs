@@ -1,16 +1,16 @@
 //! `watch`: versions seen and unseen, closing, panics, and random runs beside a model.
 
-mod support_b;
+mod support;
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Poll, Waker};
+use std::task::Poll;
 use std::thread;
 use std::time::Instant;
 
-use support_b::*;
+use support::*;
+use wakeful_base::block_on;
 use wakeful_sync::watch;
 
 #[test]
@@ -18,11 +18,11 @@ fn the_first_value_counts_as_seen() {
     let (tx, mut rx) = watch::channel(1);
     assert!(!rx.has_changed().unwrap());
     assert_eq!(*rx.borrow(), 1);
-    by_hand(rx.changed()).assert_pending();
+    manual(rx.changed()).pending();
     tx.send(2).unwrap();
     assert!(rx.has_changed().unwrap());
-    by_hand(rx.changed()).assert_ready().unwrap();
-    by_hand(rx.changed()).assert_pending();
+    manual(rx.changed()).ready().unwrap();
+    manual(rx.changed()).pending();
 }
 
 #[test]
@@ -30,14 +30,14 @@ fn all_receivers_are_woken_by_one_send() {
     let (tx, rx) = watch::channel(0);
     // More than are told under one hold of the lock.
     let mut receivers: Vec<_> = (0..100).map(|_| rx.clone()).collect();
-    let mut waits: Vec<_> = receivers.iter_mut().map(|rx| by_hand(rx.changed())).collect();
-    waits.iter_mut().for_each(ByHand::assert_pending);
-    waits.iter_mut().for_each(ByHand::assert_pending);
+    let mut waits: Vec<_> = receivers.iter_mut().map(|rx| manual(rx.changed())).collect();
+    waits.iter_mut().for_each(Manual::pending);
+    waits.iter_mut().for_each(Manual::pending);
     tx.send(1).unwrap();
     tx.send(2).unwrap();
     for wait in &mut waits {
         assert_eq!(wait.wakes(), 1);
-        wait.assert_ready().unwrap();
+        wait.ready().unwrap();
     }
     drop(waits);
     assert!(receivers.iter().all(|rx| *rx.borrow() == 2 && !rx.has_changed().unwrap()));
@@ -61,8 +61,8 @@ fn the_last_value_is_reported_before_the_end() {
     tx.send(1).unwrap();
     drop(tx);
     assert!(rx.has_changed().is_err() && rx.is_closed());
-    by_hand(rx.changed()).assert_ready().unwrap();
-    let error = by_hand(rx.changed()).assert_ready().unwrap_err();
+    manual(rx.changed()).ready().unwrap();
+    let error = manual(rx.changed()).ready().unwrap_err();
     assert_eq!(error.to_string(), "channel closed");
     assert_eq!(*rx.borrow(), 1);
 }
@@ -72,14 +72,14 @@ fn the_last_sender_to_go_wakes_who_waits() {
     let (tx, mut rx) = watch::channel(0);
     let second = tx.clone();
     assert_eq!(tx.sender_count(), 2);
-    let mut wait = by_hand(rx.changed());
-    wait.assert_pending();
+    let mut wait = manual(rx.changed());
+    wait.pending();
     drop(tx);
-    wait.assert_pending();
+    wait.pending();
     assert_eq!(wait.wakes(), 0);
     drop(second);
     assert_eq!(wait.wakes(), 1);
-    assert!(wait.assert_ready().is_err());
+    assert!(wait.ready().is_err());
 }
 
 #[test]
@@ -99,11 +99,11 @@ fn a_send_to_nobody_changes_nothing() {
 #[test]
 fn an_unmodified_value_wakes_nobody() {
     let (tx, mut rx) = watch::channel(0);
-    let mut wait = by_hand(rx.changed());
-    wait.assert_pending();
+    let mut wait = manual(rx.changed());
+    wait.pending();
     assert!(!tx.send_if_modified(|_| false));
     assert_eq!(wait.wakes(), 0);
-    wait.assert_pending();
+    wait.pending();
     assert!(tx.send_if_modified(|value| {
         *value = 1;
         true
@@ -112,14 +112,14 @@ fn an_unmodified_value_wakes_nobody() {
 }
 
 #[test]
-fn marks_can_be_set_by_hand() {
+fn marks_can_be_set_manual() {
     let (tx, mut rx) = watch::channel(0);
     rx.mark_changed();
     assert!(rx.has_changed().unwrap());
-    by_hand(rx.changed()).assert_ready().unwrap();
+    manual(rx.changed()).ready().unwrap();
     tx.send(1).unwrap();
     rx.mark_unchanged();
-    by_hand(rx.changed()).assert_pending();
+    manual(rx.changed()).pending();
     assert!(rx.same_channel(&tx.subscribe()) && tx.same_channel(&tx.clone()));
 }
 
@@ -137,18 +137,18 @@ fn a_clone_has_seen_what_the_original_has() {
 #[test]
 fn wait_for_looks_at_once_and_then_at_each_change() {
     let (tx, mut rx) = watch::channel(0);
-    assert_eq!(*by_hand(rx.wait_for(|value| *value == 0)).assert_ready().unwrap(), 0);
+    assert_eq!(*manual(rx.wait_for(|value| *value == 0)).ready().unwrap(), 0);
     let mut asked = Vec::new();
-    let mut wait = by_hand(rx.wait_for(|value| {
+    let mut wait = manual(rx.wait_for(|value| {
         asked.push(*value);
         *value >= 3
     }));
     for value in 1..=3 {
-        wait.assert_pending();
+        wait.pending();
         tx.send(value).unwrap();
         assert_eq!(wait.wakes(), value);
     }
-    let found = wait.assert_ready().unwrap();
+    let found = wait.ready().unwrap();
     assert_eq!((*found, found.has_changed()), (3, false), "the wait has marked it seen");
     drop((found, wait));
     assert_eq!(asked, [0, 1, 2, 3]);
@@ -160,15 +160,15 @@ fn wait_for_asks_about_the_last_value_once() {
     tx.send(1).unwrap();
     drop(tx);
     let mut asked = Vec::new();
-    let found = by_hand(rx.wait_for(|value| {
+    let found = manual(rx.wait_for(|value| {
         asked.push(*value);
         false
     }))
-    .assert_ready();
+    .ready();
     assert!(found.is_err());
     drop(found);
     assert_eq!(asked, [1]);
-    assert!(by_hand(rx.wait_for(|value| *value == 1)).assert_ready().is_ok());
+    assert!(manual(rx.wait_for(|value| *value == 1)).ready().is_ok());
 }
 
 #[test]
@@ -184,52 +184,52 @@ fn a_panic_in_user_code_leaves_the_channel_usable() {
     assert!(!rx.has_changed().unwrap());
     assert_eq!(*rx.borrow(), 1);
     let wait =
-        AssertUnwindSafe(|| by_hand(rx.wait_for(|_| panic!("in the closure"))).poll().is_ready());
+        AssertUnwindSafe(|| manual(rx.wait_for(|_| panic!("in the closure"))).poll().is_ready());
     assert!(catch_unwind(wait).is_err());
     tx.send(2).unwrap();
     assert_eq!(*rx.borrow_and_update(), 2);
 
     let mut other = rx.clone();
-    let mut bad = by_hand(rx.changed());
-    assert!(bad.poll_with(&Waker::from(Arc::new(PanickingWaker))).is_pending());
-    let mut good = by_hand(other.changed());
-    good.assert_pending();
+    let mut bad = manual(rx.changed());
+    assert!(bad.poll_with(&panicking_waker()).is_pending());
+    let mut good = manual(other.changed());
+    good.pending();
     assert!(catch_unwind(AssertUnwindSafe(|| tx.send(3))).is_err());
     assert_eq!(good.wakes(), 1);
-    good.assert_ready().unwrap();
-    bad.assert_ready().unwrap();
+    good.ready().unwrap();
+    bad.ready().unwrap();
 }
 
 #[test]
 fn the_sender_waits_until_nobody_listens() {
     let (tx, rx) = watch::channel(0);
     let second = rx.clone();
-    let mut closed = by_hand(tx.closed());
-    closed.assert_pending();
+    let mut closed = manual(tx.closed());
+    closed.pending();
     drop(rx);
-    closed.assert_pending();
+    closed.pending();
     assert!(!tx.is_closed());
     drop(second);
     assert_eq!(closed.wakes(), 1);
     // Opened again before the sender looked: it goes on waiting.
     let third = tx.subscribe();
-    closed.assert_pending();
+    closed.pending();
     drop(third);
-    closed.assert_ready();
+    closed.ready();
     assert!(tx.is_closed());
 }
 
 #[test]
 fn values_are_dropped_once() {
-    let alive = alive();
-    let (tx, rx) = watch::channel(Counted::new(&alive, 0));
-    tx.send(Counted::new(&alive, 1)).unwrap();
-    assert_eq!(alive.load(std::sync::atomic::Ordering::SeqCst), 1);
-    drop(tx.send_replace(Counted::new(&alive, 2)));
+    let alive = Alive::default();
+    let (tx, rx) = watch::channel(alive.value(0));
+    tx.send(alive.value(1)).unwrap();
+    assert_eq!(alive.count(), 1);
+    drop(tx.send_replace(alive.value(2)));
     drop(tx);
-    assert_eq!(rx.borrow().id, 2);
+    assert_eq!(rx.borrow().number, 2);
     drop(rx);
-    assert_none_alive(&alive);
+    alive.assert_none();
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn it_takes_part_in_the_budget() {
         let mut spent = 0;
         while {
             rx.mark_changed();
-            by_hand(rx.changed()).poll().is_ready()
+            manual(rx.changed()).poll().is_ready()
         } {
             spent += 1;
         }
@@ -251,7 +251,7 @@ type Waiting = Pin<Box<dyn Future<Output = (watch::Receiver<u64>, bool)>>>;
 
 enum Listener {
     Idle(watch::Receiver<u64>),
-    Waiting(ByHand<Waiting>),
+    Waiting(Manual<Waiting>),
 }
 
 /// What a receiver should know: the version it has seen.
@@ -295,7 +295,7 @@ fn random_runs_agree_with_a_model() {
         for Expected { seen, listener } in listeners {
             if let Listener::Waiting(mut wait) = listener {
                 assert!(wait.wakes() > 0, "seed {seed}: the end wakes who waits");
-                let (_, changed) = wait.assert_ready();
+                let (_, changed) = wait.ready();
                 assert_eq!(changed, seen != version, "seed {seed}");
             }
         }
@@ -336,14 +336,14 @@ fn step(expected: Expected, version: u64, random: &mut Random) -> Expected {
             }
             2 => {
                 // Begun and given up.
-                if by_hand(rx.changed()).poll().is_ready() {
+                if manual(rx.changed()).poll().is_ready() {
                     assert_ne!(seen, version);
                     seen = version;
                 }
                 Listener::Idle(rx)
             }
             _ => {
-                let mut wait: ByHand<Waiting> = by_hand(Box::pin(async move {
+                let mut wait: Manual<Waiting> = manual(Box::pin(async move {
                     let changed = rx.changed().await.is_ok();
                     (rx, changed)
                 }));
@@ -374,7 +374,7 @@ fn stress_every_receiver_sees_the_last_value() {
                 loop {
                     if random.below(3) == 0 {
                         // A wait that may be given up.
-                        let _ = by_hand(rx.changed()).poll();
+                        let _ = manual(rx.changed()).poll();
                     }
                     let over = block_on(rx.changed()).is_err();
                     let (value, twice) = *rx.borrow_and_update();

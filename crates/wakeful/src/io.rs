@@ -23,7 +23,9 @@
 
 #[cfg(feature = "net")]
 mod async_fd;
-#[cfg(feature = "net")]
+#[cfg(any(feature = "net", feature = "process"))]
+pub(crate) mod fd;
+#[cfg(any(feature = "net", feature = "process"))]
 mod watched;
 
 pub use wakeful_io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
@@ -41,7 +43,7 @@ pub use wakeful_io::{
 
 #[cfg(feature = "net")]
 pub use wakeful_reactor::{Interest, Ready};
-#[cfg(feature = "net")]
+#[cfg(any(feature = "net", feature = "process"))]
 pub(crate) use watched::Watched;
 
 /// Descriptors of Unix-like systems.

@@ -20,11 +20,22 @@
 
 #[cfg(feature = "io")]
 pub mod io;
-#[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod macros;
 #[cfg(feature = "net")]
 pub mod net;
+#[cfg(feature = "process")]
+pub mod process;
+#[cfg(feature = "signal")]
+pub mod signal;
+
+/// Addresses; what takes them comes with feature `net`.
+#[cfg(not(feature = "net"))]
+pub mod net {
+    mod addr;
+
+    pub use addr::ToSocketAddrs;
+}
 
 #[cfg(feature = "rt")]
 pub use wakeful_runtime::{runtime, task, task_local};

@@ -42,6 +42,31 @@ fn main_makes_a_plain_function() {
     assert_eq!(on_many_threads(1), 2);
 }
 
+#[wakeful::main(flavor = "current_thread")]
+async fn apply<F: Fn(u32) -> u32, T>(f: F, rest: T) -> (u32, T)
+where
+    T: Clone,
+{
+    #![allow(clippy::redundant_clone)]
+    (f(1), rest.clone())
+}
+
+#[wakeful::main]
+async fn unnamed() -> impl Iterator<Item = u32> {
+    1..3
+}
+
+#[wakeful::test]
+async fn a_test_may_return_what_has_no_name() -> impl std::process::Termination {
+    std::process::ExitCode::SUCCESS
+}
+
+#[test]
+fn main_takes_any_function() {
+    assert_eq!(apply(|n| n + 1, "rest"), (2, "rest"));
+    assert_eq!(unnamed().collect::<Vec<_>>(), [1, 2]);
+}
+
 #[wakeful::test]
 async fn select_takes_the_first_that_is_ready() {
     let value = wakeful::select! {

@@ -180,7 +180,8 @@ fn a_descriptor_used_again_gets_no_old_events() {
                 let mut new = new;
                 let n = new.read(&mut buf).await.unwrap();
                 assert_eq!(&buf[..n], b"for the new one");
-                let _broken = old_peer.write(b"x").await.unwrap_err();
+                // A kernel that is just looking whether it is ready keeps a closed socket for a moment.
+                while old_peer.write(b"x").await.is_ok() {}
             }
             assert_ne!(reused, 0, "of {rounds}");
         });

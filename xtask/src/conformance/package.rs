@@ -3,6 +3,7 @@
 //! What the tests need is read out of the metadata that cargo gives of the published crate: its own
 //! dependencies, those for its tests, and its features. So no manifest of it is kept here.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,7 @@ use super::suites::{LEFT_OUT, Suite};
 use super::target_dir;
 use crate::cargo::Cargo;
 use crate::json::{Json, quoted};
+use crate::probe::{self, failed, manifest_head, write};
 use crate::repo;
 
 #[cfg(test)]
@@ -33,8 +35,7 @@ pub fn lay_out(suite: &Suite, under: Under, lock: &Path) -> Result<PathBuf, Stri
         let drop_in = quoted(&drop_in.to_string_lossy());
         manifest.push_str(&format!("\n[patch.crates-io]\ntokio = {{ path = {drop_in} }}\n"));
     }
-    write(&dir.join("src/lib.rs"), "")?;
-    write(&dir.join("Cargo.toml"), &manifest)?;
+    probe::lay_out(&dir, &manifest)?;
     copy_changed(&published.tests(), &dir.join("tests"))?;
     let locked = dir.join("Cargo.lock");
     if under == Under::DropIn && lock.exists() {
@@ -60,6 +61,12 @@ pub fn test_files(suite: &Suite) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
+/// The names of all features of the crate that a suite is from.
+pub fn features_of(suite: &Suite) -> Result<BTreeSet<String>, String> {
+    let published = Published::find(suite)?;
+    Ok(published.metadata["features"].fields().map(|(name, _)| name.to_owned()).collect())
+}
+
 /// Keeps the lock file of a package that was laid out on Tokio itself.
 pub fn save_lock(suite: &Suite, lock: &Path) -> Result<(), String> {
     let from = target_dir().join(format!("{}-on-itself/Cargo.lock", suite.krate));
@@ -75,13 +82,9 @@ struct Published {
 impl Published {
     fn find(suite: &Suite) -> Result<Published, String> {
         let probe = target_dir().join("probe");
-        let head = package_head("probe");
+        let head = manifest_head("probe");
         let Suite { krate, version, .. } = suite;
-        write(&probe.join("src/lib.rs"), "")?;
-        write(
-            &probe.join("Cargo.toml"),
-            &format!("{head}\n[dependencies]\n{krate} = \"={version}\"\n"),
-        )?;
+        probe::lay_out(&probe, &format!("{head}\n[dependencies]\n{krate} = \"={version}\"\n"))?;
         let metadata = Cargo::new(&probe, "metadata --quiet --format-version=1").output()?;
         let Json::Object(mut metadata) = Json::parse(&metadata)? else {
             return Err("cargo metadata: not an object".to_owned());
@@ -103,16 +106,9 @@ impl Published {
     }
 }
 
-fn package_head(name: &str) -> String {
-    // The package lies inside this repository, but not in its workspace.
-    format!(
-        "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n"
-    )
-}
-
 /// The manifest of a package whose tests are the suite's.
 fn manifest(suite: &Suite, published: &Json) -> String {
-    let mut text = package_head(&format!("{}-conformance", suite.krate));
+    let mut text = manifest_head(&format!("{}-conformance", suite.krate));
     // Small binaries link faster, and there are many.
     text.push_str("\n[profile.dev]\ndebug = false\nincremental = false\n");
     text.push_str("\n[lints.rust]\nunexpected_cfgs = \"allow\"\n");
@@ -185,7 +181,7 @@ fn array(names: &[String]) -> String {
     format!("[{}]", names.join(", "))
 }
 
-/// Copies a folder with its folders, but no file that is the same already: cargo goes by the time.
+/// Copies a folder with its folders.
 fn copy_changed(from: &Path, to: &Path) -> Result<(), String> {
     for path in entries(from)? {
         let copy = to.join(path.file_name().unwrap_or_default());
@@ -202,17 +198,4 @@ fn copy_changed(from: &Path, to: &Path) -> Result<(), String> {
 fn entries(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let read = fs::read_dir(dir).and_then(|all| all.map(|entry| Ok(entry?.path())).collect());
     read.map_err(|e| failed("list", dir, &e))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    if fs::read_to_string(path).is_ok_and(|there| there == text) {
-        return Ok(());
-    }
-    let folder = path.parent().expect("a file lies in a folder");
-    fs::create_dir_all(folder).map_err(|e| failed("make", folder, &e))?;
-    fs::write(path, text).map_err(|e| failed("write", path, &e))
-}
-
-fn failed(what: &str, path: &Path, error: &std::io::Error) -> String {
-    format!("cannot {what} {}: {error}", path.display())
 }

@@ -9,6 +9,10 @@ pub struct Suite {
     pub features: &'static [&'static str],
 }
 
+/// Tokio at the version that the drop-in stands in for.
+pub const TOKIO: Suite =
+    Suite { krate: "tokio", version: "1.54.1", features: &["full", "test-util"] };
+
 /// Another suite is a line more here, and `cargo xtask conformance --suite NAME --record`.
 pub const SUITES: &[Suite] =
     &[Suite { krate: "tokio", version: "1.54.1", features: &["full", "test-util"] }];

@@ -5,10 +5,10 @@ fn reads_nested_values() {
     let json =
         Json::parse(r#" {"a": [1, -2.5e3, true, null], "b": {"c": "d"}, "e": {}} "#).unwrap();
     assert_eq!(json["a"].items().len(), 4);
-    assert_eq!(json["a"].items()[1], Json::Number("-2.5e3".to_owned()));
+    assert_eq!(json["a"].items()[1].number(), Some("-2.5e3"));
     assert!(json["a"].items()[2].is_true());
     assert_eq!(json["b"]["c"].text(), "d");
-    assert!(json["e"]["f"].is_null());
+    assert_eq!(json["e"].fields().count(), 0);
 }
 
 #[test]
@@ -29,6 +29,14 @@ fn undoes_escapes() {
 fn reads_back_what_it_quotes() {
     let text = "one\ntwo \"three\" \\ \u{1} ü";
     assert_eq!(Json::parse(&quoted(text)).unwrap().text(), text);
+}
+
+#[test]
+fn an_enum_is_its_only_field_or_a_string() {
+    let json = Json::parse(r#"[{"struct": {"name": "S"}}, "unit"]"#).unwrap();
+    let (kind, inner) = json.items()[0].variant();
+    assert_eq!((kind, inner["name"].text()), ("struct", "S"));
+    assert_eq!(json.items()[1].variant().0, "unit");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::registration::Registration;
 use super::slots::Slots;
 use crate::Interest;
+use crate::signal;
 use crate::sys::{Events, Poller};
 use std::fmt;
 use std::io;
@@ -10,6 +11,9 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::time::Duration;
+
+/// Stands for the alarm of [`signal`] among the tokens: no slot has the last index of all.
+const ALARM_TOKEN: u64 = u32::MAX as u64;
 
 /// Readiness of descriptors, for any number of threads.
 ///
@@ -122,8 +126,12 @@ impl IoDriver {
         if let Err(error) = waited {
             panic!("the I/O driver cannot wait for events ({error}): was its descriptor closed?");
         }
-        let mut count = 0;
+        let (mut count, mut has_signals) = (0, false);
         for (token, ready) in events.0.iter() {
+            if token == ALARM_TOKEN {
+                has_signals = true;
+                continue;
+            }
             count += 1;
             let (index, generation) = split_token(token);
             if let Some(slot) = self.slots.get(index) {
@@ -133,6 +141,25 @@ impl IoDriver {
         if count > 0 {
             self.metrics.events.fetch_add(count, Relaxed);
         }
+        if has_signals {
+            signal::distribute();
+        }
+    }
+
+    /// Has signals handed out by this driver's waits, too.
+    ///
+    /// # Errors
+    /// If the kernel gives no descriptor for it.
+    pub fn attend_to_signals(&self) -> io::Result<()> {
+        self.poller.add(signal::alarm_fd()?, ALARM_TOKEN, Interest::READABLE)
+    }
+
+    /// Whether operations can still be waited for.
+    ///
+    /// # Errors
+    /// If it is shut down.
+    pub fn check_running(&self) -> io::Result<()> {
+        if self.is_shutdown.load(Acquire) { Err(shutdown_error()) } else { Ok(()) }
     }
 
     /// Whether a wait would end at once. Takes nothing, and calls nobody.
@@ -152,9 +179,7 @@ impl IoDriver {
     /// # Errors
     /// If the kernel cannot watch it (a regular file, say), or the driver is shut down.
     pub fn register(self: &Arc<Self>, fd: RawFd, interest: Interest) -> io::Result<Registration> {
-        if self.is_shutdown.load(Acquire) {
-            return Err(shutdown_error());
-        }
+        self.check_running()?;
         let Some((index, slot)) = self.slots.take() else {
             return Err(io::Error::other("no I/O driver can watch more descriptors than that"));
         };

@@ -15,6 +15,9 @@ pub(crate) struct IoHandle(Option<Arc<IoDriver>>);
 impl IoHandle {
     pub(super) fn enabled(max: EventsMax) -> io::Result<Option<DriverParts>> {
         let io = IoDriver::new()?;
+        if cfg!(feature = "signal") {
+            io.attend_to_signals()?;
+        }
         let events = IoEvents::with_capacity(max.waiting);
         let busy_events = IoEvents::with_capacity(max.busy);
         Ok(Some(DriverParts {

@@ -143,13 +143,25 @@ pub(crate) fn current_or_panic<R>(call: &str, f: impl FnOnce(&SchedulerHandle) -
 #[doc(hidden)]
 #[track_caller]
 pub fn current_io(call: &str) -> std::sync::Arc<wakeful_reactor::io::IoDriver> {
-    match current_or_panic(call, |scheduler| scheduler.info().io.get().cloned()) {
-        Some(io) => io,
-        None => panic!(
+    match with_current(|scheduler| scheduler.info().io.get().cloned()) {
+        Ok(Some(io)) => io,
+        Ok(None) => panic!(
             "`{call}` called in a runtime without I/O: A Tokio 1.x context was found, but IO is \
              disabled. Call `enable_io` on the runtime builder to enable IO."
         ),
+        Err(why) => panic!(
+            "`{call}` called, but there is no reactor running, must be called from the context of a \
+             Tokio 1.x runtime: {}",
+            TryCurrentError(why)
+        ),
     }
+}
+
+/// The I/O driver of the current runtime, if there is one and it has one.
+#[cfg(feature = "driver")]
+#[doc(hidden)]
+pub fn try_current_io() -> Option<std::sync::Arc<wakeful_reactor::io::IoDriver>> {
+    with_current(|scheduler| scheduler.info().io.get().cloned()).ok().flatten()
 }
 
 /// There is no current runtime. From [`Handle::try_current`].

@@ -62,6 +62,10 @@ pub(crate) struct CurrentGuard {
     _not_send: PhantomData<*const ()>,
 }
 
+// SAFETY: a reference to a guard gives no access to what is in it; only dropping the guard does,
+// and that happens on the thread that made it, since a guard is not `Send`.
+unsafe impl Sync for CurrentGuard {}
+
 impl Drop for CurrentGuard {
     fn drop(&mut self) {
         // A thread whose locals are gone has nothing to put back.

@@ -10,6 +10,7 @@
 //! that are spawned and run to their end at once cost nothing there.
 
 mod block_in_place;
+mod gather;
 mod handoff;
 mod here;
 mod idle;

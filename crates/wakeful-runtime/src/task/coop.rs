@@ -49,3 +49,47 @@ impl<F: Future> Future for Unconstrained<F> {
         budget::with_unconstrained(|| inner.poll(cx))
     }
 }
+
+/// Makes `fut` take a unit of the budget, and give way if there is none.
+///
+/// For futures of other crates, which know nothing of the budget. The unit counts only if the poll
+/// ends `fut`.
+///
+/// ```
+/// use wakeful_runtime::task::coop::{cooperative, has_budget_remaining};
+///
+/// # wakeful_runtime::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # wakeful_runtime::task::spawn(async {
+/// let mut steps = 0;
+/// while has_budget_remaining() {
+///     // Ready at once; without the wrapper this loop would not end.
+///     cooperative(std::future::ready(())).await;
+///     steps += 1;
+/// }
+/// assert!(steps > 0);
+/// # }).await.unwrap();
+/// # });
+/// ```
+pub fn cooperative<F: Future>(fut: F) -> Coop<F> {
+    Coop { inner: fut }
+}
+
+/// Future of [`cooperative`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct Coop<F: Future> {
+    inner: F,
+}
+
+impl<F: Future> Future for Coop<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let unit = ready!(poll_proceed(cx));
+        // SAFETY: the only field is pinned with the whole, and nothing moves it.
+        let inner = unsafe { self.map_unchecked_mut(|this| &mut this.inner) };
+        let output = ready!(inner.poll(cx));
+        unit.made_progress();
+        Poll::Ready(output)
+    }
+}

@@ -9,29 +9,42 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-#[derive(Default)]
-struct WakeCount(AtomicUsize);
+/// Wakers that count their calls.
+#[derive(Clone, Default)]
+pub struct WakeCount(Arc<Counter>);
 
-impl Wake for WakeCount {
+#[derive(Default)]
+struct Counter(AtomicUsize);
+
+impl Wake for Counter {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, SeqCst);
+    }
+}
+
+impl WakeCount {
+    pub fn waker(&self) -> Waker {
+        self.0.clone().into()
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.0.load(SeqCst)
     }
 }
 
 /// A future that is polled when the test says so, with a waker that counts.
 pub struct Manual<F> {
     future: Pin<Box<F>>,
-    wakes: Arc<WakeCount>,
+    wakes: WakeCount,
 }
 
 pub fn manual<F: Future>(future: F) -> Manual<F> {
-    Manual { future: Box::pin(future), wakes: Arc::default() }
+    Manual { future: Box::pin(future), wakes: WakeCount::default() }
 }
 
 impl<F: Future> Manual<F> {
     pub fn poll(&mut self) -> Poll<F::Output> {
-        let waker = Waker::from(self.wakes.clone());
-        self.future.as_mut().poll(&mut Context::from_waker(&waker))
+        self.poll_with(&self.wakes.waker())
     }
 
     pub fn poll_with(&mut self, waker: &Waker) -> Poll<F::Output> {
@@ -52,32 +65,43 @@ impl<F: Future> Manual<F> {
     }
 
     pub fn wakes(&self) -> usize {
-        self.wakes.0.load(SeqCst)
+        self.wakes.count()
     }
 
     pub fn is_woken(&self) -> bool {
         self.wakes() > 0
     }
+
+    pub fn pinned(&mut self) -> Pin<&mut F> {
+        self.future.as_mut()
+    }
+
+    pub fn into_inner(self) -> Pin<Box<F>> {
+        self.future
+    }
 }
 
-/// A waker that panics when called.
-pub fn panicking_waker() -> Waker {
-    struct Panics;
-    impl Wake for Panics {
-        fn wake(self: Arc<Self>) {
-            panic!("a waker panics");
-        }
+/// Panics when called.
+pub struct PanickingWaker;
+
+impl Wake for PanickingWaker {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker panics");
     }
-    Arc::new(Panics).into()
+}
+
+pub fn panicking_waker() -> Waker {
+    Arc::new(PanickingWaker).into()
 }
 
 /// Counts values that are alive; each made by [`value`](Self::value) must be dropped once.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Alive(Arc<AtomicUsize>);
 
+#[derive(Debug)]
 pub struct Counted {
     pub number: usize,
-    alive: Arc<AtomicUsize>,
+    alive: Alive,
     // A second drop of the same value would be a double free of this.
     _own: Box<u8>,
 }
@@ -85,24 +109,40 @@ pub struct Counted {
 impl Alive {
     pub fn value(&self, number: usize) -> Counted {
         self.0.fetch_add(1, SeqCst);
-        Counted { number, alive: self.0.clone(), _own: Box::new(0) }
+        Counted { number, alive: self.clone(), _own: Box::new(0) }
     }
 
     pub fn count(&self) -> usize {
         self.0.load(SeqCst)
     }
+
+    #[track_caller]
+    pub fn assert_none(&self) {
+        assert_eq!(self.count(), 0, "each value is dropped once");
+    }
+}
+
+impl Clone for Counted {
+    fn clone(&self) -> Self {
+        self.alive.value(self.number)
+    }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        assert_ne!(self.alive.fetch_sub(1, SeqCst), 0, "more values dropped than made");
+        assert_ne!(self.alive.0.fetch_sub(1, SeqCst), 0, "more values dropped than made");
     }
 }
 
-/// Runs `round` again and again: about a second, or as long as `WAKEFUL_STRESS_SECONDS` says.
-pub fn stress(mut round: impl FnMut(u64)) {
+/// When a stress test should end: in a second, or when `WAKEFUL_STRESS_SECONDS` says.
+pub fn stress_deadline() -> Instant {
     let seconds = std::env::var("WAKEFUL_STRESS_SECONDS").ok().and_then(|s| s.parse().ok());
-    let end = Instant::now() + Duration::from_secs_f64(seconds.unwrap_or(1.0));
+    Instant::now() + Duration::from_secs_f64(seconds.unwrap_or(1.0))
+}
+
+/// Runs `round` again and again until the deadline.
+pub fn stress(mut round: impl FnMut(u64)) {
+    let end = stress_deadline();
     let mut number = 0;
     while Instant::now() < end {
         round(number);

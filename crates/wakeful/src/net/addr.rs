@@ -6,6 +6,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 use std::option;
 use std::vec;
 
+#[cfg(feature = "net")]
+mod names;
+
+#[cfg(feature = "net")]
+pub(super) use names::{first_that_works, no_address, resolve};
+
 /// An address, or a name that has one or more.
 ///
 /// Names are looked up on the blocking pool, as the operating system does it; a string that is an
@@ -20,37 +26,6 @@ use std::vec;
 /// | `(&str, u16)`, `(String, u16)` | `("localhost", 80)` |
 /// | references to these | |
 pub trait ToSocketAddrs: sealed::Resolve {}
-
-/// The addresses that `name` stands for.
-pub(super) fn resolve<T: ToSocketAddrs>(name: T) -> T::Future {
-    name.resolve(sealed::Token)
-}
-
-/// Calls `attempt` with the addresses of `name` until it succeeds.
-///
-/// # Errors
-/// The last of its errors; or that there is no address.
-pub(super) async fn first_that_works<A, R>(
-    name: A,
-    mut attempt: impl FnMut(SocketAddr) -> io::Result<R>,
-) -> io::Result<R>
-where
-    A: ToSocketAddrs,
-{
-    let mut last_error = None;
-    for address in resolve(name).await? {
-        match attempt(address) {
-            Ok(result) => return Ok(result),
-            Err(error) => last_error = Some(error),
-        }
-    }
-    Err(last_error.unwrap_or_else(no_address))
-}
-
-/// A name stood for nothing at all.
-pub(super) fn no_address() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "could not resolve to any address")
-}
 
 impl<T: ToSocketAddrs + ?Sized> ToSocketAddrs for &T {}
 
@@ -99,65 +74,9 @@ impl sealed::Resolve for &[SocketAddr] {
     }
 }
 
-impl ToSocketAddrs for str {}
-
-impl sealed::Resolve for str {
-    type Iter = sealed::OneOrMore;
-    type Future = sealed::MaybeReady;
-
-    fn resolve(&self, _: sealed::Token) -> Self::Future {
-        if let Ok(address) = self.parse() {
-            return sealed::MaybeReady::known(address);
-        }
-        let name = self.to_owned();
-        sealed::MaybeReady::looked_up(move || std::net::ToSocketAddrs::to_socket_addrs(&name))
-    }
-}
-
-impl ToSocketAddrs for (&str, u16) {}
-
-impl sealed::Resolve for (&str, u16) {
-    type Iter = sealed::OneOrMore;
-    type Future = sealed::MaybeReady;
-
-    fn resolve(&self, _: sealed::Token) -> Self::Future {
-        let (host, port) = *self;
-        if let Ok(ip) = host.parse::<IpAddr>() {
-            return sealed::MaybeReady::known((ip, port).into());
-        }
-        let name = (host.to_owned(), port);
-        sealed::MaybeReady::looked_up(move || std::net::ToSocketAddrs::to_socket_addrs(&name))
-    }
-}
-
-impl ToSocketAddrs for (String, u16) {}
-
-impl sealed::Resolve for (String, u16) {
-    type Iter = sealed::OneOrMore;
-    type Future = sealed::MaybeReady;
-
-    fn resolve(&self, token: sealed::Token) -> Self::Future {
-        (self.0.as_str(), self.1).resolve(token)
-    }
-}
-
-impl ToSocketAddrs for String {}
-
-impl sealed::Resolve for String {
-    type Iter = sealed::OneOrMore;
-    type Future = sealed::MaybeReady;
-
-    fn resolve(&self, token: sealed::Token) -> Self::Future {
-        self.as_str().resolve(token)
-    }
-}
-
 /// What only we can implement, or call.
 mod sealed {
     use super::*;
-    use std::pin::Pin;
-    use std::task::{Context, Poll, ready};
-    use wakeful_runtime::task::{JoinHandle, spawn_blocking};
 
     #[doc(hidden)]
     pub trait Resolve {
@@ -169,62 +88,4 @@ mod sealed {
 
     #[expect(missing_debug_implementations, reason = "nobody outside gets hold of one")]
     pub struct Token;
-
-    /// Addresses that are known, or being looked up.
-    #[derive(Debug)]
-    pub struct MaybeReady(Lookup);
-
-    #[derive(Debug)]
-    enum Lookup {
-        Known(Option<SocketAddr>),
-        UnderWay(JoinHandle<io::Result<vec::IntoIter<SocketAddr>>>),
-    }
-
-    #[derive(Debug)]
-    pub enum OneOrMore {
-        One(option::IntoIter<SocketAddr>),
-        More(vec::IntoIter<SocketAddr>),
-    }
-
-    impl MaybeReady {
-        pub(super) fn known(address: SocketAddr) -> MaybeReady {
-            MaybeReady(Lookup::Known(Some(address)))
-        }
-
-        pub(super) fn looked_up<F>(lookup: F) -> MaybeReady
-        where
-            F: FnOnce() -> io::Result<vec::IntoIter<SocketAddr>> + Send + 'static,
-        {
-            MaybeReady(Lookup::UnderWay(spawn_blocking(lookup)))
-        }
-    }
-
-    impl Future for MaybeReady {
-        type Output = io::Result<OneOrMore>;
-
-        fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-            Poll::Ready(match &mut self.0 {
-                Lookup::Known(address) => Ok(OneOrMore::One(address.take().into_iter())),
-                Lookup::UnderWay(lookup) => ready!(Pin::new(lookup).poll(cx))?.map(OneOrMore::More),
-            })
-        }
-    }
-
-    impl Iterator for OneOrMore {
-        type Item = SocketAddr;
-
-        fn next(&mut self) -> Option<SocketAddr> {
-            match self {
-                OneOrMore::One(one) => one.next(),
-                OneOrMore::More(more) => more.next(),
-            }
-        }
-
-        fn size_hint(&self) -> (usize, Option<usize>) {
-            match self {
-                OneOrMore::One(one) => one.size_hint(),
-                OneOrMore::More(more) => more.size_hint(),
-            }
-        }
-    }
 }

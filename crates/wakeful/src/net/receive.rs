@@ -6,7 +6,7 @@ use bytes::BufMut;
 use socket2::{SockAddr, SockRef};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 
 pub(super) fn recv(socket: &impl AsFd, buf: &mut impl BufMut) -> io::Result<usize> {
     let (n, ()) = fill(buf, |room| Ok((SockRef::from(socket).recv(room)?, ())))?;
@@ -30,18 +30,6 @@ pub(super) fn peek_from(
     buf: &mut impl BufMut,
 ) -> io::Result<(usize, SockAddr)> {
     fill(buf, |room| SockRef::from(socket).peek_from(room))
-}
-
-/// For what is no socket.
-pub(super) fn read(file: &impl AsFd, buf: &mut impl BufMut) -> io::Result<usize> {
-    let fd = file.as_fd().as_raw_fd();
-    let (n, ()) = fill(buf, |room| {
-        // SAFETY: the kernel writes at most `room.len()` bytes there, initialized ones.
-        let n = unsafe { libc::read(fd, room.as_mut_ptr().cast(), room.len()) };
-        let n = usize::try_from(n).map_err(|_| io::Error::last_os_error())?;
-        Ok((n, ()))
-    })?;
-    Ok(n)
 }
 
 /// Private, since it trusts `call`: that it initialized as many bytes as it says, and undid none.

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 pub mod net;
+pub mod signals;
 
 use std::future::{Future, poll_fn};
 use std::panic::{self, Location};

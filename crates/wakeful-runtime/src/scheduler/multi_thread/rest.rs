@@ -12,7 +12,7 @@ impl Sitter {
         let was_timer = self.serve_timers();
         config::call(&self.shared.config.before_park);
         let Some(mut core) = self.enter() else { return };
-        core.fired.skip_search = was_timer;
+        core.gathered.skip_search = was_timer;
         if core.is_idle() {
             let searching = take(&mut core.searching);
             let until = self.shared.info.time.until(&core.timers);
@@ -32,7 +32,7 @@ impl Sitter {
         if !sees_work && !shared.is_stopping() {
             seat.metrics.parks.add(1);
             self.precise.wait(until);
-            was_in_driver = seat.sleep.sleep(&shared.driver, &self.parker, until);
+            was_in_driver = self.gather(|| seat.sleep.sleep(&shared.driver, &self.parker, until));
             seat.metrics.unparks.add(1);
         } else {
             // What is seen and was not found is in somebody's hands just now.
@@ -45,7 +45,7 @@ impl Sitter {
             core.searching = searching;
             // Woken by a timer, if only to see that it is not its time yet: nobody has work for us.
             let is_idle = core.is_idle() && seat.queue.is_empty();
-            core.fired.skip_search = !searching && (was_timer || is_idle);
+            core.gathered.skip_search = !searching && (was_timer || is_idle);
             core.is_from_driver = was_in_driver;
             core.inject_pace.restart(seat.metrics.polls.get());
             // Whatever woke us, stopping among it, is looked at first.

@@ -41,7 +41,7 @@ impl Sitter {
     #[cold]
     pub(super) fn share_work(&self) {
         let Some(mut core) = self.enter() else { return };
-        if core.fired.goes_on() {
+        if core.gathered.goes_on() {
             return;
         }
         let queue = &self.seat().queue;
@@ -57,10 +57,10 @@ impl Sitter {
     /// Looks for tasks at other workers' for a while.
     pub(super) fn search(&self) -> Option<Runnable> {
         let mut core = self.enter()?;
-        if take(&mut core.fired.skip_search) && !core.searching {
+        if take(&mut core.gathered.skip_search) && !core.searching {
             return None;
         }
-        core.fired.end();
+        core.gathered.end();
         if !core.searching {
             core.searching = self.shared.idle.begin_search();
         }
@@ -83,7 +83,7 @@ impl Sitter {
                 next_look = now + SEARCH_LOOKS_EVERY;
                 // Wakers are somebody else's code.
                 drop(core);
-                self.shared.driver.look();
+                self.gather(|| self.shared.driver.look());
                 core = self.enter()?;
                 let woken = core.lifo.take().or_else(|| core.queue.pop(&self.seat().queue));
                 if woken.is_some() {
@@ -125,7 +125,7 @@ impl Sitter {
             return;
         }
         core.searching = false;
-        let own_are_few = core.fired.is_on();
+        let own_are_few = core.gathered.is_on();
         drop(core);
         if !own_are_few {
             self.shared.end_search();

@@ -23,8 +23,8 @@ pub(super) struct Sitter {
     pub(super) stay: Arc<Stay>,
     /// It wants to give way. Of the thread, not of the seat, which may be lost before the poll returns.
     pub(super) yielding: Cell<bool>,
-    /// Timers are being fired: whether to call others for what they wake is decided after.
-    pub(super) firing: Cell<bool>,
+    /// While it gathers: how many tasks were woken.
+    pub(super) woken: Cell<Option<usize>>,
     pub(super) precise: PreciseThread,
     pub(super) parker: Parker,
 }
@@ -88,7 +88,7 @@ pub(super) fn sit_as(shared: Arc<MultiThread>, index: usize, stay: Arc<Stay>) {
         index,
         stay,
         yielding: Cell::new(false),
-        firing: Cell::new(false),
+        woken: Cell::new(None),
         precise: PreciseThread::new(),
         parker,
     };
@@ -129,7 +129,7 @@ impl Sitter {
         if let Some(mut core) = self.enter() {
             core.until_maintenance = 0;
             core.is_from_driver = false;
-            core.fired.end();
+            core.gathered.end();
             core.inject_pace.restart(self.seat().metrics.polls.get());
         }
     }

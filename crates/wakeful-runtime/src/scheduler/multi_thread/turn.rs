@@ -131,10 +131,13 @@ impl Sitter {
     pub(super) fn push_woken(&self, mut core: CoreSection<'_>, runnable: Runnable) {
         self.seat().metrics.local_schedules.add(1);
         let behind = if core.lifo_enabled { core.lifo.replace(runnable) } else { Some(runnable) };
+        if let Some(count) = self.woken.get() {
+            self.woken.set(Some(count + 1));
+        }
         let Some(behind) = behind else { return };
         core.queue.push(&self.seat().queue, behind);
         drop(core);
-        if !self.firing.get() && self.shared.idle.wants_wake() {
+        if self.woken.get().is_none() && self.shared.idle.wants_wake() {
             self.shared.wake_worker();
         }
     }

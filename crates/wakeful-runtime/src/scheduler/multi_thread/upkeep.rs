@@ -33,7 +33,7 @@ impl Sitter {
         drop(core);
         if looks {
             if !is_just_back {
-                self.shared.driver.look();
+                self.gather(|| self.shared.driver.look());
             }
             self.serve_timers();
         }
@@ -65,21 +65,15 @@ impl Sitter {
 
     /// Fires the timers that are due. True if any of the seat's own did.
     pub(super) fn serve_timers(&self) -> bool {
-        self.firing.set(true);
-        let fired = self.shared.info.time.serve(&self.seat().left_timers, |f| {
-            if let Some(mut core) = self.enter() {
-                f(&mut core.timers);
-            }
+        let fired = self.gather(|| {
+            self.shared.info.time.serve(&self.seat().left_timers, |f| {
+                if let Some(mut core) = self.enter() {
+                    f(&mut core.timers);
+                }
+            })
         });
-        self.firing.set(false);
         if self.shared.vacant.load(Relaxed) > 0 {
             self.shared.serve_vacant_timers();
-        }
-        if fired > 0 {
-            let are_few = self.enter().is_some_and(|mut core| core.fired.add(fired));
-            if !are_few && self.shared.idle.wants_wake() {
-                self.shared.wake_worker();
-            }
         }
         fired > 0
     }

@@ -1,8 +1,9 @@
 //! Descriptors of pipes: making them, and asking what they are.
 
+use crate::io::fd::flags;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 
 /// What an end of a pipe is for.
@@ -42,6 +43,8 @@ mod sys {
 #[cfg(any(target_vendor = "apple", target_os = "aix", target_os = "haiku"))]
 mod sys {
     use super::*;
+    use crate::io::fd::set_nonblocking;
+    use std::os::fd::AsRawFd;
 
     pub(super) fn pipe(fds: &mut [RawFd; 2]) -> libc::c_int {
         // SAFETY: there is room for the two descriptors.
@@ -76,22 +79,4 @@ pub(super) fn check_access(file: &File, end: End) -> io::Result<()> {
         return Ok(());
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
-}
-
-pub(super) fn set_nonblocking(fd: &impl AsFd, nonblocking: bool) -> io::Result<()> {
-    let now = flags(fd)?;
-    let new = if nonblocking { now | libc::O_NONBLOCK } else { now & !libc::O_NONBLOCK };
-    // SAFETY: takes and returns numbers only.
-    if new != now && unsafe { libc::fcntl(fd.as_fd().as_raw_fd(), libc::F_SETFL, new) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
-}
-
-fn flags(fd: &impl AsFd) -> io::Result<libc::c_int> {
-    // SAFETY: takes and returns numbers only.
-    match unsafe { libc::fcntl(fd.as_fd().as_raw_fd(), libc::F_GETFL) } {
-        -1 => Err(io::Error::last_os_error()),
-        flags => Ok(flags),
-    }
 }

@@ -1,6 +1,6 @@
-use super::pipe_fd::{End, check_access, check_is_pipe, set_nonblocking};
+use super::pipe_fd::{End, check_access, check_is_pipe};
+use crate::io::fd::{self, set_nonblocking};
 use crate::io::{AsyncRead, Interest, ReadBuf, Ready, Watched};
-use crate::net::receive;
 use bytes::BufMut;
 use std::fs::File;
 use std::io::{self, IoSliceMut, Read};
@@ -123,7 +123,7 @@ impl Receiver {
     /// # Errors
     /// `WouldBlock` if there is nothing yet.
     pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
-        self.io.try_io(Interest::READABLE, || receive::read(&*self.io, buf))
+        self.io.try_io(Interest::READABLE, || fd::read(&*self.io, buf))
     }
 
     /// Runs `f`, an operation on the descriptor, if there is something to read as far as is known. It must
@@ -160,7 +160,7 @@ impl AsyncRead for Receiver {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.io.poll_read(cx, buf, |file, buf| receive::read(file, buf))
+        self.io.poll_read(cx, buf, |file, buf| fd::read(file, buf))
     }
 }
 

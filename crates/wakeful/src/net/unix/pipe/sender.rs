@@ -1,4 +1,5 @@
-use super::pipe_fd::{End, check_access, check_is_pipe, set_nonblocking};
+use super::pipe_fd::{End, check_access, check_is_pipe};
+use crate::io::fd::set_nonblocking;
 use crate::io::{AsyncWrite, Interest, Ready, Watched};
 use std::fs::File;
 use std::io::{self, IoSlice, Write};

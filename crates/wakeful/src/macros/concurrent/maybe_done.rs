@@ -26,27 +26,42 @@ pub fn maybe_done<F: IntoFuture>(future: F) -> MaybeDone<F::IntoFuture> {
     MaybeDone::Future(future.into_future())
 }
 
-impl<F: Future> MaybeDone<F> {
-    /// The output, if it is there.
-    pub fn output_mut(self: Pin<&mut Self>) -> Option<&mut F::Output> {
-        // SAFETY: only the future is pinned, and it is not touched.
-        match unsafe { self.get_unchecked_mut() } {
-            MaybeDone::Done(output) => Some(output),
-            _ => None,
-        }
+/// Takes the output.
+///
+/// # Panics
+/// If it is not there.
+pub fn take_output<F: Future>(done: Pin<&mut MaybeDone<F>>) -> F::Output {
+    // SAFETY: a pinned future is not moved: there is none any more.
+    let done = unsafe { done.get_unchecked_mut() };
+    assert!(matches!(done, MaybeDone::Done(_)), "a future's output was taken before it was there");
+    match std::mem::replace(done, MaybeDone::Gone) {
+        MaybeDone::Done(output) => output,
+        _ => unreachable!("looked at just now"),
     }
+}
 
-    /// Takes the output, if it is there.
-    pub fn take_output(self: Pin<&mut Self>) -> Option<F::Output> {
-        // SAFETY: a pinned future is not moved: there is none any more.
-        let this = unsafe { self.get_unchecked_mut() };
-        match this {
-            MaybeDone::Done(_) => match std::mem::replace(this, MaybeDone::Gone) {
-                MaybeDone::Done(output) => Some(output),
-                _ => None,
-            },
-            _ => None,
-        }
+/// Takes the output if it is there and is an error.
+pub fn take_error<F, T, E>(done: Pin<&mut MaybeDone<F>>) -> Option<E>
+where
+    F: Future<Output = Result<T, E>>,
+{
+    match *done {
+        MaybeDone::Done(Err(_)) => take_output(done).err(),
+        _ => None,
+    }
+}
+
+/// Takes the value of the output, which is there and no error.
+///
+/// # Panics
+/// If it is not.
+pub fn take_value<F, T, E>(done: Pin<&mut MaybeDone<F>>) -> T
+where
+    F: Future<Output = Result<T, E>>,
+{
+    match take_output(done) {
+        Ok(value) => value,
+        Err(_) => unreachable!("the first error ends the whole"),
     }
 }
 

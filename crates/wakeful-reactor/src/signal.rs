@@ -1,0 +1,51 @@
+//! Signals: from the handler to who listens.
+//!
+//! ```text
+//!   kernel ──▶ handler ──note──▶ board: "this signal came"
+//!                  └─────ring──▶ alarm ──▶ an event in every driver that attends to signals
+//!   IoDriver::wait ──distribute──▶ board: one more delivery, wakers called
+//!   Listener ──poll: no new delivery──▶ waker left on the board
+//! ```
+//!
+//! The handler does what may be done in one: it sets a bit and writes to a descriptor. All of this is the
+//! process's: a listener belongs to no driver, and whichever driver turns first serves the listeners of
+//! all. A signal that came and was not handed out yet is had by listeners made meanwhile, too.
+
+mod alarm;
+mod board;
+mod handler;
+
+pub use board::Listener;
+
+pub(crate) use alarm::alarm_fd;
+
+use board::Board;
+use std::io;
+use std::sync::OnceLock;
+
+/// Signals have numbers from one to this.
+const SIGNALS_MAX: usize = 64;
+
+/// There before the first handler is.
+static BOARD: OnceLock<Board> = OnceLock::new();
+
+/// Has `signal` caught from now on, for good, and makes a listener for it.
+///
+/// # Errors
+/// If it is no signal, or none that may be caught; those of the kernel.
+pub fn listen(signal: i32) -> io::Result<Listener<'static>> {
+    let Some(index) = handler::index_of(signal) else {
+        let why = format!("there is no signal {signal}, or it is not one to listen for");
+        return Err(io::Error::other(why));
+    };
+    let board = BOARD.get_or_init(|| Board::new(SIGNALS_MAX));
+    handler::install(signal, index)?;
+    Ok(board.listen(index))
+}
+
+/// Hands out what the handler noted. User code runs in here: that of wakers.
+pub(crate) fn distribute() {
+    if let Some(board) = BOARD.get() {
+        board.distribute();
+    }
+}

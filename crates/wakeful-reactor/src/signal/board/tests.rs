@@ -1,0 +1,123 @@
+use super::*;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::task::Wake;
+
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+fn counter() -> (Arc<Count>, Waker) {
+    let count = Arc::new(Count::default());
+    (count.clone(), count.into())
+}
+
+fn poll(listener: &mut Listener<'_>) -> Poll<()> {
+    listener.poll_delivery(Waker::noop())
+}
+
+#[test]
+fn signals_that_come_together_are_one_delivery() {
+    let board = Board::new(4);
+    let (mut first, mut second, mut other) = (board.listen(1), board.listen(1), board.listen(2));
+    board.note(1);
+    board.note(1);
+    assert!(poll(&mut first).is_pending(), "nothing is handed out yet");
+    board.distribute();
+    board.note(1);
+    board.distribute();
+    for listener in [&mut first, &mut second] {
+        assert!(poll(listener).is_ready());
+        assert!(poll(listener).is_pending());
+    }
+    assert!(poll(&mut other).is_pending());
+}
+
+#[test]
+fn a_listener_has_what_was_noted_but_not_handed_out_before_it() {
+    let board = Board::new(1);
+    board.note(0);
+    let mut early = board.listen(0);
+    board.distribute();
+    let mut late = board.listen(0);
+    assert!(poll(&mut early).is_ready());
+    assert!(poll(&mut late).is_pending());
+}
+
+#[test]
+fn every_waker_is_called_once_and_the_last_one_only() {
+    let board = Board::new(1);
+    // More than are called at once.
+    let mut listeners: Vec<_> = (0..100).map(|_| board.listen(0)).collect();
+    let ((old, old_waker), (new, new_waker)) = (counter(), counter());
+    for listener in &mut listeners {
+        assert!(listener.poll_delivery(&old_waker).is_pending());
+        assert!(listener.poll_delivery(&new_waker).is_pending());
+    }
+    board.note(0);
+    board.distribute();
+    board.note(0);
+    board.distribute();
+    assert_eq!((old.0.load(SeqCst), new.0.load(SeqCst)), (0, 100));
+    assert!(listeners.iter_mut().all(|listener| poll(listener).is_ready()));
+}
+
+#[test]
+fn what_a_dropped_listener_had_is_given_back() {
+    let board = Board::new(1);
+    let (count, waker) = counter();
+    let mut dropped = board.listen(0);
+    assert!(dropped.poll_delivery(&waker).is_pending());
+    drop(waker);
+    drop(dropped);
+    assert_eq!(Arc::strong_count(&count), 1, "its waker went with it");
+    for _ in 0..1000 {
+        drop((board.listen(0), board.listen(0)));
+    }
+    assert_eq!(board.channels[0].listeners.lock().places.len(), 0);
+}
+
+#[test]
+fn a_waker_that_panics_costs_the_others_nothing() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("a waker's own");
+        }
+    }
+    let board = Board::new(1);
+    let (mut first, mut second) = (board.listen(0), board.listen(0));
+    let (count, waker) = counter();
+    assert!(first.poll_delivery(&Arc::new(Panics).into()).is_pending());
+    assert!(second.poll_delivery(&waker).is_pending());
+    board.note(0);
+    board.distribute();
+    assert_eq!(count.0.load(SeqCst), 1);
+}
+
+#[test]
+fn a_waker_may_poll_listen_and_drop() {
+    struct Busy(Mutex<Option<Listener<'static>>>, &'static Board);
+    impl Wake for Busy {
+        fn wake(self: Arc<Self>) {
+            let mut listener = self.0.lock().take().unwrap();
+            assert!(poll(&mut listener).is_ready());
+            drop(listener);
+            drop(self.1.listen(0));
+            self.1.note(0);
+        }
+    }
+    let board: &'static Board = Box::leak(Box::new(Board::new(1)));
+    let busy = Arc::new(Busy(Mutex::new(None), board));
+    let mut listener = board.listen(0);
+    assert!(listener.poll_delivery(&busy.clone().into()).is_pending());
+    *busy.0.lock() = Some(listener);
+    board.note(0);
+    board.distribute();
+    assert!(busy.0.lock().is_none());
+}

@@ -1,0 +1,73 @@
+//! Tasks that a worker has woken itself: by its look at the driver, or by its timers.
+//!
+//! A few of those at a time are what a worker mostly wakes up for, and done with in less time than it
+//! takes to wake another: so it neither calls anybody for them, nor, after timers, looks for work
+//! elsewhere when it is through. If they take long all the same, it does; a poll that does not return
+//! is the monitor's to see.
+//!
+//! (10k tasks that sleep for 1-100 ms: 2.0 µs of CPU time per sleep instead of 4.5.)
+
+use super::sitter::Sitter;
+use std::time::{Duration, Instant};
+
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// So many of them may still be in the queue.
+    left: usize,
+    since: Option<Instant>,
+    /// The sleep before ended by a timer, and nobody called.
+    pub(super) skip_search: bool,
+}
+
+impl Gathered {
+    const MAX: usize = 64;
+    const TIME_MAX: Duration = Duration::from_micros(100);
+
+    /// `count` more tasks were woken. True if they are few.
+    fn add(&mut self, count: usize) -> bool {
+        if self.left == 0 {
+            self.since = Some(Instant::now());
+        }
+        self.left += count;
+        if self.left > Self::MAX {
+            self.left = 0;
+        }
+        self.left > 0
+    }
+
+    /// They are all done: what comes now is from elsewhere.
+    pub(super) fn end(&mut self) {
+        self.left = 0;
+    }
+
+    /// Whether those in the queue are the sitter's own business.
+    pub(super) fn is_on(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Another task was run. True if what is in the queue is still the sitter's own business.
+    pub(super) fn goes_on(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        if self.left > 0 && self.since.is_some_and(|since| since.elapsed() > Self::TIME_MAX) {
+            self.left = 0;
+        }
+        self.left > 0
+    }
+}
+
+impl Sitter {
+    /// Calls `f`, which looks at the driver or fires timers: whether to call others for what it wakes is
+    /// decided after.
+    pub(super) fn gather<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.woken.set(Some(0));
+        let result = f();
+        let woken = self.woken.take().unwrap_or(0);
+        if woken > 0 {
+            let are_few = self.enter().is_some_and(|mut core| core.gathered.add(woken));
+            if !are_few && self.shared.idle.wants_wake() {
+                self.shared.wake_worker();
+            }
+        }
+        result
+    }
+}

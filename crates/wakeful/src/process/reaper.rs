@@ -1,0 +1,91 @@
+//! A thread for orphans whose runtime is gone. It is there only while there are such.
+
+use std::io;
+use std::process::Child;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use wakeful_reactor::io::{IoDriver, IoEvents};
+
+/// The thread's driver, and how many it is there for.
+struct Reaper {
+    driver: Arc<IoDriver>,
+    stays: usize,
+}
+
+/// As long as this is there the reaper is, and its driver turns.
+pub(super) struct Stay {
+    driver: Arc<IoDriver>,
+}
+
+const EVENTS_MAX: usize = 64;
+
+/// None while there is no thread.
+fn reaper() -> MutexGuard<'static, Option<Reaper>> {
+    static REAPER: Mutex<Option<Reaper>> = Mutex::new(None);
+    REAPER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has the reaper stay, and come if it is not there.
+///
+/// # Errors
+/// If there is no thread or no descriptor to be had for it.
+pub(super) fn stay() -> io::Result<Stay> {
+    let mut reaper = reaper();
+    if reaper.is_none() {
+        *reaper = Some(start()?);
+    }
+    let reaper = reaper.as_mut().expect("just started, if it was not there");
+    reaper.stays += 1;
+    Ok(Stay { driver: reaper.driver.clone() })
+}
+
+/// The new thread does not see that nobody stays yet: its starter holds the lock.
+fn start() -> io::Result<Reaper> {
+    let driver = IoDriver::new()?;
+    driver.attend_to_signals()?;
+    let turned = driver.clone();
+    builder().spawn(move || {
+        let mut events = IoEvents::with_capacity(EVENTS_MAX);
+        while !leaves() {
+            turned.wait(&mut events, None);
+        }
+    })?;
+    Ok(Reaper { driver, stays: 0 })
+}
+
+/// Whether the thread ends, because nobody needs it any more.
+fn leaves() -> bool {
+    let mut reaper = reaper();
+    if reaper.as_ref().is_some_and(|reaper| reaper.stays > 0) {
+        return false;
+    }
+    *reaper = None;
+    true
+}
+
+impl Stay {
+    pub(super) fn driver(&self) -> &Arc<IoDriver> {
+        &self.driver
+    }
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        let mut reaper = reaper();
+        if let Some(reaper) = &mut *reaper {
+            reaper.stays -= 1;
+        }
+        drop(reaper);
+        self.driver.wake();
+    }
+}
+
+/// Waits for `child` in a thread of its own, where there is no descriptor for a better way.
+pub(super) fn block_on_exit(mut child: Child) {
+    // Without a thread either it stays a zombie: nobody is left to wait for it.
+    let _no_thread = builder().spawn(move || child.wait());
+}
+
+fn builder() -> thread::Builder {
+    thread::Builder::new().name("wakeful-reaper".to_owned())
+}

@@ -1,0 +1,102 @@
+//! A child that has not been waited for yet.
+
+use super::exit_watch::ExitWatch;
+use super::{orphan, reaper};
+use std::fmt;
+use std::io;
+use std::process::{Child, ExitStatus};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use wakeful_reactor::io::{IoDriver, is_shutdown_error};
+use wakeful_runtime::runtime::try_current_io;
+
+/// A child, and how its end is noticed. Becomes an orphan when dropped.
+pub(super) struct Running {
+    /// None only while it is dropped.
+    process: Option<Process>,
+    pub(super) kill_on_drop: bool,
+}
+
+pub(super) struct Process {
+    pub(super) child: Child,
+    pub(super) watch: ExitWatch,
+}
+
+impl Process {
+    pub(super) fn poll_exit(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
+        self.watch.poll_exit(&mut self.child, cx)
+    }
+}
+
+impl Running {
+    /// Takes a child over that was just started. One that cannot be watched is killed.
+    pub(super) fn new(mut child: Child, driver: &Arc<IoDriver>) -> io::Result<Running> {
+        match ExitWatch::new(&child, driver) {
+            Ok(watch) => {
+                Ok(Running { process: Some(Process { child, watch }), kill_on_drop: false })
+            }
+            Err(error) => {
+                // Nobody would be told, and nothing could be done.
+                let _refused = child.kill();
+                reaper::block_on_exit(child);
+                Err(error)
+            }
+        }
+    }
+
+    fn process(&mut self) -> &mut Process {
+        self.process.as_mut().expect("there until it is dropped")
+    }
+
+    pub(super) fn child(&mut self) -> &mut Child {
+        &mut self.process().child
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.process.as_ref().expect("there until it is dropped").child.id()
+    }
+
+    pub(super) fn kill(&mut self) -> io::Result<()> {
+        self.child().kill()?;
+        self.kill_on_drop = false;
+        Ok(())
+    }
+
+    pub(super) fn poll_exit(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
+        let process = self.process();
+        loop {
+            match ready!(process.poll_exit(cx)) {
+                // The runtime it was started in is gone: the one it is waited for in takes its place.
+                Err(error) if is_shutdown_error(&error) => match try_current_io() {
+                    Some(driver) => process.watch.move_to(&driver)?,
+                    None => return Poll::Ready(Err(error)),
+                },
+                exit => return Poll::Ready(exit),
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.kill_on_drop {
+            // It may have ended already, or be somebody else's by now.
+            let _refused = self.kill();
+        }
+        if let Some(mut process) = self.process.take() {
+            // One that was waited for is known to have ended, as is one that ended just now.
+            if !matches!(process.child.try_wait(), Ok(Some(_))) {
+                orphan::leave(process);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running")
+            .field("id", &self.process.as_ref().map(|process| process.child.id()))
+            .field("kill_on_drop", &self.kill_on_drop)
+            .finish_non_exhaustive()
+    }
+}

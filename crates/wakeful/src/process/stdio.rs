@@ -1,0 +1,149 @@
+//! The near ends of a child's standard streams.
+
+use crate::io::fd::{self, set_nonblocking};
+use crate::io::{AsyncRead, AsyncWrite, ReadBuf, Watched};
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::pin::Pin;
+use std::process::{self, Stdio};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use wakeful_reactor::Interest;
+use wakeful_reactor::io::IoDriver;
+use wakeful_runtime::runtime::current_io;
+
+/// Writes to a child's standard input.
+///
+/// What is written goes to a pipe, at once or when there is room in it. A drop ends the input.
+#[derive(Debug)]
+pub struct ChildStdin {
+    io: Watched<File>,
+}
+
+/// Reads from a child's standard output.
+#[derive(Debug)]
+pub struct ChildStdout {
+    io: Watched<File>,
+}
+
+/// Reads from a child's standard error.
+#[derive(Debug)]
+pub struct ChildStderr {
+    io: Watched<File>,
+}
+
+fn watch(fd: OwnedFd, interest: Interest, driver: &Arc<IoDriver>) -> io::Result<Watched<File>> {
+    set_nonblocking(&fd, true)?;
+    Watched::with_driver(File::from(fd), interest, driver)
+}
+
+/// What all three have.
+macro_rules! stream {
+    ($name:ident, $interest:expr) => {
+        impl $name {
+            pub(super) fn watch(
+                inner: process::$name,
+                driver: &Arc<IoDriver>,
+            ) -> io::Result<$name> {
+                Ok($name { io: watch(inner.into(), $interest, driver)? })
+            }
+
+            /// Takes that of the standard library over.
+            ///
+            /// # Errors
+            /// If the kernel cannot watch it, or the runtime has shut down.
+            ///
+            /// # Panics
+            /// Outside of a runtime with I/O.
+            #[track_caller]
+            pub fn from_std(inner: process::$name) -> io::Result<$name> {
+                let call = concat!(stringify!($name), "::from_std");
+                $name::watch(inner, &current_io(call))
+            }
+
+            /// The descriptor, which blocks from now on.
+            ///
+            /// # Errors
+            /// If the kernel refuses it.
+            pub fn into_owned_fd(self) -> io::Result<OwnedFd> {
+                let file = self.io.into_inner()?;
+                set_nonblocking(&file, false)?;
+                Ok(file.into())
+            }
+        }
+
+        /// For another child: its end of a pipe between the two. It blocks from now on.
+        impl TryFrom<$name> for Stdio {
+            type Error = io::Error;
+
+            fn try_from(stream: $name) -> io::Result<Stdio> {
+                Ok(stream.into_owned_fd()?.into())
+            }
+        }
+
+        impl AsRawFd for $name {
+            fn as_raw_fd(&self) -> RawFd {
+                self.io.as_raw_fd()
+            }
+        }
+
+        impl AsFd for $name {
+            fn as_fd(&self) -> BorrowedFd<'_> {
+                self.io.as_fd()
+            }
+        }
+    };
+}
+
+stream!(ChildStdin, Interest::WRITABLE);
+stream!(ChildStdout, Interest::READABLE);
+stream!(ChildStderr, Interest::READABLE);
+
+macro_rules! read {
+    ($name:ident) => {
+        impl AsyncRead for $name {
+            fn poll_read(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buf: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<()>> {
+                self.io.poll_read(cx, buf, |file, buf| fd::read(file, buf))
+            }
+        }
+    };
+}
+
+read!(ChildStdout);
+read!(ChildStderr);
+
+impl AsyncWrite for ChildStdin {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.io.poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.io.poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// Does nothing: only its drop ends a pipe.
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,23 @@
+use super::unix::{SignalKind, signal};
+use std::io;
+
+/// Waits for ctrl-c, from when it is first polled.
+///
+/// After that the process is not ended by ctrl-c any more, see [`signal`](super).
+///
+/// ```no_run
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// wakeful::signal::ctrl_c().await?;
+/// println!("good bye");
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
+///
+/// # Errors
+/// If the kernel refuses the handler, or the runtime has shut down.
+///
+/// # Panics
+/// Outside of a runtime with I/O.
+pub async fn ctrl_c() -> io::Result<()> {
+    signal(SignalKind::interrupt())?.recv().await;
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! Child processes: how they are started, talked to and waited for.
+
+mod support;
+
+#[path = "process/building.rs"]
+mod building;
+#[path = "process/ending.rs"]
+mod ending;
+#[path = "process/limits.rs"]
+mod limits;
+#[path = "process/orphans.rs"]
+mod orphans;
+#[path = "process/streams.rs"]
+mod streams;
+#[path = "process/traced.rs"]
+mod traced;
+
+use support::each_flavor;
+use wakeful::runtime::Runtime;
+
+/// The runtimes that each case is tried in.
+fn runtimes() -> [Runtime; 3] {
+    each_flavor()
+}

@@ -1,0 +1,89 @@
+//! `cargo xtask api-diff`: Tokio's public API beside the drop-in's.
+//!
+//! Both are described by rustdoc, as JSON. The drop-in only names what lies in our other crates, so
+//! these are described too and the names followed. What a user of the crate can rely on becomes a
+//! fact of a name and a text; the facts of Tokio that are missing or read otherwise are listed.
+//!
+//! ```text
+//! docs      has rustdoc describe the crates
+//! crates    the descriptions, and how they refer to each other
+//! public    everything that has a public path, and under which
+//! text      types and bounds, written the same whatever the source calls its parameters
+//! surface   the facts of every public item
+//! fact      one of them, and what will do in its place
+//! ```
+
+mod crates;
+mod docs;
+mod fact;
+mod public;
+mod surface;
+mod text;
+
+use crates::Crates;
+use public::Public;
+use surface::Surface;
+
+use crate::conformance::suites::TOKIO;
+
+/// What the command line asks for.
+struct Request<'a> {
+    features: Vec<&'a str>,
+    /// Also what differs and is hidden from the documentation; it may.
+    hidden: bool,
+    /// Also what is here and not in Tokio; that may be too.
+    extra: bool,
+}
+
+/// Prints the differences; there must be none.
+pub fn run(args: &[&str]) -> Result<(), String> {
+    let request = parse(args)?;
+    let tokio = Crates::load(&docs::of_tokio(&request.features)?)?;
+    let ours = Crates::load(&docs::of_drop_in(&request.features)?)?;
+    let tokio_public = Public::of(&tokio, "tokio")?;
+    let ours_public = Public::of(&ours, "tokio")?;
+    let shared = tokio_public.paths();
+    let tokio_surface = Surface::of(&tokio, &tokio_public, &shared);
+    let ours_surface = Surface::of(&ours, &ours_public, &shared);
+    let differences = tokio_surface.differences(&ours_surface);
+    let (hidden, listed): (Vec<_>, Vec<_>) = differences.iter().partition(|found| found.hidden);
+    for difference in &listed {
+        println!("{}", difference.text);
+    }
+    if request.hidden {
+        for difference in &hidden {
+            println!("hidden, {}", difference.text);
+        }
+    }
+    if request.extra {
+        for about in ours_surface.extras(&tokio_surface) {
+            println!("extra: {about}");
+        }
+    }
+    println!(
+        "api-diff: {} facts about Tokio's API, {} of them not so here",
+        tokio_surface.count(),
+        listed.len()
+    );
+    if listed.is_empty() {
+        return Ok(());
+    }
+    Err(format!("the API differs from Tokio's{}", tokio.format_note()))
+}
+
+fn parse<'a>(args: &[&'a str]) -> Result<Request<'a>, String> {
+    let mut request = Request { features: TOKIO.features.to_vec(), hidden: false, extra: false };
+    let mut args = args.iter().copied();
+    while let Some(arg) = args.next() {
+        match arg {
+            "--hidden" => request.hidden = true,
+            "--extra" => request.extra = true,
+            "--features" => {
+                let names = args.next().ok_or("--features wants names with commas in between")?;
+                request.features = names.split(',').filter(|name| !name.is_empty()).collect();
+            }
+            _ => return Err(format!("`cargo xtask api-diff` does not know `{arg}`")),
+        }
+    }
+    Ok(request)
+}

@@ -1,0 +1,32 @@
+use super::Fact;
+
+fn with(text: &str, predicates: &[&str]) -> Fact {
+    Fact::new(text).with(predicates.iter().map(|predicate| predicate.to_string()).collect())
+}
+
+#[test]
+fn a_function_must_read_the_same() {
+    let wanted = with("fn(T0)", &["T0: Send"]);
+    assert!(with("fn(T0)", &["T0: Send"]).meets(&wanted));
+    assert!(!with("fn(T0)", &[]).meets(&wanted));
+    assert!(!with("fn(T0)", &["T0: Send", "T0: Sync"]).meets(&wanted));
+    assert!(!with("fn(u8)", &["T0: Send"]).meets(&wanted));
+}
+
+#[test]
+fn an_implementation_may_ask_for_less_and_not_for_more() {
+    let wanted = with("", &["T0: Send", "T0: Sync"]).of_impl();
+    assert!(with("", &["T0: Send"]).of_impl().meets(&wanted));
+    assert!(!with("", &["T0: Send", "T0: Unpin"]).of_impl().meets(&wanted));
+    // Asking for `Sized` is asking for more.
+    let unsized_too = with("", &["T0: ?Sized"]).of_impl();
+    assert!(!with("", &[]).of_impl().meets(&unsized_too));
+    assert!(unsized_too.meets(&with("", &[]).of_impl()));
+}
+
+#[test]
+fn what_is_not_implemented_may_be_and_not_the_other_way_round() {
+    let implemented = with("", &[]).of_impl();
+    assert!(implemented.meets(&Fact::not_implemented()));
+    assert!(!Fact::not_implemented().meets(&implemented));
+}
