@@ -7,6 +7,7 @@ mod thread_bound;
 mod tokio;
 mod tokio_shaped;
 mod tokio_shaped_servers;
+mod unwatched;
 mod wakeful;
 
 use crate::suite::Suite;
@@ -17,6 +18,7 @@ pub fn suite() -> Suite {
         contenders: vec![
             wakeful::multi_thread(),
             wakeful::current_thread(),
+            unwatched::multi_thread(),
             tokio::multi_thread(),
             tokio::current_thread(),
             smol::two_threads(),

@@ -162,7 +162,7 @@ fn what_a_task_spawned_before_it_blocks_is_run() {
         for flag in flags.clone() {
             wakeful::spawn(async move { flag.set() });
         }
-        flags.each_ref().map(Flag::block);
+        flags.iter().for_each(Flag::block);
     });
 }
 

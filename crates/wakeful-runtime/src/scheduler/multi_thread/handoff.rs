@@ -13,6 +13,9 @@
 //!       a thread of the pool
 //! ```
 //!
+//! Before that, at (1), what tasks lie on the seat out of others' reach are put in reach: if another worker
+//! is free for them the seat may stay where it is.
+//!
 //! The seat passes in one step, (3), by the spare's own hand: no seat stands empty because a thread was
 //! late, or could not be had. `stay.rs` says why the two cannot meet.
 //!
@@ -21,7 +24,6 @@
 //! to give away. Until its task is settled that is noted as `away`, for the shutdown.
 
 use super::MultiThread;
-use super::seat::SeatCore;
 use super::sitter::sit_as;
 use super::stay::Stay;
 use crate::scheduler::SchedulerHandle;
@@ -45,8 +47,10 @@ pub(super) struct StuckPoll {
 pub(super) struct Found {
     pub(super) task: Id,
     pub(super) spawned_at: &'static Location<'static>,
-    /// Something lies there that only a sitter can get at, now or soon.
-    pub(super) has_waiting: bool,
+    /// Something was put in reach of the other workers.
+    pub(super) is_relieved: bool,
+    /// Something lies there that only a sitter can see to, now or soon.
+    pub(super) wants_sitter: bool,
 }
 
 /// When a spare thread was called.
@@ -59,23 +63,28 @@ pub(super) enum Called {
 
 impl MultiThread {
     /// Looks what waits on the seat of a sitter that is in its poll with this number; none if it is not,
-    /// or just busy with its seat.
-    pub(super) fn inspect(&self, index: usize, number: u64, within: Duration) -> Option<Found> {
+    /// or just busy with its seat. If it `relieves` the seat, other workers can have its tasks from now on.
+    pub(super) fn inspect(
+        &self,
+        index: usize,
+        number: u64,
+        within: Duration,
+        relieves: bool,
+    ) -> Option<Found> {
         let seat = &self.seats[index];
         let in_doubt = seat.sitting.doubt()?;
         if seat.metrics.polls.get() != number {
             return None;
         }
-        // SAFETY: the sitter is kept out while `in_doubt` lives.
-        let has_waiting = seat.core.with(|core| self.has_waiting(unsafe { &*core }, within));
+        let (is_relieved, wants_sitter) = seat.core.with_mut(|core| {
+            // SAFETY: the sitter is kept out while `in_doubt` lives. No user code runs in here.
+            let core = unsafe { &mut *core };
+            let is_relieved = relieves && core.share_all(&seat.queue);
+            (is_relieved, !core.is_idle() || self.info.time.is_soon_due(&core.timers, within))
+        });
         // SAFETY: the doubt keeps the task alive.
         let task = unsafe { in_doubt.task().as_ref() };
-        Some(Found { task: task.id(), spawned_at: task.spawned_at(), has_waiting })
-    }
-
-    /// Whether something lies on a seat that only its sitter can get at, or will be due `within` a while.
-    pub(super) fn has_waiting(&self, core: &SeatCore, within: Duration) -> bool {
-        !core.is_idle() || self.info.time.is_soon_due(&core.timers, within)
+        Some(Found { task: task.id(), spawned_at: task.spawned_at(), is_relieved, wants_sitter })
     }
 
     /// (2) Has a thread of the pool take seat `index`, unless one is on its way.

@@ -101,6 +101,18 @@ impl SeatCore {
         self.lifo.is_none() && self.queue.held_back() == 0 && !self.has_deferred()
     }
 
+    /// Puts all tasks in reach of other workers. False if there are none.
+    pub(super) fn share_all(&mut self, queue: &RunQueue) -> bool {
+        let SeatCore { queue: owner, lifo, yielded, .. } = self;
+        let has_any = lifo.is_some() || owner.held_back() > 0 || !yielded.is_empty();
+        if let Some(runnable) = lifo.take() {
+            owner.push(queue, runnable);
+        }
+        owner.share_batch(queue);
+        owner.push_all(queue, yielded);
+        has_any
+    }
+
     /// Whether something waits for a look at the driver.
     pub(super) fn has_deferred(&self) -> bool {
         !self.yielded.is_empty() || !self.deferred.is_empty()
