@@ -88,6 +88,8 @@ impl TimeHandle {
         let mut fired = 0;
         while has_own {
             let mut wakers = WakeList::new();
+            // They may have passed to somebody else meanwhile.
+            has_own = false;
             with_own(&mut |own| {
                 has_own = own.timers.as_mut().is_some_and(|own| own.fire(now_ns, &mut wakers));
             });
