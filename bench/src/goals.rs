@@ -34,6 +34,8 @@ pub const GOALS: &[Goal] = &[
     goal("http/hello_64c",                "requests",         1.0,   1.15),
     goal("blocking/uncontended",          "wall",        29_000.0, 15_000.0),
     goal("blocking/contended",            "wall",        10_600.0,  900.0),
+    goal("file/seq_4k",                   "wall",        27_000.0, 1_000.0),
+    goal("file/open_read_4k",             "wall",        30_000.0, 3_000.0),
     goal("mem/task_pending",              "resident",       315.0,  110.0),
     goal("mem/task_sleep",                "resident",       565.0,  250.0),
     goal("blocking_abuse/2_sleepers",     "p99",            209.0,    5.0),

@@ -5,6 +5,7 @@
 
 use std::future::Future;
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The core of a runtime: enough for the scheduling and memory cases.
@@ -65,6 +66,15 @@ pub trait EchoServer: Runtime {
 pub trait HelloServer: Runtime {
     /// Serves for ever: answers every request as [`crate::hello`] does.
     fn serve_hello(listener: TcpListener) -> impl Future<Output = ()> + Send + 'static;
+}
+
+/// Files.
+pub trait FileReads: Runtime {
+    /// Opens a file and reads so many blocks of [`crate::cases::file::BLOCK`] bytes from it, one after another.
+    fn read_through(path: PathBuf, blocks: usize) -> impl Future<Output = ()> + Send;
+
+    /// Opens a file, reads one block and closes it, `times` over.
+    fn open_and_read(path: PathBuf, times: usize) -> impl Future<Output = ()> + Send;
 }
 
 /// A channel of the runtime's own, or the one its users take.

@@ -7,9 +7,11 @@
 mod certificate;
 mod payload;
 mod runtimes;
+mod scratch;
 #[cfg(feature = "servers")]
 pub mod servers;
 
 pub use certificate::{client_tls, server_certificate, server_pem, server_tls};
 pub use payload::{payload, same_bytes};
 pub use runtimes::{on_current_thread, on_multi_thread};
+pub use scratch::Scratch;

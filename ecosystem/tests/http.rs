@@ -12,12 +12,14 @@ use axum::routing::{get, post};
 use axum::serve::Listener;
 use bytes::Bytes;
 use ecosystem::{client_tls, payload, same_bytes, server_tls};
+use futures_util::StreamExt;
 use reqwest::{Client, ClientBuilder, Version};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+use tokio_stream::wrappers::ReceiverStream;
 
 ecosystem::on_each_runtime!(
     two_hundred_requests_at_once_over_http1,
@@ -28,6 +30,7 @@ ecosystem::on_each_runtime!(
     sixteen_mebibytes_come_back_over_http2,
     sixteen_mebibytes_come_back_over_tls,
     a_response_may_be_endless_and_left_half_read,
+    a_request_may_be_a_stream_that_goes_on_as_the_answer_comes,
     a_timeout_of_the_client_drops_the_handler,
     an_aborted_request_drops_the_handler,
     a_graceful_shutdown_waits_for_requests_under_way,
@@ -103,7 +106,7 @@ async fn a_response_may_be_endless_and_left_half_read() {
             while chunks.send(Ok::<_, std::io::Error>(payload(10_000))).await.is_ok() {}
             gone.send(()).unwrap();
         });
-        Body::from_stream(tokio_stream::wrappers::ReceiverStream::new(body))
+        Body::from_stream(ReceiverStream::new(body))
     };
     let (gone, mut is_gone) = mpsc::unbounded_channel();
     let server = serve_plain(Router::new().route("/", get(move || endless(gone.clone())))).await;
@@ -116,6 +119,27 @@ async fn a_response_may_be_endless_and_left_half_read() {
         drop((response, client));
         is_gone.recv().await.expect("the server stops to send");
     }
+}
+
+async fn a_request_may_be_a_stream_that_goes_on_as_the_answer_comes() {
+    let server = serve_plain(echo()).await;
+    let (send, body) = mpsc::channel::<Result<_, std::io::Error>>(1);
+    let body = reqwest::Body::wrap_stream(ReceiverStream::new(body));
+    send.send(Ok(payload(1000))).await.unwrap();
+    let request = http2().post(format!("http://{server}/echo")).body(body);
+    let mut answer = request.send().await.unwrap().bytes_stream();
+    for round in 1..100 {
+        let mut came = 0;
+        while came < round * 1000 {
+            came += answer.next().await.unwrap().unwrap().len();
+        }
+        assert_eq!(came, round * 1000);
+        send.send(Ok(payload((round + 1) * 1000))).await.unwrap();
+    }
+    drop(send);
+    let rest =
+        answer.map(|piece| piece.unwrap().len()).fold(0, |sum, length| async move { sum + length });
+    assert_eq!(rest.await, 100_000);
 }
 
 async fn a_timeout_of_the_client_drops_the_handler() {

@@ -31,14 +31,22 @@ async fn connect() -> Client {
     async_nats::connect(servers::nats()).await.unwrap()
 }
 
+/// Waits until the server has handled all that `client` sent so far, its subscriptions among it: it has
+/// when something sent later comes back. (A flush only writes.)
+async fn all_is_known(client: &Client) {
+    let inbox = client.new_inbox();
+    let mut echo = client.subscribe(inbox.clone()).await.unwrap();
+    client.publish(inbox, "".into()).await.unwrap();
+    echo.next().await.unwrap();
+}
+
 async fn every_subscriber_gets_every_message() {
     let subject = unique("news");
     let mut subscribers = JoinSet::new();
     for _ in 0..20 {
         let client = connect().await;
         let subscription = client.subscribe(subject.clone()).await.unwrap();
-        // The server knows of the subscription before anything is published.
-        client.flush().await.unwrap();
+        all_is_known(&client).await;
         subscribers.spawn(async move {
             let _client = client;
             subscription.take(500).map(|message| message.payload).collect::<Vec<_>>().await
@@ -62,7 +70,7 @@ async fn two_hundred_requests_are_each_answered_once_by_a_group() {
         let (client, answered) = (connect().await, answered.clone());
         let group = client.queue_subscribe(subject.clone(), "workers".to_owned()).await;
         let mut requests = group.unwrap();
-        client.flush().await.unwrap();
+        all_is_known(&client).await;
         tokio::spawn(async move {
             while let Some(request) = requests.next().await {
                 let number: u64 = std::str::from_utf8(&request.payload).unwrap().parse().unwrap();

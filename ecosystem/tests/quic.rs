@@ -199,9 +199,9 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let tls = QuicServerConfig::try_from(server_tls(&["echo"])).unwrap();
-    let endpoint =
-        Endpoint::server(ServerConfig::with_crypto(Arc::new(tls)), (Ipv4Addr::LOCALHOST, 0).into())
-            .unwrap();
+    let mut config = ServerConfig::with_crypto(Arc::new(tls));
+    config.transport_config(patient());
+    let endpoint = Endpoint::server(config, (Ipv4Addr::LOCALHOST, 0).into()).unwrap();
     let address = endpoint.local_addr().unwrap();
     tokio::spawn(async move {
         while let Some(incoming) = endpoint.accept().await {
@@ -220,7 +220,17 @@ fn client() -> Endpoint {
 }
 
 fn client_config() -> ClientConfig {
-    ClientConfig::new(Arc::new(QuicClientConfig::try_from(client_tls(&["echo"])).unwrap()))
+    let tls = QuicClientConfig::try_from(client_tls(&["echo"])).unwrap();
+    let mut config = ClientConfig::new(Arc::new(tls));
+    config.transport_config(patient());
+    config
+}
+
+/// A machine that stands still for a while breaks no connection.
+fn patient() -> Arc<TransportConfig> {
+    let mut transport = TransportConfig::default();
+    transport.max_idle_timeout(None);
+    Arc::new(transport)
 }
 
 async fn connect(client: &Endpoint, server: SocketAddr) -> Connection {

@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use ecosystem::payload;
+use ecosystem::{Scratch, payload};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::process::Command;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep};
 use tokio_stream::wrappers::{
-    BroadcastStream, IntervalStream, LinesStream, ReceiverStream, TcpListenerStream,
-    UnboundedReceiverStream, UnixListenerStream, WatchStream,
+    BroadcastStream, IntervalStream, LinesStream, ReadDirStream, ReceiverStream, SignalStream,
+    TcpListenerStream, UnboundedReceiverStream, UnixListenerStream, WatchStream,
 };
 use tokio_stream::{StreamExt, StreamMap};
 
@@ -22,6 +24,8 @@ ecosystem::on_each_runtime!(
     a_watch_stream_gives_the_value_there_is_and_the_last,
     two_hundred_connections_come_from_a_listener,
     connections_come_from_a_unix_listener,
+    a_folder_is_a_stream_of_its_entries,
+    signals_are_a_stream_too,
 );
 
 async fn channels_merge_into_one_stream() {
@@ -122,11 +126,8 @@ async fn two_hundred_connections_come_from_a_listener() {
 }
 
 async fn connections_come_from_a_unix_listener() {
-    let path = std::env::temp_dir().join(format!(
-        "wakeful-ecosystem-{}-{:?}",
-        std::process::id(),
-        std::thread::current().id(),
-    ));
+    let scratch = Scratch::new();
+    let path = scratch.file("socket");
     let listener = UnixListener::bind(&path).unwrap();
     let clients: JoinSet<()> = (0..20)
         .map(|_| {
@@ -144,7 +145,30 @@ async fn connections_come_from_a_unix_listener() {
     }
     assert_eq!(came, 20 * 100_000);
     clients.join_all().await;
-    std::fs::remove_file(path).unwrap();
+}
+
+async fn a_folder_is_a_stream_of_its_entries() {
+    let scratch = Scratch::new();
+    for number in 0..100 {
+        tokio::fs::write(scratch.file(&number.to_string()), b"").await.unwrap();
+    }
+    let entries = ReadDirStream::new(tokio::fs::read_dir(scratch.folder()).await.unwrap());
+    let mut numbers: Vec<u32> = entries
+        .map(|entry| entry.unwrap().file_name().to_str().unwrap().parse().unwrap())
+        .collect()
+        .await;
+    numbers.sort();
+    assert_eq!(numbers, (0..100).collect::<Vec<u32>>());
+}
+
+async fn signals_are_a_stream_too() {
+    let mut signals = SignalStream::new(signal(SignalKind::user_defined1()).unwrap());
+    for _ in 0..3 {
+        let mut kill = Command::new("kill");
+        kill.args(["-USR1", &std::process::id().to_string()]);
+        assert!(kill.status().await.unwrap().success());
+        assert_eq!(signals.next().await, Some(()));
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,6 +8,7 @@ mod cargo;
 mod ci;
 mod conformance;
 mod features;
+mod hello;
 mod json;
 mod loom;
 mod manifest;
@@ -26,6 +27,7 @@ usage: cargo xtask <task>
   conformance [OPTIONS]   the tests that Tokio publishes, on the drop-in
   ci                      everything a change has to pass, in the order of what fails fastest
   features                the drop-in with each of Tokio's features and the usual sets of them
+  hello                   what a small program costs to build on Tokio and on the drop-in
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
   servers                 the tests that talk to PostgreSQL, Redis and NATS, which it starts and stops
   tidy                    layers, module cycles, unsafe comments, leftovers, dead files, sizes
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         ["ci", "--without-servers"] => ci::run(false),
         ["conformance", ref options @ ..] => conformance::run(options),
         ["features"] => features::run(),
+        ["hello"] => hello::run(),
         ["loom"] => loom::run(None, None),
         ["loom", krate] => loom::run(Some(krate), None),
         ["loom", krate, filter] => loom::run(Some(krate), Some(filter)),

@@ -3,6 +3,7 @@
 pub mod blocking;
 pub mod blocking_abuse;
 pub mod fairness;
+pub mod file;
 pub mod http;
 pub mod mem;
 pub mod sched;

@@ -3,6 +3,7 @@
 mod compio;
 mod monoio;
 mod smol;
+mod std_files;
 mod thread_bound;
 mod tokio;
 mod tokio_shaped;
@@ -24,6 +25,7 @@ pub fn suite() -> Suite {
             smol::two_threads(),
             monoio::one_thread(),
             compio::one_thread(),
+            std_files::no_runtime(),
         ],
     }
 }

@@ -2,12 +2,13 @@
 
 use super::thread_bound::ThreadBound;
 use crate::cases;
-use crate::runtime::{EchoServer, ReadyChannel, Runtime, SpawnBlocking, Timers};
+use crate::runtime::{EchoServer, FileReads, ReadyChannel, Runtime, SpawnBlocking, Timers};
 use crate::suite::Contender;
 use monoio::blocking::DefaultThreadPool;
 use monoio::io::{AsyncReadRent, AsyncWriteRentExt};
 use std::future::Future;
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::time::Duration;
 
 pub fn one_thread() -> Contender {
@@ -15,6 +16,7 @@ pub fn one_thread() -> Contender {
         .against("tokio-mt")
         .with(cases::sched::cases::<Monoio>())
         .with(cases::blocking::cases::<Monoio>())
+        .with(cases::file::cases::<Monoio>())
         .with(cases::timer::cases::<Monoio>())
         .with(cases::fairness::cases::<Monoio>())
         .with(cases::tcp_echo::cases::<Monoio>())
@@ -73,6 +75,33 @@ impl SpawnBlocking for Monoio {
     {
         let handle = monoio::spawn_blocking(work);
         ThreadBound::new(async move { handle.await.expect("the pool runs the work") })
+    }
+}
+
+impl FileReads for Monoio {
+    fn read_through(path: PathBuf, blocks: usize) -> impl Future<Output = ()> + Send {
+        ThreadBound::new(async move {
+            let file = monoio::fs::File::open(path).await.unwrap();
+            let mut buffer = vec![0; cases::file::BLOCK];
+            for block in 0..blocks {
+                let at = (block * cases::file::BLOCK) as u64;
+                let (read, bytes) = file.read_exact_at(buffer, at).await;
+                read.unwrap();
+                buffer = bytes;
+            }
+        })
+    }
+
+    fn open_and_read(path: PathBuf, times: usize) -> impl Future<Output = ()> + Send {
+        ThreadBound::new(async move {
+            let mut buffer = vec![0; cases::file::BLOCK];
+            for _ in 0..times {
+                let file = monoio::fs::File::open(&path).await.unwrap();
+                let (read, bytes) = file.read_exact_at(buffer, 0).await;
+                read.unwrap();
+                buffer = bytes;
+            }
+        })
     }
 }
 

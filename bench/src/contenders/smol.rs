@@ -4,7 +4,7 @@
 use crate::cases;
 use crate::hello;
 use crate::runtime::{
-    EchoServer, HelloServer, ReadyChannel, RemoteSpawn, Runtime, SpawnBlocking, Timers,
+    EchoServer, FileReads, HelloServer, ReadyChannel, RemoteSpawn, Runtime, SpawnBlocking, Timers,
 };
 use crate::suite::Contender;
 use async_executor::Executor;
@@ -15,6 +15,7 @@ use std::future::{Future, pending};
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Once, mpsc};
 use std::task::{Context, Poll, ready};
@@ -27,6 +28,7 @@ pub fn two_threads() -> Contender {
         .with(cases::sched::cases::<Smol>())
         .with(cases::sched::remote_cases::<Smol>())
         .with(cases::blocking::cases::<Smol>())
+        .with(cases::file::cases::<Smol>())
         .with(cases::timer::cases::<Smol>())
         .with(cases::fairness::cases::<Smol>())
         .with(cases::blocking_abuse::cases::<Smol>())
@@ -109,6 +111,24 @@ impl SpawnBlocking for Smol {
         W: FnOnce() -> T + Send + 'static,
     {
         blocking::unblock(work)
+    }
+}
+
+impl FileReads for Smol {
+    async fn read_through(path: PathBuf, blocks: usize) {
+        let mut file = async_fs::File::open(path).await.unwrap();
+        let mut buffer = vec![0; cases::file::BLOCK];
+        for _ in 0..blocks {
+            file.read_exact(&mut buffer).await.unwrap();
+        }
+    }
+
+    async fn open_and_read(path: PathBuf, times: usize) {
+        let mut buffer = vec![0; cases::file::BLOCK];
+        for _ in 0..times {
+            let mut file = async_fs::File::open(&path).await.unwrap();
+            file.read_exact(&mut buffer).await.unwrap();
+        }
     }
 }
 

@@ -89,11 +89,32 @@ macro_rules! tokio_shaped {
             }
         }
 
+        impl<const MULTI_THREAD: bool> $crate::runtime::FileReads for OnRuntime<MULTI_THREAD> {
+            async fn read_through(path: std::path::PathBuf, blocks: usize) {
+                use ::$library::io::AsyncReadExt;
+                let mut file = ::$library::fs::File::open(path).await.unwrap();
+                let mut buffer = vec![0; cases::file::BLOCK];
+                for _ in 0..blocks {
+                    file.read_exact(&mut buffer).await.unwrap();
+                }
+            }
+
+            async fn open_and_read(path: std::path::PathBuf, times: usize) {
+                use ::$library::io::AsyncReadExt;
+                let mut buffer = vec![0; cases::file::BLOCK];
+                for _ in 0..times {
+                    let mut file = ::$library::fs::File::open(&path).await.unwrap();
+                    file.read_exact(&mut buffer).await.unwrap();
+                }
+            }
+        }
+
         fn flavour<const MULTI_THREAD: bool>(name: &'static str) -> Contender {
             let contender = Contender::new(name, &[stringify!($library)])
                 .with(cases::sched::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::sched::remote_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::blocking::cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::file::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::timer::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::fairness::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::tcp_echo::cases::<OnRuntime<MULTI_THREAD>>())

@@ -7,6 +7,9 @@
 pub use wakeful::macros;
 pub use wakeful::{io, net, pin};
 
+#[cfg(feature = "fs")]
+pub use wakeful::fs;
+
 #[cfg(feature = "process")]
 pub use wakeful::process;
 
@@ -29,6 +32,8 @@ pub use wakeful::{join, select, try_join};
 pub use wakeful::drop_in::{tokio_main as main, tokio_test as test};
 #[cfg(all(feature = "macros", feature = "rt", not(feature = "rt-multi-thread")))]
 pub use wakeful::drop_in::{tokio_main_rt as main, tokio_test_rt as test};
+#[cfg(all(feature = "macros", not(feature = "rt")))]
+pub use wakeful::{main, test};
 
 /// Tasks, once feature `rt` is on.
 #[cfg(not(feature = "rt"))]

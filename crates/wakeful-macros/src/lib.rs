@@ -67,6 +67,13 @@ pub fn tokio_test_rt(args: TokenStream, item: TokenStream) -> TokenStream {
     entry(args, item, Attribute { kind: Kind::Test, library: "tokio", has_multi_thread: false })
 }
 
+/// `#[main]` and `#[test]` in a build without any runtime: says what is missing.
+#[proc_macro_attribute]
+pub fn without_rt(_args: TokenStream, _item: TokenStream) -> TokenStream {
+    let text = "this attribute starts a runtime: turn feature `rt` or `rt-multi-thread` on";
+    tokens::Error::new(proc_macro::Span::call_site(), text).into_tokens()
+}
+
 /// What `select!` expands to. Begins with the path of the support module in parentheses.
 #[proc_macro]
 pub fn select(input: TokenStream) -> TokenStream {

@@ -4,5 +4,5 @@ mod job_queue;
 mod pool;
 mod task;
 
-pub(crate) use pool::{Pool, Refused, ThreadContext};
+pub(crate) use pool::{AtShutdown, Pool, Refused, ThreadContext};
 pub(crate) use task::blocking_task;

@@ -18,6 +18,7 @@ pub use runtime_metrics::RuntimeMetrics;
 pub use whole::{Runtime, RuntimeFlavor};
 
 pub(crate) use handle::current_or_panic;
+pub use handle::expect_current;
 #[cfg(feature = "driver")]
 pub use handle::{current_io, try_current_io};
 

@@ -9,7 +9,7 @@ pub(crate) mod multi_thread;
 #[cfg(feature = "time")]
 pub(crate) mod timer;
 
-use crate::blocking::{Pool, Refused, ThreadContext, blocking_task};
+use crate::blocking::{AtShutdown, Pool, Refused, ThreadContext, blocking_task};
 use crate::driver::IoHandle;
 use crate::stall::StallWatch;
 use crate::timers::{ClockHold, TimeHandle};
@@ -81,9 +81,8 @@ impl SchedulerHandle {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        let (task, join) = blocking_task(call, id, spawned_at);
-        let hold = ClockHold::new(&self.info().time);
-        match self.pool().submit_task(task, hold, || self.clone()) {
+        let (join, submitted) = self.submit(call, id, spawned_at, AtShutdown::Cancelled);
+        match submitted {
             // Once the pool is stopped the task is cancelled, which the join handle tells.
             Ok(()) | Err(Refused::Stopped) => join,
             Err(Refused::NoThread(error)) => panic!(
@@ -99,20 +98,36 @@ impl SchedulerHandle {
         call: F,
         id: Id,
         spawned_at: &'static Location<'static>,
+        at_shutdown: AtShutdown,
     ) -> io::Result<JoinHandle<R>>
     where
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        let (task, join) = blocking_task(call, id, spawned_at);
-        let hold = ClockHold::new(&self.info().time);
-        match self.pool().submit_task(task, hold, || self.clone()) {
+        let (join, submitted) = self.submit(call, id, spawned_at, at_shutdown);
+        match submitted {
             Ok(()) => Ok(join),
             Err(Refused::NoThread(error)) => Err(error),
             Err(Refused::Stopped) => Err(io::Error::other(
                 "the runtime has shut down, and takes no closure to run on its blocking pool",
             )),
         }
+    }
+
+    fn submit<F, R>(
+        &self,
+        call: F,
+        id: Id,
+        spawned_at: &'static Location<'static>,
+        at_shutdown: AtShutdown,
+    ) -> (JoinHandle<R>, Result<(), Refused>)
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        let (task, join) = blocking_task(call, id, spawned_at);
+        let hold = ClockHold::new(&self.info().time);
+        (join, self.pool().submit_task(task, hold, at_shutdown, || self.clone()))
     }
 
     pub(crate) fn pool(&self) -> &Arc<Pool> {

@@ -25,6 +25,10 @@
 mod async_fd;
 #[cfg(any(feature = "net", feature = "process"))]
 pub(crate) mod fd;
+#[cfg(any(feature = "fs", feature = "io-std"))]
+mod staging;
+#[cfg(feature = "io-std")]
+mod stdio;
 #[cfg(any(feature = "net", feature = "process"))]
 mod watched;
 
@@ -40,6 +44,12 @@ pub use wakeful_io::{
     WriteHalf, copy, copy_bidirectional, copy_bidirectional_with_sizes, copy_buf, duplex, empty,
     join, repeat, simplex, sink, split,
 };
+
+#[cfg(feature = "io-std")]
+pub use stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
+
+#[cfg(any(feature = "fs", feature = "io-std"))]
+pub(crate) use staging::{Staging, TRANSFER_MAX};
 
 #[cfg(feature = "net")]
 pub use wakeful_reactor::{Interest, Ready};

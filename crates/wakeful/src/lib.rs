@@ -18,6 +18,8 @@
 //! # }
 //! ```
 
+#[cfg(feature = "fs")]
+pub mod fs;
 #[cfg(feature = "io")]
 pub mod io;
 #[doc(hidden)]
@@ -53,6 +55,8 @@ pub use wakeful_sync as sync;
 pub use wakeful_macros::{main, test};
 #[cfg(all(feature = "macros", feature = "rt", not(feature = "rt-multi-thread")))]
 pub use wakeful_macros::{main_rt as main, test_rt as test};
+#[cfg(all(feature = "macros", not(feature = "rt")))]
+pub use wakeful_macros::{without_rt as main, without_rt as test};
 
 /// What the drop-in re-exports under other names.
 #[cfg(all(feature = "macros", feature = "rt"))]

@@ -79,14 +79,14 @@ extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_voi
         board.note(index);
     }
     alarm::ring();
-    // SAFETY: as above.
-    unsafe { *libc::__errno_location() = errno };
     let before = BEFORE[index].load(Acquire);
     if !before.is_null() {
         // SAFETY: made by `remember`, never freed; it was the process's handler for this signal, and the
         // arguments are the kernel's.
         unsafe { call(&*before, signal, info, context) };
     }
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
 }
 
 /// # Safety

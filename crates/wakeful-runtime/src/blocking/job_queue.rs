@@ -132,6 +132,8 @@ enum Called {
 pub(super) enum Kind {
     /// It comes to an end by itself.
     Short,
+    /// As `Short`, but to be run even if the queue is closed before its turn.
+    Mandatory,
     /// It ends with the runtime: a worker.
     Seat,
 }
@@ -176,20 +178,20 @@ impl<J> JobQueue<J> {
     pub(super) fn push(&self, job: J, kind: Kind) -> Push<J> {
         let mut state = self.state.lock();
         // A seat whose thread is stuck wants another even then, so that its worker can stop.
-        if state.closed && (kind == Kind::Short || state.threads == 0) {
+        if state.closed && (kind != Kind::Seat || state.threads == 0) {
             return Push::Closed(job);
         }
         let number = state.next_number;
         state.next_number += 1;
         let waiting = Waiting { job, kind, number };
         match kind {
-            Kind::Short => state.jobs.push_back(waiting),
+            Kind::Short | Kind::Mandatory => state.jobs.push_back(waiting),
             Kind::Seat => state.jobs.push_front(waiting),
         }
         if !state.closed {
             self.hint.store(state.jobs.len(), Release);
         }
-        if state.jobs.len() <= state.coming() || (kind == Kind::Short && state.is_soon_empty()) {
+        if state.jobs.len() <= state.coming() || (kind != Kind::Seat && state.is_soon_empty()) {
             return Push::Queued;
         }
         match state.call_one(self.threads_max) {
@@ -296,8 +298,9 @@ impl<J> JobQueue<J> {
         self.state.lock().seated -= 1;
     }
 
-    /// Closes the queue: threads exit once it is empty. Short jobs are returned instead of run, and are
-    /// not taken any more.
+    /// Closes the queue: threads exit once it is empty. Short jobs are returned instead of run; those
+    /// that are mandatory are not, for as long as one waits there is a thread that comes for it. Of new
+    /// jobs only seats are taken from now on.
     pub(super) fn close(&self) -> Vec<J> {
         let mut state = self.state.lock();
         state.closed = true;
@@ -476,9 +479,9 @@ impl<J> QueueState<J> {
 
     fn take_short(&mut self) -> Vec<J> {
         let jobs = std::mem::take(&mut self.jobs);
-        let (seats, short): (VecDeque<_>, VecDeque<_>) =
-            jobs.into_iter().partition(|waiting| waiting.kind == Kind::Seat);
-        self.jobs = seats;
+        let (short, rest): (VecDeque<_>, VecDeque<_>) =
+            jobs.into_iter().partition(|waiting| waiting.kind == Kind::Short);
+        self.jobs = rest;
         short.into_iter().map(|waiting| waiting.job).collect()
     }
 

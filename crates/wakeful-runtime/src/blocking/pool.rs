@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wakeful_base::shield::shield;
 use wakeful_base::sync::Mutex;
-use wakeful_task::{Polled, Runnable};
+use wakeful_task::{Finishing, Polled, Runnable};
 
 pub(crate) struct Pool {
     queue: JobQueue<Job>,
@@ -25,7 +25,7 @@ pub(crate) struct Pool {
 
 enum Job {
     /// A `spawn_blocking`, and what a paused clock is held by until it has ended.
-    Task(Runnable, ClockHold),
+    Task(Runnable, ClockHold, AtShutdown),
     /// Something the runtime itself needs a thread for.
     Seat(Box<dyn FnOnce() + Send>),
 }
@@ -36,6 +36,14 @@ struct Threads {
     running: HashMap<usize, thread::JoinHandle<()>>,
     /// The thread that left last: joined by the next that leaves, or at the end.
     left: Option<thread::JoinHandle<()>>,
+}
+
+/// What becomes of a blocking task that waits for a thread when the runtime shuts down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AtShutdown {
+    Cancelled,
+    /// Somebody was told already that it is as good as done.
+    Run,
 }
 
 /// Why a blocking task was cancelled instead of being run.
@@ -71,9 +79,14 @@ impl Pool {
         self: &Arc<Self>,
         task: Runnable,
         hold: ClockHold,
+        at_shutdown: AtShutdown,
         context: impl FnOnce() -> C,
     ) -> Result<(), Refused> {
-        self.submit(Job::Task(task, hold), Kind::Short, context).map_err(|error| {
+        let kind = match at_shutdown {
+            AtShutdown::Cancelled => Kind::Short,
+            AtShutdown::Run => Kind::Mandatory,
+        };
+        self.submit(Job::Task(task, hold, at_shutdown), kind, context).map_err(|error| {
             let (job, why) = match error {
                 SubmitError::Stopped(job) => (job, Refused::Stopped),
                 SubmitError::NoThread(job, error) => (job, Refused::NoThread(error)),
@@ -144,11 +157,14 @@ impl Pool {
     }
 
     /// A thread did not start. Returns the job that it was asked for if nobody else is there to run it;
-    /// others like that are cancelled: better than to wait for ever.
+    /// others like that are cancelled, better than to wait for ever, or run here if they must.
     fn start_failed(&self, asked_for: Option<JobNumber>) -> Option<Job> {
         let stranded = self.queue.start_failed(asked_for);
         for job in stranded.others {
-            job.cancel();
+            match job {
+                Job::Task(task, _hold, AtShutdown::Run) => run_to_end(task).complete(),
+                job => job.cancel(),
+            }
         }
         stranded.own
     }
@@ -170,7 +186,7 @@ impl Pool {
                 Next::Exit => break,
             };
             comes = match job {
-                Job::Task(task, _hold) => self.run_task(task),
+                Job::Task(task, _hold, _) => self.run_task(task),
                 Job::Seat(work) => {
                     work();
                     self.queue.end_seat();
@@ -183,9 +199,7 @@ impl Pool {
 
     fn run_task(&self, task: Runnable) -> Comes {
         let began = Instant::now();
-        let Polled::Ended(ended) = task.run() else {
-            unreachable!("a blocking task ends at its first poll")
-        };
+        let ended = run_to_end(task);
         // Who waits for it may send the next one before we are back, and should not start a thread for
         // that. With nobody to wait the output is dropped here, which may take any time.
         let comes = if ended.is_joined() { Comes::Announced } else { Comes::Unannounced };
@@ -261,6 +275,13 @@ impl Pool {
     }
 }
 
+fn run_to_end(task: Runnable) -> Finishing {
+    match task.run() {
+        Polled::Ended(ended) => ended,
+        Polled::Pending(_) => unreachable!("a blocking task ends at its first poll"),
+    }
+}
+
 enum SubmitError {
     Stopped(Job),
     NoThread(Job, io::Error),
@@ -268,7 +289,7 @@ enum SubmitError {
 
 impl Job {
     fn cancel(self) {
-        if let Job::Task(task, _hold) = self {
+        if let Job::Task(task, _hold, _) = self {
             task.cancel().complete();
         }
     }

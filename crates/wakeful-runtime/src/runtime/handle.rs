@@ -135,6 +135,17 @@ pub(crate) fn current_or_panic<R>(call: &str, f: impl FnOnce(&SchedulerHandle) -
     }
 }
 
+/// Checks that there is a current runtime, for what `call` could do without one but should not.
+///
+/// # Panics
+/// Outside of any runtime.
+#[doc(hidden)]
+#[inline]
+#[track_caller]
+pub fn expect_current(call: &str) {
+    current_or_panic(call, |_| ());
+}
+
 /// The I/O driver of the current runtime, for what `call` makes.
 ///
 /// # Panics

@@ -1,6 +1,7 @@
 //! Spawning with more to say about the task.
 
 use super::{LocalSet, spawn, spawn_local};
+use crate::blocking::AtShutdown;
 use crate::runtime::{Handle, current_or_panic};
 use std::fmt;
 use std::future::Future;
@@ -100,7 +101,7 @@ impl<'a> Builder<'a> {
     {
         let (id, caller) = (Id::next(), Location::caller());
         current_or_panic("task::Builder::spawn_blocking", |scheduler| {
-            scheduler.try_spawn_blocking(function, id, caller)
+            scheduler.try_spawn_blocking(function, id, caller, AtShutdown::Cancelled)
         })
     }
 
@@ -111,7 +112,8 @@ impl<'a> Builder<'a> {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        handle.scheduler.try_spawn_blocking(function, Id::next(), Location::caller())
+        let (id, caller) = (Id::next(), Location::caller());
+        handle.scheduler.try_spawn_blocking(function, id, caller, AtShutdown::Cancelled)
     }
 }
 

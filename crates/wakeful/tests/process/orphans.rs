@@ -4,11 +4,15 @@ use crate::runtimes;
 use crate::support::eventually;
 use crate::support::net::{is_child, open_descriptors, run_in_child};
 use crate::support::signals::{is_known, is_zombie};
+use std::future::{Future, poll_fn};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::pin::pin;
 use std::process::Stdio;
+use std::task::Poll;
 use wakeful::process::{Child, Command};
+use wakeful::task::coop::{consume_budget, has_budget_remaining};
 
 /// A child that runs until the stream that is returned is closed, and holds it open so long.
 fn child_until(kill_on_drop: bool) -> (Child, UnixStream) {
@@ -80,6 +84,29 @@ fn a_future_that_is_dropped_drops_its_child() {
         assert!(runtime.block_on(task).unwrap_err().is_cancelled());
         assert_eq!(stream.read(&mut [0; 1]).unwrap_or(0), 0);
         runtime.block_on(async move {
+            let gone = move || eventually("the runtime waits for it", || !is_known(pid));
+            wakeful::task::spawn_blocking(gone).await.unwrap();
+        });
+    }
+}
+
+#[test]
+fn one_that_is_dropped_by_a_task_without_budget_is_waited_for() {
+    for runtime in runtimes() {
+        let dropped = runtime.spawn(async {
+            let (child, _stream) = child_until(false);
+            let pid = child.id().unwrap();
+            poll_fn(|cx| {
+                while pin!(consume_budget()).poll(cx).is_ready() {}
+                Poll::Ready(())
+            })
+            .await;
+            assert!(!has_budget_remaining());
+            drop(child);
+            pid
+        });
+        runtime.block_on(async move {
+            let pid = dropped.await.unwrap();
             let gone = move || eventually("the runtime waits for it", || !is_known(pid));
             wakeful::task::spawn_blocking(gone).await.unwrap();
         });

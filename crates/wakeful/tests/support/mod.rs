@@ -1,6 +1,7 @@
 //! What several test files need.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
+pub mod files;
 pub mod net;
 pub mod signals;
 

@@ -172,7 +172,23 @@ fn a_job_taken_meanwhile_is_not_given_back() {
 }
 
 #[test]
-fn a_closed_queue_runs_seats_only() {
+fn a_closed_queue_still_runs_what_is_mandatory() {
+    let queue = with_books(8, |state| (state.threads, state.starting) = (2, 2));
+    assert_eq!(queue.push(1, Kind::Mandatory), Push::Queued);
+    assert_eq!(queue.push(2, Kind::Short), Push::Queued);
+    asked_for(queue.push(3, Kind::Mandatory));
+    assert_eq!(queue.close(), [2]);
+    assert_eq!(queue.push(4, Kind::Mandatory), Push::Closed(4));
+    assert_eq!(queue.next(Comes::AsNew), Next::Run(1));
+    assert_eq!(queue.next(Comes::AsNew), Next::Run(3));
+    for comes in [Comes::Unannounced, Comes::Unannounced, Comes::AsNew] {
+        assert_eq!(queue.next(comes), Next::Exit);
+    }
+    assert!(queue.wait_gone(0, None));
+}
+
+#[test]
+fn a_closed_queue_runs_seats_and_no_short_jobs() {
     let queue = with_books(8, |state| (state.threads, state.starting) = (1, 1));
     assert_eq!(queue.push(1, Kind::Short), Push::Queued);
     asked_for(queue.push(2, Kind::Seat));

@@ -29,6 +29,8 @@ enum Job {
     Opens,
     /// Opens, and keeps its thread until the end.
     Seat,
+    /// Runs although the queue is closed.
+    Mandatory,
 }
 
 impl Pool {
@@ -68,7 +70,11 @@ impl Pool {
     }
 
     fn submit(self: &Arc<Self>, job: Job) {
-        let kind = if job == Job::Seat { Kind::Seat } else { Kind::Short };
+        let kind = match job {
+            Job::Seat => Kind::Seat,
+            Job::Mandatory => Kind::Mandatory,
+            Job::Passes | Job::Blocks | Job::Opens => Kind::Short,
+        };
         match self.queue.push(job, kind) {
             Push::Queued => {}
             Push::StartThread(_) => self.start(),
@@ -219,6 +225,21 @@ fn a_push_meets_the_end() {
         });
         let refused = pool.queue.close().len();
         pool.refuse(refused);
+        other.join().unwrap();
+        pool.assert_over();
+    });
+}
+
+#[test]
+fn a_mandatory_job_that_was_taken_is_run_after_the_end() {
+    model(|| {
+        let pool = Pool::new(2, 2, Duration::MAX).with_threads(1);
+        let pushes = pool.clone();
+        let other = thread::spawn(move || {
+            pushes.submit(Job::Mandatory);
+            pushes.submit(Job::Mandatory);
+        });
+        assert!(pool.queue.close().is_empty(), "none of them is given back");
         other.join().unwrap();
         pool.assert_over();
     });

@@ -1,0 +1,80 @@
+//! Where an operation is carried out: on the spot if it cannot block, else on the pool.
+
+use std::future::poll_fn;
+use std::io;
+use std::task::{Context, Poll, ready};
+use wakeful_base::budget::{self, RestoreOnPending};
+use wakeful_runtime::runtime::expect_current;
+use wakeful_runtime::task::spawn_blocking;
+
+/// A transfer of this size costs one unit of the budget, one that is so many times as large as many.
+const BYTES_PER_UNIT: usize = 64 * 1024;
+
+/// Has a thread of the pool run `operation`, for `call`.
+///
+/// # Errors
+/// Those of the operation, or one that says that the runtime has shut down.
+///
+/// # Panics
+/// Outside of a runtime.
+pub(super) async fn on_pool<F, T>(call: &'static str, operation: F) -> io::Result<T>
+where
+    F: FnOnce() -> io::Result<T> + Send + 'static,
+    T: Send + 'static,
+{
+    expect_current(call);
+    match spawn_blocking(operation).await {
+        Ok(result) => result,
+        Err(_) => Err(not_run()),
+    }
+}
+
+/// The operation that was to be run in the background was not, or panicked.
+pub(super) fn not_run() -> io::Error {
+    io::Error::other(
+        "the operation was not carried out: the runtime that was to run it in the background has \
+         shut down",
+    )
+}
+
+/// Calls `operation`, which gives an answer if it needs no waiting. An answer costs budget.
+///
+/// # Panics
+/// Outside of a runtime, where [`on_pool`] would.
+pub(super) async fn at_once<T>(
+    call: &'static str,
+    mut operation: impl FnMut(&mut Context<'_>) -> Option<T>,
+) -> Option<T> {
+    poll_fn(|cx| {
+        let unit = ready!(may_answer(call, cx));
+        let answer = operation(cx);
+        if answer.is_some() {
+            unit.made_progress();
+        }
+        Poll::Ready(answer)
+    })
+    .await
+}
+
+/// As [`budget::poll_proceed`], in a runtime.
+///
+/// # Panics
+/// Outside of one.
+#[inline]
+pub(super) fn may_answer(call: &str, cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
+    expect_current(call);
+    budget::poll_proceed(cx)
+}
+
+/// Pays for a transfer that one unit has been paid for.
+#[inline]
+pub(super) fn pay_for(bytes: usize, cx: &mut Context<'_>) {
+    for _ in 0..bytes / BYTES_PER_UNIT {
+        if !budget::has_remaining() {
+            return;
+        }
+        if let Poll::Ready(unit) = budget::poll_proceed(cx) {
+            unit.made_progress();
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The three streams that every process has, by way of the blocking pool.
+//!
+//! They go through those of the standard library, and so share their buffers and their locks with
+//! `println!` and its kind.
+
+mod input;
+mod output;
+
+use super::{AsyncRead, AsyncWrite, ReadBuf};
+use input::PoolReader;
+use output::{PoolWriter, StdOutput};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// What comes in on standard input.
+///
+/// A thread of the blocking pool reads it, and cannot be stopped doing so: a shutdown of the runtime
+/// waits until there is a line or the end. For programs that talk to a person a thread of their own is
+/// the better choice.
+///
+/// All handles have one buffer in the standard library; a handle that is dropped in the middle of a read
+/// loses what that read brings.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncBufReadExt, BufReader};
+///
+/// let mut lines = BufReader::new(wakeful::io::stdin()).lines();
+/// # if false {
+/// while let Some(line) = lines.next_line().await? {
+///     println!("{line}");
+/// }
+/// # }
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
+pub fn stdin() -> Stdin {
+    Stdin { reader: PoolReader::default() }
+}
+
+/// Where standard output goes.
+///
+/// A write has not happened when it returns: it goes on in the background, and even a shutdown of the
+/// runtime lets it. `flush` waits for it, and writes out what the standard library holds back for want
+/// of a line's end.
+///
+/// Of writes through several handles at once each comes out whole, up to two mebibytes, in no certain
+/// order.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::AsyncWriteExt;
+///
+/// let mut out = wakeful::io::stdout();
+/// out.write_all(b"hello\n").await?;
+/// out.flush().await?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
+pub fn stdout() -> Stdout {
+    Stdout { writer: PoolWriter::new() }
+}
+
+/// Where standard error goes.
+///
+/// A write has not happened when it returns: it goes on in the background, and even a shutdown of the
+/// runtime lets it. `flush` waits for it.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::AsyncWriteExt;
+///
+/// wakeful::io::stderr().write_all(b"something is wrong\n").await?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
+pub fn stderr() -> Stderr {
+    Stderr { writer: PoolWriter::new() }
+}
+
+/// A handle to standard input. From [`stdin`].
+#[derive(Debug)]
+pub struct Stdin {
+    reader: PoolReader,
+}
+
+/// A handle to standard output. From [`stdout`].
+#[derive(Debug)]
+pub struct Stdout {
+    writer: PoolWriter<ToStdout>,
+}
+
+/// A handle to standard error. From [`stderr`].
+#[derive(Debug)]
+pub struct Stderr {
+    writer: PoolWriter<ToStderr>,
+}
+
+#[derive(Debug)]
+struct ToStdout;
+
+impl StdOutput for ToStdout {
+    const NAME: &'static str = "io::Stdout";
+
+    fn std() -> impl io::Write {
+        io::stdout()
+    }
+}
+
+#[derive(Debug)]
+struct ToStderr;
+
+impl StdOutput for ToStderr {
+    const NAME: &'static str = "io::Stderr";
+
+    fn std() -> impl io::Write {
+        io::stderr()
+    }
+}
+
+impl AsyncRead for Stdin {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.reader.poll_read(cx, buf)
+    }
+}
+
+macro_rules! write_through_pool {
+    ($($stream:ty),*) => {$(
+        impl AsyncWrite for $stream {
+            fn poll_write(
+                mut self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buf: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                self.writer.poll_write(cx, buf)
+            }
+
+            fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                self.writer.poll_flush(cx)
+            }
+
+            fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+                // The stream is the process', and others may still want it.
+                Poll::Ready(Ok(()))
+            }
+        }
+    )*};
+}
+
+write_through_pool!(Stdout, Stderr);
+
+macro_rules! descriptor_of_std {
+    ($($stream:ty, $std:path;)*) => {$(
+        impl AsRawFd for $stream {
+            fn as_raw_fd(&self) -> RawFd {
+                $std().as_raw_fd()
+            }
+        }
+
+        impl AsFd for $stream {
+            fn as_fd(&self) -> BorrowedFd<'_> {
+                // SAFETY: the standard library keeps these three open as long as the process lives.
+                unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
+            }
+        }
+    )*};
+}
+
+descriptor_of_std! {
+    Stdin, io::stdin;
+    Stdout, io::stdout;
+    Stderr, io::stderr;
+}
