@@ -96,7 +96,7 @@ impl RunOptions {
     /// The contenders asked for, in the suite's order.
     pub fn contenders<'a>(&self, suite: &'a Suite) -> Result<Vec<&'a Contender>, String> {
         let Some(only) = &self.only else {
-            return Ok(suite.contenders.iter().collect());
+            return Ok(suite.contenders.iter().filter(|one| !one.by_name_only).collect());
         };
         for name in only {
             if suite.contender(name).is_none() {

@@ -53,16 +53,23 @@ pub struct Contender {
     pub baseline: Option<&'static str>,
     /// The crates whose versions tell which contender this was.
     pub packages: &'static [&'static str],
+    /// Runs only where it is asked for.
+    pub by_name_only: bool,
     cases: Vec<Case>,
 }
 
 impl Contender {
     pub fn new(name: &'static str, packages: &'static [&'static str]) -> Contender {
-        Contender { name, baseline: None, packages, cases: Vec::new() }
+        Contender { name, baseline: None, packages, by_name_only: false, cases: Vec::new() }
     }
 
     pub fn against(self, baseline: &'static str) -> Contender {
         Contender { baseline: Some(baseline), ..self }
+    }
+
+    /// For one that answers a single question, and would only make other tables wider.
+    pub fn by_name_only(self) -> Contender {
+        Contender { by_name_only: true, ..self }
     }
 
     pub fn with(mut self, cases: impl IntoIterator<Item = Case>) -> Contender {

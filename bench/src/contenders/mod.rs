@@ -10,6 +10,7 @@ mod tokio;
 mod tokio_shaped;
 mod tokio_shaped_servers;
 mod tokio_shaped_sync;
+mod unwatched;
 mod wakeful;
 
 use crate::suite::Suite;
@@ -20,6 +21,7 @@ pub fn suite() -> Suite {
         contenders: vec![
             wakeful::multi_thread(),
             wakeful::current_thread(),
+            unwatched::multi_thread(),
             tokio::multi_thread(),
             tokio::current_thread(),
             smol::two_threads(),

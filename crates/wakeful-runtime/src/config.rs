@@ -1,5 +1,6 @@
 //! What a runtime was asked to be.
 
+use crate::stall::StallConfig;
 use crate::task_meta::TaskMeta;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +31,7 @@ pub(crate) struct Config {
     pub before_park: Option<Callback>,
     pub after_unpark: Option<Callback>,
     pub hooks: TaskHooks,
+    pub stall: StallConfig,
 }
 
 /// Calls to make at certain points of every task's life.

@@ -3,7 +3,7 @@
 //! What users see of this crate they see through `wakeful`, as `wakeful::runtime` and `wakeful::task`.
 //! Inside, each module uses only those above it in this list:
 //!
-//! - `task_meta`, `config`, `metrics`, `driver`: what the rest is told, counts and waits in
+//! - `task_meta`, `stall`, `config`, `metrics`, `driver`: what the rest is told, counts and waits in
 //! - `timers`: what a worker wakes up for by itself
 //! - `blocking`: the threads
 //! - `scheduler`: current-thread and multi-thread
@@ -19,6 +19,7 @@ mod driver;
 mod metrics;
 pub mod runtime;
 mod scheduler;
+mod stall;
 pub mod task;
 mod task_meta;
 #[cfg(feature = "time")]

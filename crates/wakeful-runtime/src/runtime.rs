@@ -8,6 +8,7 @@ mod runtime_metrics;
 mod whole;
 
 pub use crate::config::UnhandledPanic;
+pub use crate::stall::{Stall, StallOutcome};
 pub use crate::task_meta::TaskMeta;
 pub use builder::Builder;
 pub use handle::{EnterGuard, Handle, TryCurrentError};

@@ -11,6 +11,7 @@ pub(crate) mod timer;
 
 use crate::blocking::{AtShutdown, Pool, Refused, Stopped, ThreadContext, blocking_task};
 use crate::driver::IoHandle;
+use crate::stall::StallWatch;
 use crate::timers::{ClockHold, TimeHandle};
 use std::future::Future;
 use std::io;
@@ -131,6 +132,13 @@ impl SchedulerHandle {
         match self {
             SchedulerHandle::CurrentThread(shared) => &shared.pool,
             SchedulerHandle::MultiThread(shared) => &shared.pool,
+        }
+    }
+
+    pub(crate) fn stalls(&self) -> &StallWatch {
+        match self {
+            SchedulerHandle::CurrentThread(shared) => &shared.stalls,
+            SchedulerHandle::MultiThread(shared) => &shared.stalls,
         }
     }
 

@@ -4,6 +4,7 @@ use crate::blocking::Pool;
 use crate::config::{Config, TaskHooks, ThreadConfig, UnhandledPanic};
 use crate::driver::DriverParts;
 use crate::scheduler::RuntimeInfo;
+use crate::stall::StallConfig;
 use crate::timers::{TimeConfig, TimeHandle};
 use std::future::{Future, pending};
 use std::panic::Location;
@@ -109,6 +110,12 @@ pub(crate) fn plain_config() -> Config {
         before_park: None,
         after_unpark: None,
         hooks: TaskHooks::default(),
+        stall: StallConfig {
+            after: Duration::ZERO,
+            hands_off: false,
+            callback: None,
+            prints: false,
+        },
     }
 }
 

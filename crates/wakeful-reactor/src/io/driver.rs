@@ -162,6 +162,11 @@ impl IoDriver {
         if self.is_shutdown.load(Acquire) { Err(shutdown_error()) } else { Ok(()) }
     }
 
+    /// Whether a wait would end at once. Takes nothing, and calls nobody.
+    pub fn has_events(&self) -> bool {
+        self.poller.has_events()
+    }
+
     /// Ends the wait under way, or the next one. From any thread.
     pub fn wake(&self) {
         if !self.woken.swap(true, SeqCst) {

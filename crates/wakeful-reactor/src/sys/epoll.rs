@@ -135,6 +135,15 @@ impl Poller {
         usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }
 
+    /// Whether a wait would end at once.
+    pub(crate) fn has_events(&self) -> bool {
+        // An epoll instance can itself be polled: it is readable while it has events.
+        let mut poll =
+            libc::pollfd { fd: self.epoll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one entry, which lives through the call.
+        unsafe { libc::poll(&mut poll, 1, 0) > 0 }
+    }
+
     /// Ends the wait under way, or the next one. From any thread.
     pub(crate) fn wake(&self) {
         let one = 1u64.to_ne_bytes();

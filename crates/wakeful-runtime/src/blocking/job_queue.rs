@@ -177,7 +177,8 @@ impl<J> JobQueue<J> {
 
     pub(super) fn push(&self, job: J, kind: Kind) -> Push<J> {
         let mut state = self.state.lock();
-        if state.closed {
+        // A seat whose thread is stuck wants another even then, so that its worker can stop.
+        if state.closed && (kind != Kind::Seat || state.threads == 0) {
             return Push::Closed(job);
         }
         let number = state.next_number;
@@ -187,7 +188,9 @@ impl<J> JobQueue<J> {
             Kind::Short | Kind::Mandatory => state.jobs.push_back(waiting),
             Kind::Seat => state.jobs.push_front(waiting),
         }
-        self.hint.store(state.jobs.len(), Release);
+        if !state.closed {
+            self.hint.store(state.jobs.len(), Release);
+        }
         if state.jobs.len() <= state.coming() || (kind != Kind::Seat && state.is_soon_empty()) {
             return Push::Queued;
         }
@@ -297,7 +300,7 @@ impl<J> JobQueue<J> {
 
     /// Closes the queue: threads exit once it is empty. Short jobs that no thread is on its way to are
     /// returned instead of run; those that are mandatory are not, for as long as one waits there is a
-    /// thread that comes for it.
+    /// thread that comes for it. Of new jobs only seats are taken from now on.
     pub(super) fn close(&self) -> Vec<J> {
         let mut state = self.state.lock();
         state.closed = true;
@@ -339,6 +342,13 @@ impl<J> JobQueue<J> {
 
     pub(super) fn is_closed(&self) -> bool {
         self.hint.load(Relaxed) == usize::MAX
+    }
+
+    /// Whether there is a thread for one more job, or could be.
+    pub(super) fn has_thread(&self) -> bool {
+        let state = self.state.lock();
+        let coming = state.sleeping + state.looking + state.returning + state.starting;
+        coming > state.jobs.len() || state.threads < self.threads_max
     }
 
     /// Threads in all (workers included), sleeping ones, and jobs that wait.

@@ -97,14 +97,15 @@ impl Pool {
         })
     }
 
-    /// Has a thread of its own run `work`, which lasts as long as the runtime.
+    /// Has a thread of its own run `work`, which lasts as long as the runtime. Does nothing once all
+    /// threads are gone.
     pub(crate) fn submit_seat<C: ThreadContext>(
         self: &Arc<Self>,
         work: Box<dyn FnOnce() + Send>,
         context: impl FnOnce() -> C,
     ) -> io::Result<()> {
         match self.submit(Job::Seat(work), Kind::Seat, context) {
-            // A pool that is stopped has workers that are: the seat needs no sitter any more.
+            // A pool without threads has no workers: the seat needs no sitter any more.
             Ok(()) | Err(SubmitError::Stopped(_)) => Ok(()),
             Err(SubmitError::NoThread(_, error)) => Err(error),
         }
@@ -231,18 +232,18 @@ impl Pool {
     }
 
     /// Stops the pool: cancels what waits, and waits for the threads to end, for `timeout` at most
-    /// (none: for ever; zero: not at all).
-    pub(crate) fn shutdown(&self, timeout: Option<Duration>) {
+    /// (none: for ever; zero: not at all). True if they have.
+    pub(crate) fn shutdown(&self, timeout: Option<Duration>) -> bool {
         for job in self.queue.close() {
             job.cancel();
         }
         if timeout == Some(Duration::ZERO) {
-            return;
+            return false;
         }
         // A runtime can be dropped on a thread of its own pool, which cannot wait for itself.
         let on_own_thread = ptr::eq(POOL.get(), self);
         if !self.queue.wait_gone(usize::from(on_own_thread), timeout) {
-            return;
+            return false;
         }
         let threads = std::mem::take(&mut *self.threads.lock());
         let here = thread::current().id();
@@ -251,6 +252,12 @@ impl Pool {
                 let _its_panic_was_reported = handle.join();
             }
         }
+        true
+    }
+
+    /// Whether there is a thread for one more job, or could be.
+    pub(crate) fn has_thread(&self) -> bool {
+        self.queue.has_thread()
     }
 
     /// Threads that run blocking tasks or could, given the number that work as workers.

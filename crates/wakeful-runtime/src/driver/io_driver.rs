@@ -36,6 +36,11 @@ impl IoHandle {
         self.0.as_ref()
     }
 
+    /// Whether events wait for somebody to take them.
+    pub(crate) fn has_events(&self) -> bool {
+        self.0.as_ref().is_some_and(|io| io.has_events())
+    }
+
     /// Lets every operation on this runtime's descriptors fail from now on.
     pub(crate) fn shut_down(&self) {
         if let Some(io) = &self.0 {

@@ -17,6 +17,10 @@ impl IoHandle {
         IoHandle
     }
 
+    pub(crate) fn has_events(&self) -> bool {
+        false
+    }
+
     pub(crate) fn shut_down(&self) {}
 }
 

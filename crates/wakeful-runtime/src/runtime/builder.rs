@@ -7,6 +7,7 @@ use crate::config::{
 };
 use crate::driver::{DriverParts, EventsMax};
 use crate::scheduler::{RuntimeInfo, SchedulerHandle, current_thread, multi_thread};
+use crate::stall::{Stall, StallConfig};
 use crate::task_meta::TaskMeta;
 use crate::timers::{TimeConfig, TimeHandle};
 use std::fmt;
@@ -47,6 +48,7 @@ pub struct Builder {
     events_max: EventsMax,
     enable_time: bool,
     start_paused: bool,
+    stall: StallConfig,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +102,7 @@ impl Builder {
             events_max: EVENTS_MAX_DEFAULT,
             enable_time: false,
             start_paused: false,
+            stall: StallConfig::from_env(),
         }
     }
 
@@ -345,6 +348,61 @@ impl Builder {
         self
     }
 
+    /// Sets how long a task's poll may hold its thread before that counts as a stall; 2 ms by default.
+    ///
+    /// A worker that stands still for that long, while something waits behind it, loses its queue, its
+    /// timers and its turn in the driver to another thread. Shorter means less delay, and more threads.
+    ///
+    /// # Panics
+    /// If `val` is zero.
+    #[track_caller]
+    pub fn stall_after(&mut self, val: Duration) -> &mut Self {
+        assert!(
+            !val.is_zero(),
+            "`Builder::stall_after` called with 0; use `disable_stall_handoff` to have none"
+        );
+        self.stall.after = val;
+        self
+    }
+
+    /// Lets what waits behind a task that blocks its worker wait until that is done.
+    pub fn disable_stall_handoff(&mut self) -> &mut Self {
+        self.stall.hands_off = false;
+        self
+    }
+
+    /// Has `f` called for each poll that lasts longer than [`stall_after`](Self::stall_after).
+    ///
+    /// That is once per stall, while it lasts, on a thread of its own, and after the worker's other tasks
+    /// were handed to another thread. No other stall of this runtime is seen until `f` returns.
+    ///
+    /// Whatever the program, the environment variable `WAKEFUL_STALL_REPORT=1` has a line for each of them
+    /// printed to stderr.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    /// use wakeful_runtime::runtime::Builder;
+    ///
+    /// let (tx, rx) = mpsc::channel();
+    /// let runtime = Builder::new_multi_thread()
+    ///     .worker_threads(1)
+    ///     .on_stall(move |stall| tx.send((stall.task_id(), stall.spawned_at())).unwrap())
+    ///     .build()
+    ///     .unwrap();
+    /// let task = runtime.spawn(async { std::thread::sleep(Duration::from_millis(100)) });
+    /// let (id, spawned_at) = rx.recv().unwrap();
+    /// assert_eq!(id, Some(task.id()));
+    /// assert_eq!(spawned_at.unwrap().file(), file!());
+    /// ```
+    pub fn on_stall<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn(&Stall) + Send + Sync + 'static,
+    {
+        self.stall.callback = Some(Arc::new(f));
+        self
+    }
+
     /// Builds the runtime.
     ///
     /// # Panics
@@ -378,6 +436,7 @@ impl Builder {
         let driver = DriverParts::new(self.enable_io.then_some(self.events_max))?;
         let info = self.info(&driver);
         let shared = current_thread::new(self.config(), self.pool(0), info, driver, bound_to);
+        shared.stalls.start_bound()?;
         Ok(Runtime::from_handle(Handle::new(SchedulerHandle::CurrentThread(shared))))
     }
 
@@ -424,6 +483,7 @@ impl Builder {
             before_park: self.before_park.clone(),
             after_unpark: self.after_unpark.clone(),
             hooks: self.hooks.clone(),
+            stall: self.stall.clone(),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::Handle;
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::SchedulerHandle;
+use crate::stall::StallMetrics;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -158,6 +159,37 @@ impl RuntimeMetrics {
     /// Blocking tasks that wait for a thread.
     pub fn blocking_queue_depth(&self) -> usize {
         self.handle.scheduler.pool().queue_depth()
+    }
+
+    /// Polls that held their thread for longer than [`Builder::stall_after`], those under way included.
+    ///
+    /// On a current-thread runtime, and those of a `LocalSet`, only if they are reported to somebody.
+    ///
+    /// [`Builder::stall_after`]: super::Builder::stall_after
+    pub fn stall_count(&self) -> u64 {
+        self.stalls().stalls()
+    }
+
+    /// How long the longest of these lasted, or has lasted up to now.
+    pub fn longest_stall(&self) -> Duration {
+        self.stalls().longest()
+    }
+
+    /// How often a worker that stood still was handed to another thread.
+    pub fn stall_handoff_count(&self) -> u64 {
+        self.stalls().handoffs()
+    }
+
+    /// Threads that lost their worker to another, and whose poll has not returned yet.
+    ///
+    /// They count as [blocking threads](Self::num_blocking_threads). Those that stand by for the next time
+    /// are the [idle](Self::num_idle_blocking_threads) ones.
+    pub fn num_stalled_threads(&self) -> usize {
+        self.stalls().held_threads()
+    }
+
+    fn stalls(&self) -> &StallMetrics {
+        &self.handle.scheduler.stalls().metrics
     }
 
     #[track_caller]

@@ -84,7 +84,7 @@ impl Runtime {
             SchedulerHandle::CurrentThread(shared) => shared.block_on(future, "Runtime::block_on"),
             scheduler @ SchedulerHandle::MultiThread(_) => {
                 let _driving = drive(scheduler, Entered::MayBlockInPlace, "Runtime::block_on");
-                block_on(future)
+                scheduler.stalls().while_bound(None, || block_on(future))
             }
         }
     }
@@ -137,6 +137,10 @@ impl Drop for Runtime {
                  `Runtime::shutdown_background`, which does not wait"
             );
         }
-        self.handle.scheduler.pool().shutdown(self.wait);
+        let are_threads_gone = self.handle.scheduler.pool().shutdown(self.wait);
+        // It ends with the last worker. One that is busy telling of a stall may take longer than that.
+        if are_threads_gone && self.wait.is_none() {
+            self.handle.scheduler.stalls().monitor.join();
+        }
     }
 }

@@ -16,6 +16,7 @@ use crate::scheduler::cell_refs::{CellRefs, KeptByCells, RefBag};
 use crate::scheduler::inject::{Closed, InjectQueue};
 #[cfg(feature = "time")]
 use crate::scheduler::timer::TimerHome;
+use crate::stall::StallWatch;
 use crate::timers::{SeatInbox, SeatTimers};
 use std::collections::VecDeque;
 use std::future::Future;
@@ -52,6 +53,7 @@ pub(crate) struct CurrentThread {
     refs: CellRefs,
     remote: RemoteMetrics,
     pub(crate) metrics: WorkerMetrics,
+    pub(crate) stalls: Arc<StallWatch>,
     config: Config,
     pub(crate) pool: Arc<Pool>,
     pub(crate) info: RuntimeInfo,
@@ -137,6 +139,7 @@ pub(crate) fn new(
         refs: CellRefs::new(),
         remote: RemoteMetrics::default(),
         metrics: WorkerMetrics::default(),
+        stalls: Arc::new(StallWatch::new(config.stall.clone())),
         config,
         pool,
         info,

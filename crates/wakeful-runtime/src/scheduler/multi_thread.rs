@@ -11,8 +11,10 @@
 
 mod block_in_place;
 mod gather;
+mod handoff;
 mod here;
 mod idle;
+mod monitor;
 mod pace;
 mod queue;
 mod rest;
@@ -21,6 +23,7 @@ mod seat;
 mod shutdown;
 mod sitter;
 mod sleep;
+mod stay;
 mod turn;
 mod upkeep;
 mod worker;
@@ -34,14 +37,17 @@ use crate::scheduler::cell_refs::{CellRefs, KeptByCells};
 use crate::scheduler::inject::{Closed, InjectQueue};
 #[cfg(feature = "time")]
 use crate::scheduler::timer::TimerHome;
+use crate::stall::{StallWatch, ThreadName};
 use idle::Idle;
 use seat::{Home, Place, Seat};
 use sleep::SharedDriver;
+use stay::Stay;
 use std::future::Future;
 use std::io;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use wakeful_base::asymmetric_fence::LightFence;
 use wakeful_base::list::List;
 use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
@@ -67,6 +73,11 @@ pub(crate) struct MultiThread {
     stopping: AtomicBool,
     /// Workers that did not stop yet; the last one clears up.
     workers_left: AtomicUsize,
+    /// Seats that were given away and that nobody took yet.
+    vacant: AtomicUsize,
+    /// What a sitter's sections need, depending on whether its seat can be taken from it.
+    light_fence: LightFence,
+    pub(crate) stalls: StallWatch,
     refs: CellRefs,
     remote: RemoteMetrics,
     config: Config,
@@ -129,6 +140,10 @@ pub(crate) fn start(
             return Err(error);
         }
     }
+    if let Err(error) = monitor::start(&shared) {
+        shared.stop();
+        return Err(error);
+    }
     Ok(shared)
 }
 
@@ -160,6 +175,13 @@ impl MultiThread {
                 common: Mutex::default(),
                 stopping: AtomicBool::new(false),
                 workers_left: AtomicUsize::new(workers),
+                vacant: AtomicUsize::new(0),
+                light_fence: if config.stall.is_watched() {
+                    LightFence::new()
+                } else {
+                    LightFence::unpaired()
+                },
+                stalls: StallWatch::new(config.stall.clone()),
                 refs: CellRefs::new(),
                 remote: RemoteMetrics::default(),
                 config,
@@ -241,6 +263,11 @@ impl MultiThread {
     /// Whether a worker that looks around would find something.
     fn has_visible_work(&self) -> bool {
         !self.inject.is_empty() || self.seats.iter().any(|seat| !seat.queue.is_empty())
+    }
+
+    fn new_stay(&self) -> Arc<Stay> {
+        let is_named = self.stalls.config.reports();
+        Stay::new(self.light_fence, is_named.then(ThreadName::current).flatten())
     }
 
     /// Leaves a timer of a seat's, which nobody waits for any more, to its sitter.

@@ -88,6 +88,8 @@ impl TimeHandle {
         let mut fired = 0;
         while has_own {
             let mut wakers = WakeList::new();
+            // They may have passed to somebody else meanwhile.
+            has_own = false;
             with_own(&mut |own| {
                 has_own = own.timers.as_mut().is_some_and(|own| own.fire(now_ns, &mut wakers));
             });
@@ -96,6 +98,18 @@ impl TimeHandle {
         }
         self.common.fire(now_ns);
         fired
+    }
+
+    /// Whether one of a worker's own timers is due `within` a while, or was.
+    pub(crate) fn is_soon_due(&self, own: &SeatTimers, within: Duration) -> bool {
+        let next_ns = own.timers.as_ref().and_then(Timers::next_ns);
+        next_ns.is_some_and(|next_ns| next_ns <= self.clock.now_ns() + within.as_nanos() as u64)
+    }
+
+    /// Whether one of the common timers is due.
+    pub(crate) fn is_common_due(&self) -> bool {
+        let next_ns = self.common.next_ns();
+        next_ns.is_some_and(|next_ns| next_ns <= self.clock.now_ns())
     }
 
     /// Until when a worker with these timers of its own may sleep.

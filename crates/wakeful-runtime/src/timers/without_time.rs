@@ -26,6 +26,14 @@ impl TimeHandle {
         0
     }
 
+    pub(crate) fn is_soon_due(&self, _: &SeatTimers, _: Duration) -> bool {
+        false
+    }
+
+    pub(crate) fn is_common_due(&self) -> bool {
+        false
+    }
+
     pub(crate) fn until(&self, _: &SeatTimers) -> Until<'_> {
         Until(PhantomData)
     }

@@ -196,14 +196,17 @@ fn a_closed_queue_runs_seats_and_what_threads_come_for() {
     assert_eq!(queue.push(3, Kind::Short), Push::Queued, "no more than two threads");
     assert_eq!(queue.close(), [3]);
     assert_eq!(queue.push(4, Kind::Short), Push::Closed(4));
-    assert_eq!(queue.push(5, Kind::Seat), Push::Closed(5));
+    assert_eq!(queue.push(5, Kind::Seat), Push::Queued, "two threads come anyway");
+    assert_eq!(queue.next(Comes::AsNew), Next::Run(5));
     assert_eq!(queue.next(Comes::AsNew), Next::Run(2));
-    assert_eq!(queue.next(Comes::AsNew), Next::Run(1));
+    queue.end_seat();
+    assert_eq!(queue.next(Comes::Unannounced), Next::Run(1));
     queue.end_seat();
     for _ in 0..2 {
         assert_eq!(queue.next(Comes::Unannounced), Next::Exit);
     }
     assert!(queue.wait_gone(0, None));
+    assert_eq!(queue.push(6, Kind::Seat), Push::Closed(6), "there is nobody left to need it");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::driver::Driver;
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::block_on::parker_and_waker;
 use crate::scheduler::context::{allow_defer, drive};
+use crate::stall;
 use crate::timers::PreciseThread;
 #[cfg(feature = "time")]
 use crate::timers::SeatTimers;
@@ -30,6 +31,7 @@ struct Turn {
     core: RefCell<Box<Core>>,
     /// The task under way.
     polling: Cell<Option<TaskRef>>,
+    tells_of_stalls: bool,
     precise: PreciseThread,
 }
 
@@ -150,7 +152,8 @@ impl CurrentThread {
                 Err(output) => return output,
             },
         };
-        match self.take_turn(core, |turn| turn.drive(future)) {
+        let drive = || self.take_turn(core, |turn| turn.drive(future));
+        match self.stalls.while_bound(Some(0), drive) {
             Some(output) => output,
             None => panic!(
                 "a spawned task panicked and the runtime is configured to shut down on unhandled \
@@ -197,6 +200,7 @@ impl CurrentThread {
             shared: self.clone(),
             core: RefCell::new(core),
             polling: Cell::new(None),
+            tells_of_stalls: self.stalls.config.reports(),
             precise: PreciseThread::new(),
         }));
         let turn = turn.0.as_ref().expect("put back at the end");
@@ -247,8 +251,8 @@ impl Turn {
         let mut busy_since = Instant::now();
         loop {
             if self.shared.woken.swap(false, AcqRel) {
-                if let Poll::Ready(output) = budget::with_initial(|| future.as_mut().poll(&mut cx))
-                {
+                let poll = || budget::with_initial(|| future.as_mut().poll(&mut cx));
+                if let Poll::Ready(output) = stall::run_future(poll) {
                     self.shared.metrics.add_busy(busy_since);
                     return Some(output);
                 }
@@ -306,7 +310,11 @@ impl Turn {
         let hooks = &self.shared.config.hooks;
         config::call_for(&hooks.before_poll, &runnable);
         self.polling.set(Some(runnable.task()));
-        let polled = runnable.run();
+        let polled = if self.tells_of_stalls {
+            stall::run_task(runnable.id(), runnable.spawned_at(), || runnable.run())
+        } else {
+            runnable.run()
+        };
         self.polling.set(None);
         // SAFETY: whatever became of it, we have the reference that keeps it alive.
         config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });

@@ -14,6 +14,7 @@ use wakeful_task::{Finishing, Runnable, Running};
 impl CurrentThread {
     /// Drops every task. Nothing that is spawned later runs.
     pub(crate) fn shutdown(self: &Arc<Self>) {
+        self.stalls.monitor.end();
         // Absent only if `block_on` is unwinding through the runtime's owner.
         let Some(mut core) = self.resting.lock().core.take() else { return };
         let handle = SchedulerHandle::CurrentThread(self.clone());

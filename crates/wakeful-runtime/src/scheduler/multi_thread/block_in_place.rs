@@ -4,7 +4,7 @@ use super::MultiThread;
 use super::sitter::{sit, with_sitter};
 use crate::scheduler::SchedulerHandle;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::AcqRel};
+use std::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_base::budget::{self, Budget};
 use wakeful_base::enter::{Entered, entered, set_entered};
 
@@ -40,7 +40,11 @@ struct SeatTicket {
 
 impl SeatTicket {
     fn take(&self) -> bool {
-        !self.taken.swap(true, AcqRel)
+        let is_first = !self.taken.swap(true, AcqRel);
+        if is_first {
+            self.shared.vacant.fetch_sub(1, Relaxed);
+        }
+        is_first
     }
 }
 
@@ -80,8 +84,11 @@ fn give_seat_away() -> Away {
             }
         });
         let context = || SchedulerHandle::MultiThread(sitter.shared.clone());
-        sitter.seated.set(false);
-        if let Some(task) = sitter.polling.get() {
+        if !sitter.seat().sitting.stand_up(&sitter.stay) {
+            return Away::Driving(None);
+        }
+        sitter.shared.vacant.fetch_add(1, Relaxed);
+        if let Some(task) = sitter.stay.polling() {
             sitter.shared.begin_away(task);
         }
         // Without a thread for it the seat blocks with us, as it would anywhere else. It is given up
@@ -98,8 +105,8 @@ impl Drop for TakeSeatBack {
                 let sitter = sitter.expect("who gave a seat away still has its record");
                 sitter.seat().sleep.sit(sitter.parker.unparker());
                 sitter.seat().metrics.sit();
-                sitter.seated.set(true);
-                if let Some(task) = sitter.polling.get() {
+                sitter.seat().sitting.sit_down(&sitter.stay);
+                if let Some(task) = sitter.stay.polling() {
                     sitter.shared.end_away(task);
                 }
             });

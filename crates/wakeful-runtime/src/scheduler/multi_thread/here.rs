@@ -63,9 +63,9 @@ pub(crate) fn with_own_timers<R>(
 /// Keeps `waker` until the worker has looked at its driver. False if this thread has no seat.
 pub(crate) fn defer(waker: &Waker) -> bool {
     with_sitter(|sitter| {
-        let Some(sitter) = sitter.filter(|sitter| sitter.seated.get()) else { return false };
+        let Some(sitter) = sitter.filter(|sitter| !sitter.stay.is_lost()) else { return false };
         // Not any task: one that runs inside of another, in a `LocalSet` say, returns to that one.
-        if sitter.polling.get().is_some_and(|task| is_waker_of(waker, task)) {
+        if sitter.stay.polling().is_some_and(|task| is_waker_of(waker, task)) {
             sitter.yielding.set(true);
             return true;
         }

@@ -57,6 +57,12 @@ impl Idle {
         self.counts.load(Relaxed) != 0
     }
 
+    /// Whether every worker sleeps, and none was called yet.
+    pub(super) fn are_all_asleep(&self) -> bool {
+        let counts = self.counts.load(SeqCst);
+        sleeping(counts) == self.workers && searching(counts) == 0
+    }
+
     /// The worker to wake for new work, if there is one to wake. It counts as searching from now on.
     pub(super) fn worker_to_wake(&self) -> Option<usize> {
         seq_cst_for_loom();

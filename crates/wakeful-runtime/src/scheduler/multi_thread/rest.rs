@@ -43,6 +43,7 @@ impl Sitter {
             hint::spin_loop();
         }
         let searching = shared.idle.end_sleep(self.index, sees_work);
+        shared.stalls.monitor.note_awake();
         let was_timer = self.serve_timers();
         if let Some(mut core) = self.enter() {
             core.searching = searching;

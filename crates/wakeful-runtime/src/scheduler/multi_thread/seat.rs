@@ -10,6 +10,7 @@ use super::gather::Gathered;
 use super::pace::InjectPace;
 use super::queue::{QueueOwner, RunQueue, run_queue};
 use super::sleep::Sleep;
+use super::stay::Sitting;
 use crate::config::Config;
 use crate::metrics::WorkerMetrics;
 use crate::scheduler::cell_refs::RefBag;
@@ -20,7 +21,7 @@ use std::time::Instant;
 use wakeful_base::FastRng;
 use wakeful_base::list::List;
 use wakeful_base::sync::UnsafeCell;
-use wakeful_base::sync::atomic::{AtomicPtr, Ordering::*};
+use wakeful_base::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
 use wakeful_task::{Done, Header, OwnedLink, Runnable, TaskRef};
 
 /// After how many tasks that ended elsewhere than on their seats these are woken to free the memory.
@@ -36,6 +37,9 @@ pub(super) struct Seat {
     ended: AtomicPtr<Header>,
     /// Timers of this seat's that sleepers elsewhere want no more.
     pub(super) left_timers: SeatInbox,
+    pub(super) sitting: Sitting,
+    /// A thread is on its way that will take the seat if it is still stuck.
+    pub(super) spare_called: AtomicBool,
     pub(super) core: UnsafeCell<SeatCore>,
 }
 
@@ -97,6 +101,18 @@ impl SeatCore {
         self.lifo.is_none() && self.queue.held_back() == 0 && !self.has_deferred()
     }
 
+    /// Puts all tasks in reach of other workers. False if there are none.
+    pub(super) fn share_all(&mut self, queue: &RunQueue) -> bool {
+        let SeatCore { queue: owner, lifo, yielded, .. } = self;
+        let has_any = lifo.is_some() || owner.held_back() > 0 || !yielded.is_empty();
+        if let Some(runnable) = lifo.take() {
+            owner.push(queue, runnable);
+        }
+        owner.share_batch(queue);
+        owner.push_all(queue, yielded);
+        has_any
+    }
+
     /// Whether something waits for a look at the driver.
     pub(super) fn has_deferred(&self) -> bool {
         !self.yielded.is_empty() || !self.deferred.is_empty()
@@ -128,6 +144,8 @@ impl Seat {
             home: Home::new(shared, Place::Seat(index)),
             ended: AtomicPtr::new(ptr::null_mut()),
             left_timers: SeatInbox::new(),
+            sitting: Sitting::new(),
+            spare_called: AtomicBool::new(false),
             core: UnsafeCell::new(SeatCore {
                 queue: owner,
                 lifo: None,
@@ -148,6 +166,12 @@ impl Seat {
                 next_look: Instant::now(),
             }),
         }
+    }
+
+    /// Runs `f` with the core of a seat on which nobody sits. No user code may run in it.
+    pub(super) fn with_vacant_core<R>(&self, f: impl FnOnce(&mut SeatCore) -> R) -> Option<R> {
+        // SAFETY: nobody sits here until this returns.
+        self.sitting.while_vacant(|| self.core.with_mut(|core| f(unsafe { &mut *core })))
     }
 
     /// Leaves a complete task for the sitter to take out of its list. From any thread.

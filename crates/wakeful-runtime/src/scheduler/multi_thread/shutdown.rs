@@ -65,6 +65,7 @@ impl MultiThread {
         for index in 0..self.seats.len() {
             self.with_left_core(index, |core| core.refs.empty(self));
         }
+        self.stalls.monitor.end();
     }
 
     fn cancel_queued(&self) {

@@ -2,6 +2,7 @@
 
 use super::MultiThread;
 use super::seat::{Seat, SeatCore};
+use super::stay::Stay;
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::context::allow_defer;
 use crate::timers::PreciseThread;
@@ -12,20 +13,14 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use wakeful_base::Parker;
 use wakeful_base::enter::{Entered, set_entered};
-use wakeful_task::TaskRef;
 
-/// One thread's stay on one seat.
+/// A thread on a seat, or one that was.
 pub(super) struct Sitter {
     pub(super) shared: Arc<MultiThread>,
     pub(super) index: usize,
     /// The seat, which `shared` keeps: every poll needs it, and the way there is long.
     seat: NonNull<Seat>,
-    /// False once the seat was given away.
-    pub(super) seated: Cell<bool>,
-    /// In a core section.
-    inside: Cell<bool>,
-    /// The task under way.
-    pub(super) polling: Cell<Option<TaskRef>>,
+    pub(super) stay: Arc<Stay>,
     /// It wants to give way. Of the thread, not of the seat, which may be lost before the poll returns.
     pub(super) yielding: Cell<bool>,
     /// While it gathers: how many tasks were woken.
@@ -47,7 +42,8 @@ impl Deref for CoreSection<'_> {
     type Target = SeatCore;
 
     fn deref(&self) -> &SeatCore {
-        // SAFETY: only the sitter of a seat opens sections, one at a time.
+        // SAFETY: only the sitter of a seat opens sections, one at a time, and `stay.rs` says why nobody
+        // else gets at the core meanwhile.
         self.sitter.seat().core.with(|core| unsafe { &*core })
     }
 }
@@ -62,7 +58,7 @@ impl DerefMut for CoreSection<'_> {
 impl Drop for CoreSection<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.sitter.inside.set(false);
+        self.sitter.stay.end_section();
     }
 }
 
@@ -73,7 +69,15 @@ pub(super) fn start(shared: &Arc<MultiThread>, index: usize) -> io::Result<()> {
     shared.pool.submit_seat(Box::new(move || sit(sit_on, index)), context)
 }
 
+/// Sits on a seat on which nobody sits, until it is lost or the runtime stops.
 pub(super) fn sit(shared: Arc<MultiThread>, index: usize) {
+    let stay = shared.new_stay();
+    shared.seats[index].sitting.sit_down(&stay);
+    sit_as(shared, index, stay);
+}
+
+/// As [`sit`], by a thread whose `stay` has begun.
+pub(super) fn sit_as(shared: Arc<MultiThread>, index: usize, stay: Arc<Stay>) {
     let _driving = set_entered(Entered::MayBlockInPlace);
     let parker = Parker::new();
     shared.seats[index].sleep.sit(parker.unparker());
@@ -82,9 +86,7 @@ pub(super) fn sit(shared: Arc<MultiThread>, index: usize) {
         seat: NonNull::from(&shared.seats[index]),
         shared,
         index,
-        seated: Cell::new(true),
-        inside: Cell::new(false),
-        polling: Cell::new(None),
+        stay,
         yielding: Cell::new(false),
         woken: Cell::new(None),
         precise: PreciseThread::new(),
@@ -92,7 +94,12 @@ pub(super) fn sit(shared: Arc<MultiThread>, index: usize) {
     };
     let _on_seat = SetSitter(SITTER.with(|before| before.replace(&raw const sitter)));
     let _deferring = allow_defer();
+    sitter.begin();
     sitter.run();
+    if let Some(since) = sitter.stay.stuck_since() {
+        let stalls = &sitter.shared.stalls;
+        stalls.metrics.note_end(since.elapsed(), stalls.config.after);
+    }
 }
 
 struct SetSitter(*const Sitter);
@@ -110,15 +117,21 @@ impl Sitter {
         unsafe { self.seat.as_ref() }
     }
 
-    /// Opens a core section; none if the seat was given away.
+    /// Opens a core section; none if the seat is lost.
     #[inline]
     pub(super) fn enter(&self) -> Option<CoreSection<'_>> {
-        if !self.seated.get() {
-            return None;
+        let begun = self.stay.begin_section() || self.seat().sitting.ask(&self.stay);
+        begun.then_some(CoreSection { sitter: self })
+    }
+
+    /// What lies here may have waited for us: the driver, timers and the end of the runtime come first.
+    fn begin(&self) {
+        if let Some(mut core) = self.enter() {
+            core.until_maintenance = 0;
+            core.is_from_driver = false;
+            core.gathered.end();
+            core.inject_pace.restart(self.seat().metrics.polls.get());
         }
-        debug_assert!(!self.inside.get(), "user code ran inside a core section");
-        self.inside.set(true);
-        Some(CoreSection { sitter: self })
     }
 }
 

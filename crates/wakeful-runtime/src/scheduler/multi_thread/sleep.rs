@@ -69,6 +69,15 @@ impl Sleep {
         was_in_driver
     }
 
+    /// Whether the sitter sleeps, and was not called yet.
+    pub(super) fn is_asleep(&self) -> bool {
+        matches!(self.state.load(Relaxed), IN_DRIVER | ON_THREAD)
+    }
+
+    pub(super) fn is_in_driver(&self) -> bool {
+        self.state.load(Relaxed) == IN_DRIVER
+    }
+
     fn go(&self, place: usize) -> bool {
         self.state.compare_exchange(AWAKE, place, AcqRel, Acquire).is_ok()
     }

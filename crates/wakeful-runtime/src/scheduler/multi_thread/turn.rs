@@ -45,14 +45,14 @@ impl Sitter {
     fn poll(&self, runnable: Runnable) {
         let metrics = &self.seat().metrics;
         metrics.polls.add(1);
-        self.polling.set(Some(runnable.task()));
+        self.stay.begin_poll(runnable.task());
         let hooks = &self.shared.config.hooks;
         let polled = if hooks.before_poll.is_none() && hooks.after_poll.is_none() {
             runnable.run()
         } else {
             self.poll_with_hooks(runnable)
         };
-        self.polling.set(None);
+        self.stay.end_poll();
         match polled {
             Polled::Pending(running) => self.settle(running),
             Polled::Ended(ended) => self.end(ended),

@@ -1,10 +1,12 @@
 //! What is due every so many turns, or before a worker sleeps.
 
+use super::MultiThread;
 use super::seat::SeatCore;
 use super::sitter::Sitter;
 use std::mem::take;
 use std::time::{Duration, Instant};
 use wakeful_base::shield::shield;
+use wakeful_base::sync::atomic::Ordering::Relaxed;
 
 /// How long a worker with short polls goes on without a look at the driver, which is a system call.
 const LOOK_EVERY: Duration = Duration::from_micros(5);
@@ -70,6 +72,9 @@ impl Sitter {
                 }
             })
         });
+        if self.shared.vacant.load(Relaxed) > 0 {
+            self.shared.serve_vacant_timers();
+        }
         fired > 0
     }
 
@@ -78,6 +83,18 @@ impl Sitter {
         if seat.has_ended() {
             let ended = self.enter().map(|mut core| seat.take_ended(&mut core));
             drop(ended);
+        }
+    }
+}
+
+impl MultiThread {
+    /// Fires the timers of seats that were given away and are not taken yet: there may be no thread to be had.
+    #[cold]
+    fn serve_vacant_timers(&self) {
+        for seat in &self.seats {
+            self.info.time.serve(&seat.left_timers, |f| {
+                seat.with_vacant_core(|core| f(&mut core.timers));
+            });
         }
     }
 }

@@ -65,7 +65,8 @@ impl Sitter {
                 let _nobody_searches_for_a_stopping_runtime = self.shared.idle.end_search();
             }
         }
-        self.seated.set(false);
+        let left = self.seat().sitting.leave(&self.stay);
+        debug_assert!(left, "only a seat whose sitter polls is taken from it");
         if self.shared.worker_stopped() {
             self.shared.clear_up();
         }

@@ -3,6 +3,7 @@
 use super::current;
 use super::tasks::{Core, Home, LocalTasks};
 use crate::config::UnhandledPanic;
+use crate::stall;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -165,7 +166,7 @@ impl Owner {
     fn poll_task(&self, runnable: Runnable) {
         let task = runnable.task();
         self.with_core(|core| core.polling.push(task));
-        let polled = runnable.run();
+        let polled = stall::run_task(runnable.id(), runnable.spawned_at(), || runnable.run());
         self.with_core(|core| core.polling.pop());
         match polled {
             Polled::Pending(running) => self.settle(running),

@@ -1,0 +1,61 @@
+//! Wakeful without the monitor, beside Wakeful as it is: what it costs to hand off the work of a task that blocks,
+//! where no task does. Only where it is asked for by name.
+
+use crate::cases;
+use crate::runtime::{RemoteSpawn, Runtime};
+use crate::suite::Contender;
+
+struct Unwatched;
+
+impl Runtime for Unwatched {
+    fn run<F>(main: F) -> F::Output
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        let mut builder = wakeful::runtime::Builder::new_multi_thread();
+        builder.worker_threads(2).enable_all().disable_stall_handoff();
+        builder.build().unwrap().block_on(async { wakeful::spawn(main).await.unwrap() })
+    }
+
+    fn spawn<F>(future: F) -> impl Future<Output = F::Output> + Send + 'static
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        let handle = wakeful::spawn(future);
+        async { handle.await.unwrap() }
+    }
+
+    fn detach<F>(future: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        wakeful::spawn(future);
+    }
+
+    fn yield_now() -> impl Future<Output = ()> + Send {
+        wakeful::task::yield_now()
+    }
+}
+
+impl RemoteSpawn for Unwatched {
+    type Handle = wakeful::runtime::Handle;
+
+    fn handle() -> Self::Handle {
+        wakeful::runtime::Handle::current()
+    }
+
+    fn detach_on<F>(handle: &Self::Handle, future: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        handle.spawn(future);
+    }
+}
+
+pub fn multi_thread() -> Contender {
+    Contender::new("unwatched-mt", &["wakeful"])
+        .against("wakeful-mt")
+        .by_name_only()
+        .with(cases::sched::cases::<Unwatched>())
+        .with(cases::sched::remote_cases::<Unwatched>())
+}

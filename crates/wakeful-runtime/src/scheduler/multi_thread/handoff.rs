@@ -1,0 +1,143 @@
+//! How a seat passes from a thread that is stuck to a spare one.
+//!
+//! ```text
+//!   stuck thread            monitor                     spare thread of the pool
+//!   in a poll …             (1) sees the same poll
+//!                               twice, something waits
+//!                           (2) calls a spare  ───────▶ (3) still the same poll? takes the seat:
+//!                                                           from here on the seat goes on
+//!   … poll returns                                          with all that lies on it
+//!   (4) finds its seat lost:
+//!       settles its task as a
+//!       stranger would, and is
+//!       a thread of the pool
+//! ```
+//!
+//! Before that, at (1), what tasks lie on the seat out of others' reach are put in reach: if another worker
+//! is free for them the seat may stay where it is.
+//!
+//! The seat passes in one step, (3), by the spare's own hand: no seat stands empty because a thread was
+//! late, or could not be had. `stay.rs` says why the two cannot meet.
+//!
+//! What user code does in the rest of its poll at (4) works as on a thread outside of the runtime: what it
+//! spawns or wakes goes to the inject queue, its new timers are common ones, `block_in_place` has nothing
+//! to give away. Until its task is settled that is noted as `away`, for the shutdown.
+
+use super::MultiThread;
+use super::sitter::sit_as;
+use super::stay::Stay;
+use crate::scheduler::SchedulerHandle;
+use std::io;
+use std::panic::Location;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use wakeful_base::sync::atomic::Ordering::*;
+use wakeful_task::Id;
+
+/// A poll that has lasted for some time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StuckPoll {
+    /// The seat's count of polls, by which it is told from others.
+    pub(super) number: u64,
+    pub(super) since: Instant,
+}
+
+/// What is found on the seat of a stuck sitter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    pub(super) task: Id,
+    pub(super) spawned_at: &'static Location<'static>,
+    /// Something was put in reach of the other workers.
+    pub(super) is_relieved: bool,
+    /// Something lies there that only a sitter can see to, now or soon.
+    pub(super) wants_sitter: bool,
+}
+
+/// When a spare thread was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Called {
+    Now,
+    /// Earlier, and it did not come yet.
+    Before,
+}
+
+impl MultiThread {
+    /// Looks what waits on the seat of a sitter that is in its poll with this number; none if it is not,
+    /// or just busy with its seat. If it `relieves` the seat, other workers can have its tasks from now on.
+    pub(super) fn inspect(
+        &self,
+        index: usize,
+        number: u64,
+        within: Duration,
+        relieves: bool,
+    ) -> Option<Found> {
+        let seat = &self.seats[index];
+        let in_doubt = seat.sitting.doubt()?;
+        if seat.metrics.polls.get() != number {
+            return None;
+        }
+        let (is_relieved, wants_sitter) = seat.core.with_mut(|core| {
+            // SAFETY: the sitter is kept out while `in_doubt` lives. No user code runs in here.
+            let core = unsafe { &mut *core };
+            let is_relieved = relieves && core.share_all(&seat.queue);
+            (is_relieved, !core.is_idle() || self.info.time.is_soon_due(&core.timers, within))
+        });
+        // SAFETY: the doubt keeps the task alive.
+        let task = unsafe { in_doubt.task().as_ref() };
+        Some(Found { task: task.id(), spawned_at: task.spawned_at(), is_relieved, wants_sitter })
+    }
+
+    /// (2) Has a thread of the pool take seat `index`, unless one is on its way.
+    pub(super) fn call_spare(
+        self: &Arc<Self>,
+        index: usize,
+        stuck: StuckPoll,
+    ) -> io::Result<Called> {
+        if self.seats[index].spare_called.swap(true, AcqRel) {
+            return Ok(Called::Before);
+        }
+        let called = SpareCalled { shared: self.clone(), index };
+        let job = Box::new(move || called.come(stuck));
+        self.pool.submit_seat(job, || SchedulerHandle::MultiThread(self.clone()))?;
+        Ok(Called::Now)
+    }
+
+    /// (3) Takes the seat from a sitter that is still in that poll.
+    pub(super) fn take_seat(&self, index: usize, stuck: StuckPoll) -> Option<Arc<Stay>> {
+        let seat = &self.seats[index];
+        let in_doubt = seat.sitting.doubt()?;
+        if seat.metrics.polls.get() != stuck.number {
+            return None;
+        }
+        let stay = self.new_stay();
+        self.begin_away(in_doubt.task());
+        in_doubt.take_seat(stuck.since, &stay);
+        Some(stay)
+    }
+}
+
+/// A spare thread is on its way to a seat, until dropped.
+struct SpareCalled {
+    shared: Arc<MultiThread>,
+    index: usize,
+}
+
+impl SpareCalled {
+    fn come(self, stuck: StuckPoll) {
+        let Some(stay) = self.shared.take_seat(self.index, stuck) else { return };
+        let (shared, index) = (self.shared.clone(), self.index);
+        shared.stalls.metrics.note_handoff();
+        drop(self);
+        sit_as(shared, index, stay);
+    }
+}
+
+impl Drop for SpareCalled {
+    fn drop(&mut self) {
+        self.shared.seats[self.index].spare_called.store(false, Release);
+    }
+}
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "handoff/tests/loom.rs"]
+mod loom;

@@ -1,0 +1,215 @@
+//! A sitter polls a task that spawns, wakes, blocks, gives way or ends, while a spare thread takes its seat,
+//! or comes too late for that. The last task stops the runtime. A task that is lost is a deadlock, one that
+//! is run twice an assertion, and what is not freed is seen at the end.
+
+use super::*;
+use crate::config::Config;
+use crate::driver::DriverParts;
+use crate::scheduler::block_on::block_on;
+use crate::scheduler::multi_thread::sitter::sit;
+use crate::scheduler::multi_thread::sleep::SharedDriver;
+use crate::stall::StallConfig;
+use crate::testing::{Gate, model, no_threads, plain_config, plain_info};
+use std::future::{Future, pending, poll_fn};
+use std::sync::atomic::AtomicUsize;
+use std::task::Poll;
+use wakeful_base::sync::thread;
+
+/// A scheduler with one seat, and how often its tasks came to their end.
+#[derive(Clone)]
+struct Case {
+    shared: Arc<MultiThread>,
+    /// Std's even under loom: what is modelled is the scheduler.
+    ends: Arc<AtomicUsize>,
+}
+
+impl Case {
+    fn new() -> Case {
+        let config = Config {
+            // A fixed interval: what is measured would not be the same in each run.
+            global_queue_interval: Some(61),
+            stall: StallConfig { hands_off: true, ..plain_config().stall },
+            ..plain_config()
+        };
+        let parts = DriverParts::new(None).unwrap();
+        let info = plain_info(&parts);
+        let driver = SharedDriver::new(parts.driver, parts.waker);
+        let shared = MultiThread::new(1, config, no_threads(), info, driver);
+        Case { shared, ends: Arc::default() }
+    }
+
+    fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        drop(self.shared.spawn(future, Id::next(), Location::caller()));
+    }
+
+    /// A task has come to its end; the runtime stops with the last.
+    fn end(&self, last: usize) {
+        if self.ends.fetch_add(1, SeqCst) + 1 == last {
+            self.shared.stop();
+        }
+    }
+
+    /// Takes the seat if its sitter is in its first poll, and sits there until the runtime stops.
+    fn try_to_take(&self) -> bool {
+        let first = StuckPoll { number: 1, since: Instant::now() };
+        let taken = self.shared.take_seat(0, first);
+        let is_taken = taken.is_some();
+        if let Some(stay) = taken {
+            sit_as(self.shared.clone(), 0, stay);
+        }
+        is_taken
+    }
+
+    /// Runs a worker, and `spare` beside it, until the runtime stops.
+    fn run(self, spare: impl FnOnce(&Case), ends: usize) {
+        let sits = self.shared.clone();
+        let worker = thread::spawn(move || sit(sits, 0));
+        spare(&self);
+        worker.join().unwrap();
+        assert_eq!(self.ends.load(SeqCst), ends);
+        let shared = Arc::downgrade(&self.shared);
+        drop(self);
+        assert!(shared.upgrade().is_none(), "a cell, or nobody, still has the scheduler");
+    }
+}
+
+/// A thread that tries to take the seat, once.
+fn tries(case: &Case) {
+    case.try_to_take();
+}
+
+/// A thread that does not give up until the seat is its own.
+fn insists(case: &Case) {
+    while !case.try_to_take() {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn a_task_ends() {
+    model(|| {
+        let case = Case::new();
+        let here = case.clone();
+        case.spawn(async move { here.end(1) });
+        case.run(tries, 1);
+    });
+}
+
+#[test]
+fn a_task_spawns_another() {
+    model(|| {
+        let case = Case::new();
+        let here = case.clone();
+        case.spawn(async move {
+            let inner = here.clone();
+            here.spawn(async move { inner.end(2) });
+            here.end(2);
+        });
+        case.run(tries, 2);
+    });
+}
+
+#[test]
+fn a_task_wakes_itself() {
+    model(|| {
+        let (case, mut polls) = (Case::new(), 0);
+        let here = case.clone();
+        case.spawn(poll_fn(move |cx| {
+            polls += 1;
+            if polls == 2 {
+                here.end(1);
+                return Poll::Ready(());
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }));
+        case.run(tries, 1);
+    });
+}
+
+#[test]
+fn a_task_gives_way() {
+    model(|| {
+        let (case, mut polls) = (Case::new(), 0);
+        let here = case.clone();
+        case.spawn(poll_fn(move |cx| {
+            polls += 1;
+            if polls == 2 {
+                here.end(1);
+                return Poll::Ready(());
+            }
+            wakeful_base::budget::defer(cx.waker());
+            Poll::Pending
+        }));
+        case.run(tries, 1);
+    });
+}
+
+#[test]
+fn a_task_waits_for_one_that_it_spawned() {
+    model(|| {
+        let (case, gate) = (Case::new(), Gate::new());
+        let here = case.clone();
+        case.spawn(async move {
+            let opens = gate.clone();
+            here.spawn(async move { opens.open() });
+            gate.pass().await;
+            here.end(1);
+        });
+        case.run(tries, 1);
+    });
+}
+
+/// The first task blocks its thread until the second, which lies behind it, has run.
+#[test]
+fn a_task_blocks_until_another_has_run() {
+    model(|| {
+        let (case, gate) = (Case::new(), Gate::new());
+        let (here, there, waits) = (case.clone(), case.clone(), gate.clone());
+        case.spawn(async move {
+            block_on(waits.pass());
+            here.end(2);
+        });
+        case.spawn(async move {
+            gate.open();
+            there.end(2);
+        });
+        case.run(insists, 2);
+    });
+}
+
+/// What is spawned by a task of a runtime that stops is dropped, wherever its thread is.
+#[test]
+fn the_runtime_stops_during_the_poll() {
+    model(|| {
+        let case = Case::new();
+        let here = case.clone();
+        case.spawn(async move {
+            here.shared.stop();
+            here.spawn(pending());
+            here.end(0);
+            pending().await
+        });
+        case.run(tries, 1);
+    });
+}
+
+/// The seat is left, and all else cleared up, while the task still blocks.
+#[test]
+fn the_runtime_stops_while_a_task_blocks() {
+    model(|| {
+        let (case, gate) = (Case::new(), Gate::new());
+        let (here, waits) = (case.clone(), gate.clone());
+        case.spawn(async move {
+            here.shared.stop();
+            block_on(waits.pass());
+            here.end(0);
+        });
+        case.spawn(pending());
+        let takes_then_opens = move |case: &Case| {
+            insists(case);
+            gate.open();
+        };
+        case.run(takes_then_opens, 1);
+    });
+}

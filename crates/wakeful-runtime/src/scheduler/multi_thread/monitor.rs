@@ -1,0 +1,346 @@
+//! The monitor: sees who stands still, and whether something waits behind him.
+//!
+//! A look compares every seat's poll with that of the look before. One that is the same **stands**. Then,
+//! and only then, it is asked what waits:
+//!
+//! | what | who is to see to it |
+//! |---|---|
+//! | tasks that lie on the seat out of others' reach | they are put in reach (`inspect`) |
+//! | tasks in any queue | a sleeper; without one, who takes the seat |
+//! | timers of the seat, due now or by the next look; foreign wakers put off | who takes the seat |
+//! | events, common timers, with nobody in the driver | a sleeper; without one, and with nobody who goes on, who takes the seat |
+//! | the end of the runtime | who takes the seat |
+//!
+//! A poll that has queued tasks since the last look is no thread that blocks. With another worker that goes
+//! on, that one may have what it leaves; the seat is not taken for it. (Otherwise a task that spawns 100k
+//! others in one go paid 120 ns for each instead of 90.)
+//!
+//! The time between two looks is the monitor's **patience**: `stall_after` while all is well. Several tasks
+//! that block may lie one behind the other, and what is behind them must not wait for the sum. So with
+//! each seat that is taken it gets shorter, down to an eighth; and longer again when nothing stands for a
+//! while, or when a thread that lost its seat comes back so soon that it should have kept it.
+//!
+//! When all workers sleep for some looks the monitor rests, and the first worker that wakes up wakes it.
+
+use super::MultiThread;
+use super::handoff::{Called, Found, StuckPoll};
+use super::seat::SeatCore;
+use super::stay::Stay;
+use crate::stall::{BoundMonitor, QUIET_LOOKS_MAX, Stall, StallOutcome};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use wakeful_base::asymmetric_fence::heavy_fence;
+use wakeful_base::sync::atomic::Ordering::*;
+
+/// After so many looks without a stall it has more patience.
+const CALM_LOOKS: u32 = 16;
+
+/// No look comes sooner than that after the last.
+const PATIENCE_MIN: Duration = Duration::from_micros(50);
+
+/// Behind what stands for long with nothing waiting, looks are as rare as this, or as a tenth of it.
+const LONG_TICK_MAX: Duration = Duration::from_millis(10);
+
+/// Starts the monitor, if there is anything for it to do.
+pub(super) fn start(shared: &Arc<MultiThread>) -> std::io::Result<()> {
+    if !shared.stalls.config.is_watched() {
+        return Ok(());
+    }
+    let watched = shared.clone();
+    shared.stalls.monitor.start(move || Monitor::new(watched).run())
+}
+
+struct Monitor {
+    shared: Arc<MultiThread>,
+    /// Of each seat: the poll that was under way at the last look.
+    seats: Vec<Option<SeenPoll>>,
+    /// Polls that lost their seats before they counted as stalls.
+    lost: Vec<SeenPoll>,
+    /// Threads that run a `LocalSet`.
+    bound: BoundMonitor,
+    patience: Duration,
+    calm_looks: u32,
+    false_alarms: u64,
+}
+
+struct SeenPoll {
+    index: usize,
+    stay: Arc<Stay>,
+    poll: StuckPoll,
+    /// What the last look found on the seat, if it got at it.
+    found: Option<Found>,
+    /// What the seat's count of tasks put into its queue was then.
+    schedules: u64,
+    /// The poll spawns or wakes tasks: it does not block, and leaves work for others as it goes.
+    is_active: bool,
+    outcome: StallOutcome,
+    is_told: bool,
+}
+
+impl SeenPoll {
+    fn new(index: usize, stay: Arc<Stay>, number: u64, schedules: u64, now: Instant) -> SeenPoll {
+        let poll = StuckPoll { number, since: now };
+        let outcome = StallOutcome::NothingWaits;
+        SeenPoll {
+            index,
+            stay,
+            poll,
+            found: None,
+            schedules,
+            is_active: false,
+            outcome,
+            is_told: false,
+        }
+    }
+
+    fn is(&self, stay: &Arc<Stay>, number: u64) -> bool {
+        self.poll.number == number && Arc::ptr_eq(&self.stay, stay)
+    }
+
+    fn age(&self, now: Instant) -> Duration {
+        now - self.poll.since
+    }
+
+    /// Whether a look before has seen it too.
+    fn stands(&self, now: Instant) -> bool {
+        self.poll.since < now
+    }
+
+    /// Whether it is still under way, on a thread that has no seat any more.
+    fn goes_on_elsewhere(&self) -> bool {
+        self.stay.is_lost() && self.stay.polling().is_some()
+    }
+
+    fn to_stall(&self, found: Found, now: Instant) -> Stall {
+        Stall {
+            task: Some(found.task),
+            spawned_at: Some(found.spawned_at),
+            worker: Some(self.index),
+            duration: self.age(now),
+            outcome: self.outcome,
+            thread: self.stay.describe_thread(),
+        }
+    }
+}
+
+/// When to look again.
+enum Next {
+    Soon,
+    /// All that is under way has stood for long, and need not be looked at so often.
+    Later(Duration),
+    /// Everybody sleeps.
+    Quiet,
+}
+
+impl Monitor {
+    fn new(shared: Arc<MultiThread>) -> Monitor {
+        let seats = shared.seats.iter().map(|_| None).collect();
+        let patience = shared.stalls.config.after.max(PATIENCE_MIN);
+        Monitor {
+            shared,
+            seats,
+            lost: Vec::new(),
+            bound: BoundMonitor::default(),
+            patience,
+            calm_looks: 0,
+            false_alarms: 0,
+        }
+    }
+
+    fn run(mut self) {
+        // The first one takes long.
+        if !heavy_fence() {
+            return;
+        }
+        let mut quiet_looks = 0;
+        loop {
+            let next = self.look(Instant::now());
+            quiet_looks = if matches!(next, Next::Quiet) { quiet_looks + 1 } else { 0 };
+            let monitor = &self.shared.stalls.monitor;
+            let goes_on = match next {
+                Next::Quiet if quiet_looks >= QUIET_LOOKS_MAX => {
+                    quiet_looks = 0;
+                    monitor.rest(|| self.shared.are_all_asleep())
+                }
+                Next::Soon | Next::Quiet => monitor.tick(self.patience),
+                Next::Later(length) => monitor.long_tick(length),
+            };
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    fn look(&mut self, now: Instant) -> Next {
+        for index in 0..self.seats.len() {
+            self.sample(index, now);
+        }
+        let has_called = self.see_to_standing(now);
+        self.adapt(has_called);
+        let has_vacant = self.see_to_vacant();
+        // Last: who is told may take his time.
+        self.tell(now);
+        let is_bound_busy = self.bound.look(&self.shared.stalls, now);
+        if has_vacant || is_bound_busy || !self.lost.is_empty() {
+            return Next::Soon;
+        }
+        let mut seen = self.seats.iter().flatten();
+        let Some(youngest) = seen.by_ref().map(|seen| seen.age(now)).min() else {
+            return Next::Quiet;
+        };
+        let length = self.time_to_next(youngest);
+        if length > self.patience { Next::Later(length) } else { Next::Soon }
+    }
+
+    /// How long to wait with the next look if all polls under way are at least that old.
+    fn time_to_next(&self, age: Duration) -> Duration {
+        self.patience.max(LONG_TICK_MAX.min(age / 10))
+    }
+
+    fn sample(&mut self, index: usize, now: Instant) {
+        let seat = &self.shared.seats[index];
+        let stay = seat.sitting.sitter().filter(|stay| stay.polling().is_some());
+        let number = seat.metrics.polls.get();
+        let schedules = seat.metrics.local_schedules.get();
+        let before = self.seats[index].take();
+        self.seats[index] = match (before, stay) {
+            (Some(seen), Some(stay)) if seen.is(&stay, number) => Some(seen),
+            (before, stay) => {
+                let is_open = |seen: &SeenPoll| !seen.is_told && seen.goes_on_elsewhere();
+                self.lost.extend(before.filter(is_open));
+                stay.map(|stay| SeenPoll::new(index, stay, number, schedules, now))
+            }
+        };
+    }
+
+    /// Gets somebody to see to what waits behind those who stand. True if a seat is to be taken.
+    fn see_to_standing(&mut self, now: Instant) -> bool {
+        if !self.seats.iter().flatten().any(|seen| seen.stands(now)) {
+            return false;
+        }
+        let hands_off = self.shared.stalls.config.hands_off;
+        for index in 0..self.seats.len() {
+            let Some(seen) = self.seats[index].as_ref().filter(|seen| seen.stands(now)) else {
+                continue;
+            };
+            let within = self.time_to_next(seen.age(now));
+            let found = self.shared.inspect(index, seen.poll.number, within, hands_off);
+            let schedules = self.shared.seats[index].metrics.local_schedules.get();
+            let seen = self.seats[index].as_mut().expect("looked at above");
+            seen.is_active = seen.schedules != schedules;
+            (seen.found, seen.schedules) = (found, schedules);
+        }
+        let all_stand =
+            self.seats.iter().all(|seen| matches!(seen, Some(seen) if seen.stands(now)));
+        let shared = &self.shared;
+        let mut wants_hands = hands_off && shared.wants_hands(all_stand);
+        let (is_stopping, mut has_called) = (shared.is_stopping(), false);
+        for seen in self.seats.iter_mut().flatten() {
+            // It was seen for the first time, has gone on, or is at its seat just now.
+            let Some(found) = seen.found else { continue };
+            let is_wanted = wants_hands && (all_stand || !seen.is_active);
+            if !(found.wants_sitter || is_stopping || is_wanted) {
+                if found.is_relieved {
+                    seen.outcome = StallOutcome::HandedOff;
+                }
+                continue;
+            }
+            if !hands_off {
+                seen.outcome = StallOutcome::Waits;
+                continue;
+            }
+            wants_hands &= !is_wanted;
+            let has_thread = shared.pool.has_thread();
+            seen.outcome = match shared.call_spare(seen.index, seen.poll) {
+                Ok(Called::Before) => seen.outcome,
+                Ok(Called::Now) if has_thread => {
+                    has_called = true;
+                    StallOutcome::HandedOff
+                }
+                Ok(Called::Now) | Err(_) => StallOutcome::NoThread,
+            };
+        }
+        has_called
+    }
+
+    /// Gets somebody to see to seats without a sitter, whose timers would stand still. True if there are any.
+    fn see_to_vacant(&self) -> bool {
+        let shared = &self.shared;
+        let has_vacant = shared.vacant.load(Relaxed) > 0;
+        if has_vacant
+            && shared.seats.iter().any(|seat| {
+                let is_due =
+                    |core: &mut SeatCore| shared.info.time.is_soon_due(&core.timers, self.patience);
+                seat.with_vacant_core(is_due).unwrap_or(false)
+            })
+        {
+            shared.call_a_sleeper();
+        }
+        has_vacant
+    }
+
+    /// Adjusts the patience to what the last ones led to.
+    fn adapt(&mut self, has_called: bool) {
+        let (after, mut patience) = (self.shared.stalls.config.after, self.patience);
+        let false_alarms = self.shared.stalls.metrics.false_alarms();
+        self.calm_looks += 1;
+        if false_alarms != self.false_alarms || self.calm_looks >= CALM_LOOKS {
+            (self.false_alarms, self.calm_looks) = (false_alarms, 0);
+            patience *= 2;
+        } else if has_called {
+            self.calm_looks = 0;
+            patience = (patience / 2).max(after / 8);
+        }
+        self.patience = patience.min(after).max(PATIENCE_MIN);
+    }
+
+    /// Counts what has lasted for long enough, and tells of it.
+    fn tell(&mut self, now: Instant) {
+        let shared = &self.shared;
+        let config = &shared.stalls.config;
+        self.lost.retain(SeenPoll::goes_on_elsewhere);
+        for seen in self.lost.iter_mut().chain(self.seats.iter_mut().flatten()) {
+            let Some(found) = seen.found.filter(|_| seen.age(now) >= config.after) else {
+                continue;
+            };
+            shared.stalls.metrics.note_duration(seen.age(now));
+            if !seen.is_told {
+                seen.is_told = true;
+                shared.stalls.metrics.note_stall();
+                if config.reports() {
+                    config.tell(&seen.to_stall(found, now));
+                }
+            }
+        }
+        self.lost.retain(|seen| !seen.is_told);
+    }
+}
+
+impl MultiThread {
+    /// Whether somebody is to be got, besides those who go on, for what all can see. Calls sleepers itself.
+    fn wants_hands(&self, all_stand: bool) -> bool {
+        let mut wants = false;
+        if self.has_visible_work() {
+            self.wake_worker();
+            wants = !self.idle.is_anybody_idle();
+        }
+        let is_unattended = !self.seats.iter().any(|seat| seat.sleep.is_in_driver());
+        if is_unattended && (self.info.io.has_events() || self.info.time.is_common_due()) {
+            wants |= !self.call_a_sleeper() && all_stand;
+        }
+        wants
+    }
+
+    fn are_all_asleep(&self) -> bool {
+        self.idle.are_all_asleep() && self.stalls.are_bound_asleep()
+    }
+
+    /// Wakes a worker that sleeps, whatever for. False if none does.
+    fn call_a_sleeper(&self) -> bool {
+        let sleeper = self.seats.iter().find(|seat| seat.sleep.is_asleep());
+        if let Some(seat) = sleeper {
+            seat.sleep.call(&self.driver);
+        }
+        sleeper.is_some()
+    }
+}

@@ -1,0 +1,259 @@
+//! One thread's stay on one seat, and how it can lose it.
+//!
+//! A seat passes to another thread in two ways: its sitter gives it away (`block_in_place`), or it is
+//! **taken** from a sitter that is stuck inside a task's poll. The sitter cannot help with the latter,
+//! being stuck, and must not pay for it while it is not: entering a core section is a store and a load,
+//! without a fence.
+//!
+//! ```text
+//!   the sitter, in `begin_section`            who takes, holding the seat's lock, in `doubt`
+//!   inside = true                             verdict = IN_DOUBT
+//!   light fence                               heavy fence (all threads pass one)
+//!   verdict is SEATED?  ──▶ go on             inside, or in no poll?  ──▶ verdict = SEATED, give up
+//!        no ──▶ inside = false, ask:          else the core is ours until we release the lock:
+//!               wait for the seat's lock,         look at it, and
+//!               then look again                   verdict = SEATED   it keeps the seat, or
+//!                                                 verdict = LOST     the seat is somebody else's
+//! ```
+//!
+//! After the heavy fence, either the sitter's `inside` is seen, or the sitter will see the doubt: never do
+//! both go on. A sitter that sees it waits for the lock, under which the verdict is final. What it wrote
+//! in earlier sections is seen, by the release at the end of each and the acquire in `doubt`; and the
+//! other way round by the lock, or by the release and acquire of the verdict.
+//!
+//! Only a sitter that is **in a poll** is doubted. It has then no business with the seat but through new
+//! sections, and what it does when it has none (`settle_seatless`, `end_seatless`) is what it would do
+//! after a `block_in_place`.
+//!
+//! # Who may touch which field
+//!
+//! | field | who, when |
+//! |---|---|
+//! | `inside`, `polling` | written by the sitter's thread, read by who doubts |
+//! | `verdict` | written under the lock of the seat, read by the sitter's thread |
+//! | the task behind `polling` | who doubts, until he releases the lock: the sitter opens a section between the end of a poll and the end of the task |
+//!
+//! A record is of one stay: a thread that comes back late writes to its own, never to its successor's.
+
+use crate::stall::ThreadName;
+use std::ptr;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+use wakeful_base::CachePadded;
+use wakeful_base::asymmetric_fence::{LightFence, heavy_fence};
+use wakeful_base::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering::*};
+use wakeful_base::sync::{Mutex, MutexGuard};
+use wakeful_task::{Header, TaskRef};
+
+const SEATED: u8 = 0;
+const IN_DOUBT: u8 = 1;
+const LOST: u8 = 2;
+
+/// One thread's stay on one seat.
+pub(super) struct Stay {
+    flags: CachePadded<Flags>,
+    light: LightFence,
+    /// How the operating system calls the sitter's thread, where somebody might want to know.
+    thread: Option<ThreadName>,
+    /// Since when it was stuck, if it lost its seat by that.
+    stuck_since: OnceLock<Instant>,
+}
+
+struct Flags {
+    /// In a core section.
+    inside: AtomicBool,
+    verdict: AtomicU8,
+    /// The task whose poll is under way; null: none.
+    polling: AtomicPtr<Header>,
+}
+
+impl Stay {
+    /// A stay that is to begin, on the calling thread.
+    pub(super) fn new(light: LightFence, thread: Option<ThreadName>) -> Arc<Stay> {
+        Arc::new(Stay {
+            flags: CachePadded::new(Flags {
+                inside: AtomicBool::new(false),
+                verdict: AtomicU8::new(SEATED),
+                polling: AtomicPtr::new(ptr::null_mut()),
+            }),
+            light,
+            thread,
+            stuck_since: OnceLock::new(),
+        })
+    }
+
+    /// Begins a core section. If not, the sitter has to [`ask`](Sitting::ask).
+    #[inline]
+    #[must_use]
+    pub(super) fn begin_section(&self) -> bool {
+        let Flags { inside, verdict, .. } = &*self.flags;
+        debug_assert!(!inside.load(Relaxed), "user code ran inside a core section");
+        inside.store(true, Relaxed);
+        self.light.fence();
+        verdict.load(Acquire) == SEATED
+    }
+
+    #[inline]
+    pub(super) fn end_section(&self) {
+        self.flags.inside.store(false, Release);
+    }
+
+    /// The sitter begins to poll `task`.
+    #[inline]
+    pub(super) fn begin_poll(&self, task: TaskRef) {
+        self.flags.polling.store(task.as_ptr(), Release);
+    }
+
+    #[inline]
+    pub(super) fn end_poll(&self) {
+        self.flags.polling.store(ptr::null_mut(), Relaxed);
+    }
+
+    /// The task whose poll is under way. Others than the sitter must not look behind the pointer.
+    #[inline]
+    pub(super) fn polling(&self) -> Option<TaskRef> {
+        TaskRef::new(self.flags.polling.load(Acquire))
+    }
+
+    /// Whether the seat is lost for good. For the sitter.
+    #[inline]
+    pub(super) fn is_lost(&self) -> bool {
+        self.flags.verdict.load(Acquire) == LOST
+    }
+
+    /// What the sitter's thread does now, if that can be known.
+    pub(super) fn describe_thread(&self) -> Option<String> {
+        self.thread.as_ref().map(ThreadName::describe)
+    }
+
+    /// Since when it was stuck, if it lost its seat by that.
+    pub(super) fn stuck_since(&self) -> Option<Instant> {
+        self.stuck_since.get().copied()
+    }
+}
+
+/// Who sits on a seat, behind the lock that decides it.
+pub(super) struct Sitting(Mutex<WhoSits>);
+
+enum WhoSits {
+    /// Nobody yet, or the seat was given away and nobody took it yet.
+    Nobody,
+    Sitter(Arc<Stay>),
+    /// Nobody any more.
+    Left,
+}
+
+impl Sitting {
+    pub(super) fn new() -> Sitting {
+        Sitting(Mutex::new(WhoSits::Nobody))
+    }
+
+    /// `stay` begins, or begins again, on a seat on which nobody sits.
+    pub(super) fn sit_down(&self, stay: &Arc<Stay>) {
+        let mut who = self.0.lock();
+        debug_assert!(matches!(*who, WhoSits::Nobody), "one sits on a seat at a time");
+        stay.flags.verdict.store(SEATED, Relaxed);
+        *who = WhoSits::Sitter(stay.clone());
+    }
+
+    /// `stay` ends by the sitter's own will. False if the seat was taken from it already.
+    pub(super) fn stand_up(&self, stay: &Stay) -> bool {
+        self.end(stay, WhoSits::Nobody)
+    }
+
+    /// As [`stand_up`](Self::stand_up), and nobody will sit here again.
+    pub(super) fn leave(&self, stay: &Stay) -> bool {
+        self.end(stay, WhoSits::Left)
+    }
+
+    fn end(&self, stay: &Stay, after: WhoSits) -> bool {
+        let mut who = self.0.lock();
+        if stay.is_lost() {
+            return false;
+        }
+        stay.flags.verdict.store(LOST, Relaxed);
+        *who = after;
+        true
+    }
+
+    /// The sitter's section did not begin: waits for the verdict. True if it has begun now.
+    #[cold]
+    pub(super) fn ask(&self, stay: &Stay) -> bool {
+        stay.end_section();
+        if stay.is_lost() {
+            return false;
+        }
+        let _nobody_doubts_meanwhile = self.0.lock();
+        !stay.is_lost() && stay.begin_section()
+    }
+
+    /// Who sits here, if anybody does.
+    pub(super) fn sitter(&self) -> Option<Arc<Stay>> {
+        match &*self.0.lock() {
+            WhoSits::Sitter(stay) => Some(stay.clone()),
+            WhoSits::Nobody | WhoSits::Left => None,
+        }
+    }
+
+    /// Keeps the sitter out of its seat if it is in user code, inside of a poll.
+    pub(super) fn doubt(&self) -> Option<InDoubt<'_>> {
+        let who = self.0.lock();
+        let WhoSits::Sitter(stay) = &*who else { return None };
+        stay.polling()?;
+        let Flags { inside, verdict, .. } = &*stay.flags;
+        verdict.store(IN_DOUBT, Relaxed);
+        let is_fenced = heavy_fence();
+        let polled = if is_fenced && !inside.load(Acquire) { stay.polling() } else { None };
+        match polled {
+            Some(task) => Some(InDoubt { who, task }),
+            None => {
+                verdict.store(SEATED, Release);
+                None
+            }
+        }
+    }
+
+    /// Runs `f` if nobody sits here, nor can sit down meanwhile.
+    pub(super) fn while_vacant<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
+        let who = self.0.lock();
+        matches!(*who, WhoSits::Nobody).then(f)
+    }
+}
+
+/// A seat whose sitter is kept out. It gets it back when this is dropped.
+pub(super) struct InDoubt<'a> {
+    who: MutexGuard<'a, WhoSits>,
+    task: TaskRef,
+}
+
+impl InDoubt<'_> {
+    fn stay(&self) -> &Stay {
+        let WhoSits::Sitter(stay) = &*self.who else { unreachable!("there is one to doubt") };
+        stay
+    }
+
+    /// The task that the sitter polls; alive as long as the doubt lasts.
+    pub(super) fn task(&self) -> TaskRef {
+        self.task
+    }
+
+    /// The seat passes to `successor`, whose sitter may begin sections once this has returned.
+    pub(super) fn take_seat(mut self, stuck_since: Instant, successor: &Arc<Stay>) {
+        let stay = self.stay();
+        stay.stuck_since.get_or_init(|| stuck_since);
+        stay.flags.verdict.store(LOST, Release);
+        *self.who = WhoSits::Sitter(successor.clone());
+    }
+}
+
+impl Drop for InDoubt<'_> {
+    fn drop(&mut self) {
+        let WhoSits::Sitter(stay) = &*self.who else { unreachable!("somebody sits here") };
+        // The successor's own flag was never anything else.
+        stay.flags.verdict.store(SEATED, Release);
+    }
+}
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "stay/tests/loom.rs"]
+mod loom;

@@ -1,0 +1,111 @@
+//! Polls that stand still: what is said of them, to whom, and on which thread that is found out.
+
+mod blocked_thread;
+mod bound_thread;
+mod metrics;
+mod monitor_thread;
+mod report;
+mod watch;
+
+use std::fmt;
+use std::panic::Location;
+use std::time::Duration;
+use wakeful_task::Id;
+
+pub(crate) use blocked_thread::ThreadName;
+pub(crate) use bound_thread::{BoundMonitor, run_future, run_task};
+pub(crate) use metrics::StallMetrics;
+pub(crate) use monitor_thread::MonitorThread;
+pub(crate) use report::StallConfig;
+pub(crate) use watch::{QUIET_LOOKS_MAX, StallWatch};
+
+/// A task whose poll has not returned for a while, so that its thread serves no other.
+///
+/// It prints as one line, which says all that is known.
+#[derive(Debug, Clone)]
+pub struct Stall {
+    pub(crate) task: Option<Id>,
+    pub(crate) spawned_at: Option<&'static Location<'static>>,
+    pub(crate) worker: Option<usize>,
+    pub(crate) duration: Duration,
+    pub(crate) outcome: StallOutcome,
+    pub(crate) thread: Option<String>,
+}
+
+/// What becomes of the other tasks of a worker that stands still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StallOutcome {
+    /// Another thread goes on with them.
+    HandedOff,
+    /// There are none that somebody would have to see to.
+    NothingWaits,
+    /// They wait: `max_blocking_threads` leaves no thread for them.
+    NoThread,
+    /// They wait: the runtime was told not to hand them on, or is of a kind that cannot.
+    Waits,
+}
+
+impl Stall {
+    /// The task; none for the future of a `block_on`.
+    pub fn task_id(&self) -> Option<Id> {
+        self.task
+    }
+
+    /// Where the task was spawned.
+    pub fn spawned_at(&self) -> Option<&'static Location<'static>> {
+        self.spawned_at
+    }
+
+    /// The worker whose thread it holds, which is zero for a current-thread runtime. None if it holds a
+    /// thread that is in `block_on` of a runtime with workers: with a `LocalSet`, that is.
+    pub fn worker(&self) -> Option<usize> {
+        self.worker
+    }
+
+    /// For how long the poll has lasted, at least.
+    pub fn duration(&self) -> Duration {
+        self.duration
+    }
+
+    /// What becomes of the other tasks.
+    pub fn outcome(&self) -> StallOutcome {
+        self.outcome
+    }
+
+    /// What the operating system says of the thread: its number, and which system call it is in, if any.
+    ///
+    /// Not its stack. That can be had from outside by the number: with `gdb -p`, for one.
+    pub fn thread(&self) -> Option<&str> {
+        self.thread.as_deref()
+    }
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.task, self.spawned_at) {
+            (Some(task), Some(at)) => write!(f, "task {task}, spawned at {at},")?,
+            (Some(task), None) => write!(f, "task {task}")?,
+            (None, _) => write!(f, "the future of a `block_on`")?,
+        }
+        let duration = self.duration.as_secs_f64() * 1e3;
+        match self.worker {
+            Some(worker) => write!(f, " has held worker {worker} for {duration:.1} ms")?,
+            None => write!(f, " has held its thread for {duration:.1} ms")?,
+        }
+        if let Some(thread) = &self.thread {
+            write!(f, " ({thread})")?;
+        }
+        f.write_str(match self.outcome {
+            StallOutcome::HandedOff => "; another thread goes on with the rest",
+            StallOutcome::NothingWaits => "; nothing waits behind it",
+            StallOutcome::NoThread => {
+                "; the rest waits, since `max_blocking_threads` leaves no thread for it"
+            }
+            StallOutcome::Waits => "; the rest waits",
+        })
+    }
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests;

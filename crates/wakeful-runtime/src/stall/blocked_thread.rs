@@ -1,0 +1,121 @@
+//! What the operating system says of a thread that stands still.
+//!
+//! Only what can be had from outside, without the thread's help: a signal handler that walks its stack
+//! could meet it in the middle of an allocation, or of the unwinder itself.
+
+use std::fs;
+
+/// How the operating system calls a thread.
+#[derive(Debug)]
+pub(crate) struct ThreadName(u32);
+
+impl ThreadName {
+    /// The calling thread's, where it can be had.
+    pub(crate) fn current() -> Option<ThreadName> {
+        // `PID/task/TID`
+        let link = fs::read_link("/proc/thread-self").ok()?;
+        Some(ThreadName(link.file_name()?.to_str()?.parse().ok()?))
+    }
+
+    /// What the thread does now.
+    pub(crate) fn describe(&self) -> String {
+        let ThreadName(number) = self;
+        let read = |file: &str| fs::read_to_string(format!("/proc/self/task/{number}/{file}"));
+        match read("syscall").ok().as_deref().map(Activity::parse) {
+            Some(Activity::Running) => format!("thread {number}, running or ready to run"),
+            Some(Activity::InCall(call)) => match call_name(call) {
+                Some(name) => format!("thread {number}, in system call {call}, `{name}`"),
+                None => format!("thread {number}, in system call {call}"),
+            },
+            Some(Activity::Unknown) | None => format!("thread {number}"),
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Activity {
+    Running,
+    InCall(u32),
+    Unknown,
+}
+
+impl Activity {
+    /// Reads `/proc/…/syscall`: `running`, or numbers of which the first is the call's.
+    fn parse(text: &str) -> Activity {
+        match text.split_whitespace().next() {
+            Some("running") => Activity::Running,
+            Some(first) => first.parse().map_or(Activity::Unknown, Activity::InCall),
+            None => Activity::Unknown,
+        }
+    }
+}
+
+/// The name of a system call that threads are often found in.
+fn call_name(number: u32) -> Option<&'static str> {
+    let names: &[(u32, &str)] = if cfg!(target_arch = "x86_64") {
+        &[
+            (0, "read"),
+            (1, "write"),
+            (7, "poll"),
+            (23, "select"),
+            (35, "nanosleep"),
+            (42, "connect"),
+            (43, "accept"),
+            (44, "sendto"),
+            (45, "recvfrom"),
+            (61, "wait4"),
+            (74, "fsync"),
+            (75, "fdatasync"),
+            (202, "futex"),
+            (230, "clock_nanosleep"),
+            (232, "epoll_wait"),
+            (257, "openat"),
+            (271, "ppoll"),
+        ]
+    } else if cfg!(any(target_arch = "aarch64", target_arch = "riscv64")) {
+        &[
+            (22, "epoll_pwait"),
+            (56, "openat"),
+            (63, "read"),
+            (64, "write"),
+            (73, "ppoll"),
+            (82, "fsync"),
+            (83, "fdatasync"),
+            (98, "futex"),
+            (101, "nanosleep"),
+            (115, "clock_nanosleep"),
+            (202, "accept"),
+            (203, "connect"),
+            (206, "sendto"),
+            (207, "recvfrom"),
+            (260, "wait4"),
+        ]
+    } else {
+        &[]
+    };
+    names.iter().find(|&&(known, _)| known == number).map(|&(_, name)| name)
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_writes_is_understood() {
+        assert_eq!(Activity::parse("running\n"), Activity::Running);
+        assert_eq!(
+            Activity::parse("202 0x7f 0x80 0x0 0x0 0x0 0x0 0x7ffe 0x7f44\n"),
+            Activity::InCall(202)
+        );
+        assert_eq!(Activity::parse("-1 0x7ffe 0x7f44\n"), Activity::Unknown);
+        assert_eq!(Activity::parse(""), Activity::Unknown);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_thread_finds_itself_in_a_read() {
+        let own = ThreadName::current().expect("procfs is mounted");
+        let text = own.describe();
+        assert!(text.starts_with(&format!("thread {}", own.0)), "{text}");
+    }
+}

@@ -1,0 +1,57 @@
+//! What a runtime has for its stalls.
+
+use super::bound_thread::{BoundMonitor, BoundThreads};
+use super::{MonitorThread, StallConfig, StallMetrics};
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// After so many looks at nothing but sleepers a monitor rests.
+pub(crate) const QUIET_LOOKS_MAX: u32 = 5;
+
+/// The settings, the counts, and the monitor.
+pub(crate) struct StallWatch {
+    pub(crate) config: StallConfig,
+    pub(crate) metrics: StallMetrics,
+    pub(crate) monitor: MonitorThread,
+    pub(super) bound: BoundThreads,
+}
+
+impl StallWatch {
+    pub(crate) fn new(config: StallConfig) -> StallWatch {
+        StallWatch {
+            config,
+            metrics: StallMetrics::default(),
+            monitor: MonitorThread::new(),
+            bound: BoundThreads::default(),
+        }
+    }
+
+    /// Whether every thread in `block_on` is between two polls.
+    pub(crate) fn are_bound_asleep(&self) -> bool {
+        self.bound.are_all_asleep()
+    }
+
+    /// Starts a monitor for a runtime that has nothing but such threads, if anybody wants to know.
+    pub(crate) fn start_bound(self: &Arc<Self>) -> io::Result<()> {
+        if !self.config.reports() {
+            return Ok(());
+        }
+        let watch = self.clone();
+        self.monitor.start(move || {
+            let (mut monitor, mut quiet_looks) = (BoundMonitor::default(), 0);
+            loop {
+                let is_busy = monitor.look(&watch, Instant::now());
+                quiet_looks = if is_busy { 0 } else { quiet_looks + 1 };
+                let goes_on = if quiet_looks >= QUIET_LOOKS_MAX {
+                    watch.monitor.rest(|| watch.are_bound_asleep())
+                } else {
+                    watch.monitor.tick(watch.config.after)
+                };
+                if !goes_on {
+                    return;
+                }
+            }
+        })
+    }
+}

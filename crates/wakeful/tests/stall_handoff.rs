@@ -1,0 +1,560 @@
+//! A task that blocks its thread stalls nobody else.
+//!
+//! Most of these tasks block until something else has happened that only another thread on their seat can
+//! bring about: without the hand-off they would block for ever. A thread that watches turns that into a
+//! failure.
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+use support::{DropCount, eventually, multi_thread};
+use wakeful::io::AsyncReadExt;
+use wakeful::runtime::{Builder, Runtime, StallOutcome};
+use wakeful::task::{block_in_place, yield_now};
+
+/// A flag, set by one task and waited for by others, each in its own bad way.
+#[derive(Clone, Default)]
+struct Flag(Arc<(Mutex<bool>, Condvar)>);
+
+impl Flag {
+    fn set(&self) {
+        *self.0.0.lock().unwrap() = true;
+        self.0.1.notify_all();
+    }
+
+    fn is_set(&self) -> bool {
+        *self.0.0.lock().unwrap()
+    }
+
+    /// Blocks the thread until it is set; panics if that takes too long.
+    #[track_caller]
+    fn block(&self) {
+        let (lock, condvar) = &*self.0;
+        let wait = Duration::from_secs(20);
+        let waited = condvar.wait_timeout_while(lock.lock().unwrap(), wait, |is_set| !*is_set);
+        assert!(*waited.unwrap().0, "nobody got to what waits behind a task that blocks");
+    }
+}
+
+/// Runs `block` in a task of a runtime with one worker, with a task behind it that sets the flag which it
+/// waits for.
+#[track_caller]
+fn is_passed_by_the_next(block: impl FnOnce(Flag) + Send + 'static) {
+    let (runtime, flag) = (multi_thread(1), Flag::default());
+    let (begun, has_begun) = mpsc::channel();
+    let waits = flag.clone();
+    let blocks = runtime.spawn(async move {
+        begun.send(()).unwrap();
+        block(waits);
+    });
+    has_begun.recv().unwrap();
+    let sets = runtime.spawn(async move { flag.set() });
+    runtime.block_on(async {
+        blocks.await.unwrap();
+        sets.await.unwrap();
+    });
+}
+
+#[test]
+fn a_blocking_recv_is_passed() {
+    is_passed_by_the_next(|flag| {
+        let (sends, receives) = mpsc::channel();
+        thread::spawn(move || {
+            flag.block();
+            sends.send(()).unwrap();
+        });
+        receives.recv().unwrap();
+    });
+}
+
+#[test]
+fn a_condition_variable_is_passed() {
+    is_passed_by_the_next(|flag| flag.block());
+}
+
+#[test]
+fn a_sleep_of_the_thread_is_passed() {
+    is_passed_by_the_next(|flag| {
+        while !flag.is_set() {
+            thread::sleep(Duration::from_millis(20));
+        }
+    });
+}
+
+#[test]
+fn a_loop_without_end_is_passed() {
+    is_passed_by_the_next(|flag| {
+        while !flag.is_set() {
+            std::hint::spin_loop();
+        }
+    });
+}
+
+#[test]
+fn a_mutex_that_is_held_elsewhere_is_passed() {
+    is_passed_by_the_next(|flag| {
+        let mutex = Arc::new(Mutex::new(()));
+        let (held, is_held) = mpsc::channel();
+        let holds = mutex.clone();
+        thread::spawn(move || {
+            let _held = holds.lock().unwrap();
+            held.send(()).unwrap();
+            flag.block();
+        });
+        is_held.recv().unwrap();
+        drop(mutex.lock().unwrap());
+    });
+}
+
+#[test]
+fn a_blocking_read_is_passed() {
+    is_passed_by_the_next(|flag| {
+        let (mut near, mut far) = UnixStream::pair().unwrap();
+        thread::spawn(move || {
+            flag.block();
+            far.write_all(b"x").unwrap();
+        });
+        near.read_exact(&mut [0]).unwrap();
+    });
+}
+
+#[test]
+fn block_in_place_after_the_loss_of_the_seat_works() {
+    is_passed_by_the_next(|flag| {
+        flag.block();
+        let next = Flag::default();
+        let sets = next.clone();
+        wakeful::spawn(async move { sets.set() });
+        block_in_place(|| next.block());
+    });
+}
+
+#[test]
+fn a_block_after_block_in_place_is_passed() {
+    is_passed_by_the_next(|flag| {
+        block_in_place(|| ());
+        flag.block();
+    });
+}
+
+/// Runs `task` on a runtime with one worker.
+fn on_one_worker<F>(task: F) -> F::Output
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let runtime = multi_thread(1);
+    let task = runtime.spawn(task);
+    runtime.block_on(task).unwrap()
+}
+
+#[test]
+fn what_a_task_spawned_before_it_blocks_is_run() {
+    on_one_worker(async {
+        let flags = [(); 3].map(|()| Flag::default());
+        for flag in flags.clone() {
+            wakeful::spawn(async move { flag.set() });
+        }
+        flags.iter().for_each(Flag::block);
+    });
+}
+
+#[test]
+fn a_task_that_gave_way_is_run() {
+    on_one_worker(async {
+        let flag = Flag::default();
+        let (sets, gives_way) = (flag.clone(), Flag::default());
+        let gave_way = gives_way.clone();
+        wakeful::spawn(async move {
+            gave_way.set();
+            yield_now().await;
+            sets.set();
+        });
+        while !gives_way.is_set() {
+            yield_now().await;
+        }
+        flag.block();
+    });
+}
+
+#[test]
+fn a_timer_of_a_worker_that_blocks_fires() {
+    on_one_worker(async {
+        let flag = Flag::default();
+        let (sets, sleeps) = (flag.clone(), Flag::default());
+        let begins = sleeps.clone();
+        wakeful::spawn(async move {
+            let mut sleep = pin!(wakeful::time::sleep(Duration::from_millis(30)));
+            std::future::poll_fn(|cx| {
+                begins.set();
+                sleep.as_mut().poll(cx)
+            })
+            .await;
+            sets.set();
+        });
+        while !sleeps.is_set() {
+            yield_now().await;
+        }
+        flag.block();
+    });
+}
+
+/// Events are seen though the only worker, or the one that waited for them, blocks.
+#[test]
+fn events_are_seen_while_a_worker_blocks() {
+    for workers in [1, 2] {
+        let (runtime, flag) = (multi_thread(workers), Flag::default());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (far, _) = listener.accept().unwrap();
+        far.set_nonblocking(true).unwrap();
+        let (sets, waits) = (flag.clone(), flag.clone());
+        let reads = runtime.spawn(async move {
+            let mut far = wakeful::net::TcpStream::from_std(far).unwrap();
+            let mut byte = [0];
+            far.read_exact(&mut byte).await.unwrap();
+            wakeful::spawn(async move { waits.block() });
+            far.read_exact(&mut byte).await.unwrap();
+            sets.set();
+        });
+        near.write_all(b"1").unwrap();
+        // Long enough for the other task to be blocking mostly; right in any case.
+        thread::sleep(Duration::from_millis(30));
+        near.write_all(b"2").unwrap();
+        flag.block();
+        runtime.block_on(reads).unwrap();
+    }
+}
+
+#[test]
+fn a_timer_of_a_stranger_fires_while_all_workers_block() {
+    let (runtime, flag) = (multi_thread(1), Flag::default());
+    let (begun, has_begun) = mpsc::channel();
+    let waits = flag.clone();
+    let blocks = runtime.spawn(async move {
+        begun.send(()).unwrap();
+        waits.block();
+    });
+    has_begun.recv().unwrap();
+    runtime.block_on(async {
+        wakeful::time::sleep(Duration::from_millis(20)).await;
+        flag.set();
+        blocks.await.unwrap();
+    });
+}
+
+#[test]
+fn all_workers_block_at_once() {
+    const WORKERS: usize = 4;
+    let (runtime, flag) = (multi_thread(WORKERS), Flag::default());
+    let all_block = Arc::new(Barrier::new(WORKERS + 1));
+    let blocks: Vec<_> = (0..WORKERS)
+        .map(|_| {
+            let (all_block, flag) = (all_block.clone(), flag.clone());
+            runtime.spawn(async move {
+                all_block.wait();
+                flag.block();
+            })
+        })
+        .collect();
+    all_block.wait();
+    let sets = runtime.spawn(async move { flag.set() });
+    runtime.block_on(async {
+        sets.await.unwrap();
+        for task in blocks {
+            task.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_hundred_tasks_block_until_all_of_them_do() {
+    const TASKS: usize = 100;
+    let (runtime, all_block) = (multi_thread(2), Arc::new(Barrier::new(TASKS)));
+    let blocks: Vec<_> = (0..TASKS)
+        .map(|_| {
+            let all_block = all_block.clone();
+            runtime.spawn(async move {
+                all_block.wait();
+            })
+        })
+        .collect();
+    runtime.block_on(async {
+        for task in blocks {
+            task.await.unwrap();
+        }
+    });
+    assert!(runtime.metrics().stall_handoff_count() >= TASKS as u64 - 2);
+}
+
+#[test]
+fn threads_are_limited_and_a_report_says_so() {
+    let (seen, sees) = mpsc::channel();
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .max_blocking_threads(2)
+        .on_stall(move |stall| seen.send((stall.outcome(), stall.to_string())).unwrap())
+        .build()
+        .unwrap();
+    let flag = Flag::default();
+    let tasks: Vec<_> = (0..5)
+        .map(|_| {
+            let flag = flag.clone();
+            runtime.spawn(async move { flag.block() })
+        })
+        .collect();
+    let outcomes: Vec<_> =
+        (0..3).map(|_| sees.recv_timeout(Duration::from_secs(20)).unwrap()).collect();
+    assert_eq!(outcomes[0].0, StallOutcome::HandedOff);
+    assert_eq!(outcomes[1].0, StallOutcome::HandedOff);
+    assert_eq!(outcomes[2].0, StallOutcome::NoThread);
+    assert!(outcomes[2].1.contains("max_blocking_threads"), "{}", outcomes[2].1);
+    assert_eq!(runtime.metrics().stall_handoff_count(), 2);
+    flag.set();
+    runtime.block_on(async {
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_thread_that_lost_its_seat_can_do_all_that_others_can() {
+    let out = on_one_worker(async {
+        let (flag, drops) = (Flag::default(), DropCount::default());
+        let sets = flag.clone();
+        wakeful::spawn(async move { sets.set() });
+        let (guard, never) = (drops.guard(), std::future::pending::<()>());
+        let waits = wakeful::spawn(async move {
+            let _guard = guard;
+            never.await;
+        });
+        flag.block();
+        // From here on, up to the first `await` that waits, without a seat.
+        let spawned = wakeful::spawn(async { 1 });
+        let called = wakeful::task::spawn_blocking(|| 2);
+        let sleep = wakeful::time::sleep(Duration::from_millis(1));
+        waits.abort();
+        let sum = spawned.await.unwrap() + called.await.unwrap();
+        sleep.await;
+        yield_now().await;
+        assert!(waits.await.unwrap_err().is_cancelled());
+        assert_eq!(drops.get(), 1);
+        sum
+    });
+    assert_eq!(out, 3);
+}
+
+#[test]
+fn a_yield_right_after_the_loss_comes_back() {
+    on_one_worker(async {
+        let flag = Flag::default();
+        let sets = flag.clone();
+        wakeful::spawn(async move { sets.set() });
+        flag.block();
+        yield_now().await;
+    });
+}
+
+#[test]
+fn a_panic_after_the_loss_goes_to_who_joins() {
+    let runtime = multi_thread(1);
+    let flag = Flag::default();
+    let sets = flag.clone();
+    let panics = runtime.spawn(async move {
+        wakeful::spawn(async move { sets.set() });
+        flag.block();
+        panic!("after all");
+    });
+    assert!(runtime.block_on(panics).unwrap_err().is_panic());
+    assert_eq!(runtime.block_on(runtime.spawn(async { 1 })).unwrap(), 1);
+}
+
+#[test]
+fn an_abort_ends_a_task_that_blocks_when_it_returns() {
+    let (runtime, flag, drops) = (multi_thread(1), Flag::default(), DropCount::default());
+    let (begun, has_begun) = mpsc::channel();
+    let (waits, guard) = (flag.clone(), drops.guard());
+    let blocks = runtime.spawn(async move {
+        let _guard = guard;
+        begun.send(()).unwrap();
+        waits.block();
+        std::future::pending::<()>().await;
+    });
+    has_begun.recv().unwrap();
+    blocks.abort();
+    runtime.block_on(runtime.spawn(async move { flag.set() })).unwrap();
+    assert!(runtime.block_on(blocks).unwrap_err().is_cancelled());
+    assert_eq!(drops.get(), 1);
+}
+
+/// A runtime on which one task blocks until another one is dropped.
+fn blocked_until_another_is_dropped() -> (Runtime, Flag) {
+    struct SetOnDrop(Flag);
+
+    impl Drop for SetOnDrop {
+        fn drop(&mut self) {
+            self.0.set();
+        }
+    }
+
+    let (runtime, flag, done) = (multi_thread(2), Flag::default(), Flag::default());
+    let sets = SetOnDrop(flag.clone());
+    runtime.spawn(async move {
+        let _sets = sets;
+        std::future::pending::<()>().await;
+    });
+    let both_block = Arc::new(Barrier::new(3));
+    for _ in 0..2 {
+        let (flag, done, both_block) = (flag.clone(), done.clone(), both_block.clone());
+        runtime.spawn(async move {
+            both_block.wait();
+            flag.block();
+            done.set();
+        });
+    }
+    both_block.wait();
+    (runtime, done)
+}
+
+#[test]
+fn a_drop_of_the_runtime_drops_the_other_tasks_while_all_workers_block() {
+    let (runtime, done) = blocked_until_another_is_dropped();
+    drop(runtime);
+    assert!(done.is_set(), "the drop waits for threads");
+}
+
+#[test]
+fn a_shutdown_in_the_background_drops_the_other_tasks_while_all_workers_block() {
+    let (runtime, done) = blocked_until_another_is_dropped();
+    runtime.shutdown_background();
+    done.block();
+}
+
+#[test]
+fn nothing_is_handed_off_where_nothing_waits() {
+    let runtime = multi_thread(2);
+    let metrics = runtime.metrics();
+    let flag = Flag::default();
+    let waits = flag.clone();
+    let blocks = runtime.spawn(async move { waits.block() });
+    eventually("the stall is counted", || metrics.stall_count() == 1);
+    eventually("it lasts", || metrics.longest_stall() >= Duration::from_millis(100));
+    assert_eq!(metrics.stall_handoff_count(), 0);
+    flag.set();
+    runtime.block_on(blocks).unwrap();
+}
+
+#[test]
+fn what_is_disabled_is_not_done_and_still_told() {
+    let (seen, sees) = mpsc::channel();
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .disable_stall_handoff()
+        .on_stall(move |stall| seen.send(stall.clone()).unwrap())
+        .build()
+        .unwrap();
+    let (flag, ran) = (Flag::default(), Arc::new(AtomicBool::new(false)));
+    let (waits, runs) = (flag.clone(), ran.clone());
+    let blocks = runtime.spawn(async move {
+        wakeful::spawn(async move { runs.store(true, SeqCst) });
+        waits.block();
+    });
+    let stall = sees.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!(stall.outcome(), StallOutcome::Waits);
+    assert_eq!(stall.task_id(), Some(blocks.id()));
+    assert_eq!(stall.spawned_at().unwrap().file(), file!());
+    assert_eq!(stall.worker(), Some(0));
+    assert!(stall.duration() >= Duration::from_millis(2), "{:?}", stall.duration());
+    assert!(!ran.load(SeqCst));
+    flag.set();
+    runtime.block_on(blocks).unwrap();
+    eventually("the other task has its turn", || ran.load(SeqCst));
+    assert_eq!(runtime.metrics().stall_handoff_count(), 0);
+}
+
+#[test]
+fn threads_that_are_not_wanted_any_more_end() {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_keep_alive(Duration::from_millis(10))
+        .build()
+        .unwrap();
+    let metrics = runtime.metrics();
+    let flag = Flag::default();
+    for _ in 0..3 {
+        let flag = flag.clone();
+        runtime.spawn(async move { flag.block() });
+    }
+    eventually("all block", || metrics.num_stalled_threads() >= 2);
+    assert!(metrics.num_blocking_threads() >= 2);
+    flag.set();
+    eventually("they end", || metrics.num_blocking_threads() == 0);
+    assert_eq!(metrics.num_stalled_threads(), 0);
+}
+
+/// The only thread that the pool may have is taken, so nobody comes for a seat that was given away: others
+/// see to its timers.
+#[test]
+fn timers_of_a_seat_without_a_thread_fire() {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(1)
+        .enable_time()
+        .build()
+        .unwrap();
+    let (flag, fired) = (Flag::default(), Flag::default());
+    let (waits, sets) = (flag.clone(), fired.clone());
+    let taken = runtime.spawn_blocking(move || waits.block());
+    let task = runtime.spawn(async move {
+        let mut sleep = Box::pin(wakeful::time::sleep(Duration::from_millis(30)));
+        std::future::poll_fn(|cx| {
+            let _armed_on_this_seat = sleep.as_mut().poll(cx);
+            std::task::Poll::Ready(())
+        })
+        .await;
+        wakeful::spawn(async move {
+            sleep.await;
+            sets.set();
+        });
+        block_in_place(|| fired.block());
+    });
+    runtime.block_on(task).unwrap();
+    flag.set();
+    runtime.block_on(taken).unwrap();
+}
+
+#[test]
+fn ticks_go_on_beside_tasks_that_block_again_and_again() {
+    let runtime = multi_thread(2);
+    let stop = Flag::default();
+    for _ in 0..2 {
+        let stop = stop.clone();
+        runtime.spawn(async move {
+            while !stop.is_set() {
+                thread::sleep(Duration::from_millis(50));
+                yield_now().await;
+            }
+        });
+    }
+    let begun = Instant::now();
+    runtime
+        .block_on(runtime.spawn(async {
+            let mut ticks = wakeful::time::interval(Duration::from_millis(1));
+            for _ in 0..200 {
+                ticks.tick().await;
+            }
+        }))
+        .unwrap();
+    let blocks = begun.elapsed().as_millis() / 50;
+    stop.set();
+    // Each tick that waited for a block to end would have cost one of them.
+    assert!(blocks < 100, "200 ticks took as long as {blocks} blocks");
+}

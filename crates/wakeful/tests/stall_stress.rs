@@ -1,0 +1,182 @@
+//! Tasks that block their threads in one of ten polls, in between all that tasks do, for about a second or as
+//! long as `WAKEFUL_STRESS_SECONDS` says.
+
+mod support;
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::task::Poll;
+use std::thread;
+use std::time::{Duration, Instant};
+use support::{DropCount, Mailbox, stress_time};
+use wakeful::runtime::{Builder, Runtime};
+use wakeful::task::{self, JoinHandle};
+use wakeful::time;
+
+/// Small and cheap: the same numbers for the same seed.
+struct Numbers(u64);
+
+impl Numbers {
+    fn new(seed: u64) -> Numbers {
+        Numbers(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 8) % limit
+    }
+
+    fn span(&mut self, limit_us: u64) -> Duration {
+        Duration::from_micros(self.below(limit_us))
+    }
+}
+
+/// Sleeps or spins, which is to say: stalls.
+fn block(numbers: &mut Numbers) {
+    let span = numbers.span(3000);
+    if numbers.below(4) > 0 {
+        return thread::sleep(span);
+    }
+    let until = Instant::now() + span;
+    while Instant::now() < until {
+        std::hint::spin_loop();
+    }
+}
+
+struct World {
+    /// Messages from anybody to anybody.
+    mail: Vec<Arc<Mailbox<u64>>>,
+    begun: AtomicUsize,
+    done: AtomicUsize,
+    drops: DropCount,
+}
+
+impl World {
+    fn new() -> Arc<World> {
+        Arc::new(World {
+            mail: (0..8).map(|_| Mailbox::new()).collect(),
+            begun: AtomicUsize::new(0),
+            done: AtomicUsize::new(0),
+            drops: DropCount::default(),
+        })
+    }
+
+    /// A task of so many steps, some of which are tasks of their own.
+    fn task(self: &Arc<Self>, seed: u64, steps: u64) -> Pin<Box<dyn Future<Output = u64> + Send>> {
+        self.begun.fetch_add(1, SeqCst);
+        let (world, guard) = (self.clone(), self.drops.guard());
+        Box::pin(async move {
+            let _guard = guard;
+            let mut numbers = Numbers::new(seed);
+            let mut sum = 1;
+            for _ in 0..steps {
+                if numbers.below(10) == 0 {
+                    block(&mut numbers);
+                }
+                sum += world.step(&mut numbers, steps).await;
+            }
+            world.done.fetch_add(1, SeqCst);
+            sum
+        })
+    }
+
+    /// Returns how many tasks it has run.
+    async fn step(self: &Arc<Self>, numbers: &mut Numbers, steps: u64) -> u64 {
+        let seed = numbers.below(u64::MAX);
+        match numbers.below(9) {
+            0 => task::yield_now().await,
+            1 => time::sleep(numbers.span(2000)).await,
+            2 => {
+                // A timer that is armed here, and dropped wherever this is polled next.
+                let mut sleep = Box::pin(time::sleep(numbers.span(500)));
+                poll_fn(|cx| Poll::Ready(sleep.as_mut().poll(cx).is_ready())).await;
+                task::yield_now().await;
+            }
+            3 if steps > 1 => return task::spawn(self.task(seed, steps / 2)).await.unwrap(),
+            4 if steps > 1 => {
+                let aborted = task::spawn(self.task(seed, steps / 2));
+                block_now_and_then(numbers);
+                aborted.abort();
+                let _done_or_not = aborted.await;
+            }
+            5 => task::block_in_place(|| block_now_and_then(numbers)),
+            6 => task::spawn_blocking(|| ()).await.unwrap(),
+            7 => self.mail[seed as usize % self.mail.len()].put(seed),
+            _ => {
+                let mail = self.mail[seed as usize % self.mail.len()].clone();
+                let _came_or_not = time::timeout(numbers.span(1000), mail.take()).await;
+            }
+        }
+        0
+    }
+}
+
+fn block_now_and_then(numbers: &mut Numbers) {
+    if numbers.below(4) == 0 {
+        block(numbers);
+    }
+}
+
+fn runtime(workers: usize) -> Runtime {
+    // Stalls that are short for a person, so that there are many.
+    let stall_after = Duration::from_micros(500);
+    Builder::new_multi_thread()
+        .worker_threads(workers)
+        .stall_after(stall_after)
+        .thread_keep_alive(Duration::from_millis(20))
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn every_task_ends_and_none_runs_twice() {
+    let until = Instant::now() + stress_time();
+    let (mut seed, mut handoffs) = (1, 0);
+    while Instant::now() < until {
+        for workers in [1, 2, 4] {
+            let (runtime, world) = (runtime(workers), World::new());
+            let tasks: Vec<JoinHandle<u64>> = (0..32)
+                .map(|_| {
+                    seed += 1;
+                    runtime.spawn(world.task(seed, 8))
+                })
+                .collect();
+            runtime.block_on(async {
+                for task in tasks {
+                    task.await.unwrap();
+                }
+            });
+            handoffs += runtime.metrics().stall_handoff_count();
+            drop(runtime);
+            assert_eq!(world.drops.get(), world.begun.load(SeqCst), "futures dropped and made");
+            assert!(world.done.load(SeqCst) >= 32);
+        }
+    }
+    assert_ne!(handoffs, 0, "there was nothing to be seen");
+}
+
+#[test]
+fn a_runtime_ends_in_the_middle() {
+    let until = Instant::now() + stress_time();
+    let mut numbers = Numbers::new(7);
+    while Instant::now() < until {
+        let (runtime, world) = (runtime(2), World::new());
+        for _ in 0..32 {
+            drop(runtime.spawn(world.task(numbers.below(u64::MAX), 16)));
+        }
+        thread::sleep(numbers.span(5000));
+        match numbers.below(3) {
+            0 => runtime.shutdown_background(),
+            1 => runtime.shutdown_timeout(numbers.span(2000)),
+            _ => drop(runtime),
+        }
+        support::eventually("all tasks are dropped", || {
+            world.drops.get() == world.begun.load(SeqCst)
+        });
+    }
+}
