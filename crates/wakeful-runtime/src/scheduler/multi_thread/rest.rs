@@ -29,14 +29,10 @@ impl Sitter {
         shared.idle.begin_sleep(self.index, was_searching);
         let sees_work = shared.has_visible_work();
         let mut was_in_driver = false;
-        if !sees_work {
-            // A runtime that stops before its workers have begun lets each sleep for no time.
+        if !sees_work && !shared.is_stopping() {
             seat.metrics.parks.add(1);
-            if !shared.is_stopping() {
-                self.precise.wait(until);
-                was_in_driver =
-                    self.gather(|| seat.sleep.sleep(&shared.driver, &self.parker, until));
-            }
+            self.precise.wait(until);
+            was_in_driver = self.gather(|| seat.sleep.sleep(&shared.driver, &self.parker, until));
             seat.metrics.unparks.add(1);
         } else {
             // What is seen and was not found is in somebody's hands just now.

@@ -65,6 +65,12 @@ impl Sitter {
                 let _nobody_searches_for_a_stopping_runtime = self.shared.idle.end_search();
             }
         }
+        let metrics = &self.seat().metrics;
+        if metrics.parks.get() == 0 {
+            // A runtime that stops before its workers have begun lets each sleep for no time.
+            metrics.parks.add(1);
+            metrics.unparks.add(1);
+        }
         let left = self.seat().sitting.leave(&self.stay);
         debug_assert!(left, "only a seat whose sitter polls is taken from it");
         if self.shared.worker_stopped() {
