@@ -74,11 +74,11 @@ macro_rules! stream {
         }
 
         /// For another child: its end of a pipe between the two. It blocks from now on.
-        impl TryFrom<$name> for Stdio {
+        impl TryInto<Stdio> for $name {
             type Error = io::Error;
 
-            fn try_from(stream: $name) -> io::Result<Stdio> {
-                Ok(stream.into_owned_fd()?.into())
+            fn try_into(self) -> io::Result<Stdio> {
+                Ok(self.into_owned_fd()?.into())
             }
         }
 
