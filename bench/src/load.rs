@@ -156,13 +156,13 @@ impl Generator {
             for &id in &ready {
                 self.advance(id as usize)?;
             }
-            if next_due.is_some() {
+            if self.pace.is_some() {
                 next_due = self.ask_those_due()?;
             }
         }
     }
 
-    /// Gives when the next will be due; none if each asks as soon as it was answered.
+    /// Gives when the next will be due; none if all of them wait for an answer.
     fn ask_those_due(&mut self) -> io::Result<Option<Instant>> {
         let mut next_due = None;
         for connection in self.connections.iter_mut().filter(|idle| idle.asked_at.is_none()) {
