@@ -297,3 +297,20 @@ fn nothing_is_assumed_after_shutdown() {
     let polled = poll(&registration, Waker::noop(), Direction::Read);
     assert!(matches!(polled, Poll::Ready(Err(error)) if is_shutdown_error(&error)));
 }
+
+#[test]
+fn whether_events_wait_is_told_without_taking_them() {
+    let mut fixture = Fixture::new();
+    assert!(!fixture.driver.has_events());
+    let (near, mut far) = pair();
+    let registration = fixture.driver.register(near.as_raw_fd(), Interest::READABLE).unwrap();
+    assert!(!fixture.driver.has_events());
+    far.write_all(b"x").unwrap();
+    let (count, waker) = counter();
+    assert!(poll(&registration, &waker, Direction::Read).is_pending());
+    assert!(fixture.driver.has_events() && fixture.driver.has_events());
+    assert_eq!(count.0.load(SeqCst), 0, "nobody is called for asking");
+    fixture.turn();
+    assert_eq!(count.0.load(SeqCst), 1);
+    assert!(!fixture.driver.has_events());
+}
