@@ -42,7 +42,8 @@ pub enum StallOutcome {
     NothingWaits,
     /// They wait: `max_blocking_threads` leaves no thread for them.
     NoThread,
-    /// They wait: the runtime was told not to hand them on, or is of a kind that cannot.
+    /// They wait: the runtime was told not to hand them on, or is of a kind that cannot, or so many tasks
+    /// compute for long that one more thread would be of no use.
     Waits,
 }
 

@@ -531,6 +531,29 @@ fn timers_of_a_seat_without_a_thread_fire() {
     runtime.block_on(taken).unwrap();
 }
 
+/// Threads that compute share the CPUs: there is no use in one for each.
+#[test]
+#[cfg(target_os = "linux")]
+fn tasks_that_compute_for_long_do_not_get_a_thread_each() {
+    const WORKERS: usize = 2;
+    let runtime = multi_thread(WORKERS);
+    let metrics = runtime.metrics();
+    let compute = || async {
+        let until = Instant::now() + Duration::from_millis(20);
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+    };
+    let tasks: Vec<_> = (0..100).map(|_| runtime.spawn(compute())).collect();
+    let mut most = 0;
+    while tasks.iter().any(|task| !task.is_finished()) {
+        most = most.max(metrics.num_stalled_threads());
+        thread::sleep(Duration::from_millis(1));
+    }
+    let limit = 4 * thread::available_parallelism().unwrap().get() + WORKERS;
+    assert!(most <= limit, "{most} threads computed without a seat, of {limit}");
+}
+
 #[test]
 fn ticks_go_on_beside_tasks_that_block_again_and_again() {
     let runtime = multi_thread(2);

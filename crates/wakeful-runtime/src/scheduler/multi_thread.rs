@@ -266,7 +266,7 @@ impl MultiThread {
     }
 
     fn new_stay(&self) -> Arc<Stay> {
-        let is_named = self.stalls.config.reports();
+        let is_named = self.stalls.config.is_watched() && !cfg!(wakeful_loom);
         Stay::new(self.light_fence, is_named.then(ThreadName::current).flatten())
     }
 

@@ -20,21 +20,30 @@ impl ThreadName {
     /// What the thread does now.
     pub(crate) fn describe(&self) -> String {
         let ThreadName(number) = self;
-        let read = |file: &str| fs::read_to_string(format!("/proc/self/task/{number}/{file}"));
-        match read("syscall").ok().as_deref().map(Activity::parse) {
-            Some(Activity::Running) => format!("thread {number}, running or ready to run"),
-            Some(Activity::InCall(call)) => match call_name(call) {
+        match self.activity() {
+            Activity::Computing => format!("thread {number}, running or ready to run"),
+            Activity::InCall(call) => match call_name(call) {
                 Some(name) => format!("thread {number}, in system call {call}, `{name}`"),
                 None => format!("thread {number}, in system call {call}"),
             },
-            Some(Activity::Unknown) | None => format!("thread {number}"),
+            Activity::Unknown => format!("thread {number}"),
         }
+    }
+
+    /// Whether the thread runs, or would if there were a CPU for it.
+    pub(crate) fn is_computing(&self) -> bool {
+        self.activity() == Activity::Computing
+    }
+
+    fn activity(&self) -> Activity {
+        let text = fs::read_to_string(format!("/proc/self/task/{}/syscall", self.0));
+        text.map_or(Activity::Unknown, |text| Activity::parse(&text))
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Activity {
-    Running,
+    Computing,
     InCall(u32),
     Unknown,
 }
@@ -43,7 +52,7 @@ impl Activity {
     /// Reads `/proc/…/syscall`: `running`, or numbers of which the first is the call's.
     fn parse(text: &str) -> Activity {
         match text.split_whitespace().next() {
-            Some("running") => Activity::Running,
+            Some("running") => Activity::Computing,
             Some(first) => first.parse().map_or(Activity::Unknown, Activity::InCall),
             None => Activity::Unknown,
         }
@@ -102,7 +111,7 @@ mod tests {
 
     #[test]
     fn what_the_kernel_writes_is_understood() {
-        assert_eq!(Activity::parse("running\n"), Activity::Running);
+        assert_eq!(Activity::parse("running\n"), Activity::Computing);
         assert_eq!(
             Activity::parse("202 0x7f 0x80 0x0 0x0 0x0 0x0 0x7ffe 0x7f44\n"),
             Activity::InCall(202)

@@ -20,6 +20,10 @@
 //! each seat that is taken it gets shorter, down to an eighth; and longer again when nothing stands for a
 //! while, or when a thread that lost its seat comes back so soon that it should have kept it.
 //!
+//! Threads that block are many and cost little; threads that compute share the CPUs. When as many of those
+//! that lost their seats still compute as the machine can bear, no further seat is taken: tasks that all
+//! take long would otherwise get a thread each.
+//!
 //! When all workers sleep for some looks the monitor rests, and the first worker that wakes up wakes it.
 
 use super::MultiThread;
@@ -28,6 +32,7 @@ use super::seat::SeatCore;
 use super::stay::Stay;
 use crate::stall::{BoundMonitor, QUIET_LOOKS_MAX, Stall, StallOutcome};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 use wakeful_base::asymmetric_fence::heavy_fence;
 use wakeful_base::sync::atomic::Ordering::*;
@@ -40,6 +45,9 @@ const PATIENCE_MIN: Duration = Duration::from_micros(50);
 
 /// Behind what stands for long with nothing waiting, looks are as rare as this, or as a tenth of it.
 const LONG_TICK_MAX: Duration = Duration::from_millis(10);
+
+/// How many threads without a seat may compute, for each CPU.
+const COMPUTING_MAX_PER_CPU: usize = 4;
 
 /// Starts the monitor, if there is anything for it to do.
 pub(super) fn start(shared: &Arc<MultiThread>) -> std::io::Result<()> {
@@ -54,13 +62,14 @@ struct Monitor {
     shared: Arc<MultiThread>,
     /// Of each seat: the poll that was under way at the last look.
     seats: Vec<Option<SeenPoll>>,
-    /// Polls that lost their seats before they counted as stalls.
+    /// Polls that go on without their seats.
     lost: Vec<SeenPoll>,
     /// Threads that run a `LocalSet`.
     bound: BoundMonitor,
     patience: Duration,
     calm_looks: u32,
     false_alarms: u64,
+    computing_max: usize,
 }
 
 struct SeenPoll {
@@ -144,6 +153,8 @@ impl Monitor {
             patience,
             calm_looks: 0,
             false_alarms: 0,
+            computing_max: COMPUTING_MAX_PER_CPU
+                * thread::available_parallelism().map_or(1, usize::from),
         }
     }
 
@@ -181,7 +192,7 @@ impl Monitor {
         // Last: who is told may take his time.
         self.tell(now);
         let is_bound_busy = self.bound.look(&self.shared.stalls, now);
-        if has_vacant || is_bound_busy || !self.lost.is_empty() {
+        if has_vacant || is_bound_busy || self.lost.iter().any(|seen| !seen.is_told) {
             return Next::Soon;
         }
         let mut seen = self.seats.iter().flatten();
@@ -206,8 +217,7 @@ impl Monitor {
         self.seats[index] = match (before, stay) {
             (Some(seen), Some(stay)) if seen.is(&stay, number) => Some(seen),
             (before, stay) => {
-                let is_open = |seen: &SeenPoll| !seen.is_told && seen.goes_on_elsewhere();
-                self.lost.extend(before.filter(is_open));
+                self.lost.extend(before.filter(SeenPoll::goes_on_elsewhere));
                 stay.map(|stay| SeenPoll::new(index, stay, number, schedules, now))
             }
         };
@@ -230,10 +240,13 @@ impl Monitor {
             seen.is_active = seen.schedules != schedules;
             (seen.found, seen.schedules) = (found, schedules);
         }
-        let all_stand =
-            self.seats.iter().all(|seen| matches!(seen, Some(seen) if seen.stands(now)));
+        let (all_stand, is_saturated) = (self.do_all_stand(now), self.is_saturated());
         let shared = &self.shared;
-        let mut wants_hands = hands_off && shared.wants_hands(all_stand);
+        let mut wants_hands = if hands_off {
+            shared.wants_hands(all_stand)
+        } else {
+            shared.has_visible_work() && !shared.idle.is_anybody_idle()
+        };
         let (is_stopping, mut has_called) = (shared.is_stopping(), false);
         for seen in self.seats.iter_mut().flatten() {
             // It was seen for the first time, has gone on, or is at its seat just now.
@@ -245,7 +258,7 @@ impl Monitor {
                 }
                 continue;
             }
-            if !hands_off {
+            if !hands_off || (is_saturated && !is_stopping) {
                 seen.outcome = StallOutcome::Waits;
                 continue;
             }
@@ -261,6 +274,24 @@ impl Monitor {
             };
         }
         has_called
+    }
+
+    /// Whether no worker is between two polls, or was since the last look.
+    fn do_all_stand(&self, now: Instant) -> bool {
+        self.seats.iter().zip(&self.shared.seats).all(|(seen, seat)| match seen {
+            Some(seen) => seen.stands(now),
+            None => seat.with_vacant_core(|_| ()).is_some(),
+        })
+    }
+
+    /// Whether one more thread would only take CPU time from those that lost their seats.
+    fn is_saturated(&self) -> bool {
+        if self.lost.len() < self.computing_max {
+            return false;
+        }
+        // The latest will do: if they block, so do most of the others.
+        let latest = self.lost.iter().rev().take(2 * self.computing_max);
+        latest.filter(|seen| seen.stay.is_computing()).count() >= self.computing_max
     }
 
     /// Gets somebody to see to seats without a sitter, whose timers would stand still. True if there are any.
@@ -312,7 +343,6 @@ impl Monitor {
                 }
             }
         }
-        self.lost.retain(|seen| !seen.is_told);
     }
 }
 

@@ -53,7 +53,7 @@ const LOST: u8 = 2;
 pub(super) struct Stay {
     flags: CachePadded<Flags>,
     light: LightFence,
-    /// How the operating system calls the sitter's thread, where somebody might want to know.
+    /// How the operating system calls the sitter's thread, where the monitor might want to know.
     thread: Option<ThreadName>,
     /// Since when it was stuck, if it lost its seat by that.
     stuck_since: OnceLock<Instant>,
@@ -119,6 +119,11 @@ impl Stay {
     #[inline]
     pub(super) fn is_lost(&self) -> bool {
         self.flags.verdict.load(Acquire) == LOST
+    }
+
+    /// Whether the sitter's thread runs, or could; false where that cannot be known.
+    pub(super) fn is_computing(&self) -> bool {
+        self.thread.as_ref().is_some_and(ThreadName::is_computing)
     }
 
     /// What the sitter's thread does now, if that can be known.
