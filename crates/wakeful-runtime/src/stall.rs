@@ -5,6 +5,7 @@ mod bound_thread;
 mod metrics;
 mod monitor_thread;
 mod report;
+mod teller;
 mod watch;
 
 use std::fmt;
@@ -17,6 +18,7 @@ pub(crate) use bound_thread::{BoundMonitor, run_future, run_task};
 pub(crate) use metrics::StallMetrics;
 pub(crate) use monitor_thread::MonitorThread;
 pub(crate) use report::StallConfig;
+pub(crate) use teller::Teller;
 pub(crate) use watch::{QUIET_LOOKS_MAX, StallWatch};
 
 /// A task whose poll has not returned for a while, so that its thread serves no other.

@@ -178,7 +178,7 @@ impl BoundMonitor {
                     Running::Task(task, spawned_at) => Stalled::Task(task, spawned_at),
                     Running::Future | Running::Nothing => Stalled::Future,
                 };
-                watch.config.tell(&Stall {
+                watch.tell(Stall {
                     what,
                     worker: thread.worker,
                     duration,

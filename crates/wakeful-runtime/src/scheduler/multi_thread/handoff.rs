@@ -99,11 +99,7 @@ impl MultiThread {
     }
 
     /// (2) Has a thread of the pool take seat `index`, unless one is on its way.
-    pub(super) fn call_spare(
-        self: &Arc<Self>,
-        index: usize,
-        stuck: Stuck,
-    ) -> io::Result<Called> {
+    pub(super) fn call_spare(self: &Arc<Self>, index: usize, stuck: Stuck) -> io::Result<Called> {
         if self.seats[index].spare_called.swap(true, AcqRel) {
             return Ok(Called::Before);
         }

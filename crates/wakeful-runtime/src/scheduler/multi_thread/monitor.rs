@@ -55,7 +55,11 @@ pub(super) fn start(shared: &Arc<MultiThread>) -> std::io::Result<()> {
         return Ok(());
     }
     let watched = shared.clone();
-    shared.stalls.monitor.start(move || Monitor::new(watched).run())
+    shared.stalls.start(move || {
+        let mut monitor = Monitor::new(watched);
+        monitor.run();
+        monitor.shared.stalls.end_telling();
+    })
 }
 
 struct Monitor {
@@ -157,7 +161,7 @@ impl Monitor {
         }
     }
 
-    fn run(mut self) {
+    fn run(&mut self) {
         // The first one takes long.
         if !heavy_fence() {
             return;
@@ -188,7 +192,6 @@ impl Monitor {
         let has_called = self.see_to_standing(now);
         self.adapt(has_called);
         let has_vacant = self.see_to_vacant();
-        // Last: who is told may take his time.
         self.tell(now);
         let is_bound_busy = self.bound.look(&self.shared.stalls, now);
         if has_vacant || is_bound_busy || self.lost.iter().any(|seen| !seen.is_told) {
@@ -338,7 +341,7 @@ impl Monitor {
                 seen.is_told = true;
                 shared.stalls.metrics.note_stall();
                 if config.reports() {
-                    config.tell(&seen.to_stall(found, now));
+                    shared.stalls.tell(seen.to_stall(found, now));
                 }
             }
         }
