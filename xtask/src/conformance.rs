@@ -7,7 +7,7 @@
 //! package   lays out a package with the suite's tests, and the drop-in in Tokio's place
 //! build     compiles the test files, each for itself
 //! process   runs one test in a process of its own, with a time limit
-//! verdict   holds the outcomes against the lists
+//! verdict   holds the outcomes against the list
 //! ```
 
 use std::fs;
@@ -59,19 +59,16 @@ pub fn run(args: &[&str]) -> Result<(), String> {
 }
 
 fn check(suite: &Suite, request: &Request) -> Result<(), String> {
-    let list = |kind| Tests::load(&list_path(suite, kind));
-    let mut expected = list("tests")?;
-    let mut gaps = list("gaps")?;
+    let mut expected = Tests::load(&list_path(suite, "tests"))?;
     if !request.only.is_empty() {
         expected.keep_files(&request.only);
-        gaps.keep_files(&request.only);
     }
     if expected.files().next().is_none() {
         return Err(format!("{}: no such test file in its list", suite.krate));
     }
     let files = expected.files().map(str::to_owned).collect();
     let outcomes = outcomes_of(suite, Under::DropIn, files, request)?;
-    let verdict = verdict::of(&expected, &gaps, &outcomes);
+    let verdict = verdict::of(&expected, &outcomes);
     verdict.print(suite.krate);
     verdict.result(suite.krate)
 }
