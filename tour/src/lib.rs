@@ -5,11 +5,16 @@
 //! polled, by which thread, and who woke whom. `cargo run -p tour` lists the steps; `README.md`
 //! says how to walk through them.
 
+#![cfg_attr(feature = "nightly", feature(coroutine_trait, coroutines))]
+
 pub mod panics;
 pub mod timeline;
 
 #[path = "../01-state-machine/step.rs"]
 mod state_machine;
+
+#[path = "../02-generators/step.rs"]
+mod generators;
 
 use timeline::Timeline;
 
@@ -41,8 +46,15 @@ impl Step {
 }
 
 /// The whole tour, in the order in which it is walked.
-pub const STEPS: &[Step] = &[Step {
-    folder: "01-state-machine",
-    about: "a future is a state machine: an async fn beside the enum it stands for",
-    run: state_machine::run,
-}];
+pub const STEPS: &[Step] = &[
+    Step {
+        folder: "01-state-machine",
+        about: "a future is a state machine: an async fn beside the enum it stands for",
+        run: state_machine::run,
+    },
+    Step {
+        folder: "02-generators",
+        about: "generators: stop, go on, borrow from yourself; await is poll, else yield",
+        run: generators::run,
+    },
+];
