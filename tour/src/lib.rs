@@ -16,6 +16,9 @@ mod state_machine;
 #[path = "../02-generators/step.rs"]
 mod generators;
 
+#[path = "../03-delay/step.rs"]
+mod delay;
+
 use timeline::Timeline;
 
 /// One stop on the tour.
@@ -56,5 +59,10 @@ pub const STEPS: &[Step] = &[
         folder: "02-generators",
         about: "generators: stop, go on, borrow from yourself; await is poll, else yield",
         run: generators::run,
+    },
+    Step {
+        folder: "03-delay",
+        about: "a delay three ways: busy, a thread that wakes, the latest waker; and the trap between",
+        run: delay::run,
     },
 ];
