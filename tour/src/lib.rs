@@ -11,6 +11,12 @@ pub mod timeline;
 #[path = "../01-state-machine/step.rs"]
 mod state_machine;
 
+#[path = "../06-block-on/step.rs"]
+mod block_on;
+
+#[path = "../07-mini-tokio-two/step.rs"]
+mod mini_tokio_two;
+
 use timeline::Timeline;
 
 /// One stop on the tour.
@@ -41,8 +47,20 @@ impl Step {
 }
 
 /// The whole tour, in the order in which it is walked.
-pub const STEPS: &[Step] = &[Step {
-    folder: "01-state-machine",
-    about: "a future is a state machine: an async fn beside the enum it stands for",
-    run: state_machine::run,
-}];
+pub const STEPS: &[Step] = &[
+    Step {
+        folder: "01-state-machine",
+        about: "a future is a state machine: an async fn beside the enum it stands for",
+        run: state_machine::run,
+    },
+    Step {
+        folder: "06-block-on",
+        about: "block_on, which parks its thread, and a reactor thread that watches the clock",
+        run: block_on::run,
+    },
+    Step {
+        folder: "07-mini-tokio-two",
+        about: "Mini Tokio two: woken tasks come through a channel, and the executor sleeps",
+        run: mini_tokio_two::run,
+    },
+];
