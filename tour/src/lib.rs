@@ -19,6 +19,12 @@ mod generators;
 #[path = "../03-delay/step.rs"]
 mod delay;
 
+#[path = "../06-block-on/step.rs"]
+mod block_on;
+
+#[path = "../07-mini-tokio-two/step.rs"]
+mod mini_tokio_two;
+
 use timeline::Timeline;
 
 /// One stop on the tour.
@@ -64,5 +70,15 @@ pub const STEPS: &[Step] = &[
         folder: "03-delay",
         about: "a delay three ways: busy, a thread that wakes, the latest waker; and the trap between",
         run: delay::run,
+    },
+    Step {
+        folder: "06-block-on",
+        about: "block_on, which parks its thread, and a reactor thread that watches the clock",
+        run: block_on::run,
+    },
+    Step {
+        folder: "07-mini-tokio-two",
+        about: "Mini Tokio two: woken tasks come through a channel, and the executor sleeps",
+        run: mini_tokio_two::run,
     },
 ];
