@@ -25,6 +25,9 @@ mod block_on;
 #[path = "../07-mini-tokio-two/step.rs"]
 mod mini_tokio_two;
 
+#[path = "../08-worker-threads/step.rs"]
+mod worker_threads;
+
 use timeline::Timeline;
 
 /// One stop on the tour.
@@ -80,5 +83,10 @@ pub const STEPS: &[Step] = &[
         folder: "07-mini-tokio-two",
         about: "Mini Tokio two: woken tasks come through a channel, and the executor sleeps",
         run: mini_tokio_two::run,
+    },
+    Step {
+        folder: "08-worker-threads",
+        about: "worker threads on one queue; tasks as closures that take a waker, then as futures",
+        run: worker_threads::run,
     },
 ];
