@@ -5,17 +5,28 @@
 //! polled, by which thread, and who woke whom. `cargo run -p tour` lists the steps; `README.md`
 //! says how to walk through them.
 
+#![cfg_attr(feature = "nightly", feature(coroutine_trait, coroutines))]
+
 pub mod panics;
 pub mod timeline;
 
 #[path = "../01-state-machine/step.rs"]
 mod state_machine;
 
+#[path = "../02-generators/step.rs"]
+mod generators;
+
+#[path = "../03-delay/step.rs"]
+mod delay;
+
 #[path = "../06-block-on/step.rs"]
 mod block_on;
 
 #[path = "../07-mini-tokio-two/step.rs"]
 mod mini_tokio_two;
+
+#[path = "../08-worker-threads/step.rs"]
+mod worker_threads;
 
 use timeline::Timeline;
 
@@ -54,6 +65,16 @@ pub const STEPS: &[Step] = &[
         run: state_machine::run,
     },
     Step {
+        folder: "02-generators",
+        about: "generators: stop, go on, borrow from yourself; await is poll, else yield",
+        run: generators::run,
+    },
+    Step {
+        folder: "03-delay",
+        about: "a delay three ways: busy, a thread that wakes, the latest waker; and the trap between",
+        run: delay::run,
+    },
+    Step {
         folder: "06-block-on",
         about: "block_on, which parks its thread, and a reactor thread that watches the clock",
         run: block_on::run,
@@ -62,5 +83,10 @@ pub const STEPS: &[Step] = &[
         folder: "07-mini-tokio-two",
         about: "Mini Tokio two: woken tasks come through a channel, and the executor sleeps",
         run: mini_tokio_two::run,
+    },
+    Step {
+        folder: "08-worker-threads",
+        about: "worker threads on one queue; tasks as closures that take a waker, then as futures",
+        run: worker_threads::run,
     },
 ];
