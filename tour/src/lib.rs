@@ -5,11 +5,19 @@
 //! polled, by which thread, and who woke whom. `cargo run -p tour` lists the steps; `README.md`
 //! says how to walk through them.
 
+#![cfg_attr(feature = "nightly", feature(coroutine_trait, coroutines))]
+
 pub mod panics;
 pub mod timeline;
 
 #[path = "../01-state-machine/step.rs"]
 mod state_machine;
+
+#[path = "../02-generators/step.rs"]
+mod generators;
+
+#[path = "../03-delay/step.rs"]
+mod delay;
 
 #[path = "../06-block-on/step.rs"]
 mod block_on;
@@ -58,6 +66,16 @@ pub const STEPS: &[Step] = &[
         folder: "01-state-machine",
         about: "a future is a state machine: an async fn beside the enum it stands for",
         run: state_machine::run,
+    },
+    Step {
+        folder: "02-generators",
+        about: "generators: stop, go on, borrow from yourself; await is poll, else yield",
+        run: generators::run,
+    },
+    Step {
+        folder: "03-delay",
+        about: "a delay three ways: busy, a thread that wakes, the latest waker; and the trap between",
+        run: delay::run,
     },
     Step {
         folder: "06-block-on",
