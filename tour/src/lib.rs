@@ -34,6 +34,9 @@ mod mini_tokio_two;
 #[path = "../08-worker-threads/step.rs"]
 mod worker_threads;
 
+#[path = "../09-epoll/step.rs"]
+mod epoll;
+
 use timeline::Timeline;
 
 /// One stop on the tour.
@@ -104,5 +107,10 @@ pub const STEPS: &[Step] = &[
         folder: "08-worker-threads",
         about: "worker threads on one queue; tasks as closures that take a waker, then as futures",
         run: worker_threads::run,
+    },
+    Step {
+        folder: "09-epoll",
+        about: "a reactor for sockets on epoll, and an echo server on it",
+        run: epoll::run,
     },
 ];
