@@ -19,6 +19,12 @@ mod generators;
 #[path = "../03-delay/step.rs"]
 mod delay;
 
+#[path = "../04-mini-tokio-one/step.rs"]
+mod mini_tokio_one;
+
+#[path = "../05-wakers/step.rs"]
+mod wakers;
+
 #[path = "../06-block-on/step.rs"]
 mod block_on;
 
@@ -79,6 +85,16 @@ pub const STEPS: &[Step] = &[
         folder: "03-delay",
         about: "a delay three ways: busy, a thread that wakes, the latest waker; and the trap between",
         run: delay::run,
+    },
+    Step {
+        folder: "04-mini-tokio-one",
+        about: "Mini Tokio one: a queue of futures, a waker that does nothing, and a hot CPU",
+        run: mini_tokio_one::run,
+    },
+    Step {
+        folder: "05-wakers",
+        about: "wakers by hand: a vtable over an Arc, what happens if it counts wrong, and task ids",
+        run: wakers::run,
     },
     Step {
         folder: "06-block-on",
