@@ -37,6 +37,9 @@ mod worker_threads;
 #[path = "../09-epoll/step.rs"]
 mod epoll;
 
+#[path = "../10-notify/step.rs"]
+mod notifying;
+
 use timeline::Timeline;
 
 /// One stop on the tour.
@@ -112,5 +115,10 @@ pub const STEPS: &[Step] = &[
         folder: "09-epoll",
         about: "a reactor for sockets on epoll, and an echo server on it",
         run: epoll::run,
+    },
+    Step {
+        folder: "10-notify",
+        about: "Notify by hand, a delay built on it, and what its permit is for",
+        run: notifying::run,
     },
 ];
