@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
 use crate::servers::Servers;
-use crate::{conformance, features, loom, repo, tidy};
+use crate::{api_diff, conformance, features, loom, repo, tidy};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
 /// Cheap steps first, so that a slip is reported within seconds.
-fn steps(with_servers: bool) -> [Step; 8] {
+fn steps(with_servers: bool) -> [Step; 9] {
     [
         ("tidy", tidy::run),
         ("fmt", || cargo("fmt --all --check").run()),
@@ -18,6 +18,7 @@ fn steps(with_servers: bool) -> [Step; 8] {
                 .run()
         }),
         ("features", features::run),
+        ("api-diff", api_diff::run_all),
         ("test", if with_servers { test_with_servers } else { || cargo("test --workspace").run() }),
         ("conformance", conformance::run_all),
         ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),

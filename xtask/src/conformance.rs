@@ -7,7 +7,7 @@
 //! package   lays out a package with the suite's tests, and the drop-in in Tokio's place
 //! build     compiles the test files, each for itself
 //! process   runs one test in a process of its own, with a time limit
-//! verdict   holds the outcomes against the lists
+//! verdict   holds the outcomes against the list
 //! ```
 
 use std::fs;
@@ -50,7 +50,7 @@ pub fn run_all() -> Result<(), String> {
 /// Runs what `args` ask for; fails if a test does not do what the lists say.
 pub fn run(args: &[&str]) -> Result<(), String> {
     let request = parse(args)?;
-    let mut failures = Vec::new();
+    let mut failures = unknown_files(&request)?;
     for suite in &request.suites {
         let outcome = if request.record { record(suite, &request) } else { check(suite, &request) };
         failures.extend(outcome.err());
@@ -59,21 +59,28 @@ pub fn run(args: &[&str]) -> Result<(), String> {
 }
 
 fn check(suite: &Suite, request: &Request) -> Result<(), String> {
-    let list = |kind| Tests::load(&list_path(suite, kind));
-    let mut expected = list("tests")?;
-    let mut gaps = list("gaps")?;
+    let mut expected = Tests::load(&list_path(suite, "tests"))?;
     if !request.only.is_empty() {
         expected.keep_files(&request.only);
-        gaps.keep_files(&request.only);
     }
-    if expected.files().next().is_none() {
-        return Err(format!("{}: no such test file in its list", suite.krate));
+    let files: Vec<String> = expected.files().map(str::to_owned).collect();
+    if files.is_empty() {
+        return Ok(());
     }
-    let files = expected.files().map(str::to_owned).collect();
     let outcomes = outcomes_of(suite, Under::DropIn, files, request)?;
-    let verdict = verdict::of(&expected, &gaps, &outcomes);
+    let verdict = verdict::of(&expected, &outcomes);
     verdict.print(suite.krate);
     verdict.result(suite.krate)
+}
+
+/// A complaint for each file that is asked for and in no suite's list.
+fn unknown_files(request: &Request) -> Result<Vec<String>, String> {
+    let mut unknown = request.only.clone();
+    for suite in request.suites.iter().filter(|_| !request.only.is_empty()) {
+        let list = Tests::load(&list_path(suite, "tests"))?;
+        unknown.retain(|asked| list.files().all(|file| file != asked));
+    }
+    Ok(unknown.iter().map(|file| format!("no list has a test file `{file}`")).collect())
 }
 
 fn record(suite: &Suite, request: &Request) -> Result<(), String> {
@@ -84,7 +91,10 @@ fn record(suite: &Suite, request: &Request) -> Result<(), String> {
     let outcomes = outcomes_of(suite, Under::Tokio, files, request)?;
     let passing = outcomes.passing();
     let path = list_path(suite, "tests");
-    passing.save(&path, &format!("What passes on {} {} itself", suite.krate, suite.version))?;
+    passing.save(
+        &path,
+        &format!("What of {} {} passes on Tokio itself", suite.krate, suite.version),
+    )?;
     package::save_lock(suite, &list_path(suite, "lock"))?;
     println!("{}: {} pass on Tokio, see {}", suite.krate, passing.count(), path.display());
     for (file, failing) in outcomes.failing() {
@@ -139,9 +149,8 @@ fn parse(args: &[&str]) -> Result<Request, String> {
             _ => return Err(format!("`cargo xtask conformance` does not know `{arg}`")),
         }
     }
-    // A file belongs to one suite: without a word which, to the first.
-    if !request.only.is_empty() || request.json.is_some() {
-        request.suites.truncate(1);
+    if request.json.is_some() && request.suites.len() > 1 {
+        return Err("--json is for one suite: name it with --suite".to_owned());
     }
     Ok(request)
 }

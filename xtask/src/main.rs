@@ -38,7 +38,7 @@ api-diff:    --features A,B  with these features of Tokio's, full and test-util 
 ci: --without-servers leaves out the tests of task `servers`
 conformance: --only FILE…    just these test files
              --suite NAME    just this suite; see xtask/src/conformance/suites.rs
-             --json FILE     write there how every test ended
+             --json FILE     write there how every test of that suite ended
              --limit SECONDS for one test, 60 if not said
              --record        run on Tokio itself and write the lists anew
 loom: CRATE may leave out the `wakeful-` prefix; LOOM_* variables in the environment are kept.";

@@ -133,6 +133,51 @@ fn mask_type(branches: usize) -> TokenStream {
     fill(path, &[])
 }
 
+/// What `select!` becomes.
+const EXPANSION: &str = "{
+    enum __SelectOutput<GENERICS> { VARIANTS Disabled }
+    let mut disabled: MASK = 0;
+    CONDITIONS
+    #[allow(unused_mut)]
+    let mut output = {
+        // By themselves first: what is borrowed in them has to live as long as they do.
+        let futures = (MADE);
+        let mut futures = (FUTURES);
+        // A borrow of the futures, which never move again.
+        let mut futures = &mut futures;
+        SUPPORT::poll_fn(|cx| {
+            // All of them by one borrow, so that the closure is small.
+            let futures = &mut *futures;
+            match SUPPORT::poll_budget_available(cx) {
+                SUPPORT::Poll::Ready(()) => {}
+                SUPPORT::Poll::Pending => return SUPPORT::Poll::Pending,
+            }
+            let mut is_pending = false;
+            let start = START;
+            for step in 0..COUNT {
+                let branch;
+                #[allow(clippy::modulo_one)]
+                { branch = (start + step) % COUNT; }
+                match branch {
+                    ARMS
+                    _ => unreachable!(\"there is no such branch\"),
+                }
+            }
+            if is_pending {
+                SUPPORT::Poll::Pending
+            } else {
+                SUPPORT::Poll::Ready(__SelectOutput::Disabled)
+            }
+        }).await
+    };
+    match output {
+        HANDLERS
+        __SelectOutput::Disabled => OTHERWISE,
+        #[allow(unreachable_patterns)]
+        _ => unreachable!(\"the pattern has matched before\"),
+    }
+}";
+
 fn generate(
     support: TokenStream,
     is_biased: bool,
@@ -150,59 +195,21 @@ fn generate(
         Some(handler) => handler.into_iter().collect(),
         None => fill("panic!(\"all branches are disabled and there is no else branch\")", &[]),
     };
-    let start = if is_biased { "0" } else { "SUPPORT::thread_rng_n(COUNT)" };
-    let code = format!(
-        "{{
-            enum __SelectOutput<GENERICS> {{ VARIANTS Disabled }}
-            let mut disabled: MASK = 0;
-            CONDITIONS
-            #[allow(unused_mut)]
-            let mut output = {{
-                // By themselves first: what is borrowed in them has to live as long as they do.
-                let futures = (MADE);
-                let mut futures = (FUTURES);
-                // A borrow of the futures, which never move again.
-                let mut futures = &mut futures;
-                SUPPORT::poll_fn(|cx| {{
-                    // All of them by one borrow, so that the closure is small.
-                    let futures = &mut *futures;
-                    match SUPPORT::poll_budget_available(cx) {{
-                        SUPPORT::Poll::Ready(()) => {{}}
-                        SUPPORT::Poll::Pending => return SUPPORT::Poll::Pending,
-                    }}
-                    let mut is_pending = false;
-                    let start = {start};
-                    for step in 0..COUNT {{
-                        let branch;
-                        #[allow(clippy::modulo_one)]
-                        {{ branch = (start + step) % COUNT; }}
-                        match branch {{
-                            ARMS
-                            _ => unreachable!(\"there is no such branch\"),
-                        }}
-                    }}
-                    if is_pending {{
-                        SUPPORT::Poll::Pending
-                    }} else {{
-                        SUPPORT::Poll::Ready(__SelectOutput::Disabled)
-                    }}
-                }}).await
-            }};
-            match output {{
-                HANDLERS
-                __SelectOutput::Disabled => OTHERWISE,
-                #[allow(unreachable_patterns)]
-                _ => unreachable!(\"the pattern has matched before\"),
-            }}
-        }}"
-    );
+    let count: TokenStream = TokenTree::from(Literal::u32_suffixed(branches.len() as u32)).into();
+    let start = if is_biased {
+        number(0)
+    } else {
+        let holes = [("SUPPORT", support.clone()), ("COUNT", count.clone())];
+        fill("SUPPORT::thread_rng_n(COUNT)", &holes)
+    };
     fill(
-        &code,
+        EXPANSION,
         &[
             ("SUPPORT", support),
             ("GENERICS", parts.generics),
             ("VARIANTS", parts.variants),
-            ("COUNT", TokenTree::from(Literal::u32_suffixed(branches.len() as u32)).into()),
+            ("COUNT", count),
+            ("START", start),
             ("MASK", mask_type(branches.len())),
             ("CONDITIONS", parts.conditions),
             ("MADE", parts.made),

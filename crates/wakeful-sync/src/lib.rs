@@ -22,6 +22,7 @@ mod permit_queue;
 mod rwlock;
 mod semaphore;
 mod set_once;
+mod show_as_value;
 mod wait_queue;
 pub mod watch;
 

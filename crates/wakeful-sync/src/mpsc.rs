@@ -49,15 +49,13 @@ mod rx_waker;
 mod send_timeout;
 mod sender;
 mod state;
-mod unbounded;
 
 pub use permit::{OwnedPermit, Permit, PermitIterator};
-pub use receiver::Receiver;
-pub use sender::{Sender, WeakSender};
-pub use unbounded::{UnboundedReceiver, UnboundedSender, WeakUnboundedSender, unbounded_channel};
+pub use receiver::{Receiver, UnboundedReceiver};
+pub use sender::{Sender, UnboundedSender, WeakSender, WeakUnboundedSender};
 
 use capacity::Capacity;
-use chan::Chan;
+use chan::{Chan, Unlimited};
 
 use crate::batch_semaphore::MAX_PERMITS;
 use wakeful_base::sync::Arc;
@@ -91,6 +89,26 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
     let (capacity, credits) = Capacity::new(buffer);
     let chan = Arc::new(Chan::new(capacity, credits));
     (Sender::first(chan.clone()), Receiver::new(chan))
+}
+
+/// A channel that takes whatever is sent, as long as there is memory.
+///
+/// ```
+/// use wakeful_sync::mpsc;
+///
+/// # wakeful_base::block_on(async {
+/// let (tx, mut rx) = mpsc::unbounded_channel();
+/// tx.send(1).unwrap();
+/// tx.send(2).unwrap();
+/// drop(tx);
+/// assert_eq!(rx.recv().await, Some(1));
+/// assert_eq!(rx.recv().await, Some(2));
+/// assert_eq!(rx.recv().await, None);
+/// # });
+/// ```
+pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
+    let chan = Arc::new(Chan::new(Unlimited, 0));
+    (UnboundedSender::first(chan.clone()), UnboundedReceiver::new(chan))
 }
 
 #[cfg(all(test, wakeful_loom))]

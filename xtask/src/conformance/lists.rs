@@ -13,11 +13,7 @@ mod tests;
 pub struct Tests(BTreeMap<String, BTreeSet<String>>);
 
 impl Tests {
-    /// Reads a list; no file is an empty list.
     pub fn load(path: &Path) -> Result<Tests, String> {
-        if !path.exists() {
-            return Ok(Tests::default());
-        }
         let text = fs::read_to_string(path);
         Ok(Tests::parse(&text.map_err(|e| format!("cannot read {}: {e}", path.display()))?))
     }
@@ -68,14 +64,6 @@ impl Tests {
     /// The tests of a file, none if it is not in the list.
     pub fn of<'a>(&'a self, file: &str) -> impl Iterator<Item = &'a str> {
         self.0.get(file).into_iter().flatten().map(String::as_str)
-    }
-
-    pub fn has_file(&self, file: &str) -> bool {
-        self.0.contains_key(file)
-    }
-
-    pub fn has(&self, file: &str, test: &str) -> bool {
-        self.0.get(file).is_some_and(|tests| tests.contains(test))
     }
 
     pub fn count(&self) -> usize {

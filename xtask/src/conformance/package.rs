@@ -24,7 +24,8 @@ pub enum Under {
     Tokio,
 }
 
-/// Writes the package and returns its folder. Versions are those of the lock file at `lock`.
+/// Writes the package and returns its folder. Versions are those of the lock file at `lock`, where
+/// there is one, so that both build the same.
 pub fn lay_out(suite: &Suite, under: Under, lock: &Path) -> Result<PathBuf, String> {
     let published = Published::find(suite)?;
     let on = if under == Under::DropIn { "drop-in" } else { "itself" };
@@ -38,7 +39,7 @@ pub fn lay_out(suite: &Suite, under: Under, lock: &Path) -> Result<PathBuf, Stri
     probe::lay_out(&dir, &manifest)?;
     copy_changed(&published.tests(), &dir.join("tests"))?;
     let locked = dir.join("Cargo.lock");
-    if under == Under::DropIn && lock.exists() {
+    if lock.exists() {
         fs::copy(lock, &locked).map_err(|e| failed("copy", lock, &e))?;
     } else if locked.exists() {
         fs::remove_file(&locked).map_err(|e| failed("remove", &locked, &e))?;

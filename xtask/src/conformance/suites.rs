@@ -14,11 +14,14 @@ pub const TOKIO: Suite =
     Suite { krate: "tokio", version: "1.54.1", features: &["full", "test-util"] };
 
 /// Another suite is a line more here, and `cargo xtask conformance --suite NAME --record`.
-pub const SUITES: &[Suite] =
-    &[Suite { krate: "tokio", version: "1.54.1", features: &["full", "test-util"] }];
+pub const SUITES: &[Suite] = &[
+    TOKIO,
+    Suite { krate: "tokio-stream", version: "0.1.19", features: &["full"] },
+    Suite { krate: "tokio-util", version: "0.7.20", features: &["full"] },
+];
 
 /// Files with these in their names are left out of a record: they are for other systems, for
-/// `--cfg tokio_unstable`, or about the wording of panics outside a runtime.
+/// `--cfg tokio_unstable`, or about panics outside a runtime.
 pub const LEFT_OUT: &[&str] = &[
     "_require_full",
     "aio",

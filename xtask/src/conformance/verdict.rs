@@ -1,4 +1,4 @@
-//! The outcomes held against the lists: what passes on Tokio, and which gaps are known.
+//! The outcomes held against the list of what passes on Tokio.
 
 use super::lists::Tests;
 use super::outcome::{FileOutcome, Outcome, Outcomes};
@@ -13,60 +13,51 @@ pub struct Verdict {
     of: usize,
     /// One for each file in which something fails.
     lines: Vec<String>,
-    /// What fails and is not a known gap, with what it printed.
-    unexpected: Vec<String>,
-    /// Known gaps that are none any more.
-    closed: Vec<String>,
+    /// What fails, with what it printed.
+    failing: Vec<String>,
 }
 
-/// Compares; `gaps` is the part of `expected` that is known to fail.
-pub fn of(expected: &Tests, gaps: &Tests, outcomes: &Outcomes) -> Verdict {
+/// Compares what was to pass with what did.
+pub fn of(expected: &Tests, outcomes: &Outcomes) -> Verdict {
     let mut verdict = Verdict::default();
     for file in expected.files() {
-        verdict.look_at(file, expected, gaps, outcomes);
+        verdict.look_at(file, expected, outcomes);
     }
     verdict
 }
 
 impl Verdict {
-    fn look_at(&mut self, file: &str, expected: &Tests, gaps: &Tests, outcomes: &Outcomes) {
+    fn look_at(&mut self, file: &str, expected: &Tests, outcomes: &Outcomes) {
         let tests: Vec<&str> = expected.of(file).collect();
-        let passed_before = self.passed;
+        self.of += tests.len();
+        if let Some(FileOutcome::DoesNotCompile(error)) = outcomes.file(file) {
+            // There may be no test in it that could fail.
+            self.add_line(file, 0, tests.len(), &format!("does not compile: {error}"));
+            self.failing.push(format!("{file} does not compile: {error}"));
+            return;
+        }
         let mut failing = Vec::new();
         for test in &tests {
             let outcome = outcomes.test(file, test);
-            if outcome != Some(&Outcome::Passed) {
-                failing.push(format!("{test} {}", outcome.map_or("is missing", Outcome::word)));
-            }
-            self.note(&format!("{file} {test}"), outcome, gaps.has(file, test));
+            let said = match outcome {
+                Some(Outcome::Passed) => continue,
+                Some(Outcome::Failed(said) | Outcome::Hung(said)) => indented(said),
+                Some(Outcome::Ignored) | None => String::new(),
+            };
+            let end = outcome.map_or("is missing", Outcome::word);
+            failing.push(format!("{test} {end}"));
+            self.failing.push(format!("{file} {test} {end}{said}"));
         }
-        if let Some(FileOutcome::DoesNotCompile(error)) = outcomes.file(file) {
-            failing = vec![format!("does not compile: {error}")];
-            if tests.is_empty() && !gaps.has_file(file) {
-                self.unexpected.push(file.to_owned());
-            }
-        } else if tests.is_empty() && gaps.has_file(file) {
-            self.closed.push(file.to_owned());
-        }
-        self.of += tests.len();
+        let passed = tests.len() - failing.len();
+        self.passed += passed;
         if !failing.is_empty() {
-            let count = format!("{} of {}", self.passed - passed_before, tests.len());
-            self.lines.push(format!("{file:34} {count:>10}  {}", failing.join(", ")));
+            self.add_line(file, passed, tests.len(), &failing.join(", "));
         }
     }
 
-    fn note(&mut self, name: &str, outcome: Option<&Outcome>, is_gap: bool) {
-        match (outcome, is_gap) {
-            (Some(Outcome::Passed), is_gap) => {
-                self.passed += 1;
-                self.closed.extend(is_gap.then(|| name.to_owned()));
-            }
-            (_, true) => {}
-            (Some(Outcome::Failed(said) | Outcome::Hung(said)), false) => {
-                self.unexpected.push(format!("{name}\n{}", indented(said)));
-            }
-            (_, false) => self.unexpected.push(name.to_owned()),
-        }
+    fn add_line(&mut self, file: &str, passed: usize, of: usize, why: &str) {
+        let count = format!("{passed} of {of}");
+        self.lines.push(format!("{file:34} {count:>10}  {why}"));
     }
 
     pub fn print(&self, suite: &str) {
@@ -76,22 +67,16 @@ impl Verdict {
         println!("{suite}: {} of {} pass", self.passed, self.of);
     }
 
-    /// Fails if something fails that is not a known gap, or a known gap is closed.
+    /// Fails if anything does.
     pub fn result(&self, suite: &str) -> Result<(), String> {
-        let mut text = String::new();
-        if !self.unexpected.is_empty() {
-            text.push_str(&format!("{suite}: passes on Tokio and not here:\n"));
-            text.push_str(&self.unexpected.join("\n"));
+        if self.failing.is_empty() {
+            return Ok(());
         }
-        if !self.closed.is_empty() {
-            text.push_str(&format!("\n{suite}: passes; take it out of the known gaps:\n"));
-            text.push_str(&self.closed.join("\n"));
-        }
-        if text.is_empty() { Ok(()) } else { Err(text) }
+        Err(format!("{suite}: passes on Tokio and not here:\n{}", self.failing.join("\n")))
     }
 }
 
+/// Each line on a new one, further in.
 fn indented(text: &str) -> String {
-    let lines: Vec<String> = text.lines().map(|line| format!("        {line}")).collect();
-    lines.join("\n")
+    text.lines().map(|line| format!("\n        {line}")).collect()
 }

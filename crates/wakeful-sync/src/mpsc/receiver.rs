@@ -1,4 +1,4 @@
-//! The receiving end of a bounded channel.
+//! The receiving ends: what both kinds of channels have is written once.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -7,122 +7,181 @@ use std::task::{Context, Poll};
 use wakeful_base::sync::Arc;
 
 use super::capacity::Capacity;
-use super::chan::Chan;
+use super::chan::{Chan, Unlimited};
 use super::error::TryRecvError;
 use crate::blocking::block_on;
 
-/// Receives what [`Sender`](super::Sender)s send; from [`channel`](super::channel).
-pub struct Receiver<T> {
-    chan: Arc<Chan<T, Capacity>>,
+macro_rules! receiver {
+    ($(#[$doc:meta])* $Receiver:ident of $Flow:ty) => {
+        $(#[$doc])*
+        pub struct $Receiver<T> {
+            chan: Arc<Chan<T, $Flow>>,
+        }
+
+        impl<T> $Receiver<T> {
+            pub(super) fn new(chan: Arc<Chan<T, $Flow>>) -> Self {
+                $Receiver { chan }
+            }
+
+            /// Receives the next value; `None` if none will ever come.
+            ///
+            /// None will come once all senders are gone, or the channel has been [closed](Self::close), and what
+            /// was in it has been received.
+            ///
+            /// # Cancel safety
+            ///
+            /// If the future is dropped before it is ready, no value has been received.
+            pub async fn recv(&mut self) -> Option<T> {
+                poll_fn(|cx| self.poll_recv(cx)).await
+            }
+
+            /// Receives up to `limit` values, appends them to `buffer`, and returns how many.
+            ///
+            /// Waits for one value at least, unless `limit` is 0 or none will ever come: then it returns 0.
+            ///
+            /// # Cancel safety
+            ///
+            /// If the future is dropped before it is ready, no value has been received.
+            pub async fn recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
+                poll_fn(|cx| self.poll_recv_many(cx, buffer, limit)).await
+            }
+
+            /// Receives a value if there is one right now.
+            pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+                // SAFETY: this is the receiver, borrowed exclusively.
+                unsafe { self.chan.try_recv() }
+            }
+
+            /// Receives the next value, after waiting for it on this thread, which sleeps meanwhile.
+            ///
+            /// # Panics
+            ///
+            /// On a thread that is driving asynchronous tasks.
+            #[track_caller]
+            #[doc(alias = "recv_blocking")]
+            pub fn blocking_recv(&mut self) -> Option<T> {
+                let called = concat!("`mpsc::", stringify!($Receiver), "::blocking_recv`");
+                block_on(called, "recv().await", self.recv())
+            }
+
+            /// As [`recv_many`](Self::recv_many), waiting on this thread, which sleeps meanwhile.
+            ///
+            /// # Panics
+            ///
+            /// On a thread that is driving asynchronous tasks.
+            #[track_caller]
+            #[doc(alias = "recv_many_blocking")]
+            pub fn blocking_recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
+                let called = concat!("`mpsc::", stringify!($Receiver), "::blocking_recv_many`");
+                block_on(called, "recv_many(buffer, limit).await", self.recv_many(buffer, limit))
+            }
+
+            /// Lets nobody send any more, without dropping what is in the channel.
+            ///
+            /// There may even be values to come, from [permits](super::Permit) that are out: they stay valid.
+            /// Receive until `None` to get all.
+            pub fn close(&mut self) {
+                self.chan.close();
+            }
+
+            /// Whether the channel has been closed, or all senders are gone.
+            pub fn is_closed(&self) -> bool {
+                self.chan.is_closed() || self.chan.senders() == 0
+            }
+
+            /// Whether there is no value in the channel.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// How many values are in the channel.
+            pub fn len(&self) -> usize {
+                self.chan.len()
+            }
+
+            /// Polls for the next value: what [`recv`](Self::recv) does, for hand-written futures.
+            ///
+            /// The waker of the last call is the one that is woken.
+            pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
+                // SAFETY: this is the receiver, borrowed exclusively.
+                unsafe { self.chan.poll_recv(cx) }
+            }
+
+            /// Polls for several values: what [`recv_many`](Self::recv_many) does, for hand-written futures.
+            ///
+            /// The waker of the last call is the one that is woken.
+            pub fn poll_recv_many(
+                &mut self,
+                cx: &mut Context<'_>,
+                buffer: &mut Vec<T>,
+                limit: usize,
+            ) -> Poll<usize> {
+                // SAFETY: this is the receiver, borrowed exclusively.
+                unsafe { self.chan.poll_recv_many(cx, buffer, limit) }
+            }
+
+            /// How many senders there are.
+            pub fn sender_strong_count(&self) -> usize {
+                self.chan.senders()
+            }
+
+            /// How many weak senders there are.
+            pub fn sender_weak_count(&self) -> usize {
+                self.chan.weak_senders()
+            }
+        }
+
+        impl<T> Drop for $Receiver<T> {
+            fn drop(&mut self) {
+                self.chan.close();
+                self.chan.drop_waker();
+                // SAFETY: this is the receiver, borrowed exclusively.
+                unsafe { self.chan.drain() };
+            }
+        }
+
+        impl<T> Unpin for $Receiver<T> {}
+
+        impl<T> fmt::Debug for $Receiver<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($Receiver))
+                    .field("len", &self.len())
+                    .finish_non_exhaustive()
+            }
+        }
+    };
 }
 
-impl<T> Receiver<T> {
-    pub(super) fn new(chan: Arc<Chan<T, Capacity>>) -> Self {
-        Receiver { chan }
-    }
-
-    /// Receives the next value; `None` if none will ever come.
-    ///
-    /// None will come once all senders are gone, or the channel has been [closed](Self::close), and what
-    /// was in it has been received.
-    ///
-    /// # Cancel safety
-    ///
-    /// If the future is dropped before it is ready, no value has been received.
+receiver! {
+    /// Receives what [`Sender`](super::Sender)s send; from [`channel`](super::channel).
     ///
     /// ```
     /// use wakeful_sync::mpsc;
     ///
     /// # wakeful_base::block_on(async {
     /// let (tx, mut rx) = mpsc::channel(10);
-    /// tx.send("hello").await.unwrap();
-    /// drop(tx);
-    /// assert_eq!(rx.recv().await, Some("hello"));
-    /// assert_eq!(rx.recv().await, None);
-    /// # });
-    /// ```
-    pub async fn recv(&mut self) -> Option<T> {
-        poll_fn(|cx| self.poll_recv(cx)).await
-    }
-
-    /// Receives up to `limit` values, appends them to `buffer`, and returns how many.
-    ///
-    /// Waits for one value at least, unless `limit` is 0 or none will ever come: then it returns 0.
-    ///
-    /// # Cancel safety
-    ///
-    /// If the future is dropped before it is ready, no value has been received.
-    ///
-    /// ```
-    /// use wakeful_sync::mpsc;
-    ///
-    /// # wakeful_base::block_on(async {
-    /// let (tx, mut rx) = mpsc::channel(10);
-    /// for i in 0..3 {
+    /// for i in 0..4 {
     ///     tx.send(i).await.unwrap();
     /// }
+    /// drop(tx);
+    /// assert_eq!(rx.recv().await, Some(0));
     /// let mut buffer = Vec::new();
     /// assert_eq!(rx.recv_many(&mut buffer, 2).await, 2);
     /// assert_eq!(rx.recv_many(&mut buffer, 2).await, 1);
-    /// assert_eq!(buffer, [0, 1, 2]);
+    /// assert_eq!(buffer, [1, 2, 3]);
+    /// assert_eq!(rx.recv().await, None);
     /// # });
     /// ```
-    pub async fn recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
-        poll_fn(|cx| self.poll_recv_many(cx, buffer, limit)).await
-    }
+    Receiver of Capacity
+}
 
-    /// Receives a value if there is one right now.
-    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        // SAFETY: this is the receiver, borrowed exclusively.
-        unsafe { self.chan.try_recv() }
-    }
+receiver! {
+    /// Receives what [`UnboundedSender`](super::UnboundedSender)s send; from
+    /// [`unbounded_channel`](super::unbounded_channel).
+    UnboundedReceiver of Unlimited
+}
 
-    /// Receives the next value, after waiting for it on this thread, which sleeps meanwhile.
-    ///
-    /// # Panics
-    ///
-    /// On a thread that is driving asynchronous tasks.
-    #[track_caller]
-    #[doc(alias = "recv_blocking")]
-    pub fn blocking_recv(&mut self) -> Option<T> {
-        block_on("`mpsc::Receiver::blocking_recv`", "recv().await", self.recv())
-    }
-
-    /// As [`recv_many`](Self::recv_many), waiting on this thread, which sleeps meanwhile.
-    ///
-    /// # Panics
-    ///
-    /// On a thread that is driving asynchronous tasks.
-    #[track_caller]
-    #[doc(alias = "recv_many_blocking")]
-    pub fn blocking_recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
-        let called = "`mpsc::Receiver::blocking_recv_many`";
-        block_on(called, "recv_many(buffer, limit).await", self.recv_many(buffer, limit))
-    }
-
-    /// Lets nobody send any more, without dropping what is in the channel.
-    ///
-    /// Permits that are out stay valid, so there may still be values to come. Receive until `None` to get
-    /// them all.
-    pub fn close(&mut self) {
-        self.chan.close();
-    }
-
-    /// Whether the channel has been closed, or all senders are gone.
-    pub fn is_closed(&self) -> bool {
-        self.chan.is_closed() || self.chan.senders() == 0
-    }
-
-    /// Whether there is no value in the channel.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// How many values are in the channel.
-    pub fn len(&self) -> usize {
-        self.chan.len()
-    }
-
+impl<T> Receiver<T> {
     /// How many more values fit in right now.
     pub fn capacity(&self) -> usize {
         self.chan.capacity().available(self.chan.words())
@@ -131,53 +190,5 @@ impl<T> Receiver<T> {
     /// How many values fit into the empty channel.
     pub fn max_capacity(&self) -> usize {
         self.chan.capacity().bound()
-    }
-
-    /// Polls for the next value: what [`recv`](Self::recv) does, for hand-written futures.
-    ///
-    /// The waker of the last call is the one that is woken.
-    pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        // SAFETY: this is the receiver, borrowed exclusively.
-        unsafe { self.chan.poll_recv(cx) }
-    }
-
-    /// Polls for several values: what [`recv_many`](Self::recv_many) does, for hand-written futures.
-    ///
-    /// The waker of the last call is the one that is woken.
-    pub fn poll_recv_many(
-        &mut self,
-        cx: &mut Context<'_>,
-        buffer: &mut Vec<T>,
-        limit: usize,
-    ) -> Poll<usize> {
-        // SAFETY: this is the receiver, borrowed exclusively.
-        unsafe { self.chan.poll_recv_many(cx, buffer, limit) }
-    }
-
-    /// How many senders there are.
-    pub fn sender_strong_count(&self) -> usize {
-        self.chan.senders()
-    }
-
-    /// How many weak senders there are.
-    pub fn sender_weak_count(&self) -> usize {
-        self.chan.weak_senders()
-    }
-}
-
-impl<T> Drop for Receiver<T> {
-    fn drop(&mut self) {
-        self.chan.close();
-        self.chan.drop_waker();
-        // SAFETY: this is the receiver, borrowed exclusively.
-        unsafe { self.chan.drain() };
-    }
-}
-
-impl<T> Unpin for Receiver<T> {}
-
-impl<T> fmt::Debug for Receiver<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receiver").field("len", &self.len()).finish_non_exhaustive()
     }
 }

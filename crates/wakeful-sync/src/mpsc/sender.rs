@@ -1,4 +1,4 @@
-//! The sending end of a bounded channel.
+//! The sending ends: what both kinds of channels have is written once.
 
 use std::fmt;
 
@@ -6,31 +6,155 @@ use wakeful_base::budget;
 use wakeful_base::sync::Arc;
 
 use super::capacity::Capacity;
-use super::chan::Chan;
+use super::chan::{Chan, Unlimited};
 use super::error::{SendError, TrySendError};
 use super::permit::{OwnedPermit, Permit, PermitIterator};
 use crate::acquire::{Acquire, PermitSource};
 use crate::acquire_error::TryAcquireError;
 use crate::blocking::block_on;
 
-/// Sends values to the [`Receiver`](super::Receiver); from [`channel`](super::channel).
-pub struct Sender<T> {
-    pub(super) chan: Arc<Chan<T, Capacity>>,
+macro_rules! sender {
+    ($(#[$doc:meta])* $Sender:ident, $WeakSender:ident of $Flow:ty) => {
+        $(#[$doc])*
+        pub struct $Sender<T> {
+            pub(super) chan: Arc<Chan<T, $Flow>>,
+        }
+
+        /// A sender that does not keep the channel open.
+        ///
+        /// It cannot send, only be [upgraded](Self::upgrade), which fails once all senders are gone.
+        pub struct $WeakSender<T> {
+            chan: Arc<Chan<T, $Flow>>,
+        }
+
+        impl<T> $Sender<T> {
+            /// The sender the channel has counted already.
+            pub(super) fn first(chan: Arc<Chan<T, $Flow>>) -> Self {
+                $Sender { chan }
+            }
+
+            /// Waits until the receiver is gone or closed.
+            ///
+            /// For a producer that wants to stop when nobody listens any more.
+            ///
+            /// # Cancel safety
+            ///
+            /// Nothing is lost: once the channel is closed, this is ready at once.
+            pub async fn closed(&self) {
+                self.chan.closed().await;
+            }
+
+            /// Whether the receiver is gone or closed.
+            pub fn is_closed(&self) -> bool {
+                self.chan.is_closed()
+            }
+
+            /// Whether both senders are of the same channel.
+            pub fn same_channel(&self, other: &Self) -> bool {
+                Arc::ptr_eq(&self.chan, &other.chan)
+            }
+
+            /// A sender that does not keep the channel open.
+            #[must_use = "downgrade makes a weak sender and leaves this one as it is"]
+            pub fn downgrade(&self) -> $WeakSender<T> {
+                self.chan.add_weak_sender();
+                $WeakSender { chan: self.chan.clone() }
+            }
+
+            /// How many senders there are.
+            pub fn strong_count(&self) -> usize {
+                self.chan.senders()
+            }
+
+            /// How many weak senders there are.
+            pub fn weak_count(&self) -> usize {
+                self.chan.weak_senders()
+            }
+        }
+
+        impl<T> Clone for $Sender<T> {
+            fn clone(&self) -> Self {
+                self.chan.add_sender();
+                $Sender { chan: self.chan.clone() }
+            }
+        }
+
+        impl<T> Drop for $Sender<T> {
+            fn drop(&mut self) {
+                self.chan.remove_sender();
+            }
+        }
+
+        impl<T> $WeakSender<T> {
+            /// A sender, if there is at least one left.
+            pub fn upgrade(&self) -> Option<$Sender<T>> {
+                let alive = self.chan.add_sender_to_others();
+                alive.then(|| $Sender { chan: self.chan.clone() })
+            }
+
+            /// How many senders there are.
+            pub fn strong_count(&self) -> usize {
+                self.chan.senders()
+            }
+
+            /// How many weak senders there are.
+            pub fn weak_count(&self) -> usize {
+                self.chan.weak_senders()
+            }
+        }
+
+        impl<T> Clone for $WeakSender<T> {
+            fn clone(&self) -> Self {
+                self.chan.add_weak_sender();
+                $WeakSender { chan: self.chan.clone() }
+            }
+        }
+
+        impl<T> Drop for $WeakSender<T> {
+            fn drop(&mut self) {
+                self.chan.remove_weak_sender();
+            }
+        }
+
+        impl<T> fmt::Debug for $WeakSender<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($WeakSender)).finish()
+            }
+        }
+    };
 }
 
-/// A sender that does not keep the channel open.
-///
-/// It cannot send, only be [upgraded](Self::upgrade), which fails once all senders are gone.
-pub struct WeakSender<T> {
-    chan: Arc<Chan<T, Capacity>>,
+sender! {
+    /// Sends values to the [`Receiver`](super::Receiver); from [`channel`](super::channel).
+    Sender, WeakSender of Capacity
+}
+
+sender! {
+    /// Sends values to the [`UnboundedReceiver`](super::UnboundedReceiver); from
+    /// [`unbounded_channel`](super::unbounded_channel).
+    UnboundedSender, WeakUnboundedSender of Unlimited
+}
+
+impl<T> UnboundedSender<T> {
+    /// Sends `message`. Never waits, so it can be called anywhere.
+    ///
+    /// An error means that the receiver is gone or closed; it has the value.
+    pub fn send(&self, message: T) -> Result<(), SendError<T>> {
+        let mut value = Some(message);
+        match (self.chan.try_send(&mut value), value) {
+            (Err(_), Some(value)) => Err(SendError(value)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<T> fmt::Debug for UnboundedSender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UnboundedSender").finish_non_exhaustive()
+    }
 }
 
 impl<T> Sender<T> {
-    /// The sender the channel has counted already.
-    pub(super) fn first(chan: Arc<Chan<T, Capacity>>) -> Self {
-        Sender { chan }
-    }
-
     /// Sends `value`, after waiting for room if there is none.
     ///
     /// An error means that the receiver is gone or closed; it has the value. Success does not mean that
@@ -98,22 +222,6 @@ impl<T> Sender<T> {
     #[doc(alias = "send_blocking")]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
         block_on("`mpsc::Sender::blocking_send`", "send(value).await", self.send(value))
-    }
-
-    /// Waits until the receiver is gone or closed.
-    ///
-    /// For a producer that wants to stop when nobody listens any more.
-    ///
-    /// # Cancel safety
-    ///
-    /// Nothing is lost: once the channel is closed, this is ready at once.
-    pub async fn closed(&self) {
-        self.chan.closed().await;
-    }
-
-    /// Whether the receiver is gone or closed.
-    pub fn is_closed(&self) -> bool {
-        self.chan.is_closed()
     }
 
     /// Waits for room for one value, and keeps it reserved.
@@ -209,91 +317,19 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Whether both senders are of the same channel.
-    pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.chan, &other.chan)
-    }
-
     /// How many more values fit in right now.
     pub fn capacity(&self) -> usize {
         self.chan.capacity().available(self.chan.words())
-    }
-
-    /// A sender that does not keep the channel open.
-    #[must_use = "Downgrade creates a WeakSender without destroying the original non-weak sender."]
-    pub fn downgrade(&self) -> WeakSender<T> {
-        self.chan.add_weak_sender();
-        WeakSender { chan: self.chan.clone() }
     }
 
     /// How many values fit into the empty channel.
     pub fn max_capacity(&self) -> usize {
         self.chan.capacity().bound()
     }
-
-    /// How many senders there are.
-    pub fn strong_count(&self) -> usize {
-        self.chan.senders()
-    }
-
-    /// How many weak senders there are.
-    pub fn weak_count(&self) -> usize {
-        self.chan.weak_senders()
-    }
-}
-
-impl<T> Clone for Sender<T> {
-    fn clone(&self) -> Self {
-        self.chan.add_sender();
-        Sender { chan: self.chan.clone() }
-    }
-}
-
-impl<T> Drop for Sender<T> {
-    fn drop(&mut self) {
-        self.chan.remove_sender();
-    }
 }
 
 impl<T> fmt::Debug for Sender<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sender").field("capacity", &self.capacity()).finish_non_exhaustive()
-    }
-}
-
-impl<T> WeakSender<T> {
-    /// A sender, if there is at least one left.
-    pub fn upgrade(&self) -> Option<Sender<T>> {
-        let alive = self.chan.add_sender_to_others();
-        alive.then(|| Sender { chan: self.chan.clone() })
-    }
-
-    /// How many senders there are.
-    pub fn strong_count(&self) -> usize {
-        self.chan.senders()
-    }
-
-    /// How many weak senders there are.
-    pub fn weak_count(&self) -> usize {
-        self.chan.weak_senders()
-    }
-}
-
-impl<T> Clone for WeakSender<T> {
-    fn clone(&self) -> Self {
-        self.chan.add_weak_sender();
-        WeakSender { chan: self.chan.clone() }
-    }
-}
-
-impl<T> Drop for WeakSender<T> {
-    fn drop(&mut self) {
-        self.chan.remove_weak_sender();
-    }
-}
-
-impl<T> fmt::Debug for WeakSender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WeakSender").finish()
     }
 }

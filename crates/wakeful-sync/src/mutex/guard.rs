@@ -1,23 +1,24 @@
 //! Guards that borrow the mutex.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
+use std::ptr;
 
 use super::Mutex;
 use crate::batch_semaphore::BatchSemaphore;
+use crate::show_as_value::show_as_value;
 
 /// The lock on a [`Mutex`], held until dropped.
 #[clippy::has_significant_drop]
-#[must_use = "if unused the Mutex will immediately unlock"]
+#[must_use = "a guard that is not kept unlocks at once"]
 pub struct MutexGuard<'a, T: ?Sized> {
     pub(super) lock: &'a Mutex<T>,
 }
 
 /// The lock on a [`Mutex`], with access to a part of its value only; from [`MutexGuard::map`].
 #[clippy::has_significant_drop]
-#[must_use = "if unused the Mutex will immediately unlock"]
+#[must_use = "a guard that is not kept unlocks at once"]
 pub struct MappedMutexGuard<'a, T: ?Sized> {
     permit: &'a BatchSemaphore,
     part: *mut T,
@@ -65,11 +66,8 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         U: ?Sized,
         F: FnOnce(&mut T) -> Option<&mut U>,
     {
-        match f(&mut *this) {
-            Some(part) => {
-                let part: *mut U = part;
-                Ok(this.narrow(part))
-            }
+        match f(&mut *this).map(ptr::from_mut) {
+            Some(part) => Ok(this.narrow(part)),
             None => Err(this),
         }
     }
@@ -110,17 +108,7 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     }
 }
 
-impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&**self, f)
-    }
-}
+show_as_value!([T: ?Sized] MutexGuard<'_, T>, T);
 
 impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     /// Narrows the guard further down.
@@ -139,11 +127,8 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     where
         F: FnOnce(&mut T) -> Option<&mut U>,
     {
-        match f(&mut *this) {
-            Some(part) => {
-                let part: *mut U = part;
-                Ok(this.narrow(part))
-            }
+        match f(&mut *this).map(ptr::from_mut) {
+            Some(part) => Ok(this.narrow(part)),
             None => Err(this),
         }
     }
@@ -178,14 +163,4 @@ impl<T: ?Sized> DerefMut for MappedMutexGuard<'_, T> {
     }
 }
 
-impl<T: ?Sized + fmt::Debug> fmt::Debug for MappedMutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for MappedMutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&**self, f)
-    }
-}
+show_as_value!([T: ?Sized] MappedMutexGuard<'_, T>, T);

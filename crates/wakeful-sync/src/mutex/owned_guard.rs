@@ -1,12 +1,12 @@
 //! Guards that keep the mutex alive.
 
-use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::sync::Arc;
 
 use super::Mutex;
+use crate::show_as_value::show_as_value;
 
 /// The lock on a [`Mutex`] that it keeps alive, held until dropped.
 #[clippy::has_significant_drop]
@@ -16,7 +16,7 @@ pub struct OwnedMutexGuard<T: ?Sized> {
 
 /// As [`OwnedMutexGuard`], with access to a part of the value only; from [`OwnedMutexGuard::map`].
 #[clippy::has_significant_drop]
-#[must_use = "if unused the Mutex will immediately unlock"]
+#[must_use = "a guard that is not kept unlocks at once"]
 pub struct OwnedMappedMutexGuard<T: ?Sized, U: ?Sized = T> {
     part: *mut U,
     lock: Arc<Mutex<T>>,
@@ -63,11 +63,8 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
         U: ?Sized,
         F: FnOnce(&mut T) -> Option<&mut U>,
     {
-        match f(&mut *this) {
-            Some(part) => {
-                let part: *mut U = part;
-                Ok(this.narrow(part))
-            }
+        match f(&mut *this).map(ptr::from_mut) {
+            Some(part) => Ok(this.narrow(part)),
             None => Err(this),
         }
     }
@@ -109,17 +106,7 @@ impl<T: ?Sized> DerefMut for OwnedMutexGuard<T> {
     }
 }
 
-impl<T: ?Sized + fmt::Debug> fmt::Debug for OwnedMutexGuard<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for OwnedMutexGuard<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&**self, f)
-    }
-}
+show_as_value!([T: ?Sized] OwnedMutexGuard<T>, T);
 
 impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
     /// Narrows the guard further down.
@@ -138,11 +125,8 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
     where
         F: FnOnce(&mut U) -> Option<&mut S>,
     {
-        match f(&mut *this) {
-            Some(part) => {
-                let part: *mut S = part;
-                Ok(this.narrow(part))
-            }
+        match f(&mut *this).map(ptr::from_mut) {
+            Some(part) => Ok(this.narrow(part)),
             None => Err(this),
         }
     }
@@ -178,14 +162,4 @@ impl<T: ?Sized, U: ?Sized> DerefMut for OwnedMappedMutexGuard<T, U> {
     }
 }
 
-impl<T: ?Sized, U: ?Sized + fmt::Debug> fmt::Debug for OwnedMappedMutexGuard<T, U> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
-    }
-}
-
-impl<T: ?Sized, U: ?Sized + fmt::Display> fmt::Display for OwnedMappedMutexGuard<T, U> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&**self, f)
-    }
-}
+show_as_value!([T: ?Sized, U: ?Sized] OwnedMappedMutexGuard<T, U>, U);

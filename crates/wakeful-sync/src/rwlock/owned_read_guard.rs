@@ -2,10 +2,12 @@
 
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::ptr;
 use std::sync::Arc;
 
 use super::RwLock;
-use super::share::{OwnedShare, show_as_value};
+use super::share::OwnedShare;
+use crate::show_as_value::show_as_value;
 
 /// A read lock on a [`RwLock`] that it keeps alive, held until dropped; `U` is the part of the value it
 /// gives access to.
@@ -46,11 +48,8 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
     where
         F: FnOnce(&U) -> Option<&V>,
     {
-        match f(&*this) {
-            Some(part) => {
-                let part: *const V = part;
-                Ok(OwnedRwLockReadGuard::new(this.share, part))
-            }
+        match f(&*this).map(ptr::from_ref) {
+            Some(part) => Ok(OwnedRwLockReadGuard::new(this.share, part)),
             None => Err(this),
         }
     }

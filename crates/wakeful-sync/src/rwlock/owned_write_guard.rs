@@ -2,11 +2,13 @@
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::ptr;
 use std::sync::Arc;
 
 use super::RwLock;
 use super::owned_read_guard::OwnedRwLockReadGuard;
-use super::share::{OwnedShare, show_as_value};
+use super::share::OwnedShare;
+use crate::show_as_value::show_as_value;
 
 /// The write lock on a [`RwLock`] that it keeps alive, held until dropped.
 #[clippy::has_significant_drop]
@@ -82,9 +84,8 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     where
         F: FnOnce(&mut T) -> Option<&mut U>,
     {
-        match f(&mut *this) {
+        match f(&mut *this).map(ptr::from_mut) {
             Some(part) => {
-                let part: *mut U = part;
                 Ok(OwnedRwLockMappedWriteGuard { share: this.share, part, _value: PhantomData })
             }
             None => Err(this),
@@ -100,11 +101,8 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     where
         F: FnOnce(&T) -> Option<&U>,
     {
-        match f(&*this) {
-            Some(part) => {
-                let part: *const U = part;
-                Ok(this.into_reader_of(part))
-            }
+        match f(&*this).map(ptr::from_ref) {
+            Some(part) => Ok(this.into_reader_of(part)),
             None => Err(this),
         }
     }
@@ -170,9 +168,8 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
     where
         F: FnOnce(&mut U) -> Option<&mut V>,
     {
-        match f(&mut *this) {
+        match f(&mut *this).map(ptr::from_mut) {
             Some(part) => {
-                let part: *mut V = part;
                 Ok(OwnedRwLockMappedWriteGuard { share: this.share, part, _value: PhantomData })
             }
             None => Err(this),

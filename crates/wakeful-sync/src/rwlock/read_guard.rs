@@ -2,12 +2,14 @@
 
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::ptr;
 
-use super::share::{Share, show_as_value};
+use super::share::Share;
+use crate::show_as_value::show_as_value;
 
 /// A read lock on a [`RwLock`](super::RwLock), held until dropped.
 #[clippy::has_significant_drop]
-#[must_use = "if unused the RwLock will immediately unlock"]
+#[must_use = "a guard that is not kept unlocks at once"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     share: Share<'a>,
     value: *const T,
@@ -55,11 +57,8 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
     where
         F: FnOnce(&T) -> Option<&U>,
     {
-        match f(&*this) {
-            Some(part) => {
-                let part: *const U = part;
-                Ok(RwLockReadGuard::new(this.share, part))
-            }
+        match f(&*this).map(ptr::from_ref) {
+            Some(part) => Ok(RwLockReadGuard::new(this.share, part)),
             None => Err(this),
         }
     }

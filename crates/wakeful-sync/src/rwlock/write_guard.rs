@@ -2,13 +2,15 @@
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::ptr;
 
 use super::read_guard::RwLockReadGuard;
-use super::share::{Share, show_as_value};
+use super::share::Share;
+use crate::show_as_value::show_as_value;
 
 /// The write lock on a [`RwLock`](super::RwLock), held until dropped.
 #[clippy::has_significant_drop]
-#[must_use = "if unused the RwLock will immediately unlock"]
+#[must_use = "a guard that is not kept unlocks at once"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     share: Share<'a>,
     value: *mut T,
@@ -86,9 +88,8 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     where
         F: FnOnce(&mut T) -> Option<&mut U>,
     {
-        match f(&mut *this) {
+        match f(&mut *this).map(ptr::from_mut) {
             Some(part) => {
-                let part: *mut U = part;
                 Ok(RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData })
             }
             None => Err(this),
@@ -101,11 +102,8 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     where
         F: FnOnce(&T) -> Option<&U>,
     {
-        match f(&*this) {
-            Some(part) => {
-                let part: *const U = part;
-                Ok(this.into_reader_of(part))
-            }
+        match f(&*this).map(ptr::from_ref) {
+            Some(part) => Ok(this.into_reader_of(part)),
             None => Err(this),
         }
     }
@@ -179,9 +177,8 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
     where
         F: FnOnce(&mut T) -> Option<&mut U>,
     {
-        match f(&mut *this) {
+        match f(&mut *this).map(ptr::from_mut) {
             Some(part) => {
-                let part: *mut U = part;
                 Ok(RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData })
             }
             None => Err(this),

@@ -15,6 +15,7 @@
 //! ```
 
 mod open_options;
+mod pipe_end;
 mod pipe_fd;
 mod receiver;
 mod sender;

@@ -1,3 +1,4 @@
+use super::pipe_end::pipe_end;
 use super::pipe_fd::{End, check_access, check_is_pipe};
 use crate::io::fd::set_nonblocking;
 use crate::io::{AsyncWrite, Interest, Ready, Watched};
@@ -7,80 +8,14 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The end of a pipe to write to.
-///
-/// A pipe without a receiver fails with `BrokenPipe`, at once and for whoever waits.
-#[derive(Debug)]
-pub struct Sender {
-    io: Watched<File>,
+pipe_end! {
+    /// The end of a pipe to write to.
+    ///
+    /// A pipe without a receiver fails with `BrokenPipe`, at once and for whoever waits.
+    Sender, Writing, WRITABLE, for "writing"
 }
 
 impl Sender {
-    #[track_caller]
-    pub(super) fn watch(file: File, call: &str) -> io::Result<Sender> {
-        Ok(Sender { io: Watched::new(file, Interest::WRITABLE, call)? })
-    }
-
-    /// Takes a pipe over, and makes it non-blocking.
-    ///
-    /// # Errors
-    /// If it is no pipe, or was not opened for writing.
-    ///
-    /// # Panics
-    /// Outside of a runtime with I/O.
-    #[track_caller]
-    pub fn from_file(file: File) -> io::Result<Sender> {
-        check_is_pipe(&file)?;
-        check_access(&file, End::Writing)?;
-        set_nonblocking(&file, true)?;
-        Sender::from_file_unchecked(file)
-    }
-
-    /// As [`from_file`](Self::from_file), of a descriptor.
-    ///
-    /// # Errors
-    /// If it is no pipe, or was not opened for writing.
-    ///
-    /// # Panics
-    /// Outside of a runtime with I/O.
-    #[track_caller]
-    pub fn from_owned_fd(owned_fd: OwnedFd) -> io::Result<Sender> {
-        Sender::from_file(owned_fd.into())
-    }
-
-    /// Takes a file over that is known to be a non-blocking pipe, or as good as one.
-    ///
-    /// # Errors
-    /// If the kernel cannot watch it.
-    ///
-    /// # Panics
-    /// Outside of a runtime with I/O.
-    #[track_caller]
-    pub fn from_file_unchecked(file: File) -> io::Result<Sender> {
-        Sender::watch(file, "Sender::from_file")
-    }
-
-    /// As [`from_file_unchecked`](Self::from_file_unchecked), of a descriptor.
-    ///
-    /// # Errors
-    /// If the kernel cannot watch it.
-    ///
-    /// # Panics
-    /// Outside of a runtime with I/O.
-    #[track_caller]
-    pub fn from_owned_fd_unchecked(owned_fd: OwnedFd) -> io::Result<Sender> {
-        Sender::from_file_unchecked(owned_fd.into())
-    }
-
-    /// Waits until it is ready for any of `interest`, and returns what it is ready for. Several tasks may
-    /// wait at once.
-    ///
-    /// # Errors
-    /// If the runtime has shut down.
-    pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
-        self.io.ready(interest).await
-    }
-
     /// Waits until there is room to write, or nobody to read any more.
     ///
     /// # Errors
@@ -114,33 +49,6 @@ impl Sender {
     pub fn try_write_vectored(&self, buf: &[IoSlice<'_>]) -> io::Result<usize> {
         self.io.try_io(Interest::WRITABLE, || (&*self.io).write_vectored(buf))
     }
-
-    /// Runs `f`, an operation on the descriptor, if there is room to write as far as is known. It must
-    /// return `WouldBlock` if the operation did, and only then.
-    ///
-    /// # Errors
-    /// `WouldBlock` if there is no room; those of `f`.
-    pub fn try_io<R>(&self, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
-        self.io.try_io(Interest::WRITABLE, f)
-    }
-
-    /// The descriptor, which blocks from now on: for a child process, say.
-    ///
-    /// # Errors
-    /// If the kernel refuses it.
-    pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
-        let fd = self.into_nonblocking_fd()?;
-        set_nonblocking(&fd, false)?;
-        Ok(fd)
-    }
-
-    /// The descriptor, which goes on not to block.
-    ///
-    /// # Errors
-    /// If the kernel does not know it any more.
-    pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
-        Ok(self.io.into_inner()?.into())
-    }
 }
 
 impl AsyncWrite for Sender {
@@ -171,17 +79,5 @@ impl AsyncWrite for Sender {
     /// Does nothing: only its drop ends a pipe.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
-    }
-}
-
-impl AsRawFd for Sender {
-    fn as_raw_fd(&self) -> RawFd {
-        self.io.as_raw_fd()
-    }
-}
-
-impl AsFd for Sender {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.io.as_fd()
     }
 }

@@ -1,0 +1,178 @@
+//! A future is a state machine.
+//!
+//! [`main_task`] is an async fn. [`MainFuture`] is the enum that the compiler would make of it,
+//! written by hand. Both do the same at every poll, which is what the timeline shows and a test
+//! checks.
+
+use std::cell::Cell;
+use std::mem;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+use crate::panics;
+use crate::timeline::Timeline;
+
+#[cfg(test)]
+mod tests;
+
+/// A clock that stands still until somebody turns its hands.
+///
+/// With it nothing in this step depends on how fast the machine is: a future can be looked at
+/// between two ticks for as long as one likes.
+#[derive(Default)]
+struct Clock {
+    minute: Cell<u32>,
+}
+
+impl Clock {
+    fn turn_to(&self, minute: u32) {
+        self.minute.set(minute);
+    }
+}
+
+/// The smallest future there is: it has nothing to wait for but the clock. A *leaf*: no other future
+/// is inside it.
+struct Delay<'c> {
+    clock: &'c Clock,
+    until_minute: u32,
+    outcome: &'static str,
+    timeline: Timeline,
+}
+
+impl Future for Delay<'_> {
+    type Output = &'static str;
+
+    // A poll is a question: "are you done?" It is answered at once, one way or the other. It never
+    // waits.
+    //
+    // Whoever answers `Pending` owes a wake-up to the waker in the context. This leaf does not pay,
+    // and only gets away with it because the step polls by hand. Step 3 pays.
+    fn poll(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<&'static str> {
+        self.timeline.polled("delay");
+        if self.clock.minute.get() >= self.until_minute {
+            self.timeline.ready("delay", &self.outcome);
+            Poll::Ready(self.outcome)
+        } else {
+            self.timeline.pending("delay");
+            Poll::Pending
+        }
+    }
+}
+
+/// Makes tea: two things to wait for, one after the other, and a value to keep in between.
+async fn main_task(clock: &Clock, timeline: Timeline) -> String {
+    timeline.note("main", "puts the kettle on");
+    let water = delay(clock, 3, "hot water", &timeline).await;
+    timeline.note("main", "pours it on");
+    let leaves = delay(clock, 7, "green leaves", &timeline).await;
+    format!("{water} on {leaves}")
+}
+
+fn delay<'c>(
+    clock: &'c Clock,
+    until_minute: u32,
+    outcome: &'static str,
+    timeline: &Timeline,
+) -> Delay<'c> {
+    Delay { clock, until_minute, outcome, timeline: timeline.clone() }
+}
+
+/// What [`main_task`] amounts to: one state per place where it can stand still.
+///
+/// Each state holds what the rest of the function still needs, and nothing else: `Boiling` has no
+/// `water` yet, `Brewing` needs no `clock` any more.
+enum MainFuture<'c> {
+    /// Made, but never polled. The arguments wait here; not a line of the body has run.
+    Start { clock: &'c Clock, timeline: Timeline },
+    /// At the first `.await`.
+    Boiling { clock: &'c Clock, timeline: Timeline, boiling: Delay<'c> },
+    /// At the second `.await`. `water` is a local variable that lives across it.
+    Brewing { water: &'static str, brewing: Delay<'c> },
+    /// It has returned, and has nothing left.
+    Done,
+}
+
+impl Future for MainFuture<'_> {
+    type Output = String;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<String> {
+        // As far as it goes: a state whose future is ready leads straight on to the next one, within
+        // the same poll.
+        loop {
+            // The state is taken out, and `Done` left in its place; whoever goes on puts a new one
+            // in. That works as no state refers to itself. Step 2 has one that does.
+            *self = match mem::replace(&mut *self, MainFuture::Done) {
+                MainFuture::Start { clock, timeline } => {
+                    timeline.note("main", "puts the kettle on");
+                    let boiling = delay(clock, 3, "hot water", &timeline);
+                    MainFuture::Boiling { clock, timeline, boiling }
+                }
+                MainFuture::Boiling { clock, timeline, mut boiling } => {
+                    // `.await`, spelled out: ask the inner future, and if it is not ready, neither
+                    // are we.
+                    let Poll::Ready(water) = Pin::new(&mut boiling).poll(cx) else {
+                        *self = MainFuture::Boiling { clock, timeline, boiling };
+                        return Poll::Pending;
+                    };
+                    timeline.note("main", "pours it on");
+                    let brewing = delay(clock, 7, "green leaves", &timeline);
+                    MainFuture::Brewing { water, brewing }
+                }
+                MainFuture::Brewing { water, mut brewing } => {
+                    let Poll::Ready(leaves) = Pin::new(&mut brewing).poll(cx) else {
+                        *self = MainFuture::Brewing { water, brewing };
+                        return Poll::Pending;
+                    };
+                    // `Done` is already in place.
+                    return Poll::Ready(format!("{water} on {leaves}"));
+                }
+                MainFuture::Done => panic!("MainFuture was polled after it had completed"),
+            };
+        }
+    }
+}
+
+/// Polls `future` at four times of the clock's choosing, and once more than it has to.
+fn drive(timeline: &Timeline, clock: &Clock, future: impl Future<Output = String>) {
+    timeline.note("main", "made; nothing has run");
+    let mut future = pin!(timeline.trace("main", future));
+    // Nobody will be woken, since it is this loop that decides when to ask again.
+    let mut cx = Context::from_waker(Waker::noop());
+
+    for minute in [0, 2, 3, 8] {
+        clock.turn_to(minute);
+        timeline.note("clock", format!("minute {minute}"));
+        if future.as_mut().poll(&mut cx).is_ready() {
+            break;
+        }
+    }
+
+    timeline.note("clock", "one poll too many");
+    if let Err(text) = panics::catch(|| future.as_mut().poll(&mut cx)) {
+        timeline.panicked("main", &text);
+    }
+}
+
+/// The async fn, driven.
+fn as_async_fn(timeline: &Timeline) {
+    let clock = Clock::default();
+    let future = main_task(&clock, timeline.clone());
+    timeline.note("main", format!("takes {} bytes", mem::size_of_val(&future)));
+    drive(timeline, &clock, future);
+}
+
+/// The enum, driven in the very same way.
+fn by_hand(timeline: &Timeline) {
+    let clock = Clock::default();
+    let future = MainFuture::Start { clock: &clock, timeline: timeline.clone() };
+    timeline.note("main", format!("takes {} bytes", mem::size_of_val(&future)));
+    drive(timeline, &clock, future);
+}
+
+/// Runs the step.
+pub fn run(timeline: &Timeline) {
+    timeline.scene("An async fn");
+    as_async_fn(timeline);
+    timeline.scene("The same as an enum, by hand");
+    by_hand(timeline);
+}

@@ -1,0 +1,64 @@
+//! Generators: functions that stop in the middle and go on later.
+//!
+//! Async fns are made of them. What a generator does at `yield` is all that an async fn does at
+//! `.await`, so this step looks at generators alone first, in three scenes:
+//!
+//! - [`writer`]: a generator that borrows from itself, and how `Pin` keeps that sound;
+//! - [`brew`]: one that starts a timer and yields, to be resumed when the timer rings;
+//! - [`awaiting`]: `.await` as "poll, else yield".
+//!
+//! The compiler's own generators are not stable. With the feature `nightly` and a nightly compiler,
+//! [`native`] does all three with them, beside the ones by hand.
+
+use std::pin::Pin;
+
+use crate::timeline::Timeline;
+
+mod awaiting;
+mod brew;
+#[cfg(feature = "nightly")]
+mod native;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+/// Something that can be resumed until it returns. `std::ops::Coroutine` looks just like this.
+///
+/// Compare `Future`: `resume` is `poll`, a context comes in as the argument, and what is yielded is
+/// always the same, "pending".
+trait Resume<Argument = ()> {
+    type Yield;
+    type Return;
+
+    /// Goes on from where it stopped, up to the next `yield` or to the end.
+    fn resume(self: Pin<&mut Self>, argument: Argument) -> Resumed<Self::Yield, Self::Return>;
+}
+
+/// How far `resume` has come.
+#[derive(Debug, PartialEq)]
+enum Resumed<Y, R> {
+    /// To a `yield`, and it wants to be resumed.
+    Yielded(Y),
+    /// To the end. It must not be resumed any more.
+    Returned(R),
+}
+
+/// Runs the step.
+pub fn run(timeline: &Timeline) {
+    timeline.scene("A generator that borrows from itself");
+    writer::in_its_place(timeline);
+    timeline.scene("Why it must stay in its place");
+    writer::boxed_and_loose(timeline);
+    timeline.scene("A timer, driven by resume and yield");
+    brew::run(timeline, brew::Brew::new);
+    timeline.scene("await is: poll, else yield");
+    awaiting::run(timeline, awaiting::Sequence::new);
+
+    #[cfg(feature = "nightly")]
+    {
+        timeline.scene("All three once more, with the compiler's own generators");
+        writer::drive(timeline, std::pin::pin!(native::writer()));
+        brew::run(timeline, native::brew);
+        awaiting::run(timeline, native::sequence);
+    }
+}

@@ -1,0 +1,60 @@
+//! One thread, and a place where it finds the waker of whoever polled last.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use super::Alarm;
+
+pub(super) struct Delay {
+    alarm: Alarm,
+    /// There when a thread has been started.
+    slot: Option<Arc<Slot>>,
+}
+
+/// Whom to wake. Between the task, which changes its mind about that, and the thread, which takes it.
+struct Slot {
+    waker: Mutex<Waker>,
+}
+
+impl Slot {
+    fn update(&self, waker: &Waker) {
+        let mut known = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        // Mostly it is the same task that polls again, and nothing has to be cloned.
+        known.clone_from(waker);
+    }
+
+    fn wake(&self) {
+        let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // Not under the lock: a waker is somebody else's code, and it could poll us on the spot.
+        waker.wake();
+    }
+}
+
+impl Delay {
+    pub(super) fn new(alarm: Alarm) -> Delay {
+        Delay { alarm, slot: None }
+    }
+}
+
+impl Future for Delay {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        // First the waker, then the clock. The other way round, the moment could pass in between: we
+        // look and are early, the thread rings and wakes the waker of old, we put in ours, and return
+        // `Pending` for ever.
+        if let Some(slot) = &self.slot {
+            slot.update(cx.waker());
+        }
+        if self.alarm.is_due() {
+            return Poll::Ready(());
+        }
+        if self.slot.is_none() {
+            let slot = Arc::new(Slot { waker: Mutex::new(cx.waker().clone()) });
+            self.slot = Some(slot.clone());
+            self.alarm.start_thread(move || slot.wake());
+        }
+        Poll::Pending
+    }
+}

@@ -1,0 +1,31 @@
+//! A thread sleeps in the delay's stead, and wakes the task when it is due.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use super::Alarm;
+
+pub(super) struct Delay {
+    alarm: Alarm,
+}
+
+impl Delay {
+    pub(super) fn new(alarm: Alarm) -> Delay {
+        Delay { alarm }
+    }
+}
+
+impl Future for Delay {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.alarm.is_due() {
+            return Poll::Ready(());
+        }
+        // The context is only lent for this call, so the thread gets a clone of its waker. Each poll
+        // starts another thread: right, whoever polls, but dear if they poll often.
+        let waker = cx.waker().clone();
+        self.alarm.start_thread(move || waker.wake());
+        Poll::Pending
+    }
+}
