@@ -20,6 +20,7 @@ mod queue;
 mod rest;
 mod search;
 mod seat;
+mod share;
 mod shutdown;
 mod sitter;
 mod sleep;
@@ -257,12 +258,12 @@ impl MultiThread {
     /// Whether a worker that looks around would find something that is not in the queue of seat `index`.
     fn has_work_besides(&self, index: usize) -> bool {
         let mut others = self.seats.iter().enumerate().filter(|&(other, _)| other != index);
-        !self.inject.is_empty() || others.any(|(_, seat)| !seat.queue.is_empty())
+        !self.inject.is_empty() || others.any(|(_, seat)| seat.is_worth_sharing())
     }
 
     /// Whether a worker that looks around would find something.
     fn has_visible_work(&self) -> bool {
-        !self.inject.is_empty() || self.seats.iter().any(|seat| !seat.queue.is_empty())
+        !self.inject.is_empty() || self.seats.iter().any(Seat::is_worth_sharing)
     }
 
     fn new_stay(&self) -> Arc<Stay> {

@@ -80,6 +80,9 @@ impl MultiThread {
             // SAFETY: the sitter is kept out while `in_doubt` lives. No user code runs in here.
             let core = unsafe { &mut *core };
             let is_relieved = relieves && core.share_all(&seat.queue);
+            if relieves {
+                seat.load.open();
+            }
             (is_relieved, !core.is_idle() || self.info.time.is_soon_due(&core.timers, within))
         });
         // SAFETY: the doubt keeps the task alive.

@@ -9,6 +9,7 @@ use super::MultiThread;
 use super::gather::Gathered;
 use super::pace::InjectPace;
 use super::queue::{QueueOwner, RunQueue, run_queue};
+use super::share::Load;
 use super::sleep::Sleep;
 use super::stay::Sitting;
 use crate::config::Config;
@@ -29,6 +30,7 @@ pub(super) const ENDED_ELSEWHERE_MAX: u32 = 64;
 
 pub(super) struct Seat {
     pub(super) queue: RunQueue,
+    pub(super) load: Load,
     pub(super) sleep: Sleep,
     pub(super) metrics: WorkerMetrics,
     /// Where the tasks in this seat's list are at home.
@@ -139,6 +141,7 @@ impl Seat {
         let (queue, owner) = run_queue();
         Seat {
             queue,
+            load: Load::new(),
             sleep: Sleep::new(),
             metrics: WorkerMetrics::default(),
             home: Home::new(shared, Place::Seat(index)),
@@ -166,6 +169,12 @@ impl Seat {
                 next_look: Instant::now(),
             }),
         }
+    }
+
+    /// Whether others should take from the queue.
+    #[inline]
+    pub(super) fn is_worth_sharing(&self) -> bool {
+        self.load.is_worth_sharing(self.queue.len())
     }
 
     /// Runs `f` with the core of a seat on which nobody sits. No user code may run in it.

@@ -144,7 +144,8 @@ impl Sitter {
         let Some(behind) = behind else { return };
         core.queue.push(&self.seat().queue, behind);
         drop(core);
-        if self.woken.get().is_none() && self.shared.idle.wants_wake() {
+        let may_call = self.woken.get().is_none() && self.shared.idle.wants_wake();
+        if may_call && self.seat().is_worth_sharing() {
             self.shared.wake_worker();
         }
     }
