@@ -242,7 +242,7 @@ impl MultiThread {
 
     /// A worker stops searching: another one searches if there is something to be found.
     fn end_search(&self) {
-        if self.idle.end_search() && self.has_visible_work() {
+        if self.idle.end_search() && self.has_work() {
             self.wake_worker();
         }
     }
@@ -255,15 +255,20 @@ impl MultiThread {
         }
     }
 
-    /// Whether a worker that looks around would find something that is not in the queue of seat `index`.
+    /// Whether somebody should be called, for something that is not in the queue of seat `index`.
     fn has_work_besides(&self, index: usize) -> bool {
         let mut others = self.seats.iter().enumerate().filter(|&(other, _)| other != index);
-        !self.inject.is_empty() || others.any(|(_, seat)| seat.is_worth_sharing())
+        !self.inject.is_empty() || others.any(|(_, seat)| seat.is_worth_calling())
+    }
+
+    /// Whether somebody should be called.
+    fn has_work(&self) -> bool {
+        !self.inject.is_empty() || self.seats.iter().any(Seat::is_worth_calling)
     }
 
     /// Whether a worker that looks around would find something.
     fn has_visible_work(&self) -> bool {
-        !self.inject.is_empty() || self.seats.iter().any(Seat::is_worth_sharing)
+        !self.inject.is_empty() || self.seats.iter().any(Seat::is_worth_taking)
     }
 
     fn new_stay(&self) -> Arc<Stay> {

@@ -91,7 +91,7 @@ impl Sitter {
                 continue;
             }
             let victim = &self.shared.seats[index];
-            if !victim.is_worth_sharing() {
+            if !victim.is_worth_taking() {
                 continue;
             }
             if let Some((runnable, count)) = victim.queue.steal_into(&own.queue, &mut core.queue) {

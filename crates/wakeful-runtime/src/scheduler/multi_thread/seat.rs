@@ -171,10 +171,14 @@ impl Seat {
         }
     }
 
-    /// Whether others should take from the queue.
-    #[inline]
-    pub(super) fn is_worth_sharing(&self) -> bool {
-        self.load.is_worth_sharing(self.queue.len())
+    /// Whether who has nothing to do should take from the queue.
+    pub(super) fn is_worth_taking(&self) -> bool {
+        self.load.is_worth_taking(self.queue.len())
+    }
+
+    /// Whether somebody should be called to take from the queue.
+    pub(super) fn is_worth_calling(&self) -> bool {
+        self.load.is_worth_calling(self.queue.len())
     }
 
     /// Runs `f` with the core of a seat on which nobody sits. No user code may run in it.

@@ -145,7 +145,7 @@ impl Sitter {
         core.queue.push(&self.seat().queue, behind);
         drop(core);
         let may_call = self.woken.get().is_none() && self.shared.idle.wants_wake();
-        if may_call && self.seat().is_worth_sharing() {
+        if may_call && self.seat().is_worth_calling() {
             self.shared.wake_worker();
         }
     }
