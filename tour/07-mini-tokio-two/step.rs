@@ -20,7 +20,7 @@ mod queues;
 #[cfg(test)]
 mod tests;
 
-use queues::{TaskReceiver, TaskSender};
+pub use queues::{Channel, TaskReceiver, TaskSender};
 
 type BoxFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -154,14 +154,17 @@ pub struct MiniTokio {
 /// What the executor did until there was nothing left to do.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    completed: usize,
-    panicked: usize,
-    spurious: usize,
+    /// Tasks that returned `Ready`.
+    pub completed: usize,
+    /// Tasks that panicked.
+    pub panicked: usize,
+    /// Wake-ups of tasks that were done.
+    pub spurious: usize,
 }
 
 impl MiniTokio {
     /// An executor on the given queue.
-    pub fn new(timeline: &Timeline, (queue, scheduled): queues::Channel) -> MiniTokio {
+    pub fn new(timeline: &Timeline, (queue, scheduled): Channel) -> MiniTokio {
         MiniTokio { scheduled, spawner: Spawner { queue, timeline: timeline.clone() } }
     }
 
@@ -192,7 +195,7 @@ impl MiniTokio {
 }
 
 /// Two tasks that wait for time, and one that starts another: the program for all three queues.
-fn same_program(timeline: &Timeline, channel: queues::Channel) -> Report {
+fn same_program(timeline: &Timeline, channel: Channel) -> Report {
     let reactor = Reactor::start(timeline).expect("the reactor's thread starts");
     let mini_tokio = MiniTokio::new(timeline, channel);
     let now = Instant::now();

@@ -19,6 +19,12 @@ mod generators;
 #[path = "../03-delay/step.rs"]
 mod delay;
 
+#[path = "../04-mini-tokio-one/step.rs"]
+mod mini_tokio_one;
+
+#[path = "../05-wakers/step.rs"]
+mod wakers;
+
 #[path = "../06-block-on/step.rs"]
 mod block_on;
 
@@ -27,6 +33,12 @@ mod mini_tokio_two;
 
 #[path = "../08-worker-threads/step.rs"]
 mod worker_threads;
+
+#[path = "../09-epoll/step.rs"]
+mod epoll;
+
+#[path = "../10-notify/step.rs"]
+mod notifying;
 
 use timeline::Timeline;
 
@@ -75,6 +87,16 @@ pub const STEPS: &[Step] = &[
         run: delay::run,
     },
     Step {
+        folder: "04-mini-tokio-one",
+        about: "Mini Tokio one: a queue of futures, a waker that does nothing, and a hot CPU",
+        run: mini_tokio_one::run,
+    },
+    Step {
+        folder: "05-wakers",
+        about: "wakers by hand: a vtable over an Arc, what happens if it counts wrong, and task ids",
+        run: wakers::run,
+    },
+    Step {
         folder: "06-block-on",
         about: "block_on, which parks its thread, and a reactor thread that watches the clock",
         run: block_on::run,
@@ -88,5 +110,15 @@ pub const STEPS: &[Step] = &[
         folder: "08-worker-threads",
         about: "worker threads on one queue; tasks as closures that take a waker, then as futures",
         run: worker_threads::run,
+    },
+    Step {
+        folder: "09-epoll",
+        about: "a reactor for sockets on epoll, and an echo server on it",
+        run: epoll::run,
+    },
+    Step {
+        folder: "10-notify",
+        about: "Notify by hand, a delay built on it, and what its permit is for",
+        run: notifying::run,
     },
 ];

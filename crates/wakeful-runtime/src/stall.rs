@@ -5,6 +5,7 @@ mod bound_thread;
 mod metrics;
 mod monitor_thread;
 mod report;
+mod teller;
 mod watch;
 
 use std::fmt;
@@ -17,19 +18,32 @@ pub(crate) use bound_thread::{BoundMonitor, run_future, run_task};
 pub(crate) use metrics::StallMetrics;
 pub(crate) use monitor_thread::MonitorThread;
 pub(crate) use report::StallConfig;
+pub(crate) use teller::Teller;
 pub(crate) use watch::{QUIET_LOOKS_MAX, StallWatch};
 
 /// A task whose poll has not returned for a while, so that its thread serves no other.
 ///
+/// Or it has ended, and the drop of its output takes that long, or the waker of who joins it. Or it is no
+/// task but one of the runtime's callbacks.
+///
 /// It prints as one line, which says all that is known.
 #[derive(Debug, Clone)]
 pub struct Stall {
-    pub(crate) task: Option<Id>,
-    pub(crate) spawned_at: Option<&'static Location<'static>>,
+    pub(crate) what: Stalled,
     pub(crate) worker: Option<usize>,
     pub(crate) duration: Duration,
     pub(crate) outcome: StallOutcome,
     pub(crate) thread: Option<String>,
+}
+
+/// What a thread does not come back from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Stalled {
+    Task(Id, &'static Location<'static>),
+    /// The future of a `block_on`.
+    Future,
+    /// A callback of the runtime's, or a foreign waker.
+    Callback,
 }
 
 /// What becomes of the other tasks of a worker that stands still.
@@ -40,7 +54,8 @@ pub enum StallOutcome {
     HandedOff,
     /// There are none that somebody would have to see to.
     NothingWaits,
-    /// They wait: `max_blocking_threads` leaves no thread for them.
+    /// They wait: there is no thread for them. `max_blocking_threads` says how many there may be, and the
+    /// operating system may have a limit of its own.
     NoThread,
     /// They wait: the runtime was told not to hand them on, or is of a kind that cannot, or so many tasks
     /// compute for long that one more thread would be of no use.
@@ -48,14 +63,20 @@ pub enum StallOutcome {
 }
 
 impl Stall {
-    /// The task; none for the future of a `block_on`.
+    /// The task; none for the future of a `block_on`, and for callbacks.
     pub fn task_id(&self) -> Option<Id> {
-        self.task
+        match self.what {
+            Stalled::Task(id, _) => Some(id),
+            Stalled::Future | Stalled::Callback => None,
+        }
     }
 
     /// Where the task was spawned.
     pub fn spawned_at(&self) -> Option<&'static Location<'static>> {
-        self.spawned_at
+        match self.what {
+            Stalled::Task(_, at) => Some(at),
+            Stalled::Future | Stalled::Callback => None,
+        }
     }
 
     /// The worker whose thread it holds, which is zero for a current-thread runtime. None if it holds a
@@ -84,10 +105,10 @@ impl Stall {
 
 impl fmt::Display for Stall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.task, self.spawned_at) {
-            (Some(task), Some(at)) => write!(f, "task {task}, spawned at {at},")?,
-            (Some(task), None) => write!(f, "task {task}")?,
-            (None, _) => write!(f, "the future of a `block_on`")?,
+        match self.what {
+            Stalled::Task(task, at) => write!(f, "task {task}, spawned at {at},")?,
+            Stalled::Future => f.write_str("the future of a `block_on`")?,
+            Stalled::Callback => f.write_str("a callback of the runtime's, or a waker,")?,
         }
         let duration = self.duration.as_secs_f64() * 1e3;
         match self.worker {
@@ -101,7 +122,7 @@ impl fmt::Display for Stall {
             StallOutcome::HandedOff => "; another thread goes on with the rest",
             StallOutcome::NothingWaits => "; nothing waits behind it",
             StallOutcome::NoThread => {
-                "; the rest waits, since `max_blocking_threads` leaves no thread for it"
+                "; the rest waits, since there is no thread for it (`max_blocking_threads` is one limit)"
             }
             StallOutcome::Waits => "; the rest waits",
         })

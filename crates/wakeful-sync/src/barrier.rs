@@ -92,3 +92,7 @@ impl BarrierWaitResult {
         self.0
     }
 }
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "barrier/tests/loom.rs"]
+mod loom;

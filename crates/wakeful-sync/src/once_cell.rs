@@ -317,3 +317,7 @@ impl<T> fmt::Display for SetError<T> {
 }
 
 impl<T: fmt::Debug> Error for SetError<T> {}
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "once_cell/tests/loom.rs"]
+mod loom;

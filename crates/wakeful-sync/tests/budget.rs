@@ -3,11 +3,14 @@
 mod support;
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 
 use support::{Manual, manual};
 use wakeful_base::budget;
-use wakeful_sync::{Mutex, OnceCell, RwLock, Semaphore, mpsc};
+use wakeful_sync::{Mutex, Notify, OnceCell, RwLock, Semaphore, SetOnce};
+use wakeful_sync::{broadcast, mpsc, oneshot, watch};
 
 /// Polls `future` as a task would that has no budget left.
 #[track_caller]
@@ -32,6 +35,68 @@ fn first_in_line<A: Future, B: Future>(taken: impl Sized, spent: A, other: B) {
     drop(spent.ready());
     assert!(other.is_woken());
     other.ready();
+}
+
+/// How many times in one poll what `step` makes is ready at once; a thousand if that has no end.
+fn ready_in_one_poll(mut step: impl FnMut(&mut Context<'_>) -> bool) -> usize {
+    let mut cx = Context::from_waker(Waker::noop());
+    budget::with_initial(|| (0..1000).take_while(|_| step(&mut cx)).count())
+}
+
+fn is_ready<F: Future>(cx: &mut Context<'_>, future: F) -> bool {
+    pin!(future).poll(cx).is_ready()
+}
+
+#[test]
+fn whatever_is_ready_at_once_costs_a_unit() {
+    let semaphore = Semaphore::new(10);
+    assert_eq!(ready_in_one_poll(|cx| is_ready(cx, semaphore.acquire_many(3))), 128);
+    let mutex = Mutex::new(());
+    assert_eq!(ready_in_one_poll(|cx| is_ready(cx, mutex.lock())), 128);
+    let lock = RwLock::new(());
+    assert_eq!(ready_in_one_poll(|cx| is_ready(cx, lock.read())), 128);
+    assert_eq!(ready_in_one_poll(|cx| is_ready(cx, lock.write())), 128);
+
+    let (tx, mut rx) = mpsc::channel(1000);
+    assert_eq!(ready_in_one_poll(|cx| is_ready(cx, tx.reserve())), 128);
+    assert_eq!(ready_in_one_poll(|cx| is_ready(cx, tx.send(1))), 128);
+    assert_eq!(ready_in_one_poll(|cx| is_ready(cx, rx.recv_many(&mut Vec::new(), 0))), 128);
+    assert_eq!(ready_in_one_poll(|cx| is_ready(cx, rx.recv())), 128);
+    let (tx, mut rx) = mpsc::unbounded_channel();
+    (0..1000).for_each(|i| tx.send(i).unwrap());
+    assert_eq!(ready_in_one_poll(|cx| is_ready(cx, rx.recv())), 128);
+
+    let receive_one = |cx: &mut Context<'_>| {
+        let (tx, rx) = oneshot::channel();
+        tx.send(1).unwrap();
+        is_ready(cx, rx)
+    };
+    assert_eq!(ready_in_one_poll(receive_one), 128);
+    let (tx, mut rx) = watch::channel(0);
+    let see_change = |cx: &mut Context<'_>| {
+        tx.send(1).unwrap();
+        is_ready(cx, rx.changed())
+    };
+    assert_eq!(ready_in_one_poll(see_change), 128);
+    assert_eq!(ready_in_one_poll(|cx| is_ready(cx, rx.wait_for(|_| true))), 128);
+    let (tx, mut rx) = broadcast::channel(1000);
+    (0..1000).for_each(|i| assert_eq!(tx.send(i).unwrap(), 1));
+    assert_eq!(ready_in_one_poll(|cx| is_ready(cx, rx.recv())), 128);
+}
+
+#[test]
+fn a_notification_and_a_value_that_is_there_are_free() {
+    let notify = Notify::new();
+    let take_permit = |cx: &mut Context<'_>| {
+        notify.notify_one();
+        is_ready(cx, notify.notified())
+    };
+    assert_eq!(ready_in_one_poll(take_permit), 1000);
+    let cell = OnceCell::from(1);
+    let get = |cx: &mut Context<'_>| is_ready(cx, cell.get_or_init(|| std::future::ready(2)));
+    assert_eq!(ready_in_one_poll(get), 1000);
+    let set = SetOnce::from(1);
+    assert_eq!(ready_in_one_poll(|cx| is_ready(cx, set.wait())), 1000);
 }
 
 #[test]

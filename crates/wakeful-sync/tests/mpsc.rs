@@ -392,6 +392,22 @@ fn a_panic_in_a_waker_loses_no_value_and_no_room() {
 }
 
 #[test]
+fn a_receiver_goes_whole_though_the_waker_of_a_sender_panics() {
+    let alive = Alive::default();
+    let (tx, rx) = mpsc::channel(2);
+    (0..2).for_each(|i| assert!(tx.try_send(alive.value(i)).is_ok()));
+    let mut until_closed = manual(tx.closed());
+    until_closed.pending();
+    let mut waiting = manual(tx.reserve());
+    assert!(waiting.poll_with(&panicking_waker()).is_pending());
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(rx))).is_err());
+    assert!(until_closed.is_woken());
+    until_closed.ready();
+    assert!(waiting.ready().is_err());
+    alive.assert_none();
+}
+
+#[test]
 fn values_of_any_size() {
     let (tx, mut rx) = mpsc::channel(40);
     (0..40).for_each(|_| tx.try_send(()).unwrap());

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
-use support::files::{TempDir, blocking_threads, forget_pages, reads_at_once};
+use support::files::{TempDir, forget_pages, needs_no_thread, reads_at_once, writes_at_once};
 use support::{current_thread, each_flavor, multi_thread, panic_of};
 use wakeful::fs::{File, FileTimes, OpenOptions};
 use wakeful::io::{AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite, AsyncWriteExt};
@@ -47,8 +47,7 @@ fn cached_bytes_are_read_without_a_thread() {
     if !reads_at_once(&path) {
         return;
     }
-    let runtime = current_thread();
-    runtime.block_on(async {
+    needs_no_thread(async || {
         let mut file = File::open(&path).await.unwrap();
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).await.unwrap();
@@ -57,7 +56,33 @@ fn cached_bytes_are_read_without_a_thread() {
         assert_eq!(file.seek(SeekFrom::Current(-1)).await.unwrap(), 99_997);
         assert_eq!(file.read_u8().await.unwrap(), contents[99_997]);
     });
-    assert_eq!(blocking_threads(&runtime), 0);
+}
+
+#[test]
+fn bytes_are_written_without_a_thread_if_the_file_system_can_tell_that_it_need_not_wait() {
+    let dir = TempDir::new();
+    let path = dir.file("file", "");
+    if !writes_at_once(&path) {
+        return;
+    }
+    needs_no_thread(async || {
+        let std = std::fs::File::options().write(true).truncate(true).open(&path).unwrap();
+        let mut file = File::from_std(std);
+        file.write_all(b"0123456789").await.unwrap();
+        file.seek(SeekFrom::Start(2)).await.unwrap();
+        let slices = [IoSlice::new(b"ab"), IoSlice::new(b""), IoSlice::new(b"c")];
+        assert_eq!(file.write_vectored(&slices).await.unwrap(), 3);
+        file.flush().await.unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"01abc56789");
+    });
+    needs_no_thread(async || {
+        std::fs::write(&path, "abc").unwrap();
+        let mut file = File::from_std(std::fs::File::options().append(true).open(&path).unwrap());
+        file.write_all(b"de").await.unwrap();
+        file.write_all(b"f").await.unwrap();
+        file.flush().await.unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"abcdef");
+    });
 }
 
 #[test]
@@ -163,12 +188,12 @@ fn appended_bytes_go_to_the_end_wherever_the_cursor_is() {
 fn a_write_after_a_read_begins_where_the_reader_is() {
     multi_thread(2).block_on(async {
         let dir = TempDir::new();
-        let path = dir.file("file", "0123456789");
+        let path = dir.file("file", "0123456789abcdef");
         let std = std::fs::File::options().read(true).write(true).open(&path).unwrap();
         std.sync_all().unwrap();
         forget_pages(&std, 0, 0);
         let mut file = File::from_std(std);
-        // Begun with much room on the pool, and taken in part.
+        // Begun with much room on the pool, and taken in part; unless the bytes are there already.
         let _ = poll_once(file.read(&mut [0; 8]));
         let mut two = [0; 2];
         file.read_exact(&mut two).await.unwrap();
@@ -176,7 +201,7 @@ fn a_write_after_a_read_begins_where_the_reader_is() {
         file.write_all(b"xx").await.unwrap();
         assert_eq!(file.stream_position().await.unwrap(), begin + 2);
         file.flush().await.unwrap();
-        let mut expected = *b"0123456789";
+        let mut expected = *b"0123456789abcdef";
         expected[begin as usize..][..2].copy_from_slice(b"xx");
         assert_eq!(std::fs::read(&path).unwrap(), expected);
     });
@@ -322,12 +347,16 @@ fn a_failed_seek_loses_nothing_that_was_read_ahead() {
         std.sync_all().unwrap();
         forget_pages(&std, 0, 0);
         let mut file = File::from_std(std);
-        let _ = poll_once(file.read(&mut [0; 8]));
-        assert_eq!(file.read_u8().await.unwrap(), b'0');
-        assert!(file.seek(SeekFrom::Current(-5)).await.is_err());
+        // Read ahead, unless the bytes are there already.
+        let taken = match poll_once(file.read(&mut [0; 8])) {
+            Poll::Ready(n) => n.unwrap(),
+            Poll::Pending => 0,
+        };
+        assert_eq!(file.read_u8().await.unwrap(), b"0123456789"[taken]);
+        assert!(file.seek(SeekFrom::Current(-12)).await.is_err());
         let mut text = String::new();
         file.read_to_string(&mut text).await.unwrap();
-        assert_eq!(text, "123456789");
+        assert_eq!(text, "0123456789"[taken + 1..]);
     });
 }
 

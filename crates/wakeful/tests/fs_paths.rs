@@ -5,8 +5,10 @@ mod support;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
-use support::files::{TempDir, blocking_threads, forget_pages, reads_at_once};
-use support::{current_thread, multi_thread};
+use support::files::{
+    TempDir, forget_pages, is_in_directory_cache, needs_no_thread, reads_at_once,
+};
+use support::multi_thread;
 use wakeful::fs::{self, DirBuilder};
 
 #[test]
@@ -38,22 +40,39 @@ fn what_is_known_of_a_cached_file_is_told_without_a_thread() {
         return;
     }
     // For the directory cache.
-    assert!(std::fs::metadata(dir.join("link")).is_ok());
-    assert!(std::fs::metadata(dir.join("nothing")).is_err());
-    let runtime = current_thread();
-    runtime.block_on(async {
+    assert!(std::fs::symlink_metadata(dir.join("link")).is_ok());
+    needs_no_thread(async || {
         assert_eq!(fs::metadata(&path).await.unwrap().len(), 5);
         assert!(fs::metadata(dir.path()).await.unwrap().is_dir());
-        assert!(fs::metadata(dir.join("link")).await.unwrap().is_file());
         assert!(fs::symlink_metadata(dir.join("link")).await.unwrap().is_symlink());
         assert!(fs::try_exists(&path).await.unwrap());
         let file = fs::File::open(&path).await.unwrap();
         assert_eq!(file.metadata().await.unwrap().len(), 5);
-        assert!(!fs::try_exists(dir.join("nothing")).await.unwrap());
-        let error = fs::metadata(dir.join("nothing")).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NotFound);
     });
-    assert_eq!(blocking_threads(&runtime), 0);
+}
+
+#[test]
+fn what_the_directory_cache_knows_of_links_and_absent_files_is_told_without_a_thread() {
+    let dir = TempDir::new();
+    let path = dir.file("file", "hello");
+    let (link, absent) = (dir.join("link"), dir.join("absent"));
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    if !reads_at_once(&path) {
+        return;
+    }
+    // Now they are in the cache, if the file system lets them.
+    assert!(std::fs::metadata(&link).is_ok());
+    assert!(std::fs::metadata(&absent).is_err());
+    if is_in_directory_cache(&link) {
+        needs_no_thread(async || assert!(fs::metadata(&link).await.unwrap().is_file()));
+    }
+    if is_in_directory_cache(&absent) {
+        needs_no_thread(async || {
+            assert!(!fs::try_exists(&absent).await.unwrap());
+            let error = fs::metadata(&absent).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotFound);
+        });
+    }
 }
 
 #[test]
@@ -64,13 +83,11 @@ fn small_cached_files_are_read_without_a_thread() {
     if !reads_at_once(&path) {
         return;
     }
-    let runtime = current_thread();
-    runtime.block_on(async {
+    needs_no_thread(async || {
         assert_eq!(fs::read(&path).await.unwrap(), b"hello");
         assert_eq!(fs::read_to_string(&path).await.unwrap(), "hello");
         assert_eq!(fs::read(&empty).await.unwrap(), b"");
     });
-    assert_eq!(blocking_threads(&runtime), 0);
 }
 
 #[test]

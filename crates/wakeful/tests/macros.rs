@@ -31,6 +31,29 @@ async fn a_test_may_be_local() -> Result<(), String> {
     Ok(())
 }
 
+#[wakeful::test(start_paused = true)]
+async fn a_test_may_begin_with_a_clock_that_stands() {
+    let begin = wakeful::time::Instant::now();
+    wakeful::time::sleep(std::time::Duration::from_secs(3600)).await;
+    assert_eq!(begin.elapsed().as_secs(), 3600);
+}
+
+#[wakeful::test(flavor = "current_thread", unhandled_panic = "shutdown_runtime")]
+#[should_panic]
+async fn a_test_may_end_with_the_panic_of_a_task() {
+    wakeful::spawn(async { panic!("a task panics") });
+    pending::<()>().await;
+}
+
+mod elsewhere {
+    pub use wakeful as of_another_name;
+}
+
+#[elsewhere::of_another_name::test(crate = "crate::elsewhere::of_another_name")]
+async fn the_crate_may_have_another_name() {
+    yield_now().await;
+}
+
 #[wakeful::main]
 async fn on_many_threads(n: u32) -> u32 {
     assert_eq!(Handle::current().runtime_flavor(), RuntimeFlavor::MultiThread);
@@ -134,6 +157,24 @@ async fn select_begins_with_any_branch_unless_biased() {
         assert_eq!(wakeful::select! { biased; _ = ready(()) => 0, _ = ready(()) => 1 }, 0);
     }
     assert!(firsts.iter().all(|&times| times > 30), "{firsts:?}");
+}
+
+#[wakeful::test]
+async fn select_takes_up_to_64_branches() {
+    macro_rules! select_one_of {
+        ($wanted:expr, $($branch:literal)*) => {
+            wakeful::select! { $(n = ready($branch), if $wanted == $branch => n,)* else => 64 }
+        };
+    }
+    for wanted in [0, 31, 32, 63, 64] {
+        let got = select_one_of!(
+            wanted,
+            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+            32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59
+            60 61 62 63
+        );
+        assert_eq!(got, wanted);
+    }
 }
 
 #[wakeful::test]

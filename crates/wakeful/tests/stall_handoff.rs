@@ -11,37 +11,13 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering::*};
-use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-use support::{DropCount, eventually, multi_thread};
+use support::{DropCount, Flag, eventually, multi_thread};
 use wakeful::io::AsyncReadExt;
 use wakeful::runtime::{Builder, Runtime, StallOutcome};
 use wakeful::task::{block_in_place, yield_now};
-
-/// A flag, set by one task and waited for by others, each in its own bad way.
-#[derive(Clone, Default)]
-struct Flag(Arc<(Mutex<bool>, Condvar)>);
-
-impl Flag {
-    fn set(&self) {
-        *self.0.0.lock().unwrap() = true;
-        self.0.1.notify_all();
-    }
-
-    fn is_set(&self) -> bool {
-        *self.0.0.lock().unwrap()
-    }
-
-    /// Blocks the thread until it is set; panics if that takes too long.
-    #[track_caller]
-    fn block(&self) {
-        let (lock, condvar) = &*self.0;
-        let wait = Duration::from_secs(20);
-        let waited = condvar.wait_timeout_while(lock.lock().unwrap(), wait, |is_set| !*is_set);
-        assert!(*waited.unwrap().0, "nobody got to what waits behind a task that blocks");
-    }
-}
 
 /// Runs `block` in a task of a runtime with one worker, with a task behind it that sets the flag which it
 /// waits for.
@@ -436,6 +412,32 @@ fn a_shutdown_in_the_background_drops_the_other_tasks_while_all_workers_block() 
     let (runtime, done) = blocked_until_another_is_dropped();
     runtime.shutdown_background();
     done.block();
+}
+
+#[test]
+fn a_runtime_is_shut_down_by_a_task_that_lost_its_seat() {
+    let (runtime, drops) = (multi_thread(1), DropCount::default());
+    let (flag, done) = (Flag::default(), Flag::default());
+    let (sets, is_done, guard) = (flag.clone(), done.clone(), drops.guard());
+    let runtime = Arc::new(Mutex::new(Some(runtime)));
+    let takes = runtime.clone();
+    let own = runtime.lock().unwrap();
+    own.as_ref().unwrap().spawn(async move {
+        wakeful::spawn(async move {
+            let _guard = guard;
+            sets.set();
+            std::future::pending::<()>().await;
+        });
+        flag.block();
+        // Without a seat, and with nobody but us to keep the runtime.
+        let runtime = takes.lock().unwrap().take().unwrap();
+        runtime.shutdown_background();
+        assert!(wakeful::spawn(async {}).await.unwrap_err().is_cancelled());
+        is_done.set();
+    });
+    drop(own);
+    done.block();
+    eventually("the other task is dropped", || drops.get() == 1);
 }
 
 #[test]

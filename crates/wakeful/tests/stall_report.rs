@@ -5,9 +5,9 @@ mod support;
 use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::net::{is_child, run_in_child};
-use support::{eventually, multi_thread};
+use support::{Flag, eventually, multi_thread};
 use wakeful::runtime::{Builder, Stall, StallOutcome};
 use wakeful::task::{LocalSet, yield_now};
 
@@ -101,6 +101,77 @@ fn a_callback_that_panics_is_called_again() {
     }
 }
 
+/// Who is told waits for a task that only another thread on the seat can run.
+#[test]
+fn a_callback_that_blocks_holds_nobody_up() {
+    let flag = Flag::default();
+    let (waits, told) = (flag.clone(), Flag::default());
+    let tells = told.clone();
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .on_stall(move |_| {
+            tells.set();
+            waits.block();
+        })
+        .build()
+        .unwrap();
+    let waits = flag.clone();
+    let blocks = runtime.spawn(async move {
+        told.block();
+        // From here on who is told blocks, and so do we.
+        waits.block();
+    });
+    let waits = flag.clone();
+    let blocks_too = runtime.spawn(async move { waits.block() });
+    runtime.block_on(runtime.spawn(async move { flag.set() })).unwrap();
+    runtime.block_on(async {
+        blocks.await.unwrap();
+        blocks_too.await.unwrap();
+    });
+}
+
+/// The operating system has no further thread: what waits behind a task that blocks waits until it is done,
+/// and a report says so.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_thread_that_cannot_be_had_is_told_of() {
+    const NAME: &str = "a_thread_that_cannot_be_had_is_told_of";
+    if !is_child() {
+        return run_in_child(NAME);
+    }
+    let mut builder = Builder::new_multi_thread();
+    let told = told(builder.worker_threads(1).thread_stack_size(64 << 20));
+    let runtime = builder.build().unwrap();
+    runtime.block_on(runtime.spawn(async {})).unwrap();
+    let (flag, done) = (Flag::default(), Flag::default());
+    let waits = flag.clone();
+    forbid_large_maps(32 << 20);
+    let blocks = runtime.spawn(async move { waits.block() });
+    let sets = done.clone();
+    let behind = runtime.spawn(async move { sets.set() });
+    assert_eq!(block_until_told(&told).outcome(), StallOutcome::NoThread);
+    assert!(!done.is_set(), "there is nobody to run it");
+    flag.set();
+    runtime.block_on(async {
+        blocks.await.unwrap();
+        behind.await.unwrap();
+    });
+    assert_eq!(runtime.metrics().stall_handoff_count(), 0);
+}
+
+/// Lets the process have no more than `more` bytes on top of its address space.
+#[cfg(target_os = "linux")]
+fn forbid_large_maps(more: u64) {
+    let sizes = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: u64 = sizes.split(' ').next().unwrap().parse().unwrap();
+    // SAFETY: asks for a number.
+    let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
+    let limit = pages * page_bytes + more;
+    let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+    // SAFETY: it lives through the call.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
+}
+
 /// What a process prints to stderr that runs the test `name` with the report switched on, or not.
 fn stderr_of_child(name: &str, report: &str) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
@@ -181,4 +252,35 @@ fn an_idle_runtime_does_not_wake_up() {
             switches("wakeful") == before
         });
     }
+}
+
+/// A poll that stands behind which nothing waits, beside workers that sleep and wake up all the time.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_monitor_does_not_look_at_every_wake_up() {
+    const NAME: &str = "the_monitor_does_not_look_at_every_wake_up";
+    if !is_child() {
+        return run_in_child(NAME);
+    }
+    let (runtime, flag) = (multi_thread(3), Flag::default());
+    let waits = flag.clone();
+    let stands = runtime.spawn(async move { waits.block() });
+    let metrics = runtime.metrics();
+    eventually("it stands", || metrics.longest_stall() >= Duration::from_millis(50));
+    let sleeps = |runtime: &wakeful::runtime::Runtime| {
+        let metrics = runtime.metrics();
+        (0..3).map(|worker| metrics.worker_park_count(worker)).sum::<u64>()
+    };
+    let (looks_before, sleeps_before) = (switches("wakeful-monitor"), sleeps(&runtime));
+    let begun = Instant::now();
+    while sleeps(&runtime) - sleeps_before < 4000 {
+        runtime.block_on(runtime.spawn(async {})).unwrap();
+        thread::sleep(Duration::from_micros(50));
+    }
+    let looks = switches("wakeful-monitor") - looks_before;
+    // Two waits for each look, every 2 ms.
+    let most = 2 * (begun.elapsed().as_millis() as u64 / 2 + 10);
+    assert!(looks <= most, "{looks} looks in {:?}", begun.elapsed());
+    flag.set();
+    runtime.block_on(stands).unwrap();
 }

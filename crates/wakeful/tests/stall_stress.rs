@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
-use support::{DropCount, Mailbox, stress_time};
+use support::{DropCount, DropGuard, Mailbox, stress_time};
 use wakeful::runtime::{Builder, Runtime};
 use wakeful::task::{self, JoinHandle};
 use wakeful::time;
@@ -65,6 +65,12 @@ impl World {
         })
     }
 
+    /// What a task may leave behind: its drop blocks now and then, wherever that is.
+    fn output(self: &Arc<Self>, seed: u64) -> BlocksInDrop {
+        self.begun.fetch_add(1, SeqCst);
+        BlocksInDrop(Numbers::new(seed), self.drops.guard())
+    }
+
     /// A task of so many steps, some of which are tasks of their own.
     fn task(self: &Arc<Self>, seed: u64, steps: u64) -> Pin<Box<dyn Future<Output = u64> + Send>> {
         self.begun.fetch_add(1, SeqCst);
@@ -87,7 +93,7 @@ impl World {
     /// Returns how many tasks it has run.
     async fn step(self: &Arc<Self>, numbers: &mut Numbers, steps: u64) -> u64 {
         let seed = numbers.below(u64::MAX);
-        match numbers.below(9) {
+        match numbers.below(10) {
             0 => task::yield_now().await,
             1 => time::sleep(numbers.span(2000)).await,
             2 => {
@@ -104,6 +110,14 @@ impl World {
                 let _done_or_not = aborted.await;
             }
             5 => task::block_in_place(|| block_now_and_then(numbers)),
+            9 => {
+                let output = self.output(seed);
+                let sleep = time::sleep(numbers.span(500));
+                drop(task::spawn(async move {
+                    sleep.await;
+                    output
+                }));
+            }
             6 => task::spawn_blocking(|| ()).await.unwrap(),
             7 => self.mail[seed as usize % self.mail.len()].put(seed),
             _ => {
@@ -115,11 +129,23 @@ impl World {
     }
 }
 
+/// Blocks now and then when it is dropped.
+struct BlocksInDrop(Numbers, #[allow(dead_code, reason = "counts when it is dropped")] DropGuard);
+
+impl Drop for BlocksInDrop {
+    fn drop(&mut self) {
+        block_now_and_then(&mut self.0);
+    }
+}
+
 fn block_now_and_then(numbers: &mut Numbers) {
     if numbers.below(4) == 0 {
         block(numbers);
     }
 }
+
+/// One of so many calls of a hook blocks as well.
+static PARKS: AtomicUsize = AtomicUsize::new(0);
 
 fn runtime(workers: usize) -> Runtime {
     // Stalls that are short for a person, so that there are many.
@@ -128,6 +154,11 @@ fn runtime(workers: usize) -> Runtime {
         .worker_threads(workers)
         .stall_after(stall_after)
         .thread_keep_alive(Duration::from_millis(20))
+        .on_thread_park(|| {
+            if PARKS.fetch_add(1, Relaxed) % 64 == 0 {
+                thread::sleep(Duration::from_millis(1));
+            }
+        })
         .enable_all()
         .build()
         .unwrap()

@@ -373,8 +373,9 @@ impl Builder {
 
     /// Has `f` called for each poll that lasts longer than [`stall_after`](Self::stall_after).
     ///
-    /// That is once per stall, while it lasts, on a thread of its own, and after the worker's other tasks
-    /// were handed to another thread. No other stall of this runtime is seen until `f` returns.
+    /// That is once per stall, mostly while it lasts, on a thread of its own, and after the worker's other
+    /// tasks were handed to another thread. What `f` does holds nobody up, but stalls that come faster than it
+    /// can take them are left out when hundreds wait.
     ///
     /// Whatever the program, the environment variable `WAKEFUL_STALL_REPORT=1` has a line for each of them
     /// printed to stderr.

@@ -138,9 +138,9 @@ impl Drop for Runtime {
             );
         }
         let are_threads_gone = self.handle.scheduler.pool().shutdown(self.wait);
-        // It ends with the last worker. One that is busy telling of a stall may take longer than that.
+        // It ends with the last worker. Who is told of a stall may take longer than that.
         if are_threads_gone && self.wait.is_none() {
-            self.handle.scheduler.stalls().monitor.join();
+            self.handle.scheduler.stalls().join();
         }
     }
 }

@@ -92,18 +92,16 @@ pub(crate) struct MultiThread {
 #[derive(Default)]
 struct CommonTasks {
     tasks: List<OwnedLink>,
-    /// Tasks that are being polled by threads without a seat.
+    /// Tasks that are being polled, or ended, by threads without a seat.
     away: Vec<TaskRef>,
-    /// Seatless threads that are about to hand an ended task to a seat.
-    leaving: usize,
-    /// Tasks that they handed over.
+    /// Tasks that such threads ended, and left to the seats in whose lists they are.
     ended_elsewhere: u32,
     /// The runtime has shut down: there are no lists any more.
     cleared: bool,
 }
 
 impl CommonTasks {
-    /// `task` is not polled by a seatless thread any more, if it was.
+    /// `task` is in the hands of no seatless thread any more, if it was.
     fn come_back(&mut self, task: TaskRef) {
         if let Some(at) = self.away.iter().position(|&away| away == task) {
             self.away.swap_remove(at);

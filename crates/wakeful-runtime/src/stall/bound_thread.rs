@@ -4,7 +4,7 @@
 //! Such a thread writes down what it is about to run, and the monitor reads that. It does so only where
 //! somebody wants to know, so a lock is cheap enough.
 
-use super::{Stall, StallOutcome, StallWatch, ThreadName};
+use super::{Stall, StallOutcome, StallWatch, Stalled, ThreadName};
 use std::cell::Cell;
 use std::panic::Location;
 use std::ptr;
@@ -174,13 +174,12 @@ impl BoundMonitor {
             self.seen.push(Seen { thread: thread.clone(), changes, since, is_told: is_stall });
             if is_stall && !is_told {
                 watch.metrics.note_stall();
-                let (task, spawned_at) = match running {
-                    Running::Task(task, spawned_at) => (Some(task), Some(spawned_at)),
-                    Running::Future | Running::Nothing => (None, None),
+                let what = match running {
+                    Running::Task(task, spawned_at) => Stalled::Task(task, spawned_at),
+                    Running::Future | Running::Nothing => Stalled::Future,
                 };
-                watch.config.tell(&Stall {
-                    task,
-                    spawned_at,
+                watch.tell(Stall {
+                    what,
                     worker: thread.worker,
                     duration,
                     outcome: StallOutcome::Waits,

@@ -1,7 +1,7 @@
 //! The thread that looks at others now and then, and rests while they do.
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_base::sync::{Mutex, seq_cst_for_loom, thread};
 
@@ -76,12 +76,15 @@ impl MonitorThread {
         !self.ends.load(SeqCst)
     }
 
-    /// As [`tick`](Self::tick), but ends when one of those who are watched wakes up.
-    pub(crate) fn long_tick(&self, length: Duration) -> bool {
+    /// As [`tick`](Self::tick), but ends when one of those who are watched wakes up. They may do so all the
+    /// time: it lasts for `least` all the same.
+    pub(crate) fn long_tick(&self, least: Duration, length: Duration) -> bool {
+        let begun = Instant::now();
         self.rests.store(true, SeqCst);
         let goes_on = self.tick(length);
         self.rests.store(false, SeqCst);
-        goes_on
+        let rest = least.saturating_sub(begun.elapsed());
+        if rest.is_zero() { goes_on } else { self.tick(rest) }
     }
 
     /// For the thread itself: rests, if `all_sleep`, until one of them wakes up. False if it is to end.

@@ -4,8 +4,7 @@ use super::*;
 fn a_stall_says_who_where_and_what_follows() {
     let at = Location::caller();
     let stall = Stall {
-        task: Some(Id::next()),
-        spawned_at: Some(at),
+        what: Stalled::Task(Id::next(), at),
         worker: Some(3),
         duration: Duration::from_micros(2345),
         outcome: StallOutcome::HandedOff,
@@ -24,8 +23,7 @@ fn a_stall_says_who_where_and_what_follows() {
 #[test]
 fn a_future_without_a_task_is_called_what_it_is() {
     let stall = Stall {
-        task: None,
-        spawned_at: None,
+        what: Stalled::Future,
         worker: Some(0),
         duration: Duration::from_secs(1),
         outcome: StallOutcome::Waits,

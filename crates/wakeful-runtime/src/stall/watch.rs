@@ -1,7 +1,7 @@
 //! What a runtime has for its stalls.
 
 use super::bound_thread::{BoundMonitor, BoundThreads};
-use super::{MonitorThread, StallConfig, StallMetrics};
+use super::{MonitorThread, Stall, StallConfig, StallMetrics, Teller};
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,6 +14,7 @@ pub(crate) struct StallWatch {
     pub(crate) config: StallConfig,
     pub(crate) metrics: StallMetrics,
     pub(crate) monitor: MonitorThread,
+    teller: Teller,
     pub(super) bound: BoundThreads,
 }
 
@@ -23,6 +24,7 @@ impl StallWatch {
             config,
             metrics: StallMetrics::default(),
             monitor: MonitorThread::new(),
+            teller: Teller::default(),
             bound: BoundThreads::default(),
         }
     }
@@ -32,13 +34,37 @@ impl StallWatch {
         self.bound.are_all_asleep()
     }
 
+    /// Starts the monitor, which runs `look`, and what it needs to tell of stalls.
+    pub(crate) fn start(&self, look: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        if self.config.reports() {
+            self.teller.start(self.config.clone())?;
+        }
+        self.monitor.start(look)
+    }
+
+    /// Tells those who want to know, some time. For the monitor.
+    pub(crate) fn tell(&self, stall: Stall) {
+        self.teller.tell(stall);
+    }
+
+    /// The monitor has ended: there will be nothing more to tell.
+    pub(crate) fn end_telling(&self) {
+        self.teller.end();
+    }
+
+    /// Waits for the threads of the above to end, but for the caller's own.
+    pub(crate) fn join(&self) {
+        self.monitor.join();
+        self.teller.join();
+    }
+
     /// Starts a monitor for a runtime that has nothing but such threads, if anybody wants to know.
     pub(crate) fn start_bound(self: &Arc<Self>) -> io::Result<()> {
         if !self.config.reports() {
             return Ok(());
         }
         let watch = self.clone();
-        self.monitor.start(move || {
+        self.start(move || {
             let (mut monitor, mut quiet_looks) = (BoundMonitor::default(), 0);
             loop {
                 let is_busy = monitor.look(&watch, Instant::now());
@@ -49,7 +75,7 @@ impl StallWatch {
                     watch.monitor.tick(watch.config.after)
                 };
                 if !goes_on {
-                    return;
+                    return watch.end_telling();
                 }
             }
         })

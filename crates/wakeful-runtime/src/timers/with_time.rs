@@ -103,7 +103,8 @@ impl TimeHandle {
     /// Whether one of a worker's own timers is due `within` a while, or was.
     pub(crate) fn is_soon_due(&self, own: &SeatTimers, within: Duration) -> bool {
         let next_ns = own.timers.as_ref().and_then(Timers::next_ns);
-        next_ns.is_some_and(|next_ns| next_ns <= self.clock.now_ns() + within.as_nanos() as u64)
+        let within_ns = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
+        next_ns.is_some_and(|next_ns| next_ns <= self.clock.now_ns().saturating_add(within_ns))
     }
 
     /// Whether one of the common timers is due.

@@ -21,6 +21,7 @@ use crate::acquire::{Enqueued, PermitSource};
 use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::backoff::Backoff;
 use crate::batch_semaphore::BatchSemaphore;
+use crate::on_unwind::OnUnwind;
 use crate::permit_queue::{PermitQueue, Waiter};
 
 /// What a value in the channel costs.
@@ -258,8 +259,8 @@ impl<T, F: Flow> Chan<T, F> {
     /// Takes and drops all values that are left.
     ///
     /// # Safety
-    /// Only the receiver, or who drops the channel.
-    pub(super) unsafe fn drain(&self) {
+    /// Only the receiver.
+    unsafe fn drain(&self) {
         struct Rest<'a, T, F: Flow>(&'a Chan<T, F>);
         impl<T, F: Flow> Drop for Rest<'_, T, F> {
             // Goes on where a value's own `drop` has panicked.
@@ -289,7 +290,9 @@ impl<T, F: Flow> Chan<T, F> {
         if self.is_closed() {
             return;
         }
+        let waker_panics = OnUnwind(|| self.closing.close());
         self.flow.close(self.words());
+        std::mem::forget(waker_panics);
         self.closing.close();
     }
 
@@ -304,9 +307,17 @@ impl<T, F: Flow> Chan<T, F> {
         debug_assert!(closed.is_err(), "nobody releases permits there");
     }
 
-    /// Drops the receiver's waker: it will not be polled any more.
-    pub(super) fn drop_waker(&self) {
+    /// Closes, and drops all that was left for the receiver: it goes.
+    ///
+    /// # Safety
+    /// Only the receiver.
+    pub(super) unsafe fn drop_receiver(&self) {
+        // Dropped at the end, or by the panic of a waker.
+        // SAFETY: passed on to the caller.
+        let values = OnUnwind(|| unsafe { self.drain() });
+        self.close();
         drop(self.rx_waker.take());
+        drop(values);
     }
 }
 

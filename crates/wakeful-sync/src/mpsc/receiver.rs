@@ -133,10 +133,8 @@ macro_rules! receiver {
 
         impl<T> Drop for $Receiver<T> {
             fn drop(&mut self) {
-                self.chan.close();
-                self.chan.drop_waker();
                 // SAFETY: this is the receiver, borrowed exclusively.
-                unsafe { self.chan.drain() };
+                unsafe { self.chan.drop_receiver() };
             }
         }
 

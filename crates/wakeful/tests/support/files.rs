@@ -75,6 +75,48 @@ pub fn reads_at_once(path: &Path) -> bool {
     unsafe { libc::preadv2(file.as_raw_fd(), &raw const slice, 1, 0, libc::RWF_NOWAIT) >= 0 }
 }
 
+/// Whether files beside `path` can be written on the spot: most file systems cannot tell whether they
+/// would have to wait.
+pub fn writes_at_once(path: &Path) -> bool {
+    let file = File::options().write(true).open(path).unwrap();
+    let byte = 0u8;
+    let slice = libc::iovec { iov_base: (&raw const byte).cast_mut().cast(), iov_len: 1 };
+    // SAFETY: there is one byte.
+    unsafe { libc::pwritev2(file.as_raw_fd(), &raw const slice, 1, 0, libc::RWF_NOWAIT) == 1 }
+}
+
+/// Whether the kernel follows this path without asking the file system.
+pub fn is_in_directory_cache(path: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    let c_path = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
+    // SAFETY: all of its fields are numbers.
+    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+    how.flags = (libc::O_PATH | libc::O_CLOEXEC) as u64;
+    how.resolve = libc::RESOLVE_CACHED;
+    let (c_path, how, size) = (c_path.as_ptr(), &raw const how, size_of_val(&how));
+    // SAFETY: the path ends with a zero, and the size is that of `how`.
+    let fd = unsafe { libc::syscall(libc::SYS_openat2, libc::AT_FDCWD, c_path, how, size) };
+    if fd >= 0 {
+        // SAFETY: the kernel just gave us this descriptor.
+        drop(unsafe { OwnedFd::from_raw_fd(fd as i32) });
+        return true;
+    }
+    std::io::Error::last_os_error().kind() == std::io::ErrorKind::NotFound
+}
+
+/// Asserts that a runtime needs no thread of its pool for `operations`.
+///
+/// The kernel may put us off once in a while: it may just have dropped a page, or want to note when a
+/// link was last followed. So one of several times has to do.
+pub fn needs_no_thread(operations: impl AsyncFn()) {
+    let threads = || {
+        let runtime = super::current_thread();
+        runtime.block_on(operations());
+        blocking_threads(&runtime)
+    };
+    assert!((0..5).any(|_| threads() == 0), "all five times a thread was started");
+}
+
 /// How many threads a runtime has started for what blocks.
 pub fn blocking_threads(runtime: &Runtime) -> usize {
     runtime.metrics().num_blocking_threads()

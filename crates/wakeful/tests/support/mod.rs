@@ -8,7 +8,7 @@ pub mod signals;
 use std::future::{Future, poll_fn};
 use std::panic::{self, Location};
 use std::sync::atomic::{AtomicUsize, Ordering::*};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 use wakeful::runtime::{Builder, Runtime};
@@ -42,6 +42,30 @@ pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
     while !done() {
         assert!(Instant::now() < deadline, "{what}: not within ten seconds");
         std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A flag, set by one task and waited for by others, which block their threads.
+#[derive(Clone, Default)]
+pub struct Flag(Arc<(Mutex<bool>, Condvar)>);
+
+impl Flag {
+    pub fn set(&self) {
+        *self.0.0.lock().unwrap() = true;
+        self.0.1.notify_all();
+    }
+
+    pub fn is_set(&self) -> bool {
+        *self.0.0.lock().unwrap()
+    }
+
+    /// Blocks the thread until it is set; panics if that takes too long.
+    #[track_caller]
+    pub fn block(&self) {
+        let (lock, condvar) = &*self.0;
+        let wait = Duration::from_secs(20);
+        let waited = condvar.wait_timeout_while(lock.lock().unwrap(), wait, |is_set| !*is_set);
+        assert!(*waited.unwrap().0, "nobody got to what waits behind a task that blocks");
     }
 }
 

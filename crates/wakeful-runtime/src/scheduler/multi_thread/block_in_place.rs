@@ -2,6 +2,7 @@
 
 use super::MultiThread;
 use super::sitter::{sit, with_sitter};
+use super::stay::UserCode;
 use crate::scheduler::SchedulerHandle;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
@@ -61,6 +62,11 @@ fn give_seat_away() -> Away {
     }
     with_sitter(|sitter| {
         let Some(sitter) = sitter else { return Away::Driving(None) };
+        if sitter.is_gathering() {
+            // In a waker that the driver or a timer calls. Our place in the driver would not pass on with
+            // the seat, and whoever sat here would sleep beside it.
+            return Away::Driving(None);
+        }
         sitter.wake_deferred();
         let Some(mut core) = sitter.enter() else { return Away::Driving(None) };
         if let Some(runnable) = core.lifo.take() {
@@ -89,7 +95,7 @@ fn give_seat_away() -> Away {
             return Away::Driving(None);
         }
         sitter.shared.vacant.fetch_add(1, Relaxed);
-        if let Some(task) = sitter.stay.polling() {
+        if let Some(task) = sitter.stay.user_code().and_then(UserCode::task) {
             sitter.shared.begin_away(task);
         }
         // Without a thread for it the seat blocks with us, as it would anywhere else. It is given up
@@ -107,7 +113,7 @@ impl Drop for TakeSeatBack {
                 sitter.seat().sleep.sit(sitter.parker.unparker());
                 sitter.seat().metrics.sit();
                 sitter.seat().sitting.sit_down(&sitter.stay);
-                if let Some(task) = sitter.stay.polling() {
+                if let Some(task) = sitter.stay.user_code().and_then(UserCode::task) {
                     sitter.shared.end_away(task);
                 }
             });

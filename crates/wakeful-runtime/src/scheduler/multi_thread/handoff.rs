@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!   stuck thread            monitor                     spare thread of the pool
-//!   in a poll …             (1) sees the same poll
-//!                               twice, something waits
-//!                           (2) calls a spare  ───────▶ (3) still the same poll? takes the seat:
+//!   in user code …          (1) sees it there twice, as far
+//!                               as before; something waits
+//!                           (2) calls a spare  ───────▶ (3) still no further? takes the seat:
 //!                                                           from here on the seat goes on
-//!   … poll returns                                          with all that lies on it
+//!   … which returns                                         with all that lies on it
 //!   (4) finds its seat lost:
 //!       settles its task as a
 //!       stranger would, and is
@@ -19,13 +19,14 @@
 //! The seat passes in one step, (3), by the spare's own hand: no seat stands empty because a thread was
 //! late, or could not be had. `stay.rs` says why the two cannot meet.
 //!
-//! What user code does in the rest of its poll at (4) works as on a thread outside of the runtime: what it
-//! spawns or wakes goes to the inject queue, its new timers are common ones, `block_in_place` has nothing
-//! to give away. Until its task is settled that is noted as `away`, for the shutdown.
+//! User code is a poll mostly; what is meant besides says [`UserCode`]. What it does after (3) works as on a
+//! thread outside of the runtime: what it spawns or wakes goes to the inject queue, its new timers are common
+//! ones, `block_in_place` has nothing to give away. Until its task is settled that is noted as `away`, for
+//! the shutdown.
 
 use super::MultiThread;
 use super::sitter::sit_as;
-use super::stay::Stay;
+use super::stay::{Stay, UserCode};
 use crate::scheduler::SchedulerHandle;
 use std::io;
 use std::panic::Location;
@@ -34,19 +35,19 @@ use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_task::Id;
 
-/// A poll that has lasted for some time.
+/// A sitter that has been in the same user code for some time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct StuckPoll {
-    /// The seat's count of polls, by which it is told from others.
-    pub(super) number: u64,
+pub(super) struct Stuck {
+    /// How far the seat was, by which one is told from another.
+    pub(super) progress: u64,
     pub(super) since: Instant,
 }
 
 /// What is found on the seat of a stuck sitter.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
-    pub(super) task: Id,
-    pub(super) spawned_at: &'static Location<'static>,
+    /// The task whose poll or end the sitter is stuck in.
+    pub(super) task: Option<(Id, &'static Location<'static>)>,
     /// Something was put in reach of the other workers.
     pub(super) is_relieved: bool,
     /// Something lies there that only a sitter can see to, now or soon.
@@ -62,40 +63,46 @@ pub(super) enum Called {
 }
 
 impl MultiThread {
-    /// Looks what waits on the seat of a sitter that is in its poll with this number; none if it is not,
-    /// or just busy with its seat. If it `relieves` the seat, other workers can have its tasks from now on.
+    /// Looks what waits on the seat of a sitter that is in user code, and got no further than that; none if
+    /// it has, or is just busy with its seat. If it `relieves` the seat, other workers can have its tasks
+    /// from now on.
     pub(super) fn inspect(
         &self,
         index: usize,
-        number: u64,
+        progress: u64,
         within: Duration,
         relieves: bool,
     ) -> Option<Found> {
         let seat = &self.seats[index];
         let in_doubt = seat.sitting.doubt()?;
-        if seat.metrics.polls.get() != number {
+        if seat.progress() != progress {
             return None;
         }
-        let (is_relieved, wants_sitter) = seat.core.with_mut(|core| {
+        seat.core.with_mut(|core| {
             // SAFETY: the sitter is kept out while `in_doubt` lives. No user code runs in here.
             let core = unsafe { &mut *core };
             let is_relieved = relieves && core.share_all(&seat.queue);
             if relieves {
                 seat.load.open();
             }
-            (is_relieved, !core.is_idle() || self.info.time.is_soon_due(&core.timers, within))
-        });
-        // SAFETY: the doubt keeps the task alive.
-        let task = unsafe { in_doubt.task().as_ref() };
-        Some(Found { task: task.id(), spawned_at: task.spawned_at(), is_relieved, wants_sitter })
+            // While one searches nobody else is called: he must not be stuck.
+            let is_wanted = !core.is_idle() || core.searching;
+            let wants_sitter = is_wanted || self.info.time.is_soon_due(&core.timers, within);
+            let task = match in_doubt.what() {
+                UserCode::Poll(task) => {
+                    // SAFETY: the doubt keeps the task alive.
+                    let task = unsafe { task.as_ref() };
+                    Some((task.id(), task.spawned_at()))
+                }
+                UserCode::End(_) => core.ending,
+                UserCode::Callback => None,
+            };
+            Some(Found { task, is_relieved, wants_sitter })
+        })
     }
 
     /// (2) Has a thread of the pool take seat `index`, unless one is on its way.
-    pub(super) fn call_spare(
-        self: &Arc<Self>,
-        index: usize,
-        stuck: StuckPoll,
-    ) -> io::Result<Called> {
+    pub(super) fn call_spare(self: &Arc<Self>, index: usize, stuck: Stuck) -> io::Result<Called> {
         if self.seats[index].spare_called.swap(true, AcqRel) {
             return Ok(Called::Before);
         }
@@ -105,15 +112,18 @@ impl MultiThread {
         Ok(Called::Now)
     }
 
-    /// (3) Takes the seat from a sitter that is still in that poll.
-    pub(super) fn take_seat(&self, index: usize, stuck: StuckPoll) -> Option<Arc<Stay>> {
-        let seat = &self.seats[index];
+    /// (3) Takes the seat from a sitter that is still stuck.
+    pub(super) fn take_seat(&self, index: usize, stuck: Stuck) -> Option<Arc<Stay>> {
+        let (seat, stay) = (&self.seats[index], self.new_stay());
         let in_doubt = seat.sitting.doubt()?;
-        if seat.metrics.polls.get() != stuck.number {
+        if seat.progress() != stuck.progress {
             return None;
         }
-        let stay = self.new_stay();
-        self.begin_away(in_doubt.task());
+        if let Some(task) = in_doubt.what().task() {
+            self.begin_away(task);
+        }
+        // Before the other can know, and say that it has come back.
+        self.stalls.metrics.note_handoff();
         in_doubt.take_seat(stuck.since, &stay);
         Some(stay)
     }
@@ -126,10 +136,9 @@ struct SpareCalled {
 }
 
 impl SpareCalled {
-    fn come(self, stuck: StuckPoll) {
+    fn come(self, stuck: Stuck) {
         let Some(stay) = self.shared.take_seat(self.index, stuck) else { return };
         let (shared, index) = (self.shared.clone(), self.index);
-        shared.stalls.metrics.note_handoff();
         drop(self);
         sit_as(shared, index, stay);
     }

@@ -1,7 +1,7 @@
 //! The monitor: sees who stands still, and whether something waits behind him.
 //!
-//! A look compares every seat's poll with that of the look before. One that is the same **stands**. Then,
-//! and only then, it is asked what waits:
+//! A look compares how far every sitter in user code is with the look before. One that got no further
+//! **stands**. Then, and only then, it is asked what waits:
 //!
 //! | what | who is to see to it |
 //! |---|---|
@@ -27,10 +27,10 @@
 //! When all workers sleep for some looks the monitor rests, and the first worker that wakes up wakes it.
 
 use super::MultiThread;
-use super::handoff::{Called, Found, StuckPoll};
+use super::handoff::{Called, Found, Stuck};
 use super::seat::SeatCore;
 use super::stay::Stay;
-use crate::stall::{BoundMonitor, QUIET_LOOKS_MAX, Stall, StallOutcome};
+use crate::stall::{BoundMonitor, QUIET_LOOKS_MAX, Stall, StallOutcome, Stalled};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -55,7 +55,11 @@ pub(super) fn start(shared: &Arc<MultiThread>) -> std::io::Result<()> {
         return Ok(());
     }
     let watched = shared.clone();
-    shared.stalls.monitor.start(move || Monitor::new(watched).run())
+    shared.stalls.start(move || {
+        let mut monitor = Monitor::new(watched);
+        monitor.run();
+        monitor.shared.stalls.end_telling();
+    })
 }
 
 struct Monitor {
@@ -75,7 +79,7 @@ struct Monitor {
 struct SeenPoll {
     index: usize,
     stay: Arc<Stay>,
-    poll: StuckPoll,
+    poll: Stuck,
     /// What the last look found on the seat, if it got at it.
     found: Option<Found>,
     /// What the seat's count of tasks put into its queue was then.
@@ -87,8 +91,8 @@ struct SeenPoll {
 }
 
 impl SeenPoll {
-    fn new(index: usize, stay: Arc<Stay>, number: u64, schedules: u64, now: Instant) -> SeenPoll {
-        let poll = StuckPoll { number, since: now };
+    fn new(index: usize, stay: Arc<Stay>, progress: u64, schedules: u64, now: Instant) -> SeenPoll {
+        let poll = Stuck { progress, since: now };
         let outcome = StallOutcome::NothingWaits;
         SeenPoll {
             index,
@@ -102,8 +106,8 @@ impl SeenPoll {
         }
     }
 
-    fn is(&self, stay: &Arc<Stay>, number: u64) -> bool {
-        self.poll.number == number && Arc::ptr_eq(&self.stay, stay)
+    fn is(&self, stay: &Arc<Stay>, progress: u64) -> bool {
+        self.poll.progress == progress && Arc::ptr_eq(&self.stay, stay)
     }
 
     fn age(&self, now: Instant) -> Duration {
@@ -115,15 +119,14 @@ impl SeenPoll {
         self.poll.since < now
     }
 
-    /// Whether it is still under way, on a thread that has no seat any more.
+    /// Whether it is still under way, on a thread from which its seat was taken.
     fn goes_on_elsewhere(&self) -> bool {
-        self.stay.is_lost() && self.stay.polling().is_some()
+        self.stay.stuck_since().is_some() && self.stay.user_code().is_some()
     }
 
     fn to_stall(&self, found: Found, now: Instant) -> Stall {
         Stall {
-            task: Some(found.task),
-            spawned_at: Some(found.spawned_at),
+            what: found.task.map_or(Stalled::Callback, |(id, at)| Stalled::Task(id, at)),
             worker: Some(self.index),
             duration: self.age(now),
             outcome: self.outcome,
@@ -158,7 +161,7 @@ impl Monitor {
         }
     }
 
-    fn run(mut self) {
+    fn run(&mut self) {
         // The first one takes long.
         if !heavy_fence() {
             return;
@@ -174,7 +177,7 @@ impl Monitor {
                     monitor.rest(|| self.shared.are_all_asleep())
                 }
                 Next::Soon | Next::Quiet => monitor.tick(self.patience),
-                Next::Later(length) => monitor.long_tick(length),
+                Next::Later(length) => monitor.long_tick(self.patience, length),
             };
             if !goes_on {
                 return;
@@ -189,7 +192,6 @@ impl Monitor {
         let has_called = self.see_to_standing(now);
         self.adapt(has_called);
         let has_vacant = self.see_to_vacant();
-        // Last: who is told may take his time.
         self.tell(now);
         let is_bound_busy = self.bound.look(&self.shared.stalls, now);
         if has_vacant || is_bound_busy || self.lost.iter().any(|seen| !seen.is_told) {
@@ -210,15 +212,15 @@ impl Monitor {
 
     fn sample(&mut self, index: usize, now: Instant) {
         let seat = &self.shared.seats[index];
-        let stay = seat.sitting.sitter().filter(|stay| stay.polling().is_some());
-        let number = seat.metrics.polls.get();
+        let stay = seat.sitting.sitter().filter(|stay| stay.user_code().is_some());
+        let progress = seat.progress();
         let schedules = seat.metrics.local_schedules.get();
         let before = self.seats[index].take();
         self.seats[index] = match (before, stay) {
-            (Some(seen), Some(stay)) if seen.is(&stay, number) => Some(seen),
+            (Some(seen), Some(stay)) if seen.is(&stay, progress) => Some(seen),
             (before, stay) => {
                 self.lost.extend(before.filter(SeenPoll::goes_on_elsewhere));
-                stay.map(|stay| SeenPoll::new(index, stay, number, schedules, now))
+                stay.map(|stay| SeenPoll::new(index, stay, progress, schedules, now))
             }
         };
     }
@@ -234,7 +236,7 @@ impl Monitor {
                 continue;
             };
             let within = self.time_to_next(seen.age(now));
-            let found = self.shared.inspect(index, seen.poll.number, within, hands_off);
+            let found = self.shared.inspect(index, seen.poll.progress, within, hands_off);
             let schedules = self.shared.seats[index].metrics.local_schedules.get();
             let seen = self.seats[index].as_mut().expect("looked at above");
             seen.is_active = seen.schedules != schedules;
@@ -264,13 +266,13 @@ impl Monitor {
             }
             wants_hands &= !is_wanted;
             let has_thread = shared.pool.has_thread();
-            seen.outcome = match shared.call_spare(seen.index, seen.poll) {
-                Ok(Called::Before) => seen.outcome,
-                Ok(Called::Now) if has_thread => {
-                    has_called = true;
+            seen.outcome = match (shared.call_spare(seen.index, seen.poll), seen.outcome) {
+                (Ok(Called::Before), StallOutcome::HandedOff | StallOutcome::NoThread) => continue,
+                (Ok(called), _) if has_thread => {
+                    has_called |= called == Called::Now;
                     StallOutcome::HandedOff
                 }
-                Ok(Called::Now) | Err(_) => StallOutcome::NoThread,
+                _ => StallOutcome::NoThread,
             };
         }
         has_called
@@ -317,7 +319,7 @@ impl Monitor {
         self.calm_looks += 1;
         if false_alarms != self.false_alarms || self.calm_looks >= CALM_LOOKS {
             (self.false_alarms, self.calm_looks) = (false_alarms, 0);
-            patience *= 2;
+            patience = patience.saturating_mul(2);
         } else if has_called {
             self.calm_looks = 0;
             patience = (patience / 2).max(after / 8);
@@ -339,7 +341,7 @@ impl Monitor {
                 seen.is_told = true;
                 shared.stalls.metrics.note_stall();
                 if config.reports() {
-                    config.tell(&seen.to_stall(found, now));
+                    shared.stalls.tell(seen.to_stall(found, now));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! How a worker falls asleep, and wakes up.
 
 use super::sitter::Sitter;
-use crate::config;
+use crate::config::{self, Callback};
 use crate::timers::Until;
 use std::mem::take;
 use wakeful_base::sync::hint;
@@ -10,7 +10,7 @@ impl Sitter {
     pub(super) fn sleep(&self) {
         self.clear_ended();
         let was_timer = self.serve_timers();
-        config::call(&self.shared.config.before_park);
+        self.call_hook(&self.shared.config.before_park);
         let Some(mut core) = self.enter() else { return };
         core.gathered.skip_search = was_timer;
         if core.is_idle() {
@@ -21,7 +21,13 @@ impl Sitter {
         } else {
             drop(core);
         }
-        config::call(&self.shared.config.after_unpark);
+        self.call_hook(&self.shared.config.after_unpark);
+    }
+
+    fn call_hook(&self, hook: &Option<Callback>) {
+        if hook.is_some() {
+            self.stay.call_back(|| config::call(hook));
+        }
     }
 
     fn sleep_unless_work(&self, was_searching: bool, until: &Until<'_>) {
@@ -51,7 +57,7 @@ impl Sitter {
             // Whatever woke us, stopping among it, is looked at first.
             core.until_maintenance = 0;
         } else if searching {
-            // A waker that the driver called gave the seat away: we found nothing, but somebody must.
+            // A waker of a vacant seat's timer gave ours away: we found nothing, but somebody must.
             shared.end_search();
         }
     }

@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::metrics::WorkerMetrics;
 use crate::scheduler::cell_refs::RefBag;
 use crate::timers::{SeatInbox, SeatTimers};
+use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::task::Waker;
 use std::time::Instant;
@@ -23,7 +24,7 @@ use wakeful_base::FastRng;
 use wakeful_base::list::List;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
-use wakeful_task::{Done, Header, OwnedLink, Runnable, TaskRef};
+use wakeful_task::{Done, Header, Id, OwnedLink, Runnable, TaskRef};
 
 /// After how many tasks that ended elsewhere than on their seats these are woken to free the memory.
 pub(super) const ENDED_ELSEWHERE_MAX: u32 = 64;
@@ -58,6 +59,8 @@ pub(super) struct SeatCore {
     pub(super) lifo_enabled: bool,
     /// Tasks that wait, or run and have waited before: those that never waited are in a queue.
     pub(super) owned: List<OwnedLink>,
+    /// The task that ended here last, for reports.
+    pub(super) ending: Option<(Id, &'static Location<'static>)>,
     pub(super) refs: RefBag,
     /// Tasks that gave way, to be queued after a look at the driver.
     pub(super) yielded: Vec<Runnable>,
@@ -154,6 +157,7 @@ impl Seat {
                 lifo: None,
                 lifo_enabled: config.lifo_slot,
                 owned: List::new(),
+                ending: None,
                 refs: RefBag::new(),
                 yielded: Vec::new(),
                 deferred: Vec::new(),
@@ -179,6 +183,11 @@ impl Seat {
     /// Whether somebody should be called to take from the queue.
     pub(super) fn is_worth_calling(&self) -> bool {
         self.load.is_worth_calling(self.queue.len())
+    }
+
+    /// Changes whenever the sitter has done something.
+    pub(super) fn progress(&self) -> u64 {
+        self.metrics.polls.get() + self.metrics.parks.get()
     }
 
     /// Runs `f` with the core of a seat on which nobody sits. No user code may run in it.

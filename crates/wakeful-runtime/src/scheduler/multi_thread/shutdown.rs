@@ -10,9 +10,9 @@
 //!
 //! Two kinds of task are not (3)'s to take. One that was woken a moment ago by another thread is
 //! active but in no queue yet: (3) waits for it, which is short, for no user code runs in between.
-//! One that is being polled by a thread which lost its seat is that thread's: it is noted as `away`,
-//! and finds out when it comes back. So that it cannot come back in the middle, it settles its task
-//! under the same lock under which `cleared` is set.
+//! One that is being polled, or ended, by a thread which lost its seat is that thread's: it is noted as
+//! `away`, and finds out when it comes back. So that it cannot come back in the middle, it settles its
+//! task under the same lock under which `cleared` is set.
 
 use super::seat::{ENDED_ELSEWHERE_MAX, Home, Place, SeatCore};
 use super::{CommonTasks, MultiThread};
@@ -23,7 +23,7 @@ use wakeful_base::list::List;
 use wakeful_base::shield::shield;
 use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::thread;
-use wakeful_task::{Finishing, OwnedLink, Runnable, Running, TaskRef};
+use wakeful_task::{Done, Finishing, OwnedLink, Runnable, Running, TaskRef};
 
 impl MultiThread {
     /// (1) Tells all workers to stop.
@@ -152,7 +152,7 @@ impl MultiThread {
     /// (4) Leaves what is being polled to its pollers. False if something else turned up.
     fn finish_clearing(&self) -> bool {
         let mut common = self.common.lock();
-        if common.leaving > 0 || self.seats.iter().any(|seat| seat.has_ended()) {
+        if self.seats.iter().any(|seat| seat.has_ended()) {
             return false;
         }
         // Pollers settle under our lock, so what is away stays so for as long as we hold it.
@@ -236,32 +236,37 @@ impl MultiThread {
         self.note_end(&ended);
         // SAFETY: as above.
         let place = unsafe { ended.home::<Home>().as_ref() }.place;
+        if let Place::Seat(index) = place {
+            // Away all the while, for who clears up must not wait for the drop of an output.
+            return self.push_ended_seatless(index, ended.complete_keeping_ref());
+        }
         let mut common = self.common.lock();
         common.come_back(ended.task());
-        match place {
-            Place::Seat(index) if !common.cleared => {
-                common.leaving += 1;
-                drop(common);
-                self.seats[index].push_ended(ended.complete_keeping_ref());
-                let mut common = self.common.lock();
-                common.leaving -= 1;
-                common.ended_elsewhere = common.ended_elsewhere.wrapping_add(1);
-                let is_much = common.ended_elsewhere % ENDED_ELSEWHERE_MAX == 0;
-                drop(common);
-                if is_much {
-                    self.call_for_ended();
-                }
-                return;
-            }
+        if place == Place::Common && !common.cleared {
             // SAFETY: it is in the common list.
-            Place::Common if !common.cleared => unsafe {
-                common.tasks.remove(ended.task());
-            },
-            // Cleared or fresh: it is in no list.
-            _ => {}
+            unsafe { common.tasks.remove(ended.task()) };
         }
         drop(common);
         ended.complete();
+    }
+
+    /// Leaves a complete task to the seat in whose list it is, on a thread without a seat: the task is away
+    /// until here.
+    pub(super) fn push_ended_seatless(&self, index: usize, done: Done) {
+        let mut common = self.common.lock();
+        common.come_back(done.task());
+        if common.cleared {
+            drop(common);
+            // It is in no list any more.
+            return drop(done);
+        }
+        self.seats[index].push_ended(done);
+        common.ended_elsewhere = common.ended_elsewhere.wrapping_add(1);
+        let is_much = common.ended_elsewhere % ENDED_ELSEWHERE_MAX == 0;
+        drop(common);
+        if is_much {
+            self.call_for_ended();
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! One thread's stay on one seat, and how it can lose it.
 //!
 //! A seat passes to another thread in two ways: its sitter gives it away (`block_in_place`), or it is
-//! **taken** from a sitter that is stuck inside a task's poll. The sitter cannot help with the latter,
+//! **taken** from a sitter that is stuck in code of the user's. The sitter cannot help with the latter,
 //! being stuck, and must not pay for it while it is not: entering a core section is a store and a load,
 //! without a fence.
 //!
@@ -9,7 +9,7 @@
 //!   the sitter, in `begin_section`            who takes, holding the seat's lock, in `doubt`
 //!   inside = true                             verdict = IN_DOUBT
 //!   light fence                               heavy fence (all threads pass one)
-//!   verdict is SEATED?  ──▶ go on             inside, or in no poll?  ──▶ verdict = SEATED, give up
+//!   verdict is SEATED?  ──▶ go on             inside, or in no user code?  ──▶ verdict = SEATED, give up
 //!        no ──▶ inside = false, ask:          else the core is ours until we release the lock:
 //!               wait for the seat's lock,         look at it, and
 //!               then look again                   verdict = SEATED   it keeps the seat, or
@@ -21,17 +21,18 @@
 //! in earlier sections is seen, by the release at the end of each and the acquire in `doubt`; and the
 //! other way round by the lock, or by the release and acquire of the verdict.
 //!
-//! Only a sitter that is **in a poll** is doubted. It has then no business with the seat but through new
-//! sections, and what it does when it has none (`settle_seatless`, `end_seatless`) is what it would do
-//! after a `block_in_place`.
+//! Only a sitter that is **in user code** ([`UserCode`]) is doubted. It has then no business with the seat
+//! but through new sections, and what it does when it gets none is what it would do after a
+//! `block_in_place`. Wakers that the driver or a timer calls are not marked as such: who runs them may be
+//! in the driver, which does not pass on with the seat.
 //!
 //! # Who may touch which field
 //!
 //! | field | who, when |
 //! |---|---|
-//! | `inside`, `polling` | written by the sitter's thread, read by who doubts |
+//! | `inside`, `user_code` | written by the sitter's thread, read by who doubts |
 //! | `verdict` | written under the lock of the seat, read by the sitter's thread |
-//! | the task behind `polling` | who doubts, until he releases the lock: the sitter opens a section between the end of a poll and the end of the task |
+//! | the task of a poll | who doubts, until he releases the lock: the sitter opens a section between the end of a poll and the end of the task |
 //!
 //! A record is of one stay: a thread that comes back late writes to its own, never to its successor's.
 
@@ -63,8 +64,55 @@ struct Flags {
     /// In a core section.
     inside: AtomicBool,
     verdict: AtomicU8,
-    /// The task whose poll is under way; null: none.
-    polling: AtomicPtr<Header>,
+    /// What of the user's is under way, as [`UserCode::to_word`] puts it.
+    user_code: AtomicPtr<Header>,
+}
+
+/// What of the user's a sitter is running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UserCode {
+    /// A task's poll.
+    Poll(TaskRef),
+    /// What comes after the last poll of a task: the drop of its output, the waker of who joins it, a hook.
+    /// If the task is still in a list it is named, and kept alive until the sitter's next section.
+    End(Option<TaskRef>),
+    /// A callback of the runtime's, or a foreign waker that was put off.
+    Callback,
+}
+
+/// In the word of an [`End`](UserCode::End), beside the address of the task if there is one.
+const ENDS: usize = 1;
+const CALLBACK: usize = 2;
+
+impl UserCode {
+    fn to_word(self) -> *mut Header {
+        match self {
+            UserCode::Poll(task) => task.as_ptr(),
+            UserCode::End(Some(task)) => task.as_ptr().map_addr(|address| address | ENDS),
+            UserCode::End(None) => ptr::without_provenance_mut(ENDS),
+            UserCode::Callback => ptr::without_provenance_mut(CALLBACK),
+        }
+    }
+
+    fn from_word(word: *mut Header) -> Option<UserCode> {
+        const { assert!(align_of::<Header>() > (ENDS | CALLBACK)) };
+        if word.addr() == CALLBACK {
+            Some(UserCode::Callback)
+        } else if word.addr() & ENDS != 0 {
+            Some(UserCode::End(TaskRef::new(word.map_addr(|address| address & !ENDS))))
+        } else {
+            TaskRef::new(word).map(UserCode::Poll)
+        }
+    }
+
+    /// The task that has to be noted as away while its sitter has no seat.
+    pub(super) fn task(self) -> Option<TaskRef> {
+        match self {
+            UserCode::Poll(task) => Some(task),
+            UserCode::End(task) => task,
+            UserCode::Callback => None,
+        }
+    }
 }
 
 impl Stay {
@@ -74,7 +122,7 @@ impl Stay {
             flags: CachePadded::new(Flags {
                 inside: AtomicBool::new(false),
                 verdict: AtomicU8::new(SEATED),
-                polling: AtomicPtr::new(ptr::null_mut()),
+                user_code: AtomicPtr::new(ptr::null_mut()),
             }),
             light,
             thread,
@@ -98,21 +146,41 @@ impl Stay {
         self.flags.inside.store(false, Release);
     }
 
-    /// The sitter begins to poll `task`.
+    /// The sitter begins to run code of the user's. From a poll to the end of its task it goes by this in a
+    /// core section.
     #[inline]
-    pub(super) fn begin_poll(&self, task: TaskRef) {
-        self.flags.polling.store(task.as_ptr(), Release);
+    pub(super) fn begin_user_code(&self, what: UserCode) {
+        self.flags.user_code.store(what.to_word(), Release);
     }
 
     #[inline]
-    pub(super) fn end_poll(&self) {
-        self.flags.polling.store(ptr::null_mut(), Relaxed);
+    pub(super) fn end_user_code(&self) {
+        self.flags.user_code.store(ptr::null_mut(), Relaxed);
     }
 
-    /// The task whose poll is under way. Others than the sitter must not look behind the pointer.
+    /// Calls `f`, a callback of the runtime's, by itself or in the middle of a poll.
+    pub(super) fn call_back(&self, f: impl FnOnce()) {
+        if self.user_code().is_some() {
+            return f();
+        }
+        self.begin_user_code(UserCode::Callback);
+        f();
+        self.end_user_code();
+    }
+
+    /// What of the user's is under way. Others than the sitter must not look behind the pointers.
+    #[inline]
+    pub(super) fn user_code(&self) -> Option<UserCode> {
+        UserCode::from_word(self.flags.user_code.load(Acquire))
+    }
+
+    /// The task whose poll is under way.
     #[inline]
     pub(super) fn polling(&self) -> Option<TaskRef> {
-        TaskRef::new(self.flags.polling.load(Acquire))
+        match self.user_code() {
+            Some(UserCode::Poll(task)) => Some(task),
+            _ => None,
+        }
     }
 
     /// Whether the seat is lost for good. For the sitter.
@@ -200,17 +268,17 @@ impl Sitting {
         }
     }
 
-    /// Keeps the sitter out of its seat if it is in user code, inside of a poll.
+    /// Keeps the sitter out of its seat if it is in user code.
     pub(super) fn doubt(&self) -> Option<InDoubt<'_>> {
         let who = self.0.lock();
         let WhoSits::Sitter(stay) = &*who else { return None };
-        stay.polling()?;
+        stay.user_code()?;
         let Flags { inside, verdict, .. } = &*stay.flags;
         verdict.store(IN_DOUBT, Relaxed);
         let is_fenced = heavy_fence();
-        let polled = if is_fenced && !inside.load(Acquire) { stay.polling() } else { None };
-        match polled {
-            Some(task) => Some(InDoubt { who, task }),
+        let what = if is_fenced && !inside.load(Acquire) { stay.user_code() } else { None };
+        match what {
+            Some(what) => Some(InDoubt { who, what }),
             None => {
                 verdict.store(SEATED, Release);
                 None
@@ -228,7 +296,7 @@ impl Sitting {
 /// A seat whose sitter is kept out. It gets it back when this is dropped.
 pub(super) struct InDoubt<'a> {
     who: MutexGuard<'a, WhoSits>,
-    task: TaskRef,
+    what: UserCode,
 }
 
 impl InDoubt<'_> {
@@ -237,9 +305,9 @@ impl InDoubt<'_> {
         stay
     }
 
-    /// The task that the sitter polls; alive as long as the doubt lasts.
-    pub(super) fn task(&self) -> TaskRef {
-        self.task
+    /// What the sitter is running. The task of a poll is alive as long as the doubt lasts.
+    pub(super) fn what(&self) -> UserCode {
+        self.what
     }
 
     /// The seat passes to `successor`, whose sitter may begin sections once this has returned.

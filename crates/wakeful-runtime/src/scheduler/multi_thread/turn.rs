@@ -2,9 +2,10 @@
 
 use super::seat::{ENDED_ELSEWHERE_MAX, Home, Place, SeatCore};
 use super::sitter::{CoreSection, Sitter};
+use super::stay::UserCode;
 use crate::config;
 use wakeful_base::budget::{self, Budget};
-use wakeful_task::{Finishing, Polled, Runnable, Running};
+use wakeful_task::{Finishing, Polled, Runnable, Running, TaskRef};
 
 /// How often in a row the last-woken slot goes before the queue, and before all that `next` looks after.
 const LIFO_POLLS_MAX: u32 = 3;
@@ -44,14 +45,13 @@ impl Sitter {
     fn poll(&self, runnable: Runnable) {
         let metrics = &self.seat().metrics;
         metrics.polls.add(1);
-        self.stay.begin_poll(runnable.task());
+        self.stay.begin_user_code(UserCode::Poll(runnable.task()));
         let hooks = &self.shared.config.hooks;
         let polled = if hooks.before_poll.is_none() && hooks.after_poll.is_none() {
             runnable.run()
         } else {
             self.poll_with_hooks(runnable)
         };
-        self.stay.end_poll();
         match polled {
             Polled::Pending(running) => self.settle(running),
             Polled::Ended(ended) => self.end(ended),
@@ -71,6 +71,7 @@ impl Sitter {
     /// Lets a task wait, or queues it again if it was woken during its poll.
     #[inline]
     fn settle(&self, running: Running) {
+        self.stay.end_user_code();
         let yields = self.yielding.take();
         let Some(mut core) = self.enter() else {
             return self.shared.settle_seatless(running, yields);
@@ -99,27 +100,50 @@ impl Sitter {
         // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
         let place = unsafe { ended.home::<Home>().as_ref() }.place;
         self.yielding.set(false);
-        let Some(mut core) = self.enter().filter(|_| place != Place::Common) else {
-            return self.shared.end_seatless(ended);
-        };
-        self.seat().metrics.ended.add(1);
-        let mut elsewhere = None;
-        match place {
-            Place::Seat(index) if index == self.index => {
-                // SAFETY: it is in our list.
-                unsafe { core.owned.remove(ended.task()) };
-            }
-            Place::Seat(index) => {
+        match (self.enter(), place) {
+            (Some(mut core), Place::Seat(index)) if index != self.index => {
+                self.begin_end(&mut core, &ended, Some(ended.task()));
                 core.ended_elsewhere = core.ended_elsewhere.wrapping_add(1);
-                elsewhere = Some((index, core.ended_elsewhere % ENDED_ELSEWHERE_MAX == 0));
+                let is_much = core.ended_elsewhere % ENDED_ELSEWHERE_MAX == 0;
+                self.seat().metrics.ended.add(1);
+                drop(core);
+                return self.end_elsewhere(ended, index, is_much);
             }
-            Place::Fresh | Place::Common => {}
+            (Some(mut core), Place::Seat(_) | Place::Fresh) => {
+                self.begin_end(&mut core, &ended, None);
+                if place != Place::Fresh {
+                    // SAFETY: it is in our list.
+                    unsafe { core.owned.remove(ended.task()) };
+                }
+                self.seat().metrics.ended.add(1);
+                drop(core);
+                self.call_terminate_hook(&ended);
+                ended.complete();
+            }
+            (Some(mut core), Place::Common) => {
+                self.begin_end(&mut core, &ended, None);
+                drop(core);
+                self.shared.end_seatless(ended);
+            }
+            (None, _) => {
+                self.stay.begin_user_code(UserCode::End(None));
+                self.shared.end_seatless(ended);
+            }
         }
+        self.stay.end_user_code();
+    }
+
+    /// Ends a task that is in the list of another seat, and leaves it there to be taken out.
+    fn end_elsewhere(&self, ended: Finishing, index: usize, is_much: bool) {
+        self.call_terminate_hook(&ended);
+        let done = ended.complete_keeping_ref();
+        self.stay.end_user_code();
+        let Some(core) = self.enter() else {
+            return self.shared.push_ended_seatless(index, done);
+        };
+        // While we sit here nobody clears up.
+        self.shared.seats[index].push_ended(done);
         drop(core);
-        // SAFETY: the scheduler's reference keeps the task alive.
-        config::call_for(&self.shared.config.hooks.terminate, unsafe { ended.task().as_ref() });
-        let Some((index, is_much)) = elsewhere else { return ended.complete() };
-        self.shared.seats[index].push_ended(ended.complete_keeping_ref());
         if is_much {
             self.shared.call_for_ended();
         }
@@ -130,6 +154,20 @@ impl Sitter {
     fn is_next_in_line(&self, core: &SeatCore) -> bool {
         let has_queued = core.queue.held_back() > 0 || !self.seat().queue.is_empty();
         self.shared.config.lifo_slot && core.lifo.is_none() && !has_queued
+    }
+
+    /// From here on, what is run is about the end of a task: who sees us stuck there is told of which.
+    #[inline]
+    fn begin_end(&self, core: &mut SeatCore, ended: &Finishing, listed: Option<TaskRef>) {
+        // SAFETY: the scheduler's reference keeps the task alive.
+        let task = unsafe { ended.task().as_ref() };
+        core.ending = Some((task.id(), task.spawned_at()));
+        self.stay.begin_user_code(UserCode::End(listed));
+    }
+
+    fn call_terminate_hook(&self, ended: &Finishing) {
+        // SAFETY: the scheduler's reference keeps the task alive.
+        config::call_for(&self.shared.config.hooks.terminate, unsafe { ended.task().as_ref() });
     }
 
     /// Puts a woken or new task next in line.

@@ -56,7 +56,7 @@ impl Sitter {
         drop(core);
         for waker in deferred.drain(..) {
             // Somebody else's code: its panic must neither end the worker nor cost others their wake.
-            shield(|| waker.wake());
+            self.stay.call_back(|| shield(|| waker.wake()));
         }
         if let Some(mut core) = self.enter() {
             // Keeps the buffer, unless somebody deferred meanwhile.

@@ -1,23 +1,32 @@
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Waker};
 
 use wakeful_base::block_on;
-use wakeful_base::sync::atomic::AtomicUsize;
-use wakeful_base::sync::{Arc, thread};
+use wakeful_base::sync::{Arc, UnsafeCell, thread};
 
 use super::*;
+
+/// What a permit guards: the model sees whether two touch it at once, or one before it has seen what the
+/// other did.
+struct Guarded {
+    permits: BatchSemaphore,
+    value: UnsafeCell<u32>,
+}
+
+// SAFETY: that is what the models try out.
+unsafe impl Sync for Guarded {}
 
 #[test]
 fn a_permit_is_with_one_at_a_time() {
     ::loom::model(|| {
-        let shared = Arc::new((BatchSemaphore::new(1), AtomicUsize::new(0)));
-        let work = |shared: &(BatchSemaphore, AtomicUsize)| {
-            block_on(shared.0.acquire(1)).unwrap();
-            assert_eq!(shared.1.fetch_add(1, Relaxed), 0);
-            shared.1.fetch_sub(1, Relaxed);
-            shared.0.release(1);
+        let shared =
+            Arc::new(Guarded { permits: BatchSemaphore::new(1), value: UnsafeCell::new(0) });
+        let work = |shared: &Guarded| {
+            block_on(shared.permits.acquire(1)).unwrap();
+            // SAFETY: there is one permit, which we have.
+            shared.value.with_mut(|value| unsafe { *value += 1 });
+            shared.permits.release(1);
         };
         let other = thread::spawn({
             let shared = shared.clone();
@@ -25,7 +34,27 @@ fn a_permit_is_with_one_at_a_time() {
         });
         work(&shared);
         other.join().unwrap();
-        assert_eq!(shared.0.available_permits(), 1);
+        assert_eq!(shared.permits.available_permits(), 1);
+        // SAFETY: nobody else is left.
+        assert_eq!(shared.value.with(|value| unsafe { *value }), 2);
+    });
+}
+
+#[test]
+fn permits_are_forgotten_while_others_are_put_and_taken() {
+    ::loom::model(|| {
+        let semaphore = Arc::new(BatchSemaphore::new(1));
+        let user = thread::spawn({
+            let semaphore = semaphore.clone();
+            move || {
+                let taken = semaphore.try_acquire(1).is_ok();
+                semaphore.release(2);
+                taken
+            }
+        });
+        let forgotten = semaphore.forget_permits(2);
+        let taken = user.join().unwrap();
+        assert_eq!(semaphore.available_permits(), 3 - forgotten - usize::from(taken));
     });
 }
 

@@ -171,3 +171,27 @@ fn try_recv_never_says_empty_to_what_was_sent() {
         assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
     });
 }
+
+#[test]
+fn a_weak_sender_sends_or_the_last_has_gone() {
+    ::loom::model(|| {
+        let (tx, mut rx) = unbounded_channel();
+        let weak = tx.downgrade();
+        let last = thread::spawn(move || drop(tx));
+        let sent = weak.upgrade().map(|tx| tx.send(1).unwrap());
+        assert_eq!(block_on(rx.recv()), sent.map(|()| 1));
+        assert_eq!(block_on(rx.recv()), None);
+        last.join().unwrap();
+    });
+}
+
+#[test]
+fn a_sender_hears_that_the_receiver_is_gone() {
+    ::loom::model(|| {
+        let (tx, rx) = channel::<u32>(1);
+        let receiver = thread::spawn(move || drop(rx));
+        block_on(tx.closed());
+        assert!(tx.is_closed());
+        receiver.join().unwrap();
+    });
+}

@@ -1,54 +1,104 @@
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Waker};
+
 use wakeful_base::block_on;
 use wakeful_base::sync::thread;
 
 use super::*;
 
+/// A number of which the model sees who touches it, and whether that is in order.
+struct Number(wakeful_base::sync::UnsafeCell<u32>);
+
+// SAFETY: that is what the models try out.
+unsafe impl Sync for Number {}
+
+impl Number {
+    fn add(&mut self, n: u32) {
+        // SAFETY: borrowed exclusively, by a guard that is right to give that.
+        self.0.with_mut(|number| unsafe { *number += n });
+    }
+
+    fn get(&self) -> u32 {
+        // SAFETY: borrowed, by a guard that is right to give that.
+        self.0.with(|number| unsafe { *number })
+    }
+}
+
+fn lock() -> Arc<RwLock<Number>> {
+    Arc::new(RwLock::new(Number(wakeful_base::sync::UnsafeCell::new(0))))
+}
+
 #[test]
 fn writers_exclude_each_other() {
     ::loom::model(|| {
-        let lock = Arc::new(RwLock::new(0));
+        let lock = lock();
         let other = thread::spawn({
             let lock = lock.clone();
-            move || *block_on(lock.write()) += 1
+            move || block_on(lock.write()).add(1)
         });
-        *block_on(lock.write()) += 1;
+        block_on(lock.write()).add(1);
         other.join().unwrap();
-        assert_eq!(*block_on(lock.read()), 2);
+        assert_eq!(block_on(lock.read()).get(), 2);
     });
 }
 
 #[test]
 fn a_downgraded_writer_stays_alone_with_readers() {
     ::loom::model(|| {
-        let lock = Arc::new(RwLock::new(0));
+        let lock = lock();
         let writer = thread::spawn({
             let lock = lock.clone();
             move || {
                 let mut writer = block_on(lock.clone().write_owned());
-                *writer += 1;
-                let reader = writer.downgrade();
-                let seen = *reader;
-                drop(reader);
-                seen
+                writer.add(1);
+                writer.downgrade().get()
             }
         });
-        {
-            let mut own = block_on(lock.write());
-            *own += 10;
-        }
+        block_on(lock.write()).add(10);
         let seen = writer.join().unwrap();
         assert!(seen == 1 || seen == 11);
-        assert_eq!(*block_on(lock.read()), 11);
+        assert_eq!(block_on(lock.read()).get(), 11);
     });
 }
 
 #[test]
 fn a_writer_waits_for_readers() {
     ::loom::model(|| {
-        let lock = Arc::new(RwLock::new(0));
+        let lock = lock();
         let reader = lock.clone().try_read_owned().unwrap();
-        let other = thread::spawn(move || assert_eq!(*reader, 0));
-        *block_on(lock.write()) = 1;
+        let other = thread::spawn(move || assert_eq!(reader.get(), 0));
+        block_on(lock.write()).add(1);
         other.join().unwrap();
+    });
+}
+
+#[test]
+fn readers_get_in_before_or_after_a_writer() {
+    ::loom::model(|| {
+        let lock = lock();
+        let reader = thread::spawn({
+            let lock = lock.clone();
+            let look = move || block_on(lock.read()).get();
+            move || [look(), look()]
+        });
+        block_on(lock.write()).add(1);
+        let [first, second] = reader.join().unwrap();
+        assert!(first <= second && second <= 1);
+    });
+}
+
+#[test]
+fn a_writer_gives_up_while_a_reader_goes() {
+    ::loom::model(|| {
+        let lock = lock();
+        let reader = lock.clone().try_read_owned().unwrap();
+        let other = thread::spawn(move || drop(reader));
+        {
+            let given_up = pin!(async { lock.write().await.add(1) });
+            let _ = given_up.poll(&mut Context::from_waker(Waker::noop()));
+        }
+        other.join().unwrap();
+        assert!(lock.try_write().is_ok());
     });
 }

@@ -1,9 +1,9 @@
-//! A sitter polls a task that spawns, wakes, blocks, gives way or ends, while a spare thread takes its seat,
-//! or comes too late for that. The last task stops the runtime. A task that is lost is a deadlock, one that
-//! is run twice an assertion, and what is not freed is seen at the end.
+//! A sitter polls a task that spawns, wakes, blocks, gives way or ends, while the monitor looks at its seat,
+//! and a spare thread takes it, or comes too late for that. The last task stops the runtime. A task that is
+//! lost is a deadlock, one that is run twice an assertion, and what is not freed is seen at the end.
 
 use super::*;
-use crate::config::Config;
+use crate::config::{Callback, Config};
 use crate::driver::DriverParts;
 use crate::scheduler::block_on::block_on;
 use crate::scheduler::multi_thread::sitter::sit;
@@ -25,7 +25,13 @@ struct Case {
 
 impl Case {
     fn new() -> Case {
+        Case::with_hook(None)
+    }
+
+    /// As [`new`](Self::new), with something to call before a worker sleeps.
+    fn with_hook(before_park: Option<Callback>) -> Case {
         let config = Config {
+            before_park,
             // A fixed interval: what is measured would not be the same in each run.
             global_queue_interval: Some(61),
             stall: StallConfig { hands_off: true, ..plain_config().stall },
@@ -51,13 +57,18 @@ impl Case {
 
     /// Takes the seat if its sitter is in its first poll, and sits there until the runtime stops.
     fn try_to_take(&self) -> bool {
-        let first = StuckPoll { number: 1, since: Instant::now() };
+        let first = Stuck { progress: 1, since: Instant::now() };
         let taken = self.shared.take_seat(0, first);
         let is_taken = taken.is_some();
         if let Some(stay) = taken {
             sit_as(self.shared.clone(), 0, stay);
         }
         is_taken
+    }
+
+    /// What the monitor does about a sitter in its first poll: a look, which may share what lies there.
+    fn look(&self) -> Option<Found> {
+        self.shared.inspect(0, 1, Duration::ZERO, true)
     }
 
     /// Runs a worker, and `spare` beside it, until the runtime stops.
@@ -82,6 +93,18 @@ fn tries(case: &Case) {
 fn insists(case: &Case) {
     while !case.try_to_take() {
         thread::yield_now();
+    }
+}
+
+/// The monitor looks, and that is all.
+fn looks(case: &Case) {
+    case.look();
+}
+
+/// The monitor looks, and calls a spare if it finds the sitter in its poll.
+fn looks_then_tries(case: &Case) {
+    if case.look().is_some() {
+        case.try_to_take();
     }
 }
 
@@ -211,5 +234,138 @@ fn the_runtime_stops_while_a_task_blocks() {
             gate.open();
         };
         case.run(takes_then_opens, 1);
+    });
+}
+
+/// What the look shares is what the task has just spawned: one of them lies in the last-woken slot.
+#[test]
+fn the_monitor_looks_while_a_task_spawns() {
+    for monitor in [looks, looks_then_tries] {
+        model(move || {
+            let case = Case::new();
+            let here = case.clone();
+            case.spawn(async move {
+                for _ in 0..2 {
+                    let inner = here.clone();
+                    here.spawn(async move { inner.end(3) });
+                }
+                here.end(3);
+            });
+            case.run(monitor, 3);
+        });
+    }
+}
+
+#[test]
+fn the_monitor_looks_while_a_task_gives_way_to_another() {
+    for monitor in [looks, looks_then_tries] {
+        model(move || {
+            let (case, mut polls) = (Case::new(), 0);
+            let here = case.clone();
+            case.spawn(poll_fn(move |cx| {
+                polls += 1;
+                if polls == 2 {
+                    here.end(2);
+                    return Poll::Ready(());
+                }
+                let inner = here.clone();
+                here.spawn(async move { inner.end(2) });
+                wakeful_base::budget::defer(cx.waker());
+                Poll::Pending
+            }));
+            case.run(monitor, 2);
+        });
+    }
+}
+
+/// Whatever the look says of the task, it is there to be read.
+#[test]
+fn the_monitor_looks_while_a_task_ends() {
+    model(|| {
+        let case = Case::new();
+        let (here, id, at) = (case.clone(), Id::next(), Location::caller());
+        drop(case.shared.spawn(async move { here.end(1) }, id, at));
+        case.run(
+            |case| {
+                if let Some(found) = case.look() {
+                    assert_eq!(found.task, Some((id, at)));
+                }
+            },
+            1,
+        );
+    });
+}
+
+/// Calls what it was made with when it is dropped.
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// The drop of an output blocks until the next task has run, which takes another thread on the seat.
+#[test]
+fn the_output_of_a_task_blocks_until_another_has_run() {
+    model(|| {
+        let (case, gate) = (Case::new(), Gate::new());
+        let (here, there, waits) = (case.clone(), case.clone(), gate.clone());
+        let output = OnDrop(move || {
+            block_on(waits.clone().pass());
+            here.end(2);
+        });
+        drop(case.shared.spawn(async move { output }, Id::next(), Location::caller()));
+        case.spawn(async move {
+            gate.open();
+            there.end(2);
+        });
+        case.run(insists, 2);
+    });
+}
+
+/// The runtime is cleared up while the output of a task is still being dropped.
+#[test]
+fn the_runtime_stops_while_an_output_blocks() {
+    model(|| {
+        let (case, gate) = (Case::new(), Gate::new());
+        let (here, waits) = (case.clone(), gate.clone());
+        let output = OnDrop(move || {
+            here.shared.stop();
+            block_on(waits.clone().pass());
+            here.end(0);
+        });
+        drop(case.shared.spawn(async move { output }, Id::next(), Location::caller()));
+        case.spawn(pending());
+        let takes_then_opens = move |case: &Case| {
+            insists(case);
+            gate.open();
+        };
+        case.run(takes_then_opens, 1);
+    });
+}
+
+/// A callback blocks until a task has run.
+#[test]
+fn a_callback_blocks_until_a_task_has_run() {
+    model(|| {
+        let (gate, begun) = (Gate::new(), Gate::new());
+        let (waits, begins) = (gate.clone(), begun.clone());
+        let case = Case::with_hook(Some(Arc::new(move || {
+            begins.open();
+            block_on(waits.clone().pass());
+        })));
+        let here = case.clone();
+        let spawns_then_takes = move |case: &Case| {
+            block_on(begun.pass());
+            case.spawn(async move {
+                gate.open();
+                here.end(1);
+            });
+            let stuck = Stuck { progress: 0, since: Instant::now() };
+            let taken = case.shared.take_seat(0, stuck).expect("the callback waits for the task");
+            sit_as(case.shared.clone(), 0, taken);
+        };
+        case.run(spawns_then_takes, 1);
     });
 }

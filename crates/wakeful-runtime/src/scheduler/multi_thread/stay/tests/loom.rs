@@ -51,9 +51,9 @@ fn some_task() -> TaskRef {
 
 /// A poll with one section in it, and one after it. Returns how many there were.
 fn poll(case: &Case, stay: &Stay) -> u32 {
-    stay.begin_poll(some_task());
+    stay.begin_user_code(UserCode::Poll(some_task()));
     let inside = case.count(stay);
-    stay.end_poll();
+    stay.end_user_code();
     u32::from(inside) + u32::from(case.count(stay))
 }
 
@@ -105,7 +105,7 @@ fn a_seat_is_given_away_or_taken_but_not_both() {
             in_doubt.take_seat(Instant::now(), &Stay::new(LightFence::new(), None));
             true
         });
-        stay.begin_poll(some_task());
+        stay.begin_user_code(UserCode::Poll(some_task()));
         let is_given = case.sitting.stand_up(&stay);
         let is_taken = spare.join().unwrap();
         assert_ne!(is_given, is_taken);

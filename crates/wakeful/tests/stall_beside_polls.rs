@@ -1,0 +1,267 @@
+//! What blocks a worker's thread without being a poll stalls nobody else either: the drop of a task's output, a
+//! hook, a waker that was put off. Each waits for a task that only another thread on the seat can run.
+
+mod support;
+
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+use support::{DropCount, Flag, eventually, multi_thread};
+use wakeful::runtime::{Builder, Runtime, StallOutcome};
+use wakeful::task::block_in_place;
+
+/// Calls what it was made with when it is dropped.
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// A flag that a task of the runtime sets, which is spawned as soon as something waits for it.
+struct SetByTask {
+    begun: mpsc::Sender<()>,
+    flag: Flag,
+}
+
+impl SetByTask {
+    /// The flag, and what spawns the task.
+    fn new(runtime: &Runtime) -> (SetByTask, impl FnOnce() + '_) {
+        let ((begun, has_begun), flag) = (mpsc::channel(), Flag::default());
+        let sets = flag.clone();
+        let spawn = move || {
+            has_begun.recv_timeout(Duration::from_secs(20)).unwrap();
+            runtime.block_on(runtime.spawn(async move { sets.set() })).unwrap();
+        };
+        (SetByTask { begun, flag }, spawn)
+    }
+
+    fn block(&self) {
+        self.begun.send(()).unwrap();
+        self.flag.block();
+    }
+}
+
+#[test]
+fn the_drop_of_an_output_is_passed() {
+    let runtime = multi_thread(1);
+    let (waits, spawn) = SetByTask::new(&runtime);
+    let output = OnDrop(move || waits.block());
+    drop(runtime.spawn(async move { output }));
+    spawn();
+}
+
+#[test]
+fn the_drop_of_an_output_that_had_waited_is_passed() {
+    let runtime = multi_thread(1);
+    let (waits, spawn) = SetByTask::new(&runtime);
+    let output = OnDrop(move || waits.block());
+    drop(runtime.spawn(async move {
+        wakeful::time::sleep(Duration::from_millis(1)).await;
+        output
+    }));
+    spawn();
+}
+
+/// Wakes nobody, but blocks.
+struct BlockingWaker(Mutex<Option<SetByTask>>);
+
+impl Wake for BlockingWaker {
+    fn wake(self: Arc<Self>) {
+        if let Some(waits) = self.0.lock().unwrap().take() {
+            waits.block();
+        }
+    }
+}
+
+#[test]
+fn the_waker_of_who_joins_is_passed() {
+    let runtime = multi_thread(1);
+    let (waits, spawn) = SetByTask::new(&runtime);
+    let waker = Waker::from(Arc::new(BlockingWaker(Mutex::new(Some(waits)))));
+    let go = Flag::default();
+    let goes = go.clone();
+    let mut join = Box::pin(runtime.spawn(async move { goes.block() }));
+    let mut context = Context::from_waker(&waker);
+    assert!(join.as_mut().poll(&mut context).is_pending());
+    go.set();
+    spawn();
+}
+
+#[test]
+fn a_waker_that_was_put_off_is_passed() {
+    let runtime = multi_thread(1);
+    let (waits, spawn) = SetByTask::new(&runtime);
+    let waker = Waker::from(Arc::new(BlockingWaker(Mutex::new(Some(waits)))));
+    drop(runtime.spawn(async move {
+        // What yields wakes the waker it is polled with, after a look at the driver.
+        let mut yields = Box::pin(wakeful::task::yield_now());
+        assert!(yields.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    }));
+    spawn();
+}
+
+/// A runtime with one worker whose hook, set by `with_hook`, blocks when it is next called.
+fn with_blocking_hook(
+    with_hook: impl FnOnce(&mut Builder, Box<dyn Fn() + Send + Sync>),
+) -> (Runtime, Arc<Mutex<Option<SetByTask>>>) {
+    let waits = Arc::new(Mutex::new(None::<SetByTask>));
+    let blocks = waits.clone();
+    let mut builder = Builder::new_multi_thread();
+    let hook = move || {
+        let waits = blocks.lock().unwrap().take();
+        if let Some(waits) = waits {
+            waits.block();
+        }
+    };
+    with_hook(builder.worker_threads(1).enable_all(), Box::new(hook));
+    (builder.build().unwrap(), waits)
+}
+
+#[track_caller]
+fn is_hook_passed(with_hook: impl FnOnce(&mut Builder, Box<dyn Fn() + Send + Sync>)) {
+    let (runtime, hook) = with_blocking_hook(with_hook);
+    let (waits, spawn) = SetByTask::new(&runtime);
+    *hook.lock().unwrap() = Some(waits);
+    eventually("the hook is called", || {
+        // The worker wakes up for it, runs it, and falls asleep again.
+        drop(runtime.spawn(async {}));
+        hook.lock().unwrap().is_none()
+    });
+    spawn();
+}
+
+#[test]
+fn a_hook_before_a_worker_sleeps_is_passed() {
+    is_hook_passed(|builder, hook| {
+        builder.on_thread_park(hook);
+    });
+}
+
+#[test]
+fn a_hook_after_a_worker_slept_is_passed() {
+    is_hook_passed(|builder, hook| {
+        builder.on_thread_unpark(hook);
+    });
+}
+
+#[test]
+fn a_hook_at_the_end_of_a_task_is_passed() {
+    is_hook_passed(|builder, hook| {
+        builder.on_task_terminate(move |_| hook());
+    });
+}
+
+#[test]
+fn a_stall_at_the_end_of_a_task_is_told_of_as_the_task_s() {
+    let (tells, told) = mpsc::channel();
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .on_stall(move |stall| tells.send(stall.clone()).unwrap())
+        .build()
+        .unwrap();
+    let flag = Flag::default();
+    let waits = flag.clone();
+    let output = OnDrop(move || waits.block());
+    let task = runtime.spawn(async move { output });
+    let id = task.id();
+    drop(task);
+    let stall = told.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!(stall.task_id(), Some(id));
+    assert_eq!(stall.spawned_at().unwrap().file(), file!());
+    flag.set();
+}
+
+#[test]
+fn a_stall_in_a_hook_is_told_of_as_such() {
+    let (tells, told) = mpsc::channel();
+    let flag = Flag::default();
+    let waits = flag.clone();
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .on_thread_park(move || waits.block())
+        .on_stall(move |stall| tells.send(stall.clone()).unwrap())
+        .build()
+        .unwrap();
+    let stall = told.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!((stall.task_id(), stall.worker()), (None, Some(0)));
+    assert!(stall.to_string().starts_with("a callback of the runtime's"), "{stall}");
+    assert_eq!(stall.outcome(), StallOutcome::HandedOff, "one that searches must not stand");
+    flag.set();
+    drop(runtime);
+}
+
+/// The output of a task that had waited on another worker blocks while the runtime shuts down: nobody waits for
+/// it but the drop of the runtime itself, and nothing is left.
+#[test]
+fn a_runtime_ends_while_outputs_are_being_dropped() {
+    for background in [false, true] {
+        let (runtime, drops) = (multi_thread(2), DropCount::default());
+        let (all_dropped, go) = (Flag::default(), Flag::default());
+        let blocking = DropCount::default();
+        for _ in 0..8 {
+            let (waits, blocking) = (all_dropped.clone(), blocking.clone());
+            let guard = drops.guard();
+            let output = OnDrop(move || {
+                let _guard = &guard;
+                drop(blocking.guard());
+                waits.block();
+            });
+            let go = go.clone();
+            drop(runtime.spawn(async move {
+                // Woken again and again by itself, on whichever worker has time for it.
+                poll_fn(move |cx| {
+                    if go.is_set() {
+                        return Poll::Ready(());
+                    }
+                    cx.waker().wake_by_ref();
+                    Poll::Pending
+                })
+                .await;
+                output
+            }));
+        }
+        let sets = OnDrop(move || all_dropped.set());
+        drop(runtime.spawn(async move {
+            let _sets = sets;
+            std::future::pending::<()>().await;
+        }));
+        go.set();
+        eventually("all outputs block", || blocking.get() == 8);
+        if background {
+            runtime.shutdown_background();
+        } else {
+            drop(runtime);
+        }
+        eventually("all outputs are dropped", || drops.get() == 8);
+    }
+}
+
+/// A waker that gives its worker's seat away, or would, in the middle of the driver.
+#[test]
+fn block_in_place_in_a_waker_that_a_timer_calls_works() {
+    struct InPlace(mpsc::Sender<()>);
+
+    impl Wake for InPlace {
+        fn wake(self: Arc<Self>) {
+            block_in_place(|| self.0.send(()).unwrap());
+        }
+    }
+
+    let runtime = multi_thread(2);
+    let (fires, fired) = mpsc::channel();
+    for _ in 0..20 {
+        let waker = Waker::from(Arc::new(InPlace(fires.clone())));
+        runtime
+            .block_on(runtime.spawn(async move {
+                let mut sleep = Box::pin(wakeful::time::sleep(Duration::from_millis(1)));
+                let polled = sleep.as_mut().poll(&mut Context::from_waker(&waker));
+                assert!(polled.is_pending());
+                wakeful::time::sleep(Duration::from_millis(2)).await;
+            }))
+            .unwrap();
+        fired.recv_timeout(Duration::from_secs(20)).unwrap();
+    }
+}
