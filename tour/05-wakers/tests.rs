@@ -1,6 +1,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 use std::thread;
 
@@ -28,9 +29,12 @@ fn every_waker_owns_one_reference() {
 
 #[test]
 fn it_counts_as_the_waker_of_std_does() {
-    struct Quiet;
-    impl Wake for Quiet {
-        fn wake(self: Arc<Self>) {}
+    #[derive(Default)]
+    struct StdBell(AtomicUsize);
+    impl Wake for StdBell {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
     }
     /// The count after each call of a function of the vtable.
     fn counts<T>(arc: Arc<T>, waker: fn(Arc<T>) -> Waker) -> Vec<usize> {
@@ -48,7 +52,7 @@ fn it_counts_as_the_waker_of_std_does() {
         counts
     }
     let bell = Arc::new(Bell::new("task", &Timeline::new()));
-    assert_eq!(counts(bell, over_arc::waker), counts(Arc::new(Quiet), Waker::from));
+    assert_eq!(counts(bell, over_arc::waker), counts(Arc::<StdBell>::default(), Waker::from));
 }
 
 #[test]
