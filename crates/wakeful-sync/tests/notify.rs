@@ -227,18 +227,19 @@ fn stress_no_notification_is_lost() {
             let (notify, has_token, turns) = (notify.clone(), has_token.clone(), turns.clone());
             thread::spawn(move || {
                 let mut random = Random::new(seed);
-                while Instant::now() < deadline {
+                loop {
                     let mut waiter = manual(notify.notified());
-                    if random.below(2) == 0 && waiter.poll().is_pending() {
-                        continue;
-                    }
-                    block_on(waiter.into_inner());
-                    if Instant::now() < deadline {
+                    let gives_up = random.below(2) == 0 && waiter.poll().is_pending();
+                    if !gives_up {
+                        block_on(waiter.into_inner());
                         assert!(has_token.swap(false, SeqCst), "the token is given to one");
                         turns.fetch_add(1, SeqCst);
                         has_token.store(true, SeqCst);
+                        notify.notify_one();
                     }
-                    notify.notify_one();
+                    if Instant::now() >= deadline {
+                        break;
+                    }
                 }
             })
         })

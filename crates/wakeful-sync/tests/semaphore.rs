@@ -234,6 +234,17 @@ fn the_most_permits_and_one_more() {
     assert!(catch_unwind(AssertUnwindSafe(|| semaphore.add_permits(1))).is_err());
     assert_eq!(semaphore.available_permits(), Semaphore::MAX_PERMITS);
     assert!(catch_unwind(|| Semaphore::new(Semaphore::MAX_PERMITS + 1)).is_err());
+
+    let semaphore = Semaphore::new(0);
+    let mut waiting = manual(semaphore.acquire());
+    waiting.pending();
+    for n in [Semaphore::MAX_PERMITS + 1, usize::MAX] {
+        assert!(catch_unwind(AssertUnwindSafe(|| semaphore.add_permits(n))).is_err());
+        waiting.pending();
+    }
+    semaphore.add_permits(Semaphore::MAX_PERMITS);
+    let _one = waiting.ready().unwrap();
+    assert_eq!(semaphore.available_permits(), Semaphore::MAX_PERMITS - 1);
 }
 
 #[test]

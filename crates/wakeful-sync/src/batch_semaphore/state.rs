@@ -91,6 +91,8 @@ impl PermitWord {
                 Err(now) => word = now,
             }
         }
+        // With waiters there are none in the word; and to panic under the lock would be too late.
+        check_sum(0, n);
         Put::MustDeal
     }
 
