@@ -29,7 +29,7 @@ fn links(text: &str) -> Vec<&str> {
 #[test]
 fn steps_are_numbered_in_order() {
     let numbers: Vec<u32> = tour::STEPS.iter().map(|step| step.number()).collect();
-    assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
+    assert_eq!(numbers, (1..=tour::STEPS.len() as u32).collect::<Vec<_>>());
 }
 
 #[test]
@@ -49,8 +49,7 @@ fn each_page_leads_to_the_next_and_to_its_other_language() {
             let text = read(&tour().join(step.folder).join(page));
             let links = links(&text);
             assert!(links.contains(&other), "{}/{page} does not link {other}", step.folder);
-            let next = tour::STEPS.get(index + 1);
-            if let Some(next) = next.filter(|next| next.number() == step.number() + 1) {
+            if let Some(next) = tour::STEPS.get(index + 1) {
                 let next = format!("../{}/{page}", next.folder);
                 assert!(links.contains(&next.as_str()), "{}/{page}: no {next}", step.folder);
             }
