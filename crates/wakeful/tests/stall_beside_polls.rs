@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use support::{DropCount, Flag, eventually, multi_thread};
 use wakeful::runtime::{Builder, Runtime, StallOutcome};
-use wakeful::task::block_in_place;
+use wakeful::task::{Id, block_in_place};
 
 /// Calls what it was made with when it is dropped.
 struct OnDrop<F: FnMut()>(F);
@@ -44,12 +44,26 @@ impl SetByTask {
     }
 }
 
+/// Spawns a task with that output. It ends after its join handle is gone: who drops the output is the worker.
+fn spawn_unjoined<T: Send + 'static>(runtime: &Runtime, output: T) -> Id {
+    let go = Flag::default();
+    let goes = go.clone();
+    let task = runtime.spawn(async move {
+        goes.block();
+        output
+    });
+    let id = task.id();
+    drop(task);
+    go.set();
+    id
+}
+
 #[test]
 fn the_drop_of_an_output_is_passed() {
     let runtime = multi_thread(1);
     let (waits, spawn) = SetByTask::new(&runtime);
     let output = OnDrop(move || waits.block());
-    drop(runtime.spawn(async move { output }));
+    spawn_unjoined(&runtime, output);
     spawn();
 }
 
@@ -58,10 +72,12 @@ fn the_drop_of_an_output_that_had_waited_is_passed() {
     let runtime = multi_thread(1);
     let (waits, spawn) = SetByTask::new(&runtime);
     let output = OnDrop(move || waits.block());
+    let (go, may_end) = wakeful::sync::oneshot::channel();
     drop(runtime.spawn(async move {
-        wakeful::time::sleep(Duration::from_millis(1)).await;
+        may_end.await.unwrap();
         output
     }));
+    go.send(()).unwrap();
     spawn();
 }
 
@@ -165,9 +181,7 @@ fn a_stall_at_the_end_of_a_task_is_told_of_as_the_task_s() {
     let flag = Flag::default();
     let waits = flag.clone();
     let output = OnDrop(move || waits.block());
-    let task = runtime.spawn(async move { output });
-    let id = task.id();
-    drop(task);
+    let id = spawn_unjoined(&runtime, output);
     let stall = told.recv_timeout(Duration::from_secs(20)).unwrap();
     assert_eq!(stall.task_id(), Some(id));
     assert_eq!(stall.spawned_at().unwrap().file(), file!());

@@ -33,11 +33,11 @@ use crate::blocking::Pool;
 use crate::config::{self, Config};
 use crate::driver::DriverParts;
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
-use crate::scheduler::RuntimeInfo;
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells};
 use crate::scheduler::inject::{Closed, InjectQueue};
 #[cfg(feature = "time")]
 use crate::scheduler::timer::TimerHome;
+use crate::scheduler::{RuntimeInfo, SchedulerHandle};
 use crate::stall::{StallWatch, ThreadName};
 use idle::Idle;
 use seat::{Home, Place, Seat};
@@ -272,6 +272,11 @@ impl MultiThread {
     fn new_stay(&self) -> Arc<Stay> {
         let is_named = self.stalls.config.is_watched() && !cfg!(wakeful_loom);
         Stay::new(self.light_fence, is_named.then(ThreadName::current).flatten())
+    }
+
+    /// Has a thread of the pool run `work`, which is to sit on a seat.
+    fn submit_seat(self: &Arc<Self>, work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        self.pool.submit_seat(work, &|| Arc::new(SchedulerHandle::MultiThread(self.clone())))
     }
 
     /// Leaves a timer of a seat's, which nobody waits for any more, to its sitter.

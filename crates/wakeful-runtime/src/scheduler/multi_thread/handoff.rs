@@ -27,7 +27,6 @@
 use super::MultiThread;
 use super::sitter::sit_as;
 use super::stay::{Stay, UserCode};
-use crate::scheduler::SchedulerHandle;
 use std::io;
 use std::panic::Location;
 use std::sync::Arc;
@@ -108,7 +107,7 @@ impl MultiThread {
         }
         let called = SpareCalled { shared: self.clone(), index };
         let job = Box::new(move || called.come(stuck));
-        self.pool.submit_seat(job, || SchedulerHandle::MultiThread(self.clone()))?;
+        self.submit_seat(job)?;
         Ok(Called::Now)
     }
 
