@@ -40,6 +40,9 @@ mod epoll;
 #[path = "../10-notify/step.rs"]
 mod notifying;
 
+#[path = "../11-wakeful/step.rs"]
+mod on_wakeful;
+
 use timeline::Timeline;
 
 /// One stop on the tour.
@@ -120,5 +123,10 @@ pub const STEPS: &[Step] = &[
         folder: "10-notify",
         about: "Notify by hand, a delay built on it, and what its permit is for",
         run: notifying::run,
+    },
+    Step {
+        folder: "11-wakeful",
+        about: "the same program on Wakeful, and where in its code each piece of the tour lives",
+        run: on_wakeful::run,
     },
 ];
