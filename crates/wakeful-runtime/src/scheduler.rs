@@ -13,13 +13,15 @@ use crate::blocking::{AtShutdown, Pool, Refused, Stopped, ThreadContext, blockin
 use crate::driver::IoHandle;
 use crate::stall::StallWatch;
 use crate::timers::{ClockHold, TimeHandle};
+use block_on::{poll_to_end, with_root};
 use std::future::Future;
 use std::io;
 use std::num::NonZeroU64;
 use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use wakeful_task::{Id, JoinHandle};
+use wakeful_base::enter::Entered;
+use wakeful_task::{Id, JoinHandle, Runnable};
 
 /// What is said of a runtime, whatever its scheduler.
 pub(crate) struct RuntimeInfo {
@@ -63,6 +65,32 @@ impl SchedulerHandle {
         match self {
             SchedulerHandle::CurrentThread(shared) => shared.spawn(future, id, spawned_at),
             SchedulerHandle::MultiThread(shared) => shared.spawn(future, id, spawned_at),
+        }
+    }
+
+    /// Drives `future` on this thread, and with it the scheduler, if that has no threads of its own.
+    ///
+    /// # Panics
+    /// On a thread that drives a runtime already, and if a task's panic ended the runtime.
+    #[track_caller]
+    pub(crate) fn block_on<F: Future>(&self, future: F, call: &str) -> F::Output {
+        let mark = match self {
+            SchedulerHandle::CurrentThread(_) => Entered::Bound,
+            SchedulerHandle::MultiThread(_) => Entered::MayBlockInPlace,
+        };
+        let _driving = context::drive(self, mark, call);
+        let output = with_root(future, |root| match self {
+            SchedulerHandle::CurrentThread(shared) => shared.drive(root),
+            SchedulerHandle::MultiThread(shared) => {
+                shared.stalls.while_bound(None, || poll_to_end(root));
+            }
+        });
+        match output {
+            Some(output) => output,
+            None => panic!(
+                "a spawned task panicked and the runtime is configured to shut down on unhandled \
+                 panic"
+            ),
         }
     }
 
@@ -124,8 +152,12 @@ impl SchedulerHandle {
         R: Send + 'static,
     {
         let (task, join) = blocking_task(call, id, spawned_at);
+        (join, self.submit_task(task, at_shutdown))
+    }
+
+    fn submit_task(&self, task: Runnable, at_shutdown: AtShutdown) -> Result<(), Refused> {
         let hold = ClockHold::new(&self.info().time);
-        (join, self.pool().submit_task(task, hold, at_shutdown, || self.clone()))
+        self.pool().submit_task(task, hold, at_shutdown, &|| Arc::new(self.clone()))
     }
 
     pub(crate) fn pool(&self) -> &Arc<Pool> {
@@ -151,8 +183,8 @@ impl SchedulerHandle {
 }
 
 impl ThreadContext for SchedulerHandle {
-    fn run(self, work: impl FnOnce()) {
-        let _current = context::set_current(&self);
+    fn run(&self, work: &mut dyn FnMut()) {
+        let _current = context::set_current(self);
         work();
     }
 }

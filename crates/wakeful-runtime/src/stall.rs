@@ -110,11 +110,13 @@ impl fmt::Display for Stall {
             Stalled::Future => f.write_str("the future of a `block_on`")?,
             Stalled::Callback => f.write_str("a callback of the runtime's, or a waker,")?,
         }
-        let duration = self.duration.as_secs_f64() * 1e3;
         match self.worker {
-            Some(worker) => write!(f, " has held worker {worker} for {duration:.1} ms")?,
-            None => write!(f, " has held its thread for {duration:.1} ms")?,
+            Some(worker) => write!(f, " has held worker {worker}")?,
+            None => f.write_str(" has held its thread")?,
         }
+        // Not as a float: to print one is 20 KB of code, in every program.
+        let tenths = self.duration.as_micros() as u64 / 100;
+        write!(f, " for {}.{} ms", tenths / 10, tenths % 10)?;
         if let Some(thread) = &self.thread {
             write!(f, " ({thread})")?;
         }

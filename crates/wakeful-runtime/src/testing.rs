@@ -3,7 +3,8 @@
 use crate::blocking::Pool;
 use crate::config::{Config, TaskHooks, ThreadConfig, UnhandledPanic};
 use crate::driver::DriverParts;
-use crate::scheduler::RuntimeInfo;
+use crate::scheduler::current_thread::CurrentThread;
+use crate::scheduler::{RuntimeInfo, SchedulerHandle};
 use crate::stall::StallConfig;
 use crate::timers::{TimeConfig, TimeHandle};
 use std::future::{Future, pending};
@@ -129,6 +130,11 @@ pub(crate) fn no_threads() -> Arc<Pool> {
         on_start: None,
         on_stop: None,
     })
+}
+
+/// `Runtime::block_on`, without the runtime.
+pub(crate) fn block_on<F: Future>(shared: &Arc<CurrentThread>, future: F) -> F::Output {
+    SchedulerHandle::CurrentThread(shared.clone()).block_on(future, "test")
 }
 
 /// What a future waits for.

@@ -2,9 +2,10 @@
 
 mod support;
 
-use std::future::{pending, ready};
+use std::future::{pending, poll_fn, ready};
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::sync::{Arc, mpsc};
+use std::task::Poll;
 use std::thread;
 use support::{Mailbox, current_thread, each_flavor, eventually, multi_thread};
 use wakeful::runtime::{Builder, Handle, LocalRuntime, RuntimeFlavor};
@@ -127,6 +128,46 @@ fn handle_block_on_needs_no_driving_for_what_is_ready_or_runs_elsewhere() {
     let sum = runtime.handle().block_on(async { wakeful::spawn(async { 2 }).await.unwrap() + 1 });
     assert_eq!(sum, 3);
     assert_eq!(current_thread().handle().block_on(ready(4)), 4);
+}
+
+#[test]
+fn a_waker_of_an_earlier_block_on_ends_no_later_one() {
+    for rt in each_flavor() {
+        let earlier = rt.block_on(poll_fn(|cx| Poll::Ready(cx.waker().clone())));
+        earlier.wake_by_ref();
+        let (sender, mailbox) = mpsc::channel();
+        let mut polls = 0;
+        rt.block_on(poll_fn(|cx| {
+            polls += 1;
+            let own = cx.waker().clone();
+            match polls {
+                1 => {
+                    earlier.wake_by_ref();
+                    let late = sender.clone();
+                    thread::spawn(move || {
+                        late.send("mail").unwrap();
+                        own.wake();
+                    });
+                    Poll::Pending
+                }
+                _ if mailbox.try_recv().is_ok() => Poll::Ready(()),
+                _ => Poll::Pending,
+            }
+        }));
+    }
+}
+
+#[test]
+fn a_block_on_inside_of_another_sleeps_by_itself() {
+    let rt = multi_thread(2);
+    let inner = rt.handle().clone();
+    let sum = rt.block_on(async {
+        let one = task::block_in_place(|| inner.block_on(inner.spawn(async { 1 })).unwrap());
+        yield_now().await;
+        one + wakeful::spawn(async { 2 }).await.unwrap()
+    });
+    assert_eq!(sum, 3);
+    assert_eq!(rt.block_on(rt.spawn(async { 4 })).unwrap(), 4);
 }
 
 #[test]

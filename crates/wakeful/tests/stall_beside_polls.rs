@@ -20,27 +20,47 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
+/// Spawns a task that nobody joins, and that begins only then: its output is dropped where it ends.
+fn detach<F>(runtime: &Runtime, future: F)
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let go = Flag::default();
+    let goes = go.clone();
+    drop(runtime.spawn(async move {
+        goes.block();
+        future.await
+    }));
+    go.set();
+}
+
 /// A flag that a task of the runtime sets, which is spawned as soon as something waits for it.
 struct SetByTask {
     begun: mpsc::Sender<()>,
+    passed: mpsc::Sender<()>,
     flag: Flag,
 }
 
 impl SetByTask {
     /// The flag, and what spawns the task.
     fn new(runtime: &Runtime) -> (SetByTask, impl FnOnce() + '_) {
-        let ((begun, has_begun), flag) = (mpsc::channel(), Flag::default());
+        let ((begun, has_begun), (passed, has_passed)) = (mpsc::channel(), mpsc::channel());
+        let flag = Flag::default();
         let sets = flag.clone();
         let spawn = move || {
             has_begun.recv_timeout(Duration::from_secs(20)).unwrap();
             runtime.block_on(runtime.spawn(async move { sets.set() })).unwrap();
+            // A panic where it waits goes no further than that.
+            has_passed.recv_timeout(Duration::from_secs(20)).expect("it was passed in time");
         };
-        (SetByTask { begun, flag }, spawn)
+        (SetByTask { begun, passed, flag }, spawn)
     }
 
     fn block(&self) {
         self.begun.send(()).unwrap();
         self.flag.block();
+        self.passed.send(()).unwrap();
     }
 }
 
@@ -49,7 +69,7 @@ fn the_drop_of_an_output_is_passed() {
     let runtime = multi_thread(1);
     let (waits, spawn) = SetByTask::new(&runtime);
     let output = OnDrop(move || waits.block());
-    drop(runtime.spawn(async move { output }));
+    detach(&runtime, async move { output });
     spawn();
 }
 
@@ -58,10 +78,10 @@ fn the_drop_of_an_output_that_had_waited_is_passed() {
     let runtime = multi_thread(1);
     let (waits, spawn) = SetByTask::new(&runtime);
     let output = OnDrop(move || waits.block());
-    drop(runtime.spawn(async move {
+    detach(&runtime, async move {
         wakeful::time::sleep(Duration::from_millis(1)).await;
         output
-    }));
+    });
     spawn();
 }
 
@@ -165,13 +185,16 @@ fn a_stall_at_the_end_of_a_task_is_told_of_as_the_task_s() {
     let flag = Flag::default();
     let waits = flag.clone();
     let output = OnDrop(move || waits.block());
-    let task = runtime.spawn(async move { output });
-    let id = task.id();
-    drop(task);
+    let (knows, known) = mpsc::channel();
+    detach(&runtime, async move {
+        knows.send(wakeful::task::id()).unwrap();
+        output
+    });
+    let id = known.recv_timeout(Duration::from_secs(20)).unwrap();
     let stall = told.recv_timeout(Duration::from_secs(20)).unwrap();
+    flag.set();
     assert_eq!(stall.task_id(), Some(id));
     assert_eq!(stall.spawned_at().unwrap().file(), file!());
-    flag.set();
 }
 
 #[test]

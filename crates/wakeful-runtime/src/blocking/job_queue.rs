@@ -224,17 +224,12 @@ impl<J> JobQueue<J> {
             }
             return Stranded { own: None, others: Vec::new() };
         }
-        let jobs = std::mem::take(&mut state.jobs);
-        let (seats, stranded): (VecDeque<_>, VecDeque<_>) = jobs.into_iter().partition(goes_before);
-        state.jobs = seats;
+        let own = state.take_jobs(&mut |waiting| is_own(waiting)).pop();
+        let others = state.take_jobs(&mut |waiting| !goes_before(waiting));
         if !state.closed {
             self.hint.store(state.jobs.len(), Release);
         }
-        let (own, others): (Vec<_>, Vec<_>) = stranded.into_iter().partition(is_own);
-        Stranded {
-            own: own.into_iter().map(|waiting| waiting.job).next(),
-            others: others.into_iter().map(|waiting| waiting.job).collect(),
-        }
+        Stranded { own, others }
     }
 
     /// Waits for a job. `Exit` if the thread is wanted no more, and counts no longer.
@@ -485,14 +480,25 @@ impl<J> QueueState<J> {
     /// those that come.
     fn take_short(&mut self) -> Vec<J> {
         let mut coming = self.coming();
-        let jobs = std::mem::take(&mut self.jobs);
-        let (short, rest): (VecDeque<_>, VecDeque<_>) = jobs.into_iter().partition(|waiting| {
+        self.take_jobs(&mut |waiting| {
             let is_left_to_somebody = coming > 0;
             coming = coming.saturating_sub(1);
             waiting.kind == Kind::Short && !is_left_to_somebody
-        });
-        self.jobs = rest;
-        short.into_iter().map(|waiting| waiting.job).collect()
+        })
+    }
+
+    /// Takes out the jobs that are `wanted`, asked from the first to the last.
+    fn take_jobs(&mut self, wanted: &mut dyn FnMut(&Waiting<J>) -> bool) -> Vec<J> {
+        let mut taken = Vec::new();
+        for _ in 0..self.jobs.len() {
+            let Some(waiting) = self.jobs.pop_front() else { break };
+            if wanted(&waiting) {
+                taken.push(waiting.job);
+            } else {
+                self.jobs.push_back(waiting);
+            }
+        }
+        taken
     }
 
     fn add_to_average(&mut self, took: Duration) {

@@ -57,9 +57,12 @@ pub(crate) enum Refused {
 }
 
 /// What a thread of the pool sets up around its work.
-pub(crate) trait ThreadContext: Clone + Send + 'static {
-    fn run(self, work: impl FnOnce());
+pub(crate) trait ThreadContext: Send + Sync {
+    fn run(&self, work: &mut dyn FnMut());
 }
+
+/// Makes one, for when a thread is started.
+pub(crate) type NewContext<'a> = &'a dyn Fn() -> Arc<dyn ThreadContext>;
 
 thread_local! {
     /// The pool this thread belongs to.
@@ -76,12 +79,12 @@ impl Pool {
     }
 
     /// Has a thread run a blocking task.
-    pub(crate) fn submit_task<C: ThreadContext>(
+    pub(crate) fn submit_task(
         self: &Arc<Self>,
         task: Runnable,
         hold: ClockHold,
         at_shutdown: AtShutdown,
-        context: impl FnOnce() -> C,
+        context: NewContext<'_>,
     ) -> Result<(), Refused> {
         let kind = match at_shutdown {
             AtShutdown::Cancelled => Kind::Short,
@@ -99,10 +102,10 @@ impl Pool {
 
     /// Has a thread of its own run `work`, which lasts as long as the runtime. Does nothing once all
     /// threads are gone.
-    pub(crate) fn submit_seat<C: ThreadContext>(
+    pub(crate) fn submit_seat(
         self: &Arc<Self>,
         work: Box<dyn FnOnce() + Send>,
-        context: impl FnOnce() -> C,
+        context: NewContext<'_>,
     ) -> io::Result<()> {
         match self.submit(Job::Seat(work), Kind::Seat, context) {
             // A pool without threads has no workers: the seat needs no sitter any more.
@@ -111,11 +114,11 @@ impl Pool {
         }
     }
 
-    fn submit<C: ThreadContext>(
+    fn submit(
         self: &Arc<Self>,
         job: Job,
         kind: Kind,
-        context: impl FnOnce() -> C,
+        context: NewContext<'_>,
     ) -> Result<(), SubmitError> {
         match self.queue.push(job, kind) {
             Push::Queued => Ok(()),
@@ -130,7 +133,7 @@ impl Pool {
         }
     }
 
-    fn start_thread<C: ThreadContext>(self: &Arc<Self>, context: C) -> io::Result<()> {
+    fn start_thread(self: &Arc<Self>, context: Arc<dyn ThreadContext>) -> io::Result<()> {
         // The thread is counted on already, so it does without a name that cannot be had.
         let mut name = None;
         shield(|| name = Some((self.config.name)()));
@@ -145,13 +148,13 @@ impl Pool {
         let mut threads = self.threads.lock();
         let number = threads.next;
         let pool = self.clone();
-        let handle = builder.spawn(move || {
+        let life: Box<dyn FnOnce() + Send> = Box::new(move || {
             POOL.set(Arc::as_ptr(&pool));
-            let for_others = context.clone();
-            context.run(|| pool.work(&for_others));
-            drop(for_others);
+            context.run(&mut || pool.work(&context));
+            drop(context);
             pool.leave(number);
-        })?;
+        });
+        let handle = builder.spawn(life)?;
         threads.next += 1;
         threads.running.insert(number, handle);
         Ok(())
@@ -171,7 +174,7 @@ impl Pool {
     }
 
     /// A thread's life. Does not unwind: tasks catch their panics.
-    fn work<C: ThreadContext>(self: &Arc<Self>, context: &C) {
+    fn work(self: &Arc<Self>, context: &Arc<dyn ThreadContext>) {
         config::call(&self.config.on_start);
         let mut comes = Comes::AsNew;
         loop {

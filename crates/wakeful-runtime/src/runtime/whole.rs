@@ -2,8 +2,6 @@
 
 use super::{Builder, EnterGuard, Handle, RuntimeMetrics};
 use crate::scheduler::SchedulerHandle;
-use crate::scheduler::block_on::block_on;
-use crate::scheduler::context::drive;
 use std::future::Future;
 use std::io;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -80,13 +78,7 @@ impl Runtime {
     /// On a thread that drives a runtime already, or if the future panics.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        match &self.handle.scheduler {
-            SchedulerHandle::CurrentThread(shared) => shared.block_on(future, "Runtime::block_on"),
-            scheduler @ SchedulerHandle::MultiThread(_) => {
-                let _driving = drive(scheduler, Entered::MayBlockInPlace, "Runtime::block_on");
-                scheduler.stalls().while_bound(None, || block_on(future))
-            }
-        }
+        self.handle.scheduler.block_on(future, "Runtime::block_on")
     }
 
     /// Enters the runtime's context: until the guard is dropped, `spawn` and its kind go there.

@@ -1,7 +1,8 @@
 //! Drives one future on the calling thread, which sleeps while it waits.
 
+use std::cell::Cell;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use wakeful_base::{Parker, Unparker, budget};
@@ -25,15 +26,53 @@ pub(crate) fn parker_and_waker() -> (Parker, Waker) {
     (parker, waker)
 }
 
+/// The future of a `block_on`, as those who poll it see it: what they do is then compiled once, and not
+/// again for each future.
+pub(crate) type Root<'a> = Pin<&'a mut (dyn Future<Output = ()> + 'a)>;
+
+/// A future and the place for its output.
+struct RootFuture<'a, F: Future> {
+    future: Pin<&'a mut F>,
+    output: Option<F::Output>,
+}
+
+// Nothing in it is pinned: the future lies elsewhere.
+impl<F: Future> Unpin for RootFuture<'_, F> {}
+
+impl<F: Future> Future for RootFuture<'_, F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.future.as_mut().poll(cx).map(|output| self.output = Some(output))
+    }
+}
+
+/// Has `drive` poll `future`. None if it did not until it was ready.
+pub(crate) fn with_root<F: Future>(future: F, drive: impl FnOnce(Root<'_>)) -> Option<F::Output> {
+    let mut root = RootFuture { future: pin!(future), output: None };
+    let pinned = Pin::new(&mut root);
+    drive(pinned);
+    root.output
+}
+
 /// Polls `future` until it is ready.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    let (parker, waker) = parker_and_waker();
+    with_root(future, poll_to_end).expect("polled until it is ready")
+}
+
+wakeful_base::per_thread! {
+    /// What the last `block_on` on this thread slept with, for the next one. A late wake of that one is a
+    /// poll too many for this one.
+    static SPARE: Cell<Option<(Parker, Waker)>> = const { Cell::new(None) };
+}
+
+/// Polls `root` until it is ready.
+pub(crate) fn poll_to_end(mut root: Root<'_>) {
+    let spare = SPARE.try_with(Cell::take).ok().flatten();
+    let (parker, waker) = spare.unwrap_or_else(parker_and_waker);
     let mut cx = Context::from_waker(&waker);
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(output) = budget::with_initial(|| future.as_mut().poll(&mut cx)) {
-            return output;
-        }
+    while budget::with_initial(|| root.as_mut().poll(&mut cx)).is_pending() {
         parker.park();
     }
+    let _thread_is_ending = SPARE.try_with(|spare| spare.set(Some((parker, waker))));
 }

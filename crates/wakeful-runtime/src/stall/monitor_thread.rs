@@ -27,7 +27,9 @@ impl MonitorThread {
     }
 
     /// Starts the thread, which runs `look` until [`end`](Self::end) is called.
-    pub(crate) fn start(&self, look: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    ///
+    /// In a box, as the pool's: what std does to start a thread is compiled for each type.
+    pub(crate) fn start(&self, look: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         let mut thread = self.thread.lock();
         *thread = Some(thread::Builder::new().name("wakeful-monitor".into()).spawn(look)?);
         Ok(())

@@ -4,10 +4,11 @@
 //! told of, and the next stall has to be seen all the same.
 
 use super::{Stall, StallConfig};
+use std::collections::VecDeque;
 use std::io;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use wakeful_base::sync::Mutex;
+use wakeful_base::sync::{Condvar, Mutex};
 
 /// Stalls that may wait to be told of. More than that are left out.
 const WAITING_MAX: usize = 256;
@@ -15,30 +16,68 @@ const WAITING_MAX: usize = 256;
 /// A runtime's, if anybody wants to know.
 #[derive(Default)]
 pub(crate) struct Teller {
-    queue: Mutex<Option<SyncSender<Stall>>>,
+    queue: Arc<Queue>,
     thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// From the monitor to the thread. A channel of std's would be 20 KB of code, in every program.
+#[derive(Default)]
+struct Queue {
+    state: Mutex<QueueState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct QueueState {
+    stalls: VecDeque<Stall>,
+    /// There is a thread that takes them out.
+    is_served: bool,
+}
+
+impl Queue {
+    /// The next stall. None when there will be no more.
+    fn next(&self) -> Option<Stall> {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(stall) = state.stalls.pop_front() {
+                return Some(stall);
+            }
+            if !state.is_served {
+                return None;
+            }
+            state = self.changed.wait(state);
+        }
+    }
 }
 
 impl Teller {
     /// Starts the thread.
     pub(super) fn start(&self, config: StallConfig) -> io::Result<()> {
-        let (queue, stalls) = sync_channel::<Stall>(WAITING_MAX);
-        let tells = move || stalls.into_iter().for_each(|stall| config.tell(&stall));
+        let queue = self.queue.clone();
+        queue.state.lock().is_served = true;
+        let tells: Box<dyn FnOnce() + Send> = Box::new(move || {
+            while let Some(stall) = queue.next() {
+                config.tell(&stall);
+            }
+        });
         let thread = thread::Builder::new().name("wakeful-stalls".into()).spawn(tells)?;
-        *self.queue.lock() = Some(queue);
         *self.thread.lock() = Some(thread);
         Ok(())
     }
 
     pub(super) fn tell(&self, stall: Stall) {
-        if let Some(queue) = &*self.queue.lock() {
-            let _too_many_wait_already = queue.try_send(stall);
+        let mut state = self.queue.state.lock();
+        if state.is_served && state.stalls.len() < WAITING_MAX {
+            state.stalls.push_back(stall);
+            drop(state);
+            self.queue.changed.notify_one();
         }
     }
 
     /// The thread is to end, when it has told of what there is.
     pub(super) fn end(&self) {
-        *self.queue.lock() = None;
+        self.queue.state.lock().is_served = false;
+        self.queue.changed.notify_one();
     }
 
     /// Waits until the thread has ended, unless it is the caller.
@@ -47,5 +86,12 @@ impl Teller {
         if let Some(thread) = thread.filter(|own| own.thread().id() != thread::current().id()) {
             let _its_panic_was_reported = thread.join();
         }
+    }
+}
+
+impl Drop for Teller {
+    /// For one whose monitor never began.
+    fn drop(&mut self) {
+        self.end();
     }
 }

@@ -35,7 +35,7 @@ impl StallWatch {
     }
 
     /// Starts the monitor, which runs `look`, and what it needs to tell of stalls.
-    pub(crate) fn start(&self, look: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    pub(crate) fn start(&self, look: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         if self.config.reports() {
             self.teller.start(self.config.clone())?;
         }
@@ -64,7 +64,7 @@ impl StallWatch {
             return Ok(());
         }
         let watch = self.clone();
-        self.start(move || {
+        self.start(Box::new(move || {
             let (mut monitor, mut quiet_looks) = (BoundMonitor::default(), 0);
             loop {
                 let is_busy = monitor.look(&watch, Instant::now());
@@ -78,6 +78,6 @@ impl StallWatch {
                     return watch.end_telling();
                 }
             }
-        })
+        }))
     }
 }

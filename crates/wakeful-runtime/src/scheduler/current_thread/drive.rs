@@ -3,22 +3,18 @@
 use super::{Core, CurrentThread, Home};
 use crate::config::{self, UnhandledPanic};
 use crate::driver::Driver;
-use crate::scheduler::SchedulerHandle;
-use crate::scheduler::block_on::parker_and_waker;
-use crate::scheduler::context::{allow_defer, drive};
+use crate::scheduler::block_on::{Root, parker_and_waker};
+use crate::scheduler::context::allow_defer;
 use crate::stall;
 use crate::timers::PreciseThread;
 #[cfg(feature = "time")]
 use crate::timers::SeatTimers;
 use std::cell::{Cell, RefCell};
-use std::future::Future;
-use std::pin::{Pin, pin};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
-use wakeful_base::enter::Entered;
 use wakeful_base::shield::shield;
 use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::seq_cst_for_loom;
@@ -138,41 +134,24 @@ pub(crate) fn is_driving() -> bool {
 }
 
 impl CurrentThread {
-    /// Drives the scheduler until `future` is ready.
-    #[track_caller]
-    pub(crate) fn block_on<F: Future>(self: &Arc<Self>, future: F, call: &str) -> F::Output {
-        let handle = SchedulerHandle::CurrentThread(self.clone());
-        let _driving = drive(&handle, Entered::Bound, call);
-        let mut future = pin!(future);
+    /// Drives the scheduler until `root` is ready, or a task's panic has ended the runtime.
+    pub(crate) fn drive(self: &Arc<Self>, mut root: Root<'_>) {
         let resting = self.resting.lock().core.take();
-        let core = match resting {
-            Some(core) => core,
-            None => match self.wait_for_core(future.as_mut()) {
-                Ok(core) => core,
-                Err(output) => return output,
-            },
-        };
-        let drive = || self.take_turn(core, |turn| turn.drive(future));
-        match self.stalls.while_bound(Some(0), drive) {
-            Some(output) => output,
-            None => panic!(
-                "a spawned task panicked and the runtime is configured to shut down on unhandled \
-                 panic"
-            ),
-        }
+        let Some(core) = resting.or_else(|| self.wait_for_core(root.as_mut())) else { return };
+        self.stalls.while_bound(Some(0), || self.take_turn(core, |turn| turn.drive(root)));
     }
 
-    /// Drives the future alone until the core is free, or the future ready.
-    fn wait_for_core<F: Future>(&self, mut future: Pin<&mut F>) -> Result<Box<Core>, F::Output> {
+    /// Drives `root` alone until the core is free. None if it is ready before.
+    fn wait_for_core(&self, mut root: Root<'_>) -> Option<Box<Core>> {
         let (parker, waker) = parker_and_waker();
         let mut cx = Context::from_waker(&waker);
         let _in_line = InLine::new(self, &parker);
         loop {
             if let Some(core) = self.resting.lock().core.take() {
-                return Ok(core);
+                return Some(core);
             }
-            if let Poll::Ready(output) = budget::with_initial(|| future.as_mut().poll(&mut cx)) {
-                return Err(output);
+            if budget::with_initial(|| root.as_mut().poll(&mut cx)).is_ready() {
+                return None;
             }
             parker.park();
         }
@@ -243,18 +222,18 @@ impl Turn {
         self.with_core(|core| core.queue.push_back(runnable));
     }
 
-    /// None if a task's panic ended it.
-    fn drive<F: Future>(&self, mut future: Pin<&mut F>) -> Option<F::Output> {
+    /// Until `root` is ready, or a task's panic has ended the runtime.
+    fn drive(&self, mut root: Root<'_>) {
         let waker = Waker::from(self.shared.clone());
         let mut cx = Context::from_waker(&waker);
         self.shared.woken.store(true, Release);
         let mut busy_since = Instant::now();
         loop {
             if self.shared.woken.swap(false, AcqRel) {
-                let poll = || budget::with_initial(|| future.as_mut().poll(&mut cx));
-                if let Poll::Ready(output) = stall::run_future(poll) {
+                let poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
+                if stall::run_future(poll).is_ready() {
                     self.shared.metrics.add_busy(busy_since);
-                    return Some(output);
+                    return;
                 }
             }
             match self.run_tasks() {
@@ -266,7 +245,7 @@ impl Turn {
                 }
                 Ran::IntoPanic => {
                     self.shared.stop_after_panic(|f| self.with_core(f));
-                    return None;
+                    return;
                 }
             }
         }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{no_threads, plain_config, plain_info};
+use crate::testing::{block_on, no_threads, plain_config, plain_info};
 use std::future::{pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
@@ -23,22 +23,22 @@ fn who_waits_for_the_core_is_in_line_once_and_leaves_it() {
             Ok(()) => Poll::Pending,
             Err(_) => Poll::Ready(()),
         });
-        driving.block_on(until_alone, "test");
+        block_on(&driving, until_alone);
     });
     // Being polled, it has the core.
     let first_waker = is_polled.recv().unwrap();
     let mut polls = 0;
-    shared.block_on(
+    block_on(
+        &shared,
         poll_fn(|cx| {
             assert_eq!(shared.resting.lock().waiting.len(), 1);
             polls += 1;
             cx.waker().wake_by_ref();
             if polls < 100 { Poll::Pending } else { Poll::Ready(()) }
         }),
-        "test",
     );
     assert!(shared.resting.lock().waiting.is_empty());
-    let panics = || shared.block_on(async { resume_unwind(Box::new(())) }, "test");
+    let panics = || block_on(&shared, async { resume_unwind(Box::new(())) });
     assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
     assert!(shared.resting.lock().waiting.is_empty());
     drop(is_polled);
@@ -47,6 +47,6 @@ fn who_waits_for_the_core_is_in_line_once_and_leaves_it() {
     // The core is free again.
     let task = shared.spawn(pending::<()>(), Id::next(), Location::caller());
     task.abort();
-    assert!(shared.block_on(task, "test").unwrap_err().is_cancelled());
+    assert!(block_on(&shared, task).unwrap_err().is_cancelled());
     shared.shutdown();
 }

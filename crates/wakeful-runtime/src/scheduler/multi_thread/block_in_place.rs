@@ -3,7 +3,6 @@
 use super::MultiThread;
 use super::sitter::{sit, with_sitter};
 use super::stay::UserCode;
-use crate::scheduler::SchedulerHandle;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_base::budget::{self, Budget};
@@ -74,6 +73,7 @@ fn give_seat_away() -> Away {
         }
         // Until a thread has taken the seat, others can at least reach what lies there.
         core.queue.share_batch(&sitter.seat().queue);
+        sitter.seat().load.open();
         drop(core);
         if !sitter.seat().queue.is_empty() {
             sitter.shared.wake_worker();
@@ -89,7 +89,6 @@ fn give_seat_away() -> Away {
                 sit(successor.shared.clone(), successor.index);
             }
         });
-        let context = || SchedulerHandle::MultiThread(sitter.shared.clone());
         if !sitter.seat().sitting.stand_up(&sitter.stay) {
             return Away::Driving(None);
         }
@@ -99,7 +98,7 @@ fn give_seat_away() -> Away {
         }
         // Without a thread for it the seat blocks with us, as it would anywhere else. It is given up
         // all the same: what is spawned or deferred meanwhile must not wait for our return.
-        let _nobody_else_has_the_ticket_then = sitter.shared.pool.submit_seat(sit_down, context);
+        let _nobody_else_has_the_ticket_then = sitter.shared.submit_seat(sit_down);
         Away::Driving(Some(TakeSeatBack { ticket }))
     })
 }

@@ -27,7 +27,6 @@
 use super::MultiThread;
 use super::sitter::sit_as;
 use super::stay::{Stay, UserCode};
-use crate::scheduler::SchedulerHandle;
 use std::io;
 use std::panic::Location;
 use std::sync::Arc;
@@ -82,6 +81,9 @@ impl MultiThread {
             // SAFETY: the sitter is kept out while `in_doubt` lives. No user code runs in here.
             let core = unsafe { &mut *core };
             let is_relieved = relieves && core.share_all(&seat.queue);
+            if relieves {
+                seat.load.open();
+            }
             // While one searches nobody else is called: he must not be stuck.
             let is_wanted = !core.is_idle() || core.searching;
             let wants_sitter = is_wanted || self.info.time.is_soon_due(&core.timers, within);
@@ -105,7 +107,7 @@ impl MultiThread {
         }
         let called = SpareCalled { shared: self.clone(), index };
         let job = Box::new(move || called.come(stuck));
-        self.pool.submit_seat(job, || SchedulerHandle::MultiThread(self.clone()))?;
+        self.submit_seat(job)?;
         Ok(Called::Now)
     }
 

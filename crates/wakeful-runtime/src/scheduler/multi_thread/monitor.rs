@@ -55,11 +55,11 @@ pub(super) fn start(shared: &Arc<MultiThread>) -> std::io::Result<()> {
         return Ok(());
     }
     let watched = shared.clone();
-    shared.stalls.start(move || {
+    shared.stalls.start(Box::new(move || {
         let mut monitor = Monitor::new(watched);
         monitor.run();
         monitor.shared.stalls.end_telling();
-    })
+    }))
 }
 
 struct Monitor {

@@ -3,7 +3,6 @@
 use super::MultiThread;
 use super::seat::{Seat, SeatCore};
 use super::stay::Stay;
-use crate::scheduler::SchedulerHandle;
 use crate::scheduler::context::allow_defer;
 use crate::timers::PreciseThread;
 use std::cell::Cell;
@@ -65,8 +64,7 @@ impl Drop for CoreSection<'_> {
 /// Has a thread of the pool sit on seat `index`.
 pub(super) fn start(shared: &Arc<MultiThread>, index: usize) -> io::Result<()> {
     let sit_on = shared.clone();
-    let context = || SchedulerHandle::MultiThread(shared.clone());
-    shared.pool.submit_seat(Box::new(move || sit(sit_on, index)), context)
+    shared.submit_seat(Box::new(move || sit(sit_on, index)))
 }
 
 /// Sits on a seat on which nobody sits, until it is lost or the runtime stops.

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::driver::DriverParts;
-use crate::testing::{Gate, model, no_threads, plain_config, plain_info};
+use crate::testing::{Gate, block_on, model, no_threads, plain_config, plain_info};
 use std::sync::Weak;
 use std::sync::atomic::AtomicUsize;
 use wakeful_base::sync::thread;
@@ -46,7 +46,7 @@ fn a_wake_of_its_future_meets_a_thread_about_to_sleep() {
         let (shared, gate) = (scheduler(), Gate::new());
         let opens = gate.clone();
         let other = thread::spawn(move || opens.open());
-        shared.block_on(gate.pass(), "test");
+        block_on(&shared, gate.pass());
         other.join().unwrap();
         end(shared);
     });
@@ -59,7 +59,7 @@ fn a_wake_of_a_task_meets_a_thread_about_to_sleep() {
         let opens = gate.clone();
         let task = spawn(&shared, gate.pass());
         let other = thread::spawn(move || opens.open());
-        shared.block_on(task, "test").unwrap();
+        block_on(&shared, task).unwrap();
         other.join().unwrap();
         end(shared);
     });
@@ -71,7 +71,7 @@ fn a_spawn_from_elsewhere_is_run() {
         let (shared, gate) = (scheduler(), Gate::new());
         let (spawns, opens) = (shared.clone(), gate.clone());
         let other = thread::spawn(move || drop(spawn(&spawns, async move { opens.open() })));
-        shared.block_on(gate.pass(), "test");
+        block_on(&shared, gate.pass());
         other.join().unwrap();
         end(shared);
     });
@@ -84,10 +84,10 @@ fn a_second_block_on_takes_the_core_over() {
         let second = shared.clone();
         let other = thread::spawn(move || {
             let task = spawn(&second, async { 2 });
-            second.block_on(task, "test").unwrap()
+            block_on(&second, task).unwrap()
         });
         let task = spawn(&shared, async { 1 });
-        assert_eq!(shared.block_on(task, "test").unwrap(), 1);
+        assert_eq!(block_on(&shared, task).unwrap(), 1);
         assert_eq!(other.join().unwrap(), 2);
         end(shared);
     });
@@ -106,7 +106,7 @@ fn a_wake_and_a_spawn_meet_the_end() {
             passes.await;
         }));
         // Polls the task once: it waits.
-        shared.block_on(crate::task::yield_now(), "test");
+        block_on(&shared, crate::task::yield_now());
         let spawns = shared.clone();
         let others = [
             thread::spawn(move || gate.open()),

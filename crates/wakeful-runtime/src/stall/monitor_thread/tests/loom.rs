@@ -24,7 +24,7 @@ fn a_worker_that_wakes_up_is_looked_at() {
     model(|| {
         let watched = watched(true);
         let looks = watched.clone();
-        let look = move || {
+        let look = Box::new(move || {
             while looks.monitor.rest(|| looks.is_asleep.load(SeqCst)) {
                 if !looks.is_asleep.load(SeqCst) {
                     looks.has_looked.store(true, SeqCst);
@@ -32,7 +32,7 @@ fn a_worker_that_wakes_up_is_looked_at() {
                 }
                 thread::yield_now();
             }
-        };
+        });
         watched.monitor.start(look).unwrap();
         watched.is_asleep.store(false, SeqCst);
         watched.monitor.note_awake();
@@ -46,7 +46,7 @@ fn an_end_ends_a_rest() {
     model(|| {
         let watched = watched(true);
         let looks = watched.clone();
-        watched.monitor.start(move || while looks.monitor.rest(|| true) {}).unwrap();
+        watched.monitor.start(Box::new(move || while looks.monitor.rest(|| true) {})).unwrap();
         watched.monitor.end();
         watched.monitor.join();
     });
