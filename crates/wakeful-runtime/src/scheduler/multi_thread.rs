@@ -20,6 +20,7 @@ mod queue;
 mod rest;
 mod search;
 mod seat;
+mod share;
 mod shutdown;
 mod sitter;
 mod sleep;
@@ -47,7 +48,7 @@ use std::io;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use wakeful_base::asymmetric_fence::LightFence;
+use wakeful_base::asymmetric_fence::{self, LightFence};
 use wakeful_base::list::List;
 use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
@@ -127,6 +128,10 @@ pub(crate) fn start(
     info: RuntimeInfo,
     driver: DriverParts,
 ) -> io::Result<Arc<MultiThread>> {
+    if config.stall.is_watched() {
+        // Before the workers are there, it takes no time.
+        asymmetric_fence::prepare();
+    }
     let driver = SharedDriver::new(driver.driver, driver.waker);
     let shared = MultiThread::new(workers, config, pool, info, driver);
     for index in 0..workers {
@@ -239,7 +244,7 @@ impl MultiThread {
 
     /// A worker stops searching: another one searches if there is something to be found.
     fn end_search(&self) {
-        if self.idle.end_search() && self.has_visible_work() {
+        if self.idle.end_search() && self.has_work() {
             self.wake_worker();
         }
     }
@@ -252,15 +257,20 @@ impl MultiThread {
         }
     }
 
-    /// Whether a worker that looks around would find something that is not in the queue of seat `index`.
+    /// Whether somebody should be called, for something that is not in the queue of seat `index`.
     fn has_work_besides(&self, index: usize) -> bool {
         let mut others = self.seats.iter().enumerate().filter(|&(other, _)| other != index);
-        !self.inject.is_empty() || others.any(|(_, seat)| !seat.queue.is_empty())
+        !self.inject.is_empty() || others.any(|(_, seat)| seat.is_worth_calling())
+    }
+
+    /// Whether somebody should be called.
+    fn has_work(&self) -> bool {
+        !self.inject.is_empty() || self.seats.iter().any(Seat::is_worth_calling)
     }
 
     /// Whether a worker that looks around would find something.
     fn has_visible_work(&self) -> bool {
-        !self.inject.is_empty() || self.seats.iter().any(|seat| !seat.queue.is_empty())
+        !self.inject.is_empty() || self.seats.iter().any(Seat::is_worth_taking)
     }
 
     fn new_stay(&self) -> Arc<Stay> {

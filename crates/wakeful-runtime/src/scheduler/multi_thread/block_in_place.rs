@@ -73,6 +73,7 @@ fn give_seat_away() -> Away {
         }
         // Until a thread has taken the seat, others can at least reach what lies there.
         core.queue.share_batch(&sitter.seat().queue);
+        sitter.seat().load.open();
         drop(core);
         if !sitter.seat().queue.is_empty() {
             sitter.shared.wake_worker();

@@ -81,6 +81,9 @@ impl MultiThread {
             // SAFETY: the sitter is kept out while `in_doubt` lives. No user code runs in here.
             let core = unsafe { &mut *core };
             let is_relieved = relieves && core.share_all(&seat.queue);
+            if relieves {
+                seat.load.open();
+            }
             // While one searches nobody else is called: he must not be stuck.
             let is_wanted = !core.is_idle() || core.searching;
             let wants_sitter = is_wanted || self.info.time.is_soon_due(&core.timers, within);

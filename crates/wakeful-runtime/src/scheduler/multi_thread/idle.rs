@@ -12,7 +12,8 @@
 //!
 //! That last rule needs a full fence between putting and looking. A push from outside the workers has
 //! one. A worker's push onto its own queue does without: in the rare case that it misses a sleeper,
-//! its task is still run, by the worker itself, which looks for sleepers again after each poll.
+//! its task is still run, by the worker itself, which looks for sleepers again after each poll. For the
+//! same reason what a worker has in its queue need not count as work for others ([`share`](super::share)).
 
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 use wakeful_base::sync::{Mutex, seq_cst_for_loom};

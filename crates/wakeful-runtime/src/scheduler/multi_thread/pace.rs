@@ -3,6 +3,7 @@
 //! A look costs more than a pop from the own queue, but what waits there should not wait long. So the
 //! number of polls between two looks follows how long polls take of late: about `TARGET` in all.
 
+use std::mem::take;
 use std::time::{Duration, Instant};
 
 /// What a task in the inject queue may have to wait for a busy worker.
@@ -15,14 +16,20 @@ const POLLS_MAX: u32 = 127;
 /// Where it begins, before anything was measured.
 const POLLS_AT_START: u32 = 61;
 
+/// How many polls make a measurement.
+const MEASURED_POLLS: u64 = 32;
+
 pub(super) struct InjectPace {
     polls_between: u32,
     /// The user has set it.
     is_fixed: bool,
     mean_poll_ns: u64,
-    /// When, and after how many polls, it was last measured.
-    since: Instant,
+    /// What is known since then and does not make a measurement yet: time, and number of polls.
+    busy_ns: u64,
     polls: u64,
+    /// When, and after how many polls, the worker was last seen busy.
+    seen: Instant,
+    seen_polls: u64,
 }
 
 impl InjectPace {
@@ -32,8 +39,10 @@ impl InjectPace {
             polls_between,
             is_fixed: fixed.is_some(),
             mean_poll_ns: TARGET.as_nanos() as u64 / u64::from(polls_between),
-            since: Instant::now(),
+            busy_ns: 0,
             polls: 0,
+            seen: Instant::now(),
+            seen_polls: 0,
         }
     }
 
@@ -42,25 +51,28 @@ impl InjectPace {
         self.polls_between
     }
 
-    /// Begins to measure, at the worker's `polls`th poll: it has slept.
+    /// Goes on measuring, at the worker's `polls`th poll: it has slept.
     pub(super) fn restart(&mut self, polls: u64) {
-        if !self.is_fixed {
-            (self.since, self.polls) = (Instant::now(), polls);
-        }
+        (self.seen, self.seen_polls) = (Instant::now(), polls);
     }
 
-    /// The worker, busy all the while, is at its `polls`th poll.
-    pub(super) fn measure(&mut self, polls: u64, now: Instant) {
-        let count = polls - self.polls;
-        if self.is_fixed || count == 0 {
-            return;
+    /// The worker, busy since the last time, is at its `polls`th poll. Returns how long one took on average
+    /// if that is known anew.
+    pub(super) fn measure(&mut self, polls: u64, now: Instant) -> Option<u64> {
+        self.busy_ns += now.duration_since(self.seen).as_nanos() as u64;
+        self.polls += polls - self.seen_polls;
+        (self.seen, self.seen_polls) = (now, polls);
+        if self.polls < MEASURED_POLLS {
+            return None;
         }
-        let mean_ns = now.duration_since(self.since).as_nanos() as u64 / count;
-        (self.since, self.polls) = (now, polls);
-        // Half of the new: a burst of other tasks shows soon, a single long poll does not for long.
-        self.mean_poll_ns = self.mean_poll_ns.midpoint(mean_ns).max(1);
-        let polls_between = TARGET.as_nanos() as u64 / self.mean_poll_ns;
-        self.polls_between = (polls_between as u32).clamp(POLLS_MIN, POLLS_MAX);
+        let mean_ns = take(&mut self.busy_ns) / take(&mut self.polls);
+        if !self.is_fixed {
+            // Half of the new: a burst of other tasks shows soon, a single long poll does not for long.
+            self.mean_poll_ns = self.mean_poll_ns.midpoint(mean_ns).max(1);
+            let polls_between = TARGET.as_nanos() as u64 / self.mean_poll_ns;
+            self.polls_between = (polls_between as u32).clamp(POLLS_MIN, POLLS_MAX);
+        }
+        Some(mean_ns)
     }
 }
 
@@ -73,15 +85,26 @@ mod tests {
         let mut pace = InjectPace::new(None);
         assert_eq!(pace.polls_between(), POLLS_AT_START);
         for round in 1..=20 {
-            std::thread::sleep(Duration::from_millis(1));
-            pace.measure(round * 10, Instant::now());
+            std::thread::sleep(Duration::from_millis(3));
+            pace.measure(round * MEASURED_POLLS, Instant::now());
         }
         assert!(pace.polls_between() <= 3, "{}", pace.polls_between());
-        pace.restart(200);
+        pace.restart(20 * MEASURED_POLLS);
         for round in 1..=20 {
-            pace.measure(200 + round * 1_000_000, Instant::now());
+            pace.measure(20 * MEASURED_POLLS + round * 1_000_000, Instant::now());
         }
         assert_eq!(pace.polls_between(), POLLS_MAX);
+    }
+
+    #[test]
+    fn a_few_polls_between_two_sleeps_are_measured_together() {
+        let mut pace = InjectPace::new(None);
+        let mut measured = 0;
+        for polls in 1..=2 * MEASURED_POLLS {
+            pace.restart(polls - 1);
+            measured += u64::from(pace.measure(polls, Instant::now()).is_some());
+        }
+        assert_eq!(measured, 2);
     }
 
     #[test]

@@ -37,23 +37,6 @@ impl Sitter {
         first
     }
 
-    /// Lets idle workers have what this one does not get to.
-    #[cold]
-    pub(super) fn share_work(&self) {
-        let Some(mut core) = self.enter() else { return };
-        if core.gathered.goes_on() {
-            return;
-        }
-        let queue = &self.seat().queue;
-        if queue.is_empty() && core.queue.held_back() > 1 {
-            core.queue.share_batch(queue);
-        }
-        drop(core);
-        if !queue.is_empty() && self.shared.idle.wants_wake() {
-            self.shared.wake_worker();
-        }
-    }
-
     /// Looks for tasks at other workers' for a while.
     pub(super) fn search(&self) -> Option<Runnable> {
         let mut core = self.enter()?;
@@ -107,8 +90,11 @@ impl Sitter {
             if index == self.index {
                 continue;
             }
-            let victim = &self.shared.seats[index].queue;
-            if let Some((runnable, count)) = victim.steal_into(&own.queue, &mut core.queue) {
+            let victim = &self.shared.seats[index];
+            if !victim.is_worth_taking() {
+                continue;
+            }
+            if let Some((runnable, count)) = victim.queue.steal_into(&own.queue, &mut core.queue) {
                 own.metrics.steal_operations.add(1);
                 own.metrics.steals.add(count as u64);
                 return Some(runnable);

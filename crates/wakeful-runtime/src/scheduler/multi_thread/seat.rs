@@ -9,6 +9,7 @@ use super::MultiThread;
 use super::gather::Gathered;
 use super::pace::InjectPace;
 use super::queue::{QueueOwner, RunQueue, run_queue};
+use super::share::Load;
 use super::sleep::Sleep;
 use super::stay::Sitting;
 use crate::config::Config;
@@ -30,6 +31,7 @@ pub(super) const ENDED_ELSEWHERE_MAX: u32 = 64;
 
 pub(super) struct Seat {
     pub(super) queue: RunQueue,
+    pub(super) load: Load,
     pub(super) sleep: Sleep,
     pub(super) metrics: WorkerMetrics,
     /// Where the tasks in this seat's list are at home.
@@ -142,6 +144,7 @@ impl Seat {
         let (queue, owner) = run_queue();
         Seat {
             queue,
+            load: Load::new(),
             sleep: Sleep::new(),
             metrics: WorkerMetrics::default(),
             home: Home::new(shared, Place::Seat(index)),
@@ -170,6 +173,16 @@ impl Seat {
                 next_look: Instant::now(),
             }),
         }
+    }
+
+    /// Whether who has nothing to do should take from the queue.
+    pub(super) fn is_worth_taking(&self) -> bool {
+        self.load.is_worth_taking(self.queue.len())
+    }
+
+    /// Whether somebody should be called to take from the queue.
+    pub(super) fn is_worth_calling(&self) -> bool {
+        self.load.is_worth_calling(self.queue.len())
     }
 
     /// Changes whenever the sitter has done something.

@@ -7,7 +7,7 @@ use crate::config;
 use wakeful_base::budget::{self, Budget};
 use wakeful_task::{Finishing, Polled, Runnable, Running, TaskRef};
 
-/// How often in a row the last-woken slot goes before the queue.
+/// How often in a row the last-woken slot goes before the queue, and before all that `next` looks after.
 const LIFO_POLLS_MAX: u32 = 3;
 
 impl Sitter {
@@ -19,7 +19,8 @@ impl Sitter {
         loop {
             self.poll(runnable);
             let Some(mut core) = self.enter() else { return };
-            let Some(woken) = core.lifo.take() else {
+            let woken = if lifo_polls < LIFO_POLLS_MAX { core.lifo.take() } else { None };
+            let Some(woken) = woken else {
                 core.lifo_enabled = self.shared.config.lifo_slot;
                 self.seat().metrics.note_budget();
                 break;
@@ -30,9 +31,7 @@ impl Sitter {
                 break;
             }
             lifo_polls += 1;
-            if lifo_polls >= LIFO_POLLS_MAX {
-                core.lifo_enabled = false;
-            }
+            core.lifo_enabled = lifo_polls < LIFO_POLLS_MAX;
             drop(core);
             runnable = woken;
         }
@@ -150,6 +149,13 @@ impl Sitter {
         }
     }
 
+    /// Whether what is woken now comes next anyhow. Then it is the slot's, even when that had its share:
+    /// in the queue a thief would take it, and two tasks that wake each other would go to and fro.
+    fn is_next_in_line(&self, core: &SeatCore) -> bool {
+        let has_queued = core.queue.held_back() > 0 || !self.seat().queue.is_empty();
+        self.shared.config.lifo_slot && core.lifo.is_none() && !has_queued
+    }
+
     /// From here on, what is run is about the end of a task: who sees us stuck there is told of which.
     #[inline]
     fn begin_end(&self, core: &mut SeatCore, ended: &Finishing, listed: Option<TaskRef>) {
@@ -168,14 +174,16 @@ impl Sitter {
     #[inline]
     pub(super) fn push_woken(&self, mut core: CoreSection<'_>, runnable: Runnable) {
         self.seat().metrics.local_schedules.add(1);
-        let behind = if core.lifo_enabled { core.lifo.replace(runnable) } else { Some(runnable) };
+        let is_next = core.lifo_enabled || self.is_next_in_line(&core);
+        let behind = if is_next { core.lifo.replace(runnable) } else { Some(runnable) };
         if let Some(count) = self.woken.get() {
             self.woken.set(Some(count + 1));
         }
         let Some(behind) = behind else { return };
         core.queue.push(&self.seat().queue, behind);
         drop(core);
-        if self.woken.get().is_none() && self.shared.idle.wants_wake() {
+        let may_call = self.woken.get().is_none() && self.shared.idle.wants_wake();
+        if may_call && self.seat().is_worth_calling() {
             self.shared.wake_worker();
         }
     }

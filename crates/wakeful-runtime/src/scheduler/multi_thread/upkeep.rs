@@ -22,9 +22,9 @@ pub(super) enum Look {
 impl Sitter {
     /// What is due every so many polls: a look at the driver, and clearing up.
     pub(super) fn maintain(&self, look: Look) {
-        let Some(mut core) = self.enter() else { return };
         let now = Instant::now();
-        core.inject_pace.measure(self.seat().metrics.polls.get(), now);
+        self.measure_polls(now);
+        let Some(mut core) = self.enter() else { return };
         let is_just_back = take(&mut core.is_from_driver);
         let looks = look == Look::Always || now >= core.next_look;
         if looks {
@@ -44,6 +44,9 @@ impl Sitter {
     pub(super) fn wake_deferred(&self) {
         let Some(mut core) = self.enter() else { return };
         let SeatCore { yielded, queue, .. } = &mut *core;
+        if yielded.len() > 1 {
+            self.seat().load.open();
+        }
         self.seat().metrics.local_schedules.add(yielded.len() as u64);
         queue.push_all(&self.seat().queue, yielded);
         if core.deferred.is_empty() {

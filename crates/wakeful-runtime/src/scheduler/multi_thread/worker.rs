@@ -16,6 +16,7 @@ impl Sitter {
                 Next::GiveWay => self.maintain(Look::Always),
                 Next::Nothing => {
                     self.seat().metrics.add_busy(busy_since);
+                    self.measure_polls(Instant::now());
                     self.run_dry();
                     busy_since = Instant::now();
                 }
