@@ -1,0 +1,120 @@
+//! The guide is there in both languages, and no link in it leads nowhere.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ENGLISH: &str = ".md";
+const CHINESE: &str = ".zh-CN.md";
+
+fn docs() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(page: &Path) -> String {
+    fs::read_to_string(page).unwrap_or_else(|why| panic!("{}: {why}", page.display()))
+}
+
+/// The chapters' names without what says the language, in order.
+fn chapters() -> Vec<String> {
+    let names = fs::read_dir(docs()).unwrap().map(|entry| entry.unwrap().file_name());
+    let names = names.map(|name| name.into_string().unwrap());
+    let names = names.filter(|name| name.starts_with(|first: char| first.is_ascii_digit()));
+    let mut stems: Vec<_> = names
+        .map(|name| name.strip_suffix(CHINESE).or(name.strip_suffix(ENGLISH)).unwrap().to_owned())
+        .collect();
+    stems.sort();
+    stems.dedup();
+    stems
+}
+
+fn all_pages() -> Vec<PathBuf> {
+    let stems = chapters().into_iter().chain(["README".to_owned(), "../README".to_owned()]);
+    stems.flat_map(|stem| [ENGLISH, CHINESE].map(|end| docs().join(format!("{stem}{end}")))).collect()
+}
+
+/// The targets of `[text](target)` that are files.
+fn links(text: &str) -> Vec<&str> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    let targets = targets.map(|(target, _)| target.split('#').next().unwrap_or(target));
+    targets.filter(|target| !target.is_empty() && !target.contains("://")).collect()
+}
+
+/// The code blocks of a page whose first line begins with `info`, without their comments.
+fn examples(page: &str, info: &str) -> Vec<Vec<String>> {
+    let blocks = page.split("\n```").skip(1).step_by(2).filter(|block| block.starts_with(info));
+    let without_comment = |line: &str| line.split("//").next().unwrap_or("").trim_end().to_owned();
+    let code = |block: &str| block.lines().skip(1).map(without_comment).collect::<Vec<_>>();
+    blocks.map(code).collect()
+}
+
+#[test]
+fn no_link_leads_nowhere() {
+    for page in all_pages() {
+        let folder = page.parent().expect("a page lies in a folder");
+        for link in links(&read(&page)) {
+            assert!(folder.join(link).exists(), "{}: {link} is not there", page.display());
+        }
+    }
+}
+
+#[test]
+fn each_chapter_leads_to_the_next_and_to_its_other_language() {
+    let chapters = chapters();
+    assert!(!chapters.is_empty());
+    for (index, chapter) in chapters.iter().enumerate() {
+        for (own, other) in [(ENGLISH, CHINESE), (CHINESE, ENGLISH)] {
+            let text = read(&docs().join(format!("{chapter}{own}")));
+            let links = links(&text);
+            let mut wanted = vec![format!("{chapter}{other}"), format!("README{own}")];
+            wanted.extend(chapters.get(index + 1).map(|next| format!("{next}{own}")));
+            for link in &wanted {
+                assert!(links.contains(&link.as_str()), "{chapter}{own} does not link {link}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_contents_name_every_chapter() {
+    for language in [ENGLISH, CHINESE] {
+        let text = read(&docs().join(format!("README{language}")));
+        for chapter in chapters() {
+            let link = format!("{chapter}{language}");
+            assert!(links(&text).contains(&link.as_str()), "docs/README{language}: no {link}");
+        }
+    }
+}
+
+#[test]
+fn every_chapter_is_tested_in_both_languages() {
+    let modules = read(&docs().join("src/lib.rs"));
+    for chapter in chapters() {
+        for language in [ENGLISH, CHINESE] {
+            let name = format!("\"{chapter}{language}\"");
+            assert!(modules.contains(&name), "src/lib.rs does not include {name}");
+        }
+    }
+}
+
+#[test]
+fn both_languages_show_the_same_code() {
+    for chapter in chapters() {
+        let [english, chinese] =
+            [ENGLISH, CHINESE].map(|end| examples(&read(&docs().join(format!("{chapter}{end}"))), "rust"));
+        assert_eq!(english, chinese, "{chapter}");
+    }
+}
+
+/// The program of the chapter on stalls, as it is printed there.
+#[test]
+fn the_listing_is_the_program() {
+    let program = read(&docs().join("src/bin/stall.rs"));
+    let program = program.split_once("\nasync fn reload").expect("it has such a function").1;
+    for language in [ENGLISH, CHINESE] {
+        let page = read(&docs().join(format!("06-stalls{language}")));
+        let listed = examples(&page, "rust").remove(0).join("\n");
+        let listed = listed.split_once("\nasync fn reload").expect("it comes first").1.trim_end();
+        let code: Vec<_> = program.lines().map(|line| line.split("//").next().unwrap().trim_end()).collect();
+        assert_eq!(listed, code.join("\n").trim_end(), "06-stalls{language}");
+    }
+}
