@@ -29,7 +29,9 @@ fn chapters() -> Vec<String> {
 
 fn all_pages() -> Vec<PathBuf> {
     let stems = chapters().into_iter().chain(["README".to_owned(), "../README".to_owned()]);
-    stems.flat_map(|stem| [ENGLISH, CHINESE].map(|end| docs().join(format!("{stem}{end}")))).collect()
+    stems
+        .flat_map(|stem| [ENGLISH, CHINESE].map(|end| docs().join(format!("{stem}{end}"))))
+        .collect()
 }
 
 /// The targets of `[text](target)` that are files.
@@ -39,12 +41,14 @@ fn links(text: &str) -> Vec<&str> {
     targets.filter(|target| !target.is_empty() && !target.contains("://")).collect()
 }
 
-/// The code blocks of a page whose first line begins with `info`, without their comments.
-fn examples(page: &str, info: &str) -> Vec<Vec<String>> {
-    let blocks = page.split("\n```").skip(1).step_by(2).filter(|block| block.starts_with(info));
-    let without_comment = |line: &str| line.split("//").next().unwrap_or("").trim_end().to_owned();
-    let code = |block: &str| block.lines().skip(1).map(without_comment).collect::<Vec<_>>();
-    blocks.map(code).collect()
+/// The Rust code on a page, without its comments.
+fn examples(page: &str) -> Vec<Vec<String>> {
+    let blocks = page.split("\n```").skip(1).step_by(2).filter(|block| block.starts_with("rust"));
+    blocks.map(|block| block.lines().skip(1).map(without_comment).collect()).collect()
+}
+
+fn without_comment(line: &str) -> String {
+    line.split("//").next().unwrap_or_default().trim_end().to_owned()
 }
 
 #[test]
@@ -100,7 +104,7 @@ fn every_chapter_is_tested_in_both_languages() {
 fn both_languages_show_the_same_code() {
     for chapter in chapters() {
         let [english, chinese] =
-            [ENGLISH, CHINESE].map(|end| examples(&read(&docs().join(format!("{chapter}{end}"))), "rust"));
+            [ENGLISH, CHINESE].map(|end| examples(&read(&docs().join(format!("{chapter}{end}")))));
         assert_eq!(english, chinese, "{chapter}");
     }
 }
@@ -112,9 +116,9 @@ fn the_listing_is_the_program() {
     let program = program.split_once("\nasync fn reload").expect("it has such a function").1;
     for language in [ENGLISH, CHINESE] {
         let page = read(&docs().join(format!("06-stalls{language}")));
-        let listed = examples(&page, "rust").remove(0).join("\n");
+        let listed = examples(&page).remove(0).join("\n");
         let listed = listed.split_once("\nasync fn reload").expect("it comes first").1.trim_end();
-        let code: Vec<_> = program.lines().map(|line| line.split("//").next().unwrap().trim_end()).collect();
+        let code: Vec<_> = program.lines().map(without_comment).collect();
         assert_eq!(listed, code.join("\n").trim_end(), "06-stalls{language}");
     }
 }

@@ -35,7 +35,8 @@ fn main() -> std::io::Result<()> {
         let latest = wakeful::spawn(answer_requests()).await.unwrap();
         println!("latest answer: {} ms late", latest.as_millis());
         let metrics = Handle::current().metrics();
-        println!("stalls: {}, handed off: {}", metrics.stall_count(), metrics.stall_handoff_count());
+        let (stalls, handed_off) = (metrics.stall_count(), metrics.stall_handoff_count());
+        println!("stalls: {stalls}, handed off: {handed_off}");
         println!("longest stall: {} ms", metrics.longest_stall().as_millis());
     });
     Ok(())
