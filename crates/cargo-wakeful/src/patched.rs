@@ -1,0 +1,115 @@
+//! Resolving the program with our `tokio` in it, and making sure that it took.
+
+use std::path::Path;
+use std::process::Command;
+
+use semver::Version;
+use serde_json::Value;
+
+use crate::Stop;
+use crate::call::Call;
+use crate::cargo::{Captured, Cargo};
+use crate::drop_in::DropIn;
+use crate::program::parsed;
+use crate::staying;
+
+/// A package called `tokio` in the program's tree.
+#[derive(Debug)]
+pub struct Found<'a> {
+    pub version: Version,
+    /// `None` for a folder.
+    pub source: Option<&'a str>,
+    pub dir: &'a Path,
+}
+
+/// Writes a lock file that has our `tokio` in it, or says why that cannot be.
+pub fn prepare(call: &Call, drop_in: &DropIn) -> Result<(), Stop> {
+    let mut metadata = resolved(call, drop_in)?;
+    let mut cargos_reason = None;
+    let mut stays = the_one_that_stays(&metadata, drop_in);
+    if let Some(locked) = stays.as_ref().filter(|found| staying::is_crates_io(found.source)) {
+        // The lock file may hold another version. Only our copy of it is changed by this.
+        let locked = format!("tokio@{}", locked.version);
+        let update = Cargo::patched(drop_in)
+            .args(["update", &locked, "--precise", &drop_in.version.to_string()])
+            .args(&call.resolve_args)
+            .capture()?;
+        stop_if_interrupted(&update)?;
+        cargos_reason = (!update.is_success).then_some(update.stderr);
+        metadata = resolved(call, drop_in)?;
+        stays = the_one_that_stays(&metadata, drop_in);
+    }
+    if let Some(found) = stays {
+        return Err(staying::explain(&metadata, &found, drop_in, cargos_reason.as_deref()).into());
+    }
+    let all = all_called_tokio(&metadata);
+    if !all.iter().any(|found| found.dir == drop_in.dir) {
+        return Err(staying::explain_none(&all, drop_in).into());
+    }
+    for old in all.iter().filter(|found| found.version.major != drop_in.version.major) {
+        eprintln!(
+            "cargo wakeful: note: some dependency uses tokio {}, which stays beside Wakeful's {}",
+            old.version, drop_in.version
+        );
+    }
+    Ok(())
+}
+
+fn resolved(call: &Call, drop_in: &DropIn) -> Result<Value, Stop> {
+    let mut targets = call.targets.clone();
+    if targets.is_empty() {
+        targets.extend(host());
+    }
+    // What only other systems need is not fetched for our question.
+    let filters = targets.iter().flat_map(|target| ["--filter-platform", target]);
+    let metadata = Cargo::patched(drop_in)
+        .args(["metadata", "--all-features", "--format-version=1"])
+        .args(filters)
+        .args(&call.resolve_args)
+        .capture()?;
+    stop_if_interrupted(&metadata)?;
+    if !metadata.is_success {
+        return Err(Stop::Said(format!(
+            "cargo cannot resolve the program with Wakeful's tokio {} in it. It says:\n\n{}\n\
+             If the same program resolves without Wakeful, then a dependency asks for a version or a feature of Tokio\n\
+             that Wakeful's does not have, or a crate that Wakeful needs (libc, bytes, socket2) cannot be had, as with\n\
+             vendored sources or --offline.",
+            drop_in.version,
+            metadata.stderr.trim_end()
+        )));
+    }
+    parsed(metadata)
+}
+
+fn stop_if_interrupted(captured: &Captured) -> Result<(), Stop> {
+    match crate::signals::received() {
+        Some(_) => Err(Stop::Ended(captured.ended)),
+        None => Ok(()),
+    }
+}
+
+fn host() -> Option<String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("-vV").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
+}
+
+fn all_called_tokio(metadata: &Value) -> Vec<Found<'_>> {
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let tokios = packages.filter(|package| package["name"] == "tokio");
+    let found = tokios.filter_map(|package| {
+        Some(Found {
+            version: package["version"].as_str()?.parse().ok()?,
+            source: package["source"].as_str(),
+            dir: Path::new(package["manifest_path"].as_str()?).parent()?,
+        })
+    });
+    found.collect()
+}
+
+/// The Tokio whose place ours should have taken.
+fn the_one_that_stays<'a>(metadata: &'a Value, drop_in: &DropIn) -> Option<Found<'a>> {
+    let mut all = all_called_tokio(metadata).into_iter();
+    all.find(|found| found.version.major == drop_in.version.major && found.dir != drop_in.dir)
+}
