@@ -13,6 +13,9 @@ use crate::drop_in::DropIn;
 use crate::program::parsed;
 use crate::staying;
 
+#[cfg(test)]
+mod tests;
+
 /// A package called `tokio` in the program's tree.
 #[derive(Debug)]
 pub struct Found<'a> {
@@ -29,13 +32,7 @@ pub fn prepare(call: &Call, drop_in: &DropIn) -> Result<(), Stop> {
     let mut stays = the_one_that_stays(&metadata, drop_in);
     if let Some(locked) = stays.as_ref().filter(|found| staying::is_crates_io(found.source)) {
         // The lock file may hold another version. Only our copy of it is changed by this.
-        let locked = format!("tokio@{}", locked.version);
-        let update = Cargo::patched(drop_in)
-            .args(["update", &locked, "--precise", &drop_in.version.to_string()])
-            .args(&call.resolve_args)
-            .capture()?;
-        stop_if_interrupted(&update)?;
-        cargos_reason = (!update.is_success).then_some(update.stderr);
+        cargos_reason = make_room(call, drop_in, &locked.version)?;
         metadata = resolved(call, drop_in)?;
         stays = the_one_that_stays(&metadata, drop_in);
     }
@@ -53,6 +50,56 @@ pub fn prepare(call: &Call, drop_in: &DropIn) -> Result<(), Stop> {
         );
     }
     Ok(())
+}
+
+/// Has our copy of the lock file name our `tokio`, and updates the crates that it holds at a version too old for Wakeful.
+/// Returns what cargo says if that is not enough.
+fn make_room(call: &Call, drop_in: &DropIn, locked: &Version) -> Result<Option<String>, Stop> {
+    let tokio = [format!("tokio@{locked}"), "--precise".to_owned(), drop_in.version.to_string()];
+    let mut freed: Vec<String> = Vec::new();
+    loop {
+        // Exactly ours: else cargo would rather take a Tokio that fits the rest than name what is in the way.
+        let Some(reason) = why_not_updated(call, drop_in, &tokio)? else {
+            break;
+        };
+        let in_the_way = in_the_way(&reason).filter(|package| !freed.contains(package));
+        let in_the_way: Vec<String> = in_the_way.collect();
+        if in_the_way.is_empty() {
+            return Ok(Some(reason));
+        }
+        // What they depend on may hold them back in turn.
+        let with_dependencies = [&in_the_way[..], &["--recursive".to_owned()]].concat();
+        if why_not_updated(call, drop_in, &with_dependencies)?.is_some() {
+            return Ok(Some(reason));
+        }
+        freed.extend(in_the_way);
+    }
+    if !freed.is_empty() {
+        let freed = freed.join(", ");
+        eprintln!(
+            "cargo wakeful: note: newer than in Cargo.lock for this call, as Wakeful needs it: {freed}"
+        );
+    }
+    Ok(None)
+}
+
+/// `cargo update`; what it says if it fails.
+fn why_not_updated(call: &Call, drop_in: &DropIn, args: &[String]) -> Result<Option<String>, Stop> {
+    let update = Cargo::patched(drop_in).args(["update"]).args(args).args(&call.resolve_args);
+    let update = update.capture()?;
+    stop_if_interrupted(&update)?;
+    Ok((!update.is_success).then_some(update.stderr))
+}
+
+/// The packages whose locked versions cargo names as the reason of a conflict, as `name@version`.
+fn in_the_way(cargos_words: &str) -> impl Iterator<Item = String> + '_ {
+    let named = cargos_words.lines().filter_map(|line| {
+        let (_, named) = line.split_once("previously selected package `")?;
+        let (name, rest) = named.split_once(" v")?;
+        let version = rest.split(['`', ' ']).next()?;
+        Some(format!("{name}@{version}"))
+    });
+    named.filter(|spec| !spec.starts_with("tokio@"))
 }
 
 fn resolved(call: &Call, drop_in: &DropIn) -> Result<Value, Stop> {

@@ -4,6 +4,7 @@
 mod common;
 
 use std::fs;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -38,7 +39,7 @@ fn program(test: &str, dependencies: &str) -> Folder {
 }
 
 fn stand_in(folder: &Folder, name: &str, says: &str) {
-    let manifest = "[package]\nname = \"tokio\"\nversion = \"1.54.1\"\nedition = \"2021\"\n[features]\nrt = []\n";
+    let manifest = "[package]\nname = \"tokio\"\nversion = \"1.54.1\"\nedition = \"2021\"\n[features]\nrt = []\n[workspace]\n";
     folder.write(&format!("{name}/Cargo.toml"), manifest);
     folder.write(&format!("{name}/src/lib.rs"), &format!("pub const STAND_IN: &str = {says:?};"));
 }
@@ -233,6 +234,8 @@ fn what_a_killed_call_left_is_put_right_by_the_next() {
     let (mut child, _) = start(wakeful(&folder, &["run", "--quiet", "--", "wait"]));
     child.kill().unwrap();
     child.wait().unwrap();
+    // Ends only when the program has: the kernel ends it with the call that ran it.
+    io::copy(&mut child.stdout.take().unwrap(), &mut io::sink()).unwrap();
     assert_ne!(contents(&folder.path("program")), before);
     let next = output(&folder, &["check"]);
     assert!(next.status.success(), "{}", stderr(&next));

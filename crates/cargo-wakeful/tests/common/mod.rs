@@ -1,5 +1,7 @@
 //! Small programs in a folder of their own, and `cargo wakeful` called on them.
 
+#![allow(dead_code, reason = "each test file uses a part of this module")]
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -79,7 +81,6 @@ pub fn stderr(output: &Output) -> String {
 }
 
 /// Starts it and waits until its program has printed a line.
-#[allow(dead_code, reason = "not all tests that share this module start something")]
 pub fn start(mut command: Command) -> (Child, String) {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
