@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::{Poll, Wake, Waker};
 use std::thread;
+use std::time::Duration;
 
 use super::net::Watched;
 use super::reactor::{Direction, Reactor};
@@ -125,7 +126,15 @@ fn the_executor_ends_when_another_thread_drops_the_last_waker() {
     let timeline = Timeline::new();
     let (mini_tokio, _reactor) = mini_tokio(&timeline);
     let (wakers, inbox) = mpsc::channel::<Waker>();
-    let other = thread::spawn(move || drop(inbox.recv().unwrap()));
+    let record = timeline.clone();
+    let other = thread::spawn(move || {
+        let waker = inbox.recv().unwrap();
+        // Not before the executor has seen that there is nothing to do.
+        while !record.story().iter().any(|line| line.contains("sleeps here")) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        drop(waker);
+    });
     mini_tokio.spawner().spawn(
         "forgotten",
         poll_fn(move |cx| {

@@ -4,11 +4,13 @@ use super::serving::under_load;
 use super::ticking::Tickers;
 use crate::load::{Exchange, Traffic};
 use crate::measure::{Sample, Scale};
-use crate::runtime::{EchoServer, Timers};
+use crate::runtime::{EchoServer, HelloServer, Runtime, Timers};
 use crate::suite::Case;
+use std::future::Future;
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-pub fn cases<R: Timers + EchoServer>() -> Vec<Case> {
+pub fn cases<R: Timers + EchoServer + HelloServer>() -> Vec<Case> {
     let cases = [
         Case::new(
             "blocking_abuse/2_sleepers",
@@ -29,7 +31,17 @@ pub fn cases<R: Timers + EchoServer>() -> Vec<Case> {
         Case::new(
             "blocking_abuse/echo",
             "an echo server asked every 10 ms by each of 64, beside 2 tasks that block for 100 ms",
-            echo_beside_sleepers::<R>,
+            |scale| {
+                serve_beside_sleepers::<R, _>(scale, Exchange::Echo { bytes: 64 }, |listener| {
+                    R::serve_echo(listener, 1024)
+                })
+            },
+        )
+        .headline("latency p99"),
+        Case::new(
+            "blocking_abuse/http",
+            "the same of hyper's greeting",
+            |scale| serve_beside_sleepers::<R, _>(scale, Exchange::Hello, R::serve_hello),
         )
         .headline("latency p99"),
     ];
@@ -69,10 +81,17 @@ fn ticks_beside<R: Timers>(scale: Scale, blockers: usize, block: fn()) -> Sample
     })
 }
 
-fn echo_beside_sleepers<R: EchoServer>(scale: Scale) -> Sample {
+fn serve_beside_sleepers<R: Runtime, F>(
+    scale: Scale,
+    exchange: Exchange,
+    serve: impl FnOnce(TcpListener) -> F + Send + 'static,
+) -> Sample
+where
+    F: Future<Output = ()> + Send + 'static,
+{
     let traffic = Traffic {
         connections: 64,
-        exchange: Exchange::Echo { bytes: 64 },
+        exchange,
         pace: Some(Duration::from_millis(10)),
         warm_up: Duration::from_millis(200),
         span: Duration::from_millis(scale.pick(1_500, 500) as u64),
@@ -87,7 +106,7 @@ fn echo_beside_sleepers<R: EchoServer>(scale: Scale) -> Sample {
                     }
                 });
             }
-            R::serve_echo(listener, 1024).await;
+            serve(listener).await;
         })
     })
 }

@@ -220,3 +220,18 @@ fn stress_tasks_of_all_kinds() {
     });
     assert_eq!(runtime.metrics().num_alive_tasks(), 0);
 }
+
+#[test]
+fn a_task_that_a_timer_wakes_as_its_worker_goes_to_sleep_is_run_without_the_last_woken_slot() {
+    let mut builder = Builder::new_multi_thread();
+    let runtime = builder.worker_threads(1).disable_lifo_slot().enable_all().build().unwrap();
+    let (done, is_done) = mpsc::channel();
+    runtime.spawn(async move {
+        // About as long as a worker looks around before it sleeps.
+        for i in 0..5_000 {
+            wakeful::time::sleep(Duration::from_micros(15 + i % 15)).await;
+        }
+        done.send(()).unwrap();
+    });
+    assert_eq!(is_done.recv_timeout(Duration::from_secs(60)), Ok(()));
+}

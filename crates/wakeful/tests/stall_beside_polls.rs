@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use support::{DropCount, Flag, eventually, multi_thread};
 use wakeful::runtime::{Builder, Runtime, StallOutcome};
-use wakeful::task::{Id, block_in_place};
+use wakeful::task::block_in_place;
 
 /// Calls what it was made with when it is dropped.
 struct OnDrop<F: FnMut()>(F);
@@ -20,42 +20,48 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
+/// Spawns a task that nobody joins, and that begins only then: its output is dropped where it ends.
+fn detach<F>(runtime: &Runtime, future: F)
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let go = Flag::default();
+    let goes = go.clone();
+    drop(runtime.spawn(async move {
+        goes.block();
+        future.await
+    }));
+    go.set();
+}
+
 /// A flag that a task of the runtime sets, which is spawned as soon as something waits for it.
 struct SetByTask {
     begun: mpsc::Sender<()>,
+    passed: mpsc::Sender<()>,
     flag: Flag,
 }
 
 impl SetByTask {
     /// The flag, and what spawns the task.
     fn new(runtime: &Runtime) -> (SetByTask, impl FnOnce() + '_) {
-        let ((begun, has_begun), flag) = (mpsc::channel(), Flag::default());
+        let ((begun, has_begun), (passed, has_passed)) = (mpsc::channel(), mpsc::channel());
+        let flag = Flag::default();
         let sets = flag.clone();
         let spawn = move || {
             has_begun.recv_timeout(Duration::from_secs(20)).unwrap();
             runtime.block_on(runtime.spawn(async move { sets.set() })).unwrap();
+            // A panic where it waits goes no further than that.
+            has_passed.recv_timeout(Duration::from_secs(20)).expect("it was passed in time");
         };
-        (SetByTask { begun, flag }, spawn)
+        (SetByTask { begun, passed, flag }, spawn)
     }
 
     fn block(&self) {
         self.begun.send(()).unwrap();
         self.flag.block();
+        self.passed.send(()).unwrap();
     }
-}
-
-/// Spawns a task with that output. It ends after its join handle is gone: who drops the output is the worker.
-fn spawn_unjoined<T: Send + 'static>(runtime: &Runtime, output: T) -> Id {
-    let go = Flag::default();
-    let goes = go.clone();
-    let task = runtime.spawn(async move {
-        goes.block();
-        output
-    });
-    let id = task.id();
-    drop(task);
-    go.set();
-    id
 }
 
 #[test]
@@ -63,7 +69,7 @@ fn the_drop_of_an_output_is_passed() {
     let runtime = multi_thread(1);
     let (waits, spawn) = SetByTask::new(&runtime);
     let output = OnDrop(move || waits.block());
-    spawn_unjoined(&runtime, output);
+    detach(&runtime, async move { output });
     spawn();
 }
 
@@ -72,12 +78,10 @@ fn the_drop_of_an_output_that_had_waited_is_passed() {
     let runtime = multi_thread(1);
     let (waits, spawn) = SetByTask::new(&runtime);
     let output = OnDrop(move || waits.block());
-    let (go, may_end) = wakeful::sync::oneshot::channel();
-    drop(runtime.spawn(async move {
-        may_end.await.unwrap();
+    detach(&runtime, async move {
+        wakeful::time::sleep(Duration::from_millis(1)).await;
         output
-    }));
-    go.send(()).unwrap();
+    });
     spawn();
 }
 
@@ -181,11 +185,16 @@ fn a_stall_at_the_end_of_a_task_is_told_of_as_the_task_s() {
     let flag = Flag::default();
     let waits = flag.clone();
     let output = OnDrop(move || waits.block());
-    let id = spawn_unjoined(&runtime, output);
+    let (knows, known) = mpsc::channel();
+    detach(&runtime, async move {
+        knows.send(wakeful::task::id()).unwrap();
+        output
+    });
+    let id = known.recv_timeout(Duration::from_secs(20)).unwrap();
     let stall = told.recv_timeout(Duration::from_secs(20)).unwrap();
+    flag.set();
     assert_eq!(stall.task_id(), Some(id));
     assert_eq!(stall.spawned_at().unwrap().file(), file!());
-    flag.set();
 }
 
 #[test]

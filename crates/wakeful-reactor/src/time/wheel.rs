@@ -231,10 +231,14 @@ impl Wheel {
         }
     }
 
-    /// Moves the position to `now_ns`, and gives out one timer that is due by then, the earliest first.
+    /// Moves the position to `now_ns`, unless it is there (a clock that went back does not take it with it),
+    /// and gives out one timer that is due by then, the earliest first.
     /// To be called until there are none.
     pub fn pop(&mut self, now_ns: u64) -> Option<Popped> {
-        self.advance(now_ns);
+        // What is due by the position is in the near heap already.
+        if now_ns > self.position_ns {
+            self.advance(now_ns);
+        }
         if self.near.peek()?.deadline_ns > now_ns {
             return None;
         }
@@ -244,7 +248,7 @@ impl Wheel {
         Some(if was == Place::NearRemoved { Popped::Released(node) } else { Popped::Due(node) })
     }
 
-    /// Moves every timer whose slot begins by `now_ns` down, and the position there.
+    /// Moves every timer whose slot begins by `now_ns` down, and the position, which is before that, there.
     fn advance(&mut self, now_ns: u64) {
         while let Some((level, slot, start_ns)) = self.next_slot() {
             if start_ns > now_ns {
@@ -259,8 +263,7 @@ impl Wheel {
                 unsafe { self.place(node) };
             }
         }
-        // A clock that stood still or went back does not take the position with it.
-        self.position_ns = self.position_ns.max(now_ns);
+        self.position_ns = now_ns;
     }
 
     /// Level, slot and beginning of the next slot that has timers.

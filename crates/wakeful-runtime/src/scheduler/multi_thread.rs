@@ -48,7 +48,7 @@ use std::io;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use wakeful_base::asymmetric_fence::LightFence;
+use wakeful_base::asymmetric_fence::{self, LightFence};
 use wakeful_base::list::List;
 use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
@@ -128,6 +128,10 @@ pub(crate) fn start(
     info: RuntimeInfo,
     driver: DriverParts,
 ) -> io::Result<Arc<MultiThread>> {
+    if config.stall.is_watched() {
+        // Before the workers are there, it takes no time.
+        asymmetric_fence::prepare();
+    }
     let driver = SharedDriver::new(driver.driver, driver.waker);
     let shared = MultiThread::new(workers, config, pool, info, driver);
     for index in 0..workers {

@@ -13,7 +13,8 @@ impl Sitter {
         self.call_hook(&self.shared.config.before_park);
         let Some(mut core) = self.enter() else { return };
         core.gathered.skip_search = was_timer;
-        if core.is_idle() {
+        // What is in the own queue is not to be left there, however little it is.
+        if core.is_idle() && self.seat().queue.is_empty() {
             let searching = take(&mut core.searching);
             let until = self.shared.info.time.until(&core.timers);
             drop(core);
