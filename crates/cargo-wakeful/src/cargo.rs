@@ -7,7 +7,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::thread;
 
-use crate::drop_in::DropIn;
 use crate::signals;
 
 /// How a call of cargo ended, to be passed on as our own end.
@@ -42,11 +41,6 @@ impl Cargo {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         signals::tie_to_us(&mut command);
         Cargo { command }
-    }
-
-    /// With our `tokio` in place of the one from crates.io.
-    pub fn patched(drop_in: &DropIn) -> Cargo {
-        Cargo::new().args(["--config", &drop_in.patch()])
     }
 
     pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Cargo {

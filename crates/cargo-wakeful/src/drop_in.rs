@@ -58,11 +58,11 @@ impl DropIn {
         })
     }
 
-    /// A value for cargo's `--config`.
-    pub fn patch(&self) -> String {
+    /// A call of cargo with this in place of the `tokio` from crates.io.
+    pub fn cargo(&self) -> Cargo {
         // A JSON string is also a basic string of TOML.
         let dir = Value::from(self.dir.to_string_lossy());
-        format!("patch.crates-io.tokio.path={dir}")
+        Cargo::new().args(["--config", &format!("patch.crates-io.tokio.path={dir}")])
     }
 }
 

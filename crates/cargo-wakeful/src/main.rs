@@ -12,6 +12,7 @@
 mod call;
 mod cargo;
 mod drop_in;
+mod found;
 mod lock_file;
 mod patched;
 mod program;
@@ -75,7 +76,7 @@ fn run(call: &Call) -> Result<Ended, Stop> {
     let mut lent = lock_file::borrow(&program.workspace_root)?;
     let ended = patched::prepare(call, &drop_in).and_then(|()| {
         lent.prepared()?;
-        let patched = Cargo::patched(&drop_in).env("CARGO_TARGET_DIR", &program.target_dir);
+        let patched = drop_in.cargo().env("CARGO_TARGET_DIR", &program.target_dir);
         Ok(asked_for(patched).run()?)
     });
     lent.give_back()?;

@@ -1,6 +1,5 @@
 //! Resolving the program with our `tokio` in it, and making sure that it took.
 
-use std::path::Path;
 use std::process::Command;
 
 use semver::Version;
@@ -8,29 +7,21 @@ use serde_json::Value;
 
 use crate::Stop;
 use crate::call::Call;
-use crate::cargo::{Captured, Cargo};
+use crate::cargo::Captured;
 use crate::drop_in::DropIn;
+use crate::found::{all_called_tokio, is_crates_io, the_one_that_stays};
 use crate::program::parsed;
 use crate::staying;
 
 #[cfg(test)]
 mod tests;
 
-/// A package called `tokio` in the program's tree.
-#[derive(Debug)]
-pub struct Found<'a> {
-    pub version: Version,
-    /// `None` for a folder.
-    pub source: Option<&'a str>,
-    pub dir: &'a Path,
-}
-
 /// Writes a lock file that has our `tokio` in it, or says why that cannot be.
 pub fn prepare(call: &Call, drop_in: &DropIn) -> Result<(), Stop> {
     let mut metadata = resolved(call, drop_in)?;
     let mut cargos_reason = None;
     let mut stays = the_one_that_stays(&metadata, drop_in);
-    if let Some(locked) = stays.as_ref().filter(|found| staying::is_crates_io(found.source)) {
+    if let Some(locked) = stays.as_ref().filter(|found| is_crates_io(found.source)) {
         // The lock file may hold another version. Only our copy of it is changed by this.
         cargos_reason = make_room(call, drop_in, &locked.version)?;
         metadata = resolved(call, drop_in)?;
@@ -57,11 +48,8 @@ pub fn prepare(call: &Call, drop_in: &DropIn) -> Result<(), Stop> {
 fn make_room(call: &Call, drop_in: &DropIn, locked: &Version) -> Result<Option<String>, Stop> {
     let tokio = [format!("tokio@{locked}"), "--precise".to_owned(), drop_in.version.to_string()];
     let mut freed: Vec<String> = Vec::new();
-    loop {
-        // Exactly ours: else cargo would rather take a Tokio that fits the rest than name what is in the way.
-        let Some(reason) = why_not_updated(call, drop_in, &tokio)? else {
-            break;
-        };
+    // Exactly ours: else cargo would rather take a Tokio that fits the rest than name what is in the way.
+    while let Some(reason) = why_not_updated(call, drop_in, &tokio)? {
         let in_the_way = in_the_way(&reason).filter(|package| !freed.contains(package));
         let in_the_way: Vec<String> = in_the_way.collect();
         if in_the_way.is_empty() {
@@ -85,7 +73,7 @@ fn make_room(call: &Call, drop_in: &DropIn, locked: &Version) -> Result<Option<S
 
 /// `cargo update`; what it says if it fails.
 fn why_not_updated(call: &Call, drop_in: &DropIn, args: &[String]) -> Result<Option<String>, Stop> {
-    let update = Cargo::patched(drop_in).args(["update"]).args(args).args(&call.resolve_args);
+    let update = drop_in.cargo().args(["update"]).args(args).args(&call.resolve_args);
     let update = update.capture()?;
     stop_if_interrupted(&update)?;
     Ok((!update.is_success).then_some(update.stderr))
@@ -109,7 +97,8 @@ fn resolved(call: &Call, drop_in: &DropIn) -> Result<Value, Stop> {
     }
     // What only other systems need is not fetched for our question.
     let filters = targets.iter().flat_map(|target| ["--filter-platform", target]);
-    let metadata = Cargo::patched(drop_in)
+    let metadata = drop_in
+        .cargo()
         .args(["metadata", "--all-features", "--format-version=1"])
         .args(filters)
         .args(&call.resolve_args)
@@ -140,23 +129,4 @@ fn host() -> Option<String> {
     let output = Command::new(rustc).arg("-vV").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     text.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
-}
-
-fn all_called_tokio(metadata: &Value) -> Vec<Found<'_>> {
-    let packages = metadata["packages"].as_array().into_iter().flatten();
-    let tokios = packages.filter(|package| package["name"] == "tokio");
-    let found = tokios.filter_map(|package| {
-        Some(Found {
-            version: package["version"].as_str()?.parse().ok()?,
-            source: package["source"].as_str(),
-            dir: Path::new(package["manifest_path"].as_str()?).parent()?,
-        })
-    });
-    found.collect()
-}
-
-/// The Tokio whose place ours should have taken.
-fn the_one_that_stays<'a>(metadata: &'a Value, drop_in: &DropIn) -> Option<Found<'a>> {
-    let mut all = all_called_tokio(metadata).into_iter();
-    all.find(|found| found.version.major == drop_in.version.major && found.dir != drop_in.dir)
 }

@@ -6,18 +6,10 @@ use semver::VersionReq;
 use serde_json::Value;
 
 use crate::drop_in::DropIn;
-use crate::patched::Found;
+use crate::found::{Found, is_crates_io};
 
 #[cfg(test)]
 mod tests;
-
-pub fn is_crates_io(source: Option<&str>) -> bool {
-    const NAMES: [&str; 2] = [
-        "registry+https://github.com/rust-lang/crates.io-index",
-        "sparse+https://index.crates.io/",
-    ];
-    source.is_some_and(|source| NAMES.contains(&source))
-}
 
 /// What was found in our place, why, and what to do.
 pub fn explain(

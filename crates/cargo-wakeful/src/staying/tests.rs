@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{explain, explain_none};
 use crate::drop_in::DropIn;
-use crate::patched::Found;
+use crate::found::Found;
 
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
