@@ -10,6 +10,20 @@
 //! | timers of the seat, due now or by the next look; foreign wakers put off | who takes the seat |
 //! | events, common timers, with nobody in the driver | a sleeper; without one, and with nobody who goes on, who takes the seat |
 //! | the end of the runtime | who takes the seat |
+//! | timers of a seat that was given away, and for which there is no thread yet | a sleeper |
+//!
+//! ```text
+//!   look ─▶ sample: the same as last time? ──no──▶ remember it ───────────────────────────┐
+//!              │ yes: it stands                                                            │
+//!              ▼                                                                           │
+//!           inspect: what waits? ──nothing, or others have it now──▶ keep what was found ──┤
+//!              │ something that nobody else will see to                                    │
+//!              ▼                                                                           │
+//!           too many compute already? ──yes──▶ it waits ───────────────────────────────────┤
+//!              │ no                                                                        │
+//!              ▼                                                                           ▼
+//!           call_spare ──no thread──▶ it waits, and is tried again ────────▶ see_to_vacant, tell, wait
+//! ```
 //!
 //! A poll that has queued tasks since the last look is no thread that blocks. With another worker that goes
 //! on, that one may have what it leaves; the seat is not taken for it. (Otherwise a task that spawns 100k
@@ -20,9 +34,9 @@
 //! each seat that is taken it gets shorter, down to an eighth; and longer again when nothing stands for a
 //! while, or when a thread that lost its seat comes back so soon that it should have kept it.
 //!
-//! Threads that block are many and cost little; threads that compute share the CPUs. When as many of those
-//! that lost their seats still compute as the machine can bear, no further seat is taken: tasks that all
-//! take long would otherwise get a thread each.
+//! Threads that block are many and cost little; threads that compute share the CPUs. When four for each CPU
+//! of those that lost their seats still compute, no further seat is taken but to end the runtime: tasks that
+//! all take long would otherwise get a thread each.
 //!
 //! When all workers sleep for some looks the monitor rests, and the first worker that wakes up wakes it.
 
