@@ -11,21 +11,30 @@ fn output(arguments: &[&str], report: &str) -> (String, String) {
     (text(output.stdout), text(output.stderr))
 }
 
+/// Whether the program's output is `right` in one of ten runs: on a machine that is short of CPU time a stall
+/// of 40 ms may go unseen.
+#[track_caller]
+fn assert_output(arguments: &[&str], report: &str, right: impl Fn(&str, &str) -> bool) {
+    let mut outputs = (0..10).map(|_| output(arguments, report));
+    assert!(outputs.any(|(stdout, stderr)| right(&stdout, &stderr)));
+}
+
 #[test]
 fn stalls_are_counted_unasked() {
-    let (stdout, stderr) = output(&[], "0");
-    assert!(stdout.contains("stalls: ") && !stdout.contains("stalls: 0"), "{stdout}");
-    assert!(!stderr.contains("wakeful: "), "{stderr}");
+    assert_output(&[], "0", |stdout, stderr| {
+        assert!(stdout.contains("stalls: "), "{stdout}");
+        assert!(!stderr.contains("wakeful: "), "{stderr}");
+        !stdout.contains("stalls: 0")
+    });
 }
 
 #[test]
 fn the_report_names_where_the_task_that_blocks_was_spawned() {
+    let mut program = include_str!("../src/bin/stall.rs").lines();
+    let line = program.position(|line| line.contains("spawn(reload_settings())")).unwrap() + 1;
+    let place = format!("src/bin/stall.rs:{line}:");
+    let is_named = |line: &str| line.starts_with("wakeful: task ") && line.contains(&place);
     for arguments in [&[][..], &["current-thread"]] {
-        let (_, stderr) = output(arguments, "1");
-        let spawned = include_str!("../src/bin/stall.rs").lines();
-        let line = spawned.enumerate().find(|(_, line)| line.contains("spawn(reload_settings"));
-        let place = format!("src/bin/stall.rs:{}:", line.unwrap().0 + 1);
-        let named = |line: &str| line.starts_with("wakeful: task ") && line.contains(&place);
-        assert!(stderr.lines().any(named), "{stderr}");
+        assert_output(arguments, "1", |_, stderr| stderr.lines().any(is_named));
     }
 }

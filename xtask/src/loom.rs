@@ -55,7 +55,8 @@ fn test_command(krate: &str) -> Cargo {
     let preemptions = env::var("LOOM_MAX_PREEMPTIONS").unwrap_or(MAX_PREEMPTIONS.to_owned());
     // Its own folder, or the switch would rebuild the world twice in each CI run.
     let target_dir = cargo::target_dir(&root).join("loom");
-    Cargo::new(&root, &format!("test --release --lib --package {krate}"))
+    let features = if krate == "wakeful-base" { "loom" } else { "wakeful-base/loom" };
+    Cargo::new(&root, &format!("test --release --lib --package {krate} --features {features}"))
         .env("RUSTFLAGS", flags.trim())
         .env("LOOM_MAX_PREEMPTIONS", &preemptions)
         .env("CARGO_TARGET_DIR", &target_dir.to_string_lossy())

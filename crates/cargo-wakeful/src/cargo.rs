@@ -1,0 +1,90 @@
+//! Calls of cargo, and how they end.
+
+use std::env;
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::thread;
+
+use crate::signals;
+
+/// How a call of cargo ended, to be passed on as our own end.
+#[derive(Debug, Clone, Copy)]
+pub struct Ended(ExitStatus);
+
+impl Ended {
+    /// Ends us in the same way; by the same signal, if it was one.
+    pub fn pass_on(self) -> ExitCode {
+        if let Some(signal) = self.0.signal() {
+            signals::die_by(signal);
+        }
+        ExitCode::from(u8::try_from(self.0.code().unwrap_or(101)).unwrap_or(101))
+    }
+}
+
+/// What a call that ran in the background wrote.
+pub struct Captured {
+    pub ended: Ended,
+    pub is_success: bool,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// A call of the cargo that called us.
+pub struct Cargo {
+    command: Command,
+}
+
+impl Cargo {
+    pub fn new() -> Cargo {
+        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        signals::tie_to_us(&mut command);
+        Cargo { command }
+    }
+
+    pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Cargo {
+        self.command.args(args);
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Cargo {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Runs to the end on the user's terminal.
+    pub fn run(mut self) -> Result<Ended, String> {
+        let child = self.command.spawn().map_err(|error| self.not_started(&error))?;
+        let status = signals::wait_for(child).map_err(|error| self.not_started(&error))?;
+        Ok(Ended(status))
+    }
+
+    /// Runs to the end and keeps what it wrote. Fails if a signal came meanwhile, for then nothing should follow.
+    pub fn capture(mut self) -> Result<Captured, String> {
+        self.command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.command.spawn().map_err(|error| self.not_started(&error))?;
+        let stdout = read_aside(child.stdout.take().expect("stdout is a pipe"));
+        let stderr = read_aside(child.stderr.take().expect("stderr is a pipe"));
+        let status = signals::wait_for(child).map_err(|error| self.not_started(&error))?;
+        Ok(Captured {
+            ended: Ended(signals::received().map_or(status, ExitStatus::from_raw)),
+            is_success: status.success() && signals::received().is_none(),
+            stdout: stdout.join().expect("a reader of a pipe does not panic"),
+            stderr: stderr.join().expect("a reader of a pipe does not panic"),
+        })
+    }
+
+    fn not_started(&self, error: &io::Error) -> String {
+        format!("`{}` could not be run: {error}", self.command.get_program().to_string_lossy())
+    }
+}
+
+fn read_aside(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error is all there is.
+        let _ = pipe.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}

@@ -1,0 +1,72 @@
+//! Where our `tokio` is.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use semver::Version;
+use serde_json::Value;
+
+use crate::cargo::Cargo;
+
+/// The crate that takes Tokio's place.
+#[derive(Debug)]
+pub struct DropIn {
+    /// Its folder, with no symbolic link in it: metadata is compared with it.
+    pub dir: PathBuf,
+    pub version: Version,
+    pub features: Vec<String>,
+}
+
+/// The checkout that this program was built from. `cargo install --path` leaves it where it is, so it is good for that too.
+pub fn whereabouts() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_owned()
+}
+
+impl DropIn {
+    pub fn find() -> Result<DropIn, String> {
+        let (checkout, named_by) = match env::var_os("WAKEFUL_PATH") {
+            Some(path) => (PathBuf::from(path), "named by WAKEFUL_PATH"),
+            None => (whereabouts(), "from which cargo-wakeful was built"),
+        };
+        let candidates = [checkout.join("crates/tokio-drop-in"), checkout.clone()];
+        let found = candidates.iter().find(|dir| names_tokio(dir));
+        let dir = found.and_then(|dir| fs::canonicalize(dir).ok()).ok_or_else(|| {
+            format!(
+                "Wakeful is not in {}, {named_by}: there is no crates/tokio-drop-in in it.\n\
+                 Set WAKEFUL_PATH to a checkout of Wakeful.",
+                checkout.display()
+            )
+        })?;
+        let manifest = dir.join("Cargo.toml");
+        let metadata = Cargo::new()
+            .args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"])
+            .args([&manifest])
+            .capture()?;
+        let unreadable = || format!("{} cannot be read:\n{}", manifest.display(), metadata.stderr);
+        let packages: Value = serde_json::from_str(&metadata.stdout).map_err(|_| unreadable())?;
+        let packages = packages["packages"].as_array().ok_or_else(unreadable)?;
+        let package = packages.iter().find(|package| package["name"] == "tokio");
+        let package = package.ok_or_else(unreadable)?;
+        let version = package["version"].as_str().and_then(|text| text.parse().ok());
+        let features = package["features"].as_object().ok_or_else(unreadable)?;
+        Ok(DropIn {
+            dir,
+            version: version.ok_or_else(unreadable)?,
+            features: features.keys().cloned().collect(),
+        })
+    }
+
+    /// A call of cargo with this in place of the `tokio` from crates.io.
+    pub fn cargo(&self) -> Cargo {
+        // A JSON string is also a basic string of TOML.
+        let dir = Value::from(self.dir.to_string_lossy());
+        Cargo::new().args(["--config", &format!("patch.crates-io.tokio.path={dir}")])
+    }
+}
+
+fn names_tokio(dir: &Path) -> bool {
+    let manifest = fs::read_to_string(dir.join("Cargo.toml")).unwrap_or_default();
+    manifest.lines().any(|line| line.replace(' ', "") == "name=\"tokio\"")
+}

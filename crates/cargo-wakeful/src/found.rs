@@ -1,0 +1,49 @@
+//! Which `tokio` is in the program's tree.
+
+use std::path::Path;
+
+use semver::Version;
+use serde_json::Value;
+
+use crate::drop_in::DropIn;
+
+#[cfg(test)]
+mod tests;
+
+/// A package called `tokio` in the program's tree.
+#[derive(Debug)]
+pub struct Found<'a> {
+    pub version: Version,
+    /// `None` for a folder.
+    pub source: Option<&'a str>,
+    pub dir: &'a Path,
+}
+
+/// Each of them, in whatever version.
+pub fn all_called_tokio(metadata: &Value) -> Vec<Found<'_>> {
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let tokios = packages.filter(|package| package["name"] == "tokio");
+    let found = tokios.filter_map(|package| {
+        Some(Found {
+            version: package["version"].as_str()?.parse().ok()?,
+            source: package["source"].as_str(),
+            dir: Path::new(package["manifest_path"].as_str()?).parent()?,
+        })
+    });
+    found.collect()
+}
+
+/// The Tokio whose place ours should have taken.
+pub fn the_one_that_stays<'a>(metadata: &'a Value, drop_in: &DropIn) -> Option<Found<'a>> {
+    let mut all = all_called_tokio(metadata).into_iter();
+    all.find(|found| found.version.major == drop_in.version.major && found.dir != drop_in.dir)
+}
+
+/// Whether it is from the registry that our patch is for.
+pub fn is_crates_io(source: Option<&str>) -> bool {
+    const NAMES: [&str; 2] = [
+        "registry+https://github.com/rust-lang/crates.io-index",
+        "sparse+https://index.crates.io/",
+    ];
+    source.is_some_and(|source| NAMES.contains(&source))
+}

@@ -1,0 +1,157 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use std::{env, process};
+
+use super::{Lent, borrow_in};
+
+/// A workspace and a home of our own, gone at the end of the test.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(test: &str) -> Place {
+        let root = env::temp_dir().join(format!("cargo-wakeful-{test}-{}", process::id()));
+        fs::create_dir_all(root.join("workspace")).unwrap();
+        Place(root)
+    }
+
+    fn lock_file(&self) -> PathBuf {
+        self.0.join("workspace/Cargo.lock")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.0.join("home")
+    }
+
+    fn borrow(&self) -> Lent {
+        borrow_in(&self.home(), &self.0.join("workspace")).unwrap()
+    }
+
+    /// A call that ends as with `kill -9`: its locks are off, nothing else is done.
+    fn killed(&self, mut lent: Lent) {
+        lent.is_given_back = true;
+    }
+
+    fn left_at_home(&self) -> usize {
+        fs::read_dir(self.home()).unwrap().count()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn the_file_comes_back_with_contents_permissions_and_time() {
+    let place = Place::new("comes-back");
+    let path = place.lock_file();
+    fs::write(&path, "before").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+    fs::File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
+
+    let mut lent = place.borrow();
+    fs::write(&path, "patched").unwrap();
+    lent.prepared().unwrap();
+    fs::write(&path, "changed again").unwrap();
+    lent.give_back().unwrap();
+
+    assert_eq!(text(&path), "before");
+    let metadata = fs::metadata(&path).unwrap();
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o640);
+    assert_eq!(metadata.modified().unwrap(), time);
+    assert_eq!(place.left_at_home(), 0);
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+}
+
+#[test]
+fn where_there_was_no_file_none_is_left() {
+    let place = Place::new("none-left");
+    let lent = place.borrow();
+    fs::write(place.lock_file(), "patched").unwrap();
+    drop(lent);
+    assert!(!place.lock_file().exists());
+    assert_eq!(place.left_at_home(), 0);
+}
+
+#[test]
+fn an_empty_file_is_not_a_missing_one() {
+    let place = Place::new("empty");
+    fs::write(place.lock_file(), "").unwrap();
+    let lent = place.borrow();
+    fs::write(place.lock_file(), "patched").unwrap();
+    lent.give_back().unwrap();
+    assert_eq!(text(&place.lock_file()), "");
+}
+
+#[test]
+fn the_last_of_several_calls_puts_it_back() {
+    let place = Place::new("last");
+    let path = place.lock_file();
+    fs::write(&path, "before").unwrap();
+    let mut first = place.borrow();
+    fs::write(&path, "patched").unwrap();
+    first.prepared().unwrap();
+    let mut second = place.borrow();
+    second.prepared().unwrap();
+    first.give_back().unwrap();
+    assert_eq!(text(&path), "patched");
+    second.give_back().unwrap();
+    assert_eq!(text(&path), "before");
+}
+
+#[test]
+fn a_call_that_was_killed_is_made_good_by_the_next() {
+    let place = Place::new("killed");
+    let path = place.lock_file();
+    fs::write(&path, "before").unwrap();
+    let mut lent = place.borrow();
+    fs::write(&path, "patched").unwrap();
+    lent.prepared().unwrap();
+    place.killed(lent);
+    assert_eq!(text(&path), "patched");
+    let next = place.borrow();
+    assert_eq!(text(&path), "before");
+    // Killed once more, this time before it was prepared.
+    fs::write(&path, "half patched").unwrap();
+    place.killed(next);
+    place.borrow().give_back().unwrap();
+    assert_eq!(text(&path), "before");
+    assert_eq!(place.left_at_home(), 0);
+}
+
+#[test]
+fn what_somebody_changed_after_a_kill_stays_and_the_old_one_is_kept() {
+    let place = Place::new("changed");
+    let path = place.lock_file();
+    fs::write(&path, "before").unwrap();
+    let mut lent = place.borrow();
+    fs::write(&path, "patched").unwrap();
+    lent.prepared().unwrap();
+    let kept = lent.folder.join("kept");
+    place.killed(lent);
+    fs::write(&path, "updated by the user").unwrap();
+    place.borrow().give_back().unwrap();
+    assert_eq!(text(&path), "updated by the user");
+    assert_eq!(text(&kept), "before");
+}
+
+#[test]
+fn a_link_stays_a_link() {
+    let place = Place::new("link");
+    let real = place.0.join("real.lock");
+    fs::write(&real, "before").unwrap();
+    std::os::unix::fs::symlink(&real, place.lock_file()).unwrap();
+    let lent = place.borrow();
+    fs::write(place.lock_file(), "patched").unwrap();
+    lent.give_back().unwrap();
+    assert!(fs::symlink_metadata(place.lock_file()).unwrap().is_symlink());
+    assert_eq!(text(&real), "before");
+}

@@ -1,0 +1,54 @@
+//! The program that is to run on Wakeful.
+
+use std::env;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::Stop;
+use crate::call::Call;
+use crate::cargo::{Captured, Cargo};
+
+/// Where it lies and where it is built.
+pub struct Program {
+    pub workspace_root: PathBuf,
+    pub target_dir: PathBuf,
+}
+
+impl Program {
+    pub fn find(call: &Call) -> Result<Program, Stop> {
+        // Without dependencies nothing is resolved, and so no lock file is written.
+        let metadata = Cargo::new()
+            .args(["metadata", "--no-deps", "--format-version=1"])
+            .args(&call.resolve_args)
+            .capture()?;
+        let metadata = parsed(metadata)?;
+        let path = |name: &str| metadata[name].as_str().map(PathBuf::from).unwrap_or_default();
+        let own_folder = path("target_directory").join("wakeful");
+        let named = env::var_os("CARGO_TARGET_DIR").filter(|dir| !dir.is_empty());
+        Ok(Program {
+            workspace_root: path("workspace_root"),
+            // A `--target-dir` is among the arguments and beats the variable.
+            target_dir: named.map_or(own_folder, PathBuf::from),
+        })
+    }
+
+    /// With `--locked`, fails as cargo does if the program's own lock file is not up to date.
+    pub fn check_locked(&self, call: &Call) -> Result<(), Stop> {
+        let metadata = Cargo::new()
+            .args(["metadata", "--locked", "--format-version=1"])
+            .args(&call.resolve_args)
+            .capture()?;
+        parsed(metadata).map(drop)
+    }
+}
+
+/// What `cargo metadata` wrote; if it failed, that goes to the user.
+pub fn parsed(metadata: Captured) -> Result<Value, Stop> {
+    if !metadata.is_success {
+        eprint!("{}", metadata.stderr);
+        return Err(Stop::Ended(metadata.ended));
+    }
+    serde_json::from_str(&metadata.stdout)
+        .map_err(|error| Stop::Said(format!("`cargo metadata` cannot be read: {error}")))
+}

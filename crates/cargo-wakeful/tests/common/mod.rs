@@ -1,0 +1,89 @@
+//! Small programs in a folder of their own, and `cargo wakeful` called on them.
+
+#![allow(dead_code, reason = "each test file uses a part of this module")]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::{env, fs, process};
+
+/// A folder that is gone when the test is over.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new(test: &str) -> Folder {
+        let path = env::temp_dir().join(format!("cargo-wakeful-test-{test}-{}", process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(fs::canonicalize(path).unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// `cargo wakeful` in this folder.
+    pub fn wakeful(&self, args: &[&str]) -> Command {
+        let mut command = clean(env!("CARGO_BIN_EXE_cargo-wakeful"));
+        command.current_dir(&self.0).arg("wakeful").args(args);
+        command
+    }
+
+    /// Cargo itself, which has to succeed.
+    pub fn cargo(&self, args: &[&str]) {
+        let output = clean(env!("CARGO")).current_dir(&self.0).args(args).output().unwrap();
+        assert!(output.status.success(), "cargo {args:?}: {}", stderr(&output));
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Without what the `cargo test` around us has set.
+fn clean(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env_remove("CARGO_TARGET_DIR").env_remove("WAKEFUL_PATH");
+    command
+}
+
+/// Every file of the program, but for what is built.
+pub fn contents(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.ends_with("target") {
+            continue;
+        } else if path.is_dir() {
+            files.extend(contents(&path));
+        } else {
+            files.push((path.clone(), fs::read(&path).unwrap()));
+        }
+    }
+    files.sort();
+    files
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Starts it and waits until its program has printed a line.
+pub fn start(mut command: Command) -> (Child, String) {
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    (child, line)
+}
