@@ -33,6 +33,9 @@ fn the_report_names_where_the_task_that_blocks_was_spawned() {
     let mut program = include_str!("../src/bin/stall.rs").lines();
     let line = program.position(|line| line.contains("spawn(reload_settings())")).unwrap() + 1;
     let place = format!("src/bin/stall.rs:{line}:");
+    for page in [include_str!("../06-stalls.md"), include_str!("../06-stalls.zh-CN.md")] {
+        assert!(page.contains(&place), "the chapter shows an older program's output");
+    }
     let is_named = |line: &str| line.starts_with("wakeful: task ") && line.contains(&place);
     for arguments in [&[][..], &["current-thread"]] {
         assert_output(arguments, "1", |_, stderr| stderr.lines().any(is_named));
