@@ -10,6 +10,7 @@
 //! that are spawned and run to their end at once cost nothing there.
 
 mod block_in_place;
+mod crowd;
 mod gather;
 mod handoff;
 mod here;
@@ -39,6 +40,7 @@ use crate::scheduler::inject::{Closed, InjectQueue};
 use crate::scheduler::timer::TimerHome;
 use crate::scheduler::{RuntimeInfo, SchedulerHandle};
 use crate::stall::{StallWatch, ThreadName};
+use crowd::Crowd;
 use idle::Idle;
 use seat::{Home, Place, Seat};
 use sleep::SharedDriver;
@@ -64,6 +66,7 @@ pub(crate) struct MultiThread {
     seats: Box<[Seat]>,
     inject: CachePadded<InjectQueue>,
     idle: CachePadded<Idle>,
+    crowd: Crowd,
     driver: SharedDriver,
     /// Home of tasks that never waited.
     fresh: Home,
@@ -172,6 +175,7 @@ impl MultiThread {
                 seats: (0..workers).map(seat).collect(),
                 inject: CachePadded::new(InjectQueue::new()),
                 idle: CachePadded::new(Idle::new(workers)),
+                crowd: Crowd::new(),
                 driver,
                 fresh: Home::new(this, Place::Fresh),
                 common_home: Home::new(this, Place::Common),

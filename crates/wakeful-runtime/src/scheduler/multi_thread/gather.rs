@@ -69,7 +69,7 @@ impl Sitter {
         let woken = self.woken.take().unwrap_or(0);
         if woken > 0 {
             let are_few = self.enter().is_some_and(|mut core| core.gathered.add(woken));
-            if !are_few && self.shared.idle.wants_wake() && self.seat().is_worth_calling() {
+            if !are_few && self.should_call_for(self.seat().queue.len()) {
                 self.shared.wake_worker();
             }
         }

@@ -9,7 +9,8 @@
 //! |---|---|
 //! | less than [`TAKE_NS`] | nobody takes from it |
 //! | less than [`CALL_NS`] | who is awake and has nothing to do takes from it |
-//! | more | somebody is called to do so |
+//! | less than [`CALL_CROWDED_NS`] | somebody is called to do so, if there is a CPU for him ([`Crowd`]) |
+//! | more | somebody is called |
 //!
 //! The estimate follows a long poll at once and forgets it slowly, so that a worker with one such poll in
 //! a thousand still shares. Where it is known that others should help it is set aside ([`Load::open`]): by
@@ -28,6 +29,9 @@ const TAKE_NS: u64 = if cfg!(wakeful_loom) { 0 } else { 10_000 };
 
 /// Some times what it costs to wake a thread: what waits should not be done before it comes.
 const CALL_NS: u64 = if cfg!(wakeful_loom) { 0 } else { 100_000 };
+
+/// If no CPU is free, somebody comes at the cost of somebody else.
+const CALL_CROWDED_NS: u64 = 10 * CALL_NS;
 
 /// A poll is taken to last so long where nothing is known, so that somebody is called for any task.
 const OPEN_NS: u64 = CALL_NS;
@@ -58,6 +62,11 @@ impl Load {
         count > 0 && self.worth_ns(count) >= CALL_NS
     }
 
+    /// Whether that holds even if he takes the CPU from somebody.
+    fn is_worth_a_cpu(&self, count: usize) -> bool {
+        self.worth_ns(count) >= CALL_CROWDED_NS
+    }
+
     fn worth_ns(&self, count: usize) -> u64 {
         self.mean_poll_ns.load(Relaxed).saturating_mul(count as u64)
     }
@@ -78,6 +87,14 @@ impl Load {
 }
 
 impl Sitter {
+    /// Whether somebody should be called now to take of `count` tasks that wait here.
+    pub(super) fn should_call_for(&self, count: usize) -> bool {
+        let load = &self.seat().load;
+        load.is_worth_calling(count)
+            && self.shared.idle.wants_wake()
+            && (load.is_worth_a_cpu(count) || !self.shared.crowd.is_crowded())
+    }
+
     /// Lets idle workers have what this one does not get to.
     #[cold]
     pub(super) fn share_work(&self) {
@@ -87,14 +104,14 @@ impl Sitter {
         }
         let seat = self.seat();
         let held_back = core.queue.held_back();
-        if !seat.load.is_worth_calling(seat.queue.len() + held_back) {
+        if !self.should_call_for(seat.queue.len() + held_back) {
             return;
         }
         if seat.queue.is_empty() && held_back > 1 {
             core.queue.share_batch(&seat.queue);
         }
         drop(core);
-        if !seat.queue.is_empty() && self.shared.idle.wants_wake() {
+        if !seat.queue.is_empty() {
             self.shared.wake_worker();
         }
     }

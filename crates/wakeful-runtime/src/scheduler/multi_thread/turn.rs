@@ -182,8 +182,7 @@ impl Sitter {
         let Some(behind) = behind else { return };
         core.queue.push(&self.seat().queue, behind);
         drop(core);
-        let may_call = self.woken.get().is_none() && self.shared.idle.wants_wake();
-        if may_call && self.seat().is_worth_calling() {
+        if self.woken.get().is_none() && self.should_call_for(self.seat().queue.len()) {
             self.shared.wake_worker();
         }
     }

@@ -1,0 +1,135 @@
+//! Whether there is a CPU for another worker.
+//!
+//! A worker that is called for more than it takes to wake it up helps only if there is a CPU for it. If
+//! all are busy, it takes one from somebody: from another worker, or from the very program that waits for
+//! our answer. How many threads of the machine want to run is in `/proc/loadavg`; a look costs a
+//! microsecond, so there is one every [`LOOK_EVERY`] at most, and only while it matters.
+//!
+//! (64 TCP connections on 2 CPUs, one of which their other ends keep busy: 180,000 requests a second
+//! instead of 150,000, 99 % of them within 0.4 ms instead of 1.4.)
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::thread;
+use std::time::{Duration, Instant};
+use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
+
+const LOOK_EVERY: Duration = Duration::from_micros(50);
+
+/// What was seen so long ago does not count any more.
+const FORGET_AFTER: Duration = Duration::from_millis(10);
+
+/// Parts of a thread in which the mean is kept.
+const ONE: u64 = 256;
+
+pub(super) struct Crowd {
+    /// Where to look. None where that would tell nothing: who may not use all CPUs, or not all of the time,
+    /// does not learn from it whether there is one for him.
+    source: Option<File>,
+    /// More threads than this, on average, and there is no CPU to be had.
+    limit: u64,
+    mean: AtomicU64,
+    begun: Instant,
+    /// When the last look was, since then.
+    looked_ns: AtomicU64,
+}
+
+impl Crowd {
+    pub(super) fn new() -> Crowd {
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        let is_ours = !cfg!(wakeful_loom) && online_cpus() == Some(cpus);
+        Crowd {
+            source: is_ours.then(|| File::open("/proc/loadavg").ok()).flatten(),
+            limit: cpus as u64 * ONE - ONE / 2,
+            mean: AtomicU64::new(0),
+            begun: Instant::now(),
+            looked_ns: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether all CPUs have been busy of late. The caller is one of those who keep them so.
+    pub(super) fn is_crowded(&self) -> bool {
+        let Some(source) = &self.source else { return false };
+        let now_ns = self.begun.elapsed().as_nanos() as u64;
+        let since_ns = now_ns.saturating_sub(self.looked_ns.load(Relaxed));
+        if since_ns >= LOOK_EVERY.as_nanos() as u64 {
+            // Two who look at once do no harm.
+            self.looked_ns.store(now_ns, Relaxed);
+            let seen = runnable_threads(source).unwrap_or(0) * ONE;
+            let before = self.mean.load(Relaxed);
+            let is_old = since_ns >= FORGET_AFTER.as_nanos() as u64;
+            self.mean.store(if is_old { seen } else { before - before / 8 + seen / 8 }, Relaxed);
+        }
+        self.mean.load(Relaxed) > self.limit
+    }
+}
+
+fn runnable_threads(source: &File) -> Option<u64> {
+    let mut text = [0; 64];
+    let length = source.read_at(&mut text, 0).ok()?;
+    runnable_in(std::str::from_utf8(&text[..length]).ok()?)
+}
+
+/// The fourth field: how many want to run, of how many there are.
+fn runnable_in(loadavg: &str) -> Option<u64> {
+    loadavg.split(' ').nth(3)?.split('/').next()?.parse().ok()
+}
+
+/// How many CPUs the machine has, if that is known.
+fn online_cpus() -> Option<usize> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?;
+    cpus_in(text.trim_end())
+}
+
+/// How many CPUs a list as `0-3,6` has.
+fn cpus_in(list: &str) -> Option<usize> {
+    let ranges = list.split(',').map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        last.parse::<usize>().ok()?.checked_sub(first.parse().ok()?).map(|more| more + 1)
+    });
+    ranges.sum()
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_runnable_threads_is_understood() {
+        assert_eq!(runnable_in("0.83 1.90 2.57 3/412 12345\n"), Some(3));
+        assert_eq!(runnable_in("0.83 1.90 2.57"), None);
+        assert_eq!(runnable_in("a b c d/e f"), None);
+        assert_eq!(runnable_in(""), None);
+    }
+
+    #[test]
+    fn lists_of_cpus_are_understood() {
+        assert_eq!(cpus_in("0"), Some(1));
+        assert_eq!(cpus_in("0-1"), Some(2));
+        assert_eq!(cpus_in("0-3,6,8-9"), Some(7));
+        assert_eq!(cpus_in("3-1"), None);
+        assert_eq!(cpus_in(""), None);
+    }
+
+    #[test]
+    fn the_mean_follows_what_is_seen_and_forgets_what_is_old() {
+        let crowd = Crowd {
+            source: File::open("/proc/loadavg").ok(),
+            limit: 0,
+            mean: AtomicU64::new(1 << 40),
+            begun: Instant::now() - FORGET_AFTER,
+            looked_ns: AtomicU64::new(0),
+        };
+        if crowd.source.is_some() {
+            assert!(crowd.is_crowded(), "this thread runs");
+            assert!(crowd.mean.load(Relaxed) < 1 << 30);
+        }
+    }
+
+    #[test]
+    fn without_a_source_there_is_always_room() {
+        let crowd = Crowd { source: None, ..Crowd::new() };
+        crowd.mean.store(u64::MAX, Relaxed);
+        assert!(!crowd.is_crowded());
+    }
+}
