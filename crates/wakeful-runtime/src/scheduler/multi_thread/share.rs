@@ -90,8 +90,8 @@ impl Sitter {
     /// Whether somebody should be called now to take of `count` tasks that wait here.
     pub(super) fn should_call_for(&self, count: usize) -> bool {
         let load = &self.seat().load;
-        load.is_worth_calling(count)
-            && self.shared.idle.wants_wake()
+        self.shared.idle.wants_wake()
+            && load.is_worth_calling(count)
             && (load.is_worth_a_cpu(count) || !self.shared.crowd.is_crowded())
     }
 
