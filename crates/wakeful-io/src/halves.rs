@@ -33,8 +33,8 @@ struct SharedStream<T> {
 /// again. The stream is dropped with the second of them.
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, duplex, split};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
 ///
 /// let (near, mut far) = duplex(64);
 /// let (mut reader, mut writer) = split(near);

@@ -21,8 +21,8 @@ pin_project! {
 /// Makes one stream of a reader and a writer.
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, join};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt, join};
 ///
 /// let mut stream = join(&b"in"[..], Vec::new());
 /// stream.write_all(b"out").await?;

@@ -2,8 +2,8 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use wakeful_runtime::runtime::Runtime;
-//! use wakeful_runtime::time;
+//! use wakeful::runtime::Runtime;
+//! use wakeful::time;
 //!
 //! let runtime = Runtime::new().unwrap();
 //! runtime.block_on(async {

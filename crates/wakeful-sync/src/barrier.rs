@@ -14,7 +14,7 @@ use crate::cooperative::cooperative;
 /// Each calls [`wait`](Self::wait); when the last of them has, all go on. It can be used again and again.
 ///
 /// ```
-/// use wakeful_sync::Barrier;
+/// use wakeful::sync::Barrier;
 ///
 /// # async fn example() {
 /// let barrier = Barrier::new(1);

@@ -4,7 +4,7 @@
 //! made. The value itself is kept until all have taken it.
 //!
 //! ```
-//! use wakeful_sync::broadcast;
+//! use wakeful::sync::broadcast;
 //!
 //! # async fn example() {
 //! let (tx, mut first) = broadcast::channel(16);
@@ -22,8 +22,8 @@
 //! left.
 //!
 //! ```
-//! use wakeful_sync::broadcast;
-//! use wakeful_sync::broadcast::error::TryRecvError;
+//! use wakeful::sync::broadcast;
+//! use wakeful::sync::broadcast::error::TryRecvError;
 //!
 //! let (tx, mut rx) = broadcast::channel(2);
 //! for value in [10, 20, 30] {
@@ -63,7 +63,7 @@ pub struct Sender<T> {
 /// [`upgrade`](Self::upgrade) makes a [`Sender`] of it, as long as there is another.
 ///
 /// ```
-/// use wakeful_sync::broadcast;
+/// use wakeful::sync::broadcast;
 ///
 /// let (tx, _rx) = broadcast::channel::<u32>(16);
 /// let weak = tx.downgrade();
@@ -116,7 +116,7 @@ impl<T> Sender<T> {
     /// Makes a receiver of the values that are sent from now on.
     ///
     /// ```
-    /// use wakeful_sync::broadcast;
+    /// use wakeful::sync::broadcast;
     ///
     /// let (tx, _rx) = broadcast::channel(16);
     /// tx.send(10).unwrap();
@@ -138,7 +138,7 @@ impl<T> Sender<T> {
     /// How many values some receiver has still to take.
     ///
     /// ```
-    /// use wakeful_sync::broadcast;
+    /// use wakeful::sync::broadcast;
     ///
     /// let (tx, mut first) = broadcast::channel(16);
     /// let mut second = tx.subscribe();
@@ -174,7 +174,7 @@ impl<T> Sender<T> {
     /// May be given up and begun again at any time.
     ///
     /// ```
-    /// use wakeful_sync::broadcast;
+    /// use wakeful::sync::broadcast;
     ///
     /// # async fn example() {
     /// let (tx, rx) = broadcast::channel::<u32>(16);
@@ -263,7 +263,7 @@ impl<T> Receiver<T> {
     /// If that is more than the channel holds, the next `recv` says that it has lagged.
     ///
     /// ```
-    /// use wakeful_sync::broadcast;
+    /// use wakeful::sync::broadcast;
     ///
     /// let (tx, mut rx) = broadcast::channel(16);
     /// tx.send(10).unwrap();
@@ -306,7 +306,7 @@ impl<T: Clone> Receiver<T> {
     /// Makes another receiver, of the values that are sent from now on.
     ///
     /// ```
-    /// use wakeful_sync::broadcast;
+    /// use wakeful::sync::broadcast;
     ///
     /// let (tx, mut rx) = broadcast::channel(16);
     /// tx.send(10).unwrap();
@@ -337,8 +337,8 @@ impl<T: Clone> Receiver<T> {
     /// As for [`recv`](Self::recv), and [`Empty`](TryRecvError::Empty) where that would wait.
     ///
     /// ```
-    /// use wakeful_sync::broadcast;
-    /// use wakeful_sync::broadcast::error::TryRecvError;
+    /// use wakeful::sync::broadcast;
+    /// use wakeful::sync::broadcast::error::TryRecvError;
     ///
     /// let (tx, mut rx) = broadcast::channel(16);
     /// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
@@ -360,7 +360,7 @@ impl<T: Clone> Receiver<T> {
     /// On a thread that drives a runtime.
     ///
     /// ```
-    /// use wakeful_sync::broadcast;
+    /// use wakeful::sync::broadcast;
     ///
     /// let (tx, mut rx) = broadcast::channel(16);
     /// let waiting = std::thread::spawn(move || rx.blocking_recv());

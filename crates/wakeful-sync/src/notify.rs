@@ -36,7 +36,7 @@ use crate::wait_queue::{Round, Stage, Wait, WaitQueue, Waiter, Word};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use wakeful_sync::Notify;
+/// use wakeful::sync::Notify;
 /// # use std::future::Future;
 /// # use std::pin::pin;
 /// # use std::task::{Context, Waker};
@@ -60,7 +60,7 @@ use crate::wait_queue::{Round, Stage, Wait, WaitQueue, Waiter, Word};
 /// use std::collections::VecDeque;
 /// use std::pin::pin;
 /// use std::sync::Mutex;
-/// use wakeful_sync::Notify;
+/// use wakeful::sync::Notify;
 ///
 /// struct Channel<T> {
 ///     values: Mutex<VecDeque<T>>,
@@ -99,7 +99,7 @@ impl Notify {
     /// A `Notify` without a permit, for a `static`.
     ///
     /// ```
-    /// use wakeful_sync::Notify;
+    /// use wakeful::sync::Notify;
     ///
     /// static SHUTDOWN: Notify = Notify::const_new();
     /// ```
@@ -148,7 +148,7 @@ impl Notify {
     /// There is one permit at most, however often this is called.
     ///
     /// ```
-    /// use wakeful_sync::Notify;
+    /// use wakeful::sync::Notify;
     /// # async fn example() {
     /// let notify = Notify::new();
     /// notify.notify_one();
@@ -209,7 +209,7 @@ impl Notify {
     /// the future yet.
     ///
     /// ```
-    /// use wakeful_sync::Notify;
+    /// use wakeful::sync::Notify;
     /// # async fn example() {
     /// let notify = Notify::new();
     /// let (first, second) = (notify.notified(), notify.notified());

@@ -28,7 +28,7 @@ use crate::cooperative::pay;
 /// has its turn.
 ///
 /// ```
-/// use wakeful_sync::OnceCell;
+/// use wakeful::sync::OnceCell;
 ///
 /// static CONFIG: OnceCell<String> = OnceCell::const_new();
 ///
@@ -84,7 +84,7 @@ impl<T> OnceCell<T> {
     /// A cell that is set already, for a `static`.
     ///
     /// ```
-    /// use wakeful_sync::OnceCell;
+    /// use wakeful::sync::OnceCell;
     ///
     /// static ONE: OnceCell<u32> = OnceCell::const_new_with(1);
     /// assert_eq!(ONE.get(), Some(&1));
@@ -122,7 +122,7 @@ impl<T> OnceCell<T> {
     /// If there is a value already, or somebody is making one; here is yours again.
     ///
     /// ```
-    /// use wakeful_sync::{OnceCell, SetError};
+    /// use wakeful::sync::{OnceCell, SetError};
     ///
     /// let cell = OnceCell::new();
     /// assert_eq!(cell.set(1), Ok(()));
@@ -174,7 +174,7 @@ impl<T> OnceCell<T> {
     /// If `f` fails.
     ///
     /// ```
-    /// use wakeful_sync::OnceCell;
+    /// use wakeful::sync::OnceCell;
     ///
     /// # async fn example() {
     /// let cell = OnceCell::new();

@@ -5,7 +5,7 @@
 //! of a runtime too.
 //!
 //! ```
-//! use wakeful_sync::oneshot;
+//! use wakeful::sync::oneshot;
 //!
 //! # async fn example() {
 //! let (tx, rx) = oneshot::channel();
@@ -59,7 +59,7 @@ pub struct Sender<T> {
 /// Awaiting `&mut receiver` may be given up at any time; nothing is lost.
 ///
 /// ```
-/// use wakeful_sync::oneshot;
+/// use wakeful::sync::oneshot;
 ///
 /// # async fn example() {
 /// let (tx, rx) = oneshot::channel::<u32>();
@@ -84,7 +84,7 @@ unsafe impl<T: Send> Sync for Receiver<T> {}
 /// Makes a channel for one value.
 ///
 /// ```
-/// use wakeful_sync::oneshot;
+/// use wakeful::sync::oneshot;
 ///
 /// let (tx, mut rx) = oneshot::channel();
 /// tx.send(3).unwrap();
@@ -118,7 +118,7 @@ impl<T> Sender<T> {
     /// May be given up and begun again at any time.
     ///
     /// ```
-    /// use wakeful_sync::oneshot;
+    /// use wakeful::sync::oneshot;
     ///
     /// # async fn example() {
     /// let (mut tx, rx) = oneshot::channel::<u32>();
@@ -133,7 +133,7 @@ impl<T> Sender<T> {
     /// Whether the receiver is closed or dropped.
     ///
     /// ```
-    /// use wakeful_sync::oneshot;
+    /// use wakeful::sync::oneshot;
     ///
     /// let (tx, rx) = oneshot::channel();
     /// assert!(!tx.is_closed());
@@ -175,8 +175,8 @@ impl<T> Receiver<T> {
     /// Keeps the sender from sending. What was sent before can still be received.
     ///
     /// ```
-    /// use wakeful_sync::oneshot;
-    /// use wakeful_sync::oneshot::error::TryRecvError;
+    /// use wakeful::sync::oneshot;
+    /// use wakeful::sync::oneshot::error::TryRecvError;
     ///
     /// let (tx, mut rx) = oneshot::channel();
     /// rx.close();
@@ -210,8 +210,8 @@ impl<T> Receiver<T> {
     /// [`Empty`](TryRecvError::Empty) if none was sent yet, [`Closed`](TryRecvError::Closed) if none will come.
     ///
     /// ```
-    /// use wakeful_sync::oneshot;
-    /// use wakeful_sync::oneshot::error::TryRecvError;
+    /// use wakeful::sync::oneshot;
+    /// use wakeful::sync::oneshot::error::TryRecvError;
     ///
     /// let (tx, mut rx) = oneshot::channel();
     /// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
@@ -242,7 +242,7 @@ impl<T> Receiver<T> {
     /// On a thread that drives a runtime.
     ///
     /// ```
-    /// use wakeful_sync::oneshot;
+    /// use wakeful::sync::oneshot;
     ///
     /// let (tx, rx) = oneshot::channel();
     /// let waiting = std::thread::spawn(move || rx.blocking_recv());

@@ -48,9 +48,9 @@ const MAX_READERS: u32 = 10;
 /// # Examples
 ///
 /// ```
-/// use wakeful_sync::RwLock;
+/// use wakeful::sync::RwLock;
 ///
-/// # wakeful_base::block_on(async {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let lock = RwLock::new(5);
 /// {
 ///     let one = lock.read().await;
@@ -85,7 +85,7 @@ impl<T: ?Sized> RwLock<T> {
     /// A lock around `value` that so many may read at a time.
     ///
     /// ```
-    /// use wakeful_sync::RwLock;
+    /// use wakeful::sync::RwLock;
     ///
     /// let lock = RwLock::with_max_readers(5, 1);
     /// let reader = lock.try_read().unwrap();
@@ -112,7 +112,7 @@ impl<T: ?Sized> RwLock<T> {
     /// A lock around `value`, for a `static`.
     ///
     /// ```
-    /// use wakeful_sync::RwLock;
+    /// use wakeful::sync::RwLock;
     ///
     /// static LIMIT: RwLock<u32> = RwLock::const_new(5);
     /// assert_eq!(*LIMIT.try_read().unwrap(), 5);
@@ -175,7 +175,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Locks for reading, if that is possible right now.
     ///
     /// ```
-    /// use wakeful_sync::RwLock;
+    /// use wakeful::sync::RwLock;
     ///
     /// let lock = RwLock::new(1);
     /// let reader = lock.try_read().unwrap();

@@ -24,9 +24,9 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 /// At most two at a time:
 ///
 /// ```
-/// use wakeful_sync::Semaphore;
+/// use wakeful::sync::Semaphore;
 ///
-/// # wakeful_base::block_on(async {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let semaphore = Semaphore::new(2);
 /// let first = semaphore.acquire().await.unwrap();
 /// let second = semaphore.acquire().await.unwrap();
@@ -58,7 +58,7 @@ impl Semaphore {
     /// A semaphore with so many permits, for a `static`.
     ///
     /// ```
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
     /// static CONNECTIONS: Semaphore = Semaphore::const_new(10);
     /// assert_eq!(CONNECTIONS.available_permits(), 10);
@@ -100,9 +100,9 @@ impl Semaphore {
     /// Waiters stand in a queue. Dropping the future gives up its place and loses nothing else.
     ///
     /// ```
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let semaphore = Semaphore::new(2);
     /// let permit = semaphore.acquire().await.unwrap();
     /// assert_eq!(semaphore.available_permits(), 1);
@@ -124,9 +124,9 @@ impl Semaphore {
     /// Waiters stand in a queue. Dropping the future gives up its place and loses nothing else.
     ///
     /// ```
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let semaphore = Semaphore::new(5);
     /// let permits = semaphore.acquire_many(3).await.unwrap();
     /// assert_eq!(permits.num_permits(), 3);
@@ -141,7 +141,7 @@ impl Semaphore {
     /// Takes a permit if there is one.
     ///
     /// ```
-    /// use wakeful_sync::{Semaphore, TryAcquireError};
+    /// use wakeful::sync::{Semaphore, TryAcquireError};
     ///
     /// let semaphore = Semaphore::new(1);
     /// let permit = semaphore.try_acquire().unwrap();
@@ -167,7 +167,7 @@ impl Semaphore {
     /// On a thread that is driving asynchronous tasks.
     ///
     /// ```
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(2);
     /// let _permit = semaphore.blocking_acquire().unwrap();
@@ -202,9 +202,9 @@ impl Semaphore {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let semaphore = Arc::new(Semaphore::new(1));
     /// let permit = semaphore.clone().acquire_owned().await.unwrap();
     /// let worker = std::thread::spawn(move || drop(permit));

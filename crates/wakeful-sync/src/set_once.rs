@@ -19,7 +19,7 @@ use crate::wait_queue::{Round, WaitQueue, Waiter, Word};
 /// Where a [`OnceCell`](crate::OnceCell) has its value made by who needs it, a `SetOnce` gets it from elsewhere.
 ///
 /// ```
-/// use wakeful_sync::{SetOnce, SetOnceError};
+/// use wakeful::sync::{SetOnce, SetOnceError};
 ///
 /// static PORT: SetOnce<u16> = SetOnce::const_new();
 ///

@@ -10,7 +10,7 @@
 //! is reported twice. What is there when a receiver is made counts as seen.
 //!
 //! ```
-//! use wakeful_sync::watch;
+//! use wakeful::sync::watch;
 //!
 //! # async fn example() {
 //! let (tx, mut rx) = watch::channel("hello");
@@ -78,7 +78,7 @@ pub struct Sender<T> {
 /// same thread may deadlock with a sender that waits in between.
 ///
 /// ```
-/// use wakeful_sync::watch;
+/// use wakeful::sync::watch;
 ///
 /// let (tx, rx) = watch::channel(1);
 /// assert_eq!(*rx.borrow(), 1); // gone at the end of the statement
@@ -96,7 +96,7 @@ impl<T> Ref<'_, T> {
     /// Always false for a look by a sender.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
     /// let (tx, mut rx) = watch::channel("hello");
     /// tx.send("goodbye").unwrap();
@@ -120,7 +120,7 @@ impl<T> Deref for Ref<'_, T> {
 /// Makes a channel whose value is `init`, which counts as seen.
 ///
 /// ```
-/// use wakeful_sync::watch;
+/// use wakeful::sync::watch;
 ///
 /// let (tx, rx) = watch::channel("hello");
 /// tx.send("world").unwrap();
@@ -165,7 +165,7 @@ impl<T> Receiver<T> {
     /// If all senders are gone, even if their last value was not seen.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
     /// let (tx, mut rx) = watch::channel("hello");
     /// tx.send("goodbye").unwrap();
@@ -206,7 +206,7 @@ impl<T> Receiver<T> {
     /// Who gives up has not marked anything as seen.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
     /// # async fn example() {
     /// let (tx, mut rx) = watch::channel("hello");
@@ -235,7 +235,7 @@ impl<T> Receiver<T> {
     /// May be given up at any time. Values that `f` said no to are marked seen.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
     /// # async fn example() {
     /// let (tx, mut rx) = watch::channel(0);
@@ -324,7 +324,7 @@ impl<T> Sender<T> {
     /// If `modify` does; the value may be half changed then, and nobody is told.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
     /// let (tx, rx) = watch::channel(vec![1]);
     /// tx.send_modify(|list| list.push(2));
@@ -347,7 +347,7 @@ impl<T> Sender<T> {
     /// If `modify` does; the value may be half changed then, and nobody is told.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
     /// let (tx, rx) = watch::channel(1);
     /// let raise = |floor: i32| tx.send_if_modified(|value| {
@@ -378,7 +378,7 @@ impl<T> Sender<T> {
     /// Sets the value, wakes the receivers that wait, if there are any, and returns the value before.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
     /// let tx = watch::Sender::new(1);
     /// assert_eq!(tx.send_replace(2), 1);
@@ -407,7 +407,7 @@ impl<T> Sender<T> {
     /// May be given up and begun again at any time.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
     /// # async fn example() {
     /// let (tx, rx) = watch::channel("hello");
@@ -432,7 +432,7 @@ impl<T> Sender<T> {
     /// Makes another receiver. What is there now counts as seen by it.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
     /// let tx = watch::Sender::new(0);
     /// tx.send_replace(5);

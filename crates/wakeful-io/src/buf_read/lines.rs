@@ -44,8 +44,8 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::AsyncBufReadExt;
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::AsyncBufReadExt;
     ///
     /// let mut lines = b"one\r\ntwo".lines();
     /// let mut words = Vec::new();

@@ -39,8 +39,8 @@ impl<R: AsyncBufRead + Unpin> Split<R> {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::{AsyncBufReadExt, BufReader};
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::{AsyncBufReadExt, BufReader};
     ///
     /// let mut segments = BufReader::new(&b"a,bc,"[..]).split(b',');
     /// assert_eq!(segments.next_segment().await?.as_deref(), Some(&b"a"[..]));

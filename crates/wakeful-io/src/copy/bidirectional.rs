@@ -21,8 +21,8 @@ use crate::window::DEFAULT_CAPACITY;
 /// # Examples
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional, duplex};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional, duplex};
 ///
 /// let (mut client, mut inbound) = duplex(64);
 /// let (mut outbound, mut server) = duplex(64);

@@ -32,8 +32,8 @@ pub struct DuplexStream {
 /// # Examples
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, duplex};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt, duplex};
 ///
 /// let (mut client, mut server) = duplex(64);
 /// client.write_all(b"ping").await?;

@@ -32,8 +32,8 @@ pub struct SimplexStream {
 /// # Examples
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, simplex};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt, simplex};
 ///
 /// let (mut receiver, mut sender) = simplex(64);
 /// sender.write_all(b"ping").await?;

@@ -23,7 +23,7 @@ use bytes::buf::UninitSlice;
 ///
 /// ```
 /// use std::mem::MaybeUninit;
-/// use wakeful_io::ReadBuf;
+/// use wakeful::io::ReadBuf;
 ///
 /// let mut memory = [MaybeUninit::uninit(); 8];
 /// let mut buf = ReadBuf::uninit(&mut memory);

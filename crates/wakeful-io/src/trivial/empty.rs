@@ -14,8 +14,8 @@ pub struct Empty {
 /// Makes a stream that is at its end when read, and forgets what is written to it.
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, empty};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt, empty};
 ///
 /// let mut text = String::new();
 /// assert_eq!(empty().read_to_string(&mut text).await?, 0);

@@ -15,8 +15,8 @@ pub struct Repeat {
 /// Makes a reader that fills every buffer with `byte` and never ends.
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{AsyncReadExt, repeat};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, repeat};
 ///
 /// let mut buf = [0; 3];
 /// repeat(7).read_exact(&mut buf).await?;

@@ -14,9 +14,9 @@ pub struct Sink {
 /// Makes a writer that takes everything and forgets it.
 ///
 /// ```
-/// # pollster::block_on(async {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let mut reader: &[u8] = b"how many bytes?";
-/// assert_eq!(wakeful_io::copy(&mut reader, &mut wakeful_io::sink()).await?, 15);
+/// assert_eq!(wakeful::io::copy(&mut reader, &mut wakeful::io::sink()).await?, 15);
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub fn sink() -> Sink {

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Configures and builds a runtime.
 ///
 /// ```
-/// use wakeful_runtime::runtime::Builder;
+/// use wakeful::runtime::Builder;
 ///
 /// let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
 /// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
@@ -383,7 +383,7 @@ impl Builder {
     /// ```
     /// use std::sync::mpsc;
     /// use std::time::Duration;
-    /// use wakeful_runtime::runtime::Builder;
+    /// use wakeful::runtime::Builder;
     ///
     /// let (tx, rx) = mpsc::channel();
     /// let runtime = Builder::new_multi_thread()

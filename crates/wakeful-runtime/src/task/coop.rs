@@ -56,10 +56,10 @@ impl<F: Future> Future for Unconstrained<F> {
 /// ends `fut`.
 ///
 /// ```
-/// use wakeful_runtime::task::coop::{cooperative, has_budget_remaining};
+/// use wakeful::task::coop::{cooperative, has_budget_remaining};
 ///
-/// # wakeful_runtime::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// # wakeful_runtime::task::spawn(async {
+/// # wakeful::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # wakeful::task::spawn(async {
 /// let mut steps = 0;
 /// while has_budget_remaining() {
 ///     // Ready at once; without the wrapper this loop would not end.

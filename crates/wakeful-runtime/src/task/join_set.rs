@@ -23,7 +23,6 @@ pub use builder::Builder;
 /// [`detach_all`](Self::detach_all).
 ///
 /// ```
-/// # use wakeful_runtime as wakeful;
 /// use wakeful::task::JoinSet;
 ///
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -66,7 +65,6 @@ impl<T: 'static> JoinSet<T> {
     /// To say more about a task before it is spawned into the set.
     ///
     /// ```
-    /// # use wakeful_runtime as wakeful;
     /// use wakeful::task::JoinSet;
     ///
     /// # wakeful::runtime::Runtime::new()?.block_on(async {
@@ -110,7 +108,6 @@ impl<T: 'static> JoinSet<T> {
     /// [`LocalRuntime`](crate::runtime::LocalRuntime) and into this set.
     ///
     /// ```
-    /// # use wakeful_runtime as wakeful;
     /// use std::rc::Rc;
     /// use wakeful::{runtime::LocalRuntime, task::JoinSet};
     ///
@@ -148,7 +145,6 @@ impl<T: 'static> JoinSet<T> {
     /// Neither aborting it nor dropping the set stops a closure that has begun.
     ///
     /// ```
-    /// # use wakeful_runtime as wakeful;
     /// use wakeful::task::JoinSet;
     ///
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -232,7 +228,6 @@ impl<T: 'static> JoinSet<T> {
     /// are aborted then. Where that won't do, call [`join_next`](Self::join_next) in a loop.
     ///
     /// ```
-    /// # use wakeful_runtime as wakeful;
     /// use wakeful::task::JoinSet;
     ///
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

@@ -19,7 +19,6 @@ use std::thread;
 /// Any number of statics without an initial value, with attributes and visibility as usual.
 ///
 /// ```
-/// # use wakeful_runtime as wakeful;
 /// wakeful::task_local! {
 ///     /// Who asked.
 ///     pub static USER: String;
@@ -64,7 +63,6 @@ macro_rules! task_local {
 /// hiding the outer. Tasks spawned inside of a scope do not inherit it.
 ///
 /// ```
-/// # use wakeful_runtime as wakeful;
 /// wakeful::task_local! {
 ///     static DEPTH: u32;
 /// }
@@ -99,7 +97,6 @@ impl<T: 'static> LocalKey<T> {
     /// Runs a closure with `value` in scope.
     ///
     /// ```
-    /// # use wakeful_runtime as wakeful;
     /// wakeful::task_local! {
     ///     static NUMBER: u32;
     /// }
@@ -219,7 +216,6 @@ impl<T> Drop for Scope<'_, T> {
 /// Holds the value while it is not polled.
 ///
 /// ```
-/// # use wakeful_runtime as wakeful;
 /// wakeful::task_local! {
 ///     static NUMBER: u32;
 /// }
@@ -243,7 +239,6 @@ impl<T: 'static, F> TaskLocalFuture<T, F> {
     /// If the future has not ended yet, it goes on without.
     ///
     /// ```
-    /// # use wakeful_runtime as wakeful;
     /// use std::cell::Cell;
     ///
     /// wakeful::task_local! {

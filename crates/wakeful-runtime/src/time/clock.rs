@@ -14,8 +14,8 @@ use wakeful_reactor::time::{Clock, ClockError};
 /// Deadlines are rounded up to milliseconds since the runtime was made.
 ///
 /// ```
-/// use wakeful_runtime::runtime::Builder;
-/// use wakeful_runtime::time::{self, Duration, Instant};
+/// use wakeful::runtime::Builder;
+/// use wakeful::time::{self, Duration, Instant};
 ///
 /// let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
 /// runtime.block_on(async {

@@ -13,8 +13,8 @@ const LATE: Duration = Duration::from_millis(5);
 /// Ticks at once, and then every `period`.
 ///
 /// ```
-/// # wakeful_runtime::runtime::Runtime::new().unwrap().block_on(async {
-/// use wakeful_runtime::time::{Duration, interval};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::time::{Duration, interval};
 ///
 /// let mut interval = interval(Duration::from_millis(1));
 /// let first = interval.tick().await;

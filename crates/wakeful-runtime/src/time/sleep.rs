@@ -19,8 +19,8 @@ pub(super) const FAR: Duration = Duration::from_micros(100);
 /// Waits until `duration` has passed.
 ///
 /// ```
-/// # wakeful_runtime::runtime::Runtime::new().unwrap().block_on(async {
-/// use wakeful_runtime::time::{Duration, sleep};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::time::{Duration, sleep};
 ///
 /// sleep(Duration::from_millis(1)).await;
 /// # });
@@ -48,9 +48,9 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// To use one again, or in a loop beside other futures, pin it and [`reset`](Self::reset) it.
 ///
 /// ```
-/// # wakeful_runtime::runtime::Runtime::new().unwrap().block_on(async {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// use std::pin::pin;
-/// use wakeful_runtime::time::{Duration, Instant, sleep};
+/// use wakeful::time::{Duration, Instant, sleep};
 ///
 /// let mut sleep = pin!(sleep(Duration::from_millis(1)));
 /// for _ in 0..3 {

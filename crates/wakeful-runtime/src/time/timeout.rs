@@ -16,8 +16,8 @@ use wakeful_base::budget;
 /// beyond what can be represented there is no limit.
 ///
 /// ```
-/// # wakeful_runtime::runtime::Runtime::new().unwrap().block_on(async {
-/// use wakeful_runtime::time::{Duration, timeout};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::time::{Duration, timeout};
 ///
 /// let limit = Duration::from_millis(1);
 /// assert_eq!(timeout(limit, async { 7 }).await, Ok(7));

@@ -34,9 +34,9 @@ impl<T> Permit<'_, T> {
     /// Sends `value` into the room reserved for it.
     ///
     /// ```
-    /// use wakeful_sync::mpsc;
+    /// use wakeful::sync::mpsc;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, mut rx) = mpsc::channel(1);
     /// let permit = tx.reserve().await.unwrap();
     /// assert!(tx.try_send(1).is_err());
@@ -95,9 +95,9 @@ impl<T> OwnedPermit<T> {
     /// Sends `value` into the room reserved for it, and returns the sender.
     ///
     /// ```
-    /// use wakeful_sync::mpsc;
+    /// use wakeful::sync::mpsc;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, mut rx) = mpsc::channel(1);
     /// let permit = tx.reserve_owned().await.unwrap();
     /// let _tx = permit.send(2);

@@ -154,9 +154,9 @@ receiver! {
     /// Receives what [`Sender`](super::Sender)s send; from [`channel`](super::channel).
     ///
     /// ```
-    /// use wakeful_sync::mpsc;
+    /// use wakeful::sync::mpsc;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, mut rx) = mpsc::channel(10);
     /// for i in 0..4 {
     ///     tx.send(i).await.unwrap();

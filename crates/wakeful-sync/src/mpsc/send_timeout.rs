@@ -18,9 +18,9 @@ impl<T> Sender<T> {
     /// Outside of a runtime with time enabled.
     ///
     /// ```
-    /// # wakeful_runtime::runtime::Runtime::new().unwrap().block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// use std::time::Duration;
-    /// use wakeful_sync::mpsc::{self, error::SendTimeoutError};
+    /// use wakeful::sync::mpsc::{self, error::SendTimeoutError};
     ///
     /// let (tx, _rx) = mpsc::channel(1);
     /// let limit = Duration::from_millis(1);

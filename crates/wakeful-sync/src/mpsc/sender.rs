@@ -187,7 +187,7 @@ impl<T> Sender<T> {
     /// Sends `value` if there is room right now.
     ///
     /// ```
-    /// use wakeful_sync::mpsc::{self, error::TrySendError};
+    /// use wakeful::sync::mpsc::{self, error::TrySendError};
     ///
     /// let (tx, rx) = mpsc::channel(1);
     /// assert_eq!(tx.try_send(1), Ok(()));
@@ -243,9 +243,9 @@ impl<T> Sender<T> {
     /// Waiting senders stand in a queue. Dropping the future gives up its place and loses nothing else.
     ///
     /// ```
-    /// use wakeful_sync::mpsc;
+    /// use wakeful::sync::mpsc;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, mut rx) = mpsc::channel(3);
     /// for (number, permit) in (1..).zip(tx.reserve_many(2).await.unwrap()) {
     ///     permit.send(number);

@@ -39,9 +39,9 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// This is a function, not a method, so as not to hide methods of the value: `MutexGuard::map(…)`.
     ///
     /// ```
-    /// use wakeful_sync::{Mutex, MutexGuard};
+    /// use wakeful::sync::{Mutex, MutexGuard};
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let pair = Mutex::new((1, 2));
     /// let mut first = MutexGuard::map(pair.lock().await, |pair| &mut pair.0);
     /// *first = 5;

@@ -36,9 +36,9 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use wakeful_sync::{Mutex, OwnedMutexGuard};
+    /// use wakeful::sync::{Mutex, OwnedMutexGuard};
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let pair = Arc::new(Mutex::new((1, 2)));
     /// let mut first = OwnedMutexGuard::map(pair.clone().lock_owned().await, |pair| &mut pair.0);
     /// *first = 5;

@@ -34,9 +34,9 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
     /// This is a function, not a method, so as not to hide methods of the value.
     ///
     /// ```
-    /// use wakeful_sync::{RwLock, RwLockReadGuard};
+    /// use wakeful::sync::{RwLock, RwLockReadGuard};
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let pair = RwLock::new((1, 2));
     /// let first = RwLockReadGuard::map(pair.read().await, |pair| &pair.0);
     /// assert_eq!(*first, 1);

@@ -50,9 +50,9 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// This is a function, not a method, so as not to hide methods of the value.
     ///
     /// ```
-    /// use wakeful_sync::{RwLock, RwLockWriteGuard};
+    /// use wakeful::sync::{RwLock, RwLockWriteGuard};
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let pair = RwLock::new((1, 2));
     /// let mut first = RwLockWriteGuard::map(pair.write().await, |pair| &mut pair.0);
     /// *first = 5;
@@ -117,9 +117,9 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// Lets other readers in, and goes on as one of them; no writer comes in between.
     ///
     /// ```
-    /// use wakeful_sync::RwLock;
+    /// use wakeful::sync::RwLock;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let lock = RwLock::new(1);
     /// let mut writer = lock.write().await;
     /// *writer = 2;

@@ -39,7 +39,7 @@ impl<'a> SemaphorePermit<'a> {
     /// Drops the permits without giving them back: the semaphore has fewer from now on.
     ///
     /// ```
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(10);
     /// semaphore.try_acquire_many(5).unwrap().forget();
@@ -56,7 +56,7 @@ impl<'a> SemaphorePermit<'a> {
     /// If the two come from different semaphores.
     ///
     /// ```
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(3);
     /// let mut permits = semaphore.try_acquire().unwrap();
@@ -72,7 +72,7 @@ impl<'a> SemaphorePermit<'a> {
     /// Splits `n` permits off; `None` if there are fewer.
     ///
     /// ```
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(3);
     /// let mut permits = semaphore.try_acquire_many(3).unwrap();
