@@ -6,13 +6,13 @@
 //! ```
 //! use wakeful::sync::broadcast;
 //!
-//! # async fn example() {
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 //! let (tx, mut first) = broadcast::channel(16);
 //! let mut second = tx.subscribe();
 //! tx.send(10).unwrap();
 //! assert_eq!(first.recv().await, Ok(10));
 //! assert_eq!(second.recv().await, Ok(10));
-//! # }
+//! # });
 //! ```
 //!
 //! # Lagging
@@ -54,6 +54,22 @@ use crate::cooperative::cooperative;
 use crate::wait_queue::Round;
 
 /// Sends to all receivers of a channel.
+///
+/// It can be cloned; the channel is open as long as one of them is there.
+///
+/// ```
+/// use wakeful::sync::broadcast;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let tx = broadcast::Sender::new(8);
+/// assert!(tx.send("nobody is there yet").is_err());
+///
+/// let (mut one, mut other) = (tx.subscribe(), tx.subscribe());
+/// assert_eq!(tx.send("hello").unwrap(), 2);
+/// assert_eq!(one.recv().await, Ok("hello"));
+/// assert_eq!(other.recv().await, Ok("hello"));
+/// # });
+/// ```
 pub struct Sender<T> {
     ring: Arc<Ring<T>>,
 }
@@ -76,6 +92,30 @@ pub struct WeakSender<T> {
 }
 
 /// Receives each value that is sent after it was made.
+///
+/// A receiver that may fall behind goes on after it was told so:
+///
+/// ```
+/// use wakeful::sync::broadcast::{self, error::RecvError};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (tx, mut rx) = broadcast::channel(2);
+/// for number in 0..5 {
+///     tx.send(number).unwrap();
+/// }
+/// drop(tx);
+///
+/// let (mut got, mut missed) = (Vec::new(), 0);
+/// loop {
+///     match rx.recv().await {
+///         Ok(number) => got.push(number),
+///         Err(RecvError::Lagged(n)) => missed += n,
+///         Err(RecvError::Closed) => break,
+///     }
+/// }
+/// assert_eq!((got, missed), (vec![3, 4], 3));
+/// # });
+/// ```
 pub struct Receiver<T> {
     ring: Arc<Ring<T>>,
     /// The number of the next value to take.
@@ -86,6 +126,17 @@ pub struct Receiver<T> {
 ///
 /// # Panics
 /// If the capacity is 0 or more than `usize::MAX / 2`.
+///
+/// ```
+/// use wakeful::sync::broadcast;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (tx, mut rx) = broadcast::channel(16);
+/// let listener = wakeful::spawn(async move { rx.recv().await });
+/// tx.send("hello").unwrap();
+/// assert_eq!(listener.await.unwrap(), Ok("hello"));
+/// # });
+/// ```
 #[track_caller]
 pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let ring = Arc::new(Ring::new(capacity, 1));
@@ -176,11 +227,11 @@ impl<T> Sender<T> {
     /// ```
     /// use wakeful::sync::broadcast;
     ///
-    /// # async fn example() {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, rx) = broadcast::channel::<u32>(16);
     /// drop(rx);
     /// tx.closed().await;
-    /// # }
+    /// # });
     /// ```
     pub async fn closed(&self) {
         loop {

@@ -51,6 +51,17 @@ unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
 /// The mutex or lock is held by somebody else, and the call does not wait.
+///
+/// ```
+/// use wakeful::sync::Mutex;
+///
+/// let printer = Mutex::new("idle");
+/// let _busy = printer.try_lock().unwrap();
+/// if let Err(error) = printer.try_lock() {
+///     println!("come back later: {error}");
+/// }
+/// # assert!(printer.try_lock().is_err());
+/// ```
 #[derive(Debug)]
 pub struct TryLockError(pub(crate) ());
 

@@ -7,18 +7,37 @@
 //! ```
 //! use wakeful::sync::oneshot;
 //!
-//! # async fn example() {
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 //! let (tx, rx) = oneshot::channel();
 //! std::thread::spawn(move || tx.send("hello"));
 //! assert_eq!(rx.await, Ok("hello"));
-//! # }
-//! # let (tx, rx) = oneshot::channel();
-//! # std::thread::spawn(move || tx.send("hello"));
-//! # assert_eq!(rx.blocking_recv(), Ok("hello"));
+//! # });
 //! ```
 //!
 //! If the sender is dropped without having sent, the receiver gets an error. In `select!` and loops,
-//! await `&mut rx` to keep the receiver.
+//! await `&mut rx` to keep the receiver:
+//!
+//! ```
+//! use std::time::Duration;
+//! use wakeful::{sync::oneshot, time};
+//!
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+//! let (tx, mut rx) = oneshot::channel();
+//! let mut every = time::interval(Duration::from_millis(1));
+//! let task = wakeful::spawn(async move {
+//!     time::sleep(Duration::from_millis(3)).await;
+//!     tx.send("done")
+//! });
+//! let outcome = loop {
+//!     wakeful::select! {
+//!         _ = every.tick() => println!("still waiting"),
+//!         outcome = &mut rx => break outcome,
+//!     }
+//! };
+//! assert_eq!(outcome, Ok("done"));
+//! # task.await.unwrap().unwrap();
+//! # });
+//! ```
 //!
 //! # How it works
 //! One allocation, whose state is one word (`state.rs` has its bits and transitions):
@@ -49,6 +68,20 @@ use self::error::{RecvError, TryRecvError};
 /// Sends one value to the [`Receiver`] it was made with.
 ///
 /// Dropped without having sent, it lets the receiver end with an error.
+///
+/// ```
+/// use wakeful::sync::oneshot;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (tx, rx) = oneshot::channel();
+/// wakeful::spawn(async move {
+///     if tx.send(6 * 7).is_err() {
+///         println!("nobody wanted it");
+///     }
+/// });
+/// assert_eq!(rx.await, Ok(42));
+/// # });
+/// ```
 pub struct Sender<T> {
     cell: CellRef<T>,
 }
@@ -61,11 +94,11 @@ pub struct Sender<T> {
 /// ```
 /// use wakeful::sync::oneshot;
 ///
-/// # async fn example() {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let (tx, rx) = oneshot::channel::<u32>();
 /// drop(tx);
 /// assert!(rx.await.is_err());
-/// # }
+/// # });
 /// ```
 pub struct Receiver<T> {
     /// `None` once there was a result.
@@ -120,11 +153,11 @@ impl<T> Sender<T> {
     /// ```
     /// use wakeful::sync::oneshot;
     ///
-    /// # async fn example() {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (mut tx, rx) = oneshot::channel::<u32>();
     /// drop(rx);
     /// tx.closed().await;
-    /// # }
+    /// # });
     /// ```
     pub async fn closed(&mut self) {
         poll_fn(|cx| self.poll_closed(cx)).await;

@@ -166,6 +166,18 @@ impl<T: ?Sized> RwLock<T> {
     /// # Cancel safety
     ///
     /// Those who wait stand in a queue. Dropping the future gives up its place and loses nothing else.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use wakeful::sync::RwLock;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let prices = Arc::new(RwLock::new(vec![3, 4]));
+    /// let reader = prices.clone().read_owned().await;
+    /// let sum = wakeful::spawn(async move { reader.iter().sum::<i32>() });
+    /// assert_eq!(sum.await.unwrap(), 7);
+    /// # });
+    /// ```
     pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
         self.take_permits(1).await;
         let value = self.value.get();

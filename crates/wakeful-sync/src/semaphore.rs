@@ -82,11 +82,32 @@ impl Semaphore {
     /// # Panics
     ///
     /// If there would be more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    ///
+    /// ```
+    /// use wakeful::sync::Semaphore;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let tokens = Semaphore::new(0); // a bucket that somebody else fills
+    /// let refill = async { tokens.add_permits(2) };
+    /// let (spent, ()) = wakeful::join!(tokens.acquire_many(2), refill);
+    /// spent.unwrap().forget(); // tokens are not given back
+    /// assert_eq!(tokens.available_permits(), 0);
+    /// # });
+    /// ```
     pub fn add_permits(&self, n: usize) {
         self.permits.release(n);
     }
 
     /// Removes up to `n` of the permits at hand, and returns how many it removed.
+    ///
+    /// ```
+    /// use wakeful::sync::Semaphore;
+    ///
+    /// let workers = Semaphore::new(4);
+    /// let _busy = workers.try_acquire().unwrap();
+    /// assert_eq!(workers.forget_permits(10), 3);
+    /// assert_eq!(workers.available_permits(), 0);
+    /// ```
     pub fn forget_permits(&self, n: usize) -> usize {
         self.permits.forget_permits(n)
     }
@@ -275,6 +296,17 @@ impl Semaphore {
     /// Gives out no more permits, and lets all who wait know.
     ///
     /// Permits that are held stay valid.
+    ///
+    /// ```
+    /// use wakeful::sync::Semaphore;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let seats = Semaphore::new(0);
+    /// let (waiting, ()) = wakeful::join!(seats.acquire(), async { seats.close() });
+    /// assert!(waiting.is_err());
+    /// assert!(seats.is_closed());
+    /// # });
+    /// ```
     pub fn close(&self) {
         self.permits.close();
     }

@@ -12,7 +12,7 @@
 //! ```
 //! use wakeful::sync::watch;
 //!
-//! # async fn example() {
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 //! let (tx, mut rx) = watch::channel("hello");
 //!
 //! let printer = async move {
@@ -26,7 +26,7 @@
 //! tx.send("world").unwrap();
 //! # drop(tx);
 //! # printer.await;
-//! # }
+//! # });
 //! ```
 //!
 //! [`Receiver::has_changed`] fails as soon as the senders are gone; [`Receiver::changed`] first reports
@@ -61,6 +61,24 @@ use crate::wait_queue::Round;
 /// Looks at the value, and waits for it to change.
 ///
 /// A clone has seen what the original has.
+///
+/// ```
+/// use wakeful::sync::watch;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (stop, stopped) = watch::channel(false);
+/// let workers: Vec<_> = (0..3)
+///     .map(|_| {
+///         let mut stopped = stopped.clone();
+///         wakeful::spawn(async move { stopped.wait_for(|stop| *stop).await.is_ok() })
+///     })
+///     .collect();
+/// stop.send(true).unwrap();
+/// for worker in workers {
+///     assert!(worker.await.unwrap());
+/// }
+/// # });
+/// ```
 pub struct Receiver<T> {
     shared: Arc<WatchShared<T>>,
     /// The version seen last.
@@ -68,6 +86,18 @@ pub struct Receiver<T> {
 }
 
 /// Sets the value.
+///
+/// ```
+/// use wakeful::sync::watch;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (level, mut seen) = watch::channel(1);
+/// level.send(2).unwrap();
+/// level.send_modify(|level| *level += 1);
+/// seen.changed().await.unwrap();
+/// assert_eq!(*seen.borrow_and_update(), 3); // 2 was never looked at
+/// # });
+/// ```
 pub struct Sender<T> {
     shared: Arc<WatchShared<T>>,
 }
@@ -150,6 +180,17 @@ impl<T> Receiver<T> {
     /// Looks at the value, and marks it seen.
     ///
     /// See [`Ref`] for how not to deadlock.
+    ///
+    /// ```
+    /// use wakeful::sync::watch;
+    ///
+    /// let (tx, mut rx) = watch::channel(1);
+    /// tx.send(2).unwrap();
+    /// assert_eq!(*rx.borrow(), 2);
+    /// assert!(rx.has_changed().unwrap()); // `borrow` does not count
+    /// assert_eq!(*rx.borrow_and_update(), 2);
+    /// assert!(!rx.has_changed().unwrap());
+    /// ```
     #[inline]
     pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
         let inner = self.shared.value.read();
@@ -188,6 +229,17 @@ impl<T> Receiver<T> {
     }
 
     /// Marks the value as not seen, so that [`changed`](Self::changed) returns at once.
+    ///
+    /// ```
+    /// use wakeful::sync::watch;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (_tx, mut rx) = watch::channel("from the start");
+    /// rx.mark_changed();
+    /// rx.changed().await.unwrap(); // does not wait for a send
+    /// assert_eq!(*rx.borrow(), "from the start");
+    /// # });
+    /// ```
     pub fn mark_changed(&mut self) {
         self.seen = self.seen.minus(1);
     }
@@ -208,14 +260,14 @@ impl<T> Receiver<T> {
     /// ```
     /// use wakeful::sync::watch;
     ///
-    /// # async fn example() {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, mut rx) = watch::channel("hello");
     /// tx.send("goodbye").unwrap();
     /// assert!(rx.changed().await.is_ok());
     /// assert_eq!(*rx.borrow_and_update(), "goodbye");
     /// drop(tx);
     /// assert!(rx.changed().await.is_err());
-    /// # }
+    /// # });
     /// ```
     pub async fn changed(&mut self) -> Result<(), RecvError> {
         cooperative(Changed::new(&self.shared, &mut self.seen)).await
@@ -237,11 +289,11 @@ impl<T> Receiver<T> {
     /// ```
     /// use wakeful::sync::watch;
     ///
-    /// # async fn example() {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, mut rx) = watch::channel(0);
     /// tx.send(7).unwrap();
     /// assert_eq!(*rx.wait_for(|value| *value > 5).await.unwrap(), 7);
-    /// # }
+    /// # });
     /// ```
     pub async fn wait_for(
         &mut self,
@@ -409,11 +461,11 @@ impl<T> Sender<T> {
     /// ```
     /// use wakeful::sync::watch;
     ///
-    /// # async fn example() {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, rx) = watch::channel("hello");
     /// drop(rx);
     /// tx.closed().await;
-    /// # }
+    /// # });
     /// ```
     pub async fn closed(&self) {
         let wait = async {
