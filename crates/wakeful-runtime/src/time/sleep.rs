@@ -38,6 +38,18 @@ pub fn sleep(duration: Duration) -> Sleep {
 ///
 /// # Panics
 /// Outside of a runtime with time enabled.
+///
+/// ```
+/// use wakeful::time::{Duration, Instant, sleep_until};
+///
+/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// let deadline = Instant::now() + Duration::from_secs(5);
+/// sleep_until(deadline).await;
+/// assert_eq!(Instant::now(), deadline);
+/// sleep_until(deadline - Duration::from_secs(3)).await; // that was before
+/// assert_eq!(Instant::now(), deadline);
+/// # });
+/// ```
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::new("sleep_until", deadline, false)
@@ -134,6 +146,19 @@ impl Sleep {
     /// Sets another deadline, whether or not the sleep is over.
     ///
     /// Whoever waits for it is woken at the new one.
+    ///
+    /// ```
+    /// use std::pin::pin;
+    /// use wakeful::time::{Duration, Instant, sleep};
+    ///
+    /// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+    /// let began = Instant::now();
+    /// let mut idle = pin!(sleep(Duration::from_secs(10)));
+    /// idle.as_mut().reset(began + Duration::from_secs(30)); // not yet
+    /// idle.as_mut().await;
+    /// assert_eq!(began.elapsed(), Duration::from_secs(30));
+    /// # });
+    /// ```
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.unpinned();
         this.deadline = deadline;
