@@ -7,6 +7,17 @@ use super::poll_pay;
 use crate::traits::{AsyncRead, ReadBuf};
 
 /// One byte over and over; see [`repeat`].
+///
+/// ```
+/// use wakeful::io::{AsyncReadExt, Repeat, repeat};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let zeroes: Repeat = repeat(0);
+/// let mut padding = Vec::new();
+/// zeroes.take(5).read_to_end(&mut padding).await?;
+/// assert_eq!(padding, [0; 5]);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct Repeat {
     byte: u8,

@@ -7,6 +7,17 @@ use super::poll_pay;
 use crate::traits::AsyncWrite;
 
 /// Forgets what is written; see [`sink`].
+///
+/// ```
+/// use wakeful::io::{Sink, copy, sink};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let mut nowhere: Sink = sink();
+/// let mut rest: &[u8] = b"not wanted";
+/// assert_eq!(copy(&mut rest, &mut nowhere).await?, 10);
+/// assert!(rest.is_empty());
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub struct Sink {
     _private: (),
 }
