@@ -9,11 +9,39 @@ use std::task::{Context, Poll};
 use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// The half to read from; see [`split`].
+///
+/// ```
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (near, mut far) = duplex(64);
+/// let (mut reader, _writer) = split(near);
+/// let task = wakeful::spawn(async move { reader.read_u8().await });
+/// far.write_u8(42).await?;
+/// assert_eq!(task.await??, 42);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub struct ReadHalf<T> {
     whole: Arc<SharedStream<T>>,
 }
 
 /// The half to write to; see [`split`].
+///
+/// ```
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (near, mut far) = duplex(64);
+/// let (_reader, mut writer) = split(near);
+/// let task = wakeful::spawn(async move {
+///     writer.write_u8(42).await?;
+///     writer.shutdown().await // dropping a half does not
+/// });
+/// assert_eq!(far.read_u8().await?, 42);
+/// assert_eq!(far.read(&mut [0]).await?, 0);
+/// task.await??;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub struct WriteHalf<T> {
     whole: Arc<SharedStream<T>>,
 }
@@ -33,8 +61,8 @@ struct SharedStream<T> {
 /// again. The stream is dropped with the second of them.
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, duplex, split};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
 ///
 /// let (near, mut far) = duplex(64);
 /// let (mut reader, mut writer) = split(near);
@@ -74,6 +102,15 @@ impl<T> ReadHalf<T> {
     /// # Panics
     ///
     /// If they are not of one stream, which [`is_pair_of`](Self::is_pair_of) tells before.
+    ///
+    /// ```
+    /// use wakeful::io::{duplex, split};
+    ///
+    /// let (one, other) = (split(duplex(1).0), split(duplex(1).0));
+    /// assert!(one.0.is_pair_of(&one.1) && !one.0.is_pair_of(&other.1));
+    /// let (reader, writer) = one;
+    /// let _stream = reader.unsplit(writer);
+    /// ```
     #[track_caller]
     pub fn unsplit(self, wr: WriteHalf<T>) -> T
     where

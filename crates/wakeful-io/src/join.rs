@@ -9,6 +9,21 @@ use crate::traits::{AsyncBufRead, AsyncRead, AsyncWrite};
 
 pin_project! {
     /// A reader and a writer as one stream; see [`join`].
+    ///
+    /// ```
+    /// use wakeful::io::{AsyncBufReadExt, AsyncWriteExt, Join, join, simplex};
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (input, mut feed) = simplex(64);
+    /// let mut session: Join<_, Vec<u8>> = join(wakeful::io::BufReader::new(input), Vec::new());
+    /// feed.write_all(b"question\n").await?;
+    ///
+    /// let mut line = String::new();
+    /// session.read_line(&mut line).await?;
+    /// session.write_all(b"answer").await?;
+    /// assert_eq!((line.as_str(), session.writer().as_slice()), ("question\n", &b"answer"[..]));
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     #[derive(Debug)]
     pub struct Join<R, W> {
         #[pin]
@@ -21,8 +36,8 @@ pin_project! {
 /// Makes one stream of a reader and a writer.
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, join};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt, join};
 ///
 /// let mut stream = join(&b"in"[..], Vec::new());
 /// stream.write_all(b"out").await?;

@@ -10,8 +10,8 @@
 //! `tokio::io` under another name: same names, same signatures, same behaviour.
 //!
 //! ```
-//! # pollster::block_on(async {
-//! use wakeful_io::{AsyncBufReadExt, AsyncWriteExt, BufReader, duplex};
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+//! use wakeful::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, duplex};
 //!
 //! let (mut near, far) = duplex(64);
 //! near.write_all(b"one\ntwo\n").await?;

@@ -42,9 +42,9 @@ impl<S: AsyncSeek + Unpin + ?Sized> Future for Seek<'_, S> {
 /// Methods of every [`AsyncSeek`].
 ///
 /// ```
-/// # pollster::block_on(async {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// use std::io::{Cursor, SeekFrom};
-/// use wakeful_io::{AsyncReadExt, AsyncSeekExt};
+/// use wakeful::io::{AsyncReadExt, AsyncSeekExt};
 ///
 /// let mut cursor = Cursor::new(b"abcdefg");
 /// cursor.seek(SeekFrom::End(-2)).await?;

@@ -10,6 +10,17 @@ const PRIORITY: u8 = 1 << 2;
 const ERROR: u8 = 1 << 3;
 
 /// What somebody wants to know of a descriptor; at least one thing.
+///
+/// ```
+/// use wakeful::io::Interest;
+/// use wakeful::net::UnixStream;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (one, _other) = UnixStream::pair()?;
+/// let ready = one.ready(Interest::READABLE | Interest::WRITABLE).await?;
+/// assert!(ready.is_writable()); // nothing to read yet
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub struct Interest(u8);
 

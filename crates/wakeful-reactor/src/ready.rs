@@ -4,6 +4,18 @@ use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign, Sub};
 
 /// What a descriptor is ready for. A set; may be empty.
+///
+/// ```
+/// use wakeful::io::{Interest, Ready};
+/// use wakeful::net::UnixStream;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (one, other) = UnixStream::pair()?;
+/// drop(other);
+/// let ready: Ready = one.ready(Interest::READABLE).await?;
+/// assert!(ready.is_readable() && ready.is_read_closed());
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ready(usize);
 

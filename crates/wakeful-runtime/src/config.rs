@@ -12,6 +12,22 @@ pub(crate) type TaskCallback = Arc<dyn Fn(&TaskMeta<'_>) + Send + Sync>;
 pub(crate) type ThreadName = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// What a runtime does when a task panics.
+///
+/// ```
+/// use wakeful::runtime::{Builder, UnhandledPanic};
+///
+/// let runtime = Builder::new_current_thread()
+///     .unhandled_panic(UnhandledPanic::ShutdownRuntime)
+///     .build()?;
+/// let outcome = std::panic::catch_unwind(|| {
+///     runtime.block_on(async {
+///         wakeful::spawn(async { panic!("nobody joins this task") });
+///         std::future::pending::<()>().await
+///     })
+/// });
+/// assert!(outcome.is_err()); // instead of waiting for ever
+/// # std::io::Result::Ok(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnhandledPanic {

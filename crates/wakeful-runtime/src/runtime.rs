@@ -1,4 +1,22 @@
 //! The runtime: what runs tasks, and how it is made and reached.
+//!
+//! A program has one as a rule, made by `#[wakeful::main]` or by hand:
+//!
+//! ```
+//! use wakeful::runtime::{Builder, Runtime};
+//!
+//! // Worker threads for all CPUs, timers and I/O.
+//! let runtime = Runtime::new()?;
+//! assert_eq!(runtime.block_on(async { wakeful::spawn(async { 42 }).await.unwrap() }), 42);
+//!
+//! // Everything on this thread.
+//! let small = Builder::new_current_thread().enable_all().build()?;
+//! assert_eq!(small.block_on(async { 42 }), 42);
+//! # std::io::Result::Ok(())
+//! ```
+//!
+//! Code inside of a runtime finds it by itself: [`Handle::current`] is what `spawn`, sockets and timers use.
+//! Code outside, on a thread of another library say, takes a [`Handle`] along.
 
 mod builder;
 mod handle;
@@ -25,6 +43,17 @@ pub use handle::{current_io, try_current_io};
 /// Whether an I/O operation failed because the runtime that its resource belongs to has shut down.
 ///
 /// Every wait on a socket, or registration of one, fails with such an error once that has happened.
+///
+/// ```
+/// use wakeful::{net::UdpSocket, runtime::{Runtime, is_rt_shutdown_err}};
+///
+/// let (first, second) = (Runtime::new()?, Runtime::new()?);
+/// let socket = first.block_on(UdpSocket::bind("127.0.0.1:0"))?;
+/// drop(first);
+/// let error = second.block_on(socket.readable()).unwrap_err();
+/// assert!(is_rt_shutdown_err(&error));
+/// # std::io::Result::Ok(())
+/// ```
 pub fn is_rt_shutdown_err(err: &std::io::Error) -> bool {
     let of_pool = err.get_ref().is_some_and(|inner| inner.is::<crate::blocking::Stopped>());
     of_pool || crate::driver::is_shutdown_error(err)
@@ -32,6 +61,16 @@ pub fn is_rt_shutdown_err(err: &std::io::Error) -> bool {
 
 /// The index of the worker that the calling code runs on; none outside of a multi-thread runtime's
 /// workers and of a current-thread runtime's `block_on`, where it is zero.
+///
+/// ```
+/// use wakeful::runtime::{Builder, worker_index};
+///
+/// let runtime = Builder::new_multi_thread().worker_threads(2).build()?;
+/// let on_worker = runtime.block_on(async { wakeful::spawn(async { worker_index() }).await.unwrap() });
+/// assert!(on_worker.unwrap() < 2);
+/// assert_eq!(worker_index(), None);
+/// # std::io::Result::Ok(())
+/// ```
 pub fn worker_index() -> Option<usize> {
     use crate::scheduler::{current_thread, multi_thread};
     multi_thread::worker_index().or_else(|| current_thread::is_driving().then_some(0))

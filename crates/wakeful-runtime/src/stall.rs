@@ -27,6 +27,25 @@ pub(crate) use watch::{QUIET_LOOKS_MAX, StallWatch};
 /// task but one of the runtime's callbacks.
 ///
 /// It prints as one line, which says all that is known.
+///
+/// ```
+/// use std::{sync::mpsc, time::Duration};
+/// use wakeful::runtime::Builder;
+///
+/// let (tx, stalls) = mpsc::channel();
+/// let runtime = Builder::new_multi_thread()
+///     .worker_threads(1)
+///     .on_stall(move |stall| _ = tx.send((stall.duration(), stall.to_string())))
+///     .build()?;
+/// let (release, held) = mpsc::channel::<()>();
+/// runtime.spawn(async move { held.recv() }); // blocks
+///
+/// let (lasted, line) = stalls.recv().unwrap();
+/// assert!(lasted >= Duration::from_millis(2));
+/// println!("{line}");
+/// drop(release);
+/// # std::io::Result::Ok(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Stall {
     pub(crate) what: Stalled,
@@ -47,6 +66,26 @@ pub(crate) enum Stalled {
 }
 
 /// What becomes of the other tasks of a worker that stands still.
+///
+/// ```
+/// use std::sync::mpsc;
+/// use wakeful::runtime::{Builder, StallOutcome};
+///
+/// let (tx, stalls) = mpsc::channel();
+/// let runtime = Builder::new_multi_thread()
+///     .worker_threads(1)
+///     .on_stall(move |stall| _ = tx.send(stall.outcome()))
+///     .build()?;
+/// let (release, held) = mpsc::channel::<()>();
+/// runtime.spawn(async move { held.recv() }); // blocks
+/// match stalls.recv().unwrap() {
+///     StallOutcome::HandedOff => println!("the others go on"),
+///     StallOutcome::NothingWaits => println!("there are no others"),
+///     outcome => println!("they have to wait: {outcome:?}"),
+/// }
+/// drop(release);
+/// # std::io::Result::Ok(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StallOutcome {

@@ -5,6 +5,20 @@ use std::panic::Location;
 use wakeful_task::{Header, Id};
 
 /// A task, as the hooks of [`Builder`](crate::runtime::Builder) see it.
+///
+/// ```
+/// use std::sync::mpsc;
+/// use wakeful::runtime::Builder;
+///
+/// let (tx, rx) = mpsc::channel();
+/// let runtime = Builder::new_current_thread()
+///     .on_task_spawn(move |task| tx.send((task.id(), task.spawned_at())).unwrap())
+///     .build()?;
+/// let id = runtime.spawn(async {}).id();
+/// let (hooked, spawned_at) = rx.recv().unwrap();
+/// assert_eq!((hooked, spawned_at.file()), (id, file!()));
+/// # std::io::Result::Ok(())
+/// ```
 #[derive(Debug)]
 pub struct TaskMeta<'a> {
     id: Id,

@@ -2,8 +2,8 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use wakeful_runtime::runtime::Runtime;
-//! use wakeful_runtime::time;
+//! use wakeful::runtime::Runtime;
+//! use wakeful::time;
 //!
 //! let runtime = Runtime::new().unwrap();
 //! runtime.block_on(async {
@@ -22,6 +22,10 @@
 //!
 //! A sleep belongs to the runtime in whose context it was made, which must have time enabled
 //! (`Builder::enable_time` or `enable_all`).
+//!
+//! To stop waiting when something else happens first, wait for both with `select!`; to do something again
+//! and again, take an [`interval`]. Tests need not wait at all: with the clock paused (feature `test-util`)
+//! hours pass in no time.
 
 #[cfg(feature = "test-util")]
 mod clock;

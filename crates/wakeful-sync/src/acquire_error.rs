@@ -3,6 +3,14 @@
 use std::fmt;
 
 /// No permit could be taken, and the call does not wait.
+///
+/// ```
+/// use wakeful::sync::{Semaphore, TryAcquireError};
+///
+/// let seats = Semaphore::new(2);
+/// let why = seats.try_acquire_many(3).unwrap_err();
+/// assert_eq!(why, TryAcquireError::NoPermits);
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 pub enum TryAcquireError {
     /// The semaphore is [closed](crate::Semaphore::close).
@@ -13,6 +21,17 @@ pub enum TryAcquireError {
 }
 
 /// The semaphore is [closed](crate::Semaphore::close), so no permit will ever come.
+///
+/// ```
+/// use wakeful::sync::Semaphore;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let seats = Semaphore::new(2);
+/// seats.close();
+/// let error = seats.acquire().await.unwrap_err();
+/// println!("{error}");
+/// # });
+/// ```
 #[derive(Debug)]
 pub struct AcquireError(());
 

@@ -14,12 +14,19 @@ use crate::cooperative::cooperative;
 /// Each calls [`wait`](Self::wait); when the last of them has, all go on. It can be used again and again.
 ///
 /// ```
-/// use wakeful_sync::Barrier;
+/// use std::sync::Arc;
+/// use wakeful::{sync::Barrier, task::JoinSet};
 ///
-/// # async fn example() {
-/// let barrier = Barrier::new(1);
-/// assert!(barrier.wait().await.is_leader());
-/// # }
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let barrier = Arc::new(Barrier::new(3));
+/// let mut runners = JoinSet::new();
+/// for _ in 0..3 {
+///     let barrier = barrier.clone();
+///     runners.spawn(async move { barrier.wait().await.is_leader() });
+/// }
+/// let leaders = runners.join_all().await.into_iter().filter(|leader| *leader);
+/// assert_eq!(leaders.count(), 1);
+/// # });
 /// ```
 #[derive(Debug)]
 pub struct Barrier {
@@ -83,6 +90,16 @@ impl Barrier {
 }
 
 /// Says whether the task was the last to come to the [`Barrier`].
+///
+/// ```
+/// use wakeful::sync::Barrier;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let round = Barrier::new(2);
+/// let (one, other) = wakeful::join!(round.wait(), round.wait());
+/// assert!(one.is_leader() != other.is_leader());
+/// # });
+/// ```
 #[derive(Debug, Clone)]
 pub struct BarrierWaitResult(bool);
 

@@ -4,15 +4,15 @@
 //! made. The value itself is kept until all have taken it.
 //!
 //! ```
-//! use wakeful_sync::broadcast;
+//! use wakeful::sync::broadcast;
 //!
-//! # async fn example() {
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 //! let (tx, mut first) = broadcast::channel(16);
 //! let mut second = tx.subscribe();
 //! tx.send(10).unwrap();
 //! assert_eq!(first.recv().await, Ok(10));
 //! assert_eq!(second.recv().await, Ok(10));
-//! # }
+//! # });
 //! ```
 //!
 //! # Lagging
@@ -22,8 +22,8 @@
 //! left.
 //!
 //! ```
-//! use wakeful_sync::broadcast;
-//! use wakeful_sync::broadcast::error::TryRecvError;
+//! use wakeful::sync::broadcast;
+//! use wakeful::sync::broadcast::error::TryRecvError;
 //!
 //! let (tx, mut rx) = broadcast::channel(2);
 //! for value in [10, 20, 30] {
@@ -54,6 +54,22 @@ use crate::cooperative::cooperative;
 use crate::wait_queue::Round;
 
 /// Sends to all receivers of a channel.
+///
+/// It can be cloned; the channel is open as long as one of them is there.
+///
+/// ```
+/// use wakeful::sync::broadcast;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let tx = broadcast::Sender::new(8);
+/// assert!(tx.send("nobody is there yet").is_err());
+///
+/// let (mut one, mut other) = (tx.subscribe(), tx.subscribe());
+/// assert_eq!(tx.send("hello").unwrap(), 2);
+/// assert_eq!(one.recv().await, Ok("hello"));
+/// assert_eq!(other.recv().await, Ok("hello"));
+/// # });
+/// ```
 pub struct Sender<T> {
     ring: Arc<Ring<T>>,
 }
@@ -63,7 +79,7 @@ pub struct Sender<T> {
 /// [`upgrade`](Self::upgrade) makes a [`Sender`] of it, as long as there is another.
 ///
 /// ```
-/// use wakeful_sync::broadcast;
+/// use wakeful::sync::broadcast;
 ///
 /// let (tx, _rx) = broadcast::channel::<u32>(16);
 /// let weak = tx.downgrade();
@@ -76,6 +92,30 @@ pub struct WeakSender<T> {
 }
 
 /// Receives each value that is sent after it was made.
+///
+/// A receiver that may fall behind goes on after it was told so:
+///
+/// ```
+/// use wakeful::sync::broadcast::{self, error::RecvError};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (tx, mut rx) = broadcast::channel(2);
+/// for number in 0..5 {
+///     tx.send(number).unwrap();
+/// }
+/// drop(tx);
+///
+/// let (mut got, mut missed) = (Vec::new(), 0);
+/// loop {
+///     match rx.recv().await {
+///         Ok(number) => got.push(number),
+///         Err(RecvError::Lagged(n)) => missed += n,
+///         Err(RecvError::Closed) => break,
+///     }
+/// }
+/// assert_eq!((got, missed), (vec![3, 4], 3));
+/// # });
+/// ```
 pub struct Receiver<T> {
     ring: Arc<Ring<T>>,
     /// The number of the next value to take.
@@ -86,6 +126,17 @@ pub struct Receiver<T> {
 ///
 /// # Panics
 /// If the capacity is 0 or more than `usize::MAX / 2`.
+///
+/// ```
+/// use wakeful::sync::broadcast;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (tx, mut rx) = broadcast::channel(16);
+/// let listener = wakeful::spawn(async move { rx.recv().await });
+/// tx.send("hello").unwrap();
+/// assert_eq!(listener.await.unwrap(), Ok("hello"));
+/// # });
+/// ```
 #[track_caller]
 pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let ring = Arc::new(Ring::new(capacity, 1));
@@ -116,7 +167,7 @@ impl<T> Sender<T> {
     /// Makes a receiver of the values that are sent from now on.
     ///
     /// ```
-    /// use wakeful_sync::broadcast;
+    /// use wakeful::sync::broadcast;
     ///
     /// let (tx, _rx) = broadcast::channel(16);
     /// tx.send(10).unwrap();
@@ -138,7 +189,7 @@ impl<T> Sender<T> {
     /// How many values some receiver has still to take.
     ///
     /// ```
-    /// use wakeful_sync::broadcast;
+    /// use wakeful::sync::broadcast;
     ///
     /// let (tx, mut first) = broadcast::channel(16);
     /// let mut second = tx.subscribe();
@@ -174,13 +225,13 @@ impl<T> Sender<T> {
     /// May be given up and begun again at any time.
     ///
     /// ```
-    /// use wakeful_sync::broadcast;
+    /// use wakeful::sync::broadcast;
     ///
-    /// # async fn example() {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, rx) = broadcast::channel::<u32>(16);
     /// drop(rx);
     /// tx.closed().await;
-    /// # }
+    /// # });
     /// ```
     pub async fn closed(&self) {
         loop {
@@ -263,7 +314,7 @@ impl<T> Receiver<T> {
     /// If that is more than the channel holds, the next `recv` says that it has lagged.
     ///
     /// ```
-    /// use wakeful_sync::broadcast;
+    /// use wakeful::sync::broadcast;
     ///
     /// let (tx, mut rx) = broadcast::channel(16);
     /// tx.send(10).unwrap();
@@ -306,7 +357,7 @@ impl<T: Clone> Receiver<T> {
     /// Makes another receiver, of the values that are sent from now on.
     ///
     /// ```
-    /// use wakeful_sync::broadcast;
+    /// use wakeful::sync::broadcast;
     ///
     /// let (tx, mut rx) = broadcast::channel(16);
     /// tx.send(10).unwrap();
@@ -337,8 +388,8 @@ impl<T: Clone> Receiver<T> {
     /// As for [`recv`](Self::recv), and [`Empty`](TryRecvError::Empty) where that would wait.
     ///
     /// ```
-    /// use wakeful_sync::broadcast;
-    /// use wakeful_sync::broadcast::error::TryRecvError;
+    /// use wakeful::sync::broadcast;
+    /// use wakeful::sync::broadcast::error::TryRecvError;
     ///
     /// let (tx, mut rx) = broadcast::channel(16);
     /// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
@@ -360,7 +411,7 @@ impl<T: Clone> Receiver<T> {
     /// On a thread that drives a runtime.
     ///
     /// ```
-    /// use wakeful_sync::broadcast;
+    /// use wakeful::sync::broadcast;
     ///
     /// let (tx, mut rx) = broadcast::channel(16);
     /// let waiting = std::thread::spawn(move || rx.blocking_recv());

@@ -21,9 +21,9 @@
 //! # Examples
 //!
 //! ```
-//! use wakeful_sync::mpsc;
+//! use wakeful::sync::mpsc;
 //!
-//! # wakeful_base::block_on(async {
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 //! let (tx, mut rx) = mpsc::channel(8);
 //! let worker = std::thread::spawn(move || {
 //!     for i in 0..3 {
@@ -63,9 +63,9 @@ use wakeful_base::sync::Arc;
 /// A channel with room for `buffer` values.
 ///
 /// ```
-/// use wakeful_sync::mpsc;
+/// use wakeful::sync::mpsc;
 ///
-/// # wakeful_base::block_on(async {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let (tx, mut rx) = mpsc::channel(2);
 /// tx.send("a").await.unwrap();
 /// tx.send("b").await.unwrap();
@@ -94,9 +94,9 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
 /// A channel that takes whatever is sent, as long as there is memory.
 ///
 /// ```
-/// use wakeful_sync::mpsc;
+/// use wakeful::sync::mpsc;
 ///
-/// # wakeful_base::block_on(async {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let (tx, mut rx) = mpsc::unbounded_channel();
 /// tx.send(1).unwrap();
 /// tx.send(2).unwrap();

@@ -28,9 +28,9 @@ pub use owned_guard::{OwnedMappedMutexGuard, OwnedMutexGuard};
 /// # Examples
 ///
 /// ```
-/// use wakeful_sync::Mutex;
+/// use wakeful::sync::Mutex;
 ///
-/// # wakeful_base::block_on(async {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let balance = Mutex::new(10);
 /// {
 ///     let mut locked = balance.lock().await;
@@ -51,6 +51,17 @@ unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
 /// The mutex or lock is held by somebody else, and the call does not wait.
+///
+/// ```
+/// use wakeful::sync::Mutex;
+///
+/// let printer = Mutex::new("idle");
+/// let _busy = printer.try_lock().unwrap();
+/// if let Err(error) = printer.try_lock() {
+///     println!("come back later: {error}");
+/// }
+/// # assert!(printer.try_lock().is_err());
+/// ```
 #[derive(Debug)]
 pub struct TryLockError(pub(crate) ());
 
@@ -75,7 +86,7 @@ impl<T: ?Sized> Mutex<T> {
     /// A mutex around `value`, unlocked, for a `static`.
     ///
     /// ```
-    /// use wakeful_sync::Mutex;
+    /// use wakeful::sync::Mutex;
     ///
     /// static COUNT: Mutex<u32> = Mutex::const_new(5);
     /// assert_eq!(*COUNT.try_lock().unwrap(), 5);
@@ -105,7 +116,7 @@ impl<T: ?Sized> Mutex<T> {
     /// On a thread that is driving asynchronous tasks.
     ///
     /// ```
-    /// use wakeful_sync::Mutex;
+    /// use wakeful::sync::Mutex;
     ///
     /// let mutex = Mutex::new(1);
     /// *mutex.blocking_lock() += 1;
@@ -135,9 +146,9 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use wakeful_sync::Mutex;
+    /// use wakeful::sync::Mutex;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let mutex = Arc::new(Mutex::new(1));
     /// let mut guard = mutex.clone().lock_owned().await;
     /// let other = std::thread::spawn(move || *guard += 1);
@@ -153,7 +164,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Takes the lock if it is free.
     ///
     /// ```
-    /// use wakeful_sync::Mutex;
+    /// use wakeful::sync::Mutex;
     ///
     /// let mutex = Mutex::new(1);
     /// let guard = mutex.try_lock().unwrap();

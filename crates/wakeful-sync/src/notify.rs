@@ -36,21 +36,21 @@ use crate::wait_queue::{Round, Stage, Wait, WaitQueue, Waiter, Word};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use wakeful_sync::Notify;
-/// # use std::future::Future;
-/// # use std::pin::pin;
-/// # use std::task::{Context, Waker};
-/// # let mut cx = Context::from_waker(Waker::noop());
+/// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+/// use wakeful::sync::Notify;
 ///
-/// let notify = Arc::new(Notify::new());
-/// let mut first = pin!(notify.notified());
-/// # assert!(first.as_mut().poll(&mut cx).is_pending());
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let temperature = Arc::new((AtomicU32::new(0), Notify::new()));
 ///
-/// // Elsewhere:
-/// notify.notify_one();
+/// let sensor = temperature.clone();
+/// wakeful::spawn(async move {
+///     sensor.0.store(21, SeqCst);
+///     sensor.1.notify_one();
+/// });
 ///
-/// // `first.await` now is over.
-/// # assert!(first.as_mut().poll(&mut cx).is_ready());
+/// temperature.1.notified().await;
+/// assert_eq!(temperature.0.load(SeqCst), 21);
+/// # });
 /// ```
 ///
 /// A channel with many receivers takes care to be in line *before* it looks, or the notification for a
@@ -60,7 +60,7 @@ use crate::wait_queue::{Round, Stage, Wait, WaitQueue, Waiter, Word};
 /// use std::collections::VecDeque;
 /// use std::pin::pin;
 /// use std::sync::Mutex;
-/// use wakeful_sync::Notify;
+/// use wakeful::sync::Notify;
 ///
 /// struct Channel<T> {
 ///     values: Mutex<VecDeque<T>>,
@@ -85,6 +85,15 @@ use crate::wait_queue::{Round, Stage, Wait, WaitQueue, Waiter, Word};
 ///         }
 ///     }
 /// }
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let channel = Channel { values: Mutex::default(), sent: Notify::new() };
+/// let (one, other, ()) = wakeful::join!(channel.recv(), channel.recv(), async {
+///     channel.send(1);
+///     channel.send(2);
+/// });
+/// assert_eq!(one + other, 3);
+/// # });
 /// ```
 pub struct Notify {
     queue: WaitQueue,
@@ -99,7 +108,7 @@ impl Notify {
     /// A `Notify` without a permit, for a `static`.
     ///
     /// ```
-    /// use wakeful_sync::Notify;
+    /// use wakeful::sync::Notify;
     ///
     /// static SHUTDOWN: Notify = Notify::const_new();
     /// ```
@@ -129,6 +138,33 @@ impl Notify {
     /// # Cancel safety
     /// Who drops the future loses its place in line. A notification that it was given and did not see is
     /// passed on.
+    ///
+    /// ```
+    /// use wakeful::sync::{Notify, mpsc};
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let stop = Notify::new();
+    /// let (tx, mut rx) = mpsc::channel(8);
+    /// for number in 1..=3 {
+    ///     tx.send(number).await.unwrap();
+    /// }
+    ///
+    /// let mut sum = 0;
+    /// let mut stopped = std::pin::pin!(stop.notified()); // one place in line for the whole loop
+    /// loop {
+    ///     wakeful::select! {
+    ///         Some(number) = rx.recv() => {
+    ///             sum += number;
+    ///             if sum == 6 {
+    ///                 stop.notify_waiters();
+    ///             }
+    ///         }
+    ///         () = &mut stopped => break,
+    ///     }
+    /// }
+    /// assert_eq!(sum, 6);
+    /// # });
+    /// ```
     #[inline]
     pub fn notified(&self) -> Notified<'_> {
         Notified { notify: self, waiting: Waiting::since(self) }
@@ -148,12 +184,12 @@ impl Notify {
     /// There is one permit at most, however often this is called.
     ///
     /// ```
-    /// use wakeful_sync::Notify;
-    /// # async fn example() {
+    /// use wakeful::sync::Notify;
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let notify = Notify::new();
     /// notify.notify_one();
     /// notify.notified().await; // takes the permit, does not wait
-    /// # }
+    /// # });
     /// ```
     #[inline]
     pub fn notify_one(&self) {
@@ -161,6 +197,22 @@ impl Notify {
     }
 
     /// Wakes the task that came last, or leaves a permit if nobody waits.
+    ///
+    /// ```
+    /// use std::pin::pin;
+    /// use wakeful::sync::Notify;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let idle = Notify::new();
+    /// let (mut first, mut second) = (pin!(idle.notified()), pin!(idle.notified()));
+    /// first.as_mut().enable();
+    /// second.as_mut().enable();
+    ///
+    /// idle.notify_last(); // whoever came last has the warmest caches
+    /// second.await;
+    /// assert!(!first.enable());
+    /// # });
+    /// ```
     #[inline]
     pub fn notify_last(&self) {
         self.notify_with(Stage::Last);
@@ -209,14 +261,14 @@ impl Notify {
     /// the future yet.
     ///
     /// ```
-    /// use wakeful_sync::Notify;
-    /// # async fn example() {
+    /// use wakeful::sync::Notify;
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let notify = Notify::new();
     /// let (first, second) = (notify.notified(), notify.notified());
     /// notify.notify_waiters();
     /// first.await;
     /// second.await;
-    /// # }
+    /// # });
     /// ```
     pub fn notify_waiters(&self) {
         if let Some(line) = self.queue.update(Word::in_next_round) {
@@ -256,6 +308,19 @@ impl fmt::Debug for Notify {
 /// Future of [`Notify::notified`].
 ///
 /// Once it is over, polling it again returns `Ready` again.
+///
+/// ```
+/// use std::pin::pin;
+/// use wakeful::sync::Notify;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let ready = Notify::new();
+/// let mut waiting = pin!(ready.notified());
+/// assert!(!waiting.as_mut().enable()); // in line from here on
+/// ready.notify_one();
+/// waiting.await;
+/// # });
+/// ```
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct Notified<'a> {
     notify: &'a Notify,
@@ -265,6 +330,18 @@ pub struct Notified<'a> {
 /// Future of [`Notify::notified_owned`].
 ///
 /// Once it is over, polling it again returns `Ready` again.
+///
+/// ```
+/// use std::sync::Arc;
+/// use wakeful::sync::Notify;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let ready = Arc::new(Notify::new());
+/// let task = wakeful::spawn(ready.clone().notified_owned());
+/// ready.notify_one();
+/// task.await.unwrap();
+/// # });
+/// ```
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct OwnedNotified {
     notify: Arc<Notify>,

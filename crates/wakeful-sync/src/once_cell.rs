@@ -28,13 +28,18 @@ use crate::cooperative::pay;
 /// has its turn.
 ///
 /// ```
-/// use wakeful_sync::OnceCell;
+/// use wakeful::sync::OnceCell;
 ///
 /// static CONFIG: OnceCell<String> = OnceCell::const_new();
 ///
 /// async fn config() -> &'static str {
 ///     CONFIG.get_or_init(|| async { "read from a file".to_owned() }).await
 /// }
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// assert_eq!(config().await, "read from a file");
+/// assert!(CONFIG.initialized());
+/// # });
 /// ```
 pub struct OnceCell<T> {
     is_set: AtomicBool,
@@ -84,7 +89,7 @@ impl<T> OnceCell<T> {
     /// A cell that is set already, for a `static`.
     ///
     /// ```
-    /// use wakeful_sync::OnceCell;
+    /// use wakeful::sync::OnceCell;
     ///
     /// static ONE: OnceCell<u32> = OnceCell::const_new_with(1);
     /// assert_eq!(ONE.get(), Some(&1));
@@ -122,7 +127,7 @@ impl<T> OnceCell<T> {
     /// If there is a value already, or somebody is making one; here is yours again.
     ///
     /// ```
-    /// use wakeful_sync::{OnceCell, SetError};
+    /// use wakeful::sync::{OnceCell, SetError};
     ///
     /// let cell = OnceCell::new();
     /// assert_eq!(cell.set(1), Ok(()));
@@ -149,6 +154,23 @@ impl<T> OnceCell<T> {
     ///
     /// # Cancel safety
     /// If this is cancelled while `f` runs, that is cancelled with it.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    /// use wakeful::sync::OnceCell;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let calls = AtomicU32::new(0);
+    /// let cell = OnceCell::new();
+    /// let make = || async {
+    ///     wakeful::task::yield_now().await;
+    ///     calls.fetch_add(1, Relaxed)
+    /// };
+    /// let (one, other) = wakeful::join!(cell.get_or_init(make), cell.get_or_init(make));
+    /// assert_eq!((*one, *other), (0, 0));
+    /// assert_eq!(calls.load(Relaxed), 1);
+    /// # });
+    /// ```
     pub async fn get_or_init<F, Fut>(&self, f: F) -> &T
     where
         F: FnOnce() -> Fut,
@@ -174,13 +196,13 @@ impl<T> OnceCell<T> {
     /// If `f` fails.
     ///
     /// ```
-    /// use wakeful_sync::OnceCell;
+    /// use wakeful::sync::OnceCell;
     ///
-    /// # async fn example() {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let cell = OnceCell::new();
     /// assert_eq!(cell.get_or_try_init(|| async { Err("not yet") }).await, Err("not yet"));
     /// assert_eq!(cell.get_or_try_init(|| async { Ok::<_, ()>(1) }).await, Ok(&1));
-    /// # }
+    /// # });
     /// ```
     pub async fn get_or_try_init<E, F, Fut>(&self, f: F) -> Result<&T, E>
     where
@@ -286,6 +308,20 @@ impl<T: fmt::Debug> fmt::Debug for OnceCell<T> {
 }
 
 /// Why [`OnceCell::set`] did not set the value, which is in it.
+///
+/// ```
+/// use wakeful::sync::OnceCell;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let cell = OnceCell::new();
+/// cell.get_or_init(|| async {
+///     assert!(cell.set(1).unwrap_err().is_initializing_err());
+///     2
+/// })
+/// .await;
+/// assert!(cell.set(3).unwrap_err().is_already_init_err());
+/// # });
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 pub enum SetError<T> {
     /// There is a value already.

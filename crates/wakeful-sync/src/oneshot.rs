@@ -5,20 +5,39 @@
 //! of a runtime too.
 //!
 //! ```
-//! use wakeful_sync::oneshot;
+//! use wakeful::sync::oneshot;
 //!
-//! # async fn example() {
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 //! let (tx, rx) = oneshot::channel();
 //! std::thread::spawn(move || tx.send("hello"));
 //! assert_eq!(rx.await, Ok("hello"));
-//! # }
-//! # let (tx, rx) = oneshot::channel();
-//! # std::thread::spawn(move || tx.send("hello"));
-//! # assert_eq!(rx.blocking_recv(), Ok("hello"));
+//! # });
 //! ```
 //!
 //! If the sender is dropped without having sent, the receiver gets an error. In `select!` and loops,
-//! await `&mut rx` to keep the receiver.
+//! await `&mut rx` to keep the receiver:
+//!
+//! ```
+//! use std::time::Duration;
+//! use wakeful::{sync::oneshot, time};
+//!
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+//! let (tx, mut rx) = oneshot::channel();
+//! let mut every = time::interval(Duration::from_millis(1));
+//! let task = wakeful::spawn(async move {
+//!     time::sleep(Duration::from_millis(3)).await;
+//!     tx.send("done")
+//! });
+//! let outcome = loop {
+//!     wakeful::select! {
+//!         _ = every.tick() => println!("still waiting"),
+//!         outcome = &mut rx => break outcome,
+//!     }
+//! };
+//! assert_eq!(outcome, Ok("done"));
+//! # task.await.unwrap().unwrap();
+//! # });
+//! ```
 //!
 //! # How it works
 //! One allocation, whose state is one word (`state.rs` has its bits and transitions):
@@ -49,6 +68,20 @@ use self::error::{RecvError, TryRecvError};
 /// Sends one value to the [`Receiver`] it was made with.
 ///
 /// Dropped without having sent, it lets the receiver end with an error.
+///
+/// ```
+/// use wakeful::sync::oneshot;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (tx, rx) = oneshot::channel();
+/// wakeful::spawn(async move {
+///     if tx.send(6 * 7).is_err() {
+///         println!("nobody wanted it");
+///     }
+/// });
+/// assert_eq!(rx.await, Ok(42));
+/// # });
+/// ```
 pub struct Sender<T> {
     cell: CellRef<T>,
 }
@@ -59,13 +92,13 @@ pub struct Sender<T> {
 /// Awaiting `&mut receiver` may be given up at any time; nothing is lost.
 ///
 /// ```
-/// use wakeful_sync::oneshot;
+/// use wakeful::sync::oneshot;
 ///
-/// # async fn example() {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let (tx, rx) = oneshot::channel::<u32>();
 /// drop(tx);
 /// assert!(rx.await.is_err());
-/// # }
+/// # });
 /// ```
 pub struct Receiver<T> {
     /// `None` once there was a result.
@@ -84,7 +117,7 @@ unsafe impl<T: Send> Sync for Receiver<T> {}
 /// Makes a channel for one value.
 ///
 /// ```
-/// use wakeful_sync::oneshot;
+/// use wakeful::sync::oneshot;
 ///
 /// let (tx, mut rx) = oneshot::channel();
 /// tx.send(3).unwrap();
@@ -118,13 +151,13 @@ impl<T> Sender<T> {
     /// May be given up and begun again at any time.
     ///
     /// ```
-    /// use wakeful_sync::oneshot;
+    /// use wakeful::sync::oneshot;
     ///
-    /// # async fn example() {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (mut tx, rx) = oneshot::channel::<u32>();
     /// drop(rx);
     /// tx.closed().await;
-    /// # }
+    /// # });
     /// ```
     pub async fn closed(&mut self) {
         poll_fn(|cx| self.poll_closed(cx)).await;
@@ -133,7 +166,7 @@ impl<T> Sender<T> {
     /// Whether the receiver is closed or dropped.
     ///
     /// ```
-    /// use wakeful_sync::oneshot;
+    /// use wakeful::sync::oneshot;
     ///
     /// let (tx, rx) = oneshot::channel();
     /// assert!(!tx.is_closed());
@@ -175,8 +208,8 @@ impl<T> Receiver<T> {
     /// Keeps the sender from sending. What was sent before can still be received.
     ///
     /// ```
-    /// use wakeful_sync::oneshot;
-    /// use wakeful_sync::oneshot::error::TryRecvError;
+    /// use wakeful::sync::oneshot;
+    /// use wakeful::sync::oneshot::error::TryRecvError;
     ///
     /// let (tx, mut rx) = oneshot::channel();
     /// rx.close();
@@ -210,8 +243,8 @@ impl<T> Receiver<T> {
     /// [`Empty`](TryRecvError::Empty) if none was sent yet, [`Closed`](TryRecvError::Closed) if none will come.
     ///
     /// ```
-    /// use wakeful_sync::oneshot;
-    /// use wakeful_sync::oneshot::error::TryRecvError;
+    /// use wakeful::sync::oneshot;
+    /// use wakeful::sync::oneshot::error::TryRecvError;
     ///
     /// let (tx, mut rx) = oneshot::channel();
     /// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
@@ -242,7 +275,7 @@ impl<T> Receiver<T> {
     /// On a thread that drives a runtime.
     ///
     /// ```
-    /// use wakeful_sync::oneshot;
+    /// use wakeful::sync::oneshot;
     ///
     /// let (tx, rx) = oneshot::channel();
     /// let waiting = std::thread::spawn(move || rx.blocking_recv());

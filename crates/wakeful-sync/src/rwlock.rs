@@ -48,9 +48,9 @@ const MAX_READERS: u32 = 10;
 /// # Examples
 ///
 /// ```
-/// use wakeful_sync::RwLock;
+/// use wakeful::sync::RwLock;
 ///
-/// # wakeful_base::block_on(async {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let lock = RwLock::new(5);
 /// {
 ///     let one = lock.read().await;
@@ -85,7 +85,7 @@ impl<T: ?Sized> RwLock<T> {
     /// A lock around `value` that so many may read at a time.
     ///
     /// ```
-    /// use wakeful_sync::RwLock;
+    /// use wakeful::sync::RwLock;
     ///
     /// let lock = RwLock::with_max_readers(5, 1);
     /// let reader = lock.try_read().unwrap();
@@ -112,7 +112,7 @@ impl<T: ?Sized> RwLock<T> {
     /// A lock around `value`, for a `static`.
     ///
     /// ```
-    /// use wakeful_sync::RwLock;
+    /// use wakeful::sync::RwLock;
     ///
     /// static LIMIT: RwLock<u32> = RwLock::const_new(5);
     /// assert_eq!(*LIMIT.try_read().unwrap(), 5);
@@ -166,6 +166,18 @@ impl<T: ?Sized> RwLock<T> {
     /// # Cancel safety
     ///
     /// Those who wait stand in a queue. Dropping the future gives up its place and loses nothing else.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use wakeful::sync::RwLock;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let prices = Arc::new(RwLock::new(vec![3, 4]));
+    /// let reader = prices.clone().read_owned().await;
+    /// let sum = wakeful::spawn(async move { reader.iter().sum::<i32>() });
+    /// assert_eq!(sum.await.unwrap(), 7);
+    /// # });
+    /// ```
     pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
         self.take_permits(1).await;
         let value = self.value.get();
@@ -175,7 +187,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Locks for reading, if that is possible right now.
     ///
     /// ```
-    /// use wakeful_sync::RwLock;
+    /// use wakeful::sync::RwLock;
     ///
     /// let lock = RwLock::new(1);
     /// let reader = lock.try_read().unwrap();

@@ -24,9 +24,9 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 /// At most two at a time:
 ///
 /// ```
-/// use wakeful_sync::Semaphore;
+/// use wakeful::sync::Semaphore;
 ///
-/// # wakeful_base::block_on(async {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let semaphore = Semaphore::new(2);
 /// let first = semaphore.acquire().await.unwrap();
 /// let second = semaphore.acquire().await.unwrap();
@@ -58,7 +58,7 @@ impl Semaphore {
     /// A semaphore with so many permits, for a `static`.
     ///
     /// ```
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
     /// static CONNECTIONS: Semaphore = Semaphore::const_new(10);
     /// assert_eq!(CONNECTIONS.available_permits(), 10);
@@ -82,11 +82,32 @@ impl Semaphore {
     /// # Panics
     ///
     /// If there would be more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    ///
+    /// ```
+    /// use wakeful::sync::Semaphore;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let tokens = Semaphore::new(0); // a bucket that somebody else fills
+    /// let refill = async { tokens.add_permits(2) };
+    /// let (spent, ()) = wakeful::join!(tokens.acquire_many(2), refill);
+    /// spent.unwrap().forget(); // tokens are not given back
+    /// assert_eq!(tokens.available_permits(), 0);
+    /// # });
+    /// ```
     pub fn add_permits(&self, n: usize) {
         self.permits.release(n);
     }
 
     /// Removes up to `n` of the permits at hand, and returns how many it removed.
+    ///
+    /// ```
+    /// use wakeful::sync::Semaphore;
+    ///
+    /// let workers = Semaphore::new(4);
+    /// let _busy = workers.try_acquire().unwrap();
+    /// assert_eq!(workers.forget_permits(10), 3);
+    /// assert_eq!(workers.available_permits(), 0);
+    /// ```
     pub fn forget_permits(&self, n: usize) -> usize {
         self.permits.forget_permits(n)
     }
@@ -100,9 +121,9 @@ impl Semaphore {
     /// Waiters stand in a queue. Dropping the future gives up its place and loses nothing else.
     ///
     /// ```
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let semaphore = Semaphore::new(2);
     /// let permit = semaphore.acquire().await.unwrap();
     /// assert_eq!(semaphore.available_permits(), 1);
@@ -124,9 +145,9 @@ impl Semaphore {
     /// Waiters stand in a queue. Dropping the future gives up its place and loses nothing else.
     ///
     /// ```
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let semaphore = Semaphore::new(5);
     /// let permits = semaphore.acquire_many(3).await.unwrap();
     /// assert_eq!(permits.num_permits(), 3);
@@ -141,7 +162,7 @@ impl Semaphore {
     /// Takes a permit if there is one.
     ///
     /// ```
-    /// use wakeful_sync::{Semaphore, TryAcquireError};
+    /// use wakeful::sync::{Semaphore, TryAcquireError};
     ///
     /// let semaphore = Semaphore::new(1);
     /// let permit = semaphore.try_acquire().unwrap();
@@ -167,7 +188,7 @@ impl Semaphore {
     /// On a thread that is driving asynchronous tasks.
     ///
     /// ```
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(2);
     /// let _permit = semaphore.blocking_acquire().unwrap();
@@ -202,9 +223,9 @@ impl Semaphore {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let semaphore = Arc::new(Semaphore::new(1));
     /// let permit = semaphore.clone().acquire_owned().await.unwrap();
     /// let worker = std::thread::spawn(move || drop(permit));
@@ -275,6 +296,17 @@ impl Semaphore {
     /// Gives out no more permits, and lets all who wait know.
     ///
     /// Permits that are held stay valid.
+    ///
+    /// ```
+    /// use wakeful::sync::Semaphore;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let seats = Semaphore::new(0);
+    /// let (waiting, ()) = wakeful::join!(seats.acquire(), async { seats.close() });
+    /// assert!(waiting.is_err());
+    /// assert!(seats.is_closed());
+    /// # });
+    /// ```
     pub fn close(&self) {
         self.permits.close();
     }

@@ -19,17 +19,17 @@ use crate::wait_queue::{Round, WaitQueue, Waiter, Word};
 /// Where a [`OnceCell`](crate::OnceCell) has its value made by who needs it, a `SetOnce` gets it from elsewhere.
 ///
 /// ```
-/// use wakeful_sync::{SetOnce, SetOnceError};
+/// use wakeful::sync::{SetOnce, SetOnceError};
 ///
 /// static PORT: SetOnce<u16> = SetOnce::const_new();
 ///
-/// # async fn example() {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// // Elsewhere:
 /// PORT.set(8080).unwrap();
 ///
 /// assert_eq!(*PORT.wait().await, 8080);
 /// assert_eq!(PORT.set(80), Err(SetOnceError(80)));
-/// # }
+/// # });
 /// ```
 pub struct SetOnce<T> {
     queue: WaitQueue,
@@ -195,6 +195,15 @@ impl<T: fmt::Debug> fmt::Debug for SetOnce<T> {
 }
 
 /// The value of a [`SetOnce`] was set before; here is the new one again.
+///
+/// ```
+/// use wakeful::sync::{SetOnce, SetOnceError};
+///
+/// let winner = SetOnce::new();
+/// winner.set("first").unwrap();
+/// let SetOnceError(late) = winner.set("second").unwrap_err();
+/// assert_eq!((winner.get(), late), (Some(&"first"), "second"));
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 pub struct SetOnceError<T>(pub T);
 

@@ -10,9 +10,9 @@
 //! is reported twice. What is there when a receiver is made counts as seen.
 //!
 //! ```
-//! use wakeful_sync::watch;
+//! use wakeful::sync::watch;
 //!
-//! # async fn example() {
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 //! let (tx, mut rx) = watch::channel("hello");
 //!
 //! let printer = async move {
@@ -26,7 +26,7 @@
 //! tx.send("world").unwrap();
 //! # drop(tx);
 //! # printer.await;
-//! # }
+//! # });
 //! ```
 //!
 //! [`Receiver::has_changed`] fails as soon as the senders are gone; [`Receiver::changed`] first reports
@@ -61,6 +61,24 @@ use crate::wait_queue::Round;
 /// Looks at the value, and waits for it to change.
 ///
 /// A clone has seen what the original has.
+///
+/// ```
+/// use wakeful::sync::watch;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (stop, stopped) = watch::channel(false);
+/// let workers: Vec<_> = (0..3)
+///     .map(|_| {
+///         let mut stopped = stopped.clone();
+///         wakeful::spawn(async move { stopped.wait_for(|stop| *stop).await.is_ok() })
+///     })
+///     .collect();
+/// stop.send(true).unwrap();
+/// for worker in workers {
+///     assert!(worker.await.unwrap());
+/// }
+/// # });
+/// ```
 pub struct Receiver<T> {
     shared: Arc<WatchShared<T>>,
     /// The version seen last.
@@ -68,6 +86,18 @@ pub struct Receiver<T> {
 }
 
 /// Sets the value.
+///
+/// ```
+/// use wakeful::sync::watch;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (level, mut seen) = watch::channel(1);
+/// level.send(2).unwrap();
+/// level.send_modify(|level| *level += 1);
+/// seen.changed().await.unwrap();
+/// assert_eq!(*seen.borrow_and_update(), 3); // 2 was never looked at
+/// # });
+/// ```
 pub struct Sender<T> {
     shared: Arc<WatchShared<T>>,
 }
@@ -78,7 +108,7 @@ pub struct Sender<T> {
 /// same thread may deadlock with a sender that waits in between.
 ///
 /// ```
-/// use wakeful_sync::watch;
+/// use wakeful::sync::watch;
 ///
 /// let (tx, rx) = watch::channel(1);
 /// assert_eq!(*rx.borrow(), 1); // gone at the end of the statement
@@ -96,7 +126,7 @@ impl<T> Ref<'_, T> {
     /// Always false for a look by a sender.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
     /// let (tx, mut rx) = watch::channel("hello");
     /// tx.send("goodbye").unwrap();
@@ -120,7 +150,7 @@ impl<T> Deref for Ref<'_, T> {
 /// Makes a channel whose value is `init`, which counts as seen.
 ///
 /// ```
-/// use wakeful_sync::watch;
+/// use wakeful::sync::watch;
 ///
 /// let (tx, rx) = watch::channel("hello");
 /// tx.send("world").unwrap();
@@ -150,6 +180,17 @@ impl<T> Receiver<T> {
     /// Looks at the value, and marks it seen.
     ///
     /// See [`Ref`] for how not to deadlock.
+    ///
+    /// ```
+    /// use wakeful::sync::watch;
+    ///
+    /// let (tx, mut rx) = watch::channel(1);
+    /// tx.send(2).unwrap();
+    /// assert_eq!(*rx.borrow(), 2);
+    /// assert!(rx.has_changed().unwrap()); // `borrow` does not count
+    /// assert_eq!(*rx.borrow_and_update(), 2);
+    /// assert!(!rx.has_changed().unwrap());
+    /// ```
     #[inline]
     pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
         let inner = self.shared.value.read();
@@ -165,7 +206,7 @@ impl<T> Receiver<T> {
     /// If all senders are gone, even if their last value was not seen.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
     /// let (tx, mut rx) = watch::channel("hello");
     /// tx.send("goodbye").unwrap();
@@ -188,6 +229,17 @@ impl<T> Receiver<T> {
     }
 
     /// Marks the value as not seen, so that [`changed`](Self::changed) returns at once.
+    ///
+    /// ```
+    /// use wakeful::sync::watch;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (_tx, mut rx) = watch::channel("from the start");
+    /// rx.mark_changed();
+    /// rx.changed().await.unwrap(); // does not wait for a send
+    /// assert_eq!(*rx.borrow(), "from the start");
+    /// # });
+    /// ```
     pub fn mark_changed(&mut self) {
         self.seen = self.seen.minus(1);
     }
@@ -206,16 +258,16 @@ impl<T> Receiver<T> {
     /// Who gives up has not marked anything as seen.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
-    /// # async fn example() {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, mut rx) = watch::channel("hello");
     /// tx.send("goodbye").unwrap();
     /// assert!(rx.changed().await.is_ok());
     /// assert_eq!(*rx.borrow_and_update(), "goodbye");
     /// drop(tx);
     /// assert!(rx.changed().await.is_err());
-    /// # }
+    /// # });
     /// ```
     pub async fn changed(&mut self) -> Result<(), RecvError> {
         cooperative(Changed::new(&self.shared, &mut self.seen)).await
@@ -235,13 +287,13 @@ impl<T> Receiver<T> {
     /// May be given up at any time. Values that `f` said no to are marked seen.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
-    /// # async fn example() {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, mut rx) = watch::channel(0);
     /// tx.send(7).unwrap();
     /// assert_eq!(*rx.wait_for(|value| *value > 5).await.unwrap(), 7);
-    /// # }
+    /// # });
     /// ```
     pub async fn wait_for(
         &mut self,
@@ -324,7 +376,7 @@ impl<T> Sender<T> {
     /// If `modify` does; the value may be half changed then, and nobody is told.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
     /// let (tx, rx) = watch::channel(vec![1]);
     /// tx.send_modify(|list| list.push(2));
@@ -347,7 +399,7 @@ impl<T> Sender<T> {
     /// If `modify` does; the value may be half changed then, and nobody is told.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
     /// let (tx, rx) = watch::channel(1);
     /// let raise = |floor: i32| tx.send_if_modified(|value| {
@@ -378,7 +430,7 @@ impl<T> Sender<T> {
     /// Sets the value, wakes the receivers that wait, if there are any, and returns the value before.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
     /// let tx = watch::Sender::new(1);
     /// assert_eq!(tx.send_replace(2), 1);
@@ -407,13 +459,13 @@ impl<T> Sender<T> {
     /// May be given up and begun again at any time.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
-    /// # async fn example() {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, rx) = watch::channel("hello");
     /// drop(rx);
     /// tx.closed().await;
-    /// # }
+    /// # });
     /// ```
     pub async fn closed(&self) {
         let wait = async {
@@ -432,7 +484,7 @@ impl<T> Sender<T> {
     /// Makes another receiver. What is there now counts as seen by it.
     ///
     /// ```
-    /// use wakeful_sync::watch;
+    /// use wakeful::sync::watch;
     ///
     /// let tx = watch::Sender::new(0);
     /// tx.send_replace(5);

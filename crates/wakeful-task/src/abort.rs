@@ -10,6 +10,15 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 ///
 /// From [`JoinHandle::abort_handle`](crate::JoinHandle::abort_handle) or a `JoinSet`. Dropping it does
 /// nothing to the task.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let task = wakeful::spawn(std::future::pending::<()>());
+/// let stop = task.abort_handle();
+/// wakeful::spawn(async move { stop.abort() });
+/// assert!(task.await.unwrap_err().is_cancelled());
+/// # });
+/// ```
 pub struct AbortHandle {
     task: TaskRef,
 }

@@ -39,6 +39,17 @@ pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Header>) -> R) -> R {
 }
 
 /// The id of the task that is running on this thread, if any.
+///
+/// ```
+/// use wakeful::task;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// assert_eq!(task::try_id(), None); // `block_on`, no task
+/// let task = wakeful::spawn(async { task::try_id() });
+/// let id = task.id();
+/// assert_eq!(task.await.unwrap(), Some(id));
+/// # });
+/// ```
 pub fn try_id() -> Option<Id> {
     with_current(|task| task.map(Header::id))
 }
@@ -47,6 +58,16 @@ pub fn try_id() -> Option<Id> {
 ///
 /// # Panics
 /// Outside of a task, which includes the future given to `block_on`.
+///
+/// ```
+/// use wakeful::task;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let task = wakeful::spawn(async { task::id() });
+/// let id = task.id();
+/// assert_eq!(task.await.unwrap(), id);
+/// # });
+/// ```
 #[track_caller]
 pub fn id() -> Id {
     try_id().expect(

@@ -6,6 +6,20 @@ use std::fmt;
 use std::io;
 
 /// A task that did not end with a value: it panicked or was cancelled.
+///
+/// ```
+/// use std::panic::resume_unwind;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let task = wakeful::spawn(async { 42 });
+/// let id = task.id();
+/// match task.await {
+///     Ok(output) => assert_eq!(output, 42),
+///     Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
+///     Err(error) => println!("task {id} has no output: {error}"),
+/// }
+/// # });
+/// ```
 pub struct JoinError {
     cause: Cause,
     id: Id,
@@ -71,6 +85,14 @@ impl JoinError {
     }
 
     /// The panic's payload, or the error itself if the task was cancelled.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let error = wakeful::spawn(async { panic!("out of paper") }).await.unwrap_err();
+    /// let payload = error.try_into_panic().unwrap();
+    /// assert_eq!(payload.downcast_ref(), Some(&"out of paper"));
+    /// # });
+    /// ```
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
         match self.cause {
             Cause::Panic(payload) => Ok(payload.0),

@@ -9,6 +9,23 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 ///
 /// Ids are unique as long as the task they name exists, are given in no particular order, and say
 /// nothing about the runtime a task belongs to.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use wakeful::task::{Id, JoinSet};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let mut set = JoinSet::new();
+/// let mut names: HashMap<Id, &str> = HashMap::new();
+/// for name in ["one", "two"] {
+///     names.insert(set.spawn(async {}).id(), name);
+/// }
+/// while let Some(ended) = set.join_next_with_id().await {
+///     let (id, ()) = ended.unwrap();
+///     println!("{} has ended", names[&id]);
+/// }
+/// # });
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(NonZeroU64);
 

@@ -20,6 +20,32 @@ use wakeful_base::budget;
 ///
 /// Awaiting it gives the output, or a [`JoinError`] if the task panicked or was cancelled. Dropping it
 /// lets the task go on by itself.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let task = wakeful::spawn(async { 6 * 7 });
+/// assert_eq!(task.await.unwrap(), 42);
+/// # });
+/// ```
+///
+/// # Cancel safety
+/// To give up awaiting `&mut handle` loses nothing. The task goes on, and its output can be awaited again:
+///
+/// ```
+/// use std::time::Duration;
+/// use wakeful::{sync::oneshot, time::timeout};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (tx, rx) = oneshot::channel();
+/// let mut task = wakeful::spawn(rx);
+/// assert!(timeout(Duration::from_millis(1), &mut task).await.is_err());
+/// tx.send("at last").unwrap();
+/// assert_eq!(task.await.unwrap(), Ok("at last"));
+/// # });
+/// ```
+///
+/// # Panics
+/// When polled again after it has given the output.
 pub struct JoinHandle<T> {
     task: TaskRef,
     /// The output has been taken.
@@ -47,6 +73,22 @@ impl<T> JoinHandle<T> {
     ///
     /// Awaiting the handle then gives a cancelled [`JoinError`], unless the task ended before. The
     /// closure of a `spawn_blocking` that has begun runs to its end.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let task = wakeful::spawn(std::future::pending::<()>());
+    /// task.abort();
+    /// assert!(task.await.unwrap_err().is_cancelled());
+    ///
+    /// // Too late for what has ended already.
+    /// let done = wakeful::spawn(async { 42 });
+    /// while !done.is_finished() {
+    ///     wakeful::task::yield_now().await;
+    /// }
+    /// done.abort();
+    /// assert_eq!(done.await.unwrap(), 42);
+    /// # });
+    /// ```
     pub fn abort(&self) {
         // SAFETY: our reference keeps the task alive.
         unsafe { abort(self.task) };

@@ -57,6 +57,20 @@ pub use wakeful_reactor::{Interest, Ready};
 pub(crate) use watched::Watched;
 
 /// Descriptors of Unix-like systems.
+///
+/// ```
+/// use std::{io::Write, os::unix::net::UnixStream};
+/// use wakeful::io::{Interest, unix::AsyncFd};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (reader, mut writer) = UnixStream::pair()?;
+/// reader.set_nonblocking(true)?;
+/// // SAFETY: a `UnixStream` returns the same open descriptor as long as it lives.
+/// let reader = unsafe { AsyncFd::register_with_interest(reader, Interest::READABLE)? };
+/// writer.write_all(b"news")?;
+/// assert!(reader.readable().await?.ready().is_readable());
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[cfg(feature = "net")]
 pub mod unix {
     #[expect(deprecated, reason = "the old name is part of the API")]

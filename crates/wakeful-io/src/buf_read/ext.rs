@@ -10,8 +10,8 @@ use crate::traits::AsyncBufRead;
 /// Methods of every [`AsyncBufRead`].
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{AsyncBufReadExt, BufReader};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncBufReadExt, BufReader};
 ///
 /// let mut reader = BufReader::new(&b"GET / HTTP/1.1\r\n"[..]);
 /// let mut line = String::new();
@@ -36,8 +36,8 @@ pub trait AsyncBufReadExt: AsyncBufRead {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::AsyncBufReadExt;
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::AsyncBufReadExt;
     ///
     /// let mut reader: &[u8] = b"left-right";
     /// let mut buf = Vec::new();
@@ -73,8 +73,8 @@ pub trait AsyncBufReadExt: AsyncBufRead {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::AsyncBufReadExt;
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::AsyncBufReadExt;
     ///
     /// let mut reader: &[u8] = b"one\ntwo";
     /// let mut line = String::new();
@@ -109,8 +109,8 @@ pub trait AsyncBufReadExt: AsyncBufRead {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::AsyncBufReadExt;
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::AsyncBufReadExt;
     ///
     /// let mut reader: &[u8] = b"abc";
     /// assert_eq!(reader.fill_buf().await?, b"abc");

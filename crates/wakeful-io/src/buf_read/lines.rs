@@ -13,6 +13,33 @@ pin_project! {
     /// The lines of a reader, one by one, without their line ends (`\n` or `\r\n`).
     ///
     /// Made by [`AsyncBufReadExt::lines`](crate::AsyncBufReadExt::lines).
+    ///
+    /// In a loop beside other futures no line is lost:
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use wakeful::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, duplex};
+    /// use wakeful::time;
+    ///
+    /// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+    /// let (mut near, far) = duplex(64);
+    /// let mut lines = BufReader::new(far).lines();
+    /// let mut every = time::interval(Duration::from_secs(1));
+    /// wakeful::spawn(async move {
+    ///     near.write_all(b"half a ").await?;
+    ///     time::sleep(Duration::from_secs(5)).await;
+    ///     near.write_all(b"line\n").await
+    /// });
+    ///
+    /// let line = loop {
+    ///     wakeful::select! {
+    ///         line = lines.next_line() => break line?,
+    ///         _ = every.tick() => {} // gives up `next_line` and begins it anew
+    ///     }
+    /// };
+    /// assert_eq!(line.as_deref(), Some("half a line"));
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     #[derive(Debug)]
     #[must_use = "streams do nothing unless polled"]
     pub struct Lines<R> {
@@ -44,8 +71,8 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::AsyncBufReadExt;
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::AsyncBufReadExt;
     ///
     /// let mut lines = b"one\r\ntwo".lines();
     /// let mut words = Vec::new();

@@ -13,6 +13,19 @@ pin_project! {
     /// What a reader has between delimiters, one by one.
     ///
     /// Made by [`AsyncBufReadExt::split`](crate::AsyncBufReadExt::split).
+    ///
+    /// ```
+    /// use wakeful::io::{AsyncBufReadExt, BufReader};
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let mut fields = BufReader::new(&b"ann:42"[..]).split(b':');
+    /// let mut found = Vec::new();
+    /// while let Some(field) = fields.next_segment().await? {
+    ///     found.push(field);
+    /// }
+    /// assert_eq!(found, [&b"ann"[..], b"42"]);
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     #[derive(Debug)]
     #[must_use = "streams do nothing unless polled"]
     pub struct Split<R> {
@@ -39,8 +52,8 @@ impl<R: AsyncBufRead + Unpin> Split<R> {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::{AsyncBufReadExt, BufReader};
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::{AsyncBufReadExt, BufReader};
     ///
     /// let mut segments = BufReader::new(&b"a,bc,"[..]).split(b',');
     /// assert_eq!(segments.next_segment().await?.as_deref(), Some(&b"a"[..]));

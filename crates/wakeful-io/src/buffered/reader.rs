@@ -19,8 +19,8 @@ pin_project! {
     /// What was read ahead is lost when this is dropped. Writes go straight to the reader inside.
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
     ///
     /// let mut reader = BufReader::new(&b"\x2agreetings\n"[..]);
     /// assert_eq!(reader.read_u8().await?, 42);

@@ -10,8 +10,8 @@ pin_project! {
     /// A [`BufReader`] and a [`BufWriter`] around one stream.
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::{AsyncBufReadExt, AsyncWriteExt, BufStream, duplex};
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::{AsyncBufReadExt, AsyncWriteExt, BufStream, duplex};
     ///
     /// let (client, server) = duplex(64);
     /// let (mut client, mut server) = (BufStream::new(client), BufStream::new(server));

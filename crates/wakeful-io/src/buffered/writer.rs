@@ -20,8 +20,8 @@ pin_project! {
     /// straight to the writer inside.
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::{AsyncWriteExt, BufWriter};
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::{AsyncWriteExt, BufWriter};
     ///
     /// let mut writer = BufWriter::new(Vec::new());
     /// for n in 1..=3 {

@@ -21,8 +21,8 @@ use crate::window::DEFAULT_CAPACITY;
 /// # Examples
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional, duplex};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional, duplex};
 ///
 /// let (mut client, mut inbound) = duplex(64);
 /// let (mut outbound, mut server) = duplex(64);
@@ -51,6 +51,20 @@ where
 /// # Panics
 ///
 /// If a length is zero.
+///
+/// ```
+/// use wakeful::io::{AsyncWriteExt, copy_bidirectional_with_sizes, duplex};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (mut client, mut inbound) = duplex(64);
+/// let (mut outbound, mut server) = duplex(64);
+/// client.write_all(b"a long question").await?;
+/// client.shutdown().await?;
+/// server.shutdown().await?;
+/// let copied = copy_bidirectional_with_sizes(&mut inbound, &mut outbound, 4, 1024).await?;
+/// assert_eq!(copied, (15, 0));
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub async fn copy_bidirectional_with_sizes<A, B>(
     a: &mut A,
     b: &mut B,

@@ -22,8 +22,8 @@ use crate::traits::{AsyncBufRead, AsyncWrite};
 /// # Examples
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{BufReader, copy_buf};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{BufReader, copy_buf};
 ///
 /// let mut reader = BufReader::with_capacity(64 * 1024, &b"hello"[..]);
 /// let mut writer = Vec::new();

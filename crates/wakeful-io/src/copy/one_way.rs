@@ -24,10 +24,10 @@ use crate::window::{DEFAULT_CAPACITY, Window};
 /// # Examples
 ///
 /// ```
-/// # pollster::block_on(async {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let mut reader: &[u8] = b"hello";
 /// let mut writer = Vec::new();
-/// assert_eq!(wakeful_io::copy(&mut reader, &mut writer).await?, 5);
+/// assert_eq!(wakeful::io::copy(&mut reader, &mut writer).await?, 5);
 /// assert_eq!(writer, b"hello");
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```

@@ -14,6 +14,34 @@ use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 ///
 /// If one end is dropped, the other reads what is still on its way and then comes to its end; its
 /// writes fail with [`BrokenPipe`](io::ErrorKind::BrokenPipe), also those that wait for room.
+///
+/// It takes the place of a socket in tests:
+///
+/// ```
+/// use wakeful::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, duplex};
+///
+/// /// Answers each line with its length.
+/// async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result<()> {
+///     let mut stream = BufReader::new(stream);
+///     let mut line = String::new();
+///     while stream.read_line(&mut line).await? > 0 {
+///         stream.write_all(format!("{}\n", line.trim_end().len()).as_bytes()).await?;
+///         line.clear();
+///     }
+///     Ok(())
+/// }
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (mut client, server): (DuplexStream, DuplexStream) = duplex(64);
+/// let server = wakeful::spawn(serve(server));
+/// client.write_all(b"hello\nyou\n").await?;
+/// client.shutdown().await?;
+/// let mut answers = BufReader::new(client).lines();
+/// assert_eq!(answers.next_line().await?.as_deref(), Some("5"));
+/// assert_eq!(answers.next_line().await?.as_deref(), Some("3"));
+/// server.await??;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct DuplexStream {
     incoming: Arc<Mutex<Pipe>>,
@@ -32,8 +60,8 @@ pub struct DuplexStream {
 /// # Examples
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, duplex};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt, duplex};
 ///
 /// let (mut client, mut server) = duplex(64);
 /// client.write_all(b"ping").await?;

@@ -16,6 +16,20 @@ use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 ///
 /// After a [shutdown](crate::AsyncWriteExt::shutdown) the reader comes to an end, and writes fail
 /// with [`BrokenPipe`](io::ErrorKind::BrokenPipe). Dropping one half does neither.
+///
+/// ```
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt, SimplexStream};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let mut pipe = SimplexStream::new_unsplit(64);
+/// pipe.write_all(b"there").await?;
+/// pipe.write_all(b" and back").await?;
+/// pipe.shutdown().await?;
+/// let mut text = String::new();
+/// pipe.read_to_string(&mut text).await?;
+/// assert_eq!(text, "there and back");
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct SimplexStream {
     pipe: Pipe,
@@ -32,8 +46,8 @@ pub struct SimplexStream {
 /// # Examples
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, simplex};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt, simplex};
 ///
 /// let (mut receiver, mut sender) = simplex(64);
 /// sender.write_all(b"ping").await?;

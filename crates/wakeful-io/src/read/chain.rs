@@ -12,6 +12,19 @@ pin_project! {
     /// Two readers as one: the second goes on where the first ends.
     ///
     /// Made by [`AsyncReadExt::chain`](crate::AsyncReadExt::chain).
+    ///
+    /// ```
+    /// use wakeful::io::{AsyncBufReadExt, AsyncReadExt, Chain};
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let head: &[u8] = b"from: ann\n";
+    /// let body: &[u8] = b"hello\n";
+    /// let message: Chain<&[u8], &[u8]> = head.chain(body);
+    /// let mut lines = message.lines();
+    /// assert_eq!(lines.next_line().await?.as_deref(), Some("from: ann"));
+    /// assert_eq!(lines.next_line().await?.as_deref(), Some("hello"));
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     #[must_use = "streams do nothing unless polled"]
     pub struct Chain<T, U> {
         #[pin]

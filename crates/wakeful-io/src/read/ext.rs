@@ -33,8 +33,8 @@ macro_rules! number_readers {
         /// # Examples
         ///
         /// ```
-        /// # pollster::block_on(async {
-        /// use wakeful_io::AsyncReadExt;
+        /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+        /// use wakeful::io::AsyncReadExt;
         ///
         #[doc = concat!("let mut reader: &[u8] = &", stringify!($bytes), ";")]
         #[doc = concat!("let number = reader.", stringify!($name), "().await?;")]
@@ -53,8 +53,8 @@ macro_rules! number_readers {
 /// Methods of every [`AsyncRead`].
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::AsyncReadExt;
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::AsyncReadExt;
 ///
 /// let mut reader: &[u8] = b"\x00\x05hello and more";
 /// let len = reader.read_u16().await?;
@@ -67,8 +67,8 @@ pub trait AsyncReadExt: AsyncRead {
     /// Lets `next` go on where this reader ends.
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::AsyncReadExt;
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::AsyncReadExt;
     ///
     /// let mut text = String::new();
     /// b"fish ".chain(&b"and chips"[..]).read_to_string(&mut text).await?;
@@ -98,8 +98,8 @@ pub trait AsyncReadExt: AsyncRead {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::AsyncReadExt;
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::AsyncReadExt;
     ///
     /// let mut reader: &[u8] = b"abcde";
     /// let mut buf = [0; 3];
@@ -133,9 +133,9 @@ pub trait AsyncReadExt: AsyncRead {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// use bytes::BytesMut;
-    /// use wakeful_io::AsyncReadExt;
+    /// use wakeful::io::AsyncReadExt;
     ///
     /// let mut reader: &[u8] = b"abc";
     /// let mut buf = BytesMut::with_capacity(16);
@@ -167,8 +167,8 @@ pub trait AsyncReadExt: AsyncRead {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::{AsyncReadExt, ErrorKind};
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::{AsyncReadExt, ErrorKind};
     ///
     /// let mut reader: &[u8] = b"abcde";
     /// let mut buf = [0; 3];
@@ -243,8 +243,8 @@ pub trait AsyncReadExt: AsyncRead {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::AsyncReadExt;
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::AsyncReadExt;
     ///
     /// let mut reader: &[u8] = b"cde";
     /// let mut bytes = b"ab".to_vec();
@@ -276,8 +276,8 @@ pub trait AsyncReadExt: AsyncRead {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::AsyncReadExt;
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::AsyncReadExt;
     ///
     /// let mut reader: &[u8] = "grüezi".as_bytes();
     /// let mut text = String::new();
@@ -297,8 +297,8 @@ pub trait AsyncReadExt: AsyncRead {
     /// Failed reads do not count.
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::AsyncReadExt;
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::AsyncReadExt;
     ///
     /// let mut reader: &[u8] = b"abcde";
     /// let mut text = String::new();

@@ -11,6 +11,22 @@ pin_project! {
     /// The first so many bytes of a reader.
     ///
     /// Made by [`AsyncReadExt::take`](crate::AsyncReadExt::take).
+    ///
+    /// ```
+    /// use wakeful::io::AsyncReadExt;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let mut packet = (&b"abcdefgh"[..]).take(3);
+    /// let mut bytes = Vec::new();
+    /// packet.read_to_end(&mut bytes).await?;
+    /// assert_eq!((bytes.as_slice(), packet.limit()), (&b"abc"[..], 0));
+    ///
+    /// packet.set_limit(2); // the next one
+    /// bytes.clear();
+    /// packet.read_to_end(&mut bytes).await?;
+    /// assert_eq!(bytes, b"de");
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     #[derive(Debug)]
     #[must_use = "streams do nothing unless you `.await` or poll them"]
     pub struct Take<R> {

@@ -11,6 +11,21 @@ use super::forward::forward_buf_read;
 /// This is [`std::io::BufRead`] for tasks. Methods to await are in
 /// [`AsyncBufReadExt`](crate::AsyncBufReadExt); any reader becomes one in a
 /// [`BufReader`](crate::BufReader).
+///
+/// ```
+/// use wakeful::io::{AsyncBufRead, AsyncBufReadExt, Result};
+///
+/// /// Whether the first byte is a digit. It can still be read afterwards.
+/// async fn begins_with_digit(reader: &mut (impl AsyncBufRead + Unpin)) -> Result<bool> {
+///     Ok(reader.fill_buf().await?.first().is_some_and(u8::is_ascii_digit))
+/// }
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let mut reader: &[u8] = b"42";
+/// assert!(begins_with_digit(&mut reader).await?);
+/// assert_eq!(reader, b"42");
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub trait AsyncBufRead: AsyncRead {
     /// Shows the buffered bytes, after reading more from the source if there are none.
     ///

@@ -16,7 +16,7 @@ use super::forward::forward_read;
 /// use std::io;
 /// use std::pin::Pin;
 /// use std::task::{Context, Poll};
-/// use wakeful_io::{AsyncRead, AsyncReadExt, ReadBuf};
+/// use wakeful::io::{AsyncRead, AsyncReadExt, ReadBuf};
 ///
 /// /// Counts down, one byte a read.
 /// struct Countdown(u8);
@@ -35,7 +35,7 @@ use super::forward::forward_read;
 ///     }
 /// }
 ///
-/// # pollster::block_on(async {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let mut bytes = Vec::new();
 /// Countdown(3).read_to_end(&mut bytes).await?;
 /// assert_eq!(bytes, [3, 2, 1]);

@@ -11,6 +11,25 @@ use super::forward::forward_seek;
 /// handed in by [`start_seek`](Self::start_seek) and ends when
 /// [`poll_complete`](Self::poll_complete) is `Ready`. Methods to await are in
 /// [`AsyncSeekExt`](crate::AsyncSeekExt).
+///
+/// ```
+/// use std::io::{Cursor, SeekFrom};
+/// use wakeful::io::{AsyncSeek, AsyncSeekExt, Result};
+///
+/// /// How many bytes there are, without moving away from where it stands.
+/// async fn len(stream: &mut (impl AsyncSeek + Unpin)) -> Result<u64> {
+///     let here = stream.stream_position().await?;
+///     let end = stream.seek(SeekFrom::End(0)).await?;
+///     stream.seek(SeekFrom::Start(here)).await?;
+///     Ok(end)
+/// }
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let mut stream = Cursor::new(b"abc");
+/// assert_eq!(len(&mut stream).await?, 3);
+/// assert_eq!(stream.position(), 0);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub trait AsyncSeek {
     /// Begins to move to `position`.
     ///

@@ -10,6 +10,47 @@ use super::forward::forward_write;
 /// This is [`std::io::Write`] for tasks: where that blocks its thread, this returns `Pending` and
 /// wakes the task once it is worth another try. Methods to await are in
 /// [`AsyncWriteExt`](crate::AsyncWriteExt).
+///
+/// ```
+/// use std::io;
+/// use std::pin::Pin;
+/// use std::task::{Context, Poll};
+/// use wakeful::io::{AsyncWrite, AsyncWriteExt};
+///
+/// /// Counts bytes on their way to the writer inside.
+/// struct Counting<W> {
+///     inner: W,
+///     bytes: usize,
+/// }
+///
+/// impl<W: AsyncWrite + Unpin> AsyncWrite for Counting<W> {
+///     fn poll_write(
+///         mut self: Pin<&mut Self>,
+///         cx: &mut Context<'_>,
+///         buf: &[u8],
+///     ) -> Poll<io::Result<usize>> {
+///         let written = Pin::new(&mut self.inner).poll_write(cx, buf);
+///         if let Poll::Ready(Ok(n)) = written {
+///             self.bytes += n;
+///         }
+///         written
+///     }
+///
+///     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+///         Pin::new(&mut self.inner).poll_flush(cx)
+///     }
+///
+///     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+///         Pin::new(&mut self.inner).poll_shutdown(cx)
+///     }
+/// }
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let mut writer = Counting { inner: Vec::new(), bytes: 0 };
+/// writer.write_all(b"hello").await?;
+/// assert_eq!(writer.bytes, 5);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub trait AsyncWrite {
     /// Tries to write bytes from the front of `buf`.
     ///

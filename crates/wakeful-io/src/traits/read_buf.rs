@@ -23,7 +23,7 @@ use bytes::buf::UninitSlice;
 ///
 /// ```
 /// use std::mem::MaybeUninit;
-/// use wakeful_io::ReadBuf;
+/// use wakeful::io::ReadBuf;
 ///
 /// let mut memory = [MaybeUninit::uninit(); 8];
 /// let mut buf = ReadBuf::uninit(&mut memory);
@@ -169,6 +169,17 @@ impl<'a> ReadBuf<'a> {
     /// # Panics
     ///
     /// If the filled part would become longer than the initialized one.
+    ///
+    /// ```
+    /// use wakeful::io::ReadBuf;
+    ///
+    /// let mut memory = [0; 8];
+    /// let mut buf = ReadBuf::new(&mut memory);
+    /// // As a read into a plain slice would, which then says how much it was.
+    /// buf.initialize_unfilled()[..3].copy_from_slice(b"abc");
+    /// buf.advance(3);
+    /// assert_eq!((buf.filled(), buf.remaining()), (&b"abc"[..], 5));
+    /// ```
     #[inline]
     #[track_caller]
     pub fn advance(&mut self, n: usize) {

@@ -7,6 +7,17 @@ use super::poll_pay;
 use crate::traits::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
 
 /// Has nothing to read, and forgets what is written; see [`empty`].
+///
+/// ```
+/// use wakeful::io::{AsyncReadExt, Empty, empty};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let nothing: Empty = empty();
+/// let mut text = String::new();
+/// nothing.chain(&b"something"[..]).read_to_string(&mut text).await?;
+/// assert_eq!(text, "something");
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub struct Empty {
     _private: (),
 }
@@ -14,8 +25,8 @@ pub struct Empty {
 /// Makes a stream that is at its end when read, and forgets what is written to it.
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{AsyncReadExt, AsyncWriteExt, empty};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt, empty};
 ///
 /// let mut text = String::new();
 /// assert_eq!(empty().read_to_string(&mut text).await?, 0);

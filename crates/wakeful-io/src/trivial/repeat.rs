@@ -7,6 +7,17 @@ use super::poll_pay;
 use crate::traits::{AsyncRead, ReadBuf};
 
 /// One byte over and over; see [`repeat`].
+///
+/// ```
+/// use wakeful::io::{AsyncReadExt, Repeat, repeat};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let zeroes: Repeat = repeat(0);
+/// let mut padding = Vec::new();
+/// zeroes.take(5).read_to_end(&mut padding).await?;
+/// assert_eq!(padding, [0; 5]);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct Repeat {
     byte: u8,
@@ -15,8 +26,8 @@ pub struct Repeat {
 /// Makes a reader that fills every buffer with `byte` and never ends.
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::{AsyncReadExt, repeat};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, repeat};
 ///
 /// let mut buf = [0; 3];
 /// repeat(7).read_exact(&mut buf).await?;

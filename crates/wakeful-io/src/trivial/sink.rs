@@ -7,6 +7,17 @@ use super::poll_pay;
 use crate::traits::AsyncWrite;
 
 /// Forgets what is written; see [`sink`].
+///
+/// ```
+/// use wakeful::io::{Sink, copy, sink};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let mut nowhere: Sink = sink();
+/// let mut rest: &[u8] = b"not wanted";
+/// assert_eq!(copy(&mut rest, &mut nowhere).await?, 10);
+/// assert!(rest.is_empty());
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub struct Sink {
     _private: (),
 }
@@ -14,9 +25,9 @@ pub struct Sink {
 /// Makes a writer that takes everything and forgets it.
 ///
 /// ```
-/// # pollster::block_on(async {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let mut reader: &[u8] = b"how many bytes?";
-/// assert_eq!(wakeful_io::copy(&mut reader, &mut wakeful_io::sink()).await?, 15);
+/// assert_eq!(wakeful::io::copy(&mut reader, &mut wakeful::io::sink()).await?, 15);
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub fn sink() -> Sink {

@@ -30,8 +30,8 @@ macro_rules! number_writers {
         /// # Examples
         ///
         /// ```
-        /// # pollster::block_on(async {
-        /// use wakeful_io::AsyncWriteExt;
+        /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+        /// use wakeful::io::AsyncWriteExt;
         ///
         /// let mut writer = Vec::new();
         #[doc = concat!("writer.", stringify!($name), "(", stringify!($value), ").await?;")]
@@ -50,8 +50,8 @@ macro_rules! number_writers {
 /// Methods of every [`AsyncWrite`].
 ///
 /// ```
-/// # pollster::block_on(async {
-/// use wakeful_io::AsyncWriteExt;
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::AsyncWriteExt;
 ///
 /// let mut writer = Vec::new();
 /// writer.write_u16(5).await?;
@@ -77,8 +77,8 @@ pub trait AsyncWriteExt: AsyncWrite {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::AsyncWriteExt;
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::AsyncWriteExt;
     ///
     /// let mut room = [0; 3];
     /// let mut writer = std::io::Cursor::new(&mut room[..]);
@@ -104,9 +104,9 @@ pub trait AsyncWriteExt: AsyncWrite {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// use std::io::IoSlice;
-    /// use wakeful_io::AsyncWriteExt;
+    /// use wakeful::io::AsyncWriteExt;
     ///
     /// let mut writer = Vec::new();
     /// writer.write_vectored(&[IoSlice::new(b"ab"), IoSlice::new(b"cde")]).await?;
@@ -138,9 +138,9 @@ pub trait AsyncWriteExt: AsyncWrite {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// use bytes::{Buf, Bytes};
-    /// use wakeful_io::AsyncWriteExt;
+    /// use wakeful::io::AsyncWriteExt;
     ///
     /// let mut writer = Vec::new();
     /// let mut bytes = Bytes::from_static(b"abc");
@@ -176,9 +176,9 @@ pub trait AsyncWriteExt: AsyncWrite {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// use bytes::{Buf, Bytes};
-    /// use wakeful_io::AsyncWriteExt;
+    /// use wakeful::io::AsyncWriteExt;
     ///
     /// let mut writer = Vec::new();
     /// let mut message = Bytes::from_static(b"head ").chain(Bytes::from_static(b"body"));
@@ -212,8 +212,8 @@ pub trait AsyncWriteExt: AsyncWrite {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::AsyncWriteExt;
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::AsyncWriteExt;
     ///
     /// let mut writer = Vec::new();
     /// writer.write_all(b"some bytes").await?;
@@ -290,8 +290,8 @@ pub trait AsyncWriteExt: AsyncWrite {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::{AsyncWriteExt, BufWriter};
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::{AsyncWriteExt, BufWriter};
     ///
     /// let mut writer = BufWriter::new(Vec::new());
     /// writer.write_all(b"abc").await?;
@@ -314,8 +314,8 @@ pub trait AsyncWriteExt: AsyncWrite {
     /// # Examples
     ///
     /// ```
-    /// # pollster::block_on(async {
-    /// use wakeful_io::{AsyncReadExt, AsyncWriteExt, duplex};
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::{AsyncReadExt, AsyncWriteExt, duplex};
     ///
     /// let (mut near, mut far) = duplex(64);
     /// near.write_all(b"goodbye").await?;

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Configures and builds a runtime.
 ///
 /// ```
-/// use wakeful_runtime::runtime::Builder;
+/// use wakeful::runtime::Builder;
 ///
 /// let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
 /// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
@@ -71,11 +71,33 @@ const EVENTS_MAX_DEFAULT: EventsMax = EventsMax { waiting: 1024, busy: 1024 };
 
 impl Builder {
     /// A runtime whose tasks all run on the thread that is in `block_on`.
+    ///
+    /// Outside of `block_on` nothing of it runs, timers and I/O included.
+    ///
+    /// ```
+    /// use wakeful::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_current_thread().build()?;
+    /// let task = runtime.spawn(async { 42 });
+    /// assert!(!task.is_finished()); // nobody drives the runtime yet
+    /// assert_eq!(runtime.block_on(task).unwrap(), 42);
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn new_current_thread() -> Builder {
         Builder::new(Kind::CurrentThread)
     }
 
     /// A runtime with several worker threads.
+    ///
+    /// ```
+    /// use wakeful::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_multi_thread().enable_all().build()?;
+    /// let (tx, rx) = std::sync::mpsc::channel();
+    /// runtime.spawn(async move { tx.send("from a worker") });
+    /// assert_eq!(rx.recv(), Ok("from a worker")); // without `block_on`
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn new_multi_thread() -> Builder {
         Builder::new(Kind::MultiThread)
     }
@@ -112,6 +134,14 @@ impl Builder {
     }
 
     /// Enables I/O: sockets, processes, signals.
+    ///
+    /// ```
+    /// use wakeful::{net::UdpSocket, runtime::Builder};
+    ///
+    /// let runtime = Builder::new_current_thread().enable_io().build()?;
+    /// runtime.block_on(UdpSocket::bind("127.0.0.1:0"))?;
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn enable_io(&mut self) -> &mut Self {
         self.enable_io = true;
         self
@@ -141,6 +171,15 @@ impl Builder {
     }
 
     /// Enables time: sleeps, timeouts, intervals.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use wakeful::{runtime::Builder, time};
+    ///
+    /// let runtime = Builder::new_current_thread().enable_time().build()?;
+    /// runtime.block_on(async { time::sleep(Duration::from_millis(1)).await });
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn enable_time(&mut self) -> &mut Self {
         self.enable_time = true;
         self
@@ -149,6 +188,15 @@ impl Builder {
     /// Has the runtime's clock stand still from the start, as if [`time::pause`] were called first.
     ///
     /// [`time::pause`]: crate::time::pause
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use wakeful::{runtime::Builder, time};
+    ///
+    /// let runtime = Builder::new_current_thread().enable_time().start_paused(true).build()?;
+    /// runtime.block_on(async { time::sleep(Duration::from_secs(86_400)).await }); // at once
+    /// # std::io::Result::Ok(())
+    /// ```
     #[cfg(feature = "test-util")]
     pub fn start_paused(&mut self, start_paused: bool) -> &mut Self {
         self.start_paused = start_paused;
@@ -162,6 +210,14 @@ impl Builder {
     ///
     /// # Panics
     /// If `val` is zero.
+    ///
+    /// ```
+    /// use wakeful::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_multi_thread().worker_threads(3).build()?;
+    /// assert_eq!(runtime.metrics().num_workers(), 3);
+    /// # std::io::Result::Ok(())
+    /// ```
     #[track_caller]
     pub fn worker_threads(&mut self, val: usize) -> &mut Self {
         assert!(val > 0, "`Builder::worker_threads` called with 0; a runtime needs one at least");
@@ -175,6 +231,19 @@ impl Builder {
     ///
     /// # Panics
     /// If `val` is zero.
+    ///
+    /// ```
+    /// use std::thread;
+    /// use wakeful::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_current_thread().max_blocking_threads(1).build()?;
+    /// let (one, other) = runtime.block_on(async {
+    ///     let thread_of = || wakeful::task::spawn_blocking(|| thread::current().id());
+    ///     wakeful::join!(thread_of(), thread_of())
+    /// });
+    /// assert_eq!(one.unwrap(), other.unwrap()); // one after the other
+    /// # std::io::Result::Ok(())
+    /// ```
     #[track_caller]
     pub fn max_blocking_threads(&mut self, val: usize) -> &mut Self {
         assert!(
@@ -192,6 +261,20 @@ impl Builder {
     }
 
     /// Sets what makes a name for each of the runtime's threads.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    /// use wakeful::runtime::Builder;
+    ///
+    /// let started = AtomicU32::new(0);
+    /// let runtime = Builder::new_multi_thread()
+    ///     .worker_threads(2)
+    ///     .thread_name_fn(move || format!("db-{}", started.fetch_add(1, Relaxed)))
+    ///     .build()?;
+    /// let name = runtime.spawn(async { std::thread::current().name().map(str::to_owned) });
+    /// assert!(runtime.block_on(name).unwrap().unwrap().starts_with("db-"));
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn thread_name_fn<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn() -> String + Send + Sync + 'static,
@@ -204,6 +287,14 @@ impl Builder {
     ///
     /// # Panics
     /// If the name is empty or blank.
+    ///
+    /// ```
+    /// use wakeful::runtime::{Builder, Handle};
+    ///
+    /// let runtime = Builder::new_current_thread().name("background").build()?;
+    /// runtime.block_on(async { assert_eq!(Handle::current().name(), Some("background")) });
+    /// # std::io::Result::Ok(())
+    /// ```
     #[track_caller]
     pub fn name(&mut self, val: impl Into<String>) -> &mut Self {
         let name = val.into();
@@ -225,6 +316,23 @@ impl Builder {
     }
 
     /// Has `f` called on each of the runtime's threads when it starts.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use wakeful::runtime::Builder;
+    ///
+    /// let (tx, rx) = mpsc::channel();
+    /// let stopped = tx.clone();
+    /// let runtime = Builder::new_multi_thread()
+    ///     .worker_threads(1)
+    ///     .on_thread_start(move || tx.send("started").unwrap())
+    ///     .on_thread_stop(move || stopped.send("stopped").unwrap())
+    ///     .build()?;
+    /// assert_eq!(rx.recv(), Ok("started"));
+    /// drop(runtime); // waits for its threads
+    /// assert!(rx.iter().any(|news| news == "stopped"));
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn on_thread_start<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn() + Send + Sync + 'static,
@@ -243,6 +351,19 @@ impl Builder {
     }
 
     /// Has `f` called on a worker that has nothing to do, before it sleeps.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use wakeful::runtime::Builder;
+    ///
+    /// let (tx, rx) = mpsc::channel();
+    /// let _runtime = Builder::new_multi_thread()
+    ///     .worker_threads(1)
+    ///     .on_thread_park(move || _ = tx.send("nothing to do"))
+    ///     .build()?;
+    /// assert_eq!(rx.recv(), Ok("nothing to do"));
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn on_thread_park<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn() + Send + Sync + 'static,
@@ -270,6 +391,23 @@ impl Builder {
     }
 
     /// Has `f` called before each poll of a task.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    /// use wakeful::{runtime::Builder, task};
+    ///
+    /// let (polls, ends) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    /// let (in_poll, in_end) = (polls.clone(), ends.clone());
+    /// let runtime = Builder::new_current_thread()
+    ///     .on_before_task_poll(move |_| _ = in_poll.fetch_add(1, SeqCst))
+    ///     .on_task_terminate(move |_| _ = in_end.fetch_add(1, SeqCst))
+    ///     .build()?;
+    /// let task = runtime.spawn(task::yield_now());
+    /// runtime.block_on(task).unwrap();
+    /// assert_eq!((polls.load(SeqCst), ends.load(SeqCst)), (2, 1)); // gave way once
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn on_before_task_poll<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
@@ -355,6 +493,21 @@ impl Builder {
     ///
     /// # Panics
     /// If `val` is zero.
+    ///
+    /// ```
+    /// use std::{sync::mpsc, time::Duration};
+    /// use wakeful::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_multi_thread()
+    ///     .worker_threads(1)
+    ///     .stall_after(Duration::from_millis(1))
+    ///     .build()?;
+    /// let (tx, rx) = mpsc::channel();
+    /// let stuck = runtime.spawn(async move { rx.recv() }); // blocks the one worker there is
+    /// runtime.spawn(async move { tx.send("and yet this runs") });
+    /// assert_eq!(runtime.block_on(stuck).unwrap(), Ok("and yet this runs"));
+    /// # std::io::Result::Ok(())
+    /// ```
     #[track_caller]
     pub fn stall_after(&mut self, val: Duration) -> &mut Self {
         assert!(
@@ -382,19 +535,21 @@ impl Builder {
     ///
     /// ```
     /// use std::sync::mpsc;
-    /// use std::time::Duration;
-    /// use wakeful_runtime::runtime::Builder;
+    /// use wakeful::runtime::Builder;
     ///
-    /// let (tx, rx) = mpsc::channel();
+    /// let (tx, stalls) = mpsc::channel();
     /// let runtime = Builder::new_multi_thread()
     ///     .worker_threads(1)
-    ///     .on_stall(move |stall| tx.send((stall.task_id(), stall.spawned_at())).unwrap())
-    ///     .build()
-    ///     .unwrap();
-    /// let task = runtime.spawn(async { std::thread::sleep(Duration::from_millis(100)) });
-    /// let (id, spawned_at) = rx.recv().unwrap();
+    ///     .on_stall(move |stall| _ = tx.send((stall.task_id(), stall.spawned_at())))
+    ///     .build()?;
+    /// let (release, held) = mpsc::channel::<()>();
+    /// let task = runtime.spawn(async move { held.recv() }); // blocks
+    ///
+    /// let (id, spawned_at) = stalls.recv().unwrap();
     /// assert_eq!(id, Some(task.id()));
     /// assert_eq!(spawned_at.unwrap().file(), file!());
+    /// drop(release);
+    /// # std::io::Result::Ok(())
     /// ```
     pub fn on_stall<F>(&mut self, f: F) -> &mut Self
     where
@@ -407,7 +562,8 @@ impl Builder {
     /// Builds the runtime.
     ///
     /// # Panics
-    /// For a multi-thread runtime whose clock is to be paused from the start.
+    /// For a multi-thread runtime whose clock is to be paused from the start, and if the environment
+    /// variable that says how many workers there are to be is no number above zero.
     ///
     /// # Errors
     /// If the operating system gives no thread for a worker, or no descriptors for the I/O driver.
@@ -423,6 +579,17 @@ impl Builder {
     ///
     /// # Panics
     /// After [`new_multi_thread`](Self::new_multi_thread).
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    /// use wakeful::runtime::{Builder, LocalOptions};
+    ///
+    /// let runtime = Builder::new_current_thread().build_local(LocalOptions::default())?;
+    /// let word = Rc::new("local");
+    /// let task = runtime.spawn_local(async move { word.len() });
+    /// assert_eq!(runtime.block_on(task).unwrap(), 5);
+    /// # std::io::Result::Ok(())
+    /// ```
     #[track_caller]
     pub fn build_local(&mut self, _options: LocalOptions) -> io::Result<LocalRuntime> {
         assert!(

@@ -12,6 +12,30 @@ use wakeful_base::enter::Entered;
 use wakeful_task::{self as task, JoinHandle};
 
 /// A reference to a runtime. Cheap to clone; does not keep the runtime from shutting down.
+///
+/// ```
+/// use wakeful::runtime::{Handle, Runtime};
+///
+/// let runtime = Runtime::new()?;
+/// let handle: Handle = runtime.handle().clone();
+/// let thread = std::thread::spawn(move || {
+///     let task = handle.spawn(async { 42 });
+///     handle.block_on(task).unwrap()
+/// });
+/// assert_eq!(thread.join().unwrap(), 42);
+/// # std::io::Result::Ok(())
+/// ```
+///
+/// A task that is spawned when the runtime has shut down never runs:
+///
+/// ```
+/// let handle = wakeful::runtime::Runtime::new()?.handle().clone();
+/// let task = handle.spawn(async { 42 });
+/// # wakeful::runtime::Runtime::new()?.block_on(async {
+/// assert!(task.await.unwrap_err().is_cancelled());
+/// # });
+/// # std::io::Result::Ok(())
+/// ```
 #[derive(Clone)]
 pub struct Handle {
     pub(crate) scheduler: SchedulerHandle,
@@ -21,6 +45,21 @@ impl UnwindSafe for Handle {}
 impl RefUnwindSafe for Handle {}
 
 /// Keeps the thread in a runtime's context until dropped. From [`Handle::enter`].
+///
+/// ```
+/// use wakeful::{net::UdpSocket, runtime::Runtime};
+///
+/// let runtime = Runtime::new()?;
+/// let std_socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
+/// std_socket.set_nonblocking(true)?;
+///
+/// let inside = runtime.enter(); // what has to find a runtime does now
+/// let socket = UdpSocket::from_std(std_socket)?;
+/// let task = wakeful::spawn(async move { socket.local_addr().is_ok() });
+/// drop(inside);
+/// assert!(runtime.block_on(task).unwrap());
+/// # std::io::Result::Ok(())
+/// ```
 #[must_use = "Creating and dropping a guard does nothing"]
 pub struct EnterGuard<'a> {
     _guard: CurrentGuard,
@@ -41,6 +80,16 @@ impl Handle {
     ///
     /// # Panics
     /// Outside of any runtime's context. [`try_current`](Self::try_current) does not.
+    ///
+    /// ```
+    /// use wakeful::runtime::Handle;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let handle = Handle::current();
+    /// let thread = std::thread::spawn(move || drop(handle.spawn(async { "from outside" })));
+    /// thread.join().unwrap();
+    /// # });
+    /// ```
     #[track_caller]
     pub fn current() -> Handle {
         current_or_panic("Handle::current", |scheduler| Handle::new(scheduler.clone()))
@@ -177,6 +226,15 @@ pub fn try_current_io() -> Option<std::sync::Arc<wakeful_reactor::io::IoDriver>>
 }
 
 /// There is no current runtime. From [`Handle::try_current`].
+///
+/// ```
+/// use wakeful::runtime::{Handle, Runtime};
+///
+/// let error = Handle::try_current().unwrap_err();
+/// assert!(error.is_missing_context());
+/// Runtime::new()?.block_on(async { assert!(Handle::try_current().is_ok()) });
+/// # std::io::Result::Ok(())
+/// ```
 pub struct TryCurrentError(NoCurrent);
 
 impl TryCurrentError {

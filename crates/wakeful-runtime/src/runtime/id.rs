@@ -4,6 +4,16 @@ use std::fmt;
 use std::num::NonZeroU64;
 
 /// Names one runtime among all of this process.
+///
+/// ```
+/// use wakeful::runtime::{Handle, Runtime};
+///
+/// let (one, other) = (Runtime::new()?, Runtime::new()?);
+/// assert_ne!(one.handle().id(), other.handle().id());
+/// let inside = one.block_on(async { Handle::current().id() });
+/// assert_eq!(inside, one.handle().id());
+/// # std::io::Result::Ok(())
+/// ```
 #[derive(Clone, Copy, Debug, Hash, Eq, PartialEq)]
 pub struct Id(NonZeroU64);
 

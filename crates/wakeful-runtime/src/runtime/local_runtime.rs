@@ -12,6 +12,28 @@ use wakeful_task::{Id, JoinHandle};
 /// A current-thread runtime bound to the thread that made it.
 ///
 /// `spawn_local` works anywhere inside of it, without a `LocalSet`.
+///
+/// ```
+/// use std::cell::RefCell;
+/// use std::rc::Rc;
+/// use wakeful::{runtime::LocalRuntime, task};
+///
+/// let log = Rc::new(RefCell::new(Vec::new()));
+/// let runtime = LocalRuntime::new()?;
+/// runtime.block_on(async {
+///     let tasks: Vec<_> = (0..3)
+///         .map(|number| {
+///             let log = log.clone();
+///             task::spawn_local(async move { log.borrow_mut().push(number) })
+///         })
+///         .collect();
+///     for task in tasks {
+///         task.await.unwrap();
+///     }
+/// });
+/// assert_eq!(*log.borrow(), [0, 1, 2]);
+/// # std::io::Result::Ok(())
+/// ```
 #[derive(Debug)]
 pub struct LocalRuntime {
     runtime: super::Runtime,
@@ -22,6 +44,14 @@ impl UnwindSafe for LocalRuntime {}
 impl RefUnwindSafe for LocalRuntime {}
 
 /// How a [`LocalRuntime`] is made; there is nothing to choose yet.
+///
+/// ```
+/// use wakeful::runtime::{Builder, LocalOptions};
+///
+/// let runtime = Builder::new_current_thread().enable_time().build_local(LocalOptions::default())?;
+/// assert_eq!(runtime.block_on(async { 42 }), 42);
+/// # std::io::Result::Ok(())
+/// ```
 #[derive(Default, Debug)]
 #[non_exhaustive]
 pub struct LocalOptions {

@@ -12,6 +12,22 @@ use std::time::Duration;
 ///
 /// Counts come from several threads that go on meanwhile: each is right by itself, but two of them need
 /// not fit together.
+///
+/// ```
+/// use wakeful::runtime::Handle;
+///
+/// # wakeful::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let metrics = Handle::current().metrics();
+/// let waiting = wakeful::spawn(std::future::pending::<()>());
+/// assert_eq!(metrics.num_alive_tasks(), 1);
+/// waiting.abort();
+/// waiting.await.unwrap_err();
+/// assert_eq!((metrics.num_alive_tasks(), metrics.spawned_tasks_count()), (0, 1));
+///
+/// let busy = (0..metrics.num_workers()).map(|worker| metrics.worker_total_busy_duration(worker));
+/// println!("busy for {:?}, {} stalls", busy.sum::<std::time::Duration>(), metrics.stall_count());
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct RuntimeMetrics {
     handle: Handle,
@@ -61,6 +77,21 @@ impl RuntimeMetrics {
     }
 
     /// How often `worker` went to sleep or woke up: odd while it sleeps.
+    ///
+    /// Two looks tell whether a worker has made progress: if the count has not changed and is even, it has been
+    /// at work all the time.
+    ///
+    /// ```
+    /// use wakeful::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_multi_thread().worker_threads(1).build()?;
+    /// let metrics = runtime.metrics();
+    /// while metrics.worker_park_unpark_count(0) % 2 == 0 {
+    ///     std::thread::yield_now(); // it has just started, and goes to sleep soon
+    /// }
+    /// assert!(metrics.worker_park_count(0) > 0);
+    /// # std::io::Result::Ok(())
+    /// ```
     #[track_caller]
     pub fn worker_park_unpark_count(&self, worker: usize) -> u64 {
         let metrics = self.worker(worker);

@@ -14,6 +14,16 @@ use wakeful_task::JoinHandle;
 /// Dropping it stops it: every task is dropped, and the drop waits for blocking tasks that have begun.
 /// See [`shutdown_timeout`](Self::shutdown_timeout) and
 /// [`shutdown_background`](Self::shutdown_background) for other ways.
+///
+/// ```
+/// use wakeful::runtime::Runtime;
+///
+/// let runtime = Runtime::new()?;
+/// let doubled = runtime.spawn(async { 21 * 2 }); // runs from now on
+/// let answer = runtime.block_on(async { doubled.await.unwrap() });
+/// assert_eq!(answer, 42);
+/// # std::io::Result::Ok(())
+/// ```
 #[derive(Debug)]
 pub struct Runtime {
     handle: Handle,
@@ -25,6 +35,22 @@ impl UnwindSafe for Runtime {}
 impl RefUnwindSafe for Runtime {}
 
 /// The kinds of runtime.
+///
+/// ```
+/// use wakeful::{runtime::{Handle, RuntimeFlavor}, task};
+///
+/// /// Blocks in place where that is possible.
+/// fn block<R>(f: impl FnOnce() -> R) -> R {
+///     match Handle::current().runtime_flavor() {
+///         RuntimeFlavor::MultiThread => task::block_in_place(f),
+///         _ => f(),
+///     }
+/// }
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// assert_eq!(block(|| 42), 42);
+/// # });
+/// ```
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 #[non_exhaustive]
 pub enum RuntimeFlavor {
@@ -35,7 +61,8 @@ pub enum RuntimeFlavor {
 }
 
 impl Runtime {
-    /// A multi-thread runtime with everything enabled and a worker for each CPU.
+    /// A multi-thread runtime with everything enabled and a worker for each CPU, or as many as
+    /// [the environment says](super::Builder::worker_threads).
     pub fn new() -> io::Result<Runtime> {
         Builder::new_multi_thread().enable_all().build()
     }
@@ -89,6 +116,19 @@ impl Runtime {
     /// Shuts the runtime down, waiting for its threads for `duration` at most.
     ///
     /// Threads that run a blocking task longer than that are left behind.
+    ///
+    /// ```
+    /// use std::{sync::mpsc, thread, time::Duration};
+    /// use wakeful::runtime::Runtime;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let (never_sent, rx) = mpsc::channel::<()>();
+    /// runtime.spawn_blocking(move || rx.recv());
+    /// # while runtime.metrics().num_blocking_threads() == 0 { thread::yield_now() }
+    /// runtime.shutdown_timeout(Duration::from_millis(5)); // a plain drop would wait for ever
+    /// drop(never_sent);
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn shutdown_timeout(mut self, duration: Duration) {
         self.wait = Some(duration);
     }
@@ -96,6 +136,17 @@ impl Runtime {
     /// Shuts the runtime down without waiting for anything.
     ///
     /// May be called where blocking is not allowed, such as inside of another runtime's task.
+    ///
+    /// ```
+    /// use wakeful::runtime::Runtime;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let inner = Runtime::new().unwrap();
+    /// let task = inner.spawn(async { 42 });
+    /// assert_eq!(task.await.unwrap(), 42);
+    /// inner.shutdown_background(); // a plain drop would panic here
+    /// # });
+    /// ```
     pub fn shutdown_background(self) {
         self.shutdown_timeout(Duration::ZERO);
     }

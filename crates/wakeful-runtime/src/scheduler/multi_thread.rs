@@ -26,6 +26,7 @@ mod shutdown;
 mod sitter;
 mod sleep;
 mod stay;
+mod trial;
 mod turn;
 mod upkeep;
 mod worker;

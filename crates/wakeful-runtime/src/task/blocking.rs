@@ -13,6 +13,17 @@ use wakeful_task::{Id, JoinHandle};
 ///
 /// # Panics
 /// Outside of a runtime.
+///
+/// ```
+/// use wakeful::task;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let path = std::env::temp_dir();
+/// let entries = task::spawn_blocking(move || Ok(std::fs::read_dir(path)?.count()));
+/// let entries: std::io::Result<usize> = entries.await.unwrap();
+/// assert!(entries.is_ok());
+/// # });
+/// ```
 #[track_caller]
 pub fn spawn_blocking<F, R>(f: F) -> JoinHandle<R>
 where
@@ -46,8 +57,25 @@ where
 ///
 /// Other futures of the same task, those in a `join!` say, stand still until it returns.
 ///
+/// Outside of a runtime, and on a thread that [`spawn_blocking`] has, the closure is simply called.
+///
 /// # Panics
 /// On a current-thread runtime or in a `LocalSet`.
+///
+/// ```
+/// use wakeful::{runtime::Handle, task};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let task = task::spawn(async {
+///     let borrowed = String::from("not moved to another thread");
+///     let len = task::block_in_place(|| borrowed.len());
+///     // Inside it is allowed to wait for async code, too.
+///     let answer = task::block_in_place(|| Handle::current().block_on(async { 42 }));
+///     (len, answer)
+/// });
+/// assert_eq!(task.await.unwrap(), (27, 42));
+/// # });
+/// ```
 #[track_caller]
 pub fn block_in_place<F, R>(f: F) -> R
 where

@@ -12,7 +12,6 @@ use wakeful_task::{Id, JoinHandle};
 /// Says more about a task before it is spawned: its name, so far.
 ///
 /// ```
-/// # use wakeful_runtime as wakeful;
 /// use wakeful::task::Builder;
 ///
 /// # wakeful::runtime::Runtime::new()?.block_on(async {

@@ -3,6 +3,27 @@
 //! Each poll of a task has a budget of 128 units. Sockets, channels, locks and timers take one for each
 //! operation and return `Pending` once there are none, as if they had to wait; the task's next poll
 //! then begins with a full budget.
+//!
+//! A task that finds a channel full of messages, say, gives way between them though it never has to wait:
+//!
+//! ```
+//! use wakeful::{sync::mpsc, task};
+//!
+//! # wakeful::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! let (tx, mut rx) = mpsc::unbounded_channel();
+//! for number in 0..1000 {
+//!     tx.send(number).unwrap();
+//! }
+//! let reader = task::spawn(async move {
+//!     for _ in 0..1000 {
+//!         rx.recv().await; // always ready
+//!     }
+//! });
+//! task::yield_now().await;
+//! assert!(!reader.is_finished()); // and yet others had their turn
+//! reader.await.unwrap();
+//! # });
+//! ```
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -12,6 +33,22 @@ use wakeful_base::budget;
 pub use wakeful_base::budget::{RestoreOnPending, poll_proceed};
 
 /// Whether the current task may still do something in this poll.
+///
+/// ```
+/// use wakeful::task::{coop::has_budget_remaining, consume_budget};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let task = wakeful::spawn(async {
+///     let mut batch = 0;
+///     while has_budget_remaining() {
+///         consume_budget().await;
+///         batch += 1;
+///     }
+///     batch
+/// });
+/// assert!(task.await.unwrap() > 0);
+/// # });
+/// ```
 pub fn has_budget_remaining() -> bool {
     budget::has_remaining()
 }
@@ -19,6 +56,22 @@ pub fn has_budget_remaining() -> bool {
 /// Takes one unit of the budget, and gives way if there is none.
 ///
 /// For loops that compute a lot without awaiting anything that takes from the budget.
+///
+/// ```
+/// use wakeful::task;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let digits = task::spawn(async {
+///     let mut sum = 0_u64;
+///     for number in 0..10_000_u64 {
+///         sum += number % 10;
+///         task::consume_budget().await; // gives way now and then, not each time
+///     }
+///     sum
+/// });
+/// assert_eq!(digits.await.unwrap(), 45_000);
+/// # });
+/// ```
 pub async fn consume_budget() {
     poll_fn(|cx| {
         let unit = ready!(poll_proceed(cx));
@@ -29,11 +82,38 @@ pub async fn consume_budget() {
 }
 
 /// Lets `inner` do without a budget: it is never made to give way.
+///
+/// ```
+/// use wakeful::{sync::mpsc, task};
+///
+/// # wakeful::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let (tx, mut rx) = mpsc::unbounded_channel();
+/// for number in 0..1000 {
+///     tx.send(number).unwrap();
+/// }
+/// let reader = task::spawn(task::unconstrained(async move {
+///     for _ in 0..1000 {
+///         rx.recv().await;
+///     }
+/// }));
+/// task::yield_now().await;
+/// assert!(reader.is_finished()); // in one go: everybody else had to wait for it
+/// # });
+/// ```
 pub fn unconstrained<F>(inner: F) -> Unconstrained<F> {
     Unconstrained { inner }
 }
 
 /// Future of [`unconstrained`].
+///
+/// ```
+/// use wakeful::task::{Unconstrained, unconstrained};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let answer: Unconstrained<_> = unconstrained(async { 42 });
+/// assert_eq!(answer.await, 42);
+/// # });
+/// ```
 #[derive(Debug)]
 #[must_use = "Unconstrained does nothing unless polled"]
 pub struct Unconstrained<F> {
@@ -56,10 +136,10 @@ impl<F: Future> Future for Unconstrained<F> {
 /// ends `fut`.
 ///
 /// ```
-/// use wakeful_runtime::task::coop::{cooperative, has_budget_remaining};
+/// use wakeful::task::coop::{cooperative, has_budget_remaining};
 ///
-/// # wakeful_runtime::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// # wakeful_runtime::task::spawn(async {
+/// # wakeful::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # wakeful::task::spawn(async {
 /// let mut steps = 0;
 /// while has_budget_remaining() {
 ///     // Ready at once; without the wrapper this loop would not end.
@@ -75,6 +155,15 @@ pub fn cooperative<F: Future>(fut: F) -> Coop<F> {
 }
 
 /// Future of [`cooperative`].
+///
+/// ```
+/// use wakeful::task::coop::{Coop, cooperative};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let ready: Coop<std::future::Ready<u32>> = cooperative(std::future::ready(42));
+/// assert_eq!(ready.await, 42);
+/// # });
+/// ```
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Coop<F: Future> {

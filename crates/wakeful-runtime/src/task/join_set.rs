@@ -1,4 +1,17 @@
 //! A set of tasks that are joined in the order they end.
+//!
+//! [`JoinSet`] itself is in the module above; here it has the company of its builder.
+//!
+//! ```
+//! use wakeful::task::join_set::{Builder, JoinSet};
+//!
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+//! let mut set = JoinSet::new();
+//! let named: Builder<'_, u32> = set.build_task().name("the answer");
+//! named.spawn(async { 42 })?;
+//! assert_eq!(set.join_next().await.unwrap()?, 42);
+//! # std::io::Result::Ok(()) }).unwrap();
+//! ```
 
 mod builder;
 mod notified_set;
@@ -23,7 +36,6 @@ pub use builder::Builder;
 /// [`detach_all`](Self::detach_all).
 ///
 /// ```
-/// # use wakeful_runtime as wakeful;
 /// use wakeful::task::JoinSet;
 ///
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -66,7 +78,6 @@ impl<T: 'static> JoinSet<T> {
     /// To say more about a task before it is spawned into the set.
     ///
     /// ```
-    /// # use wakeful_runtime as wakeful;
     /// use wakeful::task::JoinSet;
     ///
     /// # wakeful::runtime::Runtime::new()?.block_on(async {
@@ -110,7 +121,6 @@ impl<T: 'static> JoinSet<T> {
     /// [`LocalRuntime`](crate::runtime::LocalRuntime) and into this set.
     ///
     /// ```
-    /// # use wakeful_runtime as wakeful;
     /// use std::rc::Rc;
     /// use wakeful::{runtime::LocalRuntime, task::JoinSet};
     ///
@@ -148,7 +158,6 @@ impl<T: 'static> JoinSet<T> {
     /// Neither aborting it nor dropping the set stops a closure that has begun.
     ///
     /// ```
-    /// # use wakeful_runtime as wakeful;
     /// use wakeful::task::JoinSet;
     ///
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -193,6 +202,30 @@ impl<T: 'static> JoinSet<T> {
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing: a task is taken out only as its output is returned.
+    ///
+    /// ```
+    /// use wakeful::{sync::mpsc, task::JoinSet};
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (tx, mut orders) = mpsc::channel(8);
+    /// for number in 1..=3 {
+    ///     tx.send(number).await.unwrap();
+    /// }
+    /// drop(tx);
+    ///
+    /// let (mut jobs, mut sum) = (JoinSet::new(), 0);
+    /// loop {
+    ///     wakeful::select! {
+    ///         Some(number) = orders.recv() => {
+    ///             jobs.spawn(async move { number * 10 });
+    ///         }
+    ///         Some(output) = jobs.join_next() => sum += output.unwrap(),
+    ///         else => break, // nothing more to do, and all is done
+    ///     }
+    /// }
+    /// assert_eq!(sum, 60);
+    /// # });
+    /// ```
     pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         poll_fn(|cx| self.poll_join_next(cx)).await
     }
@@ -207,6 +240,18 @@ impl<T: 'static> JoinSet<T> {
     }
 
     /// Takes a task out that has ended; `None` if there is none, be the set empty or not.
+    ///
+    /// ```
+    /// use wakeful::task::{self, JoinSet};
+    ///
+    /// # wakeful::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let mut set = JoinSet::new();
+    /// set.spawn(async { 42 });
+    /// assert!(set.try_join_next().is_none()); // not yet
+    /// task::yield_now().await;
+    /// assert_eq!(set.try_join_next().unwrap().unwrap(), 42);
+    /// # });
+    /// ```
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         self.tasks.pop().map(output)
     }
@@ -220,6 +265,19 @@ impl<T: 'static> JoinSet<T> {
     /// Aborts all tasks and waits until they have ended, in whatever way.
     ///
     /// The set is empty then.
+    ///
+    /// ```
+    /// use wakeful::task::JoinSet;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let mut set = JoinSet::new();
+    /// for _ in 0..3 {
+    ///     set.spawn(std::future::pending::<()>());
+    /// }
+    /// set.shutdown().await; // nothing of them runs any more
+    /// assert!(set.is_empty());
+    /// # });
+    /// ```
     pub async fn shutdown(&mut self) {
         self.abort_all();
         while self.join_next().await.is_some() {}
@@ -232,7 +290,6 @@ impl<T: 'static> JoinSet<T> {
     /// are aborted then. Where that won't do, call [`join_next`](Self::join_next) in a loop.
     ///
     /// ```
-    /// # use wakeful_runtime as wakeful;
     /// use wakeful::task::JoinSet;
     ///
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -256,11 +313,36 @@ impl<T: 'static> JoinSet<T> {
     }
 
     /// Aborts all tasks. They stay in the set until they are joined.
+    ///
+    /// ```
+    /// use wakeful::task::JoinSet;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let mut set = JoinSet::new();
+    /// set.spawn(std::future::pending::<()>());
+    /// set.abort_all();
+    /// assert_eq!(set.len(), 1);
+    /// assert!(set.join_next().await.unwrap().unwrap_err().is_cancelled());
+    /// # });
+    /// ```
     pub fn abort_all(&mut self) {
         self.tasks.for_each(JoinHandle::abort);
     }
 
     /// Takes all tasks out, and lets them go on by themselves.
+    ///
+    /// ```
+    /// use wakeful::{sync::oneshot, task::JoinSet};
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (tx, rx) = oneshot::channel();
+    /// let mut set = JoinSet::new();
+    /// set.spawn(async move { tx.send("done all the same") });
+    /// set.detach_all();
+    /// drop(set);
+    /// assert_eq!(rx.await, Ok("done all the same"));
+    /// # });
+    /// ```
     pub fn detach_all(&mut self) {
         self.tasks.drain(drop);
     }

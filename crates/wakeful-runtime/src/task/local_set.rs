@@ -57,7 +57,7 @@ pub use spawn_local::spawn_local;
 /// ```
 /// use std::cell::RefCell;
 /// use std::rc::Rc;
-/// use wakeful_runtime::{runtime::Runtime, task};
+/// use wakeful::{runtime::Runtime, task};
 ///
 /// let runtime = Runtime::new().unwrap();
 /// let local = task::LocalSet::new();
@@ -87,7 +87,7 @@ impl LocalSet {
     /// Enters the set's context: until the guard is dropped, [`spawn_local`] goes there.
     ///
     /// ```
-    /// use wakeful_runtime::{runtime::Runtime, task};
+    /// use wakeful::{runtime::Runtime, task};
     ///
     /// let local = task::LocalSet::new();
     /// let _inside = local.enter();
@@ -130,7 +130,7 @@ impl LocalSet {
     ///
     /// ```
     /// use std::rc::Rc;
-    /// use wakeful_runtime::{runtime::Runtime, task};
+    /// use wakeful::{runtime::Runtime, task};
     ///
     /// # Runtime::new().unwrap().block_on(async {
     /// let greeting = Rc::new("hello");

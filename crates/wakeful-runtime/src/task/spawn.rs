@@ -12,6 +12,20 @@ use wakeful_task::{Id, JoinHandle};
 ///
 /// # Panics
 /// Outside of a runtime.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let squares: Vec<_> = (1..=3).map(|n| wakeful::spawn(async move { n * n })).collect();
+/// let mut sum = 0;
+/// for square in squares {
+///     sum += square.await.unwrap();
+/// }
+/// assert_eq!(sum, 14);
+/// # });
+/// ```
+///
+/// What the future uses must be its own (`'static`), and `Send`, since the task may go from thread to
+/// thread wherever it waits.
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where

@@ -19,7 +19,6 @@ use std::thread;
 /// Any number of statics without an initial value, with attributes and visibility as usual.
 ///
 /// ```
-/// # use wakeful_runtime as wakeful;
 /// wakeful::task_local! {
 ///     /// Who asked.
 ///     pub static USER: String;
@@ -64,7 +63,6 @@ macro_rules! task_local {
 /// hiding the outer. Tasks spawned inside of a scope do not inherit it.
 ///
 /// ```
-/// # use wakeful_runtime as wakeful;
 /// wakeful::task_local! {
 ///     static DEPTH: u32;
 /// }
@@ -92,6 +90,25 @@ impl<T: 'static> LocalKey<T> {
     ///
     /// # Panics
     /// The future, if it is polled inside of a [`with`](Self::with) of the same key.
+    ///
+    /// A spawned task inherits nothing; give it what it should have:
+    ///
+    /// ```
+    /// wakeful::task_local! {
+    ///     static REQUEST: u32;
+    /// }
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// REQUEST.scope(7, async {
+    ///     let without = wakeful::spawn(async { REQUEST.try_get().is_err() });
+    ///     assert!(without.await.unwrap());
+    ///
+    ///     let with = wakeful::spawn(REQUEST.scope(REQUEST.get(), async { REQUEST.get() }));
+    ///     assert_eq!(with.await.unwrap(), 7);
+    /// })
+    /// .await;
+    /// # });
+    /// ```
     pub fn scope<F: Future>(&'static self, value: T, f: F) -> TaskLocalFuture<T, F> {
         TaskLocalFuture { key: self, value: Some(value), future: Some(f), _pinned: PhantomPinned }
     }
@@ -99,7 +116,6 @@ impl<T: 'static> LocalKey<T> {
     /// Runs a closure with `value` in scope.
     ///
     /// ```
-    /// # use wakeful_runtime as wakeful;
     /// wakeful::task_local! {
     ///     static NUMBER: u32;
     /// }
@@ -138,6 +154,16 @@ impl<T: 'static> LocalKey<T> {
     }
 
     /// Calls `f` with the value in scope, if there is one.
+    ///
+    /// ```
+    /// wakeful::task_local! {
+    ///     static USER: String;
+    /// }
+    ///
+    /// let who = || USER.try_with(|user| user.len()).ok();
+    /// assert_eq!(who(), None);
+    /// assert_eq!(USER.sync_scope("ann".to_owned(), who), Some(3));
+    /// ```
     pub fn try_with<F, R>(&'static self, f: F) -> Result<R, AccessError>
     where
         F: FnOnce(&T) -> R,
@@ -219,7 +245,6 @@ impl<T> Drop for Scope<'_, T> {
 /// Holds the value while it is not polled.
 ///
 /// ```
-/// # use wakeful_runtime as wakeful;
 /// wakeful::task_local! {
 ///     static NUMBER: u32;
 /// }
@@ -243,7 +268,6 @@ impl<T: 'static, F> TaskLocalFuture<T, F> {
     /// If the future has not ended yet, it goes on without.
     ///
     /// ```
-    /// # use wakeful_runtime as wakeful;
     /// use std::cell::Cell;
     ///
     /// wakeful::task_local! {

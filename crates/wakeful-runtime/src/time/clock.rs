@@ -14,8 +14,8 @@ use wakeful_reactor::time::{Clock, ClockError};
 /// Deadlines are rounded up to milliseconds since the runtime was made.
 ///
 /// ```
-/// use wakeful_runtime::runtime::Builder;
-/// use wakeful_runtime::time::{self, Duration, Instant};
+/// use wakeful::runtime::Builder;
+/// use wakeful::time::{self, Duration, Instant};
 ///
 /// let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
 /// runtime.block_on(async {
@@ -36,6 +36,18 @@ pub fn pause() {
 ///
 /// # Panics
 /// Outside of a runtime, and if the clock is running.
+///
+/// ```
+/// use wakeful::time::{self, Duration, Instant};
+///
+/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// time::advance(Duration::from_secs(60)).await;
+/// time::resume();
+/// let began = Instant::now();
+/// time::sleep(Duration::from_millis(2)).await; // takes that long
+/// assert!(began.elapsed() >= Duration::from_millis(2));
+/// # });
+/// ```
 #[track_caller]
 pub fn resume() {
     with_clock("time::resume", Clock::resume);
@@ -48,6 +60,20 @@ pub fn resume() {
 ///
 /// # Panics
 /// Outside of a runtime, and if the clock is running.
+///
+/// ```
+/// use wakeful::time::{self, Duration};
+///
+/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// let lease = wakeful::spawn(time::timeout(Duration::from_secs(10), std::future::pending::<()>()));
+/// wakeful::task::yield_now().await; // it waits now
+///
+/// time::advance(Duration::from_secs(9)).await;
+/// assert!(!lease.is_finished());
+/// time::advance(Duration::from_secs(1)).await;
+/// assert!(lease.await.unwrap().is_err());
+/// # });
+/// ```
 pub async fn advance(duration: Duration) {
     with_clock("time::advance", |clock| clock.advance(duration));
     yield_now().await;

@@ -1,8 +1,23 @@
 //! What can go wrong with time.
+//!
+//! ```
+//! use wakeful::time::{Duration, error::Elapsed, timeout};
+//!
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+//! let late: Elapsed = timeout(Duration::ZERO, std::future::pending::<()>()).await.unwrap_err();
+//! let error = std::io::Error::from(late);
+//! assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+//! # });
+//! ```
 
 use std::fmt;
 
 /// A timer's error. Nothing returns it any more; it is here for code that names it.
+///
+/// ```
+/// let error = wakeful::time::error::Error::shutdown();
+/// assert!(error.is_shutdown() && !error.is_invalid());
+/// ```
 #[derive(Debug, Copy, Clone)]
 pub struct Error(Kind);
 
@@ -14,6 +29,23 @@ enum Kind {
 }
 
 /// The time was up before the future was ready. From [`timeout`](super::timeout).
+///
+/// ```
+/// use std::io;
+/// use wakeful::time::{Duration, timeout};
+///
+/// async fn answer() -> io::Result<u32> {
+///     Ok(42)
+/// }
+///
+/// async fn answer_soon() -> io::Result<u32> {
+///     timeout(Duration::from_secs(1), answer()).await? // `Elapsed` becomes an `io::Error`
+/// }
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// assert_eq!(answer_soon().await?, 42);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 pub struct Elapsed(());
 

@@ -10,7 +10,7 @@ use std::time::{self, Duration};
 /// Where subtracting would leave less than nothing it leaves nothing, and does not panic.
 ///
 /// ```
-/// use wakeful_runtime::time::{Duration, Instant};
+/// use wakeful::time::{Duration, Instant};
 ///
 /// let now = Instant::now();
 /// let later = now + Duration::from_millis(5);

@@ -13,8 +13,8 @@ const LATE: Duration = Duration::from_millis(5);
 /// Ticks at once, and then every `period`.
 ///
 /// ```
-/// # wakeful_runtime::runtime::Runtime::new().unwrap().block_on(async {
-/// use wakeful_runtime::time::{Duration, interval};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::time::{Duration, interval};
 ///
 /// let mut interval = interval(Duration::from_millis(1));
 /// let first = interval.tick().await;
@@ -34,6 +34,20 @@ pub fn interval(period: Duration) -> Interval {
 ///
 /// # Panics
 /// If `period` is zero, and outside of a runtime with time enabled.
+///
+/// ```
+/// use wakeful::time::{Duration, Instant, interval_at};
+///
+/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// let began = Instant::now();
+/// let minute = Duration::from_secs(60);
+/// let mut every = interval_at(began + minute, minute); // not at once
+/// every.tick().await;
+/// assert_eq!(began.elapsed(), minute);
+/// every.tick().await;
+/// assert_eq!(began.elapsed(), 2 * minute);
+/// # });
+/// ```
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(!period.is_zero(), "`period` must be non-zero.");
@@ -54,6 +68,26 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 /// | `Burst` | 0, 10, 45, 45, 45, 50, 60 |
 /// | `Delay` | 0, 10, 45, 55, 65 |
 /// | `Skip` | 0, 10, 45, 50, 60 |
+///
+/// ```
+/// use wakeful::time::{self, Duration, Instant, MissedTickBehavior, interval};
+///
+/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// let began = Instant::now();
+/// let mut every = interval(Duration::from_millis(10));
+/// every.set_missed_tick_behavior(MissedTickBehavior::Skip);
+/// every.tick().await;
+/// every.tick().await;
+/// time::advance(Duration::from_millis(35)).await; // busy from 10 to 45
+///
+/// let mut ticks = Vec::new();
+/// for _ in 0..3 {
+///     every.tick().await;
+///     ticks.push(began.elapsed().as_millis());
+/// }
+/// assert_eq!(ticks, [45, 50, 60]);
+/// # });
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MissedTickBehavior {
     /// As fast as possible, until it has caught up.
@@ -82,6 +116,22 @@ impl MissedTickBehavior {
 }
 
 /// Ticks, one after another. From [`interval`] and [`interval_at`].
+///
+/// A period is from tick to tick, however long the work in between takes, as long as it takes less:
+///
+/// ```
+/// use wakeful::time::{Duration, Instant, interval, sleep};
+///
+/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// let began = Instant::now();
+/// let mut every = interval(Duration::from_secs(10));
+/// for _ in 0..3 {
+///     every.tick().await; // at 0, 10 and 20
+///     sleep(Duration::from_secs(4)).await;
+/// }
+/// assert_eq!(began.elapsed(), Duration::from_secs(24));
+/// # });
+/// ```
 #[derive(Debug)]
 pub struct Interval {
     delay: Pin<Box<Sleep>>,
@@ -112,6 +162,20 @@ impl Interval {
     }
 
     /// Ticks next a period from now.
+    ///
+    /// ```
+    /// use wakeful::time::{self, Duration, Instant, interval};
+    ///
+    /// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+    /// let mut idle = interval(Duration::from_secs(10));
+    /// idle.tick().await;
+    /// time::advance(Duration::from_secs(7)).await;
+    /// idle.reset(); // something happened
+    /// let began = Instant::now();
+    /// idle.tick().await;
+    /// assert_eq!(began.elapsed(), Duration::from_secs(10));
+    /// # });
+    /// ```
     pub fn reset(&mut self) {
         self.reset_at(Instant::now() + self.period);
     }

@@ -19,8 +19,8 @@ pub(super) const FAR: Duration = Duration::from_micros(100);
 /// Waits until `duration` has passed.
 ///
 /// ```
-/// # wakeful_runtime::runtime::Runtime::new().unwrap().block_on(async {
-/// use wakeful_runtime::time::{Duration, sleep};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::time::{Duration, sleep};
 ///
 /// sleep(Duration::from_millis(1)).await;
 /// # });
@@ -38,6 +38,18 @@ pub fn sleep(duration: Duration) -> Sleep {
 ///
 /// # Panics
 /// Outside of a runtime with time enabled.
+///
+/// ```
+/// use wakeful::time::{Duration, Instant, sleep_until};
+///
+/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// let deadline = Instant::now() + Duration::from_secs(5);
+/// sleep_until(deadline).await;
+/// assert_eq!(Instant::now(), deadline);
+/// sleep_until(deadline - Duration::from_secs(3)).await; // that was before
+/// assert_eq!(Instant::now(), deadline);
+/// # });
+/// ```
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::new("sleep_until", deadline, false)
@@ -48,9 +60,9 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// To use one again, or in a loop beside other futures, pin it and [`reset`](Self::reset) it.
 ///
 /// ```
-/// # wakeful_runtime::runtime::Runtime::new().unwrap().block_on(async {
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// use std::pin::pin;
-/// use wakeful_runtime::time::{Duration, Instant, sleep};
+/// use wakeful::time::{Duration, Instant, sleep};
 ///
 /// let mut sleep = pin!(sleep(Duration::from_millis(1)));
 /// for _ in 0..3 {
@@ -134,6 +146,19 @@ impl Sleep {
     /// Sets another deadline, whether or not the sleep is over.
     ///
     /// Whoever waits for it is woken at the new one.
+    ///
+    /// ```
+    /// use std::pin::pin;
+    /// use wakeful::time::{Duration, Instant, sleep};
+    ///
+    /// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+    /// let began = Instant::now();
+    /// let mut idle = pin!(sleep(Duration::from_secs(10)));
+    /// idle.as_mut().reset(began + Duration::from_secs(30)); // not yet
+    /// idle.as_mut().await;
+    /// assert_eq!(began.elapsed(), Duration::from_secs(30));
+    /// # });
+    /// ```
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.unpinned();
         this.deadline = deadline;

@@ -16,8 +16,8 @@ use wakeful_base::budget;
 /// beyond what can be represented there is no limit.
 ///
 /// ```
-/// # wakeful_runtime::runtime::Runtime::new().unwrap().block_on(async {
-/// use wakeful_runtime::time::{Duration, timeout};
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::time::{Duration, timeout};
 ///
 /// let limit = Duration::from_millis(1);
 /// assert_eq!(timeout(limit, async { 7 }).await, Ok(7));
@@ -46,6 +46,19 @@ where
 ///
 /// # Panics
 /// Outside of a runtime with time enabled.
+///
+/// One deadline for several steps:
+///
+/// ```
+/// use wakeful::time::{Duration, Instant, sleep, timeout_at};
+///
+/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// let deadline = Instant::now() + Duration::from_secs(5);
+/// let step = || timeout_at(deadline, sleep(Duration::from_secs(3)));
+/// assert!(step().await.is_ok());
+/// assert!(step().await.is_err()); // only two seconds were left
+/// # });
+/// ```
 #[track_caller]
 pub fn timeout_at<F>(deadline: Instant, future: F) -> Timeout<F::IntoFuture>
 where
@@ -56,6 +69,15 @@ where
 }
 
 /// Future of [`timeout`] and [`timeout_at`].
+///
+/// ```
+/// use wakeful::time::{Duration, Timeout, timeout};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let limited: Timeout<_> = timeout(Duration::from_secs(1), std::future::ready(42));
+/// assert_eq!(limited.into_inner().await, 42);
+/// # });
+/// ```
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 #[derive(Debug)]
 pub struct Timeout<T> {

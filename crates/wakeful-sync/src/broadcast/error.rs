@@ -1,8 +1,30 @@
 //! What can go wrong with a broadcast channel.
+//!
+//! ```
+//! use wakeful::sync::broadcast::{self, error::TryRecvError};
+//!
+//! let (tx, mut rx) = broadcast::channel(1);
+//! assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
+//! tx.send("one").unwrap();
+//! tx.send("two").unwrap(); // overwrites
+//! assert_eq!(rx.try_recv(), Err(TryRecvError::Lagged(1)));
+//! drop(tx);
+//! assert_eq!(rx.try_recv(), Ok("two"));
+//! assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
+//! ```
 
 use std::fmt;
 
 /// The value was not sent, since there are no receivers; here it is.
+///
+/// ```
+/// use wakeful::sync::broadcast::{self, error::SendError};
+///
+/// let (tx, rx) = broadcast::channel(1);
+/// drop(rx);
+/// let SendError(value) = tx.send("kept").unwrap_err();
+/// assert_eq!(value, "kept");
+/// ```
 #[derive(Debug)]
 pub struct SendError<T>(pub T);
 
@@ -15,6 +37,21 @@ impl<T> fmt::Display for SendError<T> {
 impl<T: fmt::Debug> std::error::Error for SendError<T> {}
 
 /// Why [`Receiver::recv`](super::Receiver::recv) has no value.
+///
+/// ```
+/// use wakeful::sync::broadcast::{self, error::RecvError};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (tx, mut rx) = broadcast::channel(1);
+/// for number in 0..3 {
+///     tx.send(number).unwrap();
+/// }
+/// drop(tx);
+/// assert_eq!(rx.recv().await, Err(RecvError::Lagged(2)));
+/// assert_eq!(rx.recv().await, Ok(2));
+/// assert_eq!(rx.recv().await, Err(RecvError::Closed));
+/// # });
+/// ```
 #[derive(Debug, PartialEq, Eq, Clone)]
 pub enum RecvError {
     /// All senders are gone and everything they sent was received.
@@ -37,6 +74,15 @@ impl fmt::Display for RecvError {
 impl std::error::Error for RecvError {}
 
 /// Why [`Receiver::try_recv`](super::Receiver::try_recv) has no value.
+///
+/// ```
+/// use wakeful::sync::broadcast::{self, error::TryRecvError};
+///
+/// let (tx, mut rx) = broadcast::channel(4);
+/// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
+/// tx.send("news").unwrap();
+/// assert_eq!(rx.try_recv(), Ok("news"));
+/// ```
 #[derive(Debug, PartialEq, Eq, Clone)]
 pub enum TryRecvError {
     /// There is none now; another may come.

@@ -1,4 +1,17 @@
 //! Why a value could not be sent or received.
+//!
+//! ```
+//! use wakeful::sync::mpsc::{self, error::{SendError, TryRecvError}};
+//!
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+//! let (tx, mut rx) = mpsc::channel(1);
+//! assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
+//! rx.close();
+//! assert_eq!(tx.send("too late").await, Err(SendError("too late")));
+//! drop(tx);
+//! assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
+//! # });
+//! ```
 
 use std::error::Error;
 use std::fmt;
@@ -7,6 +20,15 @@ use std::fmt;
 pub use super::send_timeout::SendTimeoutError;
 
 /// The channel is closed; the value comes back.
+///
+/// ```
+/// use wakeful::sync::mpsc::{self, error::SendError};
+///
+/// let (tx, rx) = mpsc::unbounded_channel();
+/// drop(rx);
+/// let SendError(value) = tx.send("kept").unwrap_err();
+/// assert_eq!(value, "kept");
+/// ```
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
 
@@ -25,6 +47,18 @@ impl<T> fmt::Display for SendError<T> {
 impl<T> Error for SendError<T> {}
 
 /// The value could not be sent at once; it comes back.
+///
+/// ```
+/// use wakeful::sync::mpsc::{self, error::TrySendError};
+///
+/// let (tx, _rx) = mpsc::channel(1);
+/// tx.try_send(1).unwrap();
+/// match tx.try_send(2) {
+///     Err(TrySendError::Full(value)) => assert_eq!(value, 2),
+///     Err(TrySendError::Closed(_)) => panic!("the receiver is gone"),
+///     Ok(()) => panic!("there was room for one"),
+/// }
+/// ```
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum TrySendError<T> {
     /// There is no room in the channel at the moment.
@@ -72,6 +106,16 @@ impl<T> From<SendError<T>> for TrySendError<T> {
 }
 
 /// Nothing could be received at once.
+///
+/// ```
+/// use wakeful::sync::mpsc::{self, error::TryRecvError};
+///
+/// let (tx, mut rx) = mpsc::channel(1);
+/// tx.try_send(1).unwrap();
+/// drop(tx);
+/// assert_eq!(rx.try_recv(), Ok(1)); // what was sent can still be had
+/// assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
+/// ```
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub enum TryRecvError {
     /// The channel is empty at the moment.

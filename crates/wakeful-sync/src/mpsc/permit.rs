@@ -12,6 +12,18 @@ use crate::acquire::PermitSource;
 /// Room for one value in a bounded channel; from [`Sender::reserve`].
 ///
 /// Sending with it cannot fail and need not wait. Dropped, it gives the room back.
+///
+/// ```
+/// use wakeful::sync::mpsc;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (tx, mut rx) = mpsc::channel(1);
+/// let permit = tx.reserve().await.unwrap();
+/// assert_eq!(tx.capacity(), 0); // the room is taken
+/// permit.send("made only when there was room");
+/// assert!(rx.recv().await.is_some());
+/// # });
+/// ```
 pub struct Permit<'a, T> {
     pub(super) chan: &'a Chan<T, Capacity>,
 }
@@ -19,12 +31,38 @@ pub struct Permit<'a, T> {
 /// Room for several values in a bounded channel; from [`Sender::reserve_many`].
 ///
 /// Gives out a [`Permit`] for each; those not asked for are given back when it is dropped.
+///
+/// ```
+/// use wakeful::sync::mpsc;
+///
+/// let (tx, mut rx) = mpsc::channel(4);
+/// let mut room = tx.try_reserve_many(3).unwrap();
+/// assert_eq!((room.len(), tx.capacity()), (3, 1));
+/// room.next().unwrap().send("one of three");
+/// drop(room);
+/// assert_eq!(tx.capacity(), 3);
+/// assert_eq!(rx.try_recv(), Ok("one of three"));
+/// ```
 pub struct PermitIterator<'a, T> {
     pub(super) chan: &'a Chan<T, Capacity>,
     pub(super) left: usize,
 }
 
 /// Room for one value in a bounded channel, with the sender; from [`Sender::reserve_owned`].
+///
+/// It borrows nothing, so it can be kept, or go to another task:
+///
+/// ```
+/// use wakeful::sync::mpsc;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (tx, mut rx) = mpsc::channel(1);
+/// let permit = tx.clone().reserve_owned().await.unwrap();
+/// wakeful::spawn(async move { permit.send("from there") }).await.unwrap();
+/// assert_eq!(rx.recv().await, Some("from there"));
+/// # drop(tx);
+/// # });
+/// ```
 pub struct OwnedPermit<T> {
     /// Taken only by what consumes the permit.
     pub(super) sender: Option<Sender<T>>,
@@ -34,9 +72,9 @@ impl<T> Permit<'_, T> {
     /// Sends `value` into the room reserved for it.
     ///
     /// ```
-    /// use wakeful_sync::mpsc;
+    /// use wakeful::sync::mpsc;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, mut rx) = mpsc::channel(1);
     /// let permit = tx.reserve().await.unwrap();
     /// assert!(tx.try_send(1).is_err());
@@ -95,9 +133,9 @@ impl<T> OwnedPermit<T> {
     /// Sends `value` into the room reserved for it, and returns the sender.
     ///
     /// ```
-    /// use wakeful_sync::mpsc;
+    /// use wakeful::sync::mpsc;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, mut rx) = mpsc::channel(1);
     /// let permit = tx.reserve_owned().await.unwrap();
     /// let _tx = permit.send(2);
@@ -111,6 +149,16 @@ impl<T> OwnedPermit<T> {
     }
 
     /// Gives the room back, and returns the sender.
+    ///
+    /// ```
+    /// use wakeful::sync::mpsc;
+    ///
+    /// let (tx, mut rx) = mpsc::channel::<u32>(1);
+    /// let permit = tx.try_reserve_owned().unwrap();
+    /// let tx = permit.release(); // nothing to send after all
+    /// assert_eq!(tx.capacity(), 1);
+    /// assert!(rx.try_recv().is_err());
+    /// ```
     pub fn release(mut self) -> Sender<T> {
         let sender = self.take_sender();
         sender.chan.release(1);

@@ -47,6 +47,16 @@ macro_rules! receiver {
             }
 
             /// Receives a value if there is one right now.
+            ///
+            /// ```
+            /// use wakeful::sync::mpsc;
+            ///
+            /// let (tx, mut rx) = mpsc::channel(8);
+            /// tx.try_send(1).unwrap();
+            /// tx.try_send(2).unwrap();
+            /// let at_hand: Vec<_> = std::iter::from_fn(|| rx.try_recv().ok()).collect();
+            /// assert_eq!(at_hand, [1, 2]);
+            /// ```
             pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
                 // SAFETY: this is the receiver, borrowed exclusively.
                 unsafe { self.chan.try_recv() }
@@ -57,6 +67,26 @@ macro_rules! receiver {
             /// # Panics
             ///
             /// On a thread that is driving asynchronous tasks.
+            ///
+            /// ```
+            /// use wakeful::sync::mpsc;
+            ///
+            /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+            /// let (tx, mut rx) = mpsc::channel(8);
+            /// let thread = std::thread::spawn(move || {
+            ///     let mut sum = 0;
+            ///     while let Some(number) = rx.blocking_recv() {
+            ///         sum += number;
+            ///     }
+            ///     sum
+            /// });
+            /// for number in 1..=3 {
+            ///     tx.send(number).await.unwrap();
+            /// }
+            /// drop(tx);
+            /// assert_eq!(thread.join().unwrap(), 6);
+            /// # });
+            /// ```
             #[track_caller]
             #[doc(alias = "recv_blocking")]
             pub fn blocking_recv(&mut self) -> Option<T> {
@@ -80,6 +110,19 @@ macro_rules! receiver {
             ///
             /// There may even be values to come, from [permits](super::Permit) that are out: they stay valid.
             /// Receive until `None` to get all.
+            ///
+            /// ```
+            /// use wakeful::sync::mpsc;
+            ///
+            /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+            /// let (tx, mut rx) = mpsc::channel(8);
+            /// tx.send("in time").await.unwrap();
+            /// rx.close();
+            /// assert!(tx.send("too late").await.is_err());
+            /// assert_eq!(rx.recv().await, Some("in time"));
+            /// assert_eq!(rx.recv().await, None);
+            /// # });
+            /// ```
             pub fn close(&mut self) {
                 self.chan.close();
             }
@@ -102,6 +145,17 @@ macro_rules! receiver {
             /// Polls for the next value: what [`recv`](Self::recv) does, for hand-written futures.
             ///
             /// The waker of the last call is the one that is woken.
+            ///
+            /// ```
+            /// use std::future::poll_fn;
+            /// use wakeful::sync::mpsc;
+            ///
+            /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+            /// let (tx, mut rx) = mpsc::channel(1);
+            /// tx.send(1).await.unwrap();
+            /// assert_eq!(poll_fn(|cx| rx.poll_recv(cx)).await, Some(1));
+            /// # });
+            /// ```
             pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
                 // SAFETY: this is the receiver, borrowed exclusively.
                 unsafe { self.chan.poll_recv(cx) }
@@ -154,9 +208,9 @@ receiver! {
     /// Receives what [`Sender`](super::Sender)s send; from [`channel`](super::channel).
     ///
     /// ```
-    /// use wakeful_sync::mpsc;
+    /// use wakeful::sync::mpsc;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, mut rx) = mpsc::channel(10);
     /// for i in 0..4 {
     ///     tx.send(i).await.unwrap();
@@ -176,6 +230,25 @@ receiver! {
 receiver! {
     /// Receives what [`UnboundedSender`](super::UnboundedSender)s send; from
     /// [`unbounded_channel`](super::unbounded_channel).
+    ///
+    /// ```
+    /// use wakeful::sync::mpsc;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (tx, mut rx) = mpsc::unbounded_channel();
+    /// for number in 0..3 {
+    ///     let tx = tx.clone();
+    ///     wakeful::spawn(async move { tx.send(number) });
+    /// }
+    /// drop(tx); // the tasks have theirs
+    ///
+    /// let mut sum = 0;
+    /// while let Some(number) = rx.recv().await {
+    ///     sum += number;
+    /// }
+    /// assert_eq!(sum, 3);
+    /// # });
+    /// ```
     UnboundedReceiver of Unlimited
 }
 

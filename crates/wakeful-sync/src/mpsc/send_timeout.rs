@@ -18,9 +18,9 @@ impl<T> Sender<T> {
     /// Outside of a runtime with time enabled.
     ///
     /// ```
-    /// # wakeful_runtime::runtime::Runtime::new().unwrap().block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// use std::time::Duration;
-    /// use wakeful_sync::mpsc::{self, error::SendTimeoutError};
+    /// use wakeful::sync::mpsc::{self, error::SendTimeoutError};
     ///
     /// let (tx, _rx) = mpsc::channel(1);
     /// let limit = Duration::from_millis(1);
@@ -45,6 +45,19 @@ impl<T> Sender<T> {
 }
 
 /// The value could not be sent in time; it comes back.
+///
+/// ```
+/// use std::time::Duration;
+/// use wakeful::sync::mpsc::{self, error::SendTimeoutError};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (tx, rx) = mpsc::channel(1);
+/// drop(rx);
+/// let error = tx.send_timeout(1, Duration::from_secs(5)).await.unwrap_err();
+/// assert_eq!(error, SendTimeoutError::Closed(1)); // at once
+/// assert_eq!(error.into_inner(), 1);
+/// # });
+/// ```
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum SendTimeoutError<T> {
     /// There was no room in the channel until the time was up.

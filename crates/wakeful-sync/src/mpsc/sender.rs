@@ -23,6 +23,20 @@ macro_rules! sender {
         /// A sender that does not keep the channel open.
         ///
         /// It cannot send, only be [upgraded](Self::upgrade), which fails once all senders are gone.
+        ///
+        /// ```
+        /// use wakeful::sync::mpsc;
+        ///
+        /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+        /// let (tx, mut rx) = mpsc::channel(1); // an `unbounded_channel` has weak senders too
+        /// let weak = tx.downgrade();
+        /// weak.upgrade().unwrap().send(1).await.unwrap();
+        /// drop(tx);
+        /// assert_eq!(rx.recv().await, Some(1));
+        /// assert_eq!(rx.recv().await, None); // the weak one does not count
+        /// assert!(weak.upgrade().is_none());
+        /// # });
+        /// ```
         pub struct $WeakSender<T> {
             chan: Arc<Chan<T, $Flow>>,
         }
@@ -40,6 +54,30 @@ macro_rules! sender {
             /// # Cancel safety
             ///
             /// Nothing is lost: once the channel is closed, this is ready at once.
+            ///
+            /// ```
+            /// use wakeful::sync::mpsc;
+            ///
+            /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+            /// let (tx, mut rx) = mpsc::channel(1);
+            /// let producer = wakeful::spawn(async move {
+            ///     let mut made = 0;
+            ///     loop {
+            ///         wakeful::select! {
+            ///             () = tx.closed() => break made,
+            ///             permit = tx.reserve() => {
+            ///                 let Ok(permit) = permit else { break made };
+            ///                 permit.send(made);
+            ///                 made += 1;
+            ///             }
+            ///         }
+            ///     }
+            /// });
+            /// assert_eq!(rx.recv().await, Some(0));
+            /// drop(rx);
+            /// assert!(producer.await.unwrap() >= 1);
+            /// # });
+            /// ```
             pub async fn closed(&self) {
                 self.chan.closed().await;
             }
@@ -126,12 +164,40 @@ macro_rules! sender {
 
 sender! {
     /// Sends values to the [`Receiver`](super::Receiver); from [`channel`](super::channel).
+    ///
+    /// ```
+    /// use wakeful::sync::mpsc;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (tx, mut rx) = mpsc::channel(4);
+    /// for name in ["one", "other"] {
+    ///     let tx = tx.clone();
+    ///     wakeful::spawn(async move { tx.send(name).await });
+    /// }
+    /// drop(tx);
+    /// let mut names = [rx.recv().await.unwrap(), rx.recv().await.unwrap()];
+    /// names.sort();
+    /// assert_eq!(names, ["one", "other"]);
+    /// assert_eq!(rx.recv().await, None);
+    /// # });
+    /// ```
     Sender, WeakSender of Capacity
 }
 
 sender! {
     /// Sends values to the [`UnboundedReceiver`](super::UnboundedReceiver); from
     /// [`unbounded_channel`](super::unbounded_channel).
+    ///
+    /// ```
+    /// use wakeful::sync::mpsc;
+    ///
+    /// let (tx, mut rx) = mpsc::unbounded_channel();
+    /// let on_event = move |event: &'static str| tx.send(event).is_ok(); // any thread may call it
+    /// assert!(on_event("key pressed"));
+    /// assert_eq!(rx.try_recv(), Ok("key pressed"));
+    /// drop(rx);
+    /// assert!(!on_event("key released"));
+    /// ```
     UnboundedSender, WeakUnboundedSender of Unlimited
 }
 
@@ -165,6 +231,25 @@ impl<T> Sender<T> {
     /// If the future is dropped before it is ready, the value has not been sent and is dropped with it.
     /// To keep it, wait with [`reserve`](Self::reserve) first. Waiting senders stand in a queue; dropping
     /// the future gives up its place.
+    ///
+    /// ```
+    /// use wakeful::sync::mpsc;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (tx, mut rx) = mpsc::channel(1);
+    /// let sender = wakeful::spawn(async move {
+    ///     for number in 0..3 {
+    ///         if tx.send(number).await.is_err() {
+    ///             break; // nobody listens any more
+    ///         }
+    ///     }
+    /// });
+    /// for expected in 0..3 {
+    ///     assert_eq!(rx.recv().await, Some(expected));
+    /// }
+    /// # sender.await.unwrap();
+    /// # });
+    /// ```
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
         let mut value = Some(value);
         let sent = match self.send_within_budget(&mut value) {
@@ -187,7 +272,7 @@ impl<T> Sender<T> {
     /// Sends `value` if there is room right now.
     ///
     /// ```
-    /// use wakeful_sync::mpsc::{self, error::TrySendError};
+    /// use wakeful::sync::mpsc::{self, error::TrySendError};
     ///
     /// let (tx, rx) = mpsc::channel(1);
     /// assert_eq!(tx.try_send(1), Ok(()));
@@ -218,6 +303,22 @@ impl<T> Sender<T> {
     /// # Panics
     ///
     /// On a thread that is driving asynchronous tasks.
+    ///
+    /// ```
+    /// use wakeful::sync::mpsc;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (tx, mut rx) = mpsc::channel(1);
+    /// let reader = wakeful::task::spawn_blocking(move || {
+    ///     for line in ["one", "two"] {
+    ///         tx.blocking_send(line).unwrap();
+    ///     }
+    /// });
+    /// assert_eq!(rx.recv().await, Some("one"));
+    /// assert_eq!(rx.recv().await, Some("two"));
+    /// # reader.await.unwrap();
+    /// # });
+    /// ```
     #[track_caller]
     #[doc(alias = "send_blocking")]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
@@ -229,6 +330,28 @@ impl<T> Sender<T> {
     /// # Cancel safety
     ///
     /// Waiting senders stand in a queue. Dropping the future gives up its place and loses nothing else.
+    ///
+    /// What is to be sent can be made after there is room for it, so that nothing is lost if the wait is cut
+    /// short:
+    ///
+    /// ```
+    /// use wakeful::sync::{mpsc, oneshot};
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (tx, mut rx) = mpsc::channel(1);
+    /// let (stop, mut stopped) = oneshot::channel::<()>();
+    /// let mut work = vec!["third", "second", "first"];
+    /// stop.send(()).unwrap();
+    /// tx.send("something else").await.unwrap(); // so there is no room
+    ///
+    /// wakeful::select! {
+    ///     permit = tx.reserve() => permit.unwrap().send(work.pop().unwrap()),
+    ///     _ = &mut stopped => {}
+    /// }
+    /// assert_eq!(work.len(), 3);
+    /// # assert_eq!(rx.try_recv(), Ok("something else"));
+    /// # });
+    /// ```
     pub async fn reserve(&self) -> Result<Permit<'_, T>, SendError<()>> {
         self.acquire(1).await?;
         Ok(Permit { chan: &self.chan })
@@ -243,9 +366,9 @@ impl<T> Sender<T> {
     /// Waiting senders stand in a queue. Dropping the future gives up its place and loses nothing else.
     ///
     /// ```
-    /// use wakeful_sync::mpsc;
+    /// use wakeful::sync::mpsc;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, mut rx) = mpsc::channel(3);
     /// for (number, permit) in (1..).zip(tx.reserve_many(2).await.unwrap()) {
     ///     permit.send(number);

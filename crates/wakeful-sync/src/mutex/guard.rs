@@ -10,6 +10,25 @@ use crate::batch_semaphore::BatchSemaphore;
 use crate::show_as_value::show_as_value;
 
 /// The lock on a [`Mutex`], held until dropped.
+///
+/// ```
+/// use wakeful::sync::{Mutex, MutexGuard};
+///
+/// /// Whoever has the guard has the lock, so this need not take it.
+/// fn record(log: &mut MutexGuard<'_, Vec<u32>>, entry: u32) {
+///     log.push(entry);
+/// }
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let log = Mutex::new(Vec::new());
+/// let mut locked = log.lock().await;
+/// record(&mut locked, 1);
+/// wakeful::task::yield_now().await; // stays locked
+/// record(&mut locked, 2);
+/// drop(locked);
+/// assert_eq!(*log.lock().await, [1, 2]);
+/// # });
+/// ```
 #[clippy::has_significant_drop]
 #[must_use = "a guard that is not kept unlocks at once"]
 pub struct MutexGuard<'a, T: ?Sized> {
@@ -17,6 +36,27 @@ pub struct MutexGuard<'a, T: ?Sized> {
 }
 
 /// The lock on a [`Mutex`], with access to a part of its value only; from [`MutexGuard::map`].
+///
+/// ```
+/// use wakeful::sync::{MappedMutexGuard, Mutex, MutexGuard};
+///
+/// struct Account {
+///     name: String,
+///     balance: i64,
+/// }
+///
+/// /// Lets the caller at the balance, and at nothing else.
+/// async fn balance(account: &Mutex<Account>) -> MappedMutexGuard<'_, i64> {
+///     MutexGuard::map(account.lock().await, |account| &mut account.balance)
+/// }
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let account = Mutex::new(Account { name: "till".to_owned(), balance: 5 });
+/// *balance(&account).await += 10;
+/// let account = account.into_inner();
+/// assert_eq!((account.name.as_str(), account.balance), ("till", 15));
+/// # });
+/// ```
 #[clippy::has_significant_drop]
 #[must_use = "a guard that is not kept unlocks at once"]
 pub struct MappedMutexGuard<'a, T: ?Sized> {
@@ -39,9 +79,9 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// This is a function, not a method, so as not to hide methods of the value: `MutexGuard::map(…)`.
     ///
     /// ```
-    /// use wakeful_sync::{Mutex, MutexGuard};
+    /// use wakeful::sync::{Mutex, MutexGuard};
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let pair = Mutex::new((1, 2));
     /// let mut first = MutexGuard::map(pair.lock().await, |pair| &mut pair.0);
     /// *first = 5;
@@ -60,6 +100,23 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     }
 
     /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    ///
+    /// ```
+    /// use wakeful::sync::{Mutex, MutexGuard};
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let queue = Mutex::new(vec![7]);
+    /// let mut last = MutexGuard::try_map(queue.lock().await, |queue| queue.last_mut()).unwrap();
+    /// *last += 1;
+    /// drop(last);
+    ///
+    /// queue.lock().await.clear();
+    /// let Err(empty) = MutexGuard::try_map(queue.lock().await, |queue| queue.last_mut()) else {
+    ///     panic!("there was nothing to find");
+    /// };
+    /// assert!(empty.is_empty());
+    /// # });
+    /// ```
     #[inline]
     pub fn try_map<U, F>(mut this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
     where

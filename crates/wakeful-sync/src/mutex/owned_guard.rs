@@ -9,12 +9,39 @@ use super::Mutex;
 use crate::show_as_value::show_as_value;
 
 /// The lock on a [`Mutex`] that it keeps alive, held until dropped.
+///
+/// ```
+/// use std::sync::Arc;
+/// use wakeful::sync::Mutex;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let count = Arc::new(Mutex::new(0));
+/// let mut locked = count.clone().lock_owned().await;
+/// let task = wakeful::spawn(async move {
+///     *locked += 1; // unlocks when the task is over
+/// });
+/// assert_eq!(*count.lock().await, 1);
+/// task.await.unwrap();
+/// # });
+/// ```
 #[clippy::has_significant_drop]
 pub struct OwnedMutexGuard<T: ?Sized> {
     pub(super) lock: Arc<Mutex<T>>,
 }
 
 /// As [`OwnedMutexGuard`], with access to a part of the value only; from [`OwnedMutexGuard::map`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use wakeful::sync::{Mutex, OwnedMutexGuard};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let words = Arc::new(Mutex::new(vec!["one", "two"]));
+/// let mut first = OwnedMutexGuard::map(words.clone().lock_owned().await, |words| &mut words[0]);
+/// wakeful::spawn(async move { *first = "eins" }).await.unwrap();
+/// assert_eq!(*words.lock().await, ["eins", "two"]);
+/// # });
+/// ```
 #[clippy::has_significant_drop]
 #[must_use = "a guard that is not kept unlocks at once"]
 pub struct OwnedMappedMutexGuard<T: ?Sized, U: ?Sized = T> {
@@ -36,9 +63,9 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use wakeful_sync::{Mutex, OwnedMutexGuard};
+    /// use wakeful::sync::{Mutex, OwnedMutexGuard};
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let pair = Arc::new(Mutex::new((1, 2)));
     /// let mut first = OwnedMutexGuard::map(pair.clone().lock_owned().await, |pair| &mut pair.0);
     /// *first = 5;

@@ -1,12 +1,44 @@
 //! What can go wrong with a oneshot channel.
+//!
+//! ```
+//! use wakeful::sync::oneshot::{self, error::TryRecvError};
+//!
+//! let (tx, mut rx) = oneshot::channel::<u32>();
+//! assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
+//! drop(tx);
+//! assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
+//! ```
 
 use std::fmt;
 
 /// The sender was dropped without having sent a value.
+///
+/// ```
+/// use wakeful::sync::oneshot;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (tx, rx) = oneshot::channel::<u32>();
+/// let task = wakeful::spawn(async move {
+///     let _tx = tx; // and no answer
+/// });
+/// let error = rx.await.unwrap_err();
+/// println!("no answer: {error}");
+/// # task.await.unwrap();
+/// # });
+/// ```
 #[derive(Debug, Eq, PartialEq, Clone)]
 pub struct RecvError(pub(super) ());
 
 /// Why [`Receiver::try_recv`](super::Receiver::try_recv) has no value.
+///
+/// ```
+/// use wakeful::sync::oneshot::{self, error::TryRecvError};
+///
+/// let (tx, mut rx) = oneshot::channel();
+/// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty)); // ask again later
+/// tx.send(1).unwrap();
+/// assert_eq!(rx.try_recv(), Ok(1));
+/// ```
 #[derive(Debug, Eq, PartialEq, Clone)]
 pub enum TryRecvError {
     /// None was sent yet.

@@ -11,6 +11,18 @@ use crate::show_as_value::show_as_value;
 
 /// A read lock on a [`RwLock`] that it keeps alive, held until dropped; `U` is the part of the value it
 /// gives access to.
+///
+/// ```
+/// use std::sync::Arc;
+/// use wakeful::sync::{OwnedRwLockReadGuard, RwLock};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let config = Arc::new(RwLock::new(("host".to_owned(), 80)));
+/// let host = OwnedRwLockReadGuard::map(config.clone().read_owned().await, |config| &config.0);
+/// drop(config); // the guard keeps the lock, and what it is for
+/// assert_eq!(*host, "host");
+/// # });
+/// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockReadGuard<T: ?Sized, U: ?Sized = T> {
     share: OwnedShare<T>,

@@ -11,6 +11,18 @@ use super::share::OwnedShare;
 use crate::show_as_value::show_as_value;
 
 /// The write lock on a [`RwLock`] that it keeps alive, held until dropped.
+///
+/// ```
+/// use std::sync::Arc;
+/// use wakeful::sync::RwLock;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let scores = Arc::new(RwLock::new(vec![1]));
+/// let mut writer = scores.clone().write_owned().await;
+/// wakeful::spawn(async move { writer.push(2) }).await.unwrap();
+/// assert_eq!(*scores.read().await, [1, 2]);
+/// # });
+/// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockWriteGuard<T: ?Sized> {
     share: OwnedShare<T>,
@@ -20,6 +32,19 @@ pub struct OwnedRwLockWriteGuard<T: ?Sized> {
 
 /// As [`OwnedRwLockWriteGuard`], with access to a part of the value only; from
 /// [`OwnedRwLockWriteGuard::map`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use wakeful::sync::{OwnedRwLockWriteGuard, RwLock};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let scores = Arc::new(RwLock::new([1, 2]));
+/// let writer = scores.clone().write_owned().await;
+/// let mut second = OwnedRwLockWriteGuard::map(writer, |scores| &mut scores[1]);
+/// wakeful::spawn(async move { *second = 20 }).await.unwrap();
+/// assert_eq!(*scores.read().await, [1, 20]);
+/// # });
+/// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockMappedWriteGuard<T: ?Sized, U: ?Sized = T> {
     share: OwnedShare<T>,

@@ -8,6 +8,17 @@ use super::share::Share;
 use crate::show_as_value::show_as_value;
 
 /// A read lock on a [`RwLock`](super::RwLock), held until dropped.
+///
+/// ```
+/// use wakeful::sync::RwLock;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let limits = RwLock::new([10, 20]);
+/// let (one, other) = (limits.read().await, limits.read().await);
+/// assert_eq!(one[0], other[0]);
+/// assert!(limits.try_write().is_err()); // as long as one of them is there
+/// # });
+/// ```
 #[clippy::has_significant_drop]
 #[must_use = "a guard that is not kept unlocks at once"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
@@ -34,9 +45,9 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
     /// This is a function, not a method, so as not to hide methods of the value.
     ///
     /// ```
-    /// use wakeful_sync::{RwLock, RwLockReadGuard};
+    /// use wakeful::sync::{RwLock, RwLockReadGuard};
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let pair = RwLock::new((1, 2));
     /// let first = RwLockReadGuard::map(pair.read().await, |pair| &pair.0);
     /// assert_eq!(*first, 1);

@@ -9,6 +9,19 @@ use super::share::Share;
 use crate::show_as_value::show_as_value;
 
 /// The write lock on a [`RwLock`](super::RwLock), held until dropped.
+///
+/// ```
+/// use wakeful::sync::RwLock;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let names = RwLock::new(vec!["one"]);
+/// let mut writer = names.write().await;
+/// writer.push("two");
+/// assert!(names.try_read().is_err()); // as long as it is there
+/// drop(writer);
+/// assert_eq!(names.read().await.len(), 2);
+/// # });
+/// ```
 #[clippy::has_significant_drop]
 #[must_use = "a guard that is not kept unlocks at once"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
@@ -20,6 +33,18 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 
 /// The write lock on a [`RwLock`](super::RwLock), with access to a part of its value only; from
 /// [`RwLockWriteGuard::map`].
+///
+/// ```
+/// use wakeful::sync::{RwLock, RwLockWriteGuard};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let limits = RwLock::new([10, 20]);
+/// let mut second = RwLockWriteGuard::map(limits.write().await, |limits| &mut limits[1]);
+/// *second += 5;
+/// drop(second);
+/// assert_eq!(limits.into_inner(), [10, 25]);
+/// # });
+/// ```
 #[clippy::has_significant_drop]
 pub struct RwLockMappedWriteGuard<'a, T: ?Sized> {
     share: Share<'a>,
@@ -50,9 +75,9 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// This is a function, not a method, so as not to hide methods of the value.
     ///
     /// ```
-    /// use wakeful_sync::{RwLock, RwLockWriteGuard};
+    /// use wakeful::sync::{RwLock, RwLockWriteGuard};
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let pair = RwLock::new((1, 2));
     /// let mut first = RwLockWriteGuard::map(pair.write().await, |pair| &mut pair.0);
     /// *first = 5;
@@ -117,9 +142,9 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// Lets other readers in, and goes on as one of them; no writer comes in between.
     ///
     /// ```
-    /// use wakeful_sync::RwLock;
+    /// use wakeful::sync::RwLock;
     ///
-    /// # wakeful_base::block_on(async {
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let lock = RwLock::new(1);
     /// let mut writer = lock.write().await;
     /// *writer = 2;

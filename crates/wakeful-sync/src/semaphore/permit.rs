@@ -5,6 +5,16 @@ use std::sync::Arc;
 use super::Semaphore;
 
 /// Permits of a [`Semaphore`], given back when dropped.
+///
+/// ```
+/// use wakeful::sync::Semaphore;
+///
+/// let seats = Semaphore::new(3);
+/// let permit = seats.try_acquire_many(2).unwrap();
+/// assert_eq!((permit.num_permits(), seats.available_permits()), (2, 1));
+/// drop(permit);
+/// assert_eq!(seats.available_permits(), 3);
+/// ```
 #[must_use = "a permit that is not kept is given back at once"]
 #[clippy::has_significant_drop]
 #[derive(Debug)]
@@ -14,6 +24,32 @@ pub struct SemaphorePermit<'a> {
 }
 
 /// Permits of a [`Semaphore`] that keep it alive, given back when dropped.
+///
+/// A permit that goes into the task it is for lets so many of them run at a time as there are permits:
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+/// use wakeful::{sync::Semaphore, task::JoinSet};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let slots = Arc::new(Semaphore::new(2));
+/// let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+/// let mut jobs = JoinSet::new();
+/// for _ in 0..6 {
+///     let permit = slots.clone().acquire_owned().await.unwrap();
+///     let (running, most) = (running.clone(), most.clone());
+///     jobs.spawn(async move {
+///         most.fetch_max(running.fetch_add(1, SeqCst) + 1, SeqCst);
+///         wakeful::task::yield_now().await;
+///         running.fetch_sub(1, SeqCst);
+///         drop(permit);
+///     });
+/// }
+/// jobs.join_all().await;
+/// assert!(most.load(SeqCst) <= 2);
+/// # });
+/// ```
 #[must_use = "a permit that is not kept is given back at once"]
 #[clippy::has_significant_drop]
 #[derive(Debug)]
@@ -39,7 +75,7 @@ impl<'a> SemaphorePermit<'a> {
     /// Drops the permits without giving them back: the semaphore has fewer from now on.
     ///
     /// ```
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(10);
     /// semaphore.try_acquire_many(5).unwrap().forget();
@@ -56,7 +92,7 @@ impl<'a> SemaphorePermit<'a> {
     /// If the two come from different semaphores.
     ///
     /// ```
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(3);
     /// let mut permits = semaphore.try_acquire().unwrap();
@@ -72,7 +108,7 @@ impl<'a> SemaphorePermit<'a> {
     /// Splits `n` permits off; `None` if there are fewer.
     ///
     /// ```
-    /// use wakeful_sync::Semaphore;
+    /// use wakeful::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(3);
     /// let mut permits = semaphore.try_acquire_many(3).unwrap();

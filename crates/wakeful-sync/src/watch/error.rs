@@ -1,9 +1,29 @@
 //! What can go wrong with a watch channel.
+//!
+//! ```
+//! use wakeful::sync::watch;
+//!
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+//! let (tx, mut rx) = watch::channel(1);
+//! drop(tx);
+//! assert!(rx.changed().await.is_err());
+//! assert_eq!(*rx.borrow(), 1); // the value is still there
+//! # });
+//! ```
 
 use std::error::Error;
 use std::fmt;
 
 /// The value was not sent, since there are no receivers; here it is.
+///
+/// ```
+/// use wakeful::sync::watch::{self, error::SendError};
+///
+/// let (tx, rx) = watch::channel(1);
+/// drop(rx);
+/// assert_eq!(tx.send(2), Err(SendError(2)));
+/// assert_eq!(*tx.borrow(), 1);
+/// ```
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
 
@@ -22,6 +42,16 @@ impl<T> fmt::Display for SendError<T> {
 impl<T> Error for SendError<T> {}
 
 /// All senders are gone, so there will be no other value.
+///
+/// ```
+/// use wakeful::sync::watch;
+///
+/// let (tx, rx) = watch::channel(1);
+/// assert!(rx.has_changed().is_ok());
+/// drop(tx);
+/// let error = rx.has_changed().unwrap_err();
+/// println!("{error}");
+/// ```
 #[derive(Debug, Clone)]
 pub struct RecvError(pub(super) ());
 

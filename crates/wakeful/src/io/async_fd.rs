@@ -182,6 +182,20 @@ impl<T: AsRawFd> AsyncFd<T> {
     }
 
     /// The object, which is watched no more.
+    ///
+    /// ```
+    /// use std::os::unix::net::UnixStream;
+    /// use wakeful::io::unix::AsyncFd;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (one, _other) = UnixStream::pair()?;
+    /// one.set_nonblocking(true)?;
+    /// // SAFETY: a `UnixStream` returns the same open descriptor as long as it lives.
+    /// let watched = unsafe { AsyncFd::register(one)? };
+    /// let one: UnixStream = watched.into_inner();
+    /// one.set_nonblocking(false)?;
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub fn into_inner(self) -> T {
         let AsyncFd { registration, object } = self;
         drop(registration);
@@ -294,6 +308,26 @@ impl<T: AsRawFd> AsyncFd<T> {
     ///
     /// # Errors
     /// Those of `f`, or that the runtime has shut down.
+    ///
+    /// ```
+    /// use std::io::{Read, Write};
+    /// use std::os::unix::net::UnixStream;
+    /// use wakeful::io::{Interest, unix::AsyncFd};
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (ours, mut theirs) = UnixStream::pair()?;
+    /// ours.set_nonblocking(true)?;
+    /// // SAFETY: a `UnixStream` returns the same open descriptor as long as it lives.
+    /// let ours = unsafe { AsyncFd::register(ours)? };
+    /// let task = wakeful::spawn(async move {
+    ///     let mut buf = [0; 4];
+    ///     ours.async_io(Interest::READABLE, |mut stream| stream.read(&mut buf)).await?;
+    ///     std::io::Result::Ok(buf)
+    /// });
+    /// theirs.write_all(b"data")?;
+    /// assert_eq!(&task.await??, b"data");
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub async fn async_io<R>(
         &self,
         interest: Interest,

@@ -24,15 +24,21 @@ use std::task::{Context, Poll};
 /// loses what that read brings.
 ///
 /// ```
-/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
-/// use wakeful::io::{AsyncBufReadExt, BufReader};
+/// use wakeful::io::{AsyncBufReadExt, AsyncRead, BufReader};
 ///
-/// let mut lines = BufReader::new(wakeful::io::stdin()).lines();
-/// # if false {
-/// while let Some(line) = lines.next_line().await? {
-///     println!("{line}");
+/// async fn sum(input: impl AsyncRead + Unpin) -> std::io::Result<u64> {
+///     let mut lines = BufReader::new(input).lines();
+///     let mut sum = 0;
+///     while let Some(line) = lines.next_line().await? {
+///         sum += line.trim().parse().unwrap_or(0);
+///     }
+///     Ok(sum)
 /// }
-/// # }
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let of_what_is_typed = sum(wakeful::io::stdin()); // waits for somebody once it is awaited
+/// assert_eq!(sum(&b"20\n22\n"[..]).await?, 42);
+/// # drop(of_what_is_typed);
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub fn stdin() -> Stdin {
@@ -78,18 +84,54 @@ pub fn stderr() -> Stderr {
 }
 
 /// A handle to standard input. From [`stdin`].
+///
+/// ```
+/// use std::os::fd::AsRawFd;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let stdin: wakeful::io::Stdin = wakeful::io::stdin(); // reads nothing before it is asked to
+/// assert_eq!(stdin.as_raw_fd(), 0);
+/// # });
+/// ```
 #[derive(Debug)]
 pub struct Stdin {
     reader: PoolReader,
 }
 
 /// A handle to standard output. From [`stdout`].
+///
+/// ```
+/// use wakeful::io::{AsyncWriteExt, Stdout, stdout};
+///
+/// /// Says how far a job has come, on one line.
+/// async fn show(out: &mut Stdout, percent: u32) -> std::io::Result<()> {
+///     out.write_all(format!("\r{percent} %").as_bytes()).await?;
+///     out.flush().await // there is no line's end that would do it
+/// }
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let mut out = stdout();
+/// for percent in [0, 50, 100] {
+///     show(&mut out, percent).await?;
+/// }
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct Stdout {
     writer: PoolWriter<ToStdout>,
 }
 
 /// A handle to standard error. From [`stderr`].
+///
+/// ```
+/// use wakeful::io::{AsyncWriteExt, Stderr, stderr};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let mut err: Stderr = stderr();
+/// err.write_all(b"cannot open the door\n").await?;
+/// err.flush().await?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct Stderr {
     writer: PoolWriter<ToStderr>,

@@ -38,6 +38,68 @@ pub fn thread_rng_n(n: u32) -> u32 {
 ///
 /// # Panics
 /// If every branch is out and there is no `else`.
+///
+/// # Loops
+/// A branch that lost is dropped, and its work with it, unless the future is cancel safe, as most of this
+/// crate's say they are. What must go on from round to round is made before the loop and waited for by
+/// reference:
+///
+/// ```
+/// use std::pin::pin;
+/// use std::time::Duration;
+/// use wakeful::{sync::mpsc, time};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (tx, mut rx) = mpsc::channel(8);
+/// wakeful::spawn(async move {
+///     for number in 1..=3 {
+///         tx.send(number).await.unwrap();
+///     }
+/// });
+///
+/// let mut limit = pin!(time::sleep(Duration::from_secs(10))); // for all rounds together
+/// let mut sum = 0;
+/// loop {
+///     wakeful::select! {
+///         Some(number) = rx.recv() => sum += number,
+///         () = &mut limit => break,
+///     }
+///     if sum == 6 {
+///         break;
+///     }
+/// }
+/// assert_eq!(sum, 6);
+/// # });
+/// ```
+///
+/// A condition takes a branch out for a round, and `else` is for when none is left:
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::sync::mpsc;
+///
+/// let (_, mut left) = mpsc::channel::<u32>(1); // closed: receives `None`
+/// let (tx, mut right) = mpsc::channel(1);
+/// tx.send(7).await.unwrap();
+/// drop(tx);
+///
+/// let (mut wanted, mut got) = (2, Vec::new());
+/// loop {
+///     wakeful::select! {
+///         biased;
+///         Some(number) = left.recv() => got.push(number),
+///         Some(number) = right.recv(), if wanted > 0 => {
+///             wanted -= 1;
+///             got.push(number);
+///         }
+///         else => break,
+///     }
+/// }
+/// assert_eq!(got, [7]);
+/// # });
+/// ```
+///
+/// With `biased;` the branch on top must not be one that is always ready: those below would starve.
 #[macro_export]
 macro_rules! select {
     ($($branches:tt)*) => {
@@ -54,6 +116,20 @@ macro_rules! select {
 /// assert_eq!(one + two, 3);
 /// # });
 /// ```
+///
+/// They take turns on one task, and so on one thread at a time. To have them run in parallel, spawn them and
+/// join the handles.
+///
+/// ```
+/// use std::time::Duration;
+/// use wakeful::time::{Instant, sleep};
+///
+/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// let began = Instant::now();
+/// wakeful::join!(sleep(Duration::from_secs(2)), sleep(Duration::from_secs(3)));
+/// assert_eq!(began.elapsed(), Duration::from_secs(3)); // not five
+/// # });
+/// ```
 #[macro_export]
 macro_rules! join {
     ($($futures:tt)*) => {
@@ -68,6 +144,15 @@ macro_rules! join {
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let failed = wakeful::try_join!(async { Ok(1) }, async { Err::<u32, _>("no") });
 /// assert_eq!(failed, Err("no"));
+/// # });
+/// ```
+///
+/// With spawned tasks an error leaves the others running; their handles are dropped, which stops nothing.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let both = wakeful::try_join!(async { Ok::<_, String>(1) }, async { Ok("two") });
+/// assert_eq!(both, Ok((1, "two")));
 /// # });
 /// ```
 #[macro_export]

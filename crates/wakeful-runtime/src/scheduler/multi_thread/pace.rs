@@ -3,6 +3,7 @@
 //! A look costs more than a pop from the own queue, but what waits there should not wait long. So the
 //! number of polls between two looks follows how long polls take of late: about `TARGET` in all.
 
+use super::trial::Polls;
 use std::mem::take;
 use std::time::{Duration, Instant};
 
@@ -24,9 +25,8 @@ pub(super) struct InjectPace {
     /// The user has set it.
     is_fixed: bool,
     mean_poll_ns: u64,
-    /// What is known since then and does not make a measurement yet: time, and number of polls.
-    busy_ns: u64,
-    polls: u64,
+    /// What is known since then and does not make a measurement yet.
+    polls: Polls,
     /// When, and after how many polls, the worker was last seen busy.
     seen: Instant,
     seen_polls: u64,
@@ -39,8 +39,7 @@ impl InjectPace {
             polls_between,
             is_fixed: fixed.is_some(),
             mean_poll_ns: TARGET.as_nanos() as u64 / u64::from(polls_between),
-            busy_ns: 0,
-            polls: 0,
+            polls: Polls::default(),
             seen: Instant::now(),
             seen_polls: 0,
         }
@@ -56,23 +55,23 @@ impl InjectPace {
         (self.seen, self.seen_polls) = (Instant::now(), polls);
     }
 
-    /// The worker, busy since the last time, is at its `polls`th poll. Returns how long one took on average
-    /// if that is known anew.
-    pub(super) fn measure(&mut self, polls: u64, now: Instant) -> Option<u64> {
-        self.busy_ns += now.duration_since(self.seen).as_nanos() as u64;
-        self.polls += polls - self.seen_polls;
+    /// The worker, busy since the last time, is at its `polls`th poll. Returns the polls since then if
+    /// they are enough to go by.
+    pub(super) fn measure(&mut self, polls: u64, now: Instant) -> Option<Polls> {
+        self.polls.ns += now.duration_since(self.seen).as_nanos() as u64;
+        self.polls.count += polls - self.seen_polls;
         (self.seen, self.seen_polls) = (now, polls);
-        if self.polls < MEASURED_POLLS {
+        if self.polls.count < MEASURED_POLLS {
             return None;
         }
-        let mean_ns = take(&mut self.busy_ns) / take(&mut self.polls);
+        let polls = take(&mut self.polls);
         if !self.is_fixed {
             // Half of the new: a burst of other tasks shows soon, a single long poll does not for long.
-            self.mean_poll_ns = self.mean_poll_ns.midpoint(mean_ns).max(1);
+            self.mean_poll_ns = self.mean_poll_ns.midpoint(polls.mean_ns()).max(1);
             let polls_between = TARGET.as_nanos() as u64 / self.mean_poll_ns;
             self.polls_between = (polls_between as u32).clamp(POLLS_MIN, POLLS_MAX);
         }
-        Some(mean_ns)
+        Some(polls)
     }
 }
 

@@ -53,7 +53,7 @@ impl Sitter {
         let mut now = Instant::now();
         let (until, mut next_look) = (now + SEARCH_MAX, now);
         loop {
-            if let Some(runnable) = self.steal(&mut core) {
+            if let Some(runnable) = self.steal(&mut core, now) {
                 return Some(runnable);
             }
             if let Some(runnable) = self.take_injected(&mut core) {
@@ -81,7 +81,7 @@ impl Sitter {
         }
     }
 
-    pub(super) fn steal(&self, core: &mut SeatCore) -> Option<Runnable> {
+    pub(super) fn steal(&self, core: &mut SeatCore, now: Instant) -> Option<Runnable> {
         let workers = self.shared.workers();
         let start = core.rng.below(workers as u32) as usize;
         let own = self.seat();
@@ -97,6 +97,7 @@ impl Sitter {
             if let Some((runnable, count)) = victim.queue.steal_into(&own.queue, &mut core.queue) {
                 own.metrics.steal_operations.add(1);
                 own.metrics.steals.add(count as u64);
+                self.begin_haul(core, index, count, now);
                 return Some(runnable);
             }
         }

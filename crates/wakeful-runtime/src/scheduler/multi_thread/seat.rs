@@ -9,9 +9,10 @@ use super::MultiThread;
 use super::gather::Gathered;
 use super::pace::InjectPace;
 use super::queue::{QueueOwner, RunQueue, run_queue};
-use super::share::Load;
+use super::share::{Haul, Load};
 use super::sleep::Sleep;
 use super::stay::Sitting;
+use super::trial::Trial;
 use crate::config::Config;
 use crate::metrics::WorkerMetrics;
 use crate::scheduler::cell_refs::RefBag;
@@ -71,6 +72,9 @@ pub(super) struct SeatCore {
     /// Turns until the inject queue goes before the own one.
     pub(super) until_inject: u32,
     pub(super) inject_pace: InjectPace,
+    pub(super) trial: Trial,
+    /// What the sitter took from another worker when it last had nothing to do.
+    pub(super) haul: Option<Haul>,
     pub(super) searching: bool,
     pub(super) rng: FastRng,
     /// Tasks of other seats that ended here.
@@ -164,6 +168,8 @@ impl Seat {
                 until_maintenance: config.event_interval,
                 until_inject: 1,
                 inject_pace: InjectPace::new(config.global_queue_interval),
+                trial: Trial::new(),
+                haul: None,
                 searching: false,
                 rng,
                 ended_elsewhere: 0,

@@ -14,15 +14,19 @@
 //!
 //! The estimate follows a long poll at once and forgets it slowly, so that a worker with one such poll in
 //! a thousand still shares. Where it is known that others should help it is set aside ([`Load::open`]): by
-//! the monitor, for a poll that does not return, and by tasks that yield, which have more to do and wait
-//! for nobody.
+//! the monitor, for a poll that does not return. Tasks that yield have more to do and wait for nobody: they
+//! are worth a call as well ([`Load::favour`]). But where it turns out that sharing does not pay, all is kept
+//! ([`trial`](super::trial)).
 //!
 //! (A channel with room for 100 between two tasks: 18 ns per message instead of 27, all CPUs together 18
 //! instead of 46. HTTP on 64 connections: 5 % more requests.)
 
+use super::seat::SeatCore;
 use super::sitter::Sitter;
+use super::trial::Polls;
+// Not the models': these are estimates, and nothing is handed over by them.
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
-use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
 
 /// What a task's move costs.
 const TAKE_NS: u64 = if cfg!(wakeful_loom) { 0 } else { 10_000 };
@@ -43,23 +47,47 @@ const FORGET_SHIFT: u32 = 3;
 pub(super) struct Load {
     /// Written by the sitter, and by who opens it; nothing depends on which of them is last.
     mean_poll_ns: AtomicU64,
+    /// It was found that sharing does not pay, or that is being tried. Written as above.
+    keeps: AtomicBool,
+    /// What thieves report: how often they were through with what they took, and their polls.
+    hauls: AtomicU64,
+    taken_polls: AtomicU64,
+    taken_ns: AtomicU64,
 }
+
+/// Tasks that were taken from another worker.
+pub(super) struct Haul {
+    victim: usize,
+    count: usize,
+    at: Instant,
+    /// The thief's polls before.
+    polls: u64,
+}
+
+/// A task of a haul that is polled more often than this on average has a life of its own there.
+const HAUL_POLLS_MAX: u64 = 4;
 
 impl Load {
     pub(super) fn new() -> Load {
-        Load { mean_poll_ns: AtomicU64::new(OPEN_NS) }
+        Load {
+            mean_poll_ns: AtomicU64::new(OPEN_NS),
+            keeps: AtomicBool::new(false),
+            hauls: AtomicU64::new(0),
+            taken_polls: AtomicU64::new(0),
+            taken_ns: AtomicU64::new(0),
+        }
     }
 
     /// Whether who has nothing to do should take of `count` tasks that wait here.
     #[inline]
     pub(super) fn is_worth_taking(&self, count: usize) -> bool {
-        count > 0 && self.worth_ns(count) >= TAKE_NS
+        count > 0 && !self.keeps.load(Relaxed) && self.worth_ns(count) >= TAKE_NS
     }
 
     /// Whether somebody should be called to take of `count` tasks that wait here.
     #[inline]
     pub(super) fn is_worth_calling(&self, count: usize) -> bool {
-        count > 0 && self.worth_ns(count) >= CALL_NS
+        count > 0 && !self.keeps.load(Relaxed) && self.worth_ns(count) >= CALL_NS
     }
 
     /// Whether that holds even if he takes the CPU from somebody.
@@ -73,6 +101,12 @@ impl Load {
 
     /// Others are to have whatever waits here.
     pub(super) fn open(&self) {
+        self.keeps.store(false, Relaxed);
+        self.favour();
+    }
+
+    /// Others are to have whatever waits here, if it pays to share.
+    pub(super) fn favour(&self) {
         if self.mean_poll_ns.load(Relaxed) < OPEN_NS {
             self.mean_poll_ns.store(OPEN_NS, Relaxed);
         }
@@ -83,6 +117,23 @@ impl Load {
         let before = self.mean_poll_ns.load(Relaxed);
         let slowly = before - (before >> FORGET_SHIFT) + (mean_ns >> FORGET_SHIFT);
         self.mean_poll_ns.store(slowly.max(mean_ns), Relaxed);
+    }
+
+    /// A thief is through with what it took.
+    fn note_haul(&self, polls: Polls) {
+        self.taken_polls.fetch_add(polls.count, Relaxed);
+        self.taken_ns.fetch_add(polls.ns, Relaxed);
+        self.hauls.fetch_add(1, Relaxed);
+    }
+
+    /// The polls of thieves since this was asked last, if they took often enough.
+    fn taken(&self, hauls_min: u64) -> Option<Polls> {
+        if self.hauls.load(Relaxed) < hauls_min {
+            return None;
+        }
+        self.hauls.store(0, Relaxed);
+        let (count, ns) = (self.taken_polls.swap(0, Relaxed), self.taken_ns.swap(0, Relaxed));
+        Some(Polls { count, ns })
     }
 }
 
@@ -119,8 +170,28 @@ impl Sitter {
     /// Takes the time of the polls since the last time.
     pub(super) fn measure_polls(&self, now: Instant) {
         let Some(mut core) = self.enter() else { return };
-        if let Some(mean_ns) = core.inject_pace.measure(self.seat().metrics.polls.get(), now) {
-            self.seat().load.measured(mean_ns);
+        let seat = self.seat();
+        let Some(polls) = core.inject_pace.measure(seat.metrics.polls.get(), now) else { return };
+        seat.load.measured(polls.mean_ns());
+        if core.trial.keeps() && !seat.load.keeps.load(Relaxed) {
+            core.trial.end();
+        }
+        core.trial.measured(polls, |hauls_min| seat.load.taken(hauls_min), now);
+        seat.load.keeps.store(core.trial.keeps(), Relaxed);
+    }
+
+    /// `count` tasks were taken from worker `victim`.
+    pub(super) fn begin_haul(&self, core: &mut SeatCore, victim: usize, count: usize, at: Instant) {
+        core.haul = Some(Haul { victim, count, at, polls: self.seat().metrics.polls.get() });
+    }
+
+    /// There is nothing left to do here: if all there was came from another worker, it is told.
+    pub(super) fn end_haul(&self, now: Instant) {
+        let Some(haul) = self.enter().and_then(|mut core| core.haul.take()) else { return };
+        let count = self.seat().metrics.polls.get() - haul.polls;
+        if count <= HAUL_POLLS_MAX * haul.count as u64 {
+            let ns = now.duration_since(haul.at).as_nanos() as u64;
+            self.shared.seats[haul.victim].load.note_haul(Polls { count, ns });
         }
     }
 }

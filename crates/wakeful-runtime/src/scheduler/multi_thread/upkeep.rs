@@ -45,7 +45,7 @@ impl Sitter {
         let Some(mut core) = self.enter() else { return };
         let SeatCore { yielded, queue, .. } = &mut *core;
         if yielded.len() > 1 {
-            self.seat().load.open();
+            self.seat().load.favour();
         }
         self.seat().metrics.local_schedules.add(yielded.len() as u64);
         queue.push_all(&self.seat().queue, yielded);

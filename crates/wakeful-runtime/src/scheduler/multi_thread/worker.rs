@@ -16,7 +16,9 @@ impl Sitter {
                 Next::GiveWay => self.maintain(Look::Always),
                 Next::Nothing => {
                     self.seat().metrics.add_busy(busy_since);
-                    self.measure_polls(Instant::now());
+                    let now = Instant::now();
+                    self.measure_polls(now);
+                    self.end_haul(now);
                     self.run_dry();
                     busy_since = Instant::now();
                 }

@@ -9,6 +9,18 @@ use std::io;
 use wakeful_task::AbortHandle;
 
 /// A [`task::Builder`] whose tasks go into a [`JoinSet`]. From [`JoinSet::build_task`].
+///
+/// ```
+/// use wakeful::task::JoinSet;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let mut set = JoinSet::new();
+/// for name in ["fetch", "parse"] {
+///     set.build_task().name(name).spawn(async move { name.len() })?;
+/// }
+/// assert_eq!(set.join_all().await, [5, 5]);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[must_use = "builders do nothing unless used to spawn a task"]
 pub struct Builder<'a, T> {
     set: &'a mut JoinSet<T>,

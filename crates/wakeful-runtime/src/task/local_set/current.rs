@@ -48,6 +48,20 @@ fn replace(new: Option<Rc<Owner>>) -> Option<Rc<Owner>> {
 
 /// Keeps the thread in a [`LocalSet`](super::LocalSet)'s context until dropped. From
 /// [`LocalSet::enter`](super::LocalSet::enter).
+///
+/// ```
+/// use std::rc::Rc;
+/// use wakeful::task::{self, LocalSet};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let local = LocalSet::new();
+/// let inside = local.enter();
+/// let word = Rc::new("here");
+/// let task = task::spawn_local(async move { word.len() }); // begins when the set is driven
+/// drop(inside);
+/// assert_eq!(local.run_until(task).await.unwrap(), 4);
+/// # });
+/// ```
 pub struct LocalEnterGuard {
     before: Option<Rc<Owner>>,
 }

@@ -19,7 +19,7 @@ use wakeful_task::{Id, JoinHandle};
 /// ```
 /// use std::cell::Cell;
 /// use std::rc::Rc;
-/// use wakeful_runtime::{runtime::LocalRuntime, task};
+/// use wakeful::{runtime::LocalRuntime, task};
 ///
 /// let count = Rc::new(Cell::new(0));
 /// LocalRuntime::new().unwrap().block_on(async {

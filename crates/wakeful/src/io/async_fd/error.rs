@@ -4,10 +4,39 @@ use std::io;
 
 /// The operation would have blocked, so its descriptor is not ready any more. From
 /// [`AsyncFdReadyGuard::try_io`](super::AsyncFdReadyGuard::try_io).
+///
+/// ```
+/// use std::io::{Error, ErrorKind};
+/// use std::os::unix::net::UnixStream;
+/// use wakeful::io::unix::AsyncFd;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (one, _other) = UnixStream::pair()?;
+/// one.set_nonblocking(true)?;
+/// // SAFETY: a `UnixStream` returns the same open descriptor as long as it lives.
+/// let one = unsafe { AsyncFd::register(one)? };
+/// let mut guard = one.writable().await?;
+/// let blocked = guard.try_io(|_| Err::<(), _>(Error::from(ErrorKind::WouldBlock)));
+/// assert!(blocked.is_err()); // so the next `writable` waits for the kernel
+/// assert!(guard.ready().is_empty());
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct TryIoError(pub(super) ());
 
 /// A descriptor that could not be registered, and why.
+///
+/// ```
+/// use wakeful::io::unix::AsyncFd;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let file = std::fs::File::open("/dev/null")?; // always ready, so nobody watches it
+/// // SAFETY: a `File` returns the same open descriptor as long as it lives.
+/// let refused = unsafe { AsyncFd::register(file) }.unwrap_err();
+/// let (file, why) = refused.into_parts();
+/// println!("{file:?}: {why}");
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub struct AsyncFdRegisterError<T> {
     pub(super) inner: T,
     pub(super) cause: io::Error,

@@ -36,6 +36,26 @@ fn is_would_block<R>(result: &io::Result<R>) -> bool {
 }
 
 /// A descriptor that was ready a moment ago. See [`AsyncFd`].
+///
+/// ```
+/// use std::io::{ErrorKind, Read};
+/// use std::os::unix::net::UnixStream;
+/// use wakeful::io::{Ready, unix::AsyncFd};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (one, _other) = UnixStream::pair()?;
+/// one.set_nonblocking(true)?;
+/// // SAFETY: a `UnixStream` returns the same open descriptor as long as it lives.
+/// let one = unsafe { AsyncFd::register(one)? };
+///
+/// let mut guard = one.writable().await?;
+/// let error = guard.get_inner().read(&mut [0]).unwrap_err();
+/// if error.kind() == ErrorKind::WouldBlock {
+///     guard.clear_ready_matching(Ready::READABLE); // it can still be written to
+/// }
+/// assert!(guard.ready().is_writable());
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[must_use = "You must explicitly choose whether to clear the readiness state by calling a method on ReadyGuard"]
 pub struct AsyncFdReadyGuard<'a, T: AsRawFd> {
     fd: &'a AsyncFd<T>,
@@ -43,6 +63,25 @@ pub struct AsyncFdReadyGuard<'a, T: AsRawFd> {
 }
 
 /// A descriptor that was ready a moment ago, and may be changed. See [`AsyncFd`].
+///
+/// ```
+/// use std::io::{Read, Write};
+/// use std::os::unix::net::UnixStream;
+/// use wakeful::io::unix::AsyncFd;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let (ours, mut theirs) = UnixStream::pair()?;
+/// ours.set_nonblocking(true)?;
+/// // SAFETY: a `UnixStream` returns the same open descriptor as long as it lives.
+/// let mut ours = unsafe { AsyncFd::register(ours)? };
+/// theirs.write_all(b"data")?;
+///
+/// let mut buf = [0; 4];
+/// let mut guard = ours.readable_mut().await?;
+/// let read = guard.try_io(|fd| fd.get_mut().read(&mut buf)); // `get_mut` where a borrow would not do
+/// assert_eq!(read.unwrap()?, 4);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[must_use = "You must explicitly choose whether to clear the readiness state by calling a method on ReadyGuard"]
 pub struct AsyncFdReadyMutGuard<'a, T: AsRawFd> {
     fd: &'a mut AsyncFd<T>,

@@ -1,0 +1,264 @@
+//! Whether it pays to share, found out by trying.
+//!
+//! A worker that takes tasks from another does some of its work, and makes all of it dearer: the tasks
+//! move from cache to cache, and so does whatever they have in common with those that stay. Eight tasks
+//! that send to a ninth are six times as slow on two workers as on one; requests of unrelated clients are
+//! nearly twice as fast. Neither the queue nor the length of polls tells the one from the other, and on
+//! the next machine it is different. So a worker from which others take again and again keeps its tasks
+//! to itself for a moment, and compares how long polls took, here and there, before and now:
+//!
+//! ```text
+//!               others took often, polls are short
+//!    Sharing ─────────────────────────────────────▶ Trying ──┐ polls took as long: it pays
+//!     ▲  ▲                                             │     │
+//!     │  └─────────────────────────────────────────────┼─────┘ (the next trial is further off each time)
+//!     │   after a while, longer each time              ▼ polls took half as long: it does not
+//!     └───────────────────────────────────────────── Keeping
+//! ```
+//!
+//! What a wrong decision costs is small: a trial takes some hundred microseconds, polls are short, and a
+//! poll that does not return opens the queue whatever was decided ([`Load::open`]). Tasks that go on for
+//! long where they were taken to are no reason to try: they were worth moving.
+//!
+//! [`Load::open`]: super::share::Load::open
+
+use std::time::{Duration, Instant};
+
+/// So often must others have taken tasks and be through with them, before there is something to compare.
+const HAULS: u64 = 8;
+
+/// Where at least one poll of so many is made elsewhere, it matters whether that pays.
+const TAKEN_PART: u64 = 16;
+
+/// Next to a poll of this length its move costs nothing.
+const LONG_POLL_NS: u64 = 20_000;
+
+/// How long others may still be at what they took when a trial begins.
+const AFTERMATH: Duration = Duration::from_micros(30);
+
+/// What a trial has to see.
+const TRIAL_POLLS: u64 = 64;
+const TRIAL_NS: u64 = 50_000;
+
+/// How long it is until the next trial, at first and at last, when sharing pays.
+const SHARE_FOR: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(256));
+
+/// How long tasks are kept, at first and at last, when it does not.
+const KEEP_FOR: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(64));
+
+/// Polls, and how long they took in all.
+#[derive(Default, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Polls {
+    pub(super) count: u64,
+    pub(super) ns: u64,
+}
+
+impl Polls {
+    pub(super) fn mean_ns(self) -> u64 {
+        self.ns / self.count.max(1)
+    }
+
+    fn add(&mut self, more: Polls) {
+        self.count += more.count;
+        self.ns = self.ns.saturating_add(more.ns);
+    }
+}
+
+pub(super) struct Trial {
+    stage: Stage,
+    /// Own polls of this stage.
+    own: Polls,
+    share_for: Duration,
+    keep_for: Duration,
+}
+
+#[derive(Clone, Copy)]
+enum Stage {
+    Sharing { try_from: Option<Instant> },
+    Trying { since: Instant, shared_mean_ns: u64 },
+    Keeping { until: Instant },
+}
+
+impl Trial {
+    pub(super) fn new() -> Trial {
+        Trial {
+            stage: Stage::Sharing { try_from: None },
+            own: Polls::default(),
+            share_for: SHARE_FOR.0,
+            keep_for: KEEP_FOR.0,
+        }
+    }
+
+    /// Whether tasks are kept.
+    pub(super) fn keeps(&self) -> bool {
+        !matches!(self.stage, Stage::Sharing { .. })
+    }
+
+    /// Others may take again, for a reason that is not ours.
+    pub(super) fn end(&mut self) {
+        self.enter(Stage::Sharing { try_from: None });
+    }
+
+    /// The worker made these polls. `taken` tells of those that others made of tasks they took, since it
+    /// told so last, if they took some so many times.
+    pub(super) fn measured(
+        &mut self,
+        polls: Polls,
+        taken: impl FnOnce(u64) -> Option<Polls>,
+        now: Instant,
+    ) {
+        if let Stage::Trying { since, .. } = self.stage {
+            if now.duration_since(since) < AFTERMATH + Duration::from_nanos(polls.ns) {
+                return;
+            }
+        }
+        self.own.add(polls);
+        match self.stage {
+            Stage::Sharing { try_from } => {
+                let Some(taken) = taken(HAULS) else { return };
+                let shared = self.take_own_and(taken);
+                let matters = taken.count >= shared.count / TAKEN_PART;
+                let is_time = try_from.is_none_or(|from| now >= from);
+                if matters && is_time && shared.mean_ns() < LONG_POLL_NS {
+                    self.enter(Stage::Trying { since: now, shared_mean_ns: shared.mean_ns() });
+                }
+            }
+            Stage::Trying { shared_mean_ns, .. } => {
+                if self.own.count >= TRIAL_POLLS && self.own.ns >= TRIAL_NS {
+                    self.decide(shared_mean_ns, now);
+                }
+            }
+            Stage::Keeping { until } => {
+                if now >= until {
+                    self.end();
+                }
+            }
+        }
+    }
+
+    fn decide(&mut self, shared_mean_ns: u64, now: Instant) {
+        // Twice as long, and two workers do no more than one. A little less is not worth a second CPU.
+        if shared_mean_ns > self.own.mean_ns().saturating_mul(7) / 4 {
+            self.enter(Stage::Keeping { until: now + self.keep_for });
+            self.keep_for = (2 * self.keep_for).min(KEEP_FOR.1);
+            self.share_for = SHARE_FOR.0;
+        } else {
+            self.enter(Stage::Sharing { try_from: Some(now + self.share_for) });
+            self.share_for = (2 * self.share_for).min(SHARE_FOR.1);
+            self.keep_for = KEEP_FOR.0;
+        }
+    }
+
+    fn enter(&mut self, stage: Stage) {
+        self.stage = stage;
+        self.own = Polls::default();
+    }
+
+    fn take_own_and(&mut self, taken: Polls) -> Polls {
+        let mut all = std::mem::take(&mut self.own);
+        all.add(taken);
+        all
+    }
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests {
+    use super::*;
+
+    /// A worker that makes `count` polls of `ns` each in its turns, and a clock.
+    struct Worker {
+        trial: Trial,
+        now: Instant,
+    }
+
+    impl Worker {
+        fn new() -> Worker {
+            Worker { trial: Trial::new(), now: Instant::now() }
+        }
+
+        /// 100 polls here, and as many elsewhere if others may take.
+        fn turn(&mut self, alone_ns: u64, shared_ns: u64) {
+            let ns = if self.trial.keeps() { alone_ns } else { shared_ns };
+            let polls = Polls { count: 100, ns: 100 * ns };
+            self.now += Duration::from_nanos(polls.ns);
+            let taken = (!self.trial.keeps()).then_some(polls);
+            self.trial.measured(polls, |_| taken, self.now);
+        }
+
+        /// What part of `total` it keeps its tasks for.
+        fn kept_part(&mut self, total: Duration, alone_ns: u64, shared_ns: u64) -> f64 {
+            let (begin, mut kept) = (self.now, Duration::ZERO);
+            while self.now - begin < total {
+                let (before, keeps) = (self.now, self.trial.keeps());
+                self.turn(alone_ns, shared_ns);
+                kept += if keeps { self.now - before } else { Duration::ZERO };
+            }
+            kept.as_secs_f64() / total.as_secs_f64()
+        }
+    }
+
+    #[test]
+    fn tasks_that_are_slower_together_are_kept() {
+        let part = Worker::new().kept_part(Duration::from_secs(1), 1_000, 3_000);
+        assert!(part > 0.95, "{part}");
+    }
+
+    #[test]
+    fn tasks_that_are_as_fast_together_are_shared() {
+        let part = Worker::new().kept_part(Duration::from_secs(1), 1_000, 1_200);
+        assert!(part < 0.01, "{part}");
+    }
+
+    #[test]
+    fn a_change_is_found_out_either_way() {
+        let mut worker = Worker::new();
+        worker.kept_part(Duration::from_secs(1), 1_000, 3_000);
+        worker.kept_part(KEEP_FOR.1, 1_000, 1_000);
+        let part = worker.kept_part(Duration::from_secs(1), 1_000, 1_000);
+        assert!(part < 0.05, "{part}");
+        worker.kept_part(SHARE_FOR.1, 1_000, 3_000);
+        let part = worker.kept_part(Duration::from_secs(1), 1_000, 3_000);
+        assert!(part > 0.9, "{part}");
+    }
+
+    #[test]
+    fn long_polls_are_shared_without_a_trial() {
+        let part = Worker::new().kept_part(Duration::from_secs(1), 1_000, LONG_POLL_NS);
+        assert_eq!(part, 0.0);
+    }
+
+    #[test]
+    fn nothing_is_tried_while_nobody_takes_or_hardly_anybody() {
+        let mut worker = Worker::new();
+        let polls = Polls { count: 100, ns: 100_000 };
+        for _ in 0..1_000 {
+            worker.now += Duration::from_micros(100);
+            worker.trial.measured(polls, |_| None, worker.now);
+        }
+        worker.trial.measured(polls, |_| Some(Polls { count: 10, ns: 100_000 }), worker.now);
+        assert!(!worker.trial.keeps());
+    }
+
+    #[test]
+    fn what_others_still_do_when_a_trial_begins_does_not_count() {
+        let mut worker = Worker::new();
+        worker.turn(1_000, 3_000);
+        assert!(worker.trial.keeps(), "it tries");
+        // Under way when the trial began.
+        worker.now += Duration::from_micros(300);
+        let slow = Polls { count: 100, ns: 300_000 };
+        worker.trial.measured(slow, |_| None, worker.now);
+        worker.turn(1_000, 3_000);
+        assert!(worker.trial.keeps(), "it decided by the second");
+        assert!(matches!(worker.trial.stage, Stage::Keeping { .. }));
+    }
+
+    #[test]
+    fn who_is_opened_from_outside_shares() {
+        let mut worker = Worker::new();
+        worker.turn(1_000, 3_000);
+        assert!(worker.trial.keeps());
+        worker.trial.end();
+        assert!(!worker.trial.keeps());
+    }
+}
