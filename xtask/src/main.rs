@@ -7,6 +7,7 @@ mod api_diff;
 mod cargo;
 mod ci;
 mod conformance;
+mod demo_page;
 mod features;
 mod hello;
 mod json;
@@ -26,6 +27,7 @@ usage: cargo xtask <task>
   api-diff                what Tokio's public API has and the drop-in has not, or otherwise
   conformance [OPTIONS]   the tests that Tokio publishes, on the drop-in
   ci                      everything a change has to pass, in the order of what fails fastest
+  demo-page               the demo's page in Chromium; --pictures takes those in demo/ anew instead
   features                the drop-in with each of Tokio's features and the usual sets of them
   hello                   what a small program costs to build on Tokio and on the drop-in
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
@@ -35,7 +37,7 @@ usage: cargo xtask <task>
 api-diff:    --features A,B  with these features of Tokio's, full and test-util if not said
              --hidden        also what is hidden from the documentation
              --extra         also what is here and not there
-ci: --without-servers leaves out the tests of task `servers`
+ci: --without-servers leaves out the tests of task `servers`, and `demo-page`
 conformance: --only FILE…    just these test files
              --suite NAME    just this suite; see xtask/src/conformance/suites.rs
              --json FILE     write there how every test of that suite ended
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
         ["ci"] => ci::run(true),
         ["ci", "--without-servers"] => ci::run(false),
         ["conformance", ref options @ ..] => conformance::run(options),
+        ["demo-page"] => demo_page::run(false),
+        ["demo-page", "--pictures"] => demo_page::run(true),
         ["features"] => features::run(),
         ["hello"] => hello::run(),
         ["loom"] => loom::run(None, None),

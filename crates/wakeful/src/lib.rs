@@ -1,7 +1,52 @@
 //! Wakeful: an async runtime for Rust.
 //!
 //! It has the API of Tokio 1.x under its own name, so a program moves over by changing the crate it
-//! names, or through the drop-in crate without changing anything.
+//! names, or through the drop-in crate without changing anything. A task that blocks its thread holds
+//! nobody else up: another thread goes on with what waits behind it.
+//!
+//! ```
+//! # #[cfg(all(feature = "macros", feature = "rt-multi-thread", feature = "net", feature = "io-util"))]
+//! # mod example {
+//! use wakeful::io::{AsyncReadExt, AsyncWriteExt};
+//! use wakeful::net::{TcpListener, TcpStream};
+//!
+//! #[wakeful::main]
+//! async fn main() -> std::io::Result<()> {
+//!     let listener = TcpListener::bind("127.0.0.1:0").await?;
+//!     let address = listener.local_addr()?;
+//!     wakeful::spawn(async move {
+//!         let (mut stream, _) = listener.accept().await?;
+//!         stream.write_all(b"hello").await
+//!     });
+//!
+//!     let mut greeting = String::new();
+//!     TcpStream::connect(address).await?.read_to_string(&mut greeting).await?;
+//!     assert_eq!(greeting, "hello");
+//!     Ok(())
+//! }
+//! # pub fn run() { main().unwrap() }
+//! # }
+//! # #[cfg(all(feature = "macros", feature = "rt-multi-thread", feature = "net", feature = "io-util"))]
+//! # example::run();
+//! ```
+//!
+//! # What is where
+//!
+//! | module | has | takes feature |
+//! |---|---|---|
+//! | `runtime` | what runs tasks: how it is built, reached, shut down, measured | `rt`, `rt-multi-thread` (both by default) |
+//! | `task` | spawning, joining, aborting; blocking code; local tasks and values | `rt` |
+//! | `sync` | channels, locks, notifications | `sync` |
+//! | `time` | sleeps, timeouts, intervals; a clock that tests can pause | `time`, `test-util` |
+//! | `io` | traits for bytes that come and go, what is built on them, standard streams | `io`, `io-util`, `io-std` |
+//! | `net` | TCP, UDP, Unix sockets, pipes | `net` |
+//! | `fs` | files and directories | `fs` |
+//! | `process` | child processes | `process` |
+//! | `signal` | signals of the operating system | `signal` |
+//!
+//! `#[main]`, `#[test]`, `select!`, `join!` and `try_join!` come with feature `macros`; `pin!` is always there.
+//!
+//! Without them it is a few lines more:
 //!
 //! ```
 //! # #[cfg(feature = "rt-multi-thread")] {

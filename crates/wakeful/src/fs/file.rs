@@ -128,6 +128,20 @@ impl File {
     ///
     /// # Panics
     /// Outside of a runtime.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::fs::File;
+    /// use wakeful::io::AsyncWriteExt;
+    ///
+    /// # let path = std::env::temp_dir().join(format!("wakeful-doc-sync-{}", std::process::id()));
+    /// let mut file = File::create(&path).await?;
+    /// file.write_all(b"must not be lost").await?;
+    /// file.flush().await?; // tells of errors
+    /// file.sync_all().await?; // survives a power cut
+    /// # std::fs::remove_file(path)?;
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub async fn sync_all(&self) -> io::Result<()> {
         let mut in_flight = self.in_flight.lock().await;
         in_flight.settle_all().await;
@@ -157,6 +171,18 @@ impl File {
     ///
     /// # Panics
     /// Outside of a runtime.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::fs::{self, File};
+    ///
+    /// # let path = std::env::temp_dir().join(format!("wakeful-doc-len-{}", std::process::id()));
+    /// fs::write(&path, "hello, world").await?;
+    /// File::options().write(true).open(&path).await?.set_len(5).await?;
+    /// assert_eq!(fs::read(&path).await?, b"hello");
+    /// # std::fs::remove_file(path)?;
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub async fn set_len(&self, size: u64) -> io::Result<()> {
         let mut in_flight = self.in_flight.lock().await;
         in_flight.settle_all().await;
@@ -213,6 +239,21 @@ impl File {
     }
 
     /// The file of the standard library, once what is under way has ended.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use std::io::Read;
+    /// use wakeful::fs::File;
+    ///
+    /// let file = File::open("Cargo.toml").await?;
+    /// let mut file: std::fs::File = file.into_std().await;
+    /// let first = wakeful::task::spawn_blocking(move || {
+    ///     let mut first = [0];
+    ///     file.read_exact(&mut first).map(|()| first[0])
+    /// });
+    /// assert_eq!(first.await??, b'[');
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub async fn into_std(mut self) -> StdFile {
         self.in_flight.get_mut().settle_all().await;
         Arc::try_unwrap(self.std).expect(

@@ -17,6 +17,13 @@ use std::path::{Path, PathBuf};
 ///
 /// # Panics
 /// Outside of a runtime.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let path = wakeful::fs::canonicalize("src/../Cargo.toml").await?;
+/// assert!(path.is_absolute() && path.ends_with("Cargo.toml"));
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     let path = path.as_ref().to_owned();
     on_pool("fs::canonicalize", move || std::fs::canonicalize(path)).await
@@ -50,6 +57,18 @@ pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u6
 ///
 /// # Panics
 /// Outside of a runtime.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use std::io::ErrorKind;
+///
+/// # let dir = std::env::temp_dir().join(format!("wakeful-doc-create-{}", std::process::id()));
+/// wakeful::fs::create_dir(&dir).await?;
+/// let again = wakeful::fs::create_dir(&dir).await.unwrap_err();
+/// assert_eq!(again.kind(), ErrorKind::AlreadyExists);
+/// # std::fs::remove_dir(dir)?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     on_pool("fs::create_dir", move || std::fs::create_dir(path)).await
@@ -62,6 +81,15 @@ pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// # Panics
 /// Outside of a runtime.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// # let dir = std::env::temp_dir().join(format!("wakeful-doc-create-all-{}", std::process::id()));
+/// wakeful::fs::create_dir_all(dir.join("deep/down")).await?;
+/// wakeful::fs::create_dir_all(dir.join("deep/down")).await?;
+/// # std::fs::remove_dir_all(dir)?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     on_pool("fs::create_dir_all", move || std::fs::create_dir_all(path)).await
@@ -74,6 +102,20 @@ pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// # Panics
 /// Outside of a runtime.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::fs;
+///
+/// # let dir = std::env::temp_dir().join(format!("wakeful-doc-link-{}", std::process::id()));
+/// # fs::create_dir(&dir).await?;
+/// fs::write(dir.join("one"), "the same bytes").await?;
+/// fs::hard_link(dir.join("one"), dir.join("other")).await?;
+/// fs::remove_file(dir.join("one")).await?;
+/// assert_eq!(fs::read_to_string(dir.join("other")).await?, "the same bytes");
+/// # std::fs::remove_dir_all(dir)?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
     let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
     on_pool("fs::hard_link", move || std::fs::hard_link(original, link)).await
@@ -86,6 +128,13 @@ pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io
 ///
 /// # Panics
 /// Outside of a runtime.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let about = wakeful::fs::metadata("Cargo.toml").await?;
+/// assert!(about.is_file() && about.len() > 0);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
     metadata_of("fs::metadata", path.as_ref(), 0, |path| std::fs::metadata(path)).await
 }
@@ -115,6 +164,17 @@ async fn metadata_of(
 ///
 /// # Panics
 /// Outside of a runtime.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::fs;
+///
+/// # let link = std::env::temp_dir().join(format!("wakeful-doc-read-link-{}", std::process::id()));
+/// fs::symlink("anywhere", &link).await?;
+/// assert_eq!(fs::read_link(&link).await?.to_str(), Some("anywhere"));
+/// # std::fs::remove_file(link)?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     let path = path.as_ref().to_owned();
     on_pool("fs::read_link", move || std::fs::read_link(path)).await
@@ -127,6 +187,18 @@ pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 ///
 /// # Panics
 /// Outside of a runtime.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::fs;
+///
+/// # let dir = std::env::temp_dir().join(format!("wakeful-doc-remove-dir-{}", std::process::id()));
+/// fs::create_dir_all(dir.join("inside")).await?;
+/// assert!(fs::remove_dir(&dir).await.is_err()); // not empty
+/// fs::remove_dir(dir.join("inside")).await?;
+/// fs::remove_dir(&dir).await?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     on_pool("fs::remove_dir", move || std::fs::remove_dir(path)).await
@@ -139,6 +211,17 @@ pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// # Panics
 /// Outside of a runtime.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::fs;
+///
+/// # let dir = std::env::temp_dir().join(format!("wakeful-doc-remove-all-{}", std::process::id()));
+/// fs::create_dir_all(dir.join("deep/down")).await?;
+/// fs::remove_dir_all(&dir).await?;
+/// assert!(!fs::try_exists(&dir).await?);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     on_pool("fs::remove_dir_all", move || std::fs::remove_dir_all(path)).await
@@ -151,6 +234,17 @@ pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// # Panics
 /// Outside of a runtime.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::fs;
+///
+/// # let path = std::env::temp_dir().join(format!("wakeful-doc-remove-{}", std::process::id()));
+/// fs::write(&path, "short-lived").await?;
+/// fs::remove_file(&path).await?;
+/// assert!(!fs::try_exists(&path).await?);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     on_pool("fs::remove_file", move || std::fs::remove_file(path)).await
@@ -163,6 +257,22 @@ pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// # Panics
 /// Outside of a runtime.
+///
+/// To replace a file so that nobody ever sees half of it:
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::fs;
+///
+/// # let dir = std::env::temp_dir().join(format!("wakeful-doc-rename-{}", std::process::id()));
+/// # fs::create_dir(&dir).await?;
+/// fs::write(dir.join("config"), "old").await?;
+/// fs::write(dir.join("config.new"), "new").await?;
+/// fs::rename(dir.join("config.new"), dir.join("config")).await?;
+/// assert_eq!(fs::read_to_string(dir.join("config")).await?, "new");
+/// # std::fs::remove_dir_all(dir)?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
     on_pool("fs::rename", move || std::fs::rename(from, to)).await
@@ -175,6 +285,20 @@ pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<
 ///
 /// # Panics
 /// Outside of a runtime.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::fs;
+///
+/// # let path = std::env::temp_dir().join(format!("wakeful-doc-permissions-{}", std::process::id()));
+/// fs::write(&path, "look, do not touch").await?;
+/// let mut permissions = fs::metadata(&path).await?.permissions();
+/// permissions.set_readonly(true);
+/// fs::set_permissions(&path, permissions).await?;
+/// assert!(fs::metadata(&path).await?.permissions().readonly());
+/// # std::fs::remove_file(path)?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     on_pool("fs::set_permissions", move || std::fs::set_permissions(path, perm)).await
@@ -187,6 +311,20 @@ pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::R
 ///
 /// # Panics
 /// Outside of a runtime.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::fs;
+///
+/// # let dir = std::env::temp_dir().join(format!("wakeful-doc-symlink-{}", std::process::id()));
+/// # fs::create_dir(&dir).await?;
+/// fs::symlink("target", dir.join("link")).await?;
+/// assert!(!fs::try_exists(dir.join("link")).await?); // leads nowhere yet
+/// fs::write(dir.join("target"), "found").await?;
+/// assert_eq!(fs::read_to_string(dir.join("link")).await?, "found");
+/// # std::fs::remove_dir_all(dir)?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
     let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
     on_pool("fs::symlink", move || std::os::unix::fs::symlink(original, link)).await
@@ -199,6 +337,18 @@ pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::
 ///
 /// # Panics
 /// Outside of a runtime.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::fs;
+///
+/// # let link = std::env::temp_dir().join(format!("wakeful-doc-link-metadata-{}", std::process::id()));
+/// fs::symlink("nowhere", &link).await?;
+/// assert!(fs::metadata(&link).await.is_err());
+/// assert!(fs::symlink_metadata(&link).await?.is_symlink());
+/// # std::fs::remove_file(link)?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
     let call = "fs::symlink_metadata";
     metadata_of(call, path.as_ref(), libc::O_NOFOLLOW, |path| std::fs::symlink_metadata(path)).await

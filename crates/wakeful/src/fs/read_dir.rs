@@ -44,6 +44,25 @@ pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
 }
 
 /// The entries of a directory, one by one. From [`read_dir`].
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::fs;
+///
+/// # let dir = std::env::temp_dir().join(format!("wakeful-doc-list-{}", std::process::id()));
+/// fs::create_dir_all(dir.join("sub")).await?;
+/// fs::write(dir.join("file"), "").await?;
+///
+/// let mut names = Vec::new();
+/// let mut entries = fs::read_dir(&dir).await?;
+/// while let Some(entry) = entries.next_entry().await? {
+///     names.push(entry.file_name());
+/// }
+/// names.sort(); // they come in no order
+/// assert_eq!(names, ["file", "sub"]);
+/// # std::fs::remove_dir_all(dir)?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 #[must_use = "gives nothing unless `next_entry` is called"]
 pub struct ReadDir(State);
@@ -122,6 +141,21 @@ impl ReadDir {
 }
 
 /// What lies in a directory. From [`ReadDir`].
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::fs;
+///
+/// let mut entries = fs::read_dir("src").await?;
+/// let mut bytes = 0;
+/// while let Some(entry) = entries.next_entry().await? {
+///     if entry.file_type().await?.is_file() {
+///         bytes += entry.metadata().await?.len();
+///     }
+/// }
+/// assert!(bytes > 0);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct DirEntry {
     /// Most file systems tell it with the name.

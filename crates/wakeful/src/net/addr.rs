@@ -25,6 +25,21 @@ pub(super) use names::{first_that_works, no_address, resolve};
 /// | `str`, `String` | `"localhost:80"`, `"[::1]:80"` |
 /// | `(&str, u16)`, `(String, u16)` | `("localhost", 80)` |
 /// | references to these | |
+///
+/// ```
+/// use std::net::{Ipv4Addr, SocketAddr};
+/// use wakeful::net::{UdpSocket, lookup_host};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let by_text = UdpSocket::bind("127.0.0.1:0").await?;
+/// let by_parts = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+/// let by_name = UdpSocket::bind(("localhost", 0)).await?;
+/// # drop((by_text, by_parts, by_name));
+///
+/// let several: [SocketAddr; 2] = ["127.0.0.1:1".parse().unwrap(), "127.0.0.1:2".parse().unwrap()];
+/// assert_eq!(lookup_host(&several[..]).await?.count(), 2);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 pub trait ToSocketAddrs: sealed::Resolve {}
 
 impl<T: ToSocketAddrs + ?Sized> ToSocketAddrs for &T {}

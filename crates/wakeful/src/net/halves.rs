@@ -3,9 +3,10 @@
 //! Borrowed halves cost nothing; owned ones share the stream in an `Arc`, and can go to two tasks.
 //! Neither needs a lock: each direction of a socket is independent of the other.
 
-/// The module of a stream's halves. `$address` is what its ends have.
+/// The module of a stream's halves. `$address` is what its ends have, `$near_and_far` the hidden lines by
+/// which the examples get two ends of a connection.
 macro_rules! halves {
-    ($stream:ident, $address:ty) => {
+    ($stream:ident, $address:ty, $near_and_far:literal) => {
         use bytes::BufMut;
         use std::fmt;
         use std::io::{self, IoSlice, IoSliceMut};
@@ -15,16 +16,62 @@ macro_rules! halves {
         use $crate::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 
         #[doc = concat!("The reading half, borrowed. From [`", stringify!($stream), "::split`].")]
+        ///
+        /// ```
+        /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+        /// use wakeful::io::{AsyncReadExt, AsyncWriteExt};
+        ///
+        #[doc = $near_and_far]
+        #[doc = concat!("// The two ends of a connection, each a `", stringify!($stream), "`:")]
+        /// let (mut near, mut far) = (near, far);
+        /// far.write_all(b"hello").await?;
+        /// let (mut reader, _writer) = near.split();
+        /// let mut word = [0; 5];
+        /// reader.read_exact(&mut word).await?;
+        /// assert_eq!(&word, b"hello");
+        /// # std::io::Result::Ok(()) }).unwrap();
+        /// ```
         #[derive(Debug)]
         pub struct ReadHalf<'a>(pub(super) &'a $stream);
 
         #[doc = concat!("The writing half, borrowed. From [`", stringify!($stream), "::split`].")]
         ///
         /// Its drop leaves the stream open.
+        ///
+        /// ```
+        /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+        /// use wakeful::io::{AsyncReadExt, AsyncWriteExt};
+        ///
+        #[doc = $near_and_far]
+        #[doc = concat!("// The two ends of a connection, each a `", stringify!($stream), "`:")]
+        /// let (mut near, mut far) = (near, far);
+        /// let (_reader, mut writer) = near.split();
+        /// writer.write_all(b"he").await?;
+        /// near.write_all(b"llo").await?; // in one piece again
+        /// let mut word = [0; 5];
+        /// far.read_exact(&mut word).await?;
+        /// assert_eq!(&word, b"hello");
+        /// # std::io::Result::Ok(()) }).unwrap();
+        /// ```
         #[derive(Debug)]
         pub struct WriteHalf<'a>(pub(super) &'a $stream);
 
         #[doc = concat!("The reading half, owned. From [`", stringify!($stream), "::into_split`].")]
+        ///
+        /// ```
+        /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+        /// use wakeful::io::{AsyncReadExt, AsyncWriteExt};
+        ///
+        #[doc = $near_and_far]
+        #[doc = concat!("// The two ends of a connection, each a `", stringify!($stream), "`:")]
+        /// let (near, mut far) = (near, far);
+        /// let (mut reader, writer) = near.into_split();
+        /// let task = wakeful::spawn(async move { reader.read_u8().await });
+        /// far.write_u8(42).await?;
+        /// assert_eq!(task.await??, 42);
+        /// drop(writer);
+        /// # std::io::Result::Ok(()) }).unwrap();
+        /// ```
         #[derive(Debug)]
         pub struct OwnedReadHalf {
             pub(super) stream: Arc<$stream>,
@@ -33,6 +80,22 @@ macro_rules! halves {
         #[doc = concat!("The writing half, owned. From [`", stringify!($stream), "::into_split`].")]
         ///
         /// Its drop says to the other end that nothing more comes; [`forget`](Self::forget) does not.
+        ///
+        /// ```
+        /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+        /// use wakeful::io::{AsyncReadExt, AsyncWriteExt};
+        ///
+        #[doc = $near_and_far]
+        #[doc = concat!("// The two ends of a connection, each a `", stringify!($stream), "`:")]
+        /// let (near, mut far) = (near, far);
+        /// let (reader, mut writer) = near.into_split();
+        /// wakeful::spawn(async move { writer.write_all(b"that is all").await });
+        /// let mut text = String::new();
+        /// far.read_to_string(&mut text).await?;
+        /// assert_eq!(text, "that is all");
+        /// drop(reader);
+        /// # std::io::Result::Ok(()) }).unwrap();
+        /// ```
         #[derive(Debug)]
         pub struct OwnedWriteHalf {
             stream: Arc<$stream>,
@@ -40,6 +103,19 @@ macro_rules! halves {
         }
 
         /// Two halves are not of one stream. Has them both.
+        ///
+        /// ```
+        /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+        #[doc = $near_and_far]
+        #[doc = concat!("// The two ends of a connection, each a `", stringify!($stream), "`:")]
+        /// let (near, far) = (near, far);
+        /// let (reader, writer) = near.into_split();
+        /// let (_, other) = far.into_split();
+        /// let refused = reader.reunite(other).unwrap_err();
+        /// let reader = refused.0;
+        /// assert!(reader.reunite(writer).is_ok());
+        /// # std::io::Result::Ok(()) }).unwrap();
+        /// ```
         #[derive(Debug)]
         pub struct ReuniteError(pub OwnedReadHalf, pub OwnedWriteHalf);
 

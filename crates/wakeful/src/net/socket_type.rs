@@ -101,6 +101,27 @@ macro_rules! awaits_readiness {
             ///
             /// # Errors
             /// `WouldBlock` if it is not ready; those of `f`.
+            ///
+            /// ```
+            /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+            /// use std::os::fd::AsRawFd;
+            /// use wakeful::io::Interest;
+            /// use wakeful::net::UnixDatagram;
+            ///
+            /// let (one, other) = UnixDatagram::pair()?; // sockets of all types have this
+            /// other.send(b"ping").await?;
+            /// one.readable().await?;
+            /// let waiting = one.try_io(Interest::READABLE, || {
+            ///     let mut bytes = 0;
+            ///     // SAFETY: `FIONREAD` writes an `int` to where it is told.
+            ///     match unsafe { libc::ioctl(one.as_raw_fd(), libc::FIONREAD, &mut bytes) } {
+            ///         0 => Ok(bytes),
+            ///         _ => Err(std::io::Error::last_os_error()),
+            ///     }
+            /// })?;
+            /// assert_eq!(waiting, 4);
+            /// # std::io::Result::Ok(()) }).unwrap();
+            /// ```
             pub fn try_io<R>(
                 &self,
                 interest: Interest,
@@ -152,6 +173,30 @@ macro_rules! transfers_bytes {
             ///
             /// # Errors
             /// `WouldBlock` if there is nothing yet: [`readable`](Self::readable) waits for more.
+            ///
+            /// ```
+            /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+            /// use std::io::ErrorKind;
+            /// use wakeful::net::UnixStream;
+            ///
+            /// let (one, other) = UnixStream::pair()?; // streams of all types have this
+            /// other.writable().await?;
+            /// other.try_write(b"hello")?;
+            ///
+            /// let mut bytes = Vec::new();
+            /// while bytes.len() < 5 {
+            ///     one.readable().await?; // with no buffer in hand yet
+            ///     let mut buf = [0; 4096];
+            ///     match one.try_read(&mut buf) {
+            ///         Ok(0) => break,
+            ///         Ok(n) => bytes.extend_from_slice(&buf[..n]),
+            ///         Err(error) if error.kind() == ErrorKind::WouldBlock => {} // it was only a hint
+            ///         Err(error) => return Err(error),
+            ///     }
+            /// }
+            /// assert_eq!(bytes, b"hello");
+            /// # std::io::Result::Ok(()) }).unwrap();
+            /// ```
             pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
                 self.io.try_io(Interest::READABLE, || (&*self.io).read(buf))
             }

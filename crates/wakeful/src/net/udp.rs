@@ -65,6 +65,22 @@ impl UdpSocket {
     ///
     /// # Errors
     /// That of the last address, if it is possible at none.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::net::UdpSocket;
+    ///
+    /// let server = UdpSocket::bind("127.0.0.1:0").await?;
+    /// let client = UdpSocket::bind("127.0.0.1:0").await?;
+    /// client.connect(server.local_addr()?).await?;
+    /// client.send(b"question").await?;
+    ///
+    /// let mut buf = [0; 32];
+    /// let (n, from) = server.recv_from(&mut buf).await?;
+    /// server.send_to(&buf[..n], from).await?;
+    /// assert_eq!(client.recv(&mut buf).await?, 8);
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub async fn connect<A: ToSocketAddrs>(&self, addr: A) -> io::Result<()> {
         first_that_works(addr, |address| self.io.connect(address)).await
     }
@@ -229,6 +245,32 @@ impl UdpSocket {
     ///
     /// # Errors
     /// `WouldBlock` if there is nothing yet.
+    ///
+    /// All that is there, and then a wait for more:
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use std::io::ErrorKind;
+    /// use wakeful::net::UdpSocket;
+    ///
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0").await?, UdpSocket::bind("127.0.0.1:0").await?);
+    /// for number in 1..=3 {
+    ///     other.send_to(&[number], one.local_addr()?).await?;
+    /// }
+    ///
+    /// let (mut sum, mut buf) = (0, [0; 32]);
+    /// while sum < 6 {
+    ///     one.readable().await?;
+    ///     loop {
+    ///         match one.try_recv_from(&mut buf) {
+    ///             Ok((_, _from)) => sum += buf[0],
+    ///             Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+    ///             Err(error) => return Err(error),
+    ///         }
+    ///     }
+    /// }
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.io.try_io(Interest::READABLE, || self.io.recv_from(buf))
     }

@@ -1,4 +1,18 @@
 //! What goes with Unix sockets, and [pipes](pipe). The sockets themselves are in [`net`](super).
+//!
+//! ```
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+//! use wakeful::net::{UnixListener, UnixStream, unix::SocketAddr};
+//!
+//! # let path = std::env::temp_dir().join(format!("wakeful-doc-unix-{}", std::process::id()));
+//! let listener = UnixListener::bind(&path)?;
+//! let client = UnixStream::connect(&path).await?;
+//! let (server, peer): (UnixStream, SocketAddr) = listener.accept().await?;
+//! assert!(peer.is_unnamed()); // as clients mostly are
+//! assert_eq!(server.peer_cred()?.uid(), client.peer_cred()?.uid());
+//! # std::fs::remove_file(path)?;
+//! # std::io::Result::Ok(()) }).unwrap();
+//! ```
 
 mod credentials;
 pub(super) mod datagram;
@@ -18,13 +32,19 @@ use listener::UnixListener;
 use stream::UnixStream;
 
 /// The id of a user.
+///
+/// From [`UCred::uid`].
 #[expect(non_camel_case_types, reason = "the operating system's name")]
 pub type uid_t = u32;
 
 /// The id of a group.
+///
+/// From [`UCred::gid`].
 #[expect(non_camel_case_types, reason = "the operating system's name")]
 pub type gid_t = u32;
 
 /// The id of a process.
+///
+/// From [`UCred::pid`].
 #[expect(non_camel_case_types, reason = "the operating system's name")]
 pub type pid_t = i32;

@@ -15,6 +15,24 @@ use wakeful_reactor::io::IoDriver;
 ///
 /// It goes on when this is dropped, unless
 /// [`kill_on_drop`](super::Command::kill_on_drop) was asked for, and is waited for by the runtime then.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use std::process::Stdio;
+/// use wakeful::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+/// use wakeful::process::{Child, Command};
+///
+/// let mut child: Child =
+///     Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+/// let mut stdin = child.stdin.take().unwrap();
+/// let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+///
+/// stdin.write_all(b"hello\n").await?;
+/// assert_eq!(lines.next_line().await?.as_deref(), Some("hello"));
+/// drop(stdin); // the end of its input
+/// assert!(child.wait().await?.success());
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct Child {
     // First, so that it is killed before its streams are closed.
@@ -138,6 +156,17 @@ impl Child {
     ///
     /// # Errors
     /// If somebody else has waited for it.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::process::Command;
+    ///
+    /// let mut child = Command::new("sleep").arg("100").spawn()?;
+    /// assert!(child.try_wait()?.is_none());
+    /// child.kill().await?;
+    /// assert!(child.try_wait()?.is_some());
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         match &mut self.state {
             ChildState::Ended(status) => Ok(Some(*status)),
@@ -160,6 +189,22 @@ impl Child {
     ///
     /// # Errors
     /// Those of [`wait`](Self::wait), and of reading.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use std::process::Stdio;
+    /// use wakeful::process::Command;
+    ///
+    /// let child = Command::new("sh")
+    ///     .args(["-c", "echo fine; echo but >&2; exit 1"])
+    ///     .stdout(Stdio::piped())
+    ///     .stderr(Stdio::piped())
+    ///     .spawn()?;
+    /// let output = child.wait_with_output().await?;
+    /// assert_eq!((output.stdout, output.stderr), (b"fine\n".to_vec(), b"but\n".to_vec()));
+    /// assert_eq!(output.status.code(), Some(1));
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub async fn wait_with_output(mut self) -> io::Result<Output> {
         // They outlive the reads, so that nothing the child still writes finds nobody to read it.
         let (mut stdout_pipe, mut stderr_pipe) = (self.stdout.take(), self.stderr.take());

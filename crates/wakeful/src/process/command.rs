@@ -125,6 +125,16 @@ impl Command {
     /// Whether the child is killed when its [`Child`] is dropped before its end is known, be it by the
     /// drop of a future that waits for it; false by default. It is waited for afterwards, in the
     /// background.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use std::time::Duration;
+    /// use wakeful::{process::Command, time::timeout};
+    ///
+    /// let endless = Command::new("sleep").arg("100").kill_on_drop(true).status();
+    /// assert!(timeout(Duration::from_millis(5), endless).await.is_err()); // and it is gone
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub fn kill_on_drop(&mut self, kill_on_drop: bool) -> &mut Command {
         self.kill_on_drop = kill_on_drop;
         self
@@ -239,6 +249,19 @@ impl Command {
     ///
     /// # Panics
     /// Outside of a runtime with I/O.
+    ///
+    /// Ended by somebody else's signal it has no code:
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use std::os::unix::process::ExitStatusExt;
+    /// use wakeful::process::Command;
+    ///
+    /// let output = Command::new("sh").args(["-c", "echo begun; kill -9 $$"]).output().await?;
+    /// assert_eq!(output.stdout, b"begun\n");
+    /// assert_eq!((output.status.code(), output.status.signal()), (None, Some(9)));
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     #[track_caller]
     pub fn output(&mut self) -> impl Future<Output = io::Result<Output>> + use<> {
         self.std.stdout(Stdio::piped());

@@ -16,18 +16,63 @@ use wakeful_runtime::runtime::current_io;
 /// Writes to a child's standard input.
 ///
 /// What is written goes to a pipe, at once or when there is room in it. A drop ends the input.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use std::process::Stdio;
+/// use wakeful::io::AsyncWriteExt;
+/// use wakeful::process::{ChildStdin, Command};
+///
+/// let mut child = Command::new("grep").args(["-q", "needle"]).stdin(Stdio::piped()).spawn()?;
+/// let mut stdin: ChildStdin = child.stdin.take().unwrap();
+/// stdin.write_all(b"hay\nneedle\n").await?;
+/// drop(stdin);
+/// assert!(child.wait().await?.success());
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct ChildStdin {
     io: Watched<File>,
 }
 
 /// Reads from a child's standard output.
+///
+/// It can be the input of another child, with no byte passing through this process:
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use std::process::Stdio;
+/// use wakeful::process::{ChildStdout, Command};
+///
+/// let mut echo = Command::new("echo").arg("quiet").stdout(Stdio::piped()).spawn()?;
+/// let stdout: ChildStdout = echo.stdout.take().unwrap();
+/// let input: Stdio = stdout.try_into()?;
+/// let upper = Command::new("tr").args(["a-z", "A-Z"]).stdin(input).output().await?;
+/// assert_eq!(upper.stdout, b"QUIET\n");
+/// assert!(echo.wait().await?.success());
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct ChildStdout {
     io: Watched<File>,
 }
 
 /// Reads from a child's standard error.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use std::process::Stdio;
+/// use wakeful::io::{AsyncBufReadExt, BufReader};
+/// use wakeful::process::{ChildStderr, Command};
+///
+/// let mut child =
+///     Command::new("sh").args(["-c", "echo trouble >&2"]).stderr(Stdio::piped()).spawn()?;
+/// let stderr: ChildStderr = child.stderr.take().unwrap();
+/// let mut lines = BufReader::new(stderr).lines();
+/// assert_eq!(lines.next_line().await?.as_deref(), Some("trouble"));
+/// child.wait().await?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct ChildStderr {
     io: Watched<File>,

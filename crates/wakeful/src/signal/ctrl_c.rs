@@ -5,9 +5,20 @@ use std::io;
 ///
 /// After that the process is not ended by ctrl-c any more, see [`signal`](super).
 ///
-/// ```no_run
+/// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
-/// wakeful::signal::ctrl_c().await?;
+/// let requests = async {
+/// #   // As somebody at the keyboard would.
+/// #   wakeful::task::yield_now().await;
+/// #   // SAFETY: sends a signal that is listened for.
+/// #   unsafe { libc::raise(libc::SIGINT) };
+///     std::future::pending::<()>().await // serves them
+/// };
+/// wakeful::select! {
+///     biased;
+///     pressed = wakeful::signal::ctrl_c() => pressed?,
+///     () = requests => {}
+/// }
 /// println!("good bye");
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```

@@ -1,4 +1,22 @@
 //! Signals of Unix-like systems.
+//!
+//! To end in good order when asked to, by a person or by the system:
+//!
+//! ```
+//! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+//! use wakeful::signal::unix::{SignalKind, signal};
+//!
+//! let mut interrupt = signal(SignalKind::interrupt())?;
+//! let mut terminate = signal(SignalKind::terminate())?;
+//! # // SAFETY: sends a signal that is listened for.
+//! # unsafe { libc::raise(libc::SIGTERM) };
+//! let why = wakeful::select! {
+//!     _ = interrupt.recv() => "ctrl-c",
+//!     _ = terminate.recv() => "asked to",
+//! };
+//! assert_eq!(why, "asked to");
+//! # std::io::Result::Ok(()) }).unwrap();
+//! ```
 
 mod kind;
 
@@ -17,6 +35,29 @@ use wakeful_runtime::runtime::current_io;
 ///
 /// It works with any runtime, as long as some runtime with I/O is there and at work: that hands signals
 /// out to all listeners of the process.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::signal::unix::{SignalKind, signal};
+///
+/// let mut reloads = signal(SignalKind::hangup())?;
+/// let task = wakeful::spawn(async move {
+///     let mut generation = 0;
+///     while generation < 2 {
+///         reloads.recv().await;
+///         generation += 1; // reads the configuration again
+///     }
+///     generation
+/// });
+/// # let mut task = task;
+/// # while !task.is_finished() {
+/// #     // SAFETY: sends a signal that is listened for.
+/// #     unsafe { libc::raise(libc::SIGHUP) };
+/// #     wakeful::task::yield_now().await;
+/// # }
+/// # assert_eq!((&mut task).await.unwrap(), 2);
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Debug)]
 #[must_use = "a listener does nothing unless it is asked"]
 pub struct Signal {

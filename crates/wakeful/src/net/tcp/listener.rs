@@ -64,6 +64,39 @@ impl TcpListener {
     ///
     /// # Panics
     /// If the connection is to be watched by the calling task's runtime, and that has no I/O.
+    ///
+    /// A server gives each connection a task of its own, and after an error waits for a moment:
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use std::time::Duration;
+    /// use wakeful::io::AsyncWriteExt;
+    /// use wakeful::net::{TcpListener, TcpStream};
+    /// # use wakeful::io::AsyncReadExt;
+    ///
+    /// async fn serve(listener: TcpListener) {
+    ///     loop {
+    ///         match listener.accept().await {
+    ///             Ok((mut stream, _peer)) => {
+    ///                 wakeful::spawn(async move { stream.write_all(b"hello").await });
+    ///             }
+    ///             Err(error) => {
+    ///                 eprintln!("cannot accept: {error}");
+    ///                 wakeful::time::sleep(Duration::from_millis(50)).await;
+    ///             }
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// let address = listener.local_addr()?;
+    /// wakeful::spawn(serve(listener));
+    /// let mut client = TcpStream::connect(address).await?;
+    /// # let mut text = String::new();
+    /// # client.read_to_string(&mut text).await?;
+    /// # assert_eq!(text, "hello");
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let accept = || sockets::accept(&*self.io);
         let (socket, address) = self.io.async_io(Interest::READABLE, accept).await?;

@@ -5,7 +5,13 @@ use crate::net::halves::halves;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 
-halves!(TcpStream, SocketAddr);
+halves!(
+    TcpStream,
+    SocketAddr,
+    "# let listener = wakeful::net::TcpListener::bind(\"127.0.0.1:0\").await?;\n\
+     # let near = wakeful::net::TcpStream::connect(listener.local_addr()?).await?;\n\
+     # let far = listener.accept().await?.0;"
+);
 
 macro_rules! peeks {
     ([$half:ty], $field:tt) => {

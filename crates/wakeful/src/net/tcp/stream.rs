@@ -95,6 +95,25 @@ impl TcpStream {
     ///
     /// # Errors
     /// Those of the kernel, or that the runtime has shut down.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::{AsyncReadExt, AsyncWriteExt};
+    /// use wakeful::net::{TcpListener, TcpStream};
+    ///
+    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// let mut client = TcpStream::connect(listener.local_addr()?).await?;
+    /// let (mut server, _) = listener.accept().await?;
+    /// client.write_all(b"GET").await?;
+    ///
+    /// let mut first = [0; 1];
+    /// server.peek(&mut first).await?; // which protocol is it?
+    /// assert_eq!(&first, b"G");
+    /// let mut word = [0; 3];
+    /// server.read_exact(&mut word).await?;
+    /// assert_eq!(&word, b"GET");
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.async_io(Interest::READABLE, || self.io.peek(buf)).await
     }
@@ -188,6 +207,25 @@ impl TcpStream {
     }
 
     /// A half to read and a half to write, both borrowed: for one task that does both at once.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::{AsyncReadExt, AsyncWriteExt, copy};
+    /// use wakeful::net::{TcpListener, TcpStream};
+    ///
+    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// let mut client = TcpStream::connect(listener.local_addr()?).await?;
+    /// wakeful::spawn(async move {
+    ///     let (mut stream, _) = listener.accept().await?;
+    ///     let (mut reader, mut writer) = stream.split();
+    ///     copy(&mut reader, &mut writer).await // an echo
+    /// });
+    /// client.write_all(b"hello").await?;
+    /// let mut echo = [0; 5];
+    /// client.read_exact(&mut echo).await?;
+    /// assert_eq!(&echo, b"hello");
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub fn split<'a>(&'a mut self) -> (ReadHalf<'a>, WriteHalf<'a>) {
         (ReadHalf(self), WriteHalf(self))
     }
@@ -195,6 +233,24 @@ impl TcpStream {
     /// A half to read and a half to write, which can go to two tasks.
     ///
     /// The drop of the writing half says to the other end that nothing more comes.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::{AsyncReadExt, AsyncWriteExt};
+    /// use wakeful::net::{TcpListener, TcpStream};
+    ///
+    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// let client = TcpStream::connect(listener.local_addr()?).await?;
+    /// let (mut server, _) = listener.accept().await?;
+    ///
+    /// let (reader, mut writer) = client.into_split();
+    /// wakeful::spawn(async move { writer.write_all(b"all I have").await });
+    /// let mut text = String::new();
+    /// server.read_to_string(&mut text).await?; // ends with the drop of the writing half
+    /// assert_eq!(text, "all I have");
+    /// drop(reader);
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
         split::into_split(self)
     }

@@ -121,6 +121,18 @@ impl UdpSocket {
     ///
     /// # Errors
     /// If the kernel refuses it.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use std::net::Ipv4Addr;
+    /// use wakeful::net::UdpSocket;
+    ///
+    /// let socket = UdpSocket::bind("0.0.0.0:0").await?;
+    /// let group = Ipv4Addr::new(239, 255, 0, 1);
+    /// socket.join_multicast_v4(group, Ipv4Addr::LOCALHOST)?;
+    /// socket.leave_multicast_v4(group, Ipv4Addr::LOCALHOST)?;
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub fn join_multicast_v4(&self, multiaddr: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
         self.io.join_multicast_v4(&multiaddr, &interface)
     }

@@ -66,6 +66,17 @@ impl UdpSocket {
     ///
     /// # Errors
     /// As `recv_from`.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::net::UdpSocket;
+    ///
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0").await?, UdpSocket::bind("127.0.0.1:0").await?);
+    /// other.send_to(b"ping", one.local_addr()?).await?;
+    /// assert_eq!(one.peek_sender().await?, other.local_addr()?);
+    /// assert_eq!(one.recv(&mut [0; 8]).await?, 4); // it is still there
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
         self.io.async_io(TO_RECEIVE, || self.sender()).await
     }

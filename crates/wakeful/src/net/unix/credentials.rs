@@ -2,6 +2,17 @@ use super::{gid_t, pid_t, uid_t};
 
 /// Who is at the other end of a Unix stream. From
 /// [`UnixStream::peer_cred`](crate::net::UnixStream::peer_cred).
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::net::UnixStream;
+///
+/// let (one, _other) = UnixStream::pair()?;
+/// let peer = one.peer_cred()?; // made by this very process
+/// assert_eq!(peer.pid(), Some(std::process::id() as i32));
+/// println!("user {}, group {}", peer.uid(), peer.gid());
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
 pub struct UCred {
     pid: Option<pid_t>,

@@ -42,6 +42,23 @@ impl UnixDatagram {
     ///
     /// # Panics
     /// Outside of a runtime with I/O.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::net::UnixDatagram;
+    ///
+    /// # let path = std::env::temp_dir().join(format!("wakeful-doc-datagram-{}", std::process::id()));
+    /// let server = UnixDatagram::bind(&path)?;
+    /// let client = UnixDatagram::unbound()?; // nobody can answer it
+    /// client.send_to(b"log this", &path).await?;
+    ///
+    /// let mut buf = [0; 32];
+    /// let (n, from) = server.recv_from(&mut buf).await?;
+    /// assert_eq!(&buf[..n], b"log this");
+    /// assert!(from.is_unnamed());
+    /// # std::fs::remove_file(path)?;
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     #[track_caller]
     pub fn bind<P>(path: P) -> io::Result<UnixDatagram>
     where

@@ -33,6 +33,29 @@ use std::io;
 ///
 /// # Panics
 /// Outside of a runtime with I/O.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use std::process::Stdio;
+/// use wakeful::io::AsyncReadExt;
+/// use wakeful::net::unix::pipe::pipe;
+/// use wakeful::process::Command;
+///
+/// // One pipe for both of a child's outputs.
+/// let (sender, mut receiver) = pipe()?;
+/// let out = sender.into_blocking_fd()?;
+/// let err = out.try_clone()?;
+/// let mut command = Command::new("sh");
+/// command.args(["-c", "echo out; echo err >&2"]).stdout(Stdio::from(out)).stderr(Stdio::from(err));
+/// let mut child = command.spawn()?;
+/// drop(command); // it has the sending end, too
+///
+/// let mut text = String::new();
+/// receiver.read_to_string(&mut text).await?;
+/// assert_eq!(text, "out\nerr\n");
+/// child.wait().await?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[track_caller]
 pub fn pipe() -> io::Result<(Sender, Receiver)> {
     let (reader, writer) = pipe_fd::new_pipe()?;

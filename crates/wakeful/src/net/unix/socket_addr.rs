@@ -5,6 +5,18 @@ use std::os::unix::net;
 use std::path::Path;
 
 /// The address of a Unix socket: a path, an abstract name, or none.
+///
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::net::{UnixDatagram, UnixStream};
+///
+/// # let path = std::env::temp_dir().join(format!("wakeful-doc-address-{}", std::process::id()));
+/// let named = UnixDatagram::bind(&path)?;
+/// assert_eq!(named.local_addr()?.as_pathname(), Some(path.as_path()));
+/// assert!(UnixStream::pair()?.0.local_addr()?.is_unnamed());
+/// # std::fs::remove_file(path)?;
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct SocketAddr(net::SocketAddr);
 

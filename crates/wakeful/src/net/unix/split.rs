@@ -3,4 +3,4 @@
 use super::{SocketAddr, UnixStream};
 use crate::net::halves::halves;
 
-halves!(UnixStream, SocketAddr);
+halves!(UnixStream, SocketAddr, "# let (near, far) = wakeful::net::UnixStream::pair()?;");

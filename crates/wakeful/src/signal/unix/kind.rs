@@ -1,6 +1,14 @@
 use std::os::raw::c_int;
 
 /// A kind of signal.
+///
+/// ```
+/// use wakeful::signal::unix::SignalKind;
+///
+/// assert_eq!(SignalKind::interrupt().as_raw_value(), libc::SIGINT);
+/// let realtime = SignalKind::from_raw(libc::SIGRTMIN());
+/// assert_ne!(realtime, SignalKind::user_defined1());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SignalKind(c_int);
 

@@ -7,13 +7,24 @@ use std::path::Path;
 
 /// How a FIFO is opened.
 ///
-/// ```no_run
+/// ```
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// use wakeful::io::{AsyncReadExt, AsyncWriteExt};
 /// use wakeful::net::unix::pipe;
 ///
-/// # fn open() -> std::io::Result<()> {
-/// let receiver = pipe::OpenOptions::new().open_receiver("requests.fifo")?;
-/// let sender = pipe::OpenOptions::new().open_sender("answers.fifo")?;
-/// # Ok(()) }
+/// # let path = std::env::temp_dir().join(format!("wakeful-doc-fifo-{}", std::process::id()));
+/// # assert!(wakeful::process::Command::new("mkfifo").arg(&path).status().await?.success());
+/// // The receiver first: a sender cannot be opened without one.
+/// let mut receiver = pipe::OpenOptions::new().open_receiver(&path)?;
+/// let mut sender = pipe::OpenOptions::new().open_sender(&path)?;
+/// sender.write_all(b"by name").await?;
+/// drop(sender);
+///
+/// let mut text = String::new();
+/// receiver.read_to_string(&mut text).await?;
+/// assert_eq!(text, "by name");
+/// # std::fs::remove_file(path)?;
+/// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {

@@ -14,6 +14,23 @@ pipe_end! {
     ///
     /// It is at its end when the last sender is gone. A FIFO can get another one after that; with
     /// [`OpenOptions::read_write`](super::OpenOptions::read_write) it has no end.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::{AsyncReadExt, ErrorKind};
+    /// use wakeful::net::unix::pipe;
+    ///
+    /// let (sender, mut receiver): (pipe::Sender, pipe::Receiver) = pipe::pipe()?;
+    /// sender.writable().await?;
+    /// sender.try_write(b"hello")?;
+    /// receiver.readable().await?;
+    /// let mut buf = [0; 16];
+    /// assert_eq!(receiver.try_read(&mut buf)?, 5);
+    /// assert_eq!(receiver.try_read(&mut buf).unwrap_err().kind(), ErrorKind::WouldBlock);
+    /// drop(sender);
+    /// assert_eq!(receiver.read(&mut buf).await?, 0);
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     Receiver, Reading, READABLE, for "reading"
 }
 

@@ -12,6 +12,19 @@ pipe_end! {
     /// The end of a pipe to write to.
     ///
     /// A pipe without a receiver fails with `BrokenPipe`, at once and for whoever waits.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::{AsyncWriteExt, ErrorKind};
+    /// use wakeful::net::unix::pipe;
+    ///
+    /// let (mut sender, receiver): (pipe::Sender, pipe::Receiver) = pipe::pipe()?;
+    /// sender.write_all(b"somebody there?").await?;
+    /// drop(receiver);
+    /// let nobody = sender.write_all(b"hello?").await.unwrap_err();
+    /// assert_eq!(nobody.kind(), ErrorKind::BrokenPipe);
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     Sender, Writing, WRITABLE, for "writing"
 }
 
