@@ -27,13 +27,17 @@
 //! ```text
 //!          (1) enter                      (2) release: takes the waker
 //!   IDLE ────────────▶ QUEUED ─────────────────────────────────────────▶ FIRST | LAST | ALL
-//!     ▲                  │ (3) leave, or refresh: sees a new round                │
-//!     └──────────────────┴──────────────────────(4) reset────────────────────────┘
+//!    │ ▲                 │ (3) leave, or refresh: sees a new round                │  │
+//!    │ └─────────────────┴──────────────────────(4) reset─────────────────────────┘  │
+//!    └──────────────────────────▶ OVER ◀──────────(5) finish─────────────────────────┘
 //! ```
 //!
-//! (1), (3) and (4) are steps of the future that owns the waiter, (2) of somebody else. (1), (2) and (3)
-//! need the lock. The waker belongs to the lock's holder while QUEUED, otherwise to the owner; so (2)
-//! is the last thing anybody else does to a waiter, and a released one may be dropped at once.
+//! (1), (3), (4) and (5) are steps of the future that owns the waiter, (2) of somebody else. (1), (2)
+//! and (3) need the lock. The waker belongs to the lock's holder while QUEUED, otherwise to the owner; so
+//! (2) is the last thing anybody else does to a waiter, and a released one may be dropped at once.
+//!
+//! Beside its stage, and in one word with it, a waiter has a round: the one it was made with (Notify: in
+//! which the future was made), and from (1) on the one it came in. No other step changes it.
 //!
 //! The line is first in, first out, so waiters of earlier rounds stand before those of the present one.
 //! Any holder of the lock may release them; that is why telling them in batches, with the lock let go

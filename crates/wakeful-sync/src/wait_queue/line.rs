@@ -140,8 +140,8 @@ impl<'a> LockedLine<'a> {
     /// The waiter must be in this line.
     #[inline]
     pub(super) unsafe fn keeps_waiting(&self, waiter: NonNull<Waiter>) -> bool {
-        // SAFETY: what is in the line is live, and its round the lock holder's.
-        self.word.keeps_waiting(unsafe { waiter.as_ref().round() })
+        // SAFETY: what is in the line is live.
+        self.word.keeps_waiting(unsafe { waiter.as_ref() }.round())
     }
 }
 
