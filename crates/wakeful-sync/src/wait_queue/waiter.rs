@@ -53,10 +53,10 @@ impl Place {
         Place((round.to_bits() << Self::STAGE_BITS) | stage as u64)
     }
 
-    /// The same round, another stage.
+    /// Of a waiter whose round nobody will ask for.
     #[inline]
-    fn at(self, stage: Stage) -> Self {
-        Place((self.0 & !Self::STAGE_MASK) | stage as u64)
+    fn without_round(stage: Stage) -> Self {
+        Place::new(Round::FIRST, stage)
     }
 
     #[inline]
@@ -90,7 +90,7 @@ impl Waiter {
         Waiter::since(Round::FIRST)
     }
 
-    /// An idle waiter that remembers `round` until it enters a line.
+    /// An idle waiter that was made in `round`.
     #[inline]
     pub(crate) fn since(round: Round) -> Self {
         Waiter {
@@ -107,7 +107,14 @@ impl Waiter {
         Place(self.place.load(Acquire)).stage()
     }
 
-    /// The round that the waiter entered its line in or, if it has not yet been in one, was made with.
+    /// Whether its owner has seen that the wait is over.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        // Relaxed: only the owner writes this stage.
+        self.place.load(Relaxed) & Place::STAGE_MASK == Stage::Over as u64
+    }
+
+    /// The round in which a queued waiter came, or one that has not yet been in a line was made.
     ///
     /// Only for its owner and, while it is queued, for the holder of its line's lock.
     #[inline]
@@ -134,9 +141,8 @@ impl Waiter {
 
     #[inline]
     fn step_outside(&self, stage: Stage) {
-        let place = Place(self.place.load(Relaxed));
-        debug_assert_ne!(place.stage(), Stage::Queued, "a waiter in line belongs to the line");
-        self.place.store(place.at(stage).0, Relaxed);
+        debug_assert_ne!(self.stage(), Stage::Queued, "a waiter in line belongs to the line");
+        self.place.store(Place::without_round(stage).0, Relaxed);
     }
 
     /// Goes from idle to queued.
@@ -162,9 +168,7 @@ impl Waiter {
     pub(super) unsafe fn release(&self, stage: Stage) -> Option<Waker> {
         // SAFETY: a queued waiter belongs to the lock's holder, the caller.
         let waker = self.waker.with_mut(|waker| unsafe { (*waker).take() });
-        // Not a read-modify-write: as long as it is queued, nobody else writes it.
-        let place = Place(self.place.load(Relaxed)).at(stage);
-        self.place.store(place.0, Release);
+        self.place.store(Place::without_round(stage).0, Release);
         waker
     }
 
