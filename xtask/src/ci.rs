@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
 use crate::servers::Servers;
-use crate::{api_diff, conformance, features, loom, repo, tidy};
+use crate::{api_diff, conformance, examples, features, loom, repo, tidy};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
 /// Cheap steps first, so that a slip is reported within seconds.
-fn steps(with_servers: bool) -> [Step; 9] {
+fn steps(with_servers: bool) -> [Step; 10] {
     [
         ("tidy", tidy::run),
         ("fmt", || cargo("fmt --all --check").run()),
@@ -19,6 +19,7 @@ fn steps(with_servers: bool) -> [Step; 9] {
         }),
         ("features", features::run),
         ("api-diff", api_diff::run_all),
+        ("examples", examples::run),
         ("test", if with_servers { test_with_servers } else { || cargo("test --workspace").run() }),
         ("conformance", conformance::run_all),
         ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),

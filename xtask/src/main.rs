@@ -7,6 +7,7 @@ mod api_diff;
 mod cargo;
 mod ci;
 mod conformance;
+mod examples;
 mod features;
 mod hello;
 mod json;
@@ -26,6 +27,7 @@ usage: cargo xtask <task>
   api-diff                what Tokio's public API has and the drop-in has not, or otherwise
   conformance [OPTIONS]   the tests that Tokio publishes, on the drop-in
   ci                      everything a change has to pass, in the order of what fails fastest
+  examples                what is public and has no example that runs
   features                the drop-in with each of Tokio's features and the usual sets of them
   hello                   what a small program costs to build on Tokio and on the drop-in
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         ["ci"] => ci::run(true),
         ["ci", "--without-servers"] => ci::run(false),
         ["conformance", ref options @ ..] => conformance::run(options),
+        ["examples"] => examples::run(),
         ["features"] => features::run(),
         ["hello"] => hello::run(),
         ["loom"] => loom::run(None, None),
