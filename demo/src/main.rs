@@ -1,133 +1,105 @@
-//! Wakeful at work: what `cargo run` shows.
+//! What `cargo run` starts: a small service on Wakeful, and a page that shows the runtime at work.
 //!
-//! Each step is a few lines of ordinary async Rust; the numbers are this machine's.
+//! Two runtimes and a thread. The one on show carries the service (axum, on the drop-in), the tasks that
+//! tick, and all that the page's buttons do. The clients are on another, so that their requests come from
+//! outside ([`load`]). And who measures is on a thread of its own ([`figures`]): it sees what happens even
+//! if the runtime stands still.
 
-use std::error::Error;
-use std::future::{Future, poll_fn};
-use std::sync::{Arc, Mutex};
-use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
-use wakeful::runtime::Runtime;
-use wakeful::task::{spawn_blocking, yield_now};
+mod actions;
+mod arguments;
+mod check;
+mod figures;
+mod histogram;
+mod journal;
+mod listen;
+mod live;
+mod load;
+mod response;
+mod running;
+mod service;
+mod show;
+mod stall_log;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let runtime = Runtime::new()?;
-    println!("Wakeful on {} workers\n", runtime.metrics().num_workers());
-    // On a worker, as a server's code would be, instead of on this thread.
-    runtime.block_on(runtime.spawn(show()))?;
-    count(&runtime);
+use arguments::Wish;
+use listen::USUAL_PORTS;
+use running::Running;
+use std::io::{self, Write};
+use std::process::{self, ExitCode};
+use wakeful::signal::unix::{Signal, SignalKind, signal};
+
+fn main() -> ExitCode {
+    let outcome = match arguments::parse(std::env::args().skip(1)) {
+        Ok(Wish::Help) => {
+            say(arguments::USAGE);
+            Ok(())
+        }
+        Ok(Wish::Check) => check::run(),
+        Ok(Wish::Serve(port)) => serve(port),
+        Err(why) => {
+            eprintln!("demo: {why}\n\n{}", arguments::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("demo: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Serves until Ctrl-C, or until it is asked to end.
+fn serve(port: Option<u16>) -> Result<(), String> {
+    let running = match port {
+        Some(port) => Running::start([port]),
+        None => Running::start(USUAL_PORTS),
+    };
+    let running = running.map_err(|why| not_started(port, &why))?;
+    let (mut interrupt, mut terminate) =
+        running.runtime.block_on(async { signals() }).map_err(|why| format!("signals: {why}"))?;
+    let usual = *USUAL_PORTS.start();
+    let address = running.address;
+    let taken = if port.is_none() && address.port() != usual {
+        format!("port {usual} is taken; ")
+    } else {
+        String::new()
+    };
+    say(&format!("Wakeful at work: http://{address}/ ({taken}Ctrl-C ends it)"));
+    running.runtime.block_on(async {
+        wakeful::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    });
+    running.runtime.spawn(async move {
+        // Somebody is in a hurry.
+        interrupt.recv().await;
+        process::exit(130);
+    });
+    say(&running.stop());
     Ok(())
 }
 
-async fn show() {
-    const TASKS: u64 = 200_000;
-    let took = time(async {
-        let tasks: Vec<_> = (0..TASKS).map(|n| wakeful::spawn(async move { n })).collect();
-        let mut sum = 0;
-        for task in tasks {
-            sum += task.await.expect("the task only returns a number");
-        }
-        assert_eq!(sum, TASKS * (TASKS - 1) / 2);
-    });
-    say("spawn and join tasks", TASKS, took.await);
-
-    const TURNS: u64 = 1_000;
-    let took = time(async {
-        let tasks: Vec<_> = (0..100)
-            .map(|_| {
-                wakeful::spawn(async {
-                    for _ in 0..TURNS {
-                        yield_now().await;
-                    }
-                })
-            })
-            .collect();
-        for task in tasks {
-            task.await.expect("the task only yields");
-        }
-    });
-    say("100 tasks that give way", 100 * TURNS, took.await);
-
-    const ROUNDS: u64 = 100_000;
-    let (ping, pong) = (Arc::new(Mailbox::default()), Arc::new(Mailbox::default()));
-    let took = time(async {
-        let (to, from) = (pong.clone(), ping.clone());
-        let echo = wakeful::spawn(async move {
-            for _ in 0..ROUNDS {
-                to.put(from.take().await);
-            }
-        });
-        for round in 0..ROUNDS {
-            ping.put(round);
-            assert_eq!(pong.take().await, round);
-        }
-        echo.await.expect("the echo only echoes");
-    });
-    say("ping-pong between two tasks", ROUNDS, took.await);
-
-    const CALLS: u64 = 10_000;
-    let took = time(async {
-        for call in 0..CALLS {
-            assert_eq!(spawn_blocking(move || call).await.expect("returns at once"), call);
-        }
-    });
-    say("spawn_blocking, one by one", CALLS, took.await);
-
-    let aborted = wakeful::spawn(std::future::pending::<()>());
-    aborted.abort();
-    println!("\nan aborted task:   {}", aborted.await.expect_err("it was pending for ever"));
+fn signals() -> io::Result<(Signal, Signal)> {
+    Ok((signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?))
 }
 
-/// A place for one message, with a waker for who waits for it.
-#[derive(Default)]
-struct Mailbox(Mutex<(Option<u64>, Option<Waker>)>);
-
-impl Mailbox {
-    fn put(&self, message: u64) {
-        let mut inner = self.0.lock().expect("nobody panics in here");
-        inner.0 = Some(message);
-        let waker = inner.1.take();
-        drop(inner);
-        if let Some(waker) = waker {
-            waker.wake();
+fn not_started(port: Option<u16>, why: &io::Error) -> String {
+    match (why.kind(), port) {
+        (io::ErrorKind::AddrInUse, Some(port)) => {
+            format!("port {port} is taken; `--port 0` takes any that is free")
         }
-    }
-
-    fn take(&self) -> impl Future<Output = u64> + '_ {
-        poll_fn(|cx| {
-            let mut inner = self.0.lock().expect("nobody panics in here");
-            match inner.0.take() {
-                Some(message) => Poll::Ready(message),
-                None => {
-                    inner.1 = Some(cx.waker().clone());
-                    Poll::Pending
-                }
-            }
-        })
+        (io::ErrorKind::AddrInUse, None) => {
+            let (first, last) = (USUAL_PORTS.start(), USUAL_PORTS.end());
+            format!("ports {first} to {last} are all taken; `--port 0` takes any that is free")
+        }
+        _ => format!("the service could not be started: {why}"),
     }
 }
 
-async fn time(work: impl Future<Output = ()>) -> Duration {
-    let start = Instant::now();
-    work.await;
-    start.elapsed()
-}
-
-fn say(what: &str, count: u64, took: Duration) {
-    let each = took.as_nanos() as u64 / count;
-    println!("{what:<30} {count:>8} in {:>6.1} ms, {each:>6} ns each", took.as_secs_f64() * 1e3);
-}
-
-fn count(runtime: &Runtime) {
-    let metrics = runtime.metrics();
-    println!("\nworker     polls    stolen    sleeps");
-    for worker in 0..metrics.num_workers() {
-        println!(
-            "{worker:>6} {:>9} {:>9} {:>9}",
-            metrics.worker_poll_count(worker),
-            metrics.worker_steal_count(worker),
-            metrics.worker_park_count(worker),
-        );
-    }
-    println!("threads for blocking calls: {}", metrics.num_blocking_threads());
+/// Prints a line. That nobody reads it is no reason to end.
+fn say(line: &str) {
+    let mut out = io::stdout().lock();
+    let _nobody_reads = writeln!(out, "{line}").and_then(|()| out.flush());
 }

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
 use crate::servers::Servers;
-use crate::{api_diff, conformance, examples, features, loom, repo, tidy};
+use crate::{api_diff, conformance, demo_page, examples, features, loom, repo, tidy};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
 /// Cheap steps first, so that a slip is reported within seconds.
-fn steps(with_servers: bool) -> [Step; 10] {
-    [
+fn steps(with_servers: bool) -> Vec<Step> {
+    let mut steps: Vec<Step> = vec![
         ("tidy", tidy::run),
         ("fmt", || cargo("fmt --all --check").run()),
         ("clippy", || {
@@ -24,7 +24,13 @@ fn steps(with_servers: bool) -> [Step; 10] {
         ("conformance", conformance::run_all),
         ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),
         ("loom", || loom::run(None, None)),
-    ]
+    ];
+    if with_servers {
+        let after_test =
+            1 + steps.iter().position(|(name, _)| *name == "test").expect("it is there");
+        steps.insert(after_test, ("demo-page", || demo_page::run(false)));
+    }
+    steps
 }
 
 /// Runs all steps; the first that fails ends the run.

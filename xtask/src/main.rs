@@ -7,6 +7,7 @@ mod api_diff;
 mod cargo;
 mod ci;
 mod conformance;
+mod demo_page;
 mod examples;
 mod features;
 mod hello;
@@ -27,6 +28,7 @@ usage: cargo xtask <task>
   api-diff                what Tokio's public API has and the drop-in has not, or otherwise
   conformance [OPTIONS]   the tests that Tokio publishes, on the drop-in
   ci                      everything a change has to pass, in the order of what fails fastest
+  demo-page               the demo's page in Chromium; --pictures takes those in demo/ anew instead
   examples                what is public and has no example that runs
   features                the drop-in with each of Tokio's features and the usual sets of them
   hello                   what a small program costs to build on Tokio and on the drop-in
@@ -37,7 +39,7 @@ usage: cargo xtask <task>
 api-diff:    --features A,B  with these features of Tokio's, full and test-util if not said
              --hidden        also what is hidden from the documentation
              --extra         also what is here and not there
-ci: --without-servers leaves out the tests of task `servers`
+ci: --without-servers leaves out the tests of task `servers`, and `demo-page`
 conformance: --only FILE…    just these test files
              --suite NAME    just this suite; see xtask/src/conformance/suites.rs
              --json FILE     write there how every test of that suite ended
@@ -53,6 +55,8 @@ fn main() -> ExitCode {
         ["ci"] => ci::run(true),
         ["ci", "--without-servers"] => ci::run(false),
         ["conformance", ref options @ ..] => conformance::run(options),
+        ["demo-page"] => demo_page::run(false),
+        ["demo-page", "--pictures"] => demo_page::run(true),
         ["examples"] => examples::run(),
         ["features"] => features::run(),
         ["hello"] => hello::run(),

@@ -1,0 +1,193 @@
+// Reads the stream of events, and brings what it says onto the page.
+
+import { Plot, mean } from "/plot.js";
+import { languages, preferred, time } from "/text.js";
+
+const FRAMES_KEPT = 320;
+const FIGURES_EVERY_MS = 200;
+const STALLS_SHOWN = 8;
+const element = (id) => document.getElementById(id);
+const plot = new Plot(element("plot"));
+
+let language = preferred();
+let text = languages[language];
+let frames = [];
+let deeds = [];
+let stalls = [];
+let state = "connecting";
+let figuresDrawn = 0;
+let isDrawQueued = false;
+
+function speak(next) {
+  language = next;
+  text = languages[language];
+  document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
+  document.title = text.title;
+  for (const place of document.querySelectorAll("[data-text]")) place.textContent = text[place.dataset.text];
+  const other = element("language");
+  [other.textContent, other.lang] = [text.other, text.otherTag];
+  showResults();
+  redraw();
+}
+
+element("language").addEventListener("click", () => {
+  speak(language === "zh" ? "en" : "zh");
+  localStorage.setItem("lang", language);
+});
+
+/** Draws once for all that came since the last time the screen was painted. */
+function redraw() {
+  if (isDrawQueued) return;
+  isDrawQueued = true;
+  requestAnimationFrame((now) => {
+    isDrawQueued = false;
+    plot.draw({ frames, deeds, text });
+    if (now - figuresDrawn >= FIGURES_EVERY_MS || figuresDrawn === 0) {
+      figuresDrawn = now;
+      showFigures();
+      showStalls();
+    }
+  });
+}
+
+function showFigures() {
+  const last = frames.at(-1);
+  const status = element("state");
+  status.classList.toggle("live", state === "live");
+  const since = last ? Math.floor(last.at / 1000) : 0;
+  const said = state === "live" ? text.live(text.count(since)) : text[state];
+  status.querySelector("span").textContent = said;
+  if (!last) return;
+  element("lead").textContent = text.lead(last.workers.length);
+  const second = frames.slice(-10);
+  const show = (id, value) => (element(id).textContent = text.count(value));
+  for (const rate of ["polls", "wakes", "steals"]) show(rate, mean(second.map((frame) => frame[rate])));
+  show("requests", mean(second.map((frame) => frame.requests.rate)));
+  show("tasks", last.tasks);
+  show("timers", last.timers);
+  show("queued", last.workers.reduce((sum, worker) => sum + worker.queue, last.queue));
+  show("stalls", last.stalls);
+  show("handoffs", last.handoffs);
+  element("stalls").classList.toggle("alarm", last.held > 0);
+}
+
+function showStalls() {
+  const now = frames.at(-1)?.at ?? 0;
+  const rows = stalls.slice(0, STALLS_SHOWN).map((stall) => {
+    const row = document.createElement("tr");
+    const cell = (content, kind) => {
+      const cell = row.insertCell();
+      cell.textContent = content;
+      if (kind) cell.className = kind;
+      return cell;
+    };
+    cell(text.ago(Math.max(0, Math.round((now - stall.at) / 1000))));
+    cell(stall.task ?? "–");
+    const site = document.createElement("code");
+    site.textContent = stall.site.replace(/:\d+$/, "");
+    cell("").append(site);
+    const held = stall.over ? time(stall.ms) : text.going(time(Math.max(stall.ms, now - stall.at)));
+    cell(held, stall.over ? "number" : "number going");
+    cell(doing(stall.thread));
+    cell(text[stall.outcome]);
+    return row;
+  });
+  document.querySelector("#stall-list tbody").replaceChildren(...rows);
+  document.querySelector("#stall-list table").hidden = rows.length === 0;
+  element("no-stalls").hidden = rows.length > 0;
+}
+
+/** What the runtime says of a thread: `thread 4711, in system call 230, …`, the call's name in backquotes. */
+function doing(said) {
+  const thread = said.match(/^thread (\d+)/)?.[1] ?? "–";
+  const call = said.match(/`(.+)`/)?.[1] ?? said.match(/system call (\d+)/)?.[1];
+  return call ? text.inCall(call, thread) : text.running(thread);
+}
+
+function showResults() {
+  for (const place of document.querySelectorAll("[data-result]")) {
+    const kind = place.dataset.result;
+    const deed = deeds.findLast((deed) => deed.kind === kind);
+    if (!deed) {
+      place.textContent = kind === "block" ? text.blockHint : "";
+      continue;
+    }
+    const isOver = deed.until !== null;
+    place.dataset.number = deed.number;
+    place.dataset.over = isOver;
+    const is = deed.outcome;
+    if (!isOver) {
+      place.textContent = kind === "block" ? text.blockGoing(deed.count) : text[`${kind}Going`];
+    } else if (kind === "tasks") {
+      place.textContent = text.tasksDone(time(is.spawned), time(is.ended));
+    } else if (kind === "timers") {
+      place.textContent = text.timersDone(time(is.p99), time(is.max));
+    } else {
+      [place.dataset.answered, place.dataset.p99] = [is.answered, is.p99];
+      place.textContent = text.meanwhile(text.count(is.answered), time(is.p99), time(is.max));
+    }
+  }
+}
+
+for (const button of document.querySelectorAll("[data-post]")) {
+  button.addEventListener("click", async () => {
+    const answer = await fetch(button.dataset.post, { method: "POST" }).catch(() => null);
+    if (answer?.status === 429) {
+      const result = button.closest("section").querySelector(".result");
+      (button.nextElementSibling ?? result).textContent = text.refused;
+    }
+  });
+}
+
+for (const choice of document.querySelectorAll("#load input")) {
+  choice.addEventListener("change", () => fetch(`/load/${choice.value}`, { method: "POST" }).catch(() => null));
+}
+
+async function showLoad() {
+  const answer = await fetch("/load").catch(() => null);
+  const connections = await answer?.text();
+  for (const choice of document.querySelectorAll("#load input")) choice.checked = choice.value === connections;
+}
+
+function listen() {
+  const events = new EventSource("/events");
+  events.addEventListener("open", () => {
+    // The past comes again, and if the service is a new one another past.
+    [frames, deeds, stalls] = [[], [], []];
+    setState("live");
+    showLoad();
+  });
+  events.addEventListener("error", () => setState("lost"));
+  events.addEventListener("frame", ({ data }) => {
+    frames.push(JSON.parse(data));
+    if (frames.length > FRAMES_KEPT) frames.shift();
+    redraw();
+  });
+  events.addEventListener("deeds", ({ data }) => {
+    deeds = JSON.parse(data);
+    showResults();
+    redraw();
+  });
+  events.addEventListener("stalls", ({ data }) => {
+    stalls = JSON.parse(data);
+    redraw();
+  });
+}
+
+function setState(next) {
+  state = next;
+  document.documentElement.dataset.state = next;
+  figuresDrawn = 0;
+  redraw();
+}
+
+function readColours() {
+  plot.readColours();
+  redraw();
+}
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", readColours);
+new ResizeObserver(redraw).observe(element("stage"));
+readColours();
+speak(language);
+listen();

@@ -1,0 +1,369 @@
+// The moving plot: latencies, ticks, workers and blocked threads over one axis of time.
+
+import { time } from "/text.js";
+
+const PLOT_HEIGHT = 204;
+const TICKS_HEIGHT = 72;
+const TITLE_HEIGHT = 22;
+const GAP = 14;
+const AXIS_HEIGHT = 20;
+// From 30 µs to 3 s, as powers of ten of milliseconds.
+const LOG_FROM = Math.log10(0.03);
+const LOG_TO = Math.log10(3000);
+
+export class Plot {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d");
+    this.colours = {};
+  }
+
+  /** To be called when the colour scheme may have changed. */
+  readColours() {
+    const style = getComputedStyle(document.documentElement);
+    const names = ["card", "ink", "dim", "line", "lane", "half", "most", "max", "busy", "held", "band", "compute"];
+    for (const name of names) this.colours[name] = style.getPropertyValue(`--${name}`).trim();
+    this.font = style.getPropertyValue("--font");
+  }
+
+  draw({ frames, deeds, text }) {
+    const last = frames.at(-1);
+    if (!last) return;
+    const workers = last.workers.length;
+    const lane = Math.max(7, Math.min(24, Math.floor(150 / workers)));
+    const tops = this.layOut(workers, lane);
+    this.fit(tops.end);
+    const c = this.context;
+    c.clearRect(0, 0, this.width, tops.end);
+    const span = this.plotWidth / this.seconds / 1000;
+    this.x = (at) => this.right - (last.at - at) * span;
+    const shown = frames.filter((frame) => this.x(frame.at) >= this.left - 8);
+
+    this.laneGrounds(workers, lane, tops);
+    this.bands(deeds, last.at, tops);
+    const recent = shown.slice(-10);
+    const rate = mean(recent.map((frame) => frame.requests.rate));
+    const about = rate > 0 ? text.latencyOf(text.count(rate)) : text.noLoad;
+    this.title(text.latency, about, tops.latency);
+    this.times(shown, "requests", tops.latency + TITLE_HEIGHT, PLOT_HEIGHT, text, [0.1, 1, 10, 100, 1000]);
+    this.title(text.ticks, text.ticksOf, tops.ticks);
+    this.times(shown, "ticks", tops.ticks + TITLE_HEIGHT, TICKS_HEIGHT, text, [0.1, 10, 1000]);
+    this.title(text.workers, text.workersOf, tops.workers);
+    this.lanes(shown, workers, lane, tops.workers + TITLE_HEIGHT, text);
+    this.heldLane(shown, workers, lane, tops.held, text);
+    this.axis(tops.axis, text);
+    this.labels(deeds, tops, text);
+    const p50 = time(median(recent.map((frame) => frame.requests.p50)));
+    const p99 = time(largest(recent.map((frame) => frame.requests.p99)));
+    this.canvas.setAttribute("aria-label", text.plotLabel(p50, p99));
+  }
+
+  layOut(workers, lane) {
+    const latency = 0;
+    const ticks = latency + TITLE_HEIGHT + PLOT_HEIGHT + GAP;
+    const lanes = ticks + TITLE_HEIGHT + TICKS_HEIGHT + GAP;
+    const held = lanes + TITLE_HEIGHT + workers * (lane + 3) + 5;
+    const axis = held + Math.max(lane, 16) + 4;
+    return { latency, ticks, workers: lanes, held, axis, end: axis + AXIS_HEIGHT };
+  }
+
+  /** Brings the canvas to its size on the screen, in the screen's own pixels. */
+  fit(height) {
+    const scale = window.devicePixelRatio || 1;
+    const width = this.canvas.clientWidth;
+    const [pixels, lines] = [Math.round(width * scale), Math.round(height * scale)];
+    if (this.canvas.width !== pixels || this.canvas.height !== lines) {
+      this.canvas.width = pixels;
+      this.canvas.height = lines;
+      this.canvas.style.height = `${height}px`;
+    }
+    this.context.setTransform(scale, 0, 0, scale, 0, 0);
+    const narrow = width < 620;
+    this.width = width;
+    this.left = narrow ? 66 : 84;
+    this.right = width - (narrow ? 92 : 146);
+    this.narrow = narrow;
+    this.plotWidth = this.right - this.left;
+    this.seconds = narrow ? 15 : 30;
+  }
+
+  setFont({ size = 12, weight = 400 }) {
+    this.context.font = `${weight} ${size}px ${this.font}`;
+  }
+
+  measure(string, style) {
+    this.setFont(style);
+    return this.context.measureText(string).width;
+  }
+
+  /** Writes a text, vertically around `y`; with a halo it can be read on top of lines. */
+  write(string, x, y, style = {}) {
+    const c = this.context;
+    this.setFont(style);
+    c.textAlign = style.align ?? "left";
+    c.textBaseline = "middle";
+    if (style.halo) {
+      c.strokeStyle = this.colours.card;
+      c.lineWidth = 4;
+      c.lineJoin = "round";
+      c.strokeText(string, x, y);
+    }
+    c.fillStyle = this.colours[style.colour ?? "dim"];
+    c.fillText(string, x, y);
+  }
+
+  title(string, about, top) {
+    const style = { colour: "ink", size: 13, weight: 600 };
+    this.write(string, 14, top + 8, style);
+    if (!this.narrow) this.write(about, 14 + this.measure(string, style) + 10, top + 8);
+  }
+
+  laneGrounds(workers, lane, tops) {
+    this.context.fillStyle = this.colours.lane;
+    for (let worker = 0; worker < workers; worker++) {
+      this.context.fillRect(this.left, tops.workers + TITLE_HEIGHT + worker * (lane + 3), this.plotWidth, lane);
+    }
+    this.context.fillRect(this.left, tops.held, this.plotWidth, Math.max(lane, 16));
+  }
+
+  /** What was done, over the whole height: shaded while it lasts, or a line where it began. */
+  bands(deeds, now, tops) {
+    const c = this.context;
+    // Not through the titles.
+    const parts = [
+      [tops.latency + TITLE_HEIGHT, tops.ticks - GAP],
+      [tops.ticks + TITLE_HEIGHT, tops.workers - GAP],
+      [tops.workers + TITLE_HEIGHT, tops.axis - 4],
+    ];
+    for (const deed of deeds) {
+      const [from, until] = [this.x(deed.from), this.x(deed.until ?? now)];
+      if (until < this.left) continue;
+      const begin = Math.max(from, this.left);
+      const holds = deed.kind === "block" || deed.kind === "compute";
+      if (holds) {
+        c.fillStyle = this.colours[deed.kind === "block" ? "band" : "compute"];
+        for (const [top, bottom] of parts) c.fillRect(begin, top, Math.max(until - begin, 1), bottom - top);
+      }
+      if (from < this.left) continue;
+      c.strokeStyle = this.colours[deed.kind === "block" ? "held" : "max"];
+      c.lineWidth = 1;
+      c.setLineDash(holds ? [] : [2, 3]);
+      const x = Math.round(from) + 0.5;
+      for (const [top, bottom] of parts) this.line(x, top, x, bottom);
+      c.setLineDash([]);
+    }
+  }
+
+  /** The names of what was done, beside its beginning, one below the other where they would meet. */
+  labels(deeds, tops, text) {
+    const rows = [];
+    for (const deed of deeds) {
+      const from = this.x(deed.from);
+      if (from < this.left) continue;
+      const label = {
+        block: text.markBlock(deed.count),
+        compute: text.markCompute,
+        tasks: text.markTasks,
+        timers: text.markTimers,
+      }[deed.kind];
+      const style = { colour: deed.kind === "block" ? "held" : "dim", weight: 550, halo: true };
+      const width = this.measure(label, style);
+      const fits = from + 5 + width <= this.right;
+      const begin = fits ? from + 5 : from - 5 - width;
+      let row = rows.findIndex((end) => end <= begin);
+      if (row < 0) row = rows.push(0) - 1;
+      rows[row] = Math.max(from, begin + width) + 8;
+      this.write(label, begin, tops.latency + TITLE_HEIGHT + 36 + row * 16, style);
+    }
+  }
+
+  line(x1, y1, x2, y2) {
+    const c = this.context;
+    c.beginPath();
+    c.moveTo(x1, y1);
+    c.lineTo(x2, y2);
+    c.stroke();
+  }
+
+  /** Median, 99th percentile and maximum of `name`, on a scale of powers of ten. */
+  times(frames, name, top, height, text, steps) {
+    const c = this.context;
+    const y = (ms) => {
+      const share = (Math.log10(Math.max(ms, 0.001)) - LOG_FROM) / (LOG_TO - LOG_FROM);
+      return top + height * (1 - Math.min(Math.max(share, 0), 1));
+    };
+    c.lineWidth = 1;
+    for (const step of steps) {
+      const at = Math.round(y(step)) + 0.5;
+      c.strokeStyle = this.colours.line;
+      c.setLineDash(step === 1000 ? [4, 4] : []);
+      if (step === 1000) c.strokeStyle = this.colours.held;
+      this.line(this.left, at, this.right, at);
+      this.write(step >= 1000 ? "1 s" : `${step} ms`, this.left - 8, at, { align: "right" });
+    }
+    c.setLineDash([]);
+    if (name === "requests") {
+      this.write(text.blockLength, this.left + 6, y(1000) - 9, { colour: "held", size: 11.5 });
+    }
+    c.save();
+    c.beginPath();
+    c.rect(this.left, top - 2, this.plotWidth, height + 4);
+    c.clip();
+    this.between(frames, (frame) => frame[name].p50, (frame) => frame[name].max, y);
+    const lines = [["max", "max", 1], ["p99", "most", 1.75], ["p50", "half", 1.75]];
+    for (const [of, colour, width] of lines) {
+      c.strokeStyle = this.colours[colour];
+      c.lineWidth = width;
+      this.path(frames, (frame) => frame[name][of], y);
+    }
+    c.restore();
+    const recent = frames.slice(-10).map((frame) => frame[name]);
+    const labels = [
+      ["max", largest(recent.map((r) => r.max))],
+      ["most", largest(recent.map((r) => r.p99))],
+      ["half", median(recent.map((r) => r.p50))],
+    ].filter(([, value]) => value !== null);
+    this.valueLabels(labels, y, top, top + height, text);
+  }
+
+  /** Lets the room between two series show faintly: how far apart they are. */
+  between(frames, low, high, y) {
+    const c = this.context;
+    const known = frames.filter((frame) => low(frame) !== null);
+    if (known.length < 2) return;
+    c.save();
+    c.globalAlpha = 0.1;
+    c.fillStyle = this.colours.half;
+    c.beginPath();
+    known.forEach((frame) => c.lineTo(this.x(frame.at), y(high(frame))));
+    known.reverse().forEach((frame) => c.lineTo(this.x(frame.at), y(low(frame))));
+    c.fill();
+    c.restore();
+  }
+
+  path(frames, of, y) {
+    const c = this.context;
+    c.lineJoin = "round";
+    c.beginPath();
+    let isDown = false;
+    for (const frame of frames) {
+      const value = of(frame);
+      if (value === null) {
+        isDown = false;
+      } else if (isDown) {
+        c.lineTo(this.x(frame.at), y(value));
+      } else {
+        c.moveTo(this.x(frame.at), y(value));
+        isDown = true;
+      }
+    }
+    c.stroke();
+  }
+
+  /** The last second's values at the right, beside their lines and not on each other. */
+  valueLabels(labels, y, top, bottom, text) {
+    const room = 16;
+    const places = labels.map(([, value]) => y(value));
+    for (let i = places.length - 2; i >= 0; i--) places[i] = Math.min(places[i], places[i + 1] - room);
+    const low = top + 6;
+    for (let i = 0; i < places.length; i++) places[i] = Math.max(places[i], low + i * room);
+    labels.forEach(([colour, value], i) => {
+      const at = Math.min(places[i], bottom - (labels.length - 1 - i) * room);
+      this.write(text[colour], this.right + 10, at, { colour });
+      const right = this.width - 14;
+      this.write(time(value), right, at, { colour, weight: 600, align: "right" });
+    });
+  }
+
+  lanes(frames, workers, lane, top, text) {
+    const c = this.context;
+    const last = frames.at(-1);
+    for (let worker = 0; worker < workers; worker++) {
+      const y = top + worker * (lane + 3);
+      let thread = null;
+      for (let i = 1; i < frames.length; i++) {
+        const of = frames[i].workers[worker];
+        const [begin, end] = [Math.max(this.x(frames[i - 1].at), this.left), this.x(frames[i].at)];
+        if (end <= begin) continue;
+        const height = of.busy * lane;
+        c.fillStyle = this.colours.busy;
+        c.fillRect(begin, y + lane - height, end - begin + 0.4, height);
+        if (thread !== null && of.thread !== thread) {
+          const x = (begin + end) / 2;
+          c.fillStyle = this.colours.held;
+          c.fillRect(x - 1, y, 2, lane);
+          if (lane > 14) this.disc(x, y + 4).fill();
+        }
+        thread = of.thread;
+      }
+      if (lane < 11) continue;
+      const middle = y + lane / 2;
+      this.write(text.worker(worker), this.left - 8, middle, { align: "right" });
+      const of = last.workers[worker];
+      c.fillStyle = c.strokeStyle = this.colours.busy;
+      c.lineWidth = 1.25;
+      if (of.asleep) this.disc(19, middle).stroke();
+      else this.disc(19, middle).fill();
+      const busy = mean(frames.slice(-10).map((frame) => frame.workers[worker].busy));
+      const share = `${Math.round(busy * 100)} %`;
+      if (this.narrow) {
+        this.write(share, this.width - 14, middle, { colour: "busy", weight: 600, align: "right" });
+      } else {
+        this.write(share, this.right + 46, middle, { colour: "busy", weight: 600, align: "right" });
+        this.write(text.thread(of.thread ?? "–"), this.width - 14, middle, { align: "right" });
+      }
+    }
+  }
+
+  disc(x, y) {
+    this.context.beginPath();
+    this.context.arc(x, y, 3.5, 0, 2 * Math.PI);
+    return this.context;
+  }
+
+  /** Threads that lost their worker and are still blocked. */
+  heldLane(frames, workers, lane, top, text) {
+    const c = this.context;
+    const height = Math.max(lane, 16);
+    const most = Math.max(workers, largest(frames.map((frame) => frame.held)) ?? 0);
+    c.fillStyle = this.colours.held;
+    for (const frame of frames) {
+      // What was so at a moment, and most likely for half a frame before and after.
+      const begin = Math.max(this.x(frame.at - 50), this.left);
+      const end = Math.min(this.x(frame.at + 50), this.right);
+      const part = (frame.held / most) * height;
+      if (end > begin) c.fillRect(begin, top + height - part, end - begin + 0.4, part);
+    }
+    const held = frames.at(-1).held;
+    const colour = held > 0 ? "held" : "dim";
+    this.write(text.held, this.left - 8, top + height / 2, { align: "right", colour });
+    this.write(text.heldThreads(held), this.width - 14, top + height / 2, { align: "right", colour, weight: held ? 600 : 400 });
+  }
+
+  axis(top, text) {
+    const step = this.narrow ? 5 : 10;
+    for (let s = 0; s <= this.seconds; s += step) {
+      const x = this.right - (s / this.seconds) * this.plotWidth;
+      const align = s === this.seconds ? "left" : s === 0 ? "right" : "center";
+      this.write(s === 0 ? text.now : text.before(s), x, top + 11, { align, size: 11.5 });
+    }
+  }
+}
+
+export function mean(values) {
+  return values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : 0;
+}
+
+function known(values) {
+  return values.filter((value) => value !== null);
+}
+
+function largest(values) {
+  const some = known(values);
+  return some.length ? Math.max(...some) : null;
+}
+
+function median(values) {
+  const some = known(values).sort((a, b) => a - b);
+  return some.length ? some[Math.floor(some.length / 2)] : null;
+}

@@ -1,0 +1,205 @@
+// All that the page says, in both languages. A text is a string, or a function of what it speaks of.
+
+const count = (language) => {
+  const plain = new Intl.NumberFormat(language);
+  const short = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 2 });
+  return (n) => (n < 1e6 ? plain : short).format(Math.round(n));
+};
+
+// Two digits say enough of a time.
+export function time(ms) {
+  if (ms === null || ms === undefined) return "–";
+  if (ms < 0.995) return `${ms.toFixed(2)}\u00a0ms`;
+  if (ms < 9.95) return `${ms.toFixed(1)}\u00a0ms`;
+  if (ms < 999.5) return `${Math.round(ms)}\u00a0ms`;
+  return `${(ms / 1000).toFixed(ms < 9950 ? 2 : 1)}\u00a0s`;
+}
+
+const en = {
+  count: count("en"),
+  other: "中文",
+  otherTag: "zh-CN",
+  title: "Wakeful at work",
+  lead: (workers) =>
+    `This page is served by one Wakeful runtime with ${workers === 1 ? "1 worker" : `${workers} workers`}. ` +
+    "Block it, and watch the requests.",
+  live: (seconds) => `live · up ${seconds} s`,
+  connecting: "connecting…",
+  lost: "no connection, trying again",
+
+  tasks: "Tasks alive",
+  polls: "Polls /s",
+  wakes: "Wake-ups /s",
+  steals: "Steals /s",
+  queued: "In queues",
+  timers: "Timers armed",
+  requests: "Requests /s",
+  stalls: "Stalls",
+  handoffs: "Hand-offs",
+
+  blockTitle: "Block for a second",
+  blockWhat: "std::thread::sleep inside of async tasks",
+  blockAll: "All workers",
+  blockOne: "One worker",
+  blockNote:
+    "On Tokio a blocked worker’s tasks can stall for all of the second; with all workers blocked, everything " +
+    "does. Here other threads take over.",
+  blockHint: "Press, and watch the latencies in the red band.",
+  blockGoing: (n) => (n === 1 ? "A worker is blocked …" : `${n} workers are blocked …`),
+  meanwhile: (answered, p99, max) =>
+    answered === "0" ? "No requests meanwhile: the load is off." :
+    `${answered} requests answered meanwhile: 99\u00a0% within ${p99}, all within ${max}.`,
+
+  loadTitle: "Load, in connections",
+  loadOff: "Off",
+  loadNote: "50 requests/s each, from another runtime, timed from when they were due.",
+
+  moreTitle: "More to try",
+  compute: "Compute for 1 s in a task",
+  computeGoing: "A task computes …",
+  spawnTasks: "Spawn 100,000 tasks",
+  tasksGoing: "They wait for each other …",
+  tasksDone: (spawned, ended) => `Spawned in ${spawned}, woken and ended in ${ended}.`,
+  armTimers: "Arm 100,000 timers",
+  timersGoing: "They come due …",
+  timersDone: (p99, max) => `99\u00a0% at most ${p99} late, the latest ${max}.`,
+  refused: "Let it settle first.",
+
+  stallTitle: "Last stalls",
+  stallWhen: "When",
+  stallTask: "Task",
+  stallSite: "Spawned at",
+  stallHeld: "Held its thread",
+  stallDoing: "Found",
+  stallRest: "The worker’s other tasks",
+  noStalls: "None yet. A poll that holds its thread for more than 2 ms is one.",
+  ago: (s) => (s < 60 ? `${s} s ago` : `${Math.floor(s / 60)} min ago`),
+  going: (least) => `over ${least}`,
+  inCall: (name, thread) => `in ${name}, thread ${thread}`,
+  running: (thread) => `computing, thread ${thread}`,
+  "handed-off": "went on with another thread",
+  "nothing-waits": "none were waiting",
+  "no-thread": "waited: no thread left",
+  waits: "waited",
+
+  latency: "Request latency",
+  latencyOf: (rate) => `${rate} requests/s over loopback, as the client sees them`,
+  noLoad: "no load",
+  ticks: "Lateness of 1 ms ticks",
+  ticksOf: "four tasks on the same runtime",
+  half: "50 %",
+  most: "99 %",
+  max: "max",
+  blockLength: "a block lasts this long",
+  workers: "Workers",
+  workersOf: "share of time busy; ○ asleep ● awake; a red mark where another thread takes over",
+  worker: (n) => `worker ${n}`,
+  thread: (n) => `thread ${n}`,
+  held: "blocked",
+  heldThreads: (n) => (n === 1 ? "1 thread" : `${n} threads`),
+  now: "now",
+  before: (s) => `${s} s ago`,
+  markBlock: (n) => (n === 1 ? "1 worker blocked" : `${n} workers blocked`),
+  markCompute: "computing",
+  markTasks: "100,000 tasks",
+  markTimers: "100,000 timers",
+  plotLabel: (p50, p99) =>
+    `Moving plot of the last half minute. Request latency now: half within ${p50}, 99 percent within ${p99}.`,
+};
+
+const zh = {
+  count: count("zh-CN"),
+  other: "English",
+  otherTag: "en",
+  title: "Wakeful 现场",
+  lead: (workers) => `这个页面由一个有 ${workers} 个 worker 的 Wakeful 运行时提供。把它阻塞住，看看请求会怎样。`,
+  live: (seconds) => `实时 · 已运行 ${seconds} 秒`,
+  connecting: "正在连接…",
+  lost: "连接断开，正在重试",
+
+  tasks: "存活任务",
+  polls: "poll 次数/秒",
+  wakes: "唤醒次数/秒",
+  steals: "窃取任务/秒",
+  queued: "排队中",
+  timers: "待触发定时器",
+  requests: "请求/秒",
+  stalls: "卡顿",
+  handoffs: "让座",
+
+  blockTitle: "阻塞一秒",
+  blockWhat: "在异步任务里调用 std::thread::sleep",
+  blockAll: "全部 worker",
+  blockOne: "一个 worker",
+  blockNote:
+    "在 Tokio 上，被阻塞的 worker 手上的任务可能停顿整整一秒；全部 worker 都被阻塞时，一切都停。在这里，别的线程会接手。",
+  blockHint: "按下按钮，看红色区间里的延迟。",
+  blockGoing: (n) => `${n} 个 worker 正被阻塞…`,
+  meanwhile: (answered, p99, max) =>
+    answered === "0" ? "期间没有请求：负载已关闭。" :
+    `期间应答了 ${answered} 个请求：99\u00a0% 在 ${p99} 以内，最慢 ${max}。`,
+
+  loadTitle: "负载（连接数）",
+  loadOff: "关",
+  loadNote: "每个连接每秒 50 个请求，来自另一个运行时，从应当发出的时刻起计时。",
+
+  moreTitle: "再试试",
+  compute: "在任务里连续计算 1 秒",
+  computeGoing: "一个任务正在计算…",
+  spawnTasks: "创建 100,000 个任务",
+  tasksGoing: "它们在互相等待…",
+  tasksDone: (spawned, ended) => `创建用时 ${spawned}；全部唤醒并结束用时 ${ended}。`,
+  armTimers: "设置 100,000 个定时器",
+  timersGoing: "正在陆续到期…",
+  timersDone: (p99, max) => `99\u00a0% 至多迟到 ${p99}，最迟 ${max}。`,
+  refused: "请等刚才的操作结束。",
+
+  stallTitle: "最近的卡顿",
+  stallWhen: "时间",
+  stallTask: "任务",
+  stallSite: "spawn 的位置",
+  stallHeld: "占住线程",
+  stallDoing: "当时",
+  stallRest: "该 worker 的其他任务",
+  noStalls: "还没有。一次 poll 占住线程超过 2 ms 就算卡顿。",
+  ago: (s) => (s < 60 ? `${s} 秒前` : `${Math.floor(s / 60)} 分钟前`),
+  going: (least) => `已超过 ${least}`,
+  inCall: (name, thread) => `在 ${name} 中，线程 ${thread}`,
+  running: (thread) => `在计算，线程 ${thread}`,
+  "handed-off": "由另一个线程继续",
+  "nothing-waits": "没有在等待的",
+  "no-thread": "在等待：没有空余线程",
+  waits: "在等待",
+
+  latency: "请求延迟",
+  latencyOf: (rate) => `每秒 ${rate} 个请求，经回环地址，从客户端看`,
+  noLoad: "没有负载",
+  ticks: "1 ms 滴答的迟到",
+  ticksOf: "同一运行时上的四个任务",
+  half: "50 %",
+  most: "99 %",
+  max: "最大",
+  blockLength: "一次阻塞的时长",
+  workers: "各 worker",
+  workersOf: "忙碌的时间占比；○ 休眠 ● 清醒；红色标记处由另一个线程接手",
+  worker: (n) => `worker ${n}`,
+  thread: (n) => `线程 ${n}`,
+  held: "被阻塞",
+  heldThreads: (n) => `${n} 个线程`,
+  now: "现在",
+  before: (s) => `${s} 秒前`,
+  markBlock: (n) => `${n} 个 worker 被阻塞`,
+  markCompute: "计算中",
+  markTasks: "100,000 个任务",
+  markTimers: "100,000 个定时器",
+  plotLabel: (p50, p99) => `最近半分钟的动态图。当前请求延迟：一半在 ${p50} 以内，99 % 在 ${p99} 以内。`,
+};
+
+export const languages = { en, zh };
+
+/** The language that was chosen, or else the browser's. */
+export function preferred() {
+  const asked = new URLSearchParams(location.search).get("lang") ?? localStorage.getItem("lang");
+  const tag = asked ?? navigator.language ?? "en";
+  return tag.toLowerCase().startsWith("zh") ? "zh" : "en";
+}

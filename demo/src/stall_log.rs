@@ -1,0 +1,181 @@
+//! The last polls that held their thread, and for how long in the end.
+//!
+//! The runtime tells of a stall while it lasts, so how long it took is found out from outside, when the
+//! poll has ended. Either may come first: a stall is told of on a thread of its own.
+
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::time::Duration;
+use wakeful::runtime::{Stall, StallOutcome};
+
+/// More than the page shows: on a busy machine short ones come in numbers, and a long one has yet to end.
+const KEPT: usize = 40;
+
+/// The last stalls, newest first.
+#[derive(Default)]
+pub struct StallLog(Mutex<Entries>);
+
+#[derive(Default)]
+struct Entries {
+    told: VecDeque<Entry>,
+    /// Long polls that have ended and that nobody has told of: task, and how long.
+    ended: VecDeque<(u64, Duration)>,
+    revision: u64,
+}
+
+/// One stall.
+#[derive(Debug, Default)]
+pub struct Entry {
+    /// When, since the service started.
+    pub at: Duration,
+    pub task: Option<u64>,
+    pub spawned_at: String,
+    pub worker: Option<usize>,
+    /// What the operating system says of the thread.
+    pub thread: String,
+    pub outcome: &'static str,
+    /// At least; all of it once it `is_over`.
+    pub lasted: Duration,
+    pub is_over: bool,
+}
+
+impl Entry {
+    pub fn new(at: Duration, stall: &Stall) -> Entry {
+        Entry {
+            at,
+            task: stall.task_id().and_then(|id| id.to_string().parse().ok()),
+            spawned_at: stall.spawned_at().map(|at| shortened(&at.to_string())).unwrap_or_default(),
+            worker: stall.worker(),
+            thread: stall.thread().unwrap_or_default().to_owned(),
+            outcome: match stall.outcome() {
+                StallOutcome::HandedOff => "handed-off",
+                StallOutcome::NothingWaits => "nothing-waits",
+                StallOutcome::NoThread => "no-thread",
+                _ => "waits",
+            },
+            lasted: stall.duration(),
+            is_over: false,
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "at": self.at.as_millis() as u64,
+            "task": self.task,
+            "site": self.spawned_at,
+            "worker": self.worker,
+            "thread": self.thread,
+            "outcome": self.outcome,
+            "ms": self.lasted.as_micros() as f64 / 1e3,
+            "over": self.is_over,
+        })
+    }
+}
+
+/// A place in a file, from the crate's folder on: where cargo keeps its crates is of no interest.
+fn shortened(place: &str) -> String {
+    let inside = place.strip_prefix('/').and_then(|path| path.rsplit_once("/src/"));
+    let Some((folder, file)) = inside else { return place.to_owned() };
+    let krate = folder.rsplit('/').next().unwrap_or(folder);
+    format!("{krate}/src/{file}")
+}
+
+impl StallLog {
+    /// The runtime tells of a stall.
+    pub fn told(&self, mut entry: Entry) {
+        let mut entries = self.0.lock().expect("nobody panics in here");
+        let ended = entries.ended.iter().position(|&(task, _)| Some(task) == entry.task);
+        if let Some((_, lasted)) = ended.and_then(|at| entries.ended.remove(at)) {
+            (entry.lasted, entry.is_over) = (lasted, true);
+        }
+        entries.told.push_front(entry);
+        entries.told.truncate(KEPT);
+        entries.revision += 1;
+    }
+
+    /// A poll of `task` that was long enough to be a stall has ended.
+    pub fn ended(&self, task: u64, lasted: Duration) {
+        let mut entries = self.0.lock().expect("nobody panics in here");
+        let is_it = |entry: &&mut Entry| entry.task == Some(task) && !entry.is_over;
+        if let Some(entry) = entries.told.iter_mut().find(is_it) {
+            (entry.lasted, entry.is_over) = (lasted, true);
+            entries.revision += 1;
+        } else {
+            entries.ended.push_front((task, lasted));
+            entries.ended.truncate(KEPT);
+        }
+    }
+
+    /// The list, if it has changed since it had `revision`, which is then brought up to date.
+    pub fn changed_since(&self, revision: &mut u64) -> Option<Value> {
+        let entries = self.0.lock().expect("nobody panics in here");
+        if *revision == entries.revision {
+            return None;
+        }
+        *revision = entries.revision;
+        Some(entries.told.iter().map(Entry::to_json).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOLD: Duration = Duration::from_millis(2);
+    const ALL: Duration = Duration::from_millis(50);
+
+    fn stall_of(task: u64) -> Entry {
+        Entry { task: Some(task), lasted: TOLD, ..Entry::default() }
+    }
+
+    fn listed(log: &StallLog) -> Vec<(u64, f64, bool)> {
+        let list = log.changed_since(&mut 0).unwrap();
+        let entry =
+            |e: &Value| Some((e["task"].as_u64()?, e["ms"].as_f64()?, e["over"].as_bool()?));
+        list.as_array().unwrap().iter().map(|e| entry(e).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_stall_lasts_until_its_poll_ends() {
+        let log = StallLog::default();
+        log.told(stall_of(7));
+        log.told(stall_of(8));
+        assert_eq!(listed(&log), [(8, 2.0, false), (7, 2.0, false)]);
+        log.ended(7, ALL);
+        assert_eq!(listed(&log), [(8, 2.0, false), (7, 50.0, true)]);
+    }
+
+    #[test]
+    fn a_poll_may_end_before_its_stall_is_told_of() {
+        let log = StallLog::default();
+        log.ended(7, ALL);
+        log.told(stall_of(7));
+        log.told(stall_of(7));
+        assert_eq!(listed(&log), [(7, 2.0, false), (7, 50.0, true)]);
+    }
+
+    #[test]
+    fn places_are_told_without_the_machine_they_are_on() {
+        assert_eq!(shortened("demo/src/actions.rs:7:5"), "demo/src/actions.rs:7:5");
+        let foreign = "/somebody/registry/src/host-0f/axum-0.8.9/src/serve/mod.rs:363:9";
+        assert_eq!(shortened(foreign), "axum-0.8.9/src/serve/mod.rs:363:9");
+    }
+
+    #[test]
+    fn only_the_newest_are_kept() {
+        let log = StallLog::default();
+        (0..100).for_each(|task| log.told(stall_of(task)));
+        let tasks: Vec<u64> = listed(&log).iter().map(|entry| entry.0).collect();
+        assert_eq!(tasks, (100 - KEPT as u64..100).rev().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_unchanged_list_is_not_told_again() {
+        let (log, mut revision) = (StallLog::default(), 0);
+        assert_eq!(log.changed_since(&mut revision), None);
+        log.told(stall_of(1));
+        assert!(log.changed_since(&mut revision).is_some());
+        assert_eq!(log.changed_since(&mut revision), None);
+    }
+}
