@@ -6,14 +6,17 @@ use crate::results::Row;
 /// Who is to reach them.
 pub const RUNNER: &str = "wakeful-mt";
 
-/// One figure of one case.
+/// One figure of one case. It was set on a slower machine: so there is the figure itself, and what it was beside
+/// Tokio's then.
 pub struct Goal {
     pub case: &'static str,
     pub metric: &'static str,
     /// What Tokio's multi-thread runtime did when the goal was set.
     tokio: f64,
-    /// What Wakeful is to do where Tokio does that. Machines differ, so it is the ratio of the two that counts.
+    /// What Wakeful was to do where Tokio does that.
     reach: f64,
+    /// Whether the figures are figures of the case's, and not just a ratio.
+    is_figure: bool,
 }
 
 #[rustfmt::skip]
@@ -37,28 +40,33 @@ pub const GOALS: &[Goal] = &[
     goal("timer/fire_10k",                "p50",           1208.0,  100.0),
     goal("timer/fire_10k",                "p99",           2410.0,  500.0),
     goal("timer/fire_10k",                "CPU",              2.0,    2.0),
-    goal("tcp_echo/64c_64B",              "requests",         1.0,    1.3),
-    goal("tcp_echo/64c_64B",              "latency p99.9",    4.0,    1.0),
-    goal("http/hello_64c",                "requests",         1.0,   1.15),
+    ratio("tcp_echo/64c_64B",             "requests",         1.0,    1.3),
+    ratio("tcp_echo/64c_64B",             "latency p99.9",    4.0,    1.0),
+    ratio("http/hello_64c",               "requests",         1.0,   1.15),
     goal("blocking/uncontended",          "wall",        29_000.0, 15_000.0),
     goal("blocking/contended",            "wall",        10_600.0,  900.0),
     goal("file/seq_4k",                   "wall",        27_000.0, 1_000.0),
     goal("file/open_read_4k",             "wall",        30_000.0, 3_000.0),
     goal("mem/task_pending",              "resident",       315.0,  110.0),
     goal("mem/task_sleep",                "resident",       565.0,  250.0),
-    goal("blocking_abuse/2_sleepers",     "p99",            209.0,    5.0),
+    goal("blocking_abuse/2_sleepers",     "p99",        209_000.0, 5_000.0),
 ];
 
 const fn goal(case: &'static str, metric: &'static str, tokio: f64, reach: f64) -> Goal {
-    Goal { case, metric, tokio, reach }
+    Goal { case, metric, tokio, reach, is_figure: true }
+}
+
+const fn ratio(case: &'static str, metric: &'static str, tokio: f64, reach: f64) -> Goal {
+    Goal { case, metric, tokio, reach, is_figure: false }
 }
 
 /// What a run has to say about a goal.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Outcome {
-    Reached(f64),
-    Missed(f64),
-    NotMeasured,
+pub struct Outcome {
+    /// As many times as good as Tokio, and whether that is enough.
+    pub ratio: (f64, bool),
+    /// The figure, and whether it is good enough.
+    pub figure: (f64, Option<bool>),
 }
 
 impl Goal {
@@ -74,16 +82,23 @@ impl Goal {
         rows.iter().find(|row| row.case.name == self.case && row.metric == self.metric)
     }
 
-    pub fn outcome(&self, rows: &[Row]) -> Outcome {
-        let row = self.row(rows);
-        let Some((row, ratio)) = row.and_then(|row| Some((row, row.ratio_of(RUNNER)?))) else {
-            return Outcome::NotMeasured;
+    /// The figure to reach, in the unit of the case.
+    pub fn figure(&self) -> Option<f64> {
+        self.is_figure.then_some(self.reach)
+    }
+
+    /// None if the run has no figure for it.
+    pub fn outcome(&self, rows: &[Row]) -> Option<Outcome> {
+        let row = self.row(rows)?;
+        let (ratio, figure) = (row.ratio_of(RUNNER)?, row.cell(RUNNER)?.median());
+        let is_as_good = |reach| match row.better {
+            Better::Higher => figure >= reach,
+            Better::Lower | Better::Neither => figure <= reach,
         };
-        if ratio >= self.ratio(row.better) {
-            Outcome::Reached(ratio)
-        } else {
-            Outcome::Missed(ratio)
-        }
+        Some(Outcome {
+            ratio: (ratio, ratio >= self.ratio(row.better)),
+            figure: (figure, self.figure().map(is_as_good)),
+        })
     }
 }
 
@@ -105,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_is_reached_by_the_ratio_to_tokio() {
+    fn a_goal_is_reached_by_the_ratio_to_tokio_and_by_the_figure() {
         let case = case();
         let goal = |metric| goal(case.name, metric, 100.0, 50.0);
         let outcome_of = |own: f64, tokio: f64| {
@@ -117,13 +132,16 @@ mod tests {
             record(&mut rows, &case, &baseline, wall(tokio));
             (goal("wall").outcome(&rows), goal("CPU").outcome(&rows))
         };
-        assert_eq!(outcome_of(30.0, 60.0), (Outcome::Reached(2.0), Outcome::NotMeasured));
-        assert_eq!(outcome_of(40.0, 60.0), (Outcome::Missed(1.5), Outcome::NotMeasured));
+        let outcome = |ratio, figure| (Some(Outcome { ratio, figure }), None);
+        assert_eq!(outcome_of(30.0, 60.0), outcome((2.0, true), (30.0, Some(true))));
+        assert_eq!(outcome_of(40.0, 60.0), outcome((1.5, false), (40.0, Some(true))));
+        assert_eq!(outcome_of(60.0, 120.0), outcome((2.0, true), (60.0, Some(false))));
     }
 
     #[test]
     fn rates_are_to_be_higher() {
-        let goal = goal("group/case", "requests", 1.0, 1.3);
+        let goal = ratio("group/case", "requests", 1.0, 1.3);
         assert_eq!(goal.ratio(Better::Higher), 1.3);
+        assert_eq!(goal.figure(), None);
     }
 }

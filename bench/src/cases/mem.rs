@@ -3,12 +3,13 @@
 use crate::common::Latch;
 use crate::measure::{Metric, Sample, Scale};
 use crate::os;
+use crate::primitives::Event;
 use crate::runtime::{EchoServer, Runtime, Timers};
 use crate::suite::Case;
 use std::future::{Future, pending};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -29,6 +30,23 @@ pub fn sleep_cases<R: Timers>() -> Vec<Case> {
             "mem/task_sleep",
             "resident bytes per idle task, 1M tasks that sleep for an hour",
             |scale| resident_per_task::<R, _>(scale, || R::sleep(Duration::from_secs(3600))),
+        )
+        .rounds(1),
+    ]
+}
+
+pub fn event_cases<R: Runtime, E: Event>() -> Vec<Case> {
+    vec![
+        Case::new(
+            "mem/task_notify",
+            "resident bytes per idle task, 1M tasks that wait for one and the same event",
+            |scale| {
+                let event = Arc::new(E::new());
+                resident_per_task::<R, _>(scale, move || {
+                    let event = event.clone();
+                    async move { event.wait().await }
+                })
+            },
         )
         .rounds(1),
     ]
@@ -71,7 +89,7 @@ fn connect_and_exchange(server: SocketAddr) -> TcpStream {
     stream
 }
 
-fn resident_per_task<R, Fut>(scale: Scale, idle: fn() -> Fut) -> Sample
+fn resident_per_task<R, Fut>(scale: Scale, idle: impl Fn() -> Fut + Send + 'static) -> Sample
 where
     R: Runtime,
     Fut: Future<Output = ()> + Send + 'static,
@@ -95,7 +113,7 @@ where
 }
 
 /// Comes back when each task has been polled once.
-async fn spawn_idle<R, Fut>(tasks: usize, idle: fn() -> Fut)
+async fn spawn_idle<R, Fut>(tasks: usize, idle: impl Fn() -> Fut)
 where
     R: Runtime,
     Fut: Future<Output = ()> + Send + 'static,

@@ -122,6 +122,7 @@ macro_rules! tokio_shaped {
                 .with(cases::http::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::mem::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::mem::sleep_cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::mem::event_cases::<OnRuntime<MULTI_THREAD>, Notify>())
                 .with(cases::mem::connection_cases::<OnRuntime<MULTI_THREAD>>());
             if MULTI_THREAD {
                 // One thread alone cannot but stand still when it is blocked.
