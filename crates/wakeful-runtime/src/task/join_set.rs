@@ -266,6 +266,9 @@ impl<T: 'static> JoinSet<T> {
     ///
     /// The set is empty then.
     ///
+    /// # Cancel safety
+    /// The tasks are aborted by the first poll. Those not joined by then are still in the set.
+    ///
     /// ```
     /// use wakeful::task::JoinSet;
     ///
@@ -288,6 +291,9 @@ impl<T: 'static> JoinSet<T> {
     /// # Panics
     /// If a task was cancelled; and with the task's own panic, if one panicked. The tasks that are left
     /// are aborted then. Where that won't do, call [`join_next`](Self::join_next) in a loop.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it drops the outputs so far, and the set, which aborts the tasks that are left.
     ///
     /// ```
     /// use wakeful::task::JoinSet;

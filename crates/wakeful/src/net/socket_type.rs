@@ -135,6 +135,9 @@ macro_rules! awaits_readiness {
             ///
             /// # Errors
             /// Those of `f`, or that the runtime has shut down.
+            ///
+            /// # Cancel safety
+            /// It waits before `f` has run, or after that has returned `WouldBlock`; so a drop cuts nothing off.
             pub async fn async_io<R>(
                 &self,
                 interest: Interest,

@@ -100,6 +100,9 @@ impl Child {
 
     /// Kills it, and waits for its end.
     ///
+    /// # Cancel safety
+    /// Once polled, it has killed the child. To wait for its end can be given up and begun again.
+    ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// use std::time::Duration;
@@ -189,6 +192,9 @@ impl Child {
     ///
     /// # Errors
     /// Those of [`wait`](Self::wait), and of reading.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it drops the [`Child`], and what was read is lost.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

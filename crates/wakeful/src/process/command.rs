@@ -231,6 +231,10 @@ impl Command {
     ///
     /// # Panics
     /// Outside of a runtime with I/O.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it drops the [`Child`], which goes on unless
+    /// [`kill_on_drop`](Self::kill_on_drop) is set.
     #[track_caller]
     pub fn status(&mut self) -> impl Future<Output = io::Result<ExitStatus>> + use<> {
         let child = self.spawn();
@@ -251,6 +255,10 @@ impl Command {
     /// Outside of a runtime with I/O.
     ///
     /// Ended by somebody else's signal it has no code:
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it drops the [`Child`], which goes on unless
+    /// [`kill_on_drop`](Self::kill_on_drop) is set. What was read is lost.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
