@@ -2,7 +2,7 @@
 //!
 //! The client is plain `std`: nothing of what is checked helps to check it.
 
-use crate::actions::{HELD_FOR, MANY};
+use crate::actions::{HELD_FOR, MANY, TICKERS};
 use crate::response::Head;
 use crate::running::Running;
 use crate::say;
@@ -119,9 +119,9 @@ fn tasks(service: SocketAddr, events: &mut Events) -> Result<(), String> {
 
 fn timers(service: SocketAddr, events: &mut Events) -> Result<(), String> {
     ask(service, "POST", "/timers", "")?.expect_status(204)?;
-    events.frame(|frame| frame["timers"].as_u64() > Some(0))?;
+    events.frame(|frame| frame["timers"].as_u64() > Some(TICKERS as u64))?;
     let outcome = events.deed("timers")?["outcome"].take();
-    events.frame(|frame| frame["timers"] == 0)?;
+    events.frame(|frame| frame["timers"] == TICKERS)?;
     passed(&format!(
         "{MANY} timers: armed in {} ms, 99 % at most {} ms late",
         outcome["armed"], outcome["p99"]

@@ -63,8 +63,8 @@ fn summary(show: &Show, runtime: &Runtime) -> String {
     let (requests, metrics) = (show.requests.look(), runtime.metrics());
     let within = requests.quantile(0.99).unwrap_or_default();
     format!(
-        "ended after {:.1} s: {} requests answered, 99 % of them within {within:?}; {} stalls, \
-         {} hand-offs",
+        "ended after {:.1} s: {} requests answered, 99 % of them within {within:?}; stalls: {}, \
+         hand-offs: {}",
         show.now().as_secs_f64(),
         requests.total(),
         metrics.stall_count(),

@@ -24,9 +24,9 @@ pub struct Show {
     pub failed_requests: AtomicU64,
     /// How late the tasks were that tick each millisecond.
     pub ticks: Histogram,
-    /// Timers that were armed by the page's button and have not fired.
+    /// Timers that are armed: by the tasks that tick, and by the page's button.
     pub timers: AtomicUsize,
-    /// How late those were that have fired.
+    /// How late those of the button were that have fired.
     pub late_timers: Histogram,
     pub stalls: StallLog,
     pub journal: Journal,
