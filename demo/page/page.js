@@ -60,6 +60,7 @@ function showFigures() {
   const since = last ? Math.floor(last.at / 1000) : 0;
   const said = state === "live" ? text.live(text.count(since)) : text[state];
   status.querySelector("span").textContent = said;
+  element("block-note").textContent = last?.handoff === false ? text.blockNoteOff : text.blockNote;
   if (!last) return;
   element("lead").textContent = text.lead(last.workers.length);
   const second = frames.slice(-10);

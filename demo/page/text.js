@@ -55,6 +55,8 @@ const en = {
   blockNote:
     "On Tokio a blocked worker’s tasks can stall for all of the second; with all workers blocked, everything " +
     "does. Here other threads take over.",
+  blockNoteOff:
+    "The hand-off is switched off (--no-handoff): nobody takes over, and with all workers blocked everything waits.",
   blockHint: "Press, and watch the latencies in the red band.",
   blockGoing: (n) => (n === 1 ? "A worker is blocked …" : `${n} workers are blocked …`),
   meanwhile: (answered, p99, max) =>
@@ -156,6 +158,7 @@ const zh = {
   blockOne: "一个 worker",
   blockNote:
     "在 Tokio 上，被阻塞的 worker 手上的任务可能停顿整整一秒；全部 worker 都被阻塞时，一切都停。在这里，别的线程会接手。",
+  blockNoteOff: "让座已关闭（--no-handoff）：没有线程接手，全部 worker 都被阻塞时，一切都得等。",
   blockHint: "按下按钮，看红色区间里的延迟。",
   blockGoing: (n) => `${n} 个 worker 正被阻塞…`,
   meanwhile: (answered, p99, max) =>

@@ -3,6 +3,7 @@
 //! The client is plain `std`: nothing of what is checked helps to check it.
 
 use crate::actions::{HELD_FOR, MANY, TICKERS};
+use crate::arguments::Handoff;
 use crate::response::Head;
 use crate::running::Running;
 use crate::say;
@@ -18,9 +19,10 @@ const LATENCY_MAX: Duration = HELD_FOR.checked_div(2).expect("two is not zero");
 /// Fewer say nothing.
 const ANSWERED_MIN: u64 = 100;
 
-/// Checks it all; the error says what is wrong.
-pub fn run() -> Result<(), String> {
-    let running = Running::start([0]).map_err(|why| format!("it did not start: {why}"))?;
+/// Checks it all; the error says what is wrong. It is wrong if workers that are blocked hold up requests, which
+/// they do without `handoff`.
+pub fn run(handoff: Handoff) -> Result<(), String> {
+    let running = Running::start([0], handoff).map_err(|why| format!("it did not start: {why}"))?;
     let service = running.address;
     files(service)?;
     strangers(service)?;

@@ -1,5 +1,6 @@
 //! The service from start to end, with its clients and who looks on.
 
+use crate::arguments::Handoff;
 use crate::figures::Sampler;
 use crate::load::Load;
 use crate::show::Show;
@@ -29,8 +30,8 @@ pub struct Running {
 
 impl Running {
     /// Starts it on the first of `ports` that is free.
-    pub fn start(ports: impl IntoIterator<Item = u16>) -> io::Result<Running> {
-        let show = Show::new();
+    pub fn start(ports: impl IntoIterator<Item = u16>, handoff: Handoff) -> io::Result<Running> {
+        let show = Show::new(handoff);
         let runtime = show.runtime()?;
         let listener = runtime.block_on(listen::first_free(ports))?;
         let address = listener.local_addr()?;
