@@ -364,6 +364,21 @@ impl<T: AsRawFd> AsyncFd<T> {
     ///
     /// # Errors
     /// `WouldBlock` if it is not; those of `f`.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use std::io::{ErrorKind, Read};
+    /// use std::os::unix::net::UnixStream;
+    /// use wakeful::io::{Interest, unix::AsyncFd};
+    ///
+    /// let (one, _other) = UnixStream::pair()?;
+    /// one.set_nonblocking(true)?;
+    /// // SAFETY: a `UnixStream` returns the same open descriptor as long as it lives.
+    /// let one = unsafe { AsyncFd::register(one)? };
+    /// let nothing = one.try_io(Interest::READABLE, |mut stream| stream.read(&mut [0]));
+    /// assert_eq!(nothing.unwrap_err().kind(), ErrorKind::WouldBlock);
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub fn try_io<R>(
         &self,
         interest: Interest,

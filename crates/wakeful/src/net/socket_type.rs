@@ -13,6 +13,17 @@ macro_rules! like_std {
             ///
             /// # Panics
             /// Outside of a runtime with I/O.
+            ///
+            /// ```
+            /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+            /// use wakeful::net::UdpSocket;
+            ///
+            /// let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
+            /// socket.set_nonblocking(true)?;
+            /// let socket = UdpSocket::from_std(socket)?; // sockets of all types have this
+            /// let _socket: std::net::UdpSocket = socket.into_std()?;
+            /// # std::io::Result::Ok(()) }).unwrap();
+            /// ```
             #[track_caller]
             pub fn from_std(socket: $std) -> io::Result<$type> {
                 crate::net::sockets::check_nonblocking(&socket)?;
