@@ -1,6 +1,7 @@
 //! One future's place in a line.
 
 use std::marker::PhantomPinned;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::task::Waker;
 
@@ -32,7 +33,9 @@ pub(crate) enum Stage {
 /// that waits.
 pub(crate) struct Waiter {
     links: Links<Waiter>,
-    waker: UnsafeCell<Option<Waker>>,
+    /// There while queued, if its owner gave one. Nothing is left to drop with the waiter, for by then it
+    /// is in no line; so the owner's drop need not look.
+    waker: UnsafeCell<ManuallyDrop<Option<Waker>>>,
     /// A [`Place`]. Written by the lock's holder while it says queued, otherwise by the owner.
     place: AtomicU64,
     _pinned: PhantomPinned,
@@ -72,8 +75,11 @@ impl Place {
             2 => Stage::First,
             3 => Stage::Last,
             4 => Stage::All,
-            5 => Stage::Over,
-            _ => unreachable!("a stage is only ever stored from a `Stage`"),
+            // Without a branch that panics, to ask for one stage is one comparison.
+            over => {
+                debug_assert_eq!(over, Stage::Over as u64, "stored from no `Stage`");
+                Stage::Over
+            }
         }
     }
 }
@@ -95,7 +101,7 @@ impl Waiter {
     pub(crate) fn since(round: Round) -> Self {
         Waiter {
             links: Links::new(),
-            waker: UnsafeCell::new(None),
+            waker: UnsafeCell::new(ManuallyDrop::new(None)),
             place: AtomicU64::new(Place::new(round, Stage::Idle).0),
             _pinned: PhantomPinned,
         }
@@ -105,13 +111,6 @@ impl Waiter {
     #[inline]
     pub(crate) fn stage(&self) -> Stage {
         Place(self.place.load(Acquire)).stage()
-    }
-
-    /// Whether its owner has seen that the wait is over.
-    #[inline]
-    pub(crate) fn is_over(&self) -> bool {
-        // Relaxed: only the owner writes this stage.
-        self.place.load(Relaxed) & Place::STAGE_MASK == Stage::Over as u64
     }
 
     /// The round in which a queued waiter came, or one that has not yet been in a line was made.
@@ -152,11 +151,10 @@ impl Waiter {
     #[inline]
     pub(super) unsafe fn park(&self, round: Round, waker: Option<Waker>) {
         // SAFETY: an idle waiter belongs to its owner, the caller.
-        let before =
-            self.waker.with_mut(|current| unsafe { std::mem::replace(&mut *current, waker) });
+        let before = self.waker.with_mut(|current| unsafe {
+            std::mem::replace(&mut *current, ManuallyDrop::new(waker))
+        });
         debug_assert!(before.is_none(), "an idle waiter has no waker");
-        // Not a drop, which would have to look whether there is a waker.
-        std::mem::forget(before);
         self.place.store(Place::new(round, Stage::Queued).0, Relaxed);
     }
 
@@ -183,7 +181,7 @@ impl Waiter {
     ) -> Option<Option<Waker>> {
         self.waker.with_mut(|current| {
             // SAFETY: as in `release`.
-            let current = unsafe { &mut *current };
+            let current = unsafe { &mut **current };
             match current {
                 Some(old) if old.will_wake(waker) => Some(None),
                 _ => fresh.take().map(|fresh| current.replace(fresh)),
