@@ -36,6 +36,8 @@ function speak(next) {
 element("language").addEventListener("click", () => {
   speak(language === "zh" ? "en" : "zh");
   localStorage.setItem("lang", language);
+  // What the address asked for is no longer so.
+  history.replaceState(null, "", location.pathname);
 });
 
 /** Draws once for all that came since the last time the screen was painted. */
