@@ -82,12 +82,13 @@ function showStalls() {
       return cell;
     };
     cell(text.ago(Math.max(0, Math.round((now - stall.at) / 1000))));
-    cell(stall.task ?? "–");
+    cell(stall.task ?? "–", "aside");
     const site = document.createElement("code");
     site.textContent = stall.site.replace(/:\d+$/, "");
     cell("").append(site);
     const held = stall.over ? time(stall.ms) : text.going(time(Math.max(stall.ms, now - stall.at)));
     cell(held, stall.over ? "number" : "number going");
+    cell(stall.thread.match(/^thread (\d+)/)?.[1] ?? "–", "aside");
     cell(doing(stall.thread));
     cell(text[stall.outcome]);
     return row;
@@ -97,11 +98,10 @@ function showStalls() {
   element("no-stalls").hidden = rows.length > 0;
 }
 
-/** What the runtime says of a thread: `thread 4711, in system call 230, …`, the call's name in backquotes. */
+/** From what the runtime says of a thread: `thread 4711, in system call 230, …`, the call's name in backquotes. */
 function doing(said) {
-  const thread = said.match(/^thread (\d+)/)?.[1] ?? "–";
   const call = said.match(/`(.+)`/)?.[1] ?? said.match(/system call (\d+)/)?.[1];
-  return call ? text.inCall(call, thread) : text.running(thread);
+  return call ? text.inCall(call) : text.running;
 }
 
 function showResults() {

@@ -7,6 +7,8 @@ const TICKS_HEIGHT = 72;
 const TITLE_HEIGHT = 22;
 const GAP = 14;
 const AXIS_HEIGHT = 20;
+// Labels of what was done, one below the other; with more there is no room for the latencies.
+const LABEL_ROWS = 3;
 // From 30 µs to 3 s, as powers of ten of milliseconds.
 const LOG_FROM = Math.log10(0.03);
 const LOG_TO = Math.log10(3000);
@@ -80,8 +82,8 @@ export class Plot {
     this.context.setTransform(scale, 0, 0, scale, 0, 0);
     const narrow = width < 620;
     this.width = width;
-    this.left = narrow ? 66 : 84;
-    this.right = width - (narrow ? 92 : 146);
+    this.left = narrow ? 62 : 84;
+    this.right = width - (narrow ? 108 : 146);
     this.narrow = narrow;
     this.plotWidth = this.right - this.left;
     this.seconds = narrow ? 15 : 30;
@@ -172,6 +174,7 @@ export class Plot {
       const begin = fits ? from + 5 : from - 5 - width;
       let row = rows.findIndex((end) => end <= begin);
       if (row < 0) row = rows.push(0) - 1;
+      if (row >= LABEL_ROWS) continue;
       rows[row] = Math.max(from, begin + width) + 8;
       this.write(label, begin, tops.latency + TITLE_HEIGHT + 36 + row * 16, style);
     }
@@ -286,8 +289,8 @@ export class Plot {
         const [begin, end] = [Math.max(this.x(frames[i - 1].at), this.left), this.x(frames[i].at)];
         if (end <= begin) continue;
         const height = of.busy * lane;
-        c.fillStyle = this.colours.busy;
-        c.fillRect(begin, y + lane - height, end - begin + 0.4, height);
+        c.fillStyle = this.colours[of.stuck ? "held" : "busy"];
+        this.bar(begin, end, y + lane, height);
         if (thread !== null && of.thread !== thread) {
           const x = (begin + end) / 2;
           c.fillStyle = this.colours.held;
@@ -296,11 +299,17 @@ export class Plot {
         }
         thread = of.thread;
       }
-      if (lane < 11) continue;
       const middle = y + lane / 2;
-      this.write(text.worker(worker), this.left - 8, middle, { align: "right" });
+      if (lane < 11) {
+        // Where lanes are low, every other or third has a name.
+        const every = Math.ceil(14 / (lane + 3));
+        if (worker % every === 0) this.write(text.worker(worker), this.left - 8, middle, { size: 11, align: "right" });
+        continue;
+      }
+      const name = this.narrow ? String(worker) : text.worker(worker);
+      this.write(name, this.left - 8, middle, { align: "right" });
       const of = last.workers[worker];
-      c.fillStyle = c.strokeStyle = this.colours.busy;
+      c.fillStyle = c.strokeStyle = this.colours[of.stuck ? "held" : "busy"];
       c.lineWidth = 1.25;
       if (of.asleep) this.disc(19, middle).stroke();
       else this.disc(19, middle).fill();
@@ -315,33 +324,40 @@ export class Plot {
     }
   }
 
+  /** From pixel to pixel: neighbours of one colour are to look like one. */
+  bar(begin, end, bottom, height) {
+    const left = Math.floor(begin);
+    this.context.fillRect(left, bottom - height, Math.ceil(end) - left, height);
+  }
+
   disc(x, y) {
     this.context.beginPath();
     this.context.arc(x, y, 3.5, 0, 2 * Math.PI);
     return this.context;
   }
 
-  /** Threads that lost their worker and are still blocked. */
+  /** Threads that are blocked: those that lost their worker, and those whose worker nobody needs. */
   heldLane(frames, workers, lane, top, text) {
     const c = this.context;
     const height = Math.max(lane, 16);
-    const most = Math.max(workers, largest(frames.map((frame) => frame.held)) ?? 0);
+    const blocked = (frame) => frame.held + frame.workers.filter((worker) => worker.stuck).length;
+    const most = Math.max(workers, ...frames.map(blocked));
     c.fillStyle = this.colours.held;
     for (const frame of frames) {
       // What was so at a moment, and most likely for half a frame before and after.
       const begin = Math.max(this.x(frame.at - 50), this.left);
       const end = Math.min(this.x(frame.at + 50), this.right);
-      const part = (frame.held / most) * height;
-      if (end > begin) c.fillRect(begin, top + height - part, end - begin + 0.4, part);
+      const part = (blocked(frame) / most) * height;
+      if (end > begin) this.bar(begin, end, top + height, part);
     }
-    const held = frames.at(-1).held;
+    const held = blocked(frames.at(-1));
     const colour = held > 0 ? "held" : "dim";
     this.write(text.held, this.left - 8, top + height / 2, { align: "right", colour });
     this.write(text.heldThreads(held), this.width - 14, top + height / 2, { align: "right", colour, weight: held ? 600 : 400 });
   }
 
   axis(top, text) {
-    const step = this.narrow ? 5 : 10;
+    const step = this.narrow ? this.seconds : 10;
     for (let s = 0; s <= this.seconds; s += step) {
       const x = this.right - (s / this.seconds) * this.plotWidth;
       const align = s === this.seconds ? "left" : s === 0 ? "right" : "center";

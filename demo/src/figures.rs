@@ -102,6 +102,11 @@ impl WorkerReading {
         self.parks > self.wakes
     }
 
+    /// Whether it is in the same poll as at `before`: its task has blocked it, and nobody has taken it over.
+    fn is_stuck(&self, before: &WorkerReading) -> bool {
+        !self.is_asleep() && self.parks == before.parks && self.polls == before.polls
+    }
+
     /// Which share of `elapsed` it was busy, since `before`.
     ///
     /// The runtime adds a busy stretch up when it ends. One that goes on is counted here as it goes, so
@@ -138,6 +143,7 @@ fn frame(
             json!({
                 "busy": rounded(busy),
                 "asleep": now.workers[index].is_asleep(),
+                "stuck": now.workers[index].is_stuck(&before.workers[index]),
                 "thread": thread.and_then(|thread| show.thread_number(thread)),
                 "queue": metrics.worker_local_queue_depth(index),
             })
@@ -216,6 +222,15 @@ mod tests {
         // It ended after 20 ms more, and the worker slept.
         let share = reading(320, 6, 5).count_busy(&second, WINDOW);
         assert!((share - 0.2).abs() < 1e-9, "{share}");
+    }
+
+    #[test]
+    fn a_worker_is_stuck_if_it_neither_polls_nor_sleeps() {
+        let polls = |polls| WorkerReading { polls, ..reading(100, 5, 5) };
+        assert!(polls(7).is_stuck(&polls(7)));
+        assert!(!polls(8).is_stuck(&polls(7)));
+        assert!(!reading(100, 5, 4).is_stuck(&reading(100, 5, 4)), "it sleeps");
+        assert!(!reading(100, 6, 6).is_stuck(&reading(100, 5, 5)), "it has slept");
     }
 
     #[test]

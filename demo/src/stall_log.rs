@@ -11,6 +11,8 @@ use wakeful::runtime::{Stall, StallOutcome};
 
 /// More than the page shows: on a busy machine short ones come in numbers, and a long one has yet to end.
 const KEPT: usize = 40;
+/// These many are kept in any case.
+const NEWEST: usize = 8;
 
 /// The last stalls, newest first.
 #[derive(Default)]
@@ -90,7 +92,7 @@ impl StallLog {
             (entry.lasted, entry.is_over) = (lasted, true);
         }
         entries.told.push_front(entry);
-        entries.told.truncate(KEPT);
+        entries.make_room();
         entries.revision += 1;
     }
 
@@ -115,6 +117,17 @@ impl StallLog {
         }
         *revision = entries.revision;
         Some(entries.told.iter().map(Entry::to_json).collect())
+    }
+}
+
+impl Entries {
+    /// Of those that are not new the shortest goes, but none that lasts.
+    fn make_room(&mut self) {
+        if self.told.len() > KEPT {
+            let old = self.told.iter().enumerate().skip(NEWEST).filter(|(_, entry)| entry.is_over);
+            let shortest = old.min_by_key(|(_, entry)| entry.lasted).map(|(at, _)| at);
+            self.told.remove(shortest.unwrap_or(KEPT));
+        }
     }
 }
 
@@ -168,6 +181,22 @@ mod tests {
         (0..100).for_each(|task| log.told(stall_of(task)));
         let tasks: Vec<u64> = listed(&log).iter().map(|entry| entry.0).collect();
         assert_eq!(tasks, (100 - KEPT as u64..100).rev().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn long_ones_outlive_short_ones() {
+        let log = StallLog::default();
+        log.told(stall_of(1));
+        log.told(stall_of(2));
+        log.ended(2, ALL);
+        for task in 100..200 {
+            log.told(stall_of(task));
+            log.ended(task, TOLD);
+        }
+        let listed = listed(&log);
+        assert_eq!(listed.len(), KEPT);
+        assert_eq!(listed[KEPT - 2..], [(2, 50.0, true), (1, 2.0, false)]);
+        assert!((0..NEWEST).all(|at| listed[at].0 == 199 - at as u64), "{listed:?}");
     }
 
     #[test]

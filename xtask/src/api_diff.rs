@@ -13,10 +13,10 @@
 //! fact      one of them, and what will do in its place
 //! ```
 
-mod crates;
-mod docs;
+pub mod crates;
+pub mod docs;
 mod fact;
-mod public;
+pub mod public;
 mod surface;
 mod text;
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
 use crate::servers::Servers;
-use crate::{api_diff, conformance, demo_page, features, loom, repo, tidy};
+use crate::{api_diff, conformance, demo_page, examples, features, loom, repo, tidy};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -19,6 +19,7 @@ fn steps(with_servers: bool) -> Vec<Step> {
         }),
         ("features", features::run),
         ("api-diff", api_diff::run_all),
+        ("examples", examples::run),
         ("test", if with_servers { test_with_servers } else { || cargo("test --workspace").run() }),
         ("conformance", conformance::run_all),
         ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),

@@ -8,6 +8,7 @@ mod cargo;
 mod ci;
 mod conformance;
 mod demo_page;
+mod examples;
 mod features;
 mod hello;
 mod json;
@@ -28,6 +29,7 @@ usage: cargo xtask <task>
   conformance [OPTIONS]   the tests that Tokio publishes, on the drop-in
   ci                      everything a change has to pass, in the order of what fails fastest
   demo-page               the demo's page in Chromium; --pictures takes those in demo/ anew instead
+  examples                what is public and has no example that runs
   features                the drop-in with each of Tokio's features and the usual sets of them
   hello                   what a small program costs to build on Tokio and on the drop-in
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         ["conformance", ref options @ ..] => conformance::run(options),
         ["demo-page"] => demo_page::run(false),
         ["demo-page", "--pictures"] => demo_page::run(true),
+        ["examples"] => examples::run(),
         ["features"] => features::run(),
         ["hello"] => hello::run(),
         ["loom"] => loom::run(None, None),

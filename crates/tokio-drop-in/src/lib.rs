@@ -2,6 +2,29 @@
 //!
 //! Nothing here is its own: it gives `wakeful` the package name, version and features of Tokio, so that
 //! a `[patch.crates-io]` puts a whole program, dependencies included, on Wakeful.
+//!
+//! ```toml
+//! [patch.crates-io]
+//! tokio = { path = "../wakeful/crates/tokio-drop-in" }
+//! ```
+//!
+//! The program stays as it is:
+//!
+//! ```
+//! # #[cfg(all(feature = "macros", feature = "rt-multi-thread"))]
+//! # mod program {
+//! #[tokio::main]
+//! async fn main() {
+//!     let answer = tokio::spawn(async { 6 * 7 });
+//!     assert_eq!(answer.await.unwrap(), 42);
+//! }
+//! # pub fn run() { main() }
+//! # }
+//! # #[cfg(all(feature = "macros", feature = "rt-multi-thread"))]
+//! # program::run();
+//! ```
+//!
+//! Examples in the documentation of what is re-exported name `wakeful`, where `tokio` does as well.
 
 #[doc(hidden)]
 pub use wakeful::macros;

@@ -95,8 +95,28 @@ pub fn proceed() -> Option<RestoreOnPending> {
     Some(RestoreOnPending { before: Cell::new(before), _not_send: PhantomData })
 }
 
-/// As [`proceed`], for a future that waits for its next turn if there is none: the task's waker is then
-/// called after the runtime has looked at its other work.
+/// Pays one unit of the current poll's budget, for a future that is about to do something.
+///
+/// If there is none left, it is to return `Pending` as well: the task's waker is called after the runtime
+/// has looked at its other work. The guard gives the unit back when dropped, unless it was told that there
+/// [was progress](RestoreOnPending::made_progress).
+///
+/// ```
+/// use std::future::poll_fn;
+/// use std::task::{Poll, ready};
+/// use wakeful::task::coop::poll_proceed;
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let mut queue = vec![1, 2, 3];
+/// let last = poll_fn(|cx| {
+///     let unit = ready!(poll_proceed(cx));
+///     let Some(number) = queue.pop() else { return Poll::Pending };
+///     unit.made_progress();
+///     Poll::Ready(number)
+/// });
+/// assert_eq!(last.await, 3);
+/// # });
+/// ```
 #[inline]
 pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
     match proceed() {
@@ -118,7 +138,24 @@ pub fn poll_has_remaining(cx: &mut Context<'_>) -> Poll<()> {
     Poll::Pending
 }
 
-/// Gives the unit back when dropped, unless there was progress.
+/// Gives a unit of the budget back when dropped, unless there was progress.
+///
+/// ```
+/// use std::future::poll_fn;
+/// use std::task::{Poll, ready};
+/// use wakeful::task::coop::{RestoreOnPending, has_budget_remaining, poll_proceed};
+///
+/// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+/// let task = wakeful::spawn(poll_fn(|cx| {
+///     for _ in 0..1000 {
+///         let unit: RestoreOnPending = ready!(poll_proceed(cx));
+///         drop(unit); // nothing was there to be done, so nothing is spent
+///     }
+///     Poll::Ready(has_budget_remaining())
+/// }));
+/// assert!(task.await.unwrap());
+/// # });
+/// ```
 #[derive(Debug)]
 #[must_use]
 pub struct RestoreOnPending {

@@ -101,13 +101,15 @@ pub fn test_rt(args: TokenStream, item: TokenStream) -> TokenStream {
     entry(args, item, Attribute { kind: Kind::Test, library: "wakeful", has_multi_thread: false })
 }
 
-/// `#[main]` of the drop-in.
+/// Runs an async `main` on a multi-thread runtime, or as its arguments say: [`main`](macro@main) of
+/// `wakeful`, for the drop-in.
 #[proc_macro_attribute]
 pub fn tokio_main(args: TokenStream, item: TokenStream) -> TokenStream {
     entry(args, item, Attribute { kind: Kind::Main, library: "tokio", has_multi_thread: true })
 }
 
-/// `#[test]` of the drop-in.
+/// Runs an async test on a current-thread runtime, or as its arguments say: [`test`](macro@test) of
+/// `wakeful`, for the drop-in.
 #[proc_macro_attribute]
 pub fn tokio_test(args: TokenStream, item: TokenStream) -> TokenStream {
     entry(args, item, Attribute { kind: Kind::Test, library: "tokio", has_multi_thread: true })

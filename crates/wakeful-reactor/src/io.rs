@@ -17,6 +17,7 @@ mod registration;
 mod slot;
 mod slots;
 
+pub use crate::sys::BeatTimers;
 pub use driver::{IoDriver, IoEvents, IoMetrics, is_shutdown_error};
 pub use readiness::Readiness;
 pub use registration::{ReadyEvent, Registration};

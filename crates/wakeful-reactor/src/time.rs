@@ -10,6 +10,7 @@
 //! is polled or dropped elsewhere uses the entry's state word (`state.rs` has the protocol) and never
 //! waits for the owner.
 
+mod beat;
 mod clock;
 mod entry;
 mod inbox;
@@ -18,8 +19,9 @@ mod timers;
 mod wheel;
 
 pub use crate::sys::PreciseWaits;
+pub use beat::{BEAT_NS, Firing, NextWake};
 pub use clock::{Clock, ClockError, is_any_clock_changed};
 pub use entry::{ArmedTimer, FreeEntry, LeftEntry, LeftTimer, OwnerId};
 pub use inbox::TimerInbox;
-pub use timers::{GATHER_NS, Looked, Timers};
+pub use timers::{Looked, Timers};
 pub use wheel::{Popped, TimerNode, Wheel};

@@ -24,6 +24,23 @@ pub(crate) trait Driver: Send {
     /// Waits until something has happened, [`WakeDriver::wake`] is called, or `timeout` has passed, and
     /// wakes the tasks that waited for what happened. With a timeout of zero it only looks.
     fn wait(&mut self, timeout: Option<Duration>);
+
+    /// As [`wait`](Self::wait), until a beat that others are likely to follow.
+    #[cfg_attr(not(feature = "time"), expect(dead_code, reason = "only timers have beats"))]
+    fn wait_for_beat(&mut self, beat: Beat) {
+        self.wait(Some(Duration::from_nanos(beat.at_ns.saturating_sub(beat.now_ns))));
+    }
+}
+
+/// A time that is likely to be waited for again and again, on the machine's clock.
+#[cfg_attr(not(feature = "time"), expect(dead_code, reason = "only timers have beats"))]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beat {
+    pub(crate) now_ns: u64,
+    /// Later than `now_ns`.
+    pub(crate) at_ns: u64,
+    /// From one beat to the next.
+    pub(crate) every_ns: u64,
 }
 
 /// Ends a driver's wait from any thread. A call that finds nobody waiting ends the next wait.

@@ -6,14 +6,19 @@
 //! the driver or looks at it.
 //!
 //! A worker fires what is due ([`TimeHandle::serve`]) between polls now and then, and before it sleeps;
-//! it sleeps no longer than until its own next timer and, in the driver, the next common one.
+//! it sleeps no longer than until its own next timer and, in the driver, the next common one. Where timers
+//! are dense, one worker wakes up for all ([`LentTimers`]).
 //!
 //! In a build without the `time` feature all of this is empty.
 
 #[cfg(feature = "time")]
 mod common;
 #[cfg(feature = "time")]
+mod lent;
+#[cfg(feature = "time")]
 mod with_time;
+#[cfg(feature = "time")]
+pub(crate) use lent::LentTimers;
 #[cfg(feature = "time")]
 pub(crate) use with_time::{
     ClockHold, PreciseThread, SeatInbox, SeatTimers, ShutDown, TimeHandle, Until,
@@ -22,7 +27,23 @@ pub(crate) use with_time::{
 #[cfg(not(feature = "time"))]
 mod without_time;
 #[cfg(not(feature = "time"))]
-pub(crate) use without_time::{ClockHold, PreciseThread, SeatInbox, SeatTimers, TimeHandle, Until};
+pub(crate) use without_time::{
+    ClockHold, LentTimers, PreciseThread, SeatInbox, SeatTimers, TimeHandle, Until,
+};
+
+/// Timers that a worker has fired just now, and had somebody to wake.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Fired {
+    pub(crate) count: usize,
+    now_ns: u64,
+}
+
+impl Fired {
+    /// These and those that fired a moment before.
+    pub(crate) fn and(self, before: Fired) -> Fired {
+        Fired { count: self.count + before.count, now_ns: self.now_ns.max(before.now_ns) }
+    }
+}
 
 /// What a runtime was told about time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

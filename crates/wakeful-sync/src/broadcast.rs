@@ -378,6 +378,28 @@ impl<T: Clone> Receiver<T> {
     ///
     /// # Cancel safety
     /// Who gives up has taken nothing.
+    ///
+    /// ```
+    /// use wakeful::sync::broadcast::{self, error::RecvError};
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (tx, mut rx) = broadcast::channel(4);
+    /// let listener = wakeful::spawn(async move {
+    ///     let mut heard = Vec::new();
+    ///     loop {
+    ///         match rx.recv().await {
+    ///             Ok(word) => heard.push(word),
+    ///             Err(RecvError::Lagged(missed)) => println!("missed {missed}"),
+    ///             Err(RecvError::Closed) => break heard,
+    ///         }
+    ///     }
+    /// });
+    /// tx.send("one").unwrap();
+    /// tx.send("two").unwrap();
+    /// drop(tx);
+    /// assert_eq!(listener.await.unwrap(), ["one", "two"]);
+    /// # });
+    /// ```
     pub async fn recv(&mut self) -> Result<T, RecvError> {
         cooperative(Recv::new(self)).await
     }

@@ -443,6 +443,23 @@ macro_rules! notified_future {
             /// even before it is polled.
             ///
             /// The waker of an earlier poll stays in place.
+            ///
+            /// ```
+            /// use std::pin::pin;
+            /// use wakeful::sync::Notify;
+            ///
+            /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+            /// let (first, second) = (Notify::new(), Notify::new());
+            /// let (mut one, mut other) = (pin!(first.notified()), pin!(second.notified()));
+            /// // In both lines before anything else happens, though only one is awaited at a time.
+            /// one.as_mut().enable();
+            /// other.as_mut().enable();
+            /// second.notify_waiters();
+            /// first.notify_waiters();
+            /// one.await;
+            /// other.await;
+            /// # });
+            /// ```
             pub fn enable(self: Pin<&mut Self>) -> bool {
                 self.poll_with(None).is_ready()
             }

@@ -362,6 +362,16 @@ impl<T> Sender<T> {
     /// # Errors
     /// If there are no receivers: the value stays as it was, and this one comes back. Use
     /// [`send_replace`](Self::send_replace) or [`send_modify`](Self::send_modify) to set it all the same.
+    ///
+    /// ```
+    /// use wakeful::sync::watch;
+    ///
+    /// let (tx, rx) = watch::channel("idle");
+    /// tx.send("busy").unwrap();
+    /// assert_eq!(*rx.borrow(), "busy");
+    /// drop(rx);
+    /// assert!(tx.send("who cares").is_err());
+    /// ```
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         if self.receiver_count() == 0 {
             return Err(SendError(value));

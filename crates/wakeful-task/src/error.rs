@@ -72,6 +72,17 @@ impl JoinError {
     ///
     /// # Panics
     /// If the task was cancelled; see [`try_into_panic`](Self::try_into_panic).
+    ///
+    /// ```
+    /// use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let error = wakeful::spawn(async { panic!("out of paper") }).await.unwrap_err();
+    /// // As if the task's code had been called here.
+    /// let caught = catch_unwind(AssertUnwindSafe(|| resume_unwind(error.into_panic())));
+    /// assert_eq!(caught.unwrap_err().downcast_ref(), Some(&"out of paper"));
+    /// # });
+    /// ```
     #[track_caller]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
         // No closure: the panic's location is to be the caller's.

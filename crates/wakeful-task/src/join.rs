@@ -95,6 +95,16 @@ impl<T> JoinHandle<T> {
     }
 
     /// Whether the task has ended, in whatever way.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let task = wakeful::spawn(async { 42 });
+    /// while !task.is_finished() {
+    ///     wakeful::task::yield_now().await;
+    /// }
+    /// assert_eq!(task.await.unwrap(), 42); // does not wait
+    /// # });
+    /// ```
     pub fn is_finished(&self) -> bool {
         self.header().state.is_complete()
     }

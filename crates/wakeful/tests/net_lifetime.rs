@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Write};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use support::net::{exhaust_descriptors, is_child, run_in_child, tcp_pair};
 use support::{current_thread, each_flavor, multi_thread, stress_time};
 use wakeful::io::{AsyncReadExt, AsyncWriteExt};
@@ -294,5 +294,25 @@ fn without_descriptors_accept_says_so_and_goes_on_later() {
                 server.read_exact(&mut [0; 1]).await.unwrap();
             }
         });
+    }
+}
+
+#[test]
+fn without_descriptors_dense_timers_fire_all_the_same() {
+    if !is_child() {
+        run_in_child("without_descriptors_dense_timers_fire_all_the_same");
+        return;
+    }
+    support::net::raise_descriptor_limit();
+    for runtime in [current_thread(), multi_thread(2)] {
+        exhaust_descriptors();
+        runtime.block_on(async {
+            let sleeper =
+                |n: u64| wakeful::spawn(wakeful::time::sleep(Duration::from_micros(n * 20)));
+            for sleeper in (0..1000).map(sleeper).collect::<Vec<_>>() {
+                sleeper.await.unwrap();
+            }
+        });
+        drop(runtime);
     }
 }

@@ -128,3 +128,50 @@ fn runtimes_end_while_sleeps_come_and_go() {
         rounds += 1;
     }
 }
+
+/// Sleeps for up to `longest_us` over and over, and now and then blocks its thread.
+async fn sleep_over_and_over(until: Instant, seed: u64, longest_us: u64) {
+    let mut numbers = Numbers(seed | 1);
+    while Instant::now() < until {
+        let span = Duration::from_micros(numbers.below(longest_us));
+        let began = Instant::now();
+        time::sleep(span).await;
+        assert!(began.elapsed() >= span, "early");
+        if numbers.below(5_000) == 0 {
+            std::thread::sleep(Duration::from_millis(3));
+        }
+    }
+}
+
+#[test]
+fn dense_timers_while_workers_sleep_and_are_called() {
+    for workers in [1, 2, 4] {
+        let runtime = multi_thread(workers);
+        let until = Instant::now() + stress_time() / 3;
+        let sleepers: Vec<_> = (0..1_000)
+            .map(|n| runtime.spawn(sleep_over_and_over(until, 0x9e37_79b9 * (n + 1), 10_000)))
+            .collect();
+        let strangers: Vec<_> = (0..2)
+            .map(|n| {
+                let handle = runtime.handle().clone();
+                std::thread::spawn(move || {
+                    let mut numbers = Numbers(n + 1);
+                    while Instant::now() < until {
+                        let span = numbers.span().min(Duration::from_millis(1));
+                        let called = handle.spawn(async move { time::sleep(span).await });
+                        handle.block_on(called).unwrap();
+                    }
+                })
+            })
+            .collect();
+        runtime.block_on(async {
+            for sleeper in sleepers {
+                let late = time::timeout(stress_time() + Duration::from_secs(30), sleeper).await;
+                late.expect("a wake-up was lost").unwrap();
+            }
+        });
+        for stranger in strangers {
+            stranger.join().unwrap();
+        }
+    }
+}

@@ -88,6 +88,18 @@ impl<R: AsyncRead> BufReader<R> {
     }
 
     /// What was read ahead.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::{AsyncBufReadExt, BufReader};
+    ///
+    /// let mut reader = BufReader::new(&b"head\nbody"[..]);
+    /// let mut line = String::new();
+    /// reader.read_line(&mut line).await?;
+    /// let read_ahead = reader.buffer().to_vec(); // would be lost by `into_inner`
+    /// assert_eq!(read_ahead, b"body");
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub fn buffer(&self) -> &[u8] {
         self.window.bytes()
     }

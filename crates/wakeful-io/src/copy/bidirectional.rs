@@ -18,6 +18,10 @@ use crate::window::DEFAULT_CAPACITY;
 /// The first error of a read or write that is not [`Interrupted`](io::ErrorKind::Interrupted), or
 /// the first of a flush or shutdown. Bytes on their way are lost then.
 ///
+/// # Cancel safety
+///
+/// If the future is dropped before it is done, bytes that were read and not yet written are lost.
+///
 /// # Examples
 ///
 /// ```

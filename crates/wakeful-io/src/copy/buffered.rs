@@ -19,6 +19,11 @@ use crate::traits::{AsyncBufRead, AsyncWrite};
 /// The first error of a read or write that is not [`Interrupted`](ErrorKind::Interrupted), the
 /// first of a flush, or [`WriteZero`](ErrorKind::WriteZero) if the writer takes no more.
 ///
+/// # Cancel safety
+///
+/// If the future is dropped before it is done, the number is lost, but no byte: what was not written is
+/// still in the reader's buffer, and another call goes on from there.
+///
 /// # Examples
 ///
 /// ```

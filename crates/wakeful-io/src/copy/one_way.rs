@@ -21,6 +21,11 @@ use crate::window::{DEFAULT_CAPACITY, Window};
 /// The first error of a read or write that is not [`Interrupted`](ErrorKind::Interrupted), the
 /// first of a flush, or [`WriteZero`](ErrorKind::WriteZero) if the writer takes no more.
 ///
+/// # Cancel safety
+///
+/// If the future is dropped before it is done, bytes that were read and not yet written are lost.
+/// [`copy_buf`](crate::copy_buf) loses none.
+///
 /// # Examples
 ///
 /// ```

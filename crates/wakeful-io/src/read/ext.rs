@@ -240,6 +240,11 @@ pub trait AsyncReadExt: AsyncRead {
     /// The first error of the reader that is not [`Interrupted`](std::io::ErrorKind::Interrupted).
     /// What was read before is in `buf`.
     ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it is done, what was read is in `buf`, and another call goes on from
+    /// there.
+    ///
     /// # Examples
     ///
     /// ```

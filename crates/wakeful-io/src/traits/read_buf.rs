@@ -101,6 +101,20 @@ impl<'a> ReadBuf<'a> {
     ///
     /// The new one counts as uninitialized. Once something was put there, tell this one with
     /// [`assume_init`](Self::assume_init) and [`advance`](Self::advance).
+    ///
+    /// ```
+    /// use wakeful::io::ReadBuf;
+    ///
+    /// let mut memory = [0; 8];
+    /// let mut buf = ReadBuf::new(&mut memory);
+    /// let mut window = buf.take(3); // for a reader that is to fill no more
+    /// window.put_slice(b"abc");
+    /// let n = window.filled().len();
+    /// // SAFETY: so many bytes were just put there.
+    /// unsafe { buf.assume_init(n) };
+    /// buf.advance(n);
+    /// assert_eq!(buf.filled(), b"abc");
+    /// ```
     #[inline]
     pub fn take(&mut self, n: usize) -> ReadBuf<'_> {
         let n = n.min(self.remaining());
@@ -123,6 +137,22 @@ impl<'a> ReadBuf<'a> {
     /// # Safety
     ///
     /// The caller must not undo the initialization of any byte.
+    ///
+    /// ```
+    /// use std::mem::MaybeUninit;
+    /// use wakeful::io::ReadBuf;
+    ///
+    /// let mut memory = [MaybeUninit::uninit(); 4];
+    /// let mut buf = ReadBuf::uninit(&mut memory);
+    /// // SAFETY: only puts bytes there; the first two are initialized then.
+    /// unsafe {
+    ///     buf.unfilled_mut()[0].write(1);
+    ///     buf.unfilled_mut()[1].write(2);
+    ///     buf.assume_init(2);
+    /// }
+    /// buf.advance(2);
+    /// assert_eq!(buf.filled(), [1, 2]);
+    /// ```
     #[inline]
     pub unsafe fn unfilled_mut(&mut self) -> &mut [MaybeUninit<u8>] {
         &mut self.buf[self.filled..]

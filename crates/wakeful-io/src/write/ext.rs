@@ -27,6 +27,11 @@ macro_rules! number_writers {
         ///
         /// As [`write_all`](Self::write_all).
         ///
+        /// # Cancel safety
+        ///
+        /// A number of one byte: if the future is dropped before it is done, nothing was written. Longer ones:
+        /// some of the bytes may have been.
+        ///
         /// # Examples
         ///
         /// ```
@@ -310,6 +315,14 @@ pub trait AsyncWriteExt: AsyncWrite {
     /// Flushes, and ends the stream in good order. One should not write to it afterwards.
     ///
     /// The future gives an `io::Result<()>`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the flush, and of the writer.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it is done, another call goes on from there.
     ///
     /// # Examples
     ///

@@ -4,7 +4,7 @@ use super::registration::Registration;
 use super::slots::Slots;
 use crate::Interest;
 use crate::signal;
-use crate::sys::{Events, Poller};
+use crate::sys::{BeatTimers, Events, Poller};
 use std::fmt;
 use std::io;
 use std::os::fd::RawFd;
@@ -152,6 +152,14 @@ impl IoDriver {
     /// If the kernel gives no descriptor for it.
     pub fn attend_to_signals(&self) -> io::Result<()> {
         self.poller.add(signal::alarm_fd()?, ALARM_TOKEN, Interest::READABLE)
+    }
+
+    /// Timers whose beats end this driver's waits.
+    ///
+    /// # Errors
+    /// If the kernel gives no descriptors for it.
+    pub fn new_beat_timers(&self) -> io::Result<BeatTimers> {
+        BeatTimers::new(&self.poller)
     }
 
     /// Whether operations can still be waited for.

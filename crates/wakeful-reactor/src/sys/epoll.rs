@@ -40,8 +40,7 @@ impl Poller {
             (epoll, owned(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?)
         };
         let poller = Poller { epoll, wake };
-        let flags = (libc::EPOLLIN | libc::EPOLLET) as u32;
-        poller.control(libc::EPOLL_CTL_ADD, poller.wake.as_raw_fd(), flags, WAKE_TOKEN)?;
+        poller.add_silent(poller.wake.as_raw_fd())?;
         Ok(poller)
     }
 
@@ -54,6 +53,11 @@ impl Poller {
     /// Ends the reports of `fd`.
     pub(crate) fn remove(&self, fd: RawFd) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_DEL, fd, 0, 0)
+    }
+
+    /// Has each edge of `fd` end a wait as a call to [`wake`](Self::wake) does.
+    pub(super) fn add_silent(&self, fd: RawFd) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, fd, (libc::EPOLLIN | libc::EPOLLET) as u32, WAKE_TOKEN)
     }
 
     fn control(&self, operation: i32, fd: RawFd, events: u32, token: u64) -> io::Result<()> {
@@ -163,7 +167,7 @@ impl Poller {
 
 /// # Safety
 /// `fd` must be a new descriptor that nobody else owns, or negative.
-unsafe fn owned(fd: RawFd) -> io::Result<OwnedFd> {
+pub(super) unsafe fn owned(fd: RawFd) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }

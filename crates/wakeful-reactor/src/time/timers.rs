@@ -14,18 +14,12 @@ use wakeful_base::sync::atomic::Ordering::*;
 /// How many free entries are kept for later.
 const FREE_MAX: usize = 256;
 
-/// Timers that come this close to the last that fired are waited for together: waking up costs more
-/// than what a sleeper may be late by.
-pub const GATHER_NS: u64 = 100_000;
-
 /// Timers of one owner.
 #[derive(Debug)]
 pub struct Timers {
     id: OwnerId,
     wheel: Wheel,
     free: FreeStore,
-    /// When timers fired last.
-    fired_ns: Option<u64>,
 }
 
 // SAFETY: entries may be touched from any thread, as their state says.
@@ -45,7 +39,7 @@ pub enum Looked {
 impl Timers {
     /// No timers, in a wheel that stands at zero.
     pub fn new(id: OwnerId) -> Timers {
-        Timers { id, wheel: Wheel::new(0), free: FreeStore::default(), fired_ns: None }
+        Timers { id, wheel: Wheel::new(0), free: FreeStore::default() }
     }
 
     /// How its timers know it.
@@ -160,20 +154,19 @@ impl Timers {
         while wakers.can_push() {
             match self.wheel.pop(now_ns) {
                 None => return false,
-                Some(popped) => self.fire_one(popped, now_ns, wakers),
+                Some(popped) => self.fire_one(popped, wakers),
             }
         }
         true
     }
 
-    fn fire_one(&mut self, popped: Popped, now_ns: u64, wakers: &mut WakeList) {
+    fn fire_one(&mut self, popped: Popped, wakers: &mut WakeList) {
         match popped {
             Popped::Released(node) => {
                 // SAFETY: its sleeper has left, through the inbox or here, and the wheel just let go.
                 self.free.put(unsafe { FreeEntry::from_raw(entry_of(node)) });
             }
             Popped::Due(node) => {
-                self.fired_ns = Some(now_ns);
                 // SAFETY: we are the owner, and this time of it comes once.
                 let fired = unsafe { TimerEntry::fire(entry_of(node)) };
                 if let Some(entry) = fired.to_free {
@@ -191,7 +184,7 @@ impl Timers {
         while wakers.can_push() {
             match self.wheel.pop_any() {
                 None => return false,
-                Some(popped) => self.fire_one(popped, u64::MAX, wakers),
+                Some(popped) => self.fire_one(popped, wakers),
             }
         }
         true
@@ -205,16 +198,6 @@ impl Timers {
     /// When to look next; none if there are no timers. A time that has passed means at once.
     pub fn next_ns(&self) -> Option<u64> {
         self.wheel.next_ns()
-    }
-
-    /// As [`next_ns`](Self::next_ns), but not so soon after timers fired that it would be better to wait
-    /// for more of them.
-    pub fn worth_waking_ns(&self) -> Option<u64> {
-        let next_ns = self.next_ns()?;
-        Some(match self.fired_ns {
-            Some(fired_ns) => next_ns.max(fired_ns.saturating_add(GATHER_NS)),
-            None => next_ns,
-        })
     }
 }
 

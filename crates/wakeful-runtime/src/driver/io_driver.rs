@@ -1,10 +1,10 @@
 //! The driver of a runtime with I/O: the reactor's.
 
-use super::{Driver, DriverParts, EventsMax, WakeDriver};
+use super::{Beat, Driver, DriverParts, EventsMax, WakeDriver};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use wakeful_reactor::io::{IoDriver, IoEvents};
+use wakeful_reactor::io::{BeatTimers, IoDriver, IoEvents};
 
 pub(crate) use wakeful_reactor::io::is_shutdown_error;
 
@@ -21,7 +21,7 @@ impl IoHandle {
         let events = IoEvents::with_capacity(max.waiting);
         let busy_events = IoEvents::with_capacity(max.busy);
         Ok(Some(DriverParts {
-            driver: Box::new(WaitForIo { io: io.clone(), events, busy_events }),
+            driver: Box::new(WaitForIo { io: io.clone(), events, busy_events, beats: None }),
             waker: Arc::new(WakeIo(io.clone())),
             io: IoHandle(Some(io)),
         }))
@@ -54,6 +54,17 @@ struct WaitForIo {
     events: IoEvents,
     /// For a look without waiting.
     busy_events: IoEvents,
+    beats: Option<BeatTimers>,
+}
+
+impl WaitForIo {
+    /// Timers for beats, which few runtimes need.
+    fn beats(&mut self) -> io::Result<&mut BeatTimers> {
+        if self.beats.is_none() {
+            self.beats = Some(self.io.new_beat_timers()?);
+        }
+        Ok(self.beats.as_mut().expect("just set"))
+    }
 }
 
 impl Driver for WaitForIo {
@@ -61,6 +72,19 @@ impl Driver for WaitForIo {
         let is_look = timeout == Some(Duration::ZERO);
         let events = if is_look { &mut self.busy_events } else { &mut self.events };
         self.io.wait(events, timeout);
+    }
+
+    fn wait_for_beat(&mut self, beat: Beat) {
+        let Beat { now_ns, at_ns, every_ns } = beat;
+        let left = Duration::from_nanos(at_ns.saturating_sub(now_ns));
+        match self.beats() {
+            Ok(beats) => {
+                beats.arm(now_ns, at_ns, at_ns + every_ns);
+                self.wait(None);
+            }
+            // There are no descriptors left.
+            Err(_) => self.wait(Some(left)),
+        }
     }
 }
 

@@ -127,6 +127,17 @@ impl Handle {
     ///
     /// # Panics
     /// On a thread that drives a runtime already, or if the future panics.
+    ///
+    /// ```
+    /// use wakeful::{runtime::Handle, task};
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let handle = Handle::current();
+    /// // A thread of the pool may wait for async code.
+    /// let answer = task::spawn_blocking(move || handle.block_on(async { 42 }));
+    /// assert_eq!(answer.await.unwrap(), 42);
+    /// # });
+    /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _driving = drive(&self.scheduler, Entered::MayBlockInPlace, "Handle::block_on");

@@ -169,6 +169,20 @@ impl RuntimeMetrics {
     }
 
     /// How often a task used its cooperative budget up and was made to give way.
+    ///
+    /// ```
+    /// use wakeful::{runtime::Handle, task};
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let task = task::spawn(async {
+    ///     for _ in 0..1000 {
+    ///         task::consume_budget().await;
+    ///     }
+    /// });
+    /// task.await.unwrap();
+    /// assert!(Handle::current().metrics().budget_forced_yield_count() > 0);
+    /// # });
+    /// ```
     pub fn budget_forced_yield_count(&self) -> u64 {
         self.sum(|worker| worker.forced_yields.get(), |_| 0)
     }
@@ -197,6 +211,21 @@ impl RuntimeMetrics {
     /// On a current-thread runtime, and those of a `LocalSet`, only if they are reported to somebody.
     ///
     /// [`Builder::stall_after`]: super::Builder::stall_after
+    ///
+    /// ```
+    /// use std::{sync::mpsc, thread, time::Duration};
+    /// use wakeful::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_multi_thread().worker_threads(1).build()?;
+    /// let metrics = runtime.metrics();
+    /// let (release, held) = mpsc::channel::<()>();
+    /// runtime.spawn(async move { held.recv() }); // blocks
+    /// while metrics.stall_count() == 0 {
+    ///     thread::sleep(Duration::from_millis(1));
+    /// }
+    /// drop(release);
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn stall_count(&self) -> u64 {
         self.stalls().stalls()
     }

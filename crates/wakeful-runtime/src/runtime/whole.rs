@@ -103,12 +103,33 @@ impl Runtime {
     ///
     /// # Panics
     /// On a thread that drives a runtime already, or if the future panics.
+    ///
+    /// ```
+    /// use wakeful::runtime::Runtime;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let mut log = vec!["outside"]; // the future may borrow: it ends before this returns
+    /// runtime.block_on(async { log.push("inside") });
+    /// assert_eq!(log, ["outside", "inside"]);
+    /// # std::io::Result::Ok(())
+    /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.handle.scheduler.block_on(future, "Runtime::block_on")
     }
 
     /// Enters the runtime's context: until the guard is dropped, `spawn` and its kind go there.
+    ///
+    /// ```
+    /// use wakeful::runtime::Runtime;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let inside = runtime.enter();
+    /// let task = wakeful::spawn(async { 42 }); // would panic without
+    /// drop(inside);
+    /// assert_eq!(runtime.block_on(task).unwrap(), 42);
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn enter(&self) -> EnterGuard<'_> {
         self.handle.enter()
     }

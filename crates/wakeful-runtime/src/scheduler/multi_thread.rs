@@ -15,6 +15,7 @@ mod gather;
 mod handoff;
 mod here;
 mod idle;
+mod lend;
 mod monitor;
 mod pace;
 mod queue;
@@ -80,6 +81,8 @@ pub(crate) struct MultiThread {
     workers_left: AtomicUsize,
     /// Seats that were given away and that nobody took yet.
     vacant: AtomicUsize,
+    /// Seats whose timers are lent.
+    lenders: AtomicUsize,
     /// What a sitter's sections need, depending on whether its seat can be taken from it.
     light_fence: LightFence,
     pub(crate) stalls: StallWatch,
@@ -184,6 +187,7 @@ impl MultiThread {
                 stopping: AtomicBool::new(false),
                 workers_left: AtomicUsize::new(workers),
                 vacant: AtomicUsize::new(0),
+                lenders: AtomicUsize::new(0),
                 light_fence: if config.stall.is_watched() {
                     LightFence::new()
                 } else {

@@ -108,6 +108,18 @@ impl<T: 'static> JoinSet<T> {
     }
 
     /// Spawns a task onto the runtime of `handle` and into the set.
+    ///
+    /// ```
+    /// use wakeful::{runtime::Runtime, task::JoinSet};
+    ///
+    /// let (one, other) = (Runtime::new()?, Runtime::new()?);
+    /// let mut set = JoinSet::new();
+    /// set.spawn_on(async { 1 }, one.handle());
+    /// set.spawn_on(async { 2 }, other.handle());
+    /// let outputs = one.block_on(set.join_all());
+    /// assert_eq!(outputs.iter().sum::<i32>(), 3);
+    /// # std::io::Result::Ok(())
+    /// ```
     #[track_caller]
     pub fn spawn_on<F>(&mut self, task: F, handle: &Handle) -> AbortHandle
     where
@@ -266,6 +278,9 @@ impl<T: 'static> JoinSet<T> {
     ///
     /// The set is empty then.
     ///
+    /// # Cancel safety
+    /// The tasks are aborted by the first poll. Those not joined by then are still in the set.
+    ///
     /// ```
     /// use wakeful::task::JoinSet;
     ///
@@ -288,6 +303,9 @@ impl<T: 'static> JoinSet<T> {
     /// # Panics
     /// If a task was cancelled; and with the task's own panic, if one panicked. The tasks that are left
     /// are aborted then. Where that won't do, call [`join_next`](Self::join_next) in a loop.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it drops the outputs so far, and the set, which aborts the tasks that are left.
     ///
     /// ```
     /// use wakeful::task::JoinSet;
@@ -352,6 +370,18 @@ impl<T: 'static> JoinSet<T> {
     /// `Ready(None)` if the set is empty. With `Pending` the context's waker, and none that was given
     /// before, is woken when the next task ends; or soon, if tasks have ended but the
     /// [budget](super::coop) of this poll is used up.
+    ///
+    /// ```
+    /// use std::future::poll_fn;
+    /// use wakeful::task::JoinSet;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let mut set = JoinSet::new();
+    /// set.spawn(async { 42 });
+    /// let ended = poll_fn(|cx| set.poll_join_next(cx)).await;
+    /// assert_eq!(ended.unwrap().unwrap(), 42);
+    /// # });
+    /// ```
     pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
         self.poll_ended(cx).map(|ended| ended.map(output))
     }

@@ -115,6 +115,18 @@ impl LocalSet {
     ///
     /// # Panics
     /// As [`Runtime::block_on`] does.
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    /// use wakeful::{runtime::Runtime, task::{LocalSet, spawn_local}};
+    ///
+    /// let runtime = Runtime::new().unwrap();
+    /// let word = LocalSet::new().block_on(&runtime, async {
+    ///     let word = Rc::new("local");
+    ///     spawn_local(async move { word }).await.unwrap()
+    /// });
+    /// assert_eq!(*word, "local");
+    /// ```
     #[track_caller]
     pub fn block_on<F>(&self, rt: &Runtime, future: F) -> F::Output
     where

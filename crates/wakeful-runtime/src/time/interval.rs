@@ -143,6 +143,29 @@ impl Interval {
     /// Waits for the next tick, and returns when it was due.
     ///
     /// Nothing is lost if the future is dropped before it is ready.
+    ///
+    /// ```
+    /// use wakeful::sync::oneshot;
+    /// use wakeful::time::{Duration, interval, sleep};
+    ///
+    /// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+    /// let (tx, mut done) = oneshot::channel::<()>();
+    /// wakeful::spawn(async move {
+    ///     sleep(Duration::from_millis(2500)).await;
+    ///     drop(tx);
+    /// });
+    ///
+    /// let mut every = interval(Duration::from_secs(1));
+    /// let mut ticks = 0;
+    /// loop {
+    ///     wakeful::select! {
+    ///         _ = every.tick() => ticks += 1, // at 0, 1 and 2 seconds
+    ///         _ = &mut done => break,
+    ///     }
+    /// }
+    /// assert_eq!(ticks, 3);
+    /// # });
+    /// ```
     pub async fn tick(&mut self) -> Instant {
         poll_fn(|cx| self.poll_tick(cx)).await
     }
@@ -191,6 +214,19 @@ impl Interval {
     }
 
     /// Ticks next at `deadline`.
+    ///
+    /// ```
+    /// use wakeful::time::{Duration, Instant, interval};
+    ///
+    /// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+    /// let began = Instant::now();
+    /// let mut every = interval(Duration::from_secs(10));
+    /// every.reset_at(began + Duration::from_secs(3));
+    /// every.tick().await;
+    /// every.tick().await; // a period after that
+    /// assert_eq!(began.elapsed(), Duration::from_secs(13));
+    /// # });
+    /// ```
     pub fn reset_at(&mut self, deadline: Instant) {
         self.delay.as_mut().reset(deadline);
     }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::task::Waker;
 use wakeful_base::WakeList;
 use wakeful_base::shield::shield;
-use wakeful_base::sync::Mutex;
-use wakeful_reactor::time::{ArmedTimer, OwnerId, Timers};
+use wakeful_base::sync::{Mutex, MutexGuard};
+use wakeful_reactor::time::{ArmedTimer, NextWake, OwnerId, Timers};
 
 use crate::driver::WakeDriver;
 
@@ -28,8 +28,10 @@ struct CommonState {
     timers: Option<Timers>,
     is_closed: bool,
     /// Somebody waits in the driver, until then; zero: nobody, or he is on his way out.
-    waits_until_ns: u64,
+    waits_until: NextWake,
 }
+
+const NOBODY_WAITS: NextWake = NextWake { at_ns: 0, is_beat: false };
 
 impl CommonState {
     fn timers(&mut self) -> &mut Timers {
@@ -39,7 +41,7 @@ impl CommonState {
 
 impl CommonTimers {
     pub(super) fn new(driver: Arc<dyn WakeDriver>) -> CommonTimers {
-        let state = CommonState { timers: None, is_closed: false, waits_until_ns: 0 };
+        let state = CommonState { timers: None, is_closed: false, waits_until: NOBODY_WAITS };
         CommonTimers { state: Mutex::new(state), next_ns: AtomicU64::new(u64::MAX), driver }
     }
 
@@ -57,16 +59,18 @@ impl CommonTimers {
         if deadline_ns < self.next_ns.load(Relaxed) {
             self.next_ns.store(deadline_ns, Relaxed);
         }
-        let wakes_driver = deadline_ns < state.waits_until_ns;
-        if wakes_driver {
+        self.shorten_wait(state, deadline_ns);
+        Ok(timer)
+    }
+
+    /// Ends the wait in the driver if it would last longer than until `by_ns`.
+    fn shorten_wait(&self, mut state: MutexGuard<'_, CommonState>, by_ns: u64) {
+        if by_ns < state.waits_until.at_ns {
             // Once is enough: who waits there will look when to wait for next.
-            state.waits_until_ns = 0;
-        }
-        drop(state);
-        if wakes_driver {
+            state.waits_until = NOBODY_WAITS;
+            drop(state);
             self.driver.wake();
         }
-        Ok(timer)
     }
 
     /// Takes out one of the common timers. The waker is to be dropped by the caller.
@@ -112,16 +116,30 @@ impl CommonTimers {
         (next_ns != u64::MAX).then_some(next_ns)
     }
 
-    /// The caller is going to wait in the driver until `own_ns` at most. Returns until when it may: who
+    /// The caller is going to wait in the driver until `own` at most. Returns until when it may: who
     /// arms an earlier timer from now on ends the wait.
-    pub(super) fn begin_wait(&self, own_ns: Option<u64>) -> u64 {
+    pub(super) fn begin_wait(&self, own: Option<NextWake>) -> NextWake {
         let mut state = self.state.lock();
-        let until_ns = own_ns.unwrap_or(u64::MAX).min(self.next_ns.load(Relaxed));
-        state.waits_until_ns = until_ns;
-        until_ns
+        let common_ns = self.next_ns.load(Relaxed);
+        state.waits_until = match own {
+            Some(own) if own.at_ns <= common_ns => own,
+            _ => NextWake { at_ns: common_ns, is_beat: false },
+        };
+        state.waits_until
+    }
+
+    /// Whether who waits in the driver may wake up for `wake` too: for one of them there are beats anyhow.
+    pub(super) fn can_share_beat(&self, wake: NextWake) -> bool {
+        let waits_until = self.state.lock().waits_until;
+        waits_until.at_ns != 0 && (waits_until.is_beat || wake.is_beat)
+    }
+
+    /// Has who waits in the driver look again by `by_ns`.
+    pub(super) fn wake_by(&self, by_ns: u64) {
+        self.shorten_wait(self.state.lock(), by_ns);
     }
 
     pub(super) fn end_wait(&self) {
-        self.state.lock().waits_until_ns = 0;
+        self.state.lock().waits_until = NOBODY_WAITS;
     }
 }

@@ -1,8 +1,8 @@
 //! Timers, in a build that has them.
 
-use super::TimeConfig;
 use super::common::{COMMON, CommonTimers};
-use crate::driver::WakeDriver;
+use super::{Fired, TimeConfig};
+use crate::driver::{Beat, Driver, WakeDriver};
 use std::cell::OnceCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
@@ -10,7 +10,9 @@ use std::task::Waker;
 use std::time::Duration;
 use wakeful_base::WakeList;
 use wakeful_base::shield::shield;
-use wakeful_reactor::time::{ArmedTimer, Clock, OwnerId, PreciseWaits, TimerInbox, Timers};
+use wakeful_reactor::time::{
+    ArmedTimer, BEAT_NS, Clock, Firing, NextWake, OwnerId, PreciseWaits, TimerInbox, Timers,
+};
 
 pub(crate) use super::common::ShutDown;
 
@@ -28,7 +30,9 @@ pub(crate) struct TimeHandle {
 pub(crate) struct SeatTimers {
     id: OwnerId,
     /// A wheel takes some memory, and many a runtime needs none.
-    timers: Option<Timers>,
+    pub(super) timers: Option<Timers>,
+    /// How those have fired, its own and others', that the worker served.
+    firing: Firing,
 }
 
 /// Where others leave timers of a worker's that they want no more.
@@ -36,7 +40,10 @@ pub(crate) struct SeatInbox(pub(crate) TimerInbox);
 
 /// Until when a worker may sleep.
 pub(crate) struct Until<'a> {
-    own_ns: Option<u64>,
+    /// For its own timers.
+    own: Option<NextWake>,
+    /// For those too that others have lent.
+    all: Option<NextWake>,
     time: &'a TimeHandle,
 }
 
@@ -63,17 +70,16 @@ impl TimeHandle {
         self.is_ended.load(Acquire)
     }
 
-    /// Fires what is due, of the caller's own timers and of the common ones. Returns how many of its own
-    /// had somebody to wake.
+    /// Fires what is due, of the caller's own timers and of the common ones. Returns those of its own.
     ///
     /// `with_own` gives access to the former; wakers, which are user code, are called outside of it.
     pub(crate) fn serve(
         &self,
         inbox: &SeatInbox,
         mut with_own: impl FnMut(&mut dyn FnMut(&mut SeatTimers)),
-    ) -> usize {
+    ) -> Fired {
         if !self.is_enabled {
-            return 0;
+            return Fired::default();
         }
         let mut has_own = false;
         with_own(&mut |own| {
@@ -82,10 +88,10 @@ impl TimeHandle {
             has_own = !timers.is_empty();
         });
         if !has_own && self.common.is_empty() {
-            return 0;
+            return Fired::default();
         }
         let now_ns = self.clock.now_ns();
-        let mut fired = 0;
+        let mut count = 0;
         while has_own {
             let mut wakers = WakeList::new();
             // They may have passed to somebody else meanwhile.
@@ -93,16 +99,16 @@ impl TimeHandle {
             with_own(&mut |own| {
                 has_own = own.timers.as_mut().is_some_and(|own| own.fire(now_ns, &mut wakers));
             });
-            fired += wakers.len();
+            count += wakers.len();
             shield(|| wakers.wake_all());
         }
         self.common.fire(now_ns);
-        fired
+        Fired { count, now_ns }
     }
 
     /// Whether one of a worker's own timers is due `within` a while, or was.
     pub(crate) fn is_soon_due(&self, own: &SeatTimers, within: Duration) -> bool {
-        let next_ns = own.timers.as_ref().and_then(Timers::next_ns);
+        let next_ns = own.next_ns();
         let within_ns = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
         next_ns.is_some_and(|next_ns| next_ns <= self.clock.now_ns().saturating_add(within_ns))
     }
@@ -113,10 +119,13 @@ impl TimeHandle {
         next_ns.is_some_and(|next_ns| next_ns <= self.clock.now_ns())
     }
 
-    /// Until when a worker with these timers of its own may sleep.
-    pub(crate) fn until(&self, own: &SeatTimers) -> Until<'_> {
-        let own_ns = own.timers.as_ref().and_then(Timers::worth_waking_ns);
-        Until { own_ns, time: self }
+    /// Until when a worker with these timers of its own may sleep, if the first of those that others have
+    /// lent is due at `lent_ns`.
+    pub(crate) fn until(&self, own: &SeatTimers, lent_ns: Option<u64>) -> Until<'_> {
+        let own_ns = own.next_ns();
+        let wake = |next_ns| own.firing.next_wake(next_ns);
+        let all = own_ns.into_iter().chain(lent_ns).min().map(wake);
+        Until { own: own_ns.map(wake), all, time: self }
     }
 
     /// When a paused clock that moves by itself will move to; none if there is no such clock or no timer.
@@ -124,7 +133,7 @@ impl TimeHandle {
         if !self.is_enabled || !self.clock.moves_by_itself() {
             return None;
         }
-        let own_ns = own.timers.as_ref().and_then(Timers::next_ns);
+        let own_ns = own.next_ns();
         own_ns.into_iter().chain(self.common.next_ns()).min()
     }
 
@@ -176,11 +185,22 @@ impl TimeHandle {
 impl SeatTimers {
     /// Those of the worker with this index.
     pub(crate) fn new(index: usize) -> SeatTimers {
-        SeatTimers { id: OwnerId(index as u32), timers: None }
+        SeatTimers { id: OwnerId(index as u32), timers: None, firing: Firing::default() }
     }
 
     pub(crate) fn get(&mut self) -> &mut Timers {
         self.timers.get_or_insert_with(|| Timers::new(self.id))
+    }
+
+    /// The worker has fired timers, these or others'.
+    pub(crate) fn note(&mut self, fired: Fired) {
+        if fired.count > 0 {
+            self.firing.note(fired.now_ns, fired.count);
+        }
+    }
+
+    pub(super) fn next_ns(&self) -> Option<u64> {
+        self.timers.as_ref().and_then(Timers::next_ns)
     }
 
     /// The timers, if `timer` is one of them.
@@ -197,22 +217,40 @@ impl SeatInbox {
 
 impl Until<'_> {
     fn is_timed(&self) -> bool {
-        self.own_ns.is_some() || !self.time.common.is_empty()
+        self.all.is_some() || !self.time.common.is_empty()
     }
 
-    /// Calls `wait` for someone who waits in the driver, on behalf of the common timers too.
-    pub(crate) fn in_driver(&self, wait: impl FnOnce(Option<Duration>)) {
+    /// Waits in the driver, on behalf of the common timers too.
+    pub(crate) fn in_driver(&self, driver: &mut dyn Driver) {
+        let TimeHandle { common, clock, .. } = self.time;
         if !self.time.is_enabled {
-            return wait(None);
+            return driver.wait(None);
         }
-        let until_ns = self.time.common.begin_wait(self.own_ns);
-        wait(self.time.clock.time_until(until_ns));
-        self.time.common.end_wait();
+        let NextWake { at_ns, is_beat } = common.begin_wait(self.all);
+        let now_ns = clock.now_ns();
+        if is_beat && at_ns > now_ns && !clock.is_changed() {
+            driver.wait_for_beat(Beat { now_ns, at_ns, every_ns: BEAT_NS });
+        } else {
+            driver.wait(clock.time_until(at_ns));
+        }
+        common.end_wait();
+    }
+
+    /// Whether someone who does not wait in the driver should have his timers served by him who does.
+    pub(crate) fn is_for_driver(&self) -> bool {
+        self.own.is_some_and(|own| self.time.common.can_share_beat(own))
+    }
+
+    /// Has him who waits in the driver wake up for them.
+    pub(crate) fn tell_driver(&self) {
+        if let Some(own) = self.own {
+            self.time.common.wake_by(own.at_ns.saturating_add(BEAT_NS));
+        }
     }
 
     /// How long someone who does not wait in the driver may sleep.
     pub(crate) fn on_thread(&self) -> Option<Duration> {
-        self.own_ns.and_then(|own_ns| self.time.clock.time_until(own_ns))
+        self.own.and_then(|own| self.time.clock.time_until(own.at_ns))
     }
 }
 

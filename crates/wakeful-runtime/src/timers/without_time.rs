@@ -1,7 +1,7 @@
 //! A build without timers.
 
-use super::TimeConfig;
-use crate::driver::WakeDriver;
+use super::{Fired, TimeConfig};
+use crate::driver::{Driver, WakeDriver};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use std::time::Duration;
 pub(crate) struct TimeHandle;
 pub(crate) struct SeatTimers;
 pub(crate) struct SeatInbox;
+pub(crate) struct LentTimers;
 pub(crate) struct Until<'a>(PhantomData<&'a ()>);
 pub(crate) struct ClockHold;
 pub(crate) struct PreciseThread;
@@ -22,8 +23,8 @@ impl TimeHandle {
         &self,
         _: &SeatInbox,
         _: impl FnMut(&mut dyn FnMut(&mut SeatTimers)),
-    ) -> usize {
-        0
+    ) -> Fired {
+        Fired::default()
     }
 
     pub(crate) fn is_soon_due(&self, _: &SeatTimers, _: Duration) -> bool {
@@ -34,7 +35,7 @@ impl TimeHandle {
         false
     }
 
-    pub(crate) fn until(&self, _: &SeatTimers) -> Until<'_> {
+    pub(crate) fn until(&self, _: &SeatTimers, _: Option<u64>) -> Until<'_> {
         Until(PhantomData)
     }
 
@@ -53,6 +54,8 @@ impl SeatTimers {
     pub(crate) fn new(_: usize) -> SeatTimers {
         SeatTimers
     }
+
+    pub(crate) fn note(&mut self, _: Fired) {}
 }
 
 impl SeatInbox {
@@ -61,10 +64,42 @@ impl SeatInbox {
     }
 }
 
-impl Until<'_> {
-    pub(crate) fn in_driver(&self, wait: impl FnOnce(Option<Duration>)) {
-        wait(None);
+impl LentTimers {
+    pub(crate) fn new() -> LentTimers {
+        LentTimers
     }
+
+    pub(crate) fn lend(&self, _: SeatTimers) {}
+
+    pub(crate) fn take_back(&self) -> Option<SeatTimers> {
+        None
+    }
+
+    pub(crate) fn with(&self, _: &mut dyn FnMut(&mut SeatTimers)) {}
+
+    pub(crate) fn next_ns(&self) -> Option<u64> {
+        None
+    }
+
+    pub(crate) fn is_due(&self, _: &TimeHandle) -> bool {
+        false
+    }
+
+    pub(crate) fn until_late(&self, _: &TimeHandle) -> Option<Duration> {
+        None
+    }
+}
+
+impl Until<'_> {
+    pub(crate) fn in_driver(&self, driver: &mut dyn Driver) {
+        driver.wait(None);
+    }
+
+    pub(crate) fn is_for_driver(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn tell_driver(&self) {}
 
     pub(crate) fn on_thread(&self) -> Option<Duration> {
         None

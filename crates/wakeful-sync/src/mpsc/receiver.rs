@@ -31,6 +31,24 @@ macro_rules! receiver {
             /// # Cancel safety
             ///
             /// If the future is dropped before it is ready, no value has been received.
+            ///
+            /// ```
+            /// use wakeful::sync::mpsc;
+            ///
+            /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+            /// let (tx, mut rx) = mpsc::channel(4);
+            /// wakeful::spawn(async move {
+            ///     for word in ["one", "two"] {
+            ///         tx.send(word).await.unwrap();
+            ///     }
+            /// });
+            /// let mut words = Vec::new();
+            /// while let Some(word) = rx.recv().await {
+            ///     words.push(word);
+            /// }
+            /// assert_eq!(words, ["one", "two"]);
+            /// # });
+            /// ```
             pub async fn recv(&mut self) -> Option<T> {
                 poll_fn(|cx| self.poll_recv(cx)).await
             }
@@ -42,6 +60,22 @@ macro_rules! receiver {
             /// # Cancel safety
             ///
             /// If the future is dropped before it is ready, no value has been received.
+            ///
+            /// ```
+            /// use wakeful::sync::mpsc;
+            ///
+            /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+            /// let (tx, mut rx) = mpsc::channel(8);
+            /// for number in 1..=5 {
+            ///     tx.send(number).await.unwrap();
+            /// }
+            /// let mut batch = Vec::with_capacity(4);
+            /// assert_eq!(rx.recv_many(&mut batch, 4).await, 4); // all that is there, up to the limit
+            /// assert_eq!(batch, [1, 2, 3, 4]);
+            /// batch.clear();
+            /// assert_eq!(rx.recv_many(&mut batch, 4).await, 1);
+            /// # });
+            /// ```
             pub async fn recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
                 poll_fn(|cx| self.poll_recv_many(cx, buffer, limit)).await
             }

@@ -387,6 +387,19 @@ impl<T> Sender<T> {
     /// # Cancel safety
     ///
     /// Waiting senders stand in a queue. Dropping the future gives up its place, and drops the sender.
+    ///
+    /// ```
+    /// use wakeful::sync::mpsc;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (tx, mut rx) = mpsc::channel(1);
+    /// let permit = tx.reserve_owned().await.unwrap();
+    /// let tx = permit.send("first"); // the sender comes back
+    /// assert!(tx.try_reserve().is_err());
+    /// assert_eq!(rx.recv().await, Some("first"));
+    /// assert!(tx.try_reserve().is_ok());
+    /// # });
+    /// ```
     pub async fn reserve_owned(self) -> Result<OwnedPermit<T>, SendError<()>> {
         self.acquire(1).await?;
         Ok(OwnedPermit { sender: Some(self) })

@@ -139,6 +139,21 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     }
 
     /// Lets other readers in, and goes on as one of them; no writer comes in between.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use wakeful::sync::RwLock;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let table = Arc::new(RwLock::new(vec![1]));
+    /// let mut writer = table.clone().write_owned().await;
+    /// writer.push(2);
+    /// let reader = writer.downgrade();
+    /// let sum = wakeful::spawn(async move { reader.iter().sum::<i32>() });
+    /// assert_eq!(table.read().await.len(), 2);
+    /// assert_eq!(sum.await.unwrap(), 3);
+    /// # });
+    /// ```
     pub fn downgrade(self) -> OwnedRwLockReadGuard<T> {
         let value = self.value;
         self.into_reader_of(value)

@@ -95,6 +95,18 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     }
 
     /// Lets other readers in, and narrows the guard down to a part of the value.
+    ///
+    /// ```
+    /// use wakeful::sync::{RwLock, RwLockWriteGuard};
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let lock = RwLock::new((0, "name"));
+    /// let mut writer = lock.write().await;
+    /// writer.0 += 1;
+    /// let count = RwLockWriteGuard::downgrade_map(writer, |value| &value.0);
+    /// assert_eq!((*count, lock.read().await.1), (1, "name")); // others read again
+    /// # });
+    /// ```
     #[inline]
     pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> RwLockReadGuard<'a, U>
     where

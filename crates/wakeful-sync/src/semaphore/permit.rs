@@ -161,6 +161,20 @@ impl OwnedSemaphorePermit {
     }
 
     /// Splits `n` permits off, with a reference to the semaphore of their own; `None` if there are fewer.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use wakeful::sync::Semaphore;
+    ///
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = Arc::new(Semaphore::new(100));
+    /// let mut whole = memory.clone().acquire_many_owned(100).await.unwrap();
+    /// let part = whole.split(30).unwrap();
+    /// let task = wakeful::spawn(async move { part.num_permits() }); // gives its 30 back
+    /// assert_eq!(task.await.unwrap(), 30);
+    /// assert_eq!((whole.num_permits(), memory.available_permits()), (70, 30));
+    /// # });
+    /// ```
     pub fn split(&mut self, n: usize) -> Option<Self> {
         self.permits = self.permits.checked_sub(n)?;
         Some(OwnedSemaphorePermit::new(self.semaphore.clone(), n))

@@ -87,6 +87,18 @@ impl File {
     ///
     /// # Panics
     /// Outside of a runtime.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::{fs::File, io::ErrorKind};
+    ///
+    /// # let path = std::env::temp_dir().join(format!("wakeful-doc-new-{}", std::process::id()));
+    /// let _lock = File::create_new(&path).await?;
+    /// let second = File::create_new(&path).await.unwrap_err();
+    /// assert_eq!(second.kind(), ErrorKind::AlreadyExists);
+    /// # std::fs::remove_file(path)?;
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub async fn create_new<P: AsRef<Path>>(path: P) -> io::Result<File> {
         File::options().read(true).write(true).create_new(true).open(path).await
     }
@@ -229,6 +241,20 @@ impl File {
     ///
     /// # Panics
     /// Outside of a runtime.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::fs::File;
+    /// use wakeful::io::{AsyncReadExt, AsyncSeekExt, SeekFrom};
+    ///
+    /// let mut one = File::open("Cargo.toml").await?;
+    /// let mut other = one.try_clone().await?;
+    /// one.seek(SeekFrom::Start(1)).await?;
+    /// let mut word = [0; 7];
+    /// other.read_exact(&mut word).await?;
+    /// assert_eq!(&word, b"package");
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub async fn try_clone(&self) -> io::Result<File> {
         self.in_flight.lock().await.settle_all().await;
         let std = self.std.clone();

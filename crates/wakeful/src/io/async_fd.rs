@@ -254,6 +254,9 @@ impl<T: AsRawFd> AsyncFd<T> {
     ///
     /// # Errors
     /// If the runtime has shut down.
+    ///
+    /// # Cancel safety
+    /// A wait that is dropped loses nothing.
     pub async fn ready(&self, interest: Interest) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         let event = self.registration.readiness(interest).await?;
         Ok(AsyncFdReadyGuard::new(self, event))
@@ -275,6 +278,9 @@ impl<T: AsRawFd> AsyncFd<T> {
     ///
     /// # Errors
     /// If the runtime has shut down.
+    ///
+    /// # Cancel safety
+    /// A wait that is dropped loses nothing.
     pub async fn readable(&self) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         self.ready(Interest::READABLE).await
     }
@@ -291,6 +297,9 @@ impl<T: AsRawFd> AsyncFd<T> {
     ///
     /// # Errors
     /// If the runtime has shut down.
+    ///
+    /// # Cancel safety
+    /// A wait that is dropped loses nothing.
     pub async fn writable(&self) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         self.ready(Interest::WRITABLE).await
     }
@@ -308,6 +317,9 @@ impl<T: AsRawFd> AsyncFd<T> {
     ///
     /// # Errors
     /// Those of `f`, or that the runtime has shut down.
+    ///
+    /// # Cancel safety
+    /// It waits before `f` has run, or after that has returned `WouldBlock`; so a drop cuts nothing off.
     ///
     /// ```
     /// use std::io::{Read, Write};
@@ -352,6 +364,21 @@ impl<T: AsRawFd> AsyncFd<T> {
     ///
     /// # Errors
     /// `WouldBlock` if it is not; those of `f`.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use std::io::{ErrorKind, Read};
+    /// use std::os::unix::net::UnixStream;
+    /// use wakeful::io::{Interest, unix::AsyncFd};
+    ///
+    /// let (one, _other) = UnixStream::pair()?;
+    /// one.set_nonblocking(true)?;
+    /// // SAFETY: a `UnixStream` returns the same open descriptor as long as it lives.
+    /// let one = unsafe { AsyncFd::register(one)? };
+    /// let nothing = one.try_io(Interest::READABLE, |mut stream| stream.read(&mut [0]));
+    /// assert_eq!(nothing.unwrap_err().kind(), ErrorKind::WouldBlock);
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub fn try_io<R>(
         &self,
         interest: Interest,

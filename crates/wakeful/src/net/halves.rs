@@ -151,6 +151,17 @@ macro_rules! halves {
             ///
             /// # Errors
             /// If they are not of one stream.
+            ///
+            /// ```
+            /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+            #[doc = $near_and_far]
+            #[doc = concat!("// One end of a connection, a `", stringify!($stream), "`:")]
+            /// let (reader, writer) = near.into_split();
+            /// let task = wakeful::spawn(async move { writer }); // wrote something, say
+            /// let _near = reader.reunite(task.await?).expect("halves of one stream");
+            /// # drop(far);
+            /// # std::io::Result::Ok(()) }).unwrap();
+            /// ```
             pub fn reunite(self, other: OwnedWriteHalf) -> Result<$stream, ReuniteError> {
                 reunite(self, other)
             }

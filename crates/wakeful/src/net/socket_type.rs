@@ -13,6 +13,17 @@ macro_rules! like_std {
             ///
             /// # Panics
             /// Outside of a runtime with I/O.
+            ///
+            /// ```
+            /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+            /// use wakeful::net::UdpSocket;
+            ///
+            /// let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
+            /// socket.set_nonblocking(true)?;
+            /// let socket = UdpSocket::from_std(socket)?; // sockets of all types have this
+            /// let _socket: std::net::UdpSocket = socket.into_std()?;
+            /// # std::io::Result::Ok(()) }).unwrap();
+            /// ```
             #[track_caller]
             pub fn from_std(socket: $std) -> io::Result<$type> {
                 crate::net::sockets::check_nonblocking(&socket)?;
@@ -135,6 +146,9 @@ macro_rules! awaits_readiness {
             ///
             /// # Errors
             /// Those of `f`, or that the runtime has shut down.
+            ///
+            /// # Cancel safety
+            /// It waits before `f` has run, or after that has returned `WouldBlock`; so a drop cuts nothing off.
             pub async fn async_io<R>(
                 &self,
                 interest: Interest,

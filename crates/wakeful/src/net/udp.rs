@@ -123,6 +123,9 @@ impl UdpSocket {
     ///
     /// # Errors
     /// Those of the kernel, among them that an earlier one was refused at the other end.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it has sent nothing.
     pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
         self.io.async_io(Interest::WRITABLE, || self.io.send(buf)).await
     }
@@ -148,6 +151,9 @@ impl UdpSocket {
     ///
     /// # Errors
     /// Those of the kernel, or that `target` has no address.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it has sent nothing.
     pub async fn send_to<A: ToSocketAddrs>(&self, buf: &[u8], target: A) -> io::Result<usize> {
         let Some(target) = resolve(target).await?.next() else {
             let why = "no addresses to send data to";
@@ -182,6 +188,9 @@ impl UdpSocket {
     ///
     /// # Errors
     /// Those of the kernel, among them that a datagram sent was refused at the other end.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it has received nothing.
     pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.async_io(TO_RECEIVE, || self.io.recv(buf)).await
     }
@@ -223,6 +232,9 @@ impl UdpSocket {
     ///
     /// # Errors
     /// Those of the kernel.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it has received nothing.
     pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.io.async_io(TO_RECEIVE, || self.io.recv_from(buf)).await
     }

@@ -78,6 +78,20 @@ impl Child {
     }
 
     /// Its process id; none once its end is known, when the number may be another's.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use std::os::unix::process::ExitStatusExt;
+    /// use wakeful::process::Command;
+    ///
+    /// let mut child = Command::new("sleep").arg("100").spawn()?;
+    /// let pid = child.id().expect("not waited for yet") as i32;
+    /// // SAFETY: asks a child of ours to end; it has not been waited for, so the number is still its own.
+    /// unsafe { libc::kill(pid, libc::SIGTERM) };
+    /// assert_eq!(child.wait().await?.signal(), Some(libc::SIGTERM));
+    /// assert_eq!(child.id(), None);
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub fn id(&self) -> Option<u32> {
         match &self.state {
             ChildState::Running(running) => Some(running.id()),
@@ -91,6 +105,17 @@ impl Child {
     ///
     /// # Errors
     /// If the kernel refuses it.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use std::os::unix::process::ExitStatusExt;
+    /// use wakeful::process::Command;
+    ///
+    /// let mut child = Command::new("sleep").arg("100").spawn()?;
+    /// child.start_kill()?;
+    /// assert_eq!(child.wait().await?.signal(), Some(libc::SIGKILL));
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub fn start_kill(&mut self) -> io::Result<()> {
         match &mut self.state {
             ChildState::Running(running) => running.kill(),
@@ -99,6 +124,9 @@ impl Child {
     }
 
     /// Kills it, and waits for its end.
+    ///
+    /// # Cancel safety
+    /// Once polled, it has killed the child. To wait for its end can be given up and begun again.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -189,6 +217,9 @@ impl Child {
     ///
     /// # Errors
     /// Those of [`wait`](Self::wait), and of reading.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it drops the [`Child`], and what was read is lost.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

@@ -39,6 +39,19 @@ impl Command {
     }
 
     /// The command of the standard library that it is made of, to change it.
+    ///
+    /// For what is there and not here:
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::process::Command;
+    ///
+    /// let mut command = Command::new("echo");
+    /// command.as_std_mut().arg("hello");
+    /// let arguments: Vec<_> = command.as_std().get_args().collect();
+    /// assert_eq!(arguments, ["hello"]);
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub fn as_std_mut(&mut self) -> &mut process::Command {
         &mut self.std
     }
@@ -93,6 +106,15 @@ impl Command {
     }
 
     /// Lets its environment be empty, but for what is set later.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::process::Command;
+    ///
+    /// let env = Command::new("/usr/bin/env").env_clear().env("GREETING", "hello").output().await?;
+    /// assert_eq!(env.stdout, b"GREETING=hello\n");
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub fn env_clear(&mut self) -> &mut Command {
         self.std.env_clear();
         self
@@ -173,6 +195,23 @@ impl Command {
     /// The child is a copy of a process with several threads, of which it has one only: what the others
     /// held locked stays so. `f` must do what a signal handler may do, and no more: no allocation, no
     /// lock.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::process::Command;
+    ///
+    /// let mut command = Command::new("sh");
+    /// command.args(["-c", "umask"]);
+    /// // SAFETY: `umask` may be called by a signal handler.
+    /// unsafe {
+    ///     command.pre_exec(|| {
+    ///         libc::umask(0o027);
+    ///         Ok(())
+    ///     })
+    /// };
+    /// assert_eq!(command.output().await?.stdout, b"0027\n");
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     pub unsafe fn pre_exec<F>(&mut self, f: F) -> &mut Command
     where
         F: FnMut() -> io::Result<()> + Send + Sync + 'static,
@@ -231,6 +270,10 @@ impl Command {
     ///
     /// # Panics
     /// Outside of a runtime with I/O.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it drops the [`Child`], which goes on unless
+    /// [`kill_on_drop`](Self::kill_on_drop) is set.
     #[track_caller]
     pub fn status(&mut self) -> impl Future<Output = io::Result<ExitStatus>> + use<> {
         let child = self.spawn();
@@ -251,6 +294,10 @@ impl Command {
     /// Outside of a runtime with I/O.
     ///
     /// Ended by somebody else's signal it has no code:
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it drops the [`Child`], which goes on unless
+    /// [`kill_on_drop`](Self::kill_on_drop) is set. What was read is lost.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

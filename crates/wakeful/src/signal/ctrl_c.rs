@@ -5,6 +5,10 @@ use std::io;
 ///
 /// After that the process is not ended by ctrl-c any more, see [`signal`](super).
 ///
+/// # Cancel safety
+/// Each call listens from its own first poll: what comes between the drop of one future and the first poll of
+/// the next is missed. In a loop, listen with [`unix::signal`](super::unix::signal), made once.
+///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let requests = async {

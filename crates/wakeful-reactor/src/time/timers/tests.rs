@@ -147,20 +147,3 @@ fn polls_elsewhere_see_what_the_owner_did() {
         assert!(matches!(timer.leave(), LeftTimer::Free(_)));
     });
 }
-
-#[test]
-fn dense_timers_are_waited_for_together_and_sparse_ones_exactly() {
-    with_timers(|timers, _| {
-        let first = timers.arm(1_000_000, None);
-        let second = timers.arm(1_010_000, None);
-        assert_eq!(timers.worth_waking_ns(), Some(1_000_000));
-        fire(timers, 1_000_000);
-        assert_eq!(timers.worth_waking_ns(), Some(1_000_000 + GATHER_NS));
-        fire(timers, 1_000_000 + GATHER_NS);
-        let third = timers.arm(1_200_000, None);
-        assert_eq!(timers.worth_waking_ns(), Some(1_200_000));
-        for timer in [first, second, third] {
-            assert!(timers.disarm(timer).is_none());
-        }
-    });
-}

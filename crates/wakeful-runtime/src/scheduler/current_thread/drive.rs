@@ -377,9 +377,9 @@ impl Turn {
     fn wait_idle(&self) {
         let time = &self.shared.info.time;
         let Some(next_ns) = self.with_core(|core| time.next_skip(&core.timers)) else {
-            let until = self.with_core(|core| time.until(&core.timers));
+            let until = self.with_core(|core| time.until(&core.timers, None));
             self.precise.wait(&until);
-            return self.wait_with(|driver| until.in_driver(|timeout| driver.wait(timeout)));
+            return self.wait_with(|driver| until.in_driver(driver));
         };
         self.wait_with(|driver| {
             driver.wait(Some(Duration::ZERO));
@@ -400,8 +400,10 @@ impl Turn {
         let mut driver = driver.expect("the driver is there between two waits");
         wait(&mut *driver);
         let shared = &self.shared;
-        shared.info.time.serve(&shared.left_timers, |f| self.with_core(|core| f(&mut core.timers)));
+        let time = &shared.info.time;
+        let fired = time.serve(&shared.left_timers, |f| self.with_core(|core| f(&mut core.timers)));
         let deferred = self.with_core(|core| {
+            core.timers.note(fired);
             core.driver = Some(driver);
             self.shared.metrics.local_schedules.add(core.yielded.len() as u64);
             core.queue.extend(core.yielded.drain(..));

@@ -16,7 +16,7 @@ impl Sitter {
         // What is in the own queue is not to be left there, however little it is.
         if core.is_idle() && self.seat().queue.is_empty() {
             let searching = take(&mut core.searching);
-            let until = self.shared.info.time.until(&core.timers);
+            let until = self.shared.info.time.until(&core.timers, self.shared.lent_until());
             drop(core);
             self.sleep_unless_work(searching, &until);
         } else {
@@ -39,7 +39,8 @@ impl Sitter {
         if !sees_work && !shared.is_stopping() {
             seat.metrics.parks.add(1);
             self.precise.wait(until);
-            was_in_driver = self.gather(|| seat.sleep.sleep(&shared.driver, &self.parker, until));
+            was_in_driver = self
+                .gather(|| seat.sleep.sleep(&shared.driver, until, || self.sleep_on_thread(until)));
             seat.metrics.unparks.add(1);
         } else {
             // What is seen and was not found is in somebody's hands just now.

@@ -16,7 +16,7 @@ use super::trial::Trial;
 use crate::config::Config;
 use crate::metrics::WorkerMetrics;
 use crate::scheduler::cell_refs::RefBag;
-use crate::timers::{SeatInbox, SeatTimers};
+use crate::timers::{LentTimers, SeatInbox, SeatTimers};
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::task::Waker;
@@ -41,6 +41,8 @@ pub(super) struct Seat {
     ended: AtomicPtr<Header>,
     /// Timers of this seat's that sleepers elsewhere want no more.
     pub(super) left_timers: SeatInbox,
+    /// This seat's timers while its sitter sleeps.
+    pub(super) lent_timers: LentTimers,
     pub(super) sitting: Sitting,
     /// A thread is on its way that will take the seat if it is still stuck.
     pub(super) spare_called: AtomicBool,
@@ -154,6 +156,7 @@ impl Seat {
             home: Home::new(shared, Place::Seat(index)),
             ended: AtomicPtr::new(ptr::null_mut()),
             left_timers: SeatInbox::new(),
+            lent_timers: LentTimers::new(),
             sitting: Sitting::new(),
             spare_called: AtomicBool::new(false),
             core: UnsafeCell::new(SeatCore {

@@ -4,9 +4,9 @@ use crate::driver::{Driver, WakeDriver};
 use crate::timers::Until;
 use std::sync::Arc;
 use std::time::Duration;
+use wakeful_base::Unparker;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 use wakeful_base::sync::{Mutex, TryMutex};
-use wakeful_base::{Parker, Unparker};
 
 /// The runtime's driver, which any worker may wait in and nobody owns.
 pub(super) struct SharedDriver {
@@ -49,20 +49,23 @@ impl Sleep {
         *self.sitter.lock() = Some(unparker);
     }
 
-    /// Sleeps until called, `until` its time has come, or until the driver has something. A call before
-    /// this ends it at once. True if it was in the driver, and has seen what that had.
-    pub(super) fn sleep(&self, driver: &SharedDriver, parker: &Parker, until: &Until<'_>) -> bool {
+    /// Sleeps until called, `until` its time has come, or until the driver has something; `on_thread` if
+    /// that is not free. A call before this ends it at once. True if it was in the driver, and has seen
+    /// what that had.
+    pub(super) fn sleep(
+        &self,
+        driver: &SharedDriver,
+        until: &Until<'_>,
+        on_thread: impl FnOnce(),
+    ) -> bool {
         let mut was_in_driver = false;
         if let Some(mut driver) = driver.driver.try_lock() {
             was_in_driver = self.go(IN_DRIVER);
             if was_in_driver {
-                until.in_driver(|timeout| driver.wait(timeout));
+                until.in_driver(&mut **driver);
             }
         } else if self.go(ON_THREAD) {
-            match until.on_thread() {
-                None => parker.park(),
-                Some(timeout) => parker.park_timeout(timeout),
-            }
+            on_thread();
         }
         // A call that came meanwhile ends here: what it was made for has to be seen from now on.
         self.state.swap(AWAKE, AcqRel);

@@ -66,19 +66,25 @@ impl Sitter {
         }
     }
 
-    /// Fires the timers that are due. True if any of the seat's own did.
+    /// Fires the timers that are due. True if any of the seat's own, or of those that are lent, did.
     pub(super) fn serve_timers(&self) -> bool {
         let fired = self.gather(|| {
-            self.shared.info.time.serve(&self.seat().left_timers, |f| {
+            let own = self.shared.info.time.serve(&self.seat().left_timers, |f| {
                 if let Some(mut core) = self.enter() {
                     f(&mut core.timers);
                 }
-            })
+            });
+            self.shared.serve_lent_timers().and(own)
         });
+        if fired.count > 0 {
+            if let Some(mut core) = self.enter() {
+                core.timers.note(fired);
+            }
+        }
         if self.shared.vacant.load(Relaxed) > 0 {
             self.shared.serve_vacant_timers();
         }
-        fired > 0
+        fired.count > 0
     }
 
     pub(super) fn clear_ended(&self) {

@@ -271,6 +271,9 @@ impl TcpSocket {
     ///
     /// # Panics
     /// Outside of a runtime with I/O.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, the attempt is given up and the socket closed.
     pub async fn connect(self, addr: SocketAddr) -> io::Result<TcpStream> {
         sockets::start_connect(&self.socket, &addr.into())?;
         TcpStream::connecting(self.socket.into(), "TcpSocket::connect").await

@@ -51,6 +51,9 @@ impl TcpStream {
     ///
     /// # Panics
     /// Outside of a runtime with I/O.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, the attempt is given up and its socket closed.
     pub async fn connect<A: ToSocketAddrs>(addr: A) -> io::Result<TcpStream> {
         let mut last_error = None;
         for address in resolve(addr).await? {

@@ -136,6 +136,9 @@ impl UnixDatagram {
     ///
     /// # Errors
     /// Those of the kernel, or that the runtime has shut down.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it has sent nothing.
     pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
         self.io.async_io(Interest::WRITABLE, || self.io.send(buf)).await
     }
@@ -161,6 +164,9 @@ impl UnixDatagram {
     ///
     /// # Errors
     /// Those of the kernel, or that the runtime has shut down.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it has sent nothing.
     pub async fn send_to<P>(&self, buf: &[u8], target: P) -> io::Result<usize>
     where
         P: AsRef<Path>,
@@ -204,6 +210,9 @@ impl UnixDatagram {
     ///
     /// # Errors
     /// Those of the kernel, or that the runtime has shut down.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it has received nothing.
     pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.async_io(Interest::READABLE, || self.io.recv(buf)).await
     }
@@ -245,6 +254,9 @@ impl UnixDatagram {
     ///
     /// # Errors
     /// Those of the kernel, or that the runtime has shut down.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it has received nothing.
     pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         let (n, from) = self.io.async_io(Interest::READABLE, || self.io.recv_from(buf)).await?;
         Ok((n, from.into()))

@@ -38,6 +38,19 @@ impl UnixListener {
     ///
     /// # Panics
     /// Outside of a runtime with I/O.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::net::{UnixListener, UnixStream};
+    ///
+    /// # if cfg!(target_os = "linux") {
+    /// let name = format!("\0wakeful-doc-{}", std::process::id()); // no file, so nothing to remove
+    /// let listener = UnixListener::bind(&name)?;
+    /// let _client = UnixStream::connect(&name).await?;
+    /// listener.accept().await?;
+    /// # }
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     #[track_caller]
     pub fn bind<P>(path: P) -> io::Result<UnixListener>
     where

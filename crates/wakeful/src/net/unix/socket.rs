@@ -83,6 +83,9 @@ impl UnixSocket {
     ///
     /// # Panics
     /// Outside of a runtime with I/O.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, the attempt is given up and the socket closed.
     pub async fn connect(self, path: impl AsRef<Path>) -> io::Result<UnixStream> {
         self.refuse(Type::DGRAM, "connect", "datagram")?;
         let address = SocketAddr::of_path(path.as_ref())?.to_kernel()?;

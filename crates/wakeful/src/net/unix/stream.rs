@@ -45,6 +45,9 @@ impl UnixStream {
     ///
     /// # Panics
     /// Outside of a runtime with I/O.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, the attempt is given up and its socket closed.
     pub async fn connect<P>(path: P) -> io::Result<UnixStream>
     where
         P: AsRef<Path>,

@@ -42,6 +42,25 @@ impl OpenOptions {
     ///
     /// A receiver then sees no end of the stream when the last sender goes, and a sender can be opened
     /// before there is a receiver. Linux does that, others need not.
+    ///
+    /// ```
+    /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wakeful::io::{AsyncReadExt, AsyncWriteExt};
+    /// use wakeful::net::unix::pipe;
+    ///
+    /// # let path = std::env::temp_dir().join(format!("wakeful-doc-fifo-both-{}", std::process::id()));
+    /// # assert!(wakeful::process::Command::new("mkfifo").arg(&path).status().await?.success());
+    /// let mut receiver = pipe::OpenOptions::new().read_write(true).open_receiver(&path)?;
+    /// for message in ["one", "two"] {
+    ///     let mut sender = pipe::OpenOptions::new().open_sender(&path)?;
+    ///     sender.write_all(message.as_bytes()).await?; // and it is gone
+    /// }
+    /// let mut both = [0; 6];
+    /// receiver.read_exact(&mut both).await?; // saw no end in between
+    /// assert_eq!(&both, b"onetwo");
+    /// # std::fs::remove_file(path)?;
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub fn read_write(&mut self, value: bool) -> &mut OpenOptions {
         self.read_write = value;

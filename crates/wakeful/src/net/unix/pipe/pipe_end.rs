@@ -72,6 +72,9 @@ macro_rules! pipe_end {
             ///
             /// # Errors
             /// If the runtime has shut down.
+            ///
+            /// # Cancel safety
+            /// A wait that is dropped loses nothing.
             pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
                 self.io.ready(interest).await
             }

@@ -39,6 +39,9 @@ impl Receiver {
     ///
     /// # Errors
     /// If the runtime has shut down.
+    ///
+    /// # Cancel safety
+    /// A wait that is dropped loses nothing.
     pub async fn readable(&self) -> io::Result<()> {
         self.ready(Interest::READABLE).await?;
         Ok(())

@@ -33,6 +33,9 @@ impl Sender {
     ///
     /// # Errors
     /// If the runtime has shut down.
+    ///
+    /// # Cancel safety
+    /// A wait that is dropped loses nothing.
     pub async fn writable(&self) -> io::Result<()> {
         self.ready(Interest::WRITABLE).await?;
         Ok(())

@@ -181,7 +181,7 @@ impl Worker {
         shared.idle.begin_sleep(self.index, self.searching);
         let sees_work = shared.has_visible_work();
         if !sees_work && !shared.is_stopping() {
-            self.seat().sleep.sleep(&shared.driver, parker, &Until::called());
+            self.seat().sleep.sleep(&shared.driver, &Until::called(), || parker.park());
         } else {
             thread::yield_now();
         }

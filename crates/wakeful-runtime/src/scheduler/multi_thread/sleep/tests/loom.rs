@@ -4,6 +4,7 @@ use super::*;
 use crate::driver::DriverParts;
 use crate::testing::model;
 use std::sync::Arc;
+use wakeful_base::Parker;
 use wakeful_base::sync::atomic::AtomicBool;
 use wakeful_base::sync::thread;
 
@@ -39,7 +40,7 @@ impl<const N: usize> Seats<N> {
             let seat = &shared.seats[index];
             seat.sleep.sit(parker.unparker());
             while !seat.reason.load(Relaxed) {
-                seat.sleep.sleep(&shared.driver, &parker, &Until::called());
+                seat.sleep.sleep(&shared.driver, &Until::called(), || parker.park());
             }
         })
     }
@@ -97,8 +98,30 @@ fn two_calls_for_two_reasons() {
         let parker = Parker::new();
         shared.seats[0].sleep.sit(parker.unparker());
         while !second.load(Relaxed) {
-            shared.seats[0].sleep.sleep(&shared.driver, &parker, &Until::called());
+            shared.seats[0].sleep.sleep(&shared.driver, &Until::called(), || parker.park());
         }
         calls.join().unwrap();
+    });
+}
+
+#[test]
+fn a_call_ends_a_sleep_that_looks_about_meanwhile() {
+    model(|| {
+        let (shared, _) = seats::<1>();
+        let in_driver = shared.driver.driver.try_lock();
+        let caller = shared.clone();
+        let call = thread::spawn(move || caller.call(0));
+        let (seat, parker) = (&shared.seats[0], Parker::new());
+        seat.sleep.sit(parker.unparker());
+        while !seat.reason.load(Relaxed) {
+            seat.sleep.sleep(&shared.driver, &Until::called(), || {
+                // A token that an earlier call left ends a park, but not this sleep.
+                while seat.sleep.is_asleep() {
+                    parker.park();
+                }
+            });
+        }
+        call.join().unwrap();
+        drop(in_driver);
     });
 }

@@ -1,0 +1,89 @@
+//! Ends waits on a beat.
+
+use super::epoll::{Poller, owned};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Two timers of the kernel's that end a driver's waits, each armed while the one before is still to come.
+///
+/// Arming the earliest timer of a CPU means programming its hardware, which on a virtual machine is a call
+/// to the host; so is what the interrupt of the timer before did last, since it knew of none that is as
+/// early. With the next beat armed ahead that one is enough. (Two virtual CPUs: 9 µs of CPU time per
+/// wake-up instead of 15.)
+#[derive(Debug)]
+pub struct BeatTimers {
+    timers: [OwnedFd; 2],
+    /// For which beats they were armed last.
+    armed_ns: [u64; 2],
+}
+
+impl BeatTimers {
+    pub(crate) fn new(poller: &Poller) -> io::Result<BeatTimers> {
+        let timer = || {
+            let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
+            // SAFETY: the call takes no pointer, and returns a new descriptor or an error.
+            let timer = unsafe { owned(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags)) }?;
+            poller.add_silent(timer.as_raw_fd())?;
+            Ok::<_, io::Error>(timer)
+        };
+        Ok(BeatTimers { timers: [timer()?, timer()?], armed_ns: [0; 2] })
+    }
+
+    /// Has waits end at the beats `next_ns` and `after_ns`, which are to come: it is `now_ns`, or was a moment ago.
+    /// All times are on one clock that goes as the machine's does, and no beat is taken for another.
+    pub fn arm(&mut self, now_ns: u64, next_ns: u64, after_ns: u64) {
+        let beats_ns = [next_ns, after_ns];
+        for beat_ns in beats_ns {
+            if self.armed_ns.contains(&beat_ns) {
+                continue;
+            }
+            let is_free = |armed_ns: &u64| !beats_ns.contains(armed_ns);
+            let free = self.armed_ns.iter().position(is_free).expect("two timers for two beats");
+            self.armed_ns[free] = beat_ns;
+            set(&self.timers[free], beat_ns.saturating_sub(now_ns).max(1));
+        }
+    }
+}
+
+fn set(timer: &OwnedFd, left_ns: u64) {
+    let left = libc::timespec {
+        tv_sec: (left_ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (left_ns % 1_000_000_000) as _,
+    };
+    let once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let spec = libc::itimerspec { it_interval: once, it_value: left };
+    // SAFETY: the new setting lives through the call, and the old one is not asked for. It cannot fail
+    // with a timer and a setting that are valid.
+    unsafe { libc::timerfd_settime(timer.as_raw_fd(), 0, &spec, std::ptr::null_mut()) };
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests {
+    use super::super::epoll::Events;
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn each_beat_ends_one_wait_and_is_armed_during_the_one_before() {
+        const BEAT_NS: u64 = 2_000_000;
+        let poller = Poller::new().unwrap();
+        let (mut beats, mut events) = (BeatTimers::new(&poller).unwrap(), Events::with_capacity(4));
+        let started = Instant::now();
+        let now_ns = || started.elapsed().as_nanos() as u64;
+        for _ in 0..20 {
+            let next_ns = (now_ns() + 1).next_multiple_of(BEAT_NS);
+            beats.arm(now_ns(), next_ns, next_ns + BEAT_NS);
+            let armed_ns = beats.armed_ns;
+            beats.arm(now_ns(), next_ns, next_ns + BEAT_NS);
+            assert_eq!(beats.armed_ns, armed_ns, "what is armed stays as it is");
+            poller.wait(&mut events, None).unwrap();
+            assert!(now_ns() >= next_ns, "early");
+            assert_eq!(events.iter().count(), 0, "nobody else is told of a beat");
+        }
+        // The last that was armed comes and goes, if it has not yet.
+        for _ in 0..2 {
+            poller.wait(&mut events, Some(Duration::from_nanos(2 * BEAT_NS))).unwrap();
+        }
+        assert!(!poller.has_events());
+    }
+}

@@ -1,0 +1,75 @@
+//! A worker that sleeps lends its timers to the one that waits in the driver; `timers/lent.rs` says when and why.
+//!
+//! No user code runs on a thread between the lending and the taking back, and no seat is taken from a
+//! sitter that sleeps: so nobody arms a timer on a seat whose timers are lent.
+
+use super::MultiThread;
+use super::seat::Seat;
+use super::sitter::Sitter;
+use crate::timers::{Fired, SeatTimers, Until};
+use std::mem::replace;
+use wakeful_base::sync::atomic::Ordering::Relaxed;
+
+impl Sitter {
+    /// Sleeps on the thread until called or `until` its time has come.
+    pub(super) fn sleep_on_thread(&self, until: &Until<'_>) {
+        if until.is_for_driver() && self.lend_timers() {
+            until.tell_driver();
+            self.sleep_while_served();
+            self.take_timers_back();
+        } else {
+            match until.on_thread() {
+                None => self.parker.park(),
+                Some(timeout) => self.parker.park_timeout(timeout),
+            }
+        }
+    }
+
+    fn lend_timers(&self) -> bool {
+        let Some(mut core) = self.enter() else { return false };
+        let timers = replace(&mut core.timers, SeatTimers::new(self.index));
+        self.seat().lent_timers.lend(timers);
+        self.shared.lenders.fetch_add(1, Relaxed);
+        true
+    }
+
+    /// Sleeps until called, or until timers that are lent are late.
+    fn sleep_while_served(&self) {
+        let (seat, time) = (self.seat(), &self.shared.info.time);
+        while seat.sleep.is_asleep() {
+            match seat.lent_timers.until_late(time) {
+                None => self.parker.park(),
+                Some(left) if left.is_zero() => return,
+                Some(left) => self.parker.park_timeout(left),
+            }
+        }
+    }
+
+    fn take_timers_back(&self) {
+        self.shared.lenders.fetch_sub(1, Relaxed);
+        let timers = self.seat().lent_timers.take_back();
+        let mut core = self.enter().expect("a seat is not taken from a sitter that sleeps");
+        core.timers = timers.expect("lent timers are taken back once");
+    }
+}
+
+impl MultiThread {
+    /// When the first of the timers that are lent is due.
+    pub(super) fn lent_until(&self) -> Option<u64> {
+        if self.lenders.load(Relaxed) == 0 {
+            return None;
+        }
+        self.seats.iter().filter_map(|seat| seat.lent_timers.next_ns()).min()
+    }
+
+    /// Fires those that are due of the timers that are lent.
+    pub(super) fn serve_lent_timers(&self) -> Fired {
+        if self.lenders.load(Relaxed) == 0 {
+            return Fired::default();
+        }
+        let time = &self.info.time;
+        let serve = |seat: &Seat| time.serve(&seat.left_timers, |f| seat.lent_timers.with(f));
+        let due = self.seats.iter().filter(|seat| seat.lent_timers.is_due(time));
+        due.map(serve).fold(Fired::default(), Fired::and)
+    }
+}

@@ -1,0 +1,58 @@
+//! `cargo xtask examples`: everything public in `wakeful` shows how it is used.
+//!
+//! Rustdoc describes the crates, as for `api-diff`. A module, type, trait, macro or function needs a
+//! code block that `cargo test` runs; which methods need one is left to judgement.
+
+use crate::api_diff::crates::{Crates, Target};
+use crate::api_diff::docs;
+use crate::api_diff::public::Public;
+use crate::conformance::suites::TOKIO;
+
+#[cfg(test)]
+mod tests;
+
+const KINDS: &[&str] =
+    &["module", "struct", "enum", "union", "trait", "function", "macro", "proc_macro"];
+
+/// Lists what has no example; there must be nothing.
+pub fn run() -> Result<(), String> {
+    let crates = Crates::load(&docs::of_drop_in(TOKIO.features)?)?;
+    let public = Public::of(&crates, "wakeful")?;
+    let (count, without) = look(&public);
+    for path in &without {
+        println!("{path} has no example that runs");
+    }
+    println!("examples: {count} public items, {} of them without", without.len());
+    if without.is_empty() {
+        return Ok(());
+    }
+    Err(format!("documentation without examples{}", crates.format_note()))
+}
+
+/// How many items ought to have an example, and the paths of those that have none.
+fn look<'a>(public: &'a Public<'_>) -> (usize, Vec<&'a str>) {
+    let (mut count, mut without) = (0, Vec::new());
+    for (path, entries) in &public.entries {
+        for entry in entries.iter().filter(|entry| !entry.hidden) {
+            let Target::Described(item) = entry.target else { continue };
+            if KINDS.contains(&item.inner().0) {
+                count += 1;
+                if !has_example(item.json["docs"].text()) {
+                    without.push(path.as_str());
+                }
+            }
+        }
+    }
+    (count, without)
+}
+
+/// Whether one of the code blocks is Rust, and run.
+fn has_example(docs: &str) -> bool {
+    let mut fences = docs.lines().filter_map(|line| line.trim_start().strip_prefix("```"));
+    let openings = std::iter::from_fn(|| {
+        let opening = fences.next();
+        let _closing = fences.next();
+        opening
+    });
+    openings.into_iter().any(|opening| matches!(opening.trim(), "" | "rust" | "should_panic"))
+}
