@@ -24,6 +24,9 @@ function speak(next) {
   document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
   document.title = text.title;
   for (const place of document.querySelectorAll("[data-text]")) place.textContent = text[place.dataset.text];
+  for (const place of document.querySelectorAll("#figures dt")) {
+    place.parentElement.title = text.about[place.dataset.text];
+  }
   const other = element("language");
   [other.textContent, other.lang] = [text.other, text.otherTag];
   showResults();
@@ -33,6 +36,8 @@ function speak(next) {
 element("language").addEventListener("click", () => {
   speak(language === "zh" ? "en" : "zh");
   localStorage.setItem("lang", language);
+  // What the address asked for is no longer so.
+  history.replaceState(null, "", location.pathname);
 });
 
 /** Draws once for all that came since the last time the screen was painted. */
@@ -57,6 +62,7 @@ function showFigures() {
   const since = last ? Math.floor(last.at / 1000) : 0;
   const said = state === "live" ? text.live(text.count(since)) : text[state];
   status.querySelector("span").textContent = said;
+  element("block-note").textContent = last?.handoff === false ? text.blockNoteOff : text.blockNote;
   if (!last) return;
   element("lead").textContent = text.lead(last.workers.length);
   const second = frames.slice(-10);
@@ -72,7 +78,10 @@ function showFigures() {
 }
 
 function showStalls() {
-  const now = frames.at(-1)?.at ?? 0;
+  const last = frames.at(-1);
+  const now = last?.at ?? 0;
+  // Of some the end is not known, a callback's for one; they do not last longer than anybody is blocked.
+  const isGoingOn = last && (last.held > 0 || last.workers.some((worker) => worker.stuck));
   const rows = stalls.slice(0, STALLS_SHOWN).map((stall) => {
     const row = document.createElement("tr");
     const cell = (content, kind) => {
@@ -86,8 +95,9 @@ function showStalls() {
     const site = document.createElement("code");
     site.textContent = stall.site.replace(/:\d+$/, "");
     cell("").append(site);
-    const held = stall.over ? time(stall.ms) : text.going(time(Math.max(stall.ms, now - stall.at)));
-    cell(held, stall.over ? "number" : "number going");
+    const lasts = !stall.over && isGoingOn;
+    const held = lasts ? Math.max(stall.ms, now - stall.at) : stall.ms;
+    cell(stall.over ? time(held) : text.going(time(held)), lasts ? "number going" : "number");
     cell(stall.thread.match(/^thread (\d+)/)?.[1] ?? "–", "aside");
     cell(doing(stall.thread));
     cell(text[stall.outcome]);
@@ -133,8 +143,8 @@ for (const button of document.querySelectorAll("[data-post]")) {
   button.addEventListener("click", async () => {
     const answer = await fetch(button.dataset.post, { method: "POST" }).catch(() => null);
     if (answer?.status === 429) {
-      const result = button.closest("section").querySelector(".result");
-      (button.nextElementSibling ?? result).textContent = text.refused;
+      const kind = button.dataset.post.split("/")[1];
+      document.querySelector(`[data-result=${kind}]`).textContent = text.refused;
     }
   });
 }

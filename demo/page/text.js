@@ -36,6 +36,17 @@ const en = {
   requests: "Requests /s",
   stalls: "Stalls",
   handoffs: "Hand-offs",
+  about: {
+    tasks: "Tasks that were spawned and have not ended",
+    polls: "How often tasks are polled",
+    wakes: "How often a worker wakes from sleep",
+    steals: "Tasks that a worker takes from another’s queue",
+    queued: "Tasks that are ready and wait for a worker",
+    timers: "Those of the ticking tasks, and those that the button arms",
+    requests: "GET /hello, over loopback",
+    stalls: "Polls that held their thread for more than 2 ms",
+    handoffs: "How often another thread took over a worker that stood still",
+  },
 
   blockTitle: "Block for a second",
   blockWhat: "std::thread::sleep inside of async tasks",
@@ -44,6 +55,8 @@ const en = {
   blockNote:
     "On Tokio a blocked worker’s tasks can stall for all of the second; with all workers blocked, everything " +
     "does. Here other threads take over.",
+  blockNoteOff:
+    "The hand-off is switched off (--no-handoff): nobody takes over, and with all workers blocked everything waits.",
   blockHint: "Press, and watch the latencies in the red band.",
   blockGoing: (n) => (n === 1 ? "A worker is blocked …" : `${n} workers are blocked …`),
   meanwhile: (answered, p99, max) =>
@@ -127,6 +140,17 @@ const zh = {
   requests: "请求/秒",
   stalls: "卡顿",
   handoffs: "让座",
+  about: {
+    tasks: "已创建、尚未结束的任务",
+    polls: "任务被 poll 的次数",
+    wakes: "worker 从休眠中醒来的次数",
+    steals: "worker 从别的队列里取来的任务",
+    queued: "已就绪、在等 worker 的任务",
+    timers: "滴答任务的定时器，以及用按钮设置的",
+    requests: "经回环地址的 GET /hello",
+    stalls: "占住线程超过 2 ms 的 poll",
+    handoffs: "停住的 worker 被别的线程接手的次数",
+  },
 
   blockTitle: "阻塞一秒",
   blockWhat: "在异步任务里调用 std::thread::sleep",
@@ -134,6 +158,7 @@ const zh = {
   blockOne: "一个 worker",
   blockNote:
     "在 Tokio 上，被阻塞的 worker 手上的任务可能停顿整整一秒；全部 worker 都被阻塞时，一切都停。在这里，别的线程会接手。",
+  blockNoteOff: "让座已关闭（--no-handoff）：没有线程接手，全部 worker 都被阻塞时，一切都得等。",
   blockHint: "按下按钮，看红色区间里的延迟。",
   blockGoing: (n) => `${n} 个 worker 正被阻塞…`,
   meanwhile: (answered, p99, max) =>

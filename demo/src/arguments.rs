@@ -4,30 +4,41 @@
 pub const USAGE: &str = "\
 A small service on Wakeful, on loopback, and a page that shows the runtime at work.
 
-usage: demo [--port N] [--check]      (cargo run --release -- --port N)
+usage: demo [--port N] [--no-handoff] [--check]      (cargo run --release -- --port N)
 
-  --port N   serve on port N of 127.0.0.1; 0 takes any free one.
-             If not given: 8080, or the next one that is free
-  --check    drive the service for some seconds without a browser, say what was checked, and end
-  --help     print this";
+  --port N       serve on port N of 127.0.0.1; 0 takes any free one.
+                 If not given: 8080, or the next one that is free
+  --no-handoff   let what waits behind a task that blocks its worker wait: to see what one is spared
+  --check        drive the service for some seconds without a browser, say what was checked, and end
+  --help         print this";
 
 /// What to do.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Wish {
     /// Serve until Ctrl-C; on this port, if one is named.
-    Serve(Option<u16>),
-    Check,
+    Serve(Option<u16>, Handoff),
+    Check(Handoff),
     Help,
+}
+
+/// What becomes of a worker that a task blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Handoff {
+    /// Another thread takes it over, as Wakeful does unless told otherwise.
+    On,
+    /// It stands still.
+    Off,
 }
 
 /// Reads the arguments; an error says what is wrong with them.
 pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Wish, String> {
     let mut arguments = arguments.into_iter();
-    let (mut port, mut check) = (None, false);
+    let (mut port, mut check, mut handoff) = (None, false, Handoff::On);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--help" | "-h" => return Ok(Wish::Help),
             "--check" => check = true,
+            "--no-handoff" => handoff = Handoff::Off,
             "--port" => {
                 let value = arguments.next().ok_or("--port needs a number behind it")?;
                 port = Some(port_number(&value)?);
@@ -40,8 +51,8 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Wish, String
     }
     match (check, port) {
         (true, Some(_)) => Err("--check takes a free port by itself; leave out --port".to_owned()),
-        (true, None) => Ok(Wish::Check),
-        (false, port) => Ok(Wish::Serve(port)),
+        (true, None) => Ok(Wish::Check(handoff)),
+        (false, port) => Ok(Wish::Serve(port, handoff)),
     }
 }
 
@@ -59,13 +70,20 @@ mod tests {
 
     #[test]
     fn without_arguments_it_serves_where_there_is_room() {
-        assert_eq!(parsed(""), Ok(Wish::Serve(None)));
+        assert_eq!(parsed(""), Ok(Wish::Serve(None, Handoff::On)));
     }
 
     #[test]
     fn a_port_may_be_named_in_either_way() {
-        assert_eq!(parsed("--port 9000"), Ok(Wish::Serve(Some(9000))));
-        assert_eq!(parsed("--port=0"), Ok(Wish::Serve(Some(0))));
+        assert_eq!(parsed("--port 9000"), Ok(Wish::Serve(Some(9000), Handoff::On)));
+        assert_eq!(parsed("--port=0"), Ok(Wish::Serve(Some(0), Handoff::On)));
+    }
+
+    #[test]
+    fn the_handoff_may_be_off_in_a_check_too() {
+        assert_eq!(parsed("--check"), Ok(Wish::Check(Handoff::On)));
+        assert_eq!(parsed("--no-handoff --check"), Ok(Wish::Check(Handoff::Off)));
+        assert_eq!(parsed("--port 1 --no-handoff"), Ok(Wish::Serve(Some(1), Handoff::Off)));
     }
 
     #[test]
@@ -81,6 +99,5 @@ mod tests {
         assert!(parsed("--port=x").unwrap_err().contains("not x"));
         assert!(parsed("--chekc").unwrap_err().contains("--chekc is not an option"));
         assert!(parsed("--check --port 1").unwrap_err().contains("leave out --port"));
-        assert_eq!(parsed("--check"), Ok(Wish::Check));
     }
 }

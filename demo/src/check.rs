@@ -2,7 +2,8 @@
 //!
 //! The client is plain `std`: nothing of what is checked helps to check it.
 
-use crate::actions::{HELD_FOR, MANY};
+use crate::actions::{HELD_FOR, MANY, TICKERS};
+use crate::arguments::Handoff;
 use crate::response::Head;
 use crate::running::Running;
 use crate::say;
@@ -18,9 +19,10 @@ const LATENCY_MAX: Duration = HELD_FOR.checked_div(2).expect("two is not zero");
 /// Fewer say nothing.
 const ANSWERED_MIN: u64 = 100;
 
-/// Checks it all; the error says what is wrong.
-pub fn run() -> Result<(), String> {
-    let running = Running::start([0]).map_err(|why| format!("it did not start: {why}"))?;
+/// Checks it all; the error says what is wrong. It is wrong if workers that are blocked hold up requests, which
+/// they do without `handoff`.
+pub fn run(handoff: Handoff) -> Result<(), String> {
+    let running = Running::start([0], handoff).map_err(|why| format!("it did not start: {why}"))?;
     let service = running.address;
     files(service)?;
     strangers(service)?;
@@ -119,9 +121,9 @@ fn tasks(service: SocketAddr, events: &mut Events) -> Result<(), String> {
 
 fn timers(service: SocketAddr, events: &mut Events) -> Result<(), String> {
     ask(service, "POST", "/timers", "")?.expect_status(204)?;
-    events.frame(|frame| frame["timers"].as_u64() > Some(0))?;
+    events.frame(|frame| frame["timers"].as_u64() > Some(TICKERS as u64))?;
     let outcome = events.deed("timers")?["outcome"].take();
-    events.frame(|frame| frame["timers"] == 0)?;
+    events.frame(|frame| frame["timers"] == TICKERS)?;
     passed(&format!(
         "{MANY} timers: armed in {} ms, 99 % at most {} ms late",
         outcome["armed"], outcome["p99"]

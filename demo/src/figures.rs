@@ -1,5 +1,6 @@
 //! What the runtime does, measured ten times a second from a thread that is none of its own.
 
+use crate::arguments::Handoff;
 use crate::histogram::Counts;
 use crate::show::Show;
 use serde_json::{Value, json};
@@ -158,6 +159,7 @@ fn frame(
         "steals": rates.2,
         "queue": metrics.global_queue_depth(),
         "timers": show.timers.load(Relaxed),
+        "handoff": show.handoff == Handoff::On,
         "stalls": metrics.stall_count(),
         "handoffs": metrics.stall_handoff_count(),
         "held": metrics.num_stalled_threads(),

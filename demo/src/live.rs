@@ -56,7 +56,7 @@ impl Live {
     }
 
     /// All that a page that opens now is told, from the past on.
-    pub fn events(self: &Live) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
+    pub fn events(&self) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
         let told = self.0.lock().expect("nobody panics in here");
         let mut past = Vec::new();
         let lists = told.lists.iter().map(|(_, event)| event);

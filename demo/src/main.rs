@@ -20,7 +20,7 @@ mod service;
 mod show;
 mod stall_log;
 
-use arguments::Wish;
+use arguments::{Handoff, Wish};
 use listen::USUAL_PORTS;
 use running::Running;
 use std::io::{self, Write};
@@ -33,8 +33,8 @@ fn main() -> ExitCode {
             say(arguments::USAGE);
             Ok(())
         }
-        Ok(Wish::Check) => check::run(),
-        Ok(Wish::Serve(port)) => serve(port),
+        Ok(Wish::Check(handoff)) => check::run(handoff),
+        Ok(Wish::Serve(port, handoff)) => serve(port, handoff),
         Err(why) => {
             eprintln!("demo: {why}\n\n{}", arguments::USAGE);
             return ExitCode::from(2);
@@ -50,10 +50,10 @@ fn main() -> ExitCode {
 }
 
 /// Serves until Ctrl-C, or until it is asked to end.
-fn serve(port: Option<u16>) -> Result<(), String> {
+fn serve(port: Option<u16>, handoff: Handoff) -> Result<(), String> {
     let running = match port {
-        Some(port) => Running::start([port]),
-        None => Running::start(USUAL_PORTS),
+        Some(port) => Running::start([port], handoff),
+        None => Running::start(USUAL_PORTS, handoff),
     };
     let running = running.map_err(|why| not_started(port, &why))?;
     let (mut interrupt, mut terminate) =

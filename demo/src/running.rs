@@ -1,5 +1,6 @@
 //! The service from start to end, with its clients and who looks on.
 
+use crate::arguments::Handoff;
 use crate::figures::Sampler;
 use crate::load::Load;
 use crate::show::Show;
@@ -29,8 +30,8 @@ pub struct Running {
 
 impl Running {
     /// Starts it on the first of `ports` that is free.
-    pub fn start(ports: impl IntoIterator<Item = u16>) -> io::Result<Running> {
-        let show = Show::new();
+    pub fn start(ports: impl IntoIterator<Item = u16>, handoff: Handoff) -> io::Result<Running> {
+        let show = Show::new(handoff);
         let runtime = show.runtime()?;
         let listener = runtime.block_on(listen::first_free(ports))?;
         let address = listener.local_addr()?;
@@ -63,8 +64,8 @@ fn summary(show: &Show, runtime: &Runtime) -> String {
     let (requests, metrics) = (show.requests.look(), runtime.metrics());
     let within = requests.quantile(0.99).unwrap_or_default();
     format!(
-        "ended after {:.1} s: {} requests answered, 99 % of them within {within:?}; {} stalls, \
-         {} hand-offs",
+        "ended after {:.1} s: {} requests answered, 99 % of them within {within:?}; stalls: {}, \
+         hand-offs: {}",
         show.now().as_secs_f64(),
         requests.total(),
         metrics.stall_count(),

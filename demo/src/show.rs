@@ -1,5 +1,6 @@
 //! What all parts of the service share: the counters, the lists, and the runtime that is on show.
 
+use crate::arguments::Handoff;
 use crate::histogram::Histogram;
 use crate::journal::Journal;
 use crate::live::Live;
@@ -19,14 +20,15 @@ const STALL_AFTER: Duration = Duration::from_millis(2);
 /// What there is to show.
 pub struct Show {
     started: Instant,
+    pub handoff: Handoff,
     /// How long requests took, from when they were due to their answer's last byte.
     pub requests: Histogram,
     pub failed_requests: AtomicU64,
     /// How late the tasks were that tick each millisecond.
     pub ticks: Histogram,
-    /// Timers that were armed by the page's button and have not fired.
+    /// Timers that are armed: by the tasks that tick, and by the page's button.
     pub timers: AtomicUsize,
-    /// How late those were that have fired.
+    /// How late those of the button were that have fired.
     pub late_timers: Histogram,
     pub stalls: StallLog,
     pub journal: Journal,
@@ -40,9 +42,10 @@ thread_local! {
 }
 
 impl Show {
-    pub fn new() -> Arc<Show> {
+    pub fn new(handoff: Handoff) -> Arc<Show> {
         Arc::new(Show {
             started: Instant::now(),
+            handoff,
             requests: Histogram::new(),
             failed_requests: AtomicU64::new(0),
             ticks: Histogram::new(),
@@ -68,7 +71,11 @@ impl Show {
     /// The runtime that is on show: as Wakeful comes, but for hooks that look on.
     pub fn runtime(self: &Arc<Show>) -> io::Result<Runtime> {
         let (starts, stops, told, ended) = (self.clone(), self.clone(), self.clone(), self.clone());
-        Builder::new_multi_thread()
+        let mut builder = Builder::new_multi_thread();
+        if self.handoff == Handoff::Off {
+            builder.disable_stall_handoff();
+        }
+        builder
             .enable_all()
             .thread_name("wakeful")
             .on_thread_start(move || starts.note_thread())

@@ -66,6 +66,16 @@ fn the_check_passes() {
 }
 
 #[test]
+fn the_check_fails_if_blocked_workers_hold_up_requests() {
+    // With one there is nobody else who could answer.
+    let mut check = demo(&["--check", "--no-handoff"]);
+    let Output { status, stdout, stderr } =
+        check.env("WAKEFUL_WORKER_THREADS", "1").output().unwrap();
+    assert_eq!(status.code(), Some(1), "{}", text(&stdout));
+    assert!(text(&stderr).contains("while all workers were blocked"), "{}", text(&stderr));
+}
+
+#[test]
 fn ctrl_c_ends_it_with_a_page_open_and_workers_blocked() {
     for signal in ["-INT", "-TERM"] {
         let (mut running, mut output, address) = Running::start();

@@ -42,7 +42,7 @@ pub fn run(pictures: bool) -> Result<(), String> {
     } else {
         blocked_workers_hold_up_nobody(&mut page)?;
         every_button_works(&mut page)?;
-        it_speaks_both_languages(&mut page)?;
+        it_speaks_both_languages(&mut page, &service.url)?;
         it_fits(&mut page)?;
     }
     page.no_errors()?;
@@ -105,7 +105,7 @@ fn press(page: &mut Page, button: &str, kind: &str) -> Result<String, String> {
     Ok(result)
 }
 
-fn it_speaks_both_languages(page: &mut Page) -> Result<(), String> {
+fn it_speaks_both_languages(page: &mut Page, url: &str) -> Result<(), String> {
     let same = "import('/text.js').then(({ languages: { en, zh } }) => \
                 String(Object.keys(en)) === String(Object.keys(zh)))";
     page.wait_for(same, "the same texts in both languages")?;
@@ -121,7 +121,14 @@ fn it_speaks_both_languages(page: &mut Page) -> Result<(), String> {
             &format!("the texts in {language}"),
         )?;
     }
-    println!("    it speaks both languages");
+    page.evaluate("localStorage.clear()")?;
+    for (reads, language) in [("zh-TW", "zh-CN"), ("de", "en")] {
+        page.prefer_language(reads)?;
+        page.go(url)?;
+        let chosen = format!("document.documentElement.lang === '{language}' && {all_there}");
+        page.wait_for(&chosen, &format!("{language} for who reads {reads}"))?;
+    }
+    println!("    it speaks both languages, and begins with the browser's");
     Ok(())
 }
 
@@ -135,7 +142,7 @@ fn it_fits(page: &mut Page) -> Result<(), String> {
     }
     page.resize(LAPTOP)?;
     for scheme in ["dark", "light"] {
-        page.prefer(scheme)?;
+        page.prefer_scheme(scheme)?;
         let ground = "getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0] < 128";
         page.wait_for(&format!("{ground} === {}", scheme == "dark"), &format!("a {scheme} page"))?;
     }

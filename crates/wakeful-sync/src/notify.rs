@@ -20,7 +20,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::wait_queue::{Round, Stage, Wait, WaitQueue, Waiter, Word};
+use crate::wait_queue::{Stage, Wait, WaitQueue, Waiter, Word};
 
 /// Wakes tasks that wait for something to happen.
 ///
@@ -349,49 +349,42 @@ pub struct OwnedNotified {
 }
 
 /// What both futures do.
-struct Waiting {
-    /// The round in which the future was made.
-    round: Round,
-    is_over: bool,
-    waiter: Waiter,
-}
+///
+/// The waiter's round is the one in which the future was made: it enters the line in no other.
+struct Waiting(Waiter);
 
 impl Waiting {
     #[inline]
     fn since(notify: &Notify) -> Self {
-        Waiting { round: notify.queue.load().round(), is_over: false, waiter: Waiter::new() }
+        Waiting(Waiter::since(notify.queue.load().round()))
     }
 
     /// Without a waker the waiter enters the line all the same.
     fn poll(self: Pin<&mut Self>, notify: &Notify, waker: Option<&Waker>) -> Poll<()> {
-        // SAFETY: `waiter` stays where it is; it is handed on only as a pinned reference.
-        let this = unsafe { self.get_unchecked_mut() };
-        if this.is_over {
-            return Poll::Ready(());
-        }
-        // SAFETY: `this` came out of a `Pin`.
-        let waiter = unsafe { Pin::new_unchecked(&this.waiter) };
+        // SAFETY: the waiter is pinned along with us.
+        let waiter = unsafe { self.as_ref().map_unchecked(|this| &this.0) };
         let wait = match waiter.stage() {
             // SAFETY: `drop` makes the waiter leave this queue.
-            Stage::Idle => unsafe { enter(&notify.queue, this.round, waiter, waker) },
+            Stage::Idle => unsafe { enter(&notify.queue, waiter, waker) },
             // SAFETY: the waiter entered this queue.
             Stage::Queued => unsafe { notify.queue.refresh(waiter, waker) },
-            _ => Wait::Over,
+            Stage::First | Stage::Last | Stage::All => Wait::Over,
+            Stage::Over => return Poll::Ready(()),
         };
         if wait == Wait::On {
             return Poll::Pending;
         }
-        this.is_over = true;
+        waiter.finish();
         Poll::Ready(())
     }
 
     #[inline]
     fn drop_from(&mut self, notify: &Notify) {
-        if self.is_over {
+        if self.0.is_over() {
             return;
         }
         // SAFETY: a waiter that has entered a line was pinned, and stays so until it is dropped.
-        let waiter = unsafe { Pin::new_unchecked(&self.waiter) };
+        let waiter = unsafe { Pin::new_unchecked(&self.0) };
         // SAFETY: `notify` is the only one this future was ever polled with.
         let stage = unsafe { notify.queue.leave(waiter) };
         if matches!(stage, Stage::First | Stage::Last) {
@@ -401,16 +394,12 @@ impl Waiting {
     }
 }
 
-/// Takes the permit or a place in line.
+/// Takes the permit or a place in line, unless the waiter's round is over.
 ///
 /// # Safety
 /// As for [`WaitQueue::enter`].
-unsafe fn enter(
-    queue: &WaitQueue,
-    round: Round,
-    waiter: Pin<&Waiter>,
-    waker: Option<&Waker>,
-) -> Wait {
+unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) -> Wait {
+    let round = waiter.round();
     let mut cloned = None;
     let mut word = queue.settled();
     loop {
@@ -493,7 +482,7 @@ macro_rules! notified_future {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct(stringify!($future))
                     .field("notify", &self.notify)
-                    .field("is_over", &self.waiting.is_over)
+                    .field("is_over", &self.waiting.0.is_over())
                     .finish()
             }
         }

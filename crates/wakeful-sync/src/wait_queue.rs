@@ -27,13 +27,18 @@
 //! ```text
 //!          (1) enter                      (2) release: takes the waker
 //!   IDLE ────────────▶ QUEUED ─────────────────────────────────────────▶ FIRST | LAST | ALL
-//!     ▲                  │ (3) leave, or refresh: sees a new round                │
-//!     └──────────────────┴──────────────────────(4) reset────────────────────────┘
+//!    │ ▲                 │ (3) leave                                              │  │
+//!    │ └─────────────────┴──────────────────────(4) reset─────────────────────────┘  │
+//!    └──────────────────────────▶ OVER ◀────────(5) finish───────────────────────────┘
 //! ```
 //!
-//! (1), (3) and (4) are steps of the future that owns the waiter, (2) of somebody else. (1), (2) and (3)
-//! need the lock. The waker belongs to the lock's holder while QUEUED, otherwise to the owner; so (2)
-//! is the last thing anybody else does to a waiter, and a released one may be dropped at once.
+//! (1), (3), (4) and (5) are steps of the future that owns the waiter, (2) of somebody else, or of the owner
+//! if it sees a new round first. (1), (2) and (3) need the lock. The waker belongs to the lock's holder
+//! while QUEUED, otherwise to the owner; so (2) is the last thing anybody else does to a waiter, and a
+//! released one may be dropped at once.
+//!
+//! Beside its stage, and in one word with it, a waiter has a round: while QUEUED the one it came in; before
+//! it first enters, the one its owner made it in (Notify needs that). Steps (2) to (5) forget it.
 //!
 //! The line is first in, first out, so waiters of earlier rounds stand before those of the present one.
 //! Any holder of the lock may release them; that is why telling them in batches, with the lock let go
@@ -241,8 +246,8 @@ impl WaitQueue {
 
     /// Sees to it that a waiter that entered has an up-to-date waker, if it has still to wait.
     ///
-    /// After `Over` the waiter's stage says why: idle means that it was taken out here, because a new
-    /// round or the flag has released it.
+    /// If a new round or the flag has released it and nobody has told it yet, it is taken out here. After
+    /// `Over` the waiter's stage says how it was released.
     ///
     /// # Safety
     /// The waiter must have entered this queue.
@@ -260,7 +265,7 @@ impl WaitQueue {
             // SAFETY: we have the lock, and the waiter is in this line.
             if !unsafe { locked.keeps_waiting(waiter.get_ref().into()) } {
                 // SAFETY: as above.
-                let old = unsafe { locked.remove(waiter) };
+                let old = unsafe { locked.remove(waiter, Stage::All) };
                 drop(locked);
                 drop(old);
                 return Wait::Over;
@@ -303,7 +308,7 @@ impl WaitQueue {
             return stage;
         }
         // SAFETY: we have the lock, and the waiter is in this line.
-        let waker = unsafe { locked.remove(waiter) };
+        let waker = unsafe { locked.remove(waiter, Stage::Idle) };
         drop(locked);
         drop(waker);
         Stage::Idle

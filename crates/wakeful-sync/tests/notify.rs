@@ -12,6 +12,8 @@ use std::time::Instant;
 use support::*;
 use wakeful_base::block_on;
 use wakeful_sync::Notify;
+#[cfg(target_pointer_width = "64")]
+use wakeful_sync::futures::{Notified, OwnedNotified};
 
 #[test]
 fn a_notification_before_the_wait_is_kept_once() {
@@ -284,4 +286,14 @@ fn stress_all_are_called_however_many_come_and_go() {
         thread::yield_now();
     }
     waiters.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+/// A million idle tasks hold a million of these, and most hold each twice: an async block that awaits a
+/// future it captured has room both for the captured one and for the awaited one.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn a_wait_takes_no_more_than_six_words() {
+    // Whom it waits for, two links, a waker of two words, and one word for round and stage.
+    assert!(size_of::<Notified<'_>>() <= 48, "{}", size_of::<Notified<'_>>());
+    assert!(size_of::<OwnedNotified>() <= 48, "{}", size_of::<OwnedNotified>());
 }

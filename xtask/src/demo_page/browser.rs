@@ -184,9 +184,15 @@ impl Page<'_> {
     }
 
     /// Sets the colour scheme that the user prefers.
-    pub fn prefer(&mut self, scheme: &str) -> Result<(), String> {
+    pub fn prefer_scheme(&mut self, scheme: &str) -> Result<(), String> {
         let feature = format!("{{\"name\":\"prefers-color-scheme\",\"value\":\"{scheme}\"}}");
         self.call("Emulation.setEmulatedMedia", &format!("{{\"features\":[{feature}]}}")).map(drop)
+    }
+
+    /// Sets the language that the user reads.
+    pub fn prefer_language(&mut self, tag: &str) -> Result<(), String> {
+        let params = format!("{{\"userAgent\":\"\",\"acceptLanguage\":\"{tag}\"}}");
+        self.call("Emulation.setUserAgentOverride", &params).map(drop)
     }
 
     /// The value of an expression, or of the promise that it is.

@@ -106,17 +106,17 @@ impl<'a> LockedLine<'a> {
         unsafe { waiter.as_ref().release(stage) }
     }
 
-    /// Takes `waiter` out of the line; the waker is to be dropped after the lock.
+    /// Takes `waiter` out of the line, to `stage`; the waker is to be dropped after the lock.
     ///
     /// # Safety
     /// The waiter must be in this line.
-    pub(super) unsafe fn remove(&self, waiter: Pin<&Waiter>) -> Option<Waker> {
+    pub(super) unsafe fn remove(&self, waiter: Pin<&Waiter>, stage: Stage) -> Option<Waker> {
         let node = NonNull::from(waiter.get_ref());
         // SAFETY: the waiter is in this line by contract.
         let was_in = self.with_line(|line| unsafe { line.remove(node) });
         debug_assert!(was_in, "a waiter marked as queued is in its queue's line");
         // SAFETY: as above.
-        unsafe { self.release(node, Stage::Idle) }
+        unsafe { self.release(node, stage) }
     }
 
     /// Sees to it that calling `waiter`'s waker is as good as calling `waker`, with `fresh` if it is not.
@@ -140,8 +140,8 @@ impl<'a> LockedLine<'a> {
     /// The waiter must be in this line.
     #[inline]
     pub(super) unsafe fn keeps_waiting(&self, waiter: NonNull<Waiter>) -> bool {
-        // SAFETY: what is in the line is live, and its round the lock holder's.
-        self.word.keeps_waiting(unsafe { waiter.as_ref().round() })
+        // SAFETY: what is in the line is live.
+        self.word.keeps_waiting(unsafe { waiter.as_ref() }.round())
     }
 }
 

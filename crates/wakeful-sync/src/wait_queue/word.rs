@@ -63,6 +63,9 @@ impl Round {
     /// The round that every queue begins with.
     pub(crate) const FIRST: Round = Round(0);
 
+    /// How many bits of the word count rounds.
+    pub(super) const BITS: u32 = u64::BITS - ROUND_SHIFT;
+
     const MASK: u64 = u64::MAX >> ROUND_SHIFT;
 
     pub(crate) fn plus(self, rounds: u64) -> Round {
@@ -81,6 +84,17 @@ impl Round {
     /// Whether this round comes before `other`, the two being less than half of all rounds apart.
     pub(crate) fn is_before(self, other: Round) -> bool {
         other != self && other.since(self) <= Self::MASK / 2
+    }
+
+    /// The round as a number of [`BITS`](Self::BITS) bits, for who keeps something else beside it.
+    pub(super) fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// The round that [`to_bits`](Self::to_bits) was called on.
+    pub(super) fn from_bits(bits: u64) -> Round {
+        debug_assert!(bits <= Self::MASK, "no round has so many bits");
+        Round(bits)
     }
 
     /// The place of this round in a ring of `mask + 1` slots.
