@@ -15,6 +15,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
+use wakeful_base::recycle;
 use wakeful_base::shield::{discard, shield};
 use wakeful_base::sync::UnsafeCell;
 
@@ -50,12 +51,16 @@ where
     F::Output: 'static,
     S: Schedule,
 {
-    let cell = Box::new(TaskCell::<F, S> {
-        header: Header::new(vtable::<F, S>(), home.cast(), id, spawned_at),
-        slot: UnsafeCell::new(Slot { future: ManuallyDrop::new(future) }),
-        _home: PhantomData,
-    });
-    let task: TaskRef = NonNull::from(Box::leak(cell)).cast();
+    let cell = recycle::allocate::<TaskCell<F, S>>();
+    // SAFETY: just allocated for one.
+    unsafe {
+        cell.write(TaskCell {
+            header: Header::new(vtable::<F, S>(), home.cast(), id, spawned_at),
+            slot: UnsafeCell::new(Slot { future: ManuallyDrop::new(future) }),
+            _home: PhantomData,
+        });
+    }
+    let task: TaskRef = cell.cast();
     // SAFETY: the state word of a new task speaks of one entry and one join handle; these are they.
     unsafe { (Runnable::from_raw(task), JoinHandle::from_raw(task)) }
 }
@@ -220,14 +225,19 @@ unsafe fn schedule<S: Schedule>(task: TaskRef) {
 /// # Safety
 /// The caller has given up the last reference, and the slot is empty.
 unsafe fn free<F: Future, S: Schedule>(task: TaskRef) {
-    // SAFETY: made by `Box` in `new_task` with these types, and nobody refers to it any more.
-    let mut cell = unsafe { Box::from_raw(task.cast::<TaskCell<F, S>>().as_ptr()) };
+    let place = task.cast::<TaskCell<F, S>>();
+    // SAFETY: written by `new_task` with these types, and nobody else refers to it any more.
+    let cell = unsafe { &mut *place.as_ptr() };
     cell.header.assert_at_end();
     // Nothing is in the slot; the access tells loom that whatever was done to it is over.
     cell.slot.with_mut(|_| ());
     // SAFETY: the last reference may touch every field.
     let home = cell.header.home.with(|home| unsafe { *home }).cast::<S>();
-    drop(cell);
+    // SAFETY: allocated by `new_task` for this type, and dropped once.
+    unsafe {
+        place.drop_in_place();
+        recycle::free(place);
+    }
     // SAFETY: the home was valid for the cell, which is gone now.
     unsafe { S::release_cell(home) };
 }

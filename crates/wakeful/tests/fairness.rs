@@ -235,3 +235,28 @@ fn a_task_that_a_timer_wakes_as_its_worker_goes_to_sleep_is_run_without_the_last
     });
     assert_eq!(is_done.recv_timeout(Duration::from_secs(60)), Ok(()));
 }
+
+#[test]
+fn what_a_timer_woke_does_not_wait_behind_a_crowd_of_tasks() {
+    const CROWD: usize = 10_000;
+    let runtime = current_thread();
+    let ran = Arc::new(AtomicUsize::new(0));
+    let ran_before = runtime.block_on(async {
+        let span = Duration::from_millis(1);
+        let (seen, deadline) = (ran.clone(), Instant::now() + span);
+        let sleeper = wakeful::spawn(async move {
+            wakeful::time::sleep(span).await;
+            seen.load(SeqCst)
+        });
+        yield_now().await;
+        while Instant::now() < deadline + span {
+            thread::sleep(span);
+        }
+        for _ in 0..CROWD {
+            let ran = ran.clone();
+            wakeful::spawn(async move { ran.fetch_add(1, SeqCst) });
+        }
+        sleeper.await.unwrap()
+    });
+    assert!(ran_before < CROWD / 10, "{ran_before} tasks ran before the sleeper");
+}

@@ -77,6 +77,10 @@ struct Resting {
 /// What only the thread in `block_on` touches, and never while user code runs.
 struct Core {
     queue: VecDeque<Runnable>,
+    /// Tasks that the driver or a timer has woken. They take turns with those in the queue: what has
+    /// happened does not wait behind a crowd of tasks.
+    woken: VecDeque<Runnable>,
+    is_turn_of_woken: bool,
     /// Tasks that wait, or run and have waited before.
     owned: List<OwnedLink>,
     refs: RefBag,
@@ -92,6 +96,24 @@ struct Core {
     /// A task panicked, and the runtime was told to end by that.
     panicked: bool,
     timers: SeatTimers,
+}
+
+impl Core {
+    fn has_queued(&self) -> bool {
+        !(self.queue.is_empty() && self.woken.is_empty())
+    }
+
+    fn pop_queued(&mut self) -> Option<Runnable> {
+        if self.woken.is_empty() {
+            return self.queue.pop_front();
+        }
+        self.is_turn_of_woken = !self.is_turn_of_woken;
+        if self.is_turn_of_woken || self.queue.is_empty() {
+            self.woken.pop_front()
+        } else {
+            self.queue.pop_front()
+        }
+    }
 }
 
 /// Where a task's entries go.
@@ -116,6 +138,8 @@ pub(crate) fn new(
 ) -> Arc<CurrentThread> {
     let core = Box::new(Core {
         queue: VecDeque::with_capacity(64),
+        woken: VecDeque::new(),
+        is_turn_of_woken: false,
         owned: List::new(),
         refs: RefBag::new(),
         yielding: false,

@@ -12,6 +12,7 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::task::{Poll, Waker};
 
+use wakeful_base::recycle;
 use wakeful_base::sync::UnsafeCell;
 
 use super::state::{Closed, Finished, Left, State};
@@ -59,13 +60,17 @@ pub(super) type CellRef<T> = NonNull<ChannelCell<T>>;
 
 impl<T> ChannelCell<T> {
     pub(super) fn allocate() -> CellRef<T> {
-        let cell = Box::new(ChannelCell {
-            state: State::new(),
-            value: UnsafeCell::new(MaybeUninit::uninit()),
-            rx_waker: WakerSlot::empty(),
-            tx_waker: WakerSlot::empty(),
-        });
-        NonNull::from(Box::leak(cell))
+        let cell = recycle::allocate();
+        // SAFETY: just allocated for one.
+        unsafe {
+            cell.write(ChannelCell {
+                state: State::new(),
+                value: UnsafeCell::new(MaybeUninit::uninit()),
+                rx_waker: WakerSlot::empty(),
+                tx_waker: WakerSlot::empty(),
+            });
+        }
+        cell
     }
 
     /// Sends `value`, or only says that nothing will be sent. The sender has left then.
@@ -253,13 +258,16 @@ unsafe fn free_if<T>(left: Left, this: CellRef<T>) {
     if left == Left::First {
         return;
     }
-    // SAFETY: it came from a box, and both ends have left.
-    let cell = unsafe { Box::from_raw(this.as_ptr()) };
+    // SAFETY: both ends have left, so nobody else refers to it.
+    let cell = unsafe { this.as_ref() };
     let state = cell.state.load();
-    if state.has_tx_waker() && !state.is_closed() {
-        // SAFETY: nobody took it, as `state.rs` says.
-        let waker = unsafe { cell.tx_waker.take() };
-        drop(cell);
-        drop(waker);
+    let has_waker = state.has_tx_waker() && !state.is_closed();
+    // SAFETY: nobody took it, as `state.rs` says.
+    let waker = has_waker.then(|| unsafe { cell.tx_waker.take() });
+    // SAFETY: made by `allocate`; its fields are plain, but for the value and the wakers, which are gone.
+    unsafe {
+        this.drop_in_place();
+        recycle::free(this);
     }
+    drop(waker);
 }

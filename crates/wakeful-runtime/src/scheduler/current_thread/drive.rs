@@ -29,6 +29,8 @@ struct Turn {
     polling: Cell<Option<TaskRef>>,
     tells_of_stalls: bool,
     precise: PreciseThread,
+    /// The driver or timers are calling wakers.
+    is_told: Cell<bool>,
 }
 
 wakeful_base::per_thread! {
@@ -181,6 +183,7 @@ impl CurrentThread {
             polling: Cell::new(None),
             tells_of_stalls: self.stalls.config.reports(),
             precise: PreciseThread::new(),
+            is_told: Cell::new(false),
         }));
         let turn = turn.0.as_ref().expect("put back at the end");
         let _on_turn = SetTurn(TURN.with(|before| before.replace(turn)));
@@ -219,7 +222,10 @@ impl Turn {
 
     fn push(&self, runnable: Runnable) {
         self.shared.metrics.local_schedules.add(1);
-        self.with_core(|core| core.queue.push_back(runnable));
+        self.with_core(|core| {
+            let queue = if self.is_told.get() { &mut core.woken } else { &mut core.queue };
+            queue.push_back(runnable);
+        });
     }
 
     /// Until `root` is ready, or a task's panic has ended the runtime.
@@ -279,7 +285,7 @@ impl Turn {
             if core.queue.is_empty() && !inject.is_empty() {
                 inject.pop_many(|len| len, |runnable| core.queue.push_back(runnable));
             }
-            core.queue.pop_front()
+            core.pop_queued()
         })
     }
 
@@ -369,7 +375,7 @@ impl Turn {
 
     fn has_work(&self) -> bool {
         self.with_core(|core| {
-            !(core.queue.is_empty() && core.yielded.is_empty() && core.deferred.is_empty())
+            core.has_queued() || !(core.yielded.is_empty() && core.deferred.is_empty())
         }) || self.shared.woken.load(SeqCst)
     }
 
@@ -398,10 +404,12 @@ impl Turn {
     fn wait_with(&self, wait: impl FnOnce(&mut dyn Driver)) {
         let driver = self.with_core(|core| core.driver.take());
         let mut driver = driver.expect("the driver is there between two waits");
+        self.is_told.set(true);
         wait(&mut *driver);
         let shared = &self.shared;
         let time = &shared.info.time;
         let fired = time.serve(&shared.left_timers, |f| self.with_core(|core| f(&mut core.timers)));
+        self.is_told.set(false);
         let deferred = self.with_core(|core| {
             core.timers.note(fired);
             core.driver = Some(driver);
