@@ -33,7 +33,7 @@ pub(crate) trait Driver: Send {
 }
 
 /// A time that is likely to be waited for again and again, on the machine's clock.
-#[cfg_attr(not(feature = "time"), expect(dead_code, reason = "only timers have beats"))]
+#[cfg_attr(not(feature = "time"), allow(dead_code, reason = "only timers have beats"))]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Beat {
     pub(crate) now_ns: u64,
