@@ -16,15 +16,16 @@
 //!                          the allocator
 //! ```
 //!
-//! What is kept is bounded: [`MAGAZINE_BYTES`] twice for each size that a thread uses, and
-//! [`DEPOT_MAGAZINES`] for each size in all. A thread that ends leaves its own to the others.
+//! What is kept is bounded: [`MAGAZINE_BYTES`] twice for each size that a thread uses, half a megabyte at the
+//! most, and [`DEPOT_MAGAZINES`] for each size in all, eight megabytes at the most. A thread that ends leaves
+//! its own to the others.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::UnsafeCell;
 use std::mem::replace;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// From one class of sizes to the next; also how all pieces are aligned.
 const STEP: usize = 16;
@@ -40,7 +41,7 @@ const DEPOT_MAGAZINES: usize = 32;
 
 const _: () = assert!(SIZE_MIN >= size_of::<Piece>() && STEP >= align_of::<Piece>());
 
-/// Tools that follow each allocation are to see all of them; but this is to be tested with them as well.
+/// Miri and loom are to see every allocation; but this is to be tested with Miri as well.
 const IS_ON: bool = !cfg!(wakeful_loom) && (!cfg!(miri) || cfg!(test));
 
 /// Memory for a `T`.
@@ -228,8 +229,9 @@ static DEPOTS: [Depot; CLASSES] = [const {
 }; CLASSES];
 
 impl Depot {
-    fn lock(&self) -> MutexGuard<'_, Stock> {
-        self.stock.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Not worth waiting for, least of all in a process that was forked while somebody held it.
+    fn lock(&self) -> Option<MutexGuard<'_, Stock>> {
+        self.stock.try_lock().ok()
     }
 
     fn has_any(&self) -> bool {
@@ -237,19 +239,19 @@ impl Depot {
     }
 
     fn take(&self) -> Option<Magazine> {
-        let mut stock = self.lock();
+        let mut stock = self.lock()?;
         stock.count = stock.count.checked_sub(1)?;
         let at = stock.count;
         self.count.store(at, Relaxed);
         Some(replace(&mut stock.magazines[at], Magazine::EMPTY))
     }
 
-    /// Takes the magazine's pieces, unless there are enough.
+    /// Takes the magazine's pieces, unless there are enough or somebody is at it.
     fn put(&self, magazine: &mut Magazine) -> bool {
         if self.count.load(Relaxed) >= DEPOT_MAGAZINES {
             return false;
         }
-        let mut stock = self.lock();
+        let Some(mut stock) = self.lock() else { return false };
         let at = stock.count;
         let Some(place) = stock.magazines.get_mut(at) else { return false };
         *place = replace(magazine, Magazine::EMPTY);

@@ -20,7 +20,7 @@ impl AtHand {
 }
 
 fn in_depot<T>() -> usize {
-    DEPOTS[class_of(Layout::new::<T>()).unwrap()].lock().count
+    DEPOTS[class_of(Layout::new::<T>()).unwrap()].lock().unwrap().count
 }
 
 fn magazine_of<T>() -> usize {

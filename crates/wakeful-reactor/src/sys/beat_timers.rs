@@ -30,8 +30,9 @@ impl BeatTimers {
     }
 
     /// Has waits end at the beats `next_ns` and `after_ns`, which are to come: it is `now_ns`, or was a moment ago.
-    /// All times are on one clock that goes as the machine's does, and no beat is taken for another.
-    pub fn arm(&mut self, now_ns: u64, next_ns: u64, after_ns: u64) {
+    /// All times are on one clock that goes as the machine's does, and no beat is taken for another. After an error
+    /// nothing is certain to end the wait.
+    pub fn arm(&mut self, now_ns: u64, next_ns: u64, after_ns: u64) -> io::Result<()> {
         let beats_ns = [next_ns, after_ns];
         for beat_ns in beats_ns {
             if self.armed_ns.contains(&beat_ns) {
@@ -39,22 +40,24 @@ impl BeatTimers {
             }
             let is_free = |armed_ns: &u64| !beats_ns.contains(armed_ns);
             let free = self.armed_ns.iter().position(is_free).expect("two timers for two beats");
+            set(&self.timers[free], beat_ns.saturating_sub(now_ns).max(1))?;
             self.armed_ns[free] = beat_ns;
-            set(&self.timers[free], beat_ns.saturating_sub(now_ns).max(1));
         }
+        Ok(())
     }
 }
 
-fn set(timer: &OwnedFd, left_ns: u64) {
+fn set(timer: &OwnedFd, left_ns: u64) -> io::Result<()> {
     let left = libc::timespec {
         tv_sec: (left_ns / 1_000_000_000) as libc::time_t,
         tv_nsec: (left_ns % 1_000_000_000) as _,
     };
     let once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let spec = libc::itimerspec { it_interval: once, it_value: left };
-    // SAFETY: the new setting lives through the call, and the old one is not asked for. It cannot fail
-    // with a timer and a setting that are valid.
-    unsafe { libc::timerfd_settime(timer.as_raw_fd(), 0, &spec, std::ptr::null_mut()) };
+    // SAFETY: the new setting lives through the call, and the old one is not asked for.
+    let result =
+        unsafe { libc::timerfd_settime(timer.as_raw_fd(), 0, &spec, std::ptr::null_mut()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(all(test, not(wakeful_loom)))]
@@ -72,9 +75,9 @@ mod tests {
         let now_ns = || started.elapsed().as_nanos() as u64;
         for _ in 0..20 {
             let next_ns = (now_ns() + 1).next_multiple_of(BEAT_NS);
-            beats.arm(now_ns(), next_ns, next_ns + BEAT_NS);
+            beats.arm(now_ns(), next_ns, next_ns + BEAT_NS).unwrap();
             let armed_ns = beats.armed_ns;
-            beats.arm(now_ns(), next_ns, next_ns + BEAT_NS);
+            beats.arm(now_ns(), next_ns, next_ns + BEAT_NS).unwrap();
             assert_eq!(beats.armed_ns, armed_ns, "what is armed stays as it is");
             poller.wait(&mut events, None).unwrap();
             assert!(now_ns() >= next_ns, "early");

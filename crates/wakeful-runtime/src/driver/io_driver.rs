@@ -77,12 +77,9 @@ impl Driver for WaitForIo {
     fn wait_for_beat(&mut self, beat: Beat) {
         let Beat { now_ns, at_ns, every_ns } = beat;
         let left = Duration::from_nanos(at_ns.saturating_sub(now_ns));
-        match self.beats() {
-            Ok(beats) => {
-                beats.arm(now_ns, at_ns, at_ns + every_ns);
-                self.wait(None);
-            }
-            // There are no descriptors left.
+        match self.beats().and_then(|beats| beats.arm(now_ns, at_ns, at_ns + every_ns)) {
+            Ok(()) => self.wait(None),
+            // There are no descriptors left, say.
             Err(_) => self.wait(Some(left)),
         }
     }

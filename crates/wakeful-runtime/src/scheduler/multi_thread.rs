@@ -173,7 +173,7 @@ impl MultiThread {
             let this = weak.as_ptr();
             let seat = |index| {
                 let rng = FastRng::from_seed(seeds.next_u64());
-                Seat::new(this, index, rng, &config)
+                Seat::new(this, (index, workers), rng, &config)
             };
             MultiThread {
                 seats: (0..workers).map(seat).collect(),

@@ -143,7 +143,7 @@ impl Home {
 impl Seat {
     pub(super) fn new(
         shared: *const MultiThread,
-        index: usize,
+        (index, workers): (usize, usize),
         rng: FastRng,
         config: &Config,
     ) -> Seat {
@@ -171,7 +171,7 @@ impl Seat {
                 until_maintenance: config.event_interval,
                 until_inject: 1,
                 inject_pace: InjectPace::new(config.global_queue_interval),
-                trial: Trial::new(),
+                trial: Trial::new(workers),
                 haul: None,
                 searching: false,
                 rng,

@@ -173,6 +173,9 @@ impl Sitter {
         let seat = self.seat();
         let Some(polls) = core.inject_pace.measure(seat.metrics.polls.get(), now) else { return };
         seat.load.measured(polls.mean_ns());
+        if !self.shared.stalls.config.hands_off {
+            return;
+        }
         if core.trial.keeps() && !seat.load.keeps.load(Relaxed) {
             core.trial.end();
         }

@@ -128,6 +128,7 @@ impl Sitter {
             core.until_maintenance = 0;
             core.is_from_driver = false;
             core.gathered.end();
+            core.haul = None;
             core.inject_pace.restart(self.seat().metrics.polls.get());
         }
     }

@@ -16,9 +16,10 @@
 //!     └───────────────────────────────────────────── Keeping
 //! ```
 //!
-//! What a wrong decision costs is small: a trial takes some hundred microseconds, polls are short, and a
-//! poll that does not return opens the queue whatever was decided ([`Load::open`]). Tasks that go on for
-//! long where they were taken to are no reason to try: they were worth moving.
+//! What a wrong decision costs is small: a trial takes some hundred microseconds, polls are short, or else
+//! it ends, and for a poll that does not return the monitor opens the queue whatever was decided
+//! ([`Load::open`]); so where no monitor does that, nothing is tried. Tasks that go on for long where they
+//! were taken to are no reason to try: they were worth moving.
 //!
 //! [`Load::open`]: super::share::Load::open
 
@@ -58,13 +59,14 @@ impl Polls {
         self.ns / self.count.max(1)
     }
 
-    fn add(&mut self, more: Polls) {
-        self.count += more.count;
-        self.ns = self.ns.saturating_add(more.ns);
+    fn and(self, more: Polls) -> Polls {
+        Polls { count: self.count + more.count, ns: self.ns.saturating_add(more.ns) }
     }
 }
 
 pub(super) struct Trial {
+    /// Of the runtime, this one among them.
+    workers: u64,
     stage: Stage,
     /// Own polls of this stage.
     own: Polls,
@@ -75,13 +77,14 @@ pub(super) struct Trial {
 #[derive(Clone, Copy)]
 enum Stage {
     Sharing { try_from: Option<Instant> },
-    Trying { since: Instant, shared_mean_ns: u64 },
+    Trying { since: Instant, pays_above_ns: u64 },
     Keeping { until: Instant },
 }
 
 impl Trial {
-    pub(super) fn new() -> Trial {
+    pub(super) fn new(workers: usize) -> Trial {
         Trial {
+            workers: workers as u64,
             stage: Stage::Sharing { try_from: None },
             own: Polls::default(),
             share_for: SHARE_FOR.0,
@@ -107,25 +110,31 @@ impl Trial {
         taken: impl FnOnce(u64) -> Option<Polls>,
         now: Instant,
     ) {
+        if self.keeps() && polls.mean_ns() >= LONG_POLL_NS {
+            return self.end();
+        }
         if let Stage::Trying { since, .. } = self.stage {
             if now.duration_since(since) < AFTERMATH + Duration::from_nanos(polls.ns) {
                 return;
             }
         }
-        self.own.add(polls);
+        self.own = self.own.and(polls);
         match self.stage {
             Stage::Sharing { try_from } => {
                 let Some(taken) = taken(HAULS) else { return };
-                let shared = self.take_own_and(taken);
-                let matters = taken.count >= shared.count / TAKEN_PART;
+                let own = std::mem::take(&mut self.own);
+                let matters = taken.count >= own.count / TAKEN_PART;
                 let is_time = try_from.is_none_or(|from| now >= from);
-                if matters && is_time && shared.mean_ns() < LONG_POLL_NS {
-                    self.enter(Stage::Trying { since: now, shared_mean_ns: shared.mean_ns() });
+                if matters && is_time && own.and(taken).mean_ns() < LONG_POLL_NS {
+                    self.enter(Stage::Trying {
+                        since: now,
+                        pays_above_ns: self.pays_above_ns(own, taken),
+                    });
                 }
             }
-            Stage::Trying { shared_mean_ns, .. } => {
+            Stage::Trying { pays_above_ns, .. } => {
                 if self.own.count >= TRIAL_POLLS && self.own.ns >= TRIAL_NS {
-                    self.decide(shared_mean_ns, now);
+                    self.decide(self.own.mean_ns() > pays_above_ns, now);
                 }
             }
             Stage::Keeping { until } => {
@@ -136,16 +145,15 @@ impl Trial {
         }
     }
 
-    fn decide(&mut self, shared_mean_ns: u64, now: Instant) {
-        // Twice as long, and two workers do no more than one. A little less is not worth a second CPU.
-        if shared_mean_ns > self.own.mean_ns().saturating_mul(7) / 4 {
-            self.enter(Stage::Keeping { until: now + self.keep_for });
-            self.keep_for = (2 * self.keep_for).min(KEEP_FOR.1);
-            self.share_for = SHARE_FOR.0;
-        } else {
+    fn decide(&mut self, pays: bool, now: Instant) {
+        if pays {
             self.enter(Stage::Sharing { try_from: Some(now + self.share_for) });
             self.share_for = (2 * self.share_for).min(SHARE_FOR.1);
             self.keep_for = KEEP_FOR.0;
+        } else {
+            self.enter(Stage::Keeping { until: now + self.keep_for });
+            self.keep_for = (2 * self.keep_for).min(KEEP_FOR.1);
+            self.share_for = SHARE_FOR.0;
         }
     }
 
@@ -154,10 +162,13 @@ impl Trial {
         self.own = Polls::default();
     }
 
-    fn take_own_and(&mut self, taken: Polls) -> Polls {
-        let mut all = std::mem::take(&mut self.own);
-        all.add(taken);
-        all
+    /// How long polls have to take when nobody takes any, so that it pays to share as it was shared.
+    fn pays_above_ns(&self, own: Polls, taken: Polls) -> u64 {
+        let all = own.and(taken);
+        // Twice as long, and two workers do no more than one; a little less is not worth a second CPU. Where
+        // more than one took part, it pays with longer polls.
+        let hands = (all.count / own.count.max(1)).clamp(2, self.workers.max(2));
+        all.mean_ns().saturating_mul(8) / 7 / hands
     }
 }
 
@@ -169,19 +180,26 @@ mod tests {
     struct Worker {
         trial: Trial,
         now: Instant,
+        others: u64,
     }
 
     impl Worker {
         fn new() -> Worker {
-            Worker { trial: Trial::new(), now: Instant::now() }
+            Worker::with_others(1)
         }
 
-        /// 100 polls here, and as many elsewhere if others may take.
+        fn with_others(others: u64) -> Worker {
+            let trial = Trial::new(1 + others as usize);
+            Worker { trial, now: Instant::now(), others }
+        }
+
+        /// 100 polls here, and as many by each of the others if they may take.
         fn turn(&mut self, alone_ns: u64, shared_ns: u64) {
             let ns = if self.trial.keeps() { alone_ns } else { shared_ns };
             let polls = Polls { count: 100, ns: 100 * ns };
             self.now += Duration::from_nanos(polls.ns);
-            let taken = (!self.trial.keeps()).then_some(polls);
+            let taken = Polls { count: self.others * polls.count, ns: self.others * polls.ns };
+            let taken = (!self.trial.keeps()).then_some(taken);
             self.trial.measured(polls, |_| taken, self.now);
         }
 
@@ -219,6 +237,27 @@ mod tests {
         worker.kept_part(SHARE_FOR.1, 1_000, 3_000);
         let part = worker.kept_part(Duration::from_secs(1), 1_000, 3_000);
         assert!(part > 0.9, "{part}");
+    }
+
+    #[test]
+    fn many_workers_may_be_slower_each_and_do_more_all_the_same() {
+        let kept_part = |shared_ns| {
+            let mut worker = Worker::with_others(7);
+            worker.kept_part(Duration::from_secs(1), 1_000, shared_ns)
+        };
+        assert!(kept_part(1_800) < 0.02 && kept_part(5_000) < 0.05);
+        assert!(kept_part(10_000) > 0.9);
+    }
+
+    #[test]
+    fn polls_that_become_long_are_shared_at_once() {
+        let mut worker = Worker::new();
+        worker.kept_part(Duration::from_secs(1), 1_000, 3_000);
+        while !worker.trial.keeps() {
+            worker.turn(1_000, 3_000);
+        }
+        worker.turn(LONG_POLL_NS, LONG_POLL_NS);
+        assert!(!worker.trial.keeps());
     }
 
     #[test]
