@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part of this module")]
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::{env, fs, process};
@@ -32,6 +33,14 @@ impl Folder {
     pub fn wakeful(&self, args: &[&str]) -> Command {
         let mut command = clean(env!("CARGO_BIN_EXE_cargo-wakeful"));
         command.current_dir(&self.0).arg("wakeful").args(args);
+        // Who is started in the background of a shell inherits that this signal is not for him.
+        let hear_interrupts = || {
+            // SAFETY: setting a signal's default action can be done between fork and exec.
+            unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+            Ok(())
+        };
+        // SAFETY: as said, and nothing else is done.
+        unsafe { command.pre_exec(hear_interrupts) };
         command
     }
 
