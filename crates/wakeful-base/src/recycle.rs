@@ -16,8 +16,8 @@
 //!                          the allocator
 //! ```
 //!
-//! What is kept is bounded: [`MAGAZINE_BYTES`] twice for each size that a thread uses, half a megabyte at the
-//! most, and [`DEPOT_MAGAZINES`] for each size in all, eight megabytes at the most. A thread that ends leaves
+//! What is kept is bounded: `MAGAZINE_BYTES` twice for each size that a thread uses, half a megabyte at the
+//! most, and `DEPOT_MAGAZINES` for each size in all, eight megabytes at the most. A thread that ends leaves
 //! its own to the others.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
