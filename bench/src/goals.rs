@@ -49,6 +49,7 @@ pub const GOALS: &[Goal] = &[
     goal("file/open_read_4k",             "wall",        30_000.0, 3_000.0),
     goal("mem/task_pending",              "resident",       315.0,  110.0),
     goal("mem/task_sleep",                "resident",       565.0,  250.0),
+    goal("mem/task_notify",               "resident",       565.0,  250.0),
     goal("blocking_abuse/2_sleepers",     "p99",        209_000.0, 5_000.0),
 ];
 

@@ -50,14 +50,16 @@ impl Row<'_> {
     }
 
     /// How many times as good as the other one is: above 1 is better, whichever way the metric points.
+    /// The median of the rounds' ratios: a machine that changes from one minute to the next changes for
+    /// both sides of a round alike.
     pub fn ratio_between(&self, one: &str, other: &str) -> Option<f64> {
-        let (own, others) = (self.cell(one)?.median(), self.cell(other)?.median());
-        let ratio = match self.better {
-            Better::Lower => others / own,
-            Better::Higher => own / others,
+        let rounds = self.cell(one)?.samples.iter().zip(&self.cell(other)?.samples);
+        let ratios: Vec<f64> = match self.better {
+            Better::Lower => rounds.map(|(own, others)| others / own).collect(),
+            Better::Higher => rounds.map(|(own, others)| own / others).collect(),
             Better::Neither => return None,
         };
-        ratio.is_finite().then_some(ratio)
+        Some(median(&ratios)).filter(|ratio| ratio.is_finite())
     }
 
     /// The best of all, if any is better than others.

@@ -51,8 +51,8 @@ impl InjectPace {
     }
 
     /// Goes on measuring, at the worker's `polls`th poll: it has slept.
-    pub(super) fn restart(&mut self, polls: u64) {
-        (self.seen, self.seen_polls) = (Instant::now(), polls);
+    pub(super) fn restart(&mut self, polls: u64, now: Instant) {
+        (self.seen, self.seen_polls) = (now, polls);
     }
 
     /// The worker, busy since the last time, is at its `polls`th poll. Returns the polls since then if
@@ -88,7 +88,7 @@ mod tests {
             pace.measure(round * MEASURED_POLLS, Instant::now());
         }
         assert!(pace.polls_between() <= 3, "{}", pace.polls_between());
-        pace.restart(20 * MEASURED_POLLS);
+        pace.restart(20 * MEASURED_POLLS, Instant::now());
         for round in 1..=20 {
             pace.measure(20 * MEASURED_POLLS + round * 1_000_000, Instant::now());
         }
@@ -100,7 +100,7 @@ mod tests {
         let mut pace = InjectPace::new(None);
         let mut measured = 0;
         for polls in 1..=2 * MEASURED_POLLS {
-            pace.restart(polls - 1);
+            pace.restart(polls - 1, Instant::now());
             measured += u64::from(pace.measure(polls, Instant::now()).is_some());
         }
         assert_eq!(measured, 2);

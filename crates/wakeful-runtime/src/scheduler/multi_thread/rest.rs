@@ -55,7 +55,7 @@ impl Sitter {
             let is_idle = core.is_idle() && seat.queue.is_empty();
             core.gathered.skip_search = !searching && (was_timer || is_idle);
             core.is_from_driver = was_in_driver;
-            core.inject_pace.restart(seat.metrics.polls.get());
+            self.measure_anew(&mut core);
             // Whatever woke us, stopping among it, is looked at first.
             core.until_maintenance = 0;
         } else if searching {

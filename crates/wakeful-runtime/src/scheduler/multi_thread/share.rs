@@ -183,6 +183,16 @@ impl Sitter {
         seat.load.keeps.store(core.trial.keeps(), Relaxed);
     }
 
+    /// The worker has slept. What it found out before may be long ago.
+    pub(super) fn measure_anew(&self, core: &mut SeatCore) {
+        let (seat, now) = (self.seat(), Instant::now());
+        core.inject_pace.restart(seat.metrics.polls.get(), now);
+        if core.trial.keeps() {
+            core.trial.end_if_over(now);
+            seat.load.keeps.store(core.trial.keeps(), Relaxed);
+        }
+    }
+
     /// `count` tasks were taken from worker `victim`.
     pub(super) fn begin_haul(&self, core: &mut SeatCore, victim: usize, count: usize, at: Instant) {
         core.haul = Some(Haul { victim, count, at, polls: self.seat().metrics.polls.get() });

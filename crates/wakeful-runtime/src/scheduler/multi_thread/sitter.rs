@@ -129,7 +129,7 @@ impl Sitter {
             core.is_from_driver = false;
             core.gathered.end();
             core.haul = None;
-            core.inject_pace.restart(self.seat().metrics.polls.get());
+            self.measure_anew(&mut core);
         }
     }
 }

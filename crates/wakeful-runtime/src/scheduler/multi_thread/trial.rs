@@ -137,11 +137,14 @@ impl Trial {
                     self.decide(self.own.mean_ns() > pays_above_ns, now);
                 }
             }
-            Stage::Keeping { until } => {
-                if now >= until {
-                    self.end();
-                }
-            }
+            Stage::Keeping { .. } => self.end_if_over(now),
+        }
+    }
+
+    /// Keeps no longer than that was to be.
+    pub(super) fn end_if_over(&mut self, now: Instant) {
+        if matches!(self.stage, Stage::Keeping { until } if now >= until) {
+            self.end();
         }
     }
 
@@ -290,6 +293,19 @@ mod tests {
         worker.turn(1_000, 3_000);
         assert!(worker.trial.keeps(), "it decided by the second");
         assert!(matches!(worker.trial.stage, Stage::Keeping { .. }));
+    }
+
+    #[test]
+    fn what_was_kept_before_a_long_sleep_is_shared_after() {
+        let mut worker = Worker::new();
+        worker.kept_part(Duration::from_secs(1), 1_000, 3_000);
+        while !matches!(worker.trial.stage, Stage::Keeping { .. }) {
+            worker.turn(1_000, 3_000);
+        }
+        worker.trial.end_if_over(worker.now);
+        assert!(worker.trial.keeps());
+        worker.trial.end_if_over(worker.now + KEEP_FOR.1);
+        assert!(!worker.trial.keeps());
     }
 
     #[test]
