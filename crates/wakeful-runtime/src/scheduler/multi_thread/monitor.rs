@@ -68,9 +68,10 @@ pub(super) fn start(shared: &Arc<MultiThread>) -> std::io::Result<()> {
     if !shared.stalls.config.is_watched() {
         return Ok(());
     }
-    let watched = shared.clone();
+    // Here, not on its thread: to count the CPUs takes a descriptor for a moment, and the user's code, which
+    // goes on when we return, may be counting these.
+    let mut monitor = Monitor::new(shared.clone());
     shared.stalls.start(Box::new(move || {
-        let mut monitor = Monitor::new(watched);
         monitor.run();
         monitor.shared.stalls.end_telling();
     }))
