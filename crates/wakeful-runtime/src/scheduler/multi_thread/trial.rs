@@ -2,8 +2,8 @@
 //!
 //! A worker that takes tasks from another does some of its work, and makes all of it dearer: the tasks
 //! move from cache to cache, and so does whatever they have in common with those that stay. Eight tasks
-//! that send to a ninth are six times as slow on two workers as on one; requests of unrelated clients are
-//! nearly twice as fast. Neither the queue nor the length of polls tells the one from the other, and on
+//! that send to a ninth are up to six times as slow on two workers as on one; unrelated tasks of some
+//! microseconds are nearly twice as fast. Neither the queue nor the length of polls tells the one from the other, and on
 //! the next machine it is different. So a worker from which others take again and again keeps its tasks
 //! to itself for a moment, and compares how long polls took, here and there, before and now:
 //!
