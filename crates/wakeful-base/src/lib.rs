@@ -14,6 +14,7 @@ pub mod cache_padded;
 pub mod enter;
 pub mod list;
 pub mod parker;
+pub mod prefetch;
 pub mod recycle;
 pub mod rng;
 pub mod shield;
