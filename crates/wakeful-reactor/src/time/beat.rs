@@ -165,7 +165,7 @@ mod tests {
         let mut firing = Firing::default();
         let (mut now_ns, mut beats) = (START_NS, [0; 2]);
         for step in 0..10_000 {
-            firing.note(now_ns, step * 7 % 43 + 1);
+            firing.note(now_ns, step * 7 % 97 + 1);
             let next_ns = now_ns + (step as u64 * 7919) % (LONG_BEAT_NS + BEAT_NS);
             let wake = firing.next_wake(next_ns);
             assert!(wake.at_ns >= next_ns && wake.at_ns < next_ns + BEAT_MAX_NS);

@@ -73,3 +73,6 @@ impl LentTimers {
         self.next_ns.store(timers.next_ns().unwrap_or(u64::MAX), Relaxed);
     }
 }
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests;
