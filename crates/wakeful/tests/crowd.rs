@@ -82,7 +82,7 @@ fn a_timer_fires_beside_a_worker_that_blocks() {
     let runtime = multi_thread(2);
     in_a_crowd(|| {
         for _ in 0..10 {
-            block_until(&runtime, sleep(Duration::from_millis(20)));
+            block_until(&runtime, async { sleep(Duration::from_millis(20)).await });
         }
     });
 }
