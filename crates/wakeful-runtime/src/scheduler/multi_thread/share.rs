@@ -14,9 +14,13 @@
 //!
 //! The estimate follows a long poll at once and forgets it slowly, so that a worker with one such poll in
 //! a thousand still shares. Where it is known that others should help it is set aside ([`Load::open`]): by
-//! the monitor, for a poll that does not return. Tasks that yield have more to do and wait for nobody: they
+//! the monitor, for a poll that does not return. It also tells how long polls take ([`Load::seen`]), since sixty
+//! of them may come before the sitter knows. Tasks that yield have more to do and wait for nobody: they
 //! are worth a call as well ([`Load::favour`]). But where it turns out that sharing does not pay, all is kept
 //! ([`trial`](super::trial)).
+//!
+//! All that needs a monitor ([`may_keep_tasks`]). Without one every task is worth a call, and none is out of
+//! reach but the one woken last: a poll may block until a task has run that waits behind it.
 //!
 //! (A channel with room for 100 between two tasks: 18 ns per message instead of 27, all CPUs together 18
 //! instead of 46. HTTP on 64 connections: 5 % more requests.)
@@ -25,6 +29,7 @@ use super::MultiThread;
 use super::seat::{Seat, SeatCore};
 use super::sitter::Sitter;
 use super::trial::{LONG_POLL_NS, Polls};
+use crate::config::Config;
 // Not the models': these are estimates, and nothing is handed over by them.
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
@@ -71,6 +76,11 @@ pub(super) struct Haul {
 
 /// A task of a haul that is polled more often than this on average has a life of its own there.
 const HAUL_POLLS_MAX: u64 = 4;
+
+/// Whether tasks may wait here while others are idle: if somebody puts them in reach when a poll does not return.
+pub(super) fn may_keep_tasks(config: &Config) -> bool {
+    config.stall.hands_off
+}
 
 impl Load {
     pub(super) fn new() -> Load {
@@ -131,6 +141,15 @@ impl Load {
         self.mean_poll_ns.store(slowly.max(mean_ns), Relaxed);
     }
 
+    /// Polls take that long on average now, by the monitor's clock: long ones it sees sooner than the sitter,
+    /// who measures after so many polls.
+    pub(super) fn seen(&self, mean_ns: u64) {
+        if mean_ns >= LONG_POLL_NS {
+            self.keeps.store(false, Relaxed);
+            self.mean_poll_ns.fetch_max(mean_ns, Relaxed);
+        }
+    }
+
     /// A thief is through with what it took.
     fn note_haul(&self, polls: Polls) {
         self.taken_polls.fetch_add(polls.count, Relaxed);
@@ -153,9 +172,10 @@ impl MultiThread {
     /// Whether somebody should be called now to take of `count` tasks that wait at `seat`.
     pub(super) fn should_call_for(&self, seat: &Seat, count: usize) -> bool {
         let load = &seat.load;
+        let is_worth_it = || load.is_worth_a_cpu(count) || !may_keep_tasks(&self.config);
         self.idle.wants_wake()
             && load.is_worth_calling(count)
-            && (load.is_worth_a_cpu(count) || !self.crowd.is_crowded())
+            && (is_worth_it() || !self.crowd.is_crowded())
     }
 }
 
@@ -191,10 +211,10 @@ impl Sitter {
         let Some(mut core) = self.enter() else { return };
         let seat = self.seat();
         let Some(polls) = core.inject_pace.measure(seat.metrics.polls.get(), now) else { return };
-        seat.load.measured(polls.mean_ns());
-        if !self.shared.stalls.config.hands_off {
+        if !may_keep_tasks(&self.shared.config) {
             return;
         }
+        seat.load.measured(polls.mean_ns());
         if core.trial.keeps() && !seat.load.keeps.load(Relaxed) {
             core.trial.end();
         }
@@ -273,6 +293,19 @@ mod tests {
         assert!(!load.is_worth_a_cpu(520));
         load.open();
         assert!(!load.is_worth_a_cpu(9) && load.is_worth_a_cpu(10), "long polls");
+    }
+
+    #[test]
+    fn a_seat_whose_polls_are_seen_to_be_long_shares_what_it_kept() {
+        let load = Load::new();
+        for _ in 0..100 {
+            load.measured(100);
+        }
+        load.keeps.store(true, Relaxed);
+        load.seen(1_000);
+        assert!(!load.is_worth_taking(125));
+        load.seen(50_000);
+        assert!(!load.is_worth_calling(1) && load.is_worth_calling(2));
     }
 
     #[test]
