@@ -73,7 +73,7 @@ pub(super) const PIECES: &[Piece] = &[
         "fn clear_up",
         "crates/wakeful-runtime/src/scheduler/multi_thread/shutdown.rs",
     ),
-    piece(9, "struct Reactor", "struct Poller", "crates/wakeful-reactor/src/sys/epoll.rs"),
+    piece(9, "struct Reactor", "struct Poller", "crates/wakeful-reactor/src/sys/linux/epoll.rs"),
     piece(9, "struct Registry", "struct IoDriver", "crates/wakeful-reactor/src/io/driver.rs"),
     piece(9, "struct Key", "struct Slot", "crates/wakeful-reactor/src/io/slot.rs"),
     piece(9, "struct EpollReceiver", "trait Driver", "crates/wakeful-runtime/src/driver.rs"),

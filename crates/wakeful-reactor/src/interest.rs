@@ -78,7 +78,8 @@ impl Interest {
         if self.is_writable() {
             answer |= Ready::WRITABLE | Ready::WRITE_CLOSED;
         }
-        if self.0 & PRIORITY != 0 {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if self.is_priority() {
             answer |= Ready::PRIORITY | Ready::READ_CLOSED;
         }
         if self.is_error() {

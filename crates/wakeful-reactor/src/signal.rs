@@ -45,6 +45,7 @@ pub fn listen(signal: i32) -> io::Result<Listener<'static>> {
 
 /// Hands out what the handler noted. User code runs in here: that of wakers.
 pub(crate) fn distribute() {
+    alarm::heard();
     if let Some(board) = BOARD.get() {
         board.distribute();
     }

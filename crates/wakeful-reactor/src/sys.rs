@@ -1,14 +1,19 @@
 //! The one platform switch: how readiness is asked of the kernel.
+//!
+//! Only Linux is tested. That the others compile is all that is known of them (CONTRIBUTING.md says how to check it).
 
-#[cfg(target_os = "linux")]
-mod beat_timers;
-#[cfg(target_os = "linux")]
-mod epoll;
-#[cfg(target_os = "linux")]
-mod slack;
-#[cfg(target_os = "linux")]
-pub use beat_timers::BeatTimers;
-#[cfg(target_os = "linux")]
-pub(crate) use epoll::{Events, Poller};
-#[cfg(target_os = "linux")]
-pub use slack::PreciseWaits;
+mod errno;
+pub(crate) use errno::KeepErrno;
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod linux;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use linux as platform;
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod bsd;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+use bsd as platform;
+
+pub use platform::{BeatTimers, PreciseWaits};
+pub(crate) use platform::{Bell, Events, Poller};

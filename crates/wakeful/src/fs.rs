@@ -39,10 +39,18 @@
 //! ```
 
 mod answer;
+#[cfg(target_os = "linux")]
+mod cached;
+#[cfg(not(target_os = "linux"))]
+#[path = "fs/cached_none.rs"]
 mod cached;
 mod dir_builder;
 mod file;
 mod file_times;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod nowait;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[path = "fs/nowait_none.rs"]
 mod nowait;
 mod open_options;
 mod owned_bytes;

@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -480,6 +480,48 @@ fn what_is_disabled_is_not_done_and_still_told() {
     runtime.block_on(blocks).unwrap();
     eventually("the other task has its turn", || ran.load(SeqCst));
     assert_eq!(runtime.metrics().stall_handoff_count(), 0);
+}
+
+#[test]
+fn without_the_handoff_idle_workers_still_take_what_is_queued_behind_a_poll_that_blocks() {
+    let runtime =
+        Builder::new_multi_thread().worker_threads(2).disable_stall_handoff().build().unwrap();
+    let flag = Flag::default();
+    let blocks = runtime.spawn(async move {
+        // Polls are known to be short.
+        for _ in 0..10_000 {
+            yield_now().await;
+        }
+        // The first is pushed out of the last-woken slot, and so in reach of others.
+        let sets = flag.clone();
+        wakeful::spawn(async move { sets.set() });
+        wakeful::spawn(async {});
+        flag.block();
+    });
+    runtime.block_on(blocks).unwrap();
+}
+
+#[test]
+fn without_the_handoff_a_worker_holds_nothing_back_from_idle_ones() {
+    let runtime =
+        Builder::new_multi_thread().worker_threads(2).disable_stall_handoff().build().unwrap();
+    for _ in 0..20 {
+        let (flag, left) = (Flag::default(), Arc::new(AtomicUsize::new(8)));
+        let tasks = runtime.spawn(async move {
+            let block = flag.clone();
+            let blocks = wakeful::spawn(async move { block.block() });
+            for _ in 0..8 {
+                let (flag, left) = (flag.clone(), left.clone());
+                wakeful::spawn(async move {
+                    if left.fetch_sub(1, SeqCst) == 1 {
+                        flag.set();
+                    }
+                });
+            }
+            blocks.await.unwrap();
+        });
+        runtime.block_on(tasks).unwrap();
+    }
 }
 
 #[test]

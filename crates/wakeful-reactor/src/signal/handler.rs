@@ -5,6 +5,7 @@
 //! was. Who handled the signal before is called next.
 
 use super::{BOARD, SIGNALS_MAX, alarm};
+use crate::sys::KeepErrno;
 use libc::{c_int, c_void, siginfo_t};
 use std::io;
 use std::mem::{self, MaybeUninit};
@@ -73,8 +74,7 @@ fn remember(index: usize, action: &libc::sigaction) {
 
 extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let Some(index) = index_of(signal) else { return };
-    // SAFETY: `errno` is the thread's own.
-    let errno = unsafe { *libc::__errno_location() };
+    let _errno = KeepErrno::begin();
     if let Some(board) = BOARD.get() {
         board.note(index);
     }
@@ -85,8 +85,6 @@ extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_voi
         // arguments are the kernel's.
         unsafe { call(&*before, signal, info, context) };
     }
-    // SAFETY: as above.
-    unsafe { *libc::__errno_location() = errno };
 }
 
 /// # Safety

@@ -518,7 +518,8 @@ impl Builder {
         self
     }
 
-    /// Lets what waits behind a task that blocks its worker wait until that is done.
+    /// Lets what waits behind a task that blocks its worker wait until that is done, unless another worker has
+    /// nothing to do and takes it.
     pub fn disable_stall_handoff(&mut self) -> &mut Self {
         self.stall.hands_off = false;
         self

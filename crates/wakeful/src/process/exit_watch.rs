@@ -1,7 +1,7 @@
 //! How we learn that a child has ended.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -80,6 +80,7 @@ impl ExitWatch {
 
 impl Pidfd {
     /// The process must be a child of ours that was not waited for: the number is another's after that.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
     fn open(pid: u32, driver: &Arc<IoDriver>) -> io::Result<Pidfd> {
         // SAFETY: takes and returns numbers only.
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid as libc::pid_t, 0) };
@@ -87,8 +88,13 @@ impl Pidfd {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: new, and nobody else's.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) };
+        let fd = unsafe { std::os::fd::FromRawFd::from_raw_fd(fd as libc::c_int) };
         Ok(Pidfd { registration: register(&fd, driver)?, fd })
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    fn open(_pid: u32, _driver: &Arc<IoDriver>) -> io::Result<Pidfd> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
 

@@ -48,6 +48,7 @@ pub(crate) struct QueueOwner {
     /// Entries out of thieves' reach, last to run first.
     batch: [Option<TaskRef>; OWNER_BATCH_MAX],
     batch_len: usize,
+    batch_max: usize,
     /// `head` as last seen; the true one may only be further on.
     head_seen: u64,
     ring: NonNull<Ring>,
@@ -90,6 +91,7 @@ pub(crate) fn run_queue() -> (RunQueue, QueueOwner) {
     let owner = QueueOwner {
         batch: [None; OWNER_BATCH_MAX],
         batch_len: 0,
+        batch_max: OWNER_BATCH_MAX,
         head_seen: 0,
         ring,
         old_rings: Vec::new(),
@@ -150,6 +152,11 @@ impl QueueOwner {
         unsafe { self.ring.as_ref() }
     }
 
+    /// Leaves everything in thieves' reach but the entry that is popped.
+    pub(crate) fn hold_nothing_back(&mut self) {
+        self.batch_max = 1;
+    }
+
     /// Puts an entry at the end.
     #[inline]
     pub(crate) fn push(&mut self, queue: &RunQueue, runnable: Runnable) {
@@ -206,7 +213,7 @@ impl QueueOwner {
             let head = queue.head.load(Acquire);
             self.head_seen = head;
             let len = tail - head;
-            let count = (len - len / 2).min(OWNER_BATCH_MAX as u64);
+            let count = (len - len / 2).min(self.batch_max as u64);
             if count == 0 {
                 return;
             }

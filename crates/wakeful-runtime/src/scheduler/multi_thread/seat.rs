@@ -9,7 +9,7 @@ use super::MultiThread;
 use super::gather::Gathered;
 use super::pace::InjectPace;
 use super::queue::{QueueOwner, RunQueue, run_queue};
-use super::share::{Haul, Load};
+use super::share::{Haul, Load, may_keep_tasks};
 use super::sleep::Sleep;
 use super::stay::Sitting;
 use super::trial::Trial;
@@ -147,7 +147,10 @@ impl Seat {
         rng: FastRng,
         config: &Config,
     ) -> Seat {
-        let (queue, owner) = run_queue();
+        let (queue, mut owner) = run_queue();
+        if !may_keep_tasks(config) {
+            owner.hold_nothing_back();
+        }
         Seat {
             queue,
             load: Load::new(),

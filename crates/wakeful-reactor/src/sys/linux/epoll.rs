@@ -1,18 +1,19 @@
 //! Readiness through Linux epoll, edge-triggered.
 
+use super::Bell;
 use crate::{Interest, Ready};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-/// Stands for the wake-up descriptor among the tokens.
+/// Stands for the bell among the tokens.
 const WAKE_TOKEN: u64 = u64::MAX;
 
-/// An epoll instance, and an eventfd to end a wait in it.
+/// An epoll instance, and a bell to end a wait in it.
 #[derive(Debug)]
 pub(crate) struct Poller {
     epoll: OwnedFd,
-    wake: OwnedFd,
+    bell: Bell,
 }
 
 /// Room for the events of one wait.
@@ -34,13 +35,10 @@ impl Events {
 
 impl Poller {
     pub(crate) fn new() -> io::Result<Poller> {
-        // SAFETY: the calls take no pointers; what they return is a new descriptor or an error.
-        let (epoll, wake) = unsafe {
-            let epoll = owned(libc::epoll_create1(libc::EPOLL_CLOEXEC))?;
-            (epoll, owned(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?)
-        };
-        let poller = Poller { epoll, wake };
-        poller.add_silent(poller.wake.as_raw_fd())?;
+        // SAFETY: the call takes no pointers; what it returns is a new descriptor or an error.
+        let epoll = unsafe { owned(libc::epoll_create1(libc::EPOLL_CLOEXEC))? };
+        let poller = Poller { epoll, bell: Bell::new()? };
+        poller.add_silent(poller.bell.fd())?;
         Ok(poller)
     }
 
@@ -150,18 +148,7 @@ impl Poller {
 
     /// Ends the wait under way, or the next one. From any thread.
     pub(crate) fn wake(&self) {
-        let one = 1u64.to_ne_bytes();
-        // Each write is an edge, so nobody needs to read. Only a counter at its limit would refuse it.
-        // SAFETY: the buffer lives through the call.
-        let written = unsafe { libc::write(self.wake.as_raw_fd(), one.as_ptr().cast(), one.len()) };
-        if written < 0 {
-            let mut count = [0u8; 8];
-            // SAFETY: as above.
-            unsafe {
-                libc::read(self.wake.as_raw_fd(), count.as_mut_ptr().cast(), count.len());
-                libc::write(self.wake.as_raw_fd(), one.as_ptr().cast(), one.len());
-            }
-        }
+        self.bell.ring();
     }
 }
 

@@ -1,0 +1,50 @@
+//! A descriptor that becomes readable at a call.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// An eventfd. Each ring is an edge for every epoll instance that has it, so that nobody needs to read it, and none of
+/// those who watch it can take the news from another.
+#[derive(Debug)]
+pub(crate) struct Bell(OwnedFd);
+
+impl Bell {
+    pub(crate) fn new() -> io::Result<Bell> {
+        // SAFETY: takes and returns numbers only.
+        let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: new, and nobody else's.
+        Ok(Bell(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// The descriptor to watch.
+    pub(crate) fn fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
+    /// Lets everybody who watches have an event. A signal handler may call this.
+    pub(crate) fn ring(&self) {
+        if !self.add_one() {
+            // The counter is at its limit: it begins anew.
+            self.quiet();
+            self.add_one();
+        }
+    }
+
+    /// One of those who watch has had the event.
+    pub(crate) fn heard(&self) {}
+
+    fn add_one(&self) -> bool {
+        let one = 1u64.to_ne_bytes();
+        // SAFETY: the buffer lives through the call.
+        unsafe { libc::write(self.fd(), one.as_ptr().cast(), one.len()) >= 0 }
+    }
+
+    fn quiet(&self) {
+        let mut count = [0u8; 8];
+        // SAFETY: the buffer lives through the call.
+        unsafe { libc::read(self.fd(), count.as_mut_ptr().cast(), count.len()) };
+    }
+}
