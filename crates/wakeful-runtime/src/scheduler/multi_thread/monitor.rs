@@ -25,6 +25,9 @@
 //!           call_spare ──no thread──▶ it waits, and is tried again ────────▶ see_to_vacant, tell, wait
 //! ```
 //!
+//! A sitter that gets on, but slowly, may have thought so far that it will be through with its queue in no time: its
+//! seat is told how long polls take, so that it calls for help after the next.
+//!
 //! A poll that has queued tasks since the last look is no thread that blocks. With another worker that goes
 //! on, that one may have what it leaves; the seat is not taken for it. (Otherwise a task that spawns 100k
 //! others in one go paid 120 ns for each instead of 90.)
@@ -42,7 +45,7 @@
 
 use super::MultiThread;
 use super::handoff::{Called, Found, Stuck};
-use super::seat::SeatCore;
+use super::seat::{Seat, SeatCore};
 use super::stay::Stay;
 use crate::stall::{BoundMonitor, QUIET_LOOKS_MAX, Stall, StallOutcome, Stalled};
 use std::sync::Arc;
@@ -99,6 +102,8 @@ struct SeenPoll {
     found: Option<Found>,
     /// What the seat's count of tasks put into its queue was then.
     schedules: u64,
+    /// How often the seat's sitters had slept.
+    parks: u64,
     /// The poll spawns or wakes tasks: it does not block, and leaves work for others as it goes.
     is_active: bool,
     outcome: StallOutcome,
@@ -106,7 +111,7 @@ struct SeenPoll {
 }
 
 impl SeenPoll {
-    fn new(index: usize, stay: Arc<Stay>, progress: u64, schedules: u64, now: Instant) -> SeenPoll {
+    fn new(index: usize, stay: Arc<Stay>, progress: u64, seat: &Seat, now: Instant) -> SeenPoll {
         let poll = Stuck { progress, since: now };
         let outcome = StallOutcome::NothingWaits;
         SeenPoll {
@@ -114,7 +119,8 @@ impl SeenPoll {
             stay,
             poll,
             found: None,
-            schedules,
+            schedules: seat.metrics.local_schedules.get(),
+            parks: seat.metrics.parks.get(),
             is_active: false,
             outcome,
             is_told: false,
@@ -127,6 +133,15 @@ impl SeenPoll {
 
     fn age(&self, now: Instant) -> Duration {
         now - self.poll.since
+    }
+
+    /// How long polls took on average from here to `next`, if the same sitter made them without a sleep.
+    fn mean_until(&self, next: &SeenPoll) -> Option<Duration> {
+        let is_busy = Arc::ptr_eq(&self.stay, &next.stay) && self.parks == next.parks;
+        let polls = next.poll.progress.wrapping_sub(self.poll.progress);
+        is_busy.then(|| {
+            (next.poll.since - self.poll.since) / u32::try_from(polls).unwrap_or(u32::MAX).max(1)
+        })
     }
 
     /// Whether a look before has seen it too.
@@ -229,13 +244,17 @@ impl Monitor {
         let seat = &self.shared.seats[index];
         let stay = seat.sitting.sitter().filter(|stay| stay.user_code().is_some());
         let progress = seat.progress();
-        let schedules = seat.metrics.local_schedules.get();
         let before = self.seats[index].take();
         self.seats[index] = match (before, stay) {
             (Some(seen), Some(stay)) if seen.is(&stay, progress) => Some(seen),
             (before, stay) => {
+                let next = stay.map(|stay| SeenPoll::new(index, stay, progress, seat, now));
+                let mean = before.as_ref().zip(next.as_ref());
+                if let Some(mean) = mean.and_then(|(before, next)| before.mean_until(next)) {
+                    seat.load.seen(u64::try_from(mean.as_nanos()).unwrap_or(u64::MAX));
+                }
                 self.lost.extend(before.filter(SeenPoll::goes_on_elsewhere));
-                stay.map(|stay| SeenPoll::new(index, stay, progress, schedules, now))
+                next
             }
         };
     }

@@ -14,7 +14,8 @@
 //!
 //! The estimate follows a long poll at once and forgets it slowly, so that a worker with one such poll in
 //! a thousand still shares. Where it is known that others should help it is set aside ([`Load::open`]): by
-//! the monitor, for a poll that does not return. Tasks that yield have more to do and wait for nobody: they
+//! the monitor, for a poll that does not return. It also tells how long polls take ([`Load::seen`]), since sixty
+//! of them may come before the sitter knows. Tasks that yield have more to do and wait for nobody: they
 //! are worth a call as well ([`Load::favour`]). But where it turns out that sharing does not pay, all is kept
 //! ([`trial`](super::trial)).
 //!
@@ -26,7 +27,7 @@
 
 use super::seat::SeatCore;
 use super::sitter::Sitter;
-use super::trial::Polls;
+use super::trial::{LONG_POLL_NS, Polls};
 use crate::config::Config;
 // Not the models': these are estimates, and nothing is handed over by them.
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -126,6 +127,15 @@ impl Load {
         let before = self.mean_poll_ns.load(Relaxed);
         let slowly = before - (before >> FORGET_SHIFT) + (mean_ns >> FORGET_SHIFT);
         self.mean_poll_ns.store(slowly.max(mean_ns), Relaxed);
+    }
+
+    /// Polls take that long on average now, by the monitor's clock: long ones it sees sooner than the sitter,
+    /// who measures after so many polls.
+    pub(super) fn seen(&self, mean_ns: u64) {
+        if mean_ns >= LONG_POLL_NS {
+            self.keeps.store(false, Relaxed);
+            self.mean_poll_ns.fetch_max(mean_ns, Relaxed);
+        }
     }
 
     /// A thief is through with what it took.
@@ -247,6 +257,19 @@ mod tests {
         assert!(!load.is_worth_taking(2));
         load.open();
         assert!(load.is_worth_taking(1) && load.is_worth_calling(1));
+    }
+
+    #[test]
+    fn a_seat_whose_polls_are_seen_to_be_long_shares_what_it_kept() {
+        let load = Load::new();
+        for _ in 0..100 {
+            load.measured(100);
+        }
+        load.keeps.store(true, Relaxed);
+        load.seen(1_000);
+        assert!(!load.is_worth_taking(125));
+        load.seen(50_000);
+        assert!(!load.is_worth_calling(1) && load.is_worth_calling(2));
     }
 
     #[test]

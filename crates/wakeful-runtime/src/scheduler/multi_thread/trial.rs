@@ -32,7 +32,7 @@ const HAULS: u64 = 8;
 const TAKEN_PART: u64 = 16;
 
 /// Next to a poll of this length its move costs nothing.
-const LONG_POLL_NS: u64 = 20_000;
+pub(super) const LONG_POLL_NS: u64 = 20_000;
 
 /// How long others may still be at what they took when a trial begins.
 const AFTERMATH: Duration = Duration::from_micros(30);
