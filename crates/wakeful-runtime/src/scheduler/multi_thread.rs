@@ -27,6 +27,7 @@ mod shutdown;
 mod sitter;
 mod sleep;
 mod stay;
+mod step_back;
 mod trial;
 mod turn;
 mod upkeep;
@@ -269,12 +270,19 @@ impl MultiThread {
     /// Whether somebody should be called, for something that is not in the queue of seat `index`.
     fn has_work_besides(&self, index: usize) -> bool {
         let mut others = self.seats.iter().enumerate().filter(|&(other, _)| other != index);
-        !self.inject.is_empty() || others.any(|(_, seat)| seat.is_worth_calling())
+        !self.inject.is_empty()
+            || others.any(|(_, seat)| self.should_call_for(seat, seat.queue.len()))
     }
 
     /// Whether somebody should be called.
     fn has_work(&self) -> bool {
-        !self.inject.is_empty() || self.seats.iter().any(Seat::is_worth_calling)
+        let mut seats = self.seats.iter();
+        !self.inject.is_empty() || seats.any(|seat| self.should_call_for(seat, seat.queue.len()))
+    }
+
+    /// Whether there is work for which somebody should be called even if no CPU is free.
+    fn has_work_for_all(&self) -> bool {
+        !self.inject.is_empty() || self.seats.iter().any(Seat::is_worth_a_cpu)
     }
 
     /// Whether a worker that looks around would find something.

@@ -26,8 +26,7 @@ pub(super) struct Crowd {
     /// Where to look. None where that would tell nothing: who may not use all CPUs, or not all of the time,
     /// does not learn from it whether there is one for him.
     source: Option<File>,
-    /// More threads than this, on average, and there is no CPU to be had.
-    limit: u64,
+    cpus: u64,
     mean: AtomicU64,
     begun: Instant,
     /// When the last look was, since then.
@@ -40,7 +39,7 @@ impl Crowd {
         let is_ours = !cfg!(wakeful_loom) && online_cpus() == Some(cpus);
         Crowd {
             source: is_ours.then(|| File::open("/proc/loadavg").ok()).flatten(),
-            limit: cpus as u64 * ONE - ONE / 2,
+            cpus: cpus as u64,
             mean: AtomicU64::new(0),
             begun: Instant::now(),
             looked_ns: AtomicU64::new(0),
@@ -60,7 +59,13 @@ impl Crowd {
             let is_old = since_ns >= FORGET_AFTER.as_nanos() as u64;
             self.mean.store(if is_old { seen } else { before - before / 8 + seen / 8 }, Relaxed);
         }
-        self.mean.load(Relaxed) > self.limit
+        self.mean.load(Relaxed) + ONE / 2 > self.cpus * ONE
+    }
+
+    /// Whether more threads want to run just now than there are CPUs. The caller is one of them.
+    pub(super) fn is_overfull(&self) -> bool {
+        let runnable = self.source.as_ref().and_then(runnable_threads);
+        runnable.is_some_and(|threads| threads > self.cpus)
     }
 }
 
@@ -115,13 +120,13 @@ mod tests {
     fn the_mean_follows_what_is_seen_and_forgets_what_is_old() {
         let crowd = Crowd {
             source: File::open("/proc/loadavg").ok(),
-            limit: 0,
+            cpus: 0,
             mean: AtomicU64::new(1 << 40),
             begun: Instant::now() - FORGET_AFTER,
             looked_ns: AtomicU64::new(0),
         };
         if crowd.source.is_some() {
-            assert!(crowd.is_crowded(), "this thread runs");
+            assert!(crowd.is_crowded() && crowd.is_overfull(), "this thread runs");
             assert!(crowd.mean.load(Relaxed) < 1 << 30);
         }
     }
@@ -129,7 +134,7 @@ mod tests {
     #[test]
     fn without_a_source_there_is_always_room() {
         let crowd = Crowd { source: None, ..Crowd::new() };
-        crowd.mean.store(u64::MAX, Relaxed);
-        assert!(!crowd.is_crowded());
+        crowd.mean.store(1 << 40, Relaxed);
+        assert!(!crowd.is_crowded() && !crowd.is_overfull());
     }
 }

@@ -7,7 +7,8 @@ use std::mem::take;
 use wakeful_base::sync::hint;
 
 impl Sitter {
-    pub(super) fn sleep(&self) {
+    /// Sleeps until there is something to do; unless it `steps_back`, in the driver if that is free.
+    pub(super) fn sleep(&self, steps_back: bool) {
         self.clear_ended();
         let was_timer = self.serve_timers();
         self.call_hook(&self.shared.config.before_park);
@@ -16,9 +17,9 @@ impl Sitter {
         // What is in the own queue is not to be left there, however little it is.
         if core.is_idle() && self.seat().queue.is_empty() {
             let searching = take(&mut core.searching);
-            let until = self.shared.info.time.until(&core.timers, self.shared.lent_until());
+            let until = self.shared.info.time.until(&core.timers, || self.shared.lent_until());
             drop(core);
-            self.sleep_unless_work(searching, &until);
+            self.sleep_unless_work(searching, steps_back, &until);
         } else {
             drop(core);
         }
@@ -31,16 +32,20 @@ impl Sitter {
         }
     }
 
-    fn sleep_unless_work(&self, was_searching: bool, until: &Until<'_>) {
+    fn sleep_unless_work(&self, was_searching: bool, steps_back: bool, until: &Until<'_>) {
         let (shared, seat) = (&*self.shared, self.seat());
         shared.idle.begin_sleep(self.index, was_searching);
-        let sees_work = shared.has_visible_work();
+        // Somebody has to be in the driver: the last one awake does not step back.
+        let steps_back = steps_back && !shared.idle.are_all_asleep();
+        let sees_work =
+            if steps_back { shared.has_work_for_all() } else { shared.has_visible_work() };
         let mut was_in_driver = false;
         if !sees_work && !shared.is_stopping() {
             seat.metrics.parks.add(1);
             self.precise.wait(until);
-            was_in_driver = self
-                .gather(|| seat.sleep.sleep(&shared.driver, until, || self.sleep_on_thread(until)));
+            let driver = (!steps_back).then_some(&shared.driver);
+            was_in_driver =
+                self.gather(|| seat.sleep.sleep(driver, until, || self.sleep_on_thread(until)));
             seat.metrics.unparks.add(1);
         } else {
             // What is seen and was not found is in somebody's hands just now.

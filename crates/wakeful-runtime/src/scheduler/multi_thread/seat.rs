@@ -192,9 +192,9 @@ impl Seat {
         self.load.is_worth_taking(self.queue.len())
     }
 
-    /// Whether somebody should be called to take from the queue.
-    pub(super) fn is_worth_calling(&self) -> bool {
-        self.load.is_worth_calling(self.queue.len())
+    /// Whether somebody should be called to take from the queue even if no CPU is free.
+    pub(super) fn is_worth_a_cpu(&self) -> bool {
+        self.load.is_worth_a_cpu(self.queue.len())
     }
 
     /// Changes whenever the sitter has done something.

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | less than [`TAKE_NS`] | nobody takes from it |
 //! | less than [`CALL_NS`] | who is awake and has nothing to do takes from it |
-//! | less than [`CALL_CROWDED_NS`] | somebody is called to do so, if there is a CPU for him ([`Crowd`]) |
+//! | less than [`CALL_CROWDED_NS`], with short polls [`CALL_CROWDED_SHORT_NS`] | somebody is called to do so, if there is a CPU for him ([`Crowd`]) |
 //! | more | somebody is called |
 //!
 //! The estimate follows a long poll at once and forgets it slowly, so that a worker with one such poll in
@@ -25,7 +25,8 @@
 //! (A channel with room for 100 between two tasks: 18 ns per message instead of 27, all CPUs together 18
 //! instead of 46. HTTP on 64 connections: 5 % more requests.)
 
-use super::seat::SeatCore;
+use super::MultiThread;
+use super::seat::{Seat, SeatCore};
 use super::sitter::Sitter;
 use super::trial::{LONG_POLL_NS, Polls};
 use crate::config::Config;
@@ -41,6 +42,10 @@ const CALL_NS: u64 = if cfg!(wakeful_loom) { 0 } else { 100_000 };
 
 /// If no CPU is free, somebody comes at the cost of somebody else.
 const CALL_CROWDED_NS: u64 = 10 * CALL_NS;
+
+/// Short polls pay for their move as well, and mostly serve others, which then get no CPU to go on with: nobody is
+/// called for what takes about as long as a time slice of the kernel's.
+const CALL_CROWDED_SHORT_NS: u64 = 50 * CALL_NS;
 
 /// A poll is taken to last so long where nothing is known, so that somebody is called for any task.
 const OPEN_NS: u64 = CALL_NS;
@@ -101,8 +106,15 @@ impl Load {
     }
 
     /// Whether that holds even if he takes the CPU from somebody.
-    fn is_worth_a_cpu(&self, count: usize) -> bool {
-        self.worth_ns(count) >= CALL_CROWDED_NS
+    pub(super) fn is_worth_a_cpu(&self, count: usize) -> bool {
+        let are_long = self.mean_poll_ns.load(Relaxed) >= LONG_POLL_NS;
+        let least_ns = if are_long { CALL_CROWDED_NS } else { CALL_CROWDED_SHORT_NS };
+        self.is_worth_calling(count) && self.worth_ns(count) >= least_ns
+    }
+
+    /// Whether `count` polls take no longer than `limit_ns`, and others are not to have all that waits here.
+    pub(super) fn gets_through(&self, count: usize, limit_ns: u64) -> bool {
+        !self.is_worth_calling(1) && self.worth_ns(count) <= limit_ns
     }
 
     fn worth_ns(&self, count: usize) -> u64 {
@@ -156,14 +168,21 @@ impl Load {
     }
 }
 
+impl MultiThread {
+    /// Whether somebody should be called now to take of `count` tasks that wait at `seat`.
+    pub(super) fn should_call_for(&self, seat: &Seat, count: usize) -> bool {
+        let load = &seat.load;
+        let is_worth_it = || load.is_worth_a_cpu(count) || !may_keep_tasks(&self.config);
+        self.idle.wants_wake()
+            && load.is_worth_calling(count)
+            && (is_worth_it() || !self.crowd.is_crowded())
+    }
+}
+
 impl Sitter {
     /// Whether somebody should be called now to take of `count` tasks that wait here.
     pub(super) fn should_call_for(&self, count: usize) -> bool {
-        let (load, shared) = (&self.seat().load, &*self.shared);
-        let is_worth_it = || load.is_worth_a_cpu(count) || !may_keep_tasks(&shared.config);
-        shared.idle.wants_wake()
-            && load.is_worth_calling(count)
-            && (is_worth_it() || !shared.crowd.is_crowded())
+        self.shared.should_call_for(self.seat(), count)
     }
 
     /// Lets idle workers have what this one does not get to.
@@ -261,8 +280,25 @@ mod tests {
             load.measured(1);
         }
         assert!(!load.is_worth_taking(2));
+        assert!(load.gets_through(10, 1_000));
         load.open();
         assert!(load.is_worth_taking(1) && load.is_worth_calling(1));
+        assert!(!load.gets_through(0, u64::MAX));
+    }
+
+    #[test]
+    fn a_cpu_is_worth_more_than_a_call() {
+        let load = Load::new();
+        for _ in 0..100 {
+            load.measured(10_000);
+        }
+        assert!(load.is_worth_calling(499) && !load.is_worth_a_cpu(499));
+        assert!(load.is_worth_a_cpu(520));
+        assert!(load.gets_through(90, 1_000_000) && !load.gets_through(110, 1_000_000));
+        load.keeps.store(true, Relaxed);
+        assert!(!load.is_worth_a_cpu(520));
+        load.open();
+        assert!(!load.is_worth_a_cpu(9) && load.is_worth_a_cpu(10), "long polls");
     }
 
     #[test]

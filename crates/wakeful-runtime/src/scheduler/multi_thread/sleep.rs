@@ -49,17 +49,17 @@ impl Sleep {
         *self.sitter.lock() = Some(unparker);
     }
 
-    /// Sleeps until called, `until` its time has come, or until the driver has something; `on_thread` if
-    /// that is not free. A call before this ends it at once. True if it was in the driver, and has seen
+    /// Sleeps until called, `until` its time has come, or until the driver has something; `on_thread` without
+    /// one, or if it is not free. A call before this ends it at once. True if it was in the driver, and has seen
     /// what that had.
     pub(super) fn sleep(
         &self,
-        driver: &SharedDriver,
+        driver: Option<&SharedDriver>,
         until: &Until<'_>,
         on_thread: impl FnOnce(),
     ) -> bool {
         let mut was_in_driver = false;
-        if let Some(mut driver) = driver.driver.try_lock() {
+        if let Some(mut driver) = driver.and_then(|shared| shared.driver.try_lock()) {
             was_in_driver = self.go(IN_DRIVER);
             if was_in_driver {
                 until.in_driver(&mut **driver);

@@ -56,10 +56,13 @@ impl Sitter {
 
     /// No task at hand: looks around, and sleeps if there is nothing.
     fn run_dry(&self) {
-        if let Some(runnable) = self.search() {
-            return self.run_task(runnable);
+        let steps_back = self.steps_back();
+        if !steps_back {
+            if let Some(runnable) = self.search() {
+                return self.run_task(runnable);
+            }
         }
-        self.sleep();
+        self.sleep(steps_back);
     }
 
     fn stop(&self) {

@@ -181,7 +181,7 @@ impl Worker {
         shared.idle.begin_sleep(self.index, self.searching);
         let sees_work = shared.has_visible_work();
         if !sees_work && !shared.is_stopping() {
-            self.seat().sleep.sleep(&shared.driver, &Until::called(), || parker.park());
+            self.seat().sleep.sleep(Some(&shared.driver), &Until::called(), || parker.park());
         } else {
             thread::yield_now();
         }
@@ -216,6 +216,33 @@ fn run(count: usize, pushes: Pushes) {
         owners.push(owner);
     }
     made.assert_all(got);
+}
+
+/// Two workers that step back if they may, and an event that only who is in the driver sees.
+#[test]
+fn of_two_that_step_back_one_is_in_the_driver() {
+    model(|| {
+        let DriverParts { driver, waker, .. } = DriverParts::new(None).unwrap();
+        let driver = SharedDriver::new(driver, waker.clone());
+        let shared = Arc::new((Idle::new(2), driver, [Sleep::new(), Sleep::new()]));
+        let threads = [0, 1].map(|index| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (idle, driver, sleeps) = &*shared;
+                let parker = Parker::new();
+                sleeps[index].sit(parker.unparker());
+                idle.begin_sleep(index, false);
+                let in_driver = idle.are_all_asleep().then_some(driver);
+                if sleeps[index].sleep(in_driver, &Until::called(), || parker.park()) {
+                    sleeps[1 - index].call(driver);
+                }
+            })
+        });
+        waker.wake();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
 }
 
 #[test]

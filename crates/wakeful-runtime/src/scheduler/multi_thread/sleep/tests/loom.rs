@@ -40,7 +40,7 @@ impl<const N: usize> Seats<N> {
             let seat = &shared.seats[index];
             seat.sleep.sit(parker.unparker());
             while !seat.reason.load(Relaxed) {
-                seat.sleep.sleep(&shared.driver, &Until::called(), || parker.park());
+                seat.sleep.sleep(Some(&shared.driver), &Until::called(), || parker.park());
             }
         })
     }
@@ -98,7 +98,7 @@ fn two_calls_for_two_reasons() {
         let parker = Parker::new();
         shared.seats[0].sleep.sit(parker.unparker());
         while !second.load(Relaxed) {
-            shared.seats[0].sleep.sleep(&shared.driver, &Until::called(), || parker.park());
+            shared.seats[0].sleep.sleep(Some(&shared.driver), &Until::called(), || parker.park());
         }
         calls.join().unwrap();
     });
@@ -114,7 +114,7 @@ fn a_call_ends_a_sleep_that_looks_about_meanwhile() {
         let (seat, parker) = (&shared.seats[0], Parker::new());
         seat.sleep.sit(parker.unparker());
         while !seat.reason.load(Relaxed) {
-            seat.sleep.sleep(&shared.driver, &Until::called(), || {
+            seat.sleep.sleep(Some(&shared.driver), &Until::called(), || {
                 // A token that an earlier call left ends a park, but not this sleep.
                 while seat.sleep.is_asleep() {
                     parker.park();

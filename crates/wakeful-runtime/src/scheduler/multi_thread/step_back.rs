@@ -1,0 +1,46 @@
+//! A worker that is not needed where no CPU is free for it.
+//!
+//! With more threads that want to run than there are CPUs, a worker with next to nothing to do is in the way
+//! of those that have something: of the others, and of the very program that waits for our answers. Waiting in
+//! the driver it would be woken by each event that comes while the others work, and take the CPU of who caused
+//! it for a single task; and when it is through it would take some more from a queue that its owner gets to
+//! soon. So it **steps back**: it does not search, takes nothing, and sleeps outside of the driver until it
+//! is called, provided that
+//!
+//! - another worker is awake, whose polls are so short that it looks at the driver soon, and
+//! - no queue is so long that somebody should be called all the same ([`Load::is_worth_a_cpu`]).
+//!
+//! Who is the last to fall asleep always goes into the driver: it sees that by the count of sleepers, which it
+//! has added itself to ([`Idle`](super::idle)). One that is awake and does not look at the driver, against what its
+//! polls were like before, is the monitor's to see; it calls a sleeper, and who then runs dry finds polls that
+//! are long ([`Load::open`]). So without the hand-off nobody steps back.
+//!
+//! [`Load::is_worth_a_cpu`]: super::share::Load::is_worth_a_cpu
+//! [`Load::open`]: super::share::Load::open
+
+use super::seat::Seat;
+use super::share::may_keep_tasks;
+use super::sitter::Sitter;
+use std::ptr;
+
+/// So soon must another worker look at the driver.
+const LOOKS_WITHIN_NS: u64 = 2_000_000;
+
+impl Sitter {
+    /// Whether this worker, which has nothing to do, steps back.
+    pub(super) fn steps_back(&self) -> bool {
+        let shared = &self.shared;
+        may_keep_tasks(&shared.config)
+            && shared.seats.iter().any(|seat| self.is_at_work(seat))
+            && !shared.has_work_for_all()
+            && shared.crowd.is_overfull()
+    }
+
+    /// Whether another worker sits on `seat`, who is awake and looks at the driver soon.
+    fn is_at_work(&self, seat: &Seat) -> bool {
+        let polls = self.shared.config.event_interval as usize;
+        !ptr::eq(seat, self.seat())
+            && !seat.sleep.is_asleep()
+            && seat.load.gets_through(polls, LOOKS_WITHIN_NS)
+    }
+}

@@ -1,0 +1,107 @@
+//! All CPUs are busy with something else. Workers that have little to do leave them to others then, and nothing is
+//! forgotten for that.
+
+mod support;
+
+use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::thread;
+use std::time::Duration;
+use support::{Flag, multi_thread};
+use wakeful::net::UdpSocket;
+use wakeful::task::yield_now;
+use wakeful::time::sleep;
+
+/// Calls `f` while other threads keep every CPU busy.
+fn in_a_crowd(f: impl FnOnce()) {
+    struct SetOnDrop<'a>(&'a AtomicBool);
+    impl Drop for SetOnDrop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Relaxed);
+        }
+    }
+    let done = &AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().unwrap().get() {
+            scope.spawn(|| {
+                while !done.load(Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let _done = SetOnDrop(done);
+        f();
+    });
+}
+
+/// A task whose polls were short up to now blocks its worker until `unblocks` has happened elsewhere.
+fn block_until<F>(runtime: &wakeful::runtime::Runtime, unblocks: F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let happened = Flag::default();
+    let happens = happened.clone();
+    let waits = runtime.spawn(async move {
+        unblocks.await;
+        happens.set();
+    });
+    let blocks = runtime.spawn(async move {
+        for _ in 0..2_000 {
+            yield_now().await;
+        }
+        happened.block();
+    });
+    runtime.block_on(async {
+        waits.await.unwrap();
+        blocks.await.unwrap();
+    });
+}
+
+#[test]
+fn a_message_comes_in_beside_a_worker_that_blocks() {
+    let runtime = multi_thread(2);
+    in_a_crowd(|| {
+        for _ in 0..10 {
+            let from = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+            let to = runtime.block_on(UdpSocket::bind("127.0.0.1:0")).unwrap();
+            let address = to.local_addr().unwrap();
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    thread::sleep(Duration::from_millis(20));
+                    from.send_to(b"here", address).unwrap();
+                });
+                block_until(&runtime, async move {
+                    to.recv_from(&mut [0; 8]).await.unwrap();
+                });
+            });
+        }
+    });
+}
+
+#[test]
+fn a_timer_fires_beside_a_worker_that_blocks() {
+    let runtime = multi_thread(2);
+    in_a_crowd(|| {
+        for _ in 0..10 {
+            block_until(&runtime, async { sleep(Duration::from_millis(20)).await });
+        }
+    });
+}
+
+#[test]
+fn tasks_that_compute_are_all_done() {
+    let runtime = multi_thread(4);
+    in_a_crowd(|| {
+        let tasks = (0..100).map(|n| {
+            runtime.spawn(async move {
+                for _ in 0..n {
+                    yield_now().await;
+                }
+                (0..10_000_u64).fold(n, |sum, next| std::hint::black_box(sum ^ next))
+            })
+        });
+        let tasks: Vec<_> = tasks.collect();
+        for task in tasks {
+            runtime.block_on(task).unwrap();
+        }
+    });
+}
