@@ -140,9 +140,12 @@ fn a_thread_that_cannot_be_had_is_told_of() {
         return run_in_child(NAME);
     }
     let mut builder = Builder::new_multi_thread();
+    builder.thread_keep_alive(Duration::from_millis(1)).stall_after(Duration::from_millis(50));
     let told = told(builder.worker_threads(1).thread_stack_size(64 << 20));
     let runtime = builder.build().unwrap();
     runtime.block_on(runtime.spawn(async {})).unwrap();
+    // Had the worker been kept from its CPU, somebody would have come.
+    eventually("no spare thread is left", || runtime.metrics().num_blocking_threads() == 0);
     let (flag, done) = (Flag::default(), Flag::default());
     let waits = flag.clone();
     forbid_large_maps(32 << 20);

@@ -215,17 +215,23 @@ impl Sitter {
             return;
         }
         seat.load.measured(polls.mean_ns());
-        if core.trial.keeps() && !seat.load.keeps.load(Relaxed) {
-            core.trial.end();
-        }
+        self.heed_opening(&mut core);
         core.trial.measured(polls, |hauls_min| seat.load.taken(hauls_min), now);
         seat.load.keeps.store(core.trial.keeps(), Relaxed);
+    }
+
+    /// Who has opened the queue meanwhile had a reason: it stays open.
+    fn heed_opening(&self, core: &mut SeatCore) {
+        if core.trial.keeps() && !self.seat().load.keeps.load(Relaxed) {
+            core.trial.end();
+        }
     }
 
     /// The worker has slept. What it found out before may be long ago.
     pub(super) fn measure_anew(&self, core: &mut SeatCore) {
         let (seat, now) = (self.seat(), Instant::now());
         core.inject_pace.restart(seat.metrics.polls.get(), now);
+        self.heed_opening(core);
         if core.trial.keeps() {
             core.trial.end_if_over(now);
             seat.load.keeps.store(core.trial.keeps(), Relaxed);
