@@ -135,6 +135,15 @@ impl<L: Link> List<L> {
         self.tail
     }
 
+    /// The node before `node`.
+    ///
+    /// # Safety
+    /// `node` must be in this list.
+    pub unsafe fn before(&self, node: NonNull<L::Node>) -> Option<NonNull<L::Node>> {
+        // SAFETY: what is in the list is live.
+        unsafe { L::links(node).as_ref() }.prev.get()
+    }
+
     /// Calls `f` with each node, first to last.
     pub fn for_each(&self, mut f: impl FnMut(NonNull<L::Node>)) {
         let mut at = self.head;

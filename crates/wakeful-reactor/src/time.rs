@@ -19,7 +19,7 @@ mod timers;
 mod wheel;
 
 pub use crate::sys::PreciseWaits;
-pub use beat::{BEAT_NS, Firing, NextWake};
+pub use beat::{BEAT_MAX_NS, Firing, NextWake};
 pub use clock::{Clock, ClockError, is_any_clock_changed};
 pub use entry::{ArmedTimer, FreeEntry, LeftEntry, LeftTimer, OwnerId};
 pub use inbox::TimerInbox;

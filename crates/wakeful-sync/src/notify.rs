@@ -369,7 +369,7 @@ impl Waiting {
         // SAFETY: the waiter is pinned along with us.
         let waiter = unsafe { self.as_ref().map_unchecked(|this| &this.0) };
         let wait = match waiter.stage() {
-            // SAFETY: `drop` makes the waiter leave this queue.
+            // SAFETY: `drop` makes the waiter leave this queue, and nothing else makes it idle again.
             Stage::Idle => unsafe { enter(&notify.queue, waiter, waker) },
             // SAFETY: the waiter entered this queue.
             Stage::Queued => unsafe { notify.queue.refresh(waiter, waker) },
@@ -401,9 +401,10 @@ impl Waiting {
 /// Takes the permit or a place in line, unless the waiter's round is over.
 ///
 /// # Safety
-/// As for [`WaitQueue::enter`].
+/// As for [`WaitQueue::enter`], and the waiter must not have been in a line before.
 unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) -> Wait {
-    let round = waiter.round();
+    // SAFETY: passed on to the caller, who is the owner.
+    let round = unsafe { waiter.made_in() };
     let mut cloned = None;
     let mut word = queue.settled();
     loop {

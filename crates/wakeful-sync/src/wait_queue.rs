@@ -37,12 +37,11 @@
 //! while QUEUED, otherwise to the owner; so (2) is the last thing anybody else does to a waiter, and a
 //! released one may be dropped at once.
 //!
-//! Beside its stage, and in one word with it, a waiter has a round: while QUEUED the one it came in; before
-//! it first enters, the one its owner made it in (Notify needs that). Steps (2) to (5) forget it.
-//!
-//! The line is first in, first out, so waiters of earlier rounds stand before those of the present one.
-//! Any holder of the lock may release them; that is why telling them in batches, with the lock let go
-//! in between, needs no second list.
+//! The line is first in, first out, so waiters of earlier rounds, the *stale* ones, stand before those of
+//! the present one. Nobody but the line knows them apart: it remembers the last of them, which is the last
+//! of all at the moment a holder of the lock starts a round or sets the flag. Any holder of the lock may
+//! release them; that is why telling them in batches, with the lock let go in between, needs no second list.
+//! Who has to know whether one waiter may go releases them first. Whoever is in line then has to wait.
 
 mod line;
 mod waiter;
@@ -56,18 +55,17 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Poll, Waker};
 
-use wakeful_base::list::List;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
 
 use crate::backoff::Backoff;
-use waiter::ByLinks;
+use line::Line;
 
 /// The word and the line behind it.
 pub(crate) struct WaitQueue {
     word: AtomicU64,
     /// Touched by the lock's holder only.
-    line: UnsafeCell<List<ByLinks>>,
+    line: UnsafeCell<Line>,
 }
 
 // SAFETY: `line` is only touched under the lock in `word`, and waiters are `Send`.
@@ -92,13 +90,13 @@ impl WaitQueue {
     /// A queue with nobody in line.
     #[cfg(not(wakeful_loom))]
     pub(crate) const fn new(word: Word) -> Self {
-        WaitQueue { word: AtomicU64::new(word.0), line: UnsafeCell::new(List::new()) }
+        WaitQueue { word: AtomicU64::new(word.0), line: UnsafeCell::new(Line::new()) }
     }
 
     /// A queue with nobody in line.
     #[cfg(wakeful_loom)]
     pub(crate) fn new(word: Word) -> Self {
-        WaitQueue { word: AtomicU64::new(word.0), line: UnsafeCell::new(List::new()) }
+        WaitQueue { word: AtomicU64::new(word.0), line: UnsafeCell::new(Line::new()) }
     }
 
     /// The word as it is, locked or not: good for its round and flag.
@@ -148,7 +146,9 @@ impl WaitQueue {
     #[inline]
     pub(crate) fn lock_changing(&self, from: Word, to: Word) -> Result<LockedLine<'_>, Word> {
         self.change(from, to.locked())?;
-        Ok(LockedLine::new(self, to))
+        let mut locked = LockedLine::new(self, from);
+        locked.set_word(to);
+        Ok(locked)
     }
 
     /// Locks the line.
@@ -246,8 +246,8 @@ impl WaitQueue {
 
     /// Sees to it that a waiter that entered has an up-to-date waker, if it has still to wait.
     ///
-    /// If a new round or the flag has released it and nobody has told it yet, it is taken out here. After
-    /// `Over` the waiter's stage says how it was released.
+    /// If there are waiters that may go and have not been told yet, they are told here: it may be one of
+    /// them. After `Over` the waiter's stage says how it was released.
     ///
     /// # Safety
     /// The waiter must have entered this queue.
@@ -262,18 +262,14 @@ impl WaitQueue {
             if waiter.stage() != Stage::Queued {
                 return Wait::Over;
             }
-            // SAFETY: we have the lock, and the waiter is in this line.
-            if !unsafe { locked.keeps_waiting(waiter.get_ref().into()) } {
-                // SAFETY: as above.
-                let old = unsafe { locked.remove(waiter, Stage::All) };
-                drop(locked);
-                drop(old);
-                return Wait::Over;
+            if locked.has_stale() {
+                locked.release_stale();
+                continue;
             }
             let Some(waker) = waker else {
                 return Wait::On;
             };
-            // SAFETY: as above.
+            // SAFETY: we have the lock, and the waiter is in this line.
             if let Some(old) = unsafe { locked.set_waker(waiter, waker, &mut fresh) } {
                 drop(locked);
                 drop(old);

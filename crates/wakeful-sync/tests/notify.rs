@@ -12,8 +12,9 @@ use std::time::Instant;
 use support::*;
 use wakeful_base::block_on;
 use wakeful_sync::Notify;
+use wakeful_sync::futures::Notified;
 #[cfg(target_pointer_width = "64")]
-use wakeful_sync::futures::{Notified, OwnedNotified};
+use wakeful_sync::futures::OwnedNotified;
 
 #[test]
 fn a_notification_before_the_wait_is_kept_once() {
@@ -172,21 +173,74 @@ fn owned_futures_keep_the_notify_alive() {
     waiter.ready();
 }
 
+/// 70 waiters of a round that is over. The first 32 were told so, which is as many as are told under one hold of
+/// the lock; then a waker panicked.
+fn half_told(notify: &Notify) -> Vec<Manual<Notified<'_>>> {
+    let mut waiters: Vec<_> = (0..70).map(|_| manual(notify.notified())).collect();
+    assert!(waiters[0].poll_with(&panicking_waker()).is_pending());
+    waiters[1..].iter_mut().for_each(Manual::pending);
+    assert!(catch_unwind(AssertUnwindSafe(|| notify.notify_waiters())).is_err());
+    assert_eq!(wakes(&waiters), 31);
+    waiters
+}
+
+fn wakes(waiters: &[Manual<Notified<'_>>]) -> usize {
+    waiters.iter().map(Manual::wakes).sum()
+}
+
 #[test]
 fn a_panicking_waker_does_not_cost_the_others_their_call() {
     let notify = Notify::new();
-    let mut waiters: Vec<_> = (0..70).map(|_| manual(notify.notified())).collect();
-    let panicking = panicking_waker();
-    assert!(waiters[0].poll_with(&panicking).is_pending());
-    waiters[1..].iter_mut().for_each(Manual::pending);
-    assert!(catch_unwind(AssertUnwindSafe(|| notify.notify_waiters())).is_err());
-    // Those of the first batch were called, all are released.
-    assert_eq!(waiters[1..32].iter().map(Manual::wakes).sum::<usize>(), 31);
-    waiters[..40].iter_mut().for_each(Manual::ready);
+    let mut waiters = half_told(&notify);
+    waiters[..32].iter_mut().for_each(Manual::ready);
     // Who was not called yet is, by the next to come along, which keeps its own permit.
     notify.notify_one();
-    assert_eq!(waiters[40..].iter().map(Manual::wakes).sum::<usize>(), 30);
+    assert_eq!(wakes(&waiters[32..]), 38);
+    waiters[32..].iter_mut().for_each(Manual::ready);
     manual(notify.notified()).ready();
+}
+
+#[test]
+fn who_polls_again_before_all_are_told_tells_them() {
+    let notify = Notify::new();
+    let mut waiters = half_told(&notify);
+    waiters[50].ready();
+    assert_eq!(wakes(&waiters[32..50]), 18);
+    assert_eq!(wakes(&waiters[51..]), 19);
+    waiters.iter_mut().for_each(Manual::ready);
+}
+
+#[test]
+fn who_comes_before_all_are_told_waits_for_a_call_of_its_own() {
+    let notify = Notify::new();
+    let mut waiters = half_told(&notify);
+    let mut late = manual(notify.notified());
+    late.pending();
+    // Those that would be told last go by themselves.
+    waiters.truncate(68);
+    drop(waiters.remove(66));
+    late.pending();
+    assert_eq!(wakes(&waiters[32..]), 35);
+    assert!(!late.is_woken());
+    notify.notify_one();
+    assert_eq!(late.wakes(), 1);
+    late.ready();
+    waiters.iter_mut().for_each(Manual::ready);
+    manual(notify.notified()).pending();
+}
+
+#[test]
+fn when_all_who_were_to_be_told_have_gone_the_others_wait_on() {
+    let notify = Notify::new();
+    let mut waiters = half_told(&notify);
+    let mut late = manual(notify.notified());
+    late.pending();
+    waiters.truncate(32);
+    late.pending();
+    assert!(!late.is_woken());
+    notify.notify_waiters();
+    assert_eq!(late.wakes(), 1);
+    late.ready();
 }
 
 #[test]
@@ -292,8 +346,8 @@ fn stress_all_are_called_however_many_come_and_go() {
 /// future it captured has room both for the captured one and for the awaited one.
 #[test]
 #[cfg(target_pointer_width = "64")]
-fn a_wait_takes_no_more_than_six_words() {
-    // Whom it waits for, two links, a waker of two words, and one word for round and stage.
-    assert!(size_of::<Notified<'_>>() <= 48, "{}", size_of::<Notified<'_>>());
-    assert!(size_of::<OwnedNotified>() <= 48, "{}", size_of::<OwnedNotified>());
+fn a_wait_takes_no_more_than_five_words() {
+    // Whom it waits for, two links, and a waker of two words, in which there is room for the rest.
+    assert!(size_of::<Notified<'_>>() <= 40, "{}", size_of::<Notified<'_>>());
+    assert!(size_of::<OwnedNotified>() <= 40, "{}", size_of::<OwnedNotified>());
 }

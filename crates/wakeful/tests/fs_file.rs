@@ -4,6 +4,7 @@ mod support;
 
 use std::future::Future;
 use std::io::{IoSlice, SeekFrom};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -85,28 +86,51 @@ fn bytes_are_written_without_a_thread_if_the_file_system_can_tell_that_it_need_n
     });
 }
 
+/// What the kernel says of a descriptor: how it was opened, and whether it is closed by `exec`.
+fn flags(file: impl AsFd) -> (i32, i32) {
+    let fd = file.as_fd().as_raw_fd();
+    // SAFETY: no memory is involved.
+    let flags = unsafe { (libc::fcntl(fd, libc::F_GETFL), libc::fcntl(fd, libc::F_GETFD)) };
+    assert!(flags.0 != -1 && flags.1 != -1);
+    flags
+}
+
 #[test]
-fn an_opened_file_is_as_one_of_std() {
+fn whoever_gets_at_the_descriptor_finds_it_as_one_of_std() {
+    for runtime in each_flavor() {
+        runtime.block_on(async {
+            let dir = TempDir::new();
+            let path = dir.file("file", "x");
+            let as_std = flags(std::fs::File::open(&path).unwrap());
+            // The second time it is in the directory cache for certain.
+            for _ in 0..2 {
+                let open = || async { File::open(&path).await.unwrap() };
+                assert_eq!(flags(open().await), as_std);
+                assert_eq!(flags(open().await.into_std().await), as_std);
+                assert_eq!(flags(open().await.try_into_std().unwrap()), as_std);
+                assert_eq!(flags(open().await.try_clone().await.unwrap().into_std().await), as_std);
+                let file = open().await;
+                // SAFETY: the descriptor is open as long as the file.
+                assert_eq!(flags(unsafe { BorrowedFd::borrow_raw(file.as_raw_fd()) }), as_std);
+                let dir_file = File::open(dir.path()).await.unwrap();
+                dir_file.sync_all().await.unwrap();
+                assert!(dir_file.metadata().await.unwrap().is_dir());
+            }
+        });
+    }
+}
+
+#[test]
+fn what_a_user_makes_of_a_descriptor_stays() {
     current_thread().block_on(async {
         let dir = TempDir::new();
         let path = dir.file("file", "x");
-        let flags = |file: &std::fs::File| {
-            use std::os::fd::AsRawFd;
-            // SAFETY: no memory is involved.
-            let (status, descriptor) = unsafe {
-                let fd = file.as_raw_fd();
-                (libc::fcntl(fd, libc::F_GETFL), libc::fcntl(fd, libc::F_GETFD))
-            };
-            assert!(status != -1 && descriptor != -1);
-            (status, descriptor)
-        };
-        // The second is in the directory cache for certain.
         for _ in 0..2 {
-            let file = File::open(&path).await.unwrap().into_std().await;
-            assert_eq!(flags(&file), flags(&std::fs::File::open(&path).unwrap()));
-            let dir_file = File::open(dir.path()).await.unwrap();
-            dir_file.sync_all().await.unwrap();
-            assert!(dir_file.metadata().await.unwrap().is_dir());
+            let file = File::open(&path).await.unwrap();
+            // SAFETY: no memory is involved.
+            unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+            assert_ne!(flags(&file).0 & libc::O_NONBLOCK, 0);
+            assert_ne!(flags(file.into_std().await).0 & libc::O_NONBLOCK, 0);
         }
     });
 }

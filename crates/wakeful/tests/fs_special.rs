@@ -4,6 +4,7 @@
 mod support;
 
 use std::io::{Read, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
@@ -66,26 +67,39 @@ fn who_waits_at_the_other_end_of_a_fifo_does_not_see_us_come_and_go() {
 }
 
 #[test]
-fn a_fifo_in_the_place_of_a_file_is_opened_too() {
-    let dir = TempDir::new();
-    let path = dir.file("file", "a file");
-    let runtime = current_thread();
-    runtime.block_on(async {
+fn a_fifo_in_the_place_of_a_file_is_waited_for() {
+    async fn open_and_read(path: PathBuf) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        File::open(path).await.unwrap().read_to_end(&mut bytes).await.unwrap();
+        bytes
+    }
+    async fn read_whole(path: PathBuf) -> Vec<u8> {
+        fs::read(path).await.unwrap()
+    }
+    async fn takes_a_fifo_for_no_file<F>(read: fn(PathBuf) -> F)
+    where
+        F: Future<Output = Vec<u8>> + Send + 'static,
+    {
+        let dir = TempDir::new();
+        let path = dir.file("file", "a file");
         for _ in 0..3 {
-            assert_eq!(fs::read(&path).await.unwrap(), b"a file");
+            assert_eq!(read(path.clone()).await, b"a file");
         }
-    });
-    std::fs::remove_file(&path).unwrap();
-    let path = dir.fifo("file");
-    runtime.block_on(async {
-        let reader = wakeful::spawn(fs::read(path.clone()));
+        std::fs::remove_file(&path).unwrap();
+        let path = dir.fifo("file");
+        let reader = wakeful::spawn(read(path.clone()));
+        // On one thread: had the reader blocked it, this would not come to its end.
         wakeful::task::yield_now().await;
         let mut writer = OpenOptions::new().write(true).open(&path).await.unwrap();
         writer.write_all(b"a pipe").await.unwrap();
         writer.flush().await.unwrap();
         drop(writer);
-        assert_eq!(reader.await.unwrap().unwrap(), b"a pipe");
-    });
+        assert_eq!(reader.await.unwrap(), b"a pipe");
+    }
+    for runtime in each_flavor() {
+        runtime.block_on(takes_a_fifo_for_no_file(open_and_read));
+        runtime.block_on(takes_a_fifo_for_no_file(read_whole));
+    }
 }
 
 #[test]

@@ -73,6 +73,12 @@ fn behaves_as_a_deque_with_removal() {
                 (list.front(), list.back()),
                 (model.front().copied(), model.back().copied())
             );
+            let mut before = None;
+            for &node in &model {
+                // SAFETY: it is in the list.
+                assert_eq!(unsafe { list.before(node) }, before);
+                before = Some(node);
+            }
         }
         while let Some(node) = list.pop_front() {
             assert_eq!(Some(node), model.pop_front());

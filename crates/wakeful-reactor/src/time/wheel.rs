@@ -16,6 +16,9 @@
 //! to the **near** heap, which gives them out in the order of their deadlines, to the nanosecond; those
 //! of one deadline come first in, first out.
 //!
+//! Slots and heap keep a timer's deadline beside the pointer to its node, one after another: to move a slot's
+//! timers down nobody has to wait for the memory of each. (Lists through the nodes took 0.1 µs more per timer.)
+//!
 //! A timer in the near heap is removed by a mark only, and leaves the heap when its time comes: at most
 //! a slot's width later, if the position keeps up with the clock.
 
@@ -23,7 +26,7 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ptr::NonNull;
-use wakeful_base::list::{Link, Links, List};
+use wakeful_base::prefetch::prefetch;
 
 /// Width of a slot of level 0, as a power of two: 131 µs.
 const SLOT_BITS: u32 = 17;
@@ -38,11 +41,15 @@ const LEVELS: usize = (u64::BITS - SLOT_BITS).div_ceil(LEVEL_BITS) as usize;
 /// In a slot with more timers than that nobody looks for the earliest.
 const SCAN_MAX: usize = 64;
 
+/// Room for so many timers stays with a slot that has none.
+const ROOM_KEPT: usize = 32;
+
+/// So far ahead, in timers, their nodes are asked for while a slot's move down.
+const AHEAD: usize = 8;
+
 /// A timer, as the wheel sees it. Lives in whatever it is a timer of.
 #[derive(Debug)]
 pub struct TimerNode {
-    links: Links<TimerNode>,
-    deadline_ns: Cell<u64>,
     place: Cell<Place>,
 }
 
@@ -50,9 +57,11 @@ pub struct TimerNode {
 enum Place {
     /// In no wheel.
     Nowhere,
+    /// The `index`-th in a slot.
     Slot {
         level: u8,
         slot: u8,
+        index: u32,
     },
     Near,
     /// In the near heap, but not wanted any more.
@@ -62,16 +71,7 @@ enum Place {
 impl TimerNode {
     /// A timer in no wheel.
     pub const fn new() -> TimerNode {
-        TimerNode {
-            links: Links::new(),
-            deadline_ns: Cell::new(0),
-            place: Cell::new(Place::Nowhere),
-        }
-    }
-
-    /// When it is due.
-    pub fn deadline_ns(&self) -> u64 {
-        self.deadline_ns.get()
+        TimerNode { place: Cell::new(Place::Nowhere) }
     }
 
     /// Whether a wheel still refers to it.
@@ -86,65 +86,103 @@ impl Default for TimerNode {
     }
 }
 
-#[derive(Debug)]
-struct TimerLink;
-
-// SAFETY: the links are a field of the node that nothing else touches.
-unsafe impl Link for TimerLink {
-    type Node = TimerNode;
-
-    unsafe fn links(node: NonNull<TimerNode>) -> NonNull<Links<TimerNode>> {
-        // SAFETY: the node is live by the trait's contract, and a field of it is not null.
-        unsafe { NonNull::new_unchecked(&raw mut (*node.as_ptr()).links) }
-    }
-}
-
 /// Timers in order of their deadlines.
 #[derive(Debug)]
 pub struct Wheel {
     position_ns: u64,
     levels: Box<[Level; LEVELS]>,
-    near: BinaryHeap<NearTimer>,
-    /// Timers that ever went to the near heap.
-    near_pushes: u64,
+    near: BinaryHeap<HeldTimer>,
+    /// Timers that were ever put in.
+    inserts: u64,
 }
 
 #[derive(Debug)]
 struct Level {
     /// A bit for each slot that has timers.
     occupied: u64,
-    slots: [List<TimerLink>; SLOTS],
+    slots: [Slot; SLOTS],
 }
 
-#[derive(Debug)]
-struct NearTimer {
+/// A timer in a slot or in the near heap. The node is live, and says in which.
+#[derive(Debug, Clone, Copy)]
+struct HeldTimer {
     deadline_ns: u64,
-    /// Who came to the heap first, among those of one deadline.
+    /// Who came first, among those of one deadline.
     order: u64,
     node: NonNull<TimerNode>,
 }
 
+/// Timers in no order.
+#[derive(Debug, Default)]
+struct Slot(Vec<HeldTimer>);
+
 // SAFETY: the wheel owns no node; who may touch them is settled by the contracts of its methods.
 unsafe impl Send for Wheel {}
 
-impl PartialEq for NearTimer {
+impl HeldTimer {
+    fn set_place(&self, place: Place) {
+        // SAFETY: what is held is live.
+        unsafe { self.node.as_ref() }.place.set(place);
+    }
+}
+
+impl PartialEq for HeldTimer {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for NearTimer {}
+impl Eq for HeldTimer {}
 
-impl PartialOrd for NearTimer {
+impl PartialOrd for HeldTimer {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for NearTimer {
+impl Ord for HeldTimer {
     /// The earliest is the greatest: `BinaryHeap` gives that out first.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.deadline_ns, other.order).cmp(&(self.deadline_ns, self.order))
+    }
+}
+
+impl Level {
+    fn push(&mut self, level: u8, slot: u8, timer: HeldTimer) {
+        let timers = &mut self.slots[usize::from(slot)].0;
+        let index = u32::try_from(timers.len()).expect("a slot has room for four billion timers");
+        timer.set_place(Place::Slot { level, slot, index });
+        timers.push(timer);
+        self.occupied |= 1 << slot;
+    }
+
+    /// Takes a timer out of the place that its node names. Another takes that place.
+    fn remove(&mut self, level: u8, slot: u8, index: u32) {
+        let timers = &mut self.slots[usize::from(slot)].0;
+        timers.swap_remove(index as usize);
+        if let Some(moved) = timers.get(index as usize) {
+            moved.set_place(Place::Slot { level, slot, index });
+        }
+        if timers.capacity() > ROOM_KEPT.max(4 * timers.len()) {
+            timers.shrink_to(2 * timers.len());
+        }
+        if timers.is_empty() {
+            self.occupied &= !(1 << slot);
+        }
+    }
+
+    /// Takes all timers out of a slot.
+    fn take(&mut self, slot: usize) -> Vec<HeldTimer> {
+        self.occupied &= !(1 << slot);
+        std::mem::take(&mut self.slots[slot].0)
+    }
+
+    /// Gives the room back that the timers of a slot had.
+    fn put_room(&mut self, slot: usize, mut room: Vec<HeldTimer>) {
+        if room.capacity() <= ROOM_KEPT {
+            room.clear();
+            self.slots[slot].0 = room;
+        }
     }
 }
 
@@ -160,12 +198,12 @@ pub enum Popped {
 impl Wheel {
     /// An empty wheel at `position_ns`.
     pub fn new(position_ns: u64) -> Wheel {
-        let level = |_| Level { occupied: 0, slots: [const { List::new() }; SLOTS] };
+        let level = |_| Level { occupied: 0, slots: [const { Slot(Vec::new()) }; SLOTS] };
         Wheel {
             position_ns,
             levels: Box::new(std::array::from_fn(level)),
             near: BinaryHeap::new(),
-            near_pushes: 0,
+            inserts: 0,
         }
     }
 
@@ -177,31 +215,20 @@ impl Wheel {
         // SAFETY: by contract.
         let timer = unsafe { node.as_ref() };
         debug_assert!(!timer.is_held(), "a timer can be in one wheel only, once");
-        timer.deadline_ns.set(deadline_ns);
-        // SAFETY: by contract.
-        unsafe { self.place(node) };
+        self.place(HeldTimer { deadline_ns, order: self.inserts, node });
+        self.inserts += 1;
     }
 
-    /// # Safety
-    /// The node must be live and in neither a slot nor the heap.
-    unsafe fn place(&mut self, node: NonNull<TimerNode>) {
-        // SAFETY: by contract.
-        let timer = unsafe { node.as_ref() };
-        let deadline_ns = timer.deadline_ns();
-        let (slot_no, here) = (deadline_ns >> SLOT_BITS, self.position_ns >> SLOT_BITS);
+    fn place(&mut self, timer: HeldTimer) {
+        let (slot_no, here) = (timer.deadline_ns >> SLOT_BITS, self.position_ns >> SLOT_BITS);
         if slot_no <= here {
-            timer.place.set(Place::Near);
-            self.near.push(NearTimer { deadline_ns, order: self.near_pushes, node });
-            self.near_pushes += 1;
+            timer.set_place(Place::Near);
+            self.near.push(timer);
             return;
         }
         let level = (slot_no ^ here).ilog2() / LEVEL_BITS;
         let slot = (slot_no >> (level * LEVEL_BITS)) as usize % SLOTS;
-        timer.place.set(Place::Slot { level: level as u8, slot: slot as u8 });
-        let level = &mut self.levels[level as usize];
-        level.occupied |= 1 << slot;
-        // SAFETY: by contract; its place says where to find it.
-        unsafe { level.slots[slot].push_back(node) };
+        self.levels[level as usize].push(level as u8, slot as u8, timer);
     }
 
     /// Takes a timer out, if it is in. True if the wheel has let go of it; else it will be given back as
@@ -218,13 +245,8 @@ impl Wheel {
                 timer.place.set(Place::NearRemoved);
                 false
             }
-            Place::Slot { level, slot } => {
-                let (level, slot) = (&mut self.levels[usize::from(level)], usize::from(slot));
-                // SAFETY: it is in the list that its place names.
-                unsafe { level.slots[slot].remove(node) };
-                if level.slots[slot].is_empty() {
-                    level.occupied &= !(1 << slot);
-                }
+            Place::Slot { level, slot, index } => {
+                self.levels[usize::from(level)].remove(level, slot, index);
                 timer.place.set(Place::Nowhere);
                 true
             }
@@ -255,13 +277,14 @@ impl Wheel {
                 break;
             }
             self.position_ns = start_ns;
-            let level = &mut self.levels[level];
-            level.occupied &= !(1 << slot);
-            let mut timers = std::mem::take(&mut level.slots[slot]);
-            while let Some(node) = timers.pop_front() {
-                // SAFETY: just taken out of its list.
-                unsafe { self.place(node) };
+            let timers = self.levels[level].take(slot);
+            for (index, timer) in timers.iter().enumerate() {
+                if let Some(later) = timers.get(index + AHEAD) {
+                    prefetch(later.node.as_ptr().cast(), 1);
+                }
+                self.place(*timer);
             }
+            self.levels[level].put_room(slot, timers);
         }
         self.position_ns = now_ns;
     }
@@ -289,13 +312,11 @@ impl Wheel {
         if level > 0 {
             return Some(start_ns);
         }
-        let (mut earliest, mut count) = (u64::MAX, 0);
-        self.levels[0].slots[slot].for_each(|node| {
-            count += 1;
-            // SAFETY: what is in a list is live.
-            earliest = earliest.min(unsafe { node.as_ref() }.deadline_ns());
-        });
-        Some(if count > SCAN_MAX { start_ns } else { earliest })
+        let timers = &self.levels[0].slots[slot].0;
+        if timers.len() > SCAN_MAX {
+            return Some(start_ns);
+        }
+        timers.iter().map(|timer| timer.deadline_ns).min()
     }
 
     /// Whether no timer is in the wheel, removed ones in the near heap aside.

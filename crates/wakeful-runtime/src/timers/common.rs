@@ -21,6 +21,8 @@ pub(super) struct CommonTimers {
     state: Mutex<CommonState>,
     /// When to look, for those who do so now and then; `u64::MAX` for never. Written under the lock.
     next_ns: AtomicU64,
+    /// How often a worker has lent its timers. Written under the lock, after they can be seen.
+    lends: AtomicU64,
     driver: Arc<dyn WakeDriver>,
 }
 
@@ -31,7 +33,7 @@ struct CommonState {
     waits_until: NextWake,
 }
 
-const NOBODY_WAITS: NextWake = NextWake { at_ns: 0, is_beat: false };
+const NOBODY_WAITS: NextWake = NextWake::exact(0);
 
 impl CommonState {
     fn timers(&mut self) -> &mut Timers {
@@ -42,7 +44,8 @@ impl CommonState {
 impl CommonTimers {
     pub(super) fn new(driver: Arc<dyn WakeDriver>) -> CommonTimers {
         let state = CommonState { timers: None, is_closed: false, waits_until: NOBODY_WAITS };
-        CommonTimers { state: Mutex::new(state), next_ns: AtomicU64::new(u64::MAX), driver }
+        let (next_ns, lends) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
+        CommonTimers { state: Mutex::new(state), next_ns, lends, driver }
     }
 
     pub(super) fn arm(
@@ -116,27 +119,38 @@ impl CommonTimers {
         (next_ns != u64::MAX).then_some(next_ns)
     }
 
-    /// The caller is going to wait in the driver until `own` at most. Returns until when it may: who
-    /// arms an earlier timer from now on ends the wait.
-    pub(super) fn begin_wait(&self, own: Option<NextWake>) -> NextWake {
+    /// How often a worker has lent its timers. These are seen by who looks for them after this.
+    pub(super) fn lends(&self) -> u64 {
+        self.lends.load(Acquire)
+    }
+
+    /// The caller is going to wait in the driver until `own` at most, for what it saw when there had been so many
+    /// `lends`. Returns until when it may: who arms an earlier timer or lends one from now on ends the wait.
+    pub(super) fn begin_wait(&self, own: Option<NextWake>, lends: u64) -> NextWake {
         let mut state = self.state.lock();
+        if lends != self.lends.load(Relaxed) {
+            return NOBODY_WAITS;
+        }
         let common_ns = self.next_ns.load(Relaxed);
         state.waits_until = match own {
             Some(own) if own.at_ns <= common_ns => own,
-            _ => NextWake { at_ns: common_ns, is_beat: false },
+            _ => NextWake::exact(common_ns),
         };
         state.waits_until
     }
 
     /// Whether who waits in the driver may wake up for `wake` too: for one of them there are beats anyhow.
-    pub(super) fn can_share_beat(&self, wake: NextWake) -> bool {
+    /// Not if his time has come: he is on his way out, or stuck in a waker that the driver calls.
+    pub(super) fn can_share_beat(&self, wake: NextWake, now_ns: u64) -> bool {
         let waits_until = self.state.lock().waits_until;
-        waits_until.at_ns != 0 && (waits_until.is_beat || wake.is_beat)
+        waits_until.at_ns > now_ns && (waits_until.beat_ns.is_some() || wake.beat_ns.is_some())
     }
 
-    /// Has who waits in the driver look again by `by_ns`.
-    pub(super) fn wake_by(&self, by_ns: u64) {
-        self.shorten_wait(self.state.lock(), by_ns);
+    /// Timers have been lent: who waits in the driver, or is about to, is to look at them by `by_ns`.
+    pub(super) fn note_lend(&self, by_ns: u64) {
+        let state = self.state.lock();
+        self.lends.fetch_add(1, Release);
+        self.shorten_wait(state, by_ns);
     }
 
     pub(super) fn end_wait(&self) {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use wakeful_base::WakeList;
 use wakeful_base::shield::shield;
 use wakeful_reactor::time::{
-    ArmedTimer, BEAT_NS, Clock, Firing, NextWake, OwnerId, PreciseWaits, TimerInbox, Timers,
+    ArmedTimer, BEAT_MAX_NS, Clock, Firing, NextWake, OwnerId, PreciseWaits, TimerInbox, Timers,
 };
 
 pub(crate) use super::common::ShutDown;
@@ -42,8 +42,9 @@ pub(crate) struct SeatInbox(pub(crate) TimerInbox);
 pub(crate) struct Until<'a> {
     /// For its own timers.
     own: Option<NextWake>,
-    /// For those too that others have lent.
+    /// For those too that others had lent, after so many `lends`.
     all: Option<NextWake>,
+    lends: u64,
     time: &'a TimeHandle,
 }
 
@@ -119,13 +120,18 @@ impl TimeHandle {
         next_ns.is_some_and(|next_ns| next_ns <= self.clock.now_ns())
     }
 
-    /// Until when a worker with these timers of its own may sleep, if the first of those that others have
-    /// lent is due at `lent_ns`.
-    pub(crate) fn until(&self, own: &SeatTimers, lent_ns: Option<u64>) -> Until<'_> {
-        let own_ns = own.next_ns();
+    /// Until when a worker with these timers of its own may sleep, if `lent_ns` says when the first of those that
+    /// others have lent is due.
+    pub(crate) fn until(
+        &self,
+        own: &SeatTimers,
+        lent_ns: impl FnOnce() -> Option<u64>,
+    ) -> Until<'_> {
+        let lends = self.common.lends();
+        let (own_ns, lent_ns) = (own.next_ns(), lent_ns());
         let wake = |next_ns| own.firing.next_wake(next_ns);
         let all = own_ns.into_iter().chain(lent_ns).min().map(wake);
-        Until { own: own_ns.map(wake), all, time: self }
+        Until { own: own_ns.map(wake), all, lends, time: self }
     }
 
     /// When a paused clock that moves by itself will move to; none if there is no such clock or no timer.
@@ -226,25 +232,25 @@ impl Until<'_> {
         if !self.time.is_enabled {
             return driver.wait(None);
         }
-        let NextWake { at_ns, is_beat } = common.begin_wait(self.all);
+        let NextWake { at_ns, beat_ns } = common.begin_wait(self.all, self.lends);
         let now_ns = clock.now_ns();
-        if is_beat && at_ns > now_ns && !clock.is_changed() {
-            driver.wait_for_beat(Beat { now_ns, at_ns, every_ns: BEAT_NS });
-        } else {
-            driver.wait(clock.time_until(at_ns));
+        match beat_ns.filter(|_| at_ns > now_ns && !clock.is_changed()) {
+            Some(every_ns) => driver.wait_for_beat(Beat { now_ns, at_ns, every_ns }),
+            None => driver.wait(clock.time_until(at_ns)),
         }
         common.end_wait();
     }
 
     /// Whether someone who does not wait in the driver should have his timers served by him who does.
     pub(crate) fn is_for_driver(&self) -> bool {
-        self.own.is_some_and(|own| self.time.common.can_share_beat(own))
+        let TimeHandle { common, clock, .. } = self.time;
+        self.own.is_some_and(|own| common.can_share_beat(own, clock.now_ns()))
     }
 
-    /// Has him who waits in the driver wake up for them.
+    /// They are lent: has him who waits in the driver wake up for them.
     pub(crate) fn tell_driver(&self) {
         if let Some(own) = self.own {
-            self.time.common.wake_by(own.at_ns.saturating_add(BEAT_NS));
+            self.time.common.note_lend(own.at_ns.saturating_add(BEAT_MAX_NS));
         }
     }
 

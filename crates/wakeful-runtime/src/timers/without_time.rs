@@ -35,7 +35,7 @@ impl TimeHandle {
         false
     }
 
-    pub(crate) fn until(&self, _: &SeatTimers, _: Option<u64>) -> Until<'_> {
+    pub(crate) fn until(&self, _: &SeatTimers, _: impl FnOnce() -> Option<u64>) -> Until<'_> {
         Until(PhantomData)
     }
 

@@ -11,6 +11,32 @@ use wakeful_base::sync::atomic::Ordering::*;
 use super::waiter::ByLinks;
 use super::{Stage, WaitQueue, Waiter, Word};
 
+/// Waiters in the order they came.
+pub(super) struct Line {
+    waiters: List<ByLinks>,
+    /// The last of those that may go: it and all before it. None if all have to wait.
+    last_stale: Option<NonNull<Waiter>>,
+}
+
+impl Line {
+    pub(super) const fn new() -> Self {
+        Line { waiters: List::new(), last_stale: None }
+    }
+
+    /// # Safety
+    /// The waiter must be in this line.
+    #[inline]
+    unsafe fn remove(&mut self, waiter: NonNull<Waiter>) {
+        if self.last_stale == Some(waiter) {
+            // SAFETY: it is in the list.
+            self.last_stale = unsafe { self.waiters.before(waiter) };
+        }
+        // SAFETY: as above.
+        let was_in = unsafe { self.waiters.remove(waiter) };
+        debug_assert!(was_in, "a waiter marked as queued is in its queue's line");
+    }
+}
+
 /// The right to touch the line; unlocks when dropped.
 pub(crate) struct LockedLine<'a> {
     queue: &'a WaitQueue,
@@ -19,14 +45,14 @@ pub(crate) struct LockedLine<'a> {
 }
 
 impl<'a> LockedLine<'a> {
-    /// For who has just locked `queue`, to be unlocked with `word`.
+    /// For who has just locked `queue`, whose word was `word` then.
     #[inline]
     pub(super) fn new(queue: &'a WaitQueue, word: Word) -> Self {
         LockedLine { queue, word }
     }
 
     #[inline]
-    fn with_line<R>(&self, f: impl FnOnce(&mut List<ByLinks>) -> R) -> R {
+    fn with_line<R>(&self, f: impl FnOnce(&mut Line) -> R) -> R {
         // SAFETY: only the lock's holder touches the line, and `f` has no way back to here.
         self.queue.line.with_mut(|line| f(unsafe { &mut *line }))
     }
@@ -36,20 +62,22 @@ impl<'a> LockedLine<'a> {
         self.word
     }
 
-    /// Changes the word. Takes effect when the line is unlocked.
+    /// Changes the word, and with it who may go. Others see it when the line is unlocked.
+    #[inline]
     pub(crate) fn set_word(&mut self, word: Word) {
+        if word.releases_from(self.word) {
+            self.with_line(|line| line.last_stale = line.waiters.back());
+        }
         self.word = word;
     }
 
     /// Whether there are waiters that may go, since their round is over or the flag set.
     #[inline]
     pub(crate) fn has_stale(&self) -> bool {
-        let first = self.with_line(|line| line.front());
-        // SAFETY: we have the lock, and the waiter is in this line.
-        first.is_some_and(|first| !unsafe { self.keeps_waiting(first) })
+        self.with_line(|line| line.last_stale.is_some())
     }
 
-    /// Puts `waiter` last.
+    /// Puts `waiter` last; it has to wait.
     ///
     /// # Safety
     /// The waiter must be the caller's, idle, and leave the line before it is dropped.
@@ -57,24 +85,24 @@ impl<'a> LockedLine<'a> {
     pub(super) unsafe fn push(&self, waiter: Pin<&Waiter>, waker: Option<Waker>) {
         let waiter = waiter.get_ref();
         // SAFETY: an idle waiter belongs to its owner, the caller.
-        unsafe { waiter.park(self.word.round(), waker) };
+        unsafe { waiter.park(waker) };
         // SAFETY: the waiter is pinned, was idle until now, and leaves the line before it is dropped.
-        self.with_line(|line| unsafe { line.push_back(NonNull::from(waiter)) });
+        self.with_line(|line| unsafe { line.waiters.push_back(NonNull::from(waiter)) });
     }
 
     /// Takes the first waiter out and marks it released; its waker is for the caller to call.
     #[inline]
     pub(crate) fn release_first(&mut self, stage: Stage) -> Option<Option<Waker>> {
-        let waiter = self.with_line(List::pop_front)?;
-        // SAFETY: it was in this line and now is not.
-        Some(unsafe { self.release(waiter, stage) })
+        let first = self.with_line(|line| line.waiters.front())?;
+        // SAFETY: it is in this line.
+        Some(unsafe { self.release(first, stage) })
     }
 
     /// Takes the last waiter out and marks it released; its waker is for the caller to call.
     pub(crate) fn release_last(&mut self, stage: Stage) -> Option<Option<Waker>> {
-        let waiter = self.with_line(List::pop_back)?;
-        // SAFETY: it was in this line and now is not.
-        Some(unsafe { self.release(waiter, stage) })
+        let last = self.with_line(|line| line.waiters.back())?;
+        // SAFETY: it is in this line.
+        Some(unsafe { self.release(last, stage) })
     }
 
     /// Releases all waiters that may go, and unlocks.
@@ -98,25 +126,23 @@ impl<'a> LockedLine<'a> {
         wakers.wake_all();
     }
 
-    /// # Safety
-    /// The waiter must have been in this line until now.
-    #[inline]
-    unsafe fn release(&self, waiter: NonNull<Waiter>, stage: Stage) -> Option<Waker> {
-        // SAFETY: a waiter that is still marked as queued is live, and its waker the lock holder's.
-        unsafe { waiter.as_ref().release(stage) }
-    }
-
     /// Takes `waiter` out of the line, to `stage`; the waker is to be dropped after the lock.
     ///
     /// # Safety
     /// The waiter must be in this line.
     pub(super) unsafe fn remove(&self, waiter: Pin<&Waiter>, stage: Stage) -> Option<Waker> {
-        let node = NonNull::from(waiter.get_ref());
-        // SAFETY: the waiter is in this line by contract.
-        let was_in = self.with_line(|line| unsafe { line.remove(node) });
-        debug_assert!(was_in, "a waiter marked as queued is in its queue's line");
-        // SAFETY: as above.
-        unsafe { self.release(node, stage) }
+        // SAFETY: the caller's promise.
+        unsafe { self.release(NonNull::from(waiter.get_ref()), stage) }
+    }
+
+    /// # Safety
+    /// The waiter must be in this line.
+    #[inline]
+    unsafe fn release(&self, waiter: NonNull<Waiter>, stage: Stage) -> Option<Waker> {
+        // SAFETY: the caller's promise.
+        self.with_line(|line| unsafe { line.remove(waiter) });
+        // SAFETY: a waiter that is still marked as queued is live, and its waker the lock holder's.
+        unsafe { waiter.as_ref().release(stage) }
     }
 
     /// Sees to it that calling `waiter`'s waker is as good as calling `waker`, with `fresh` if it is not.
@@ -133,22 +159,12 @@ impl<'a> LockedLine<'a> {
         // SAFETY: the waiter is in the line that we have locked.
         unsafe { waiter.get_ref().set_waker(waker, fresh) }
     }
-
-    /// Whether `waiter` has still to wait.
-    ///
-    /// # Safety
-    /// The waiter must be in this line.
-    #[inline]
-    pub(super) unsafe fn keeps_waiting(&self, waiter: NonNull<Waiter>) -> bool {
-        // SAFETY: what is in the line is live.
-        self.word.keeps_waiting(unsafe { waiter.as_ref() }.round())
-    }
 }
 
 impl Drop for LockedLine<'_> {
     #[inline]
     fn drop(&mut self) {
-        let has_waiters = !self.with_line(|line| line.is_empty());
+        let has_waiters = !self.with_line(|line| line.waiters.is_empty());
         self.queue.word.store(self.word.unlocked(has_waiters).0, Release);
     }
 }

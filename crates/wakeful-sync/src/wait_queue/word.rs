@@ -49,6 +49,11 @@ impl Word {
         Word(if has_waiters { rest | WAITING } else { rest })
     }
 
+    /// Whether the step from `before` to this word is one that all may go by who wait.
+    pub(super) fn releases_from(self, before: Word) -> bool {
+        self.round() != before.round() || self.flag() && !before.flag()
+    }
+
     /// Whether a waiter that came in `round` still has to wait.
     pub(super) fn keeps_waiting(self, round: Round) -> bool {
         self.round() == round && !self.flag()
@@ -62,9 +67,6 @@ pub(crate) struct Round(u64);
 impl Round {
     /// The round that every queue begins with.
     pub(crate) const FIRST: Round = Round(0);
-
-    /// How many bits of the word count rounds.
-    pub(super) const BITS: u32 = u64::BITS - ROUND_SHIFT;
 
     const MASK: u64 = u64::MAX >> ROUND_SHIFT;
 
@@ -84,17 +86,6 @@ impl Round {
     /// Whether this round comes before `other`, the two being less than half of all rounds apart.
     pub(crate) fn is_before(self, other: Round) -> bool {
         other != self && other.since(self) <= Self::MASK / 2
-    }
-
-    /// The round as a number of [`BITS`](Self::BITS) bits, for who keeps something else beside it.
-    pub(super) fn to_bits(self) -> u64 {
-        self.0
-    }
-
-    /// The round that [`to_bits`](Self::to_bits) was called on.
-    pub(super) fn from_bits(bits: u64) -> Round {
-        debug_assert!(bits <= Self::MASK, "no round has so many bits");
-        Round(bits)
     }
 
     /// The place of this round in a ring of `mask + 1` slots.

@@ -30,7 +30,7 @@ static DEVICES: Verdicts<64> = Verdicts::new();
 static PATHS: Verdicts<1024> = Verdicts::new();
 
 /// Opens a file or directory to be read, unless that may mean to wait. With it comes its length. It is
-/// non-blocking, which it does not mind; [`set_blocking`] makes it as any other.
+/// non-blocking, which to read it is all the same; [`set_blocking`] makes it as any other.
 pub(super) fn open(path: &Path) -> Option<io::Result<(File, u64)>> {
     let bytes = path.as_os_str().as_bytes();
     let key = Key::of(bytes);

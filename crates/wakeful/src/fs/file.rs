@@ -7,7 +7,7 @@ mod writing;
 
 use super::answer::{at_once, on_pool};
 use super::nowait::Shortcuts;
-use super::{FileTimes, OpenOptions};
+use super::{FileTimes, OpenOptions, cached};
 use crate::io::TRANSFER_MAX;
 use in_flight::{InFlight, Job, Outcome, go_back};
 use std::fmt;
@@ -16,7 +16,7 @@ use std::future::poll_fn;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Poll, ready};
 use std::time::SystemTime;
 use wakeful_runtime::task::spawn_blocking;
@@ -51,6 +51,9 @@ use wakeful_sync::Mutex;
 /// ```
 pub struct File {
     std: Arc<StdFile>,
+    /// Set once whoever gets at the descriptor finds it as `std` would have opened it. Until then it may be
+    /// non-blocking, which a file does not mind.
+    is_blocking: OnceLock<()>,
     /// Known to be a file on a local file system, which tells what it knows without waiting.
     is_local: bool,
     transfer_max: usize,
@@ -111,26 +114,38 @@ impl File {
 
     /// Takes an open file over.
     pub fn from_std(std: StdFile) -> File {
-        File::new(std, false, None)
+        File::new(std, OnceLock::from(()), false, None)
     }
 
     /// One of which is known whether it is a file on a local file system.
     pub(super) fn opened(std: StdFile, is_local: bool) -> File {
-        File::new(std, is_local, None)
+        File::new(std, OnceLock::from(()), is_local, None)
     }
 
-    /// One that is, opened to be read and nothing else, without any flags.
+    /// One that is, opened to be read and nothing else by [`cached::open`].
     pub(super) fn opened_at_once(std: StdFile) -> File {
-        File::new(std, true, Some(Shortcuts { read: true, write: false }))
+        File::new(std, OnceLock::new(), true, Some(Shortcuts { read: true, write: false }))
     }
 
-    fn new(std: StdFile, is_local: bool, shortcuts: Option<Shortcuts>) -> File {
+    fn new(
+        std: StdFile,
+        is_blocking: OnceLock<()>,
+        is_local: bool,
+        shortcuts: Option<Shortcuts>,
+    ) -> File {
         File {
             std: Arc::new(std),
+            is_blocking,
             is_local,
             transfer_max: TRANSFER_MAX,
             in_flight: Mutex::new(InFlight::new(shortcuts)),
         }
+    }
+
+    /// The file for those who do with it what they like.
+    fn exposed(&self) -> &Arc<StdFile> {
+        self.is_blocking.get_or_init(|| cached::set_blocking(&self.std));
+        &self.std
     }
 
     /// Waits until all that was written is on the disk, and all that is known of the file.
@@ -257,7 +272,7 @@ impl File {
     /// ```
     pub async fn try_clone(&self) -> io::Result<File> {
         self.in_flight.lock().await.settle_all().await;
-        let std = self.std.clone();
+        let std = self.exposed().clone();
         let mut clone =
             File::from_std(on_pool("fs::File::try_clone", move || std.try_clone()).await?);
         clone.transfer_max = self.transfer_max;
@@ -282,6 +297,7 @@ impl File {
     /// ```
     pub async fn into_std(mut self) -> StdFile {
         self.in_flight.get_mut().settle_all().await;
+        self.exposed();
         Arc::try_unwrap(self.std).expect(
             "`fs::File::into_std` called while a call that was given up (a `metadata` or `sync_all` \
              whose future was dropped) still uses the file",
@@ -294,6 +310,7 @@ impl File {
     /// Gives the file back if something is.
     #[expect(clippy::result_large_err, reason = "the signature is Tokio's")]
     pub fn try_into_std(mut self) -> Result<StdFile, File> {
+        self.exposed();
         match Arc::try_unwrap(self.std) {
             Ok(std) => Ok(std),
             Err(shared) => {
@@ -376,13 +393,13 @@ impl From<OwnedFd> for File {
 
 impl AsRawFd for File {
     fn as_raw_fd(&self) -> RawFd {
-        self.std.as_raw_fd()
+        self.exposed().as_raw_fd()
     }
 }
 
 impl AsFd for File {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.std.as_fd()
+        self.exposed().as_fd()
     }
 }
 

@@ -114,7 +114,6 @@ impl OpenOptions {
         if self.only_reads() {
             if let Some(opened) = at_once(OPEN, |_| cached::open(path)).await {
                 let (file, _len) = opened?;
-                cached::set_blocking(&file);
                 return Ok(File::opened_at_once(file));
             }
         }

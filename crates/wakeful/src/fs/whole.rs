@@ -96,10 +96,7 @@ async fn read_as<T: Send + 'static>(
     match at_once(call, |cx| begin(path, cx)).await {
         Some(begun) => match begun? {
             Begun::All(bytes) => convert(bytes),
-            Begun::Part(file, bytes) => {
-                cached::set_blocking(&file);
-                on_pool(call, move || convert(read_on(file, bytes)?)).await
-            }
+            Begun::Part(file, bytes) => on_pool(call, move || convert(read_on(file, bytes)?)).await,
         },
         None => {
             let path = path.to_owned();

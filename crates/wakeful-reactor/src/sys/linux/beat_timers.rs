@@ -10,6 +10,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// to the host; so is what the interrupt of the timer before did last, since it knew of none that is as
 /// early. With the next beat armed ahead that one is enough. (Two virtual CPUs: 9 µs of CPU time per
 /// wake-up instead of 15.)
+///
+/// A beat that comes while nobody waits counts as an event that waits, once, as it should: it was armed for timers, which
+/// wait with it.
 #[derive(Debug)]
 pub struct BeatTimers {
     timers: [OwnedFd; 2],

@@ -6,6 +6,8 @@ use wakeful_base::FastRng;
 struct Checked {
     wheel: Wheel,
     nodes: Box<[TimerNode]>,
+    /// What each was put in for last.
+    deadlines_ns: Vec<u64>,
     /// Deadline and index of each timer that is in.
     model: BTreeSet<(u64, usize)>,
     now_ns: u64,
@@ -14,7 +16,8 @@ struct Checked {
 impl Checked {
     fn new(now_ns: u64, timers: usize) -> Checked {
         let nodes = (0..timers).map(|_| TimerNode::new()).collect();
-        Checked { wheel: Wheel::new(now_ns), nodes, model: BTreeSet::new(), now_ns }
+        let (wheel, model) = (Wheel::new(now_ns), BTreeSet::new());
+        Checked { wheel, nodes, deadlines_ns: vec![0; timers], model, now_ns }
     }
 
     fn node(&self, index: usize) -> NonNull<TimerNode> {
@@ -30,6 +33,7 @@ impl Checked {
             let node = self.node(index);
             // SAFETY: in no wheel; nodes stay where they are.
             unsafe { self.wheel.insert(node, deadline_ns) };
+            self.deadlines_ns[index] = deadline_ns;
             self.model.insert((deadline_ns, index));
         }
     }
@@ -39,7 +43,7 @@ impl Checked {
         // SAFETY: in this wheel or in none.
         let is_gone = unsafe { self.wheel.remove(node) };
         assert_eq!(is_gone, !self.nodes[index].is_held());
-        self.model.remove(&(self.nodes[index].deadline_ns(), index));
+        self.model.remove(&(self.deadlines_ns[index], index));
     }
 
     fn advance(&mut self, now_ns: u64) {
@@ -48,7 +52,7 @@ impl Checked {
         while let Some(popped) = self.wheel.pop(now_ns) {
             let Popped::Due(node) = popped else { continue };
             let index = self.index_of(node);
-            let deadline_ns = self.nodes[index].deadline_ns();
+            let deadline_ns = self.deadlines_ns[index];
             assert!(deadline_ns <= now_ns, "early: {deadline_ns} at {now_ns}");
             assert!(deadline_ns >= last, "out of order");
             assert!(self.model.remove(&(deadline_ns, index)), "not wanted any more");
@@ -165,4 +169,53 @@ fn timers_of_one_deadline_come_out_first_in_first_out() {
         let Some(Popped::Due(node)) = checked.wheel.pop(600_000_000) else { panic!("not due") };
         assert_eq!(checked.index_of(node), index);
     }
+}
+
+#[test]
+fn who_leaves_a_slot_changes_nothing_for_the_others_in_it() {
+    let rng = FastRng::from_seed(7);
+    let mut checked = Checked::new(0, 1000);
+    for round in 0..5 {
+        // All but a few leave, and those come in the order in which they went in.
+        let deadline_ns = checked.now_ns + 60_000_000_000;
+        for index in 0..1000 {
+            checked.insert(index, deadline_ns);
+        }
+        for _ in 0..10_000 {
+            checked.remove(rng.below(1000) as usize);
+            if checked.model.len() == 5 + round {
+                break;
+            }
+        }
+        let left: Vec<_> = checked.model.iter().map(|&(_, index)| index).collect();
+        for index in left {
+            let Some(Popped::Due(node)) = checked.wheel.pop(deadline_ns) else { panic!("not due") };
+            assert_eq!(checked.index_of(node), index);
+        }
+        checked.model.clear();
+        checked.advance(deadline_ns);
+        assert!(checked.wheel.is_empty());
+    }
+}
+
+#[test]
+fn room_for_many_timers_goes_with_them() {
+    let room = |wheel: &Wheel| -> usize {
+        let slots = wheel.levels.iter().flat_map(|level| &level.slots);
+        slots.map(|slot| slot.0.capacity()).sum()
+    };
+    let mut checked = Checked::new(0, 1000);
+    for index in 0..1000 {
+        checked.insert(index, 60_000_000_000);
+    }
+    assert!(room(&checked.wheel) >= 1000);
+    for index in 0..1000 {
+        checked.remove(index);
+    }
+    assert!(room(&checked.wheel) <= ROOM_KEPT);
+    for index in 0..1000 {
+        checked.insert(index, 60_000_000_000);
+    }
+    checked.advance(60_000_000_000);
+    assert!(room(&checked.wheel) <= LEVELS * ROOM_KEPT);
 }

@@ -383,7 +383,7 @@ impl Turn {
     fn wait_idle(&self) {
         let time = &self.shared.info.time;
         let Some(next_ns) = self.with_core(|core| time.next_skip(&core.timers)) else {
-            let until = self.with_core(|core| time.until(&core.timers, None));
+            let until = self.with_core(|core| time.until(&core.timers, || None));
             self.precise.wait(&until);
             return self.wait_with(|driver| until.in_driver(driver));
         };

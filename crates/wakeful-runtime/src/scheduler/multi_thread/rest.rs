@@ -17,7 +17,7 @@ impl Sitter {
         // What is in the own queue is not to be left there, however little it is.
         if core.is_idle() && self.seat().queue.is_empty() {
             let searching = take(&mut core.searching);
-            let until = self.shared.info.time.until(&core.timers, self.shared.lent_until());
+            let until = self.shared.info.time.until(&core.timers, || self.shared.lent_until());
             drop(core);
             self.sleep_unless_work(searching, steps_back, &until);
         } else {

@@ -86,6 +86,29 @@ fn a_waiter_leaves_while_all_are_called() {
 }
 
 #[test]
+fn who_polls_again_while_all_are_called_sees_it_or_is_woken() {
+    ::loom::model(|| {
+        let notify = Arc::new(Notify::new());
+        let mut first = Box::pin(notify.notified());
+        assert!(poll_once(first.as_mut()).is_pending());
+        let mut last = Box::pin(notify.notified());
+        assert!(poll_once(last.as_mut()).is_pending());
+        let other = notify.clone();
+        let notifier = thread::spawn(move || other.notify_waiters());
+        // With another waker each time, and maybe between the calls of the two.
+        block_on(last);
+        // Comes in the new round, behind `first` if that has not been told yet.
+        let mut late = Box::pin(notify.notified());
+        assert!(poll_once(late.as_mut()).is_pending());
+        assert!(poll_once(late.as_mut()).is_pending());
+        assert!(poll_once(first.as_mut()).is_ready());
+        notifier.join().unwrap();
+        notify.notify_one();
+        assert!(poll_once(late.as_mut()).is_ready());
+    });
+}
+
+#[test]
 fn notify_one_beside_notify_waiters_is_used_once() {
     ::loom::model(|| {
         let notify = Arc::new(Notify::new());

@@ -1,0 +1,199 @@
+use super::*;
+use crate::driver::{Beat, Driver, WakeDriver};
+use crate::timers::{Fired, SeatInbox, TimeConfig};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::task::{Wake, Waker};
+use std::thread;
+use wakeful_base::FastRng;
+use wakeful_reactor::time::ArmedTimer;
+
+/// Counts how often a driver was woken.
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl WakeDriver for Wakes {
+    fn wake(&self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+fn time() -> (Arc<TimeHandle>, Arc<Wakes>) {
+    let wakes = Arc::new(Wakes::default());
+    let config = TimeConfig { is_enabled: true, can_pause: false, start_paused: false };
+    (TimeHandle::new(config, wakes.clone()), wakes)
+}
+
+/// A driver in which `during` happens while somebody waits.
+struct Scene<F: FnMut(Waits)>(F);
+
+/// What a driver was asked to wait for.
+#[derive(Debug, Clone, Copy)]
+enum Waits {
+    For(Option<Duration>),
+    ForBeat(u64),
+}
+
+impl<F: FnMut(Waits) + Send> Driver for Scene<F> {
+    fn wait(&mut self, timeout: Option<Duration>) {
+        (self.0)(Waits::For(timeout));
+    }
+
+    fn wait_for_beat(&mut self, beat: Beat) {
+        (self.0)(Waits::ForBeat(beat.at_ns));
+    }
+}
+
+/// Timers of a worker that fires many `fired_in_ns` from now, with one that is due `left_ns` from now.
+fn seat_timers(time: &TimeHandle, fired_in_ns: u64, left_ns: u64) -> (SeatTimers, ArmedTimer) {
+    let now_ns = time.clock.now_ns();
+    let mut timers = SeatTimers::new(0);
+    timers.note(Fired { count: 1000, now_ns: now_ns + fired_in_ns });
+    let armed = timers.get().arm(now_ns + left_ns, None);
+    (timers, armed)
+}
+
+fn nothing_lent() -> Option<u64> {
+    None
+}
+
+/// Counts its calls, none of which may be early.
+struct Sleeper {
+    time: Arc<TimeHandle>,
+    deadline_ns: u64,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {
+        assert!(self.time.clock.now_ns() >= self.deadline_ns, "early");
+        self.calls.fetch_add(1, SeqCst);
+    }
+}
+
+#[test]
+fn a_timer_fires_once_whether_its_owner_serves_it_or_who_it_was_lent_to() {
+    const TIMERS: usize = 20;
+    const ROUNDS: usize = 300;
+    let (time, _) = time();
+    let (lent, inbox, is_over) = (LentTimers::new(), SeatInbox::new(), AtomicBool::new(false));
+    let (mut served, mut own) = (0, 0);
+    thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            let mut served = 0;
+            while !is_over.load(Relaxed) {
+                if lent.is_due(&time) {
+                    served += time.serve(&inbox, |f| lent.with(f)).count;
+                }
+                thread::yield_now();
+            }
+            served
+        });
+        let rng = FastRng::from_seed(3);
+        let calls = Arc::new(AtomicUsize::new(0));
+        let mut timers = SeatTimers::new(0);
+        for round in 1..=ROUNDS {
+            let now_ns = time.clock.now_ns();
+            let mut armed: Vec<_> = (0..TIMERS)
+                .map(|_| {
+                    let deadline_ns = now_ns + u64::from(rng.below(200_000));
+                    let (time, calls) = (time.clone(), calls.clone());
+                    let waker = Waker::from(Arc::new(Sleeper { time, deadline_ns, calls }));
+                    timers.get().arm(deadline_ns, Some(waker))
+                })
+                .collect();
+            lent.lend(timers);
+            let until_ns = now_ns + u64::from(rng.below(300_000));
+            while time.clock.now_ns() < until_ns {
+                thread::yield_now();
+            }
+            timers = lent.take_back().expect("lent");
+            assert!(lent.take_back().is_none() && lent.next_ns().is_none());
+            // The server may have taken wakers out, and not called them yet.
+            while calls.load(SeqCst) < round * TIMERS {
+                own += time.serve(&inbox, |f| f(&mut timers)).count;
+            }
+            assert_eq!(calls.load(SeqCst), round * TIMERS);
+            for timer in armed.drain(..) {
+                assert!(timer.is_due());
+                drop(timers.get().disarm(timer));
+            }
+        }
+        is_over.store(true, Relaxed);
+        served = server.join().unwrap();
+    });
+    assert_eq!(served + own, ROUNDS * TIMERS);
+}
+
+#[test]
+fn what_is_lent_is_late_after_a_while_and_not_before() {
+    let (time, _) = time();
+    let lent = LentTimers::new();
+    assert_eq!(lent.until_late(&time), None, "nothing is lent");
+    for (left_ns, is_due) in [(1_000_000_000, false), (0, true)] {
+        let (timers, armed) = seat_timers(&time, 0, left_ns);
+        lent.lend(timers);
+        assert_eq!(lent.is_due(&time), is_due);
+        thread::sleep(Duration::from_nanos(LATE_NS));
+        assert_eq!(lent.until_late(&time).expect("lent").is_zero(), is_due);
+        drop(lent.take_back().expect("lent").get().disarm(armed));
+    }
+}
+
+#[test]
+fn who_goes_to_the_driver_does_not_wait_if_timers_were_lent_since_it_looked() {
+    let (time, _) = time();
+    let (mut own, own_armed) = seat_timers(&time, 0, 10_000_000_000);
+    let (mut lent, lent_armed) = seat_timers(&time, 0, 5_000_000_000);
+    let waited = Mutex::new(Vec::new());
+    let mut scene = Scene(|waits| waited.lock().push(waits));
+    let until = time.until(&own, nothing_lent);
+    time.until(&lent, nothing_lent).tell_driver();
+    until.in_driver(&mut scene);
+    // Now it has looked again.
+    time.until(&own, nothing_lent).in_driver(&mut scene);
+    match waited.lock()[..] {
+        [Waits::For(Some(Duration::ZERO)), Waits::For(Some(left))] => assert!(!left.is_zero()),
+        ref other => panic!("waited for {other:?}"),
+    }
+    drop((own.get().disarm(own_armed), lent.get().disarm(lent_armed)));
+}
+
+#[test]
+fn who_waits_in_the_driver_is_woken_for_lent_timers_if_it_would_sleep_on() {
+    let (time, wakes) = time();
+    for (left_ns, is_woken) in [(5_000_000_000, true), (20_000_000_000, false)] {
+        let (mut own, own_armed) = seat_timers(&time, 0, 10_000_000_000);
+        let (mut lent, lent_armed) = seat_timers(&time, 0, left_ns);
+        let before = wakes.0.load(Relaxed);
+        let lender = &time.until(&lent, nothing_lent);
+        let mut scene = Scene(|_| {
+            lender.tell_driver();
+            lender.tell_driver();
+        });
+        time.until(&own, nothing_lent).in_driver(&mut scene);
+        assert_eq!(wakes.0.load(Relaxed) - before, usize::from(is_woken), "once, or not at all");
+        drop((own.get().disarm(own_armed), lent.get().disarm(lent_armed)));
+    }
+}
+
+#[test]
+fn nothing_is_lent_to_who_should_have_left_the_driver() {
+    const AHEAD_NS: u64 = 200_000_000;
+    let (time, _) = time();
+    let (mut own, own_armed) = seat_timers(&time, AHEAD_NS, AHEAD_NS);
+    let (mut lent, lent_armed) = seat_timers(&time, 0, 1_000_000_000);
+    let lender = &time.until(&lent, nothing_lent);
+    assert!(!lender.is_for_driver(), "nobody is in it");
+    let mut scene = Scene(|waits| {
+        let Waits::ForBeat(at_ns) = waits else { panic!("{waits:?} is no beat") };
+        assert!(lender.is_for_driver() || time.clock.now_ns() >= at_ns);
+        // As if a waker that the driver calls did not return.
+        while time.clock.now_ns() < at_ns {
+            thread::yield_now();
+        }
+        assert!(!lender.is_for_driver());
+    });
+    time.until(&own, nothing_lent).in_driver(&mut scene);
+    drop((own.get().disarm(own_armed), lent.get().disarm(lent_armed)));
+}
