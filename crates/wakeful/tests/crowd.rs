@@ -8,7 +8,8 @@ use std::thread;
 use std::time::Duration;
 use support::{Flag, multi_thread};
 use wakeful::net::UdpSocket;
-use wakeful::task::yield_now;
+use wakeful::runtime::{Builder, Runtime};
+use wakeful::task::{block_in_place, yield_now};
 use wakeful::time::sleep;
 
 /// Calls `f` while other threads keep every CPU busy.
@@ -33,8 +34,8 @@ fn in_a_crowd(f: impl FnOnce()) {
     });
 }
 
-/// A task whose polls were short up to now blocks its worker until `unblocks` has happened elsewhere.
-fn block_until<F>(runtime: &wakeful::runtime::Runtime, unblocks: F)
+/// A task whose polls were short up to now does `block` its worker until `unblocks` has happened elsewhere.
+fn block_until<F>(runtime: &Runtime, block: fn(Flag), unblocks: F)
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -48,7 +49,7 @@ where
         for _ in 0..2_000 {
             yield_now().await;
         }
-        happened.block();
+        block(happened);
     });
     runtime.block_on(async {
         waits.await.unwrap();
@@ -56,25 +57,40 @@ where
     });
 }
 
+/// Messages come in, each while a task does `block` its worker until then.
+fn receive_while(runtime: &Runtime, block: fn(Flag)) {
+    for _ in 0..10 {
+        let from = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let to = runtime.block_on(UdpSocket::bind("127.0.0.1:0")).unwrap();
+        let address = to.local_addr().unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(20));
+                from.send_to(b"here", address).unwrap();
+            });
+            block_until(runtime, block, async move {
+                to.recv_from(&mut [0; 8]).await.unwrap();
+            });
+        });
+    }
+}
+
 #[test]
 fn a_message_comes_in_beside_a_worker_that_blocks() {
     let runtime = multi_thread(2);
-    in_a_crowd(|| {
-        for _ in 0..10 {
-            let from = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-            let to = runtime.block_on(UdpSocket::bind("127.0.0.1:0")).unwrap();
-            let address = to.local_addr().unwrap();
-            thread::scope(|scope| {
-                scope.spawn(|| {
-                    thread::sleep(Duration::from_millis(20));
-                    from.send_to(b"here", address).unwrap();
-                });
-                block_until(&runtime, async move {
-                    to.recv_from(&mut [0; 8]).await.unwrap();
-                });
-            });
-        }
-    });
+    in_a_crowd(|| receive_while(&runtime, |happened| happened.block()));
+}
+
+#[test]
+fn a_message_comes_in_beside_a_seat_for_which_no_thread_is_to_be_had() {
+    let mut builder = Builder::new_multi_thread();
+    let runtime = builder.worker_threads(2).max_blocking_threads(1).enable_all().build().unwrap();
+    let done = Flag::default();
+    let waits = done.clone();
+    let has_only_thread = runtime.spawn_blocking(move || waits.block());
+    in_a_crowd(|| receive_while(&runtime, |happened| block_in_place(|| happened.block())));
+    done.set();
+    runtime.block_on(has_only_thread).unwrap();
 }
 
 #[test]
@@ -82,7 +98,9 @@ fn a_timer_fires_beside_a_worker_that_blocks() {
     let runtime = multi_thread(2);
     in_a_crowd(|| {
         for _ in 0..10 {
-            block_until(&runtime, async { sleep(Duration::from_millis(20)).await });
+            block_until(&runtime, |happened| happened.block(), async {
+                sleep(Duration::from_millis(20)).await
+            });
         }
     });
 }

@@ -10,7 +10,7 @@
 //! | timers of the seat, due now or by the next look; foreign wakers put off | who takes the seat |
 //! | events, common timers, with nobody in the driver | a sleeper; without one, and with nobody who goes on, who takes the seat |
 //! | the end of the runtime | who takes the seat |
-//! | timers of a seat that was given away, and for which there is no thread yet | a sleeper |
+//! | timers of a seat that was given away, and for which there is no thread yet; events, if its sitter was the last awake | a sleeper |
 //!
 //! ```text
 //!   look ─▶ sample: the same as last time? ──no──▶ remember it ───────────────────────────┐
@@ -330,17 +330,17 @@ impl Monitor {
         latest.filter(|seen| seen.stay.is_computing()).count() >= self.computing_max
     }
 
-    /// Gets somebody to see to seats without a sitter, whose timers would stand still. True if there are any.
+    /// Gets somebody to see to seats without a sitter, whose timers would stand still, and to the driver, which
+    /// others may have left to that sitter. True if there are any.
     fn see_to_vacant(&self) -> bool {
         let shared = &self.shared;
         let has_vacant = shared.vacant.load(Relaxed) > 0;
-        if has_vacant
-            && shared.seats.iter().any(|seat| {
-                let is_due =
-                    |core: &mut SeatCore| shared.info.time.is_soon_due(&core.timers, self.patience);
-                seat.with_vacant_core(is_due).unwrap_or(false)
-            })
-        {
+        let is_due = |seat: &Seat| {
+            let time = &shared.info.time;
+            let is_due = |core: &mut SeatCore| time.is_soon_due(&core.timers, self.patience);
+            seat.with_vacant_core(is_due).unwrap_or(false)
+        };
+        if has_vacant && (shared.seats.iter().any(is_due) || shared.wants_driver()) {
             shared.call_a_sleeper();
         }
         has_vacant
@@ -390,11 +390,16 @@ impl MultiThread {
             self.wake_worker();
             wants = !self.idle.is_anybody_idle();
         }
-        let is_unattended = !self.seats.iter().any(|seat| seat.sleep.is_in_driver());
-        if is_unattended && (self.info.io.has_events() || self.info.time.is_common_due()) {
+        if self.wants_driver() {
             wants |= !self.call_a_sleeper() && all_stand;
         }
         wants
+    }
+
+    /// Whether events or common timers wait, with nobody in the driver.
+    fn wants_driver(&self) -> bool {
+        !self.seats.iter().any(|seat| seat.sleep.is_in_driver())
+            && (self.info.io.has_events() || self.info.time.is_common_due())
     }
 
     fn are_all_asleep(&self) -> bool {
