@@ -43,9 +43,14 @@ impl Sitter {
         if !sees_work && !shared.is_stopping() {
             seat.metrics.parks.add(1);
             self.precise.wait(until);
-            let driver = (!steps_back).then_some(&shared.driver);
-            was_in_driver =
-                self.gather(|| seat.sleep.sleep(driver, until, || self.sleep_on_thread(until)));
+            was_in_driver = self.gather(|| {
+                if steps_back {
+                    seat.sleep.sleep(None, until, || self.sleep_aside(until))
+                } else {
+                    let on_thread = || self.sleep_on_thread(until);
+                    seat.sleep.sleep(Some(&shared.driver), until, on_thread)
+                }
+            });
             seat.metrics.unparks.add(1);
         } else {
             // What is seen and was not found is in somebody's hands just now.

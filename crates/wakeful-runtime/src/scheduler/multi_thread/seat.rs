@@ -21,6 +21,7 @@ use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::task::Waker;
 use std::time::Instant;
+use wakeful_base::CachePadded;
 use wakeful_base::FastRng;
 use wakeful_base::list::List;
 use wakeful_base::sync::UnsafeCell;
@@ -34,9 +35,10 @@ pub(super) struct Seat {
     pub(super) queue: RunQueue,
     pub(super) load: Load,
     pub(super) sleep: Sleep,
-    pub(super) metrics: WorkerMetrics,
-    /// Where the tasks in this seat's list are at home.
-    pub(super) home: Home,
+    /// Written in each turn, so not beside what others read.
+    pub(super) metrics: CachePadded<WorkerMetrics>,
+    /// Where the tasks in this seat's list are at home. Read by everybody who wakes one of them.
+    pub(super) home: CachePadded<Home>,
     /// Tasks of this seat's list that ended elsewhere.
     ended: AtomicPtr<Header>,
     /// Timers of this seat's that sleepers elsewhere want no more.
@@ -46,7 +48,7 @@ pub(super) struct Seat {
     pub(super) sitting: Sitting,
     /// A thread is on its way that will take the seat if it is still stuck.
     pub(super) spare_called: AtomicBool,
-    pub(super) core: UnsafeCell<SeatCore>,
+    pub(super) core: CachePadded<UnsafeCell<SeatCore>>,
 }
 
 // SAFETY: `core` is the sitter's alone, all else is made for sharing.
@@ -155,14 +157,14 @@ impl Seat {
             queue,
             load: Load::new(),
             sleep: Sleep::new(),
-            metrics: WorkerMetrics::default(),
-            home: Home::new(shared, Place::Seat(index)),
+            metrics: CachePadded::new(WorkerMetrics::default()),
+            home: CachePadded::new(Home::new(shared, Place::Seat(index))),
             ended: AtomicPtr::new(ptr::null_mut()),
             left_timers: SeatInbox::new(),
             lent_timers: LentTimers::new(),
             sitting: Sitting::new(),
             spare_called: AtomicBool::new(false),
-            core: UnsafeCell::new(SeatCore {
+            core: CachePadded::new(UnsafeCell::new(SeatCore {
                 queue: owner,
                 lifo: None,
                 lifo_enabled: config.lifo_slot,
@@ -183,7 +185,7 @@ impl Seat {
                 gathered: Gathered::default(),
                 is_from_driver: false,
                 next_look: Instant::now(),
-            }),
+            })),
         }
     }
 

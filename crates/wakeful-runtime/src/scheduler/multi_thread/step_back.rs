@@ -5,7 +5,7 @@
 //! the driver it would be woken by each event that comes while the others work, and take the CPU of who caused
 //! it for a single task; and when it is through it would take some more from a queue that its owner gets to
 //! soon. So it **steps back**: it does not search, takes nothing, and sleeps outside of the driver until it
-//! is called, provided that
+//! is called, or for [`STEPS_BACK_FOR`] (the crowd may have gone, and then it is welcome), provided that
 //!
 //! - another worker is awake, whose polls are so short that it looks at the driver soon, and
 //! - no queue is so long that somebody should be called all the same ([`Load::is_worth_a_cpu`]).
@@ -21,10 +21,15 @@
 use super::seat::Seat;
 use super::share::may_keep_tasks;
 use super::sitter::Sitter;
+use crate::timers::Until;
 use std::ptr;
+use std::time::Duration;
 
 /// So soon must another worker look at the driver.
 const LOOKS_WITHIN_NS: u64 = 2_000_000;
+
+/// After that a worker that has stepped back looks whether it still should.
+const STEPS_BACK_FOR: Duration = Duration::from_millis(5);
 
 impl Sitter {
     /// Whether this worker, which has nothing to do, steps back.
@@ -42,5 +47,10 @@ impl Sitter {
         !ptr::eq(seat, self.seat())
             && !seat.sleep.is_asleep()
             && seat.load.gets_through(polls, LOOKS_WITHIN_NS)
+    }
+    /// Sleeps outside of the driver until called, until a timer of its own is due, or for a while.
+    pub(super) fn sleep_aside(&self, until: &Until<'_>) {
+        let left = until.on_thread().unwrap_or(STEPS_BACK_FOR);
+        self.parker.park_timeout(left.min(STEPS_BACK_FOR));
     }
 }
