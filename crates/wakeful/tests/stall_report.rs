@@ -144,6 +144,13 @@ fn a_thread_that_cannot_be_had_is_told_of() {
     let told = told(builder.worker_threads(1).thread_stack_size(64 << 20));
     let runtime = builder.build().unwrap();
     runtime.block_on(runtime.spawn(async {})).unwrap();
+    // When a stall has been told of, all threads of the runtime have begun: none takes memory while it is limited.
+    let first = Flag::default();
+    let waits = first.clone();
+    let blocks = runtime.spawn(async move { waits.block() });
+    assert_eq!(block_until_told(&told).outcome(), StallOutcome::NothingWaits);
+    first.set();
+    runtime.block_on(blocks).unwrap();
     // Had the worker been kept from its CPU, somebody would have come.
     eventually("no spare thread is left", || runtime.metrics().num_blocking_threads() == 0);
     let (flag, done) = (Flag::default(), Flag::default());
