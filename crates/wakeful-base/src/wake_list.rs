@@ -8,9 +8,9 @@ use crate::shield::shield;
 use std::mem::MaybeUninit;
 use std::task::Waker;
 
-/// How many wakers fit; what one hold of a lock may release. In a model one is enough to see what others do
-/// when the lock is let go in between.
-const CAPACITY: usize = if cfg!(wakeful_loom) { 1 } else { 32 };
+/// How many wakers fit; what one hold of a lock may release. In a model two, of which some users take no fewer at
+/// once, are enough to see what others do when the lock is let go in between.
+const CAPACITY: usize = if cfg!(wakeful_loom) { 2 } else { 32 };
 
 /// A few wakers on the stack.
 pub struct WakeList {
