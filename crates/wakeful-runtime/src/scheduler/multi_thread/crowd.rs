@@ -62,10 +62,12 @@ impl Crowd {
         self.mean.load(Relaxed) + ONE / 2 > self.cpus * ONE
     }
 
-    /// Whether more threads want to run just now than there are CPUs. The caller is one of them.
+    /// Whether more threads want to run just now than there are CPUs, which have been busy of late. The caller is
+    /// one of them.
     pub(super) fn is_overfull(&self) -> bool {
-        let runnable = self.source.as_ref().and_then(runnable_threads);
-        runnable.is_some_and(|threads| threads > self.cpus)
+        // Who runs dry asks that, so most often it must not take a look of its own.
+        let looks = || self.source.as_ref().and_then(runnable_threads);
+        self.is_crowded() && looks().is_some_and(|threads| threads > self.cpus)
     }
 }
 
