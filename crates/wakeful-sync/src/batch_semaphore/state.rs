@@ -109,6 +109,10 @@ impl PermitWord {
             } else {
                 (WAITERS, Take::Missing(n - there))
             };
+            // With others in the queue already nobody but us may write to it.
+            if next == word {
+                return outcome;
+            }
             match self.0.compare_exchange_weak(word, next, AcqRel, Acquire) {
                 Ok(_) => return outcome,
                 Err(now) => word = now,

@@ -84,6 +84,27 @@ impl<T> Queue<T> {
         price: u64,
         even_if_closed: bool,
     ) -> Result<NonNull<Slot<T>>, TryAcquireError> {
+        let claims = self.tail.claims.load();
+        let is_open = even_if_closed || !claims.is_closed();
+        let is_paid = claims.credits() as u64 >= price;
+        if is_open && is_paid && !claims.is_switching() && !is_last(claims.tail()) {
+            let block = self.tail.block.load(Acquire);
+            if self.tail.claims.claim(claims, price, false).is_ok() {
+                // SAFETY: as in `claim_in_turn`.
+                return Ok(NonNull::from(unsafe { &*block }.slot(claims.tail())));
+            }
+        }
+        self.claim_in_turn(price, even_if_closed)
+    }
+
+    /// As [`claim`](Self::claim), for the slot at the end of a block too, and after others who claim just now. Apart,
+    /// so that most claims need not save and clear what only this needs.
+    #[inline(never)]
+    fn claim_in_turn(
+        &self,
+        price: u64,
+        even_if_closed: bool,
+    ) -> Result<NonNull<Slot<T>>, TryAcquireError> {
         let mut backoff = Backoff::new();
         let mut next_block = None;
         let mut claims = self.tail.claims.load();
