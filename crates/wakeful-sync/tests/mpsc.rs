@@ -392,18 +392,25 @@ fn a_panic_in_a_waker_loses_no_value_and_no_room() {
 }
 
 #[test]
-fn a_receiver_goes_whole_though_the_waker_of_a_sender_panics() {
+fn a_receiver_goes_whole_though_wakers_of_senders_panic() {
     let alive = Alive::default();
     let (tx, rx) = mpsc::channel(2);
     (0..2).for_each(|i| assert!(tx.try_send(alive.value(i)).is_ok()));
     let mut until_closed = manual(tx.closed());
     until_closed.pending();
-    let mut waiting = manual(tx.reserve());
-    assert!(waiting.poll_with(&panicking_waker()).is_pending());
+    let mut waiting: Vec<_> = (0..100).map(|_| manual(tx.reserve())).collect();
+    for (i, waiter) in waiting.iter_mut().enumerate() {
+        if i % 50 == 0 {
+            assert!(waiter.poll_with(&panicking_waker()).is_pending());
+        } else {
+            assert!(waiter.poll().is_pending());
+        }
+    }
     assert!(catch_unwind(AssertUnwindSafe(|| drop(rx))).is_err());
     assert!(until_closed.is_woken());
     until_closed.ready();
-    assert!(waiting.ready().is_err());
+    assert_eq!(waiting.iter().filter(|w| w.is_woken()).count(), 98);
+    assert!(waiting.iter_mut().all(|w| w.ready().is_err()));
     alive.assert_none();
 }
 

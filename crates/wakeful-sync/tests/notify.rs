@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::task::Waker;
@@ -173,15 +173,48 @@ fn owned_futures_keep_the_notify_alive() {
     waiter.ready();
 }
 
-/// 70 waiters of a round that is over. The first 32 were told so, which is as many as are told under one hold of
-/// the lock; then a waker panicked.
-fn half_told(notify: &Notify) -> Vec<Manual<Notified<'_>>> {
+/// Stops whoever calls it until it is let go.
+#[derive(Default)]
+struct HoldingWaker {
+    is_called: AtomicBool,
+    is_let_go: AtomicBool,
+}
+
+impl std::task::Wake for HoldingWaker {
+    fn wake(self: Arc<Self>) {
+        self.is_called.store(true, SeqCst);
+        wait_for(&self.is_let_go);
+    }
+}
+
+fn wait_for(flag: &AtomicBool) {
+    while !flag.load(SeqCst) {
+        thread::yield_now();
+    }
+}
+
+/// Calls `f` with 70 waiters of a round that is over. The first 32 were told so, which is as many as are told under
+/// one hold of the lock; who tells them is held by the last one's waker.
+fn while_half_told<'n>(notify: &'n Notify, f: impl FnOnce(Vec<Manual<Notified<'n>>>)) {
+    let holding = Arc::new(HoldingWaker::default());
     let mut waiters: Vec<_> = (0..70).map(|_| manual(notify.notified())).collect();
-    assert!(waiters[0].poll_with(&panicking_waker()).is_pending());
-    waiters[1..].iter_mut().for_each(Manual::pending);
-    assert!(catch_unwind(AssertUnwindSafe(|| notify.notify_waiters())).is_err());
-    assert_eq!(wakes(&waiters), 31);
-    waiters
+    for (i, waiter) in waiters.iter_mut().enumerate() {
+        if i == 31 {
+            assert!(waiter.poll_with(&holding.clone().into()).is_pending());
+        } else {
+            waiter.pending();
+        }
+    }
+    thread::scope(|scope| {
+        scope.spawn(|| notify.notify_waiters());
+        wait_for(&holding.is_called);
+        assert_eq!(wakes(&waiters), 31);
+        let checked = catch_unwind(AssertUnwindSafe(|| f(waiters)));
+        holding.is_let_go.store(true, SeqCst);
+        if let Err(failed) = checked {
+            resume_unwind(failed);
+        }
+    });
 }
 
 fn wakes(waiters: &[Manual<Notified<'_>>]) -> usize {
@@ -189,58 +222,78 @@ fn wakes(waiters: &[Manual<Notified<'_>>]) -> usize {
 }
 
 #[test]
-fn a_panicking_waker_does_not_cost_the_others_their_call() {
+fn panicking_wakers_do_not_cost_the_others_their_call() {
     let notify = Notify::new();
-    let mut waiters = half_told(&notify);
-    waiters[..32].iter_mut().for_each(Manual::ready);
-    // Who was not called yet is, by the next to come along, which keeps its own permit.
-    notify.notify_one();
-    assert_eq!(wakes(&waiters[32..]), 38);
-    waiters[32..].iter_mut().for_each(Manual::ready);
-    manual(notify.notified()).ready();
-}
-
-#[test]
-fn who_polls_again_before_all_are_told_tells_them() {
-    let notify = Notify::new();
-    let mut waiters = half_told(&notify);
-    waiters[50].ready();
-    assert_eq!(wakes(&waiters[32..50]), 18);
-    assert_eq!(wakes(&waiters[51..]), 19);
-    waiters.iter_mut().for_each(Manual::ready);
-}
-
-#[test]
-fn who_comes_before_all_are_told_waits_for_a_call_of_its_own() {
-    let notify = Notify::new();
-    let mut waiters = half_told(&notify);
-    let mut late = manual(notify.notified());
-    late.pending();
-    // Those that would be told last go by themselves.
-    waiters.truncate(68);
-    drop(waiters.remove(66));
-    late.pending();
-    assert_eq!(wakes(&waiters[32..]), 35);
-    assert!(!late.is_woken());
-    notify.notify_one();
-    assert_eq!(late.wakes(), 1);
-    late.ready();
+    let mut waiters: Vec<_> = (0..110).map(|_| manual(notify.notified())).collect();
+    for (i, waiter) in waiters.iter_mut().enumerate() {
+        if i % 50 == 0 {
+            assert!(waiter.poll_with(&panicking_waker()).is_pending());
+        } else {
+            waiter.pending();
+        }
+    }
+    assert!(catch_unwind(AssertUnwindSafe(|| notify.notify_waiters())).is_err());
+    assert_eq!(wakes(&waiters), 107);
     waiters.iter_mut().for_each(Manual::ready);
     manual(notify.notified()).pending();
 }
 
 #[test]
+fn who_notifies_before_all_are_told_tells_them_and_keeps_its_own_permit() {
+    let notify = Notify::new();
+    while_half_told(&notify, |mut waiters| {
+        waiters[..32].iter_mut().for_each(Manual::ready);
+        notify.notify_one();
+        assert_eq!(wakes(&waiters[32..]), 38);
+        waiters[32..].iter_mut().for_each(Manual::ready);
+        manual(notify.notified()).ready();
+    });
+}
+
+#[test]
+fn who_polls_again_before_all_are_told_tells_them() {
+    let notify = Notify::new();
+    while_half_told(&notify, |mut waiters| {
+        waiters[50].ready();
+        assert_eq!(wakes(&waiters[32..50]), 18);
+        assert_eq!(wakes(&waiters[51..]), 19);
+        waiters.iter_mut().for_each(Manual::ready);
+    });
+}
+
+#[test]
+fn who_comes_before_all_are_told_waits_for_a_call_of_its_own() {
+    let notify = Notify::new();
+    while_half_told(&notify, |mut waiters| {
+        let mut late = manual(notify.notified());
+        late.pending();
+        // Those that would be told last go by themselves.
+        waiters.truncate(68);
+        drop(waiters.remove(66));
+        late.pending();
+        assert_eq!(wakes(&waiters[32..]), 35);
+        assert!(!late.is_woken());
+        notify.notify_one();
+        assert_eq!(late.wakes(), 1);
+        late.ready();
+        waiters.iter_mut().for_each(Manual::ready);
+        manual(notify.notified()).pending();
+    });
+}
+
+#[test]
 fn when_all_who_were_to_be_told_have_gone_the_others_wait_on() {
     let notify = Notify::new();
-    let mut waiters = half_told(&notify);
-    let mut late = manual(notify.notified());
-    late.pending();
-    waiters.truncate(32);
-    late.pending();
-    assert!(!late.is_woken());
-    notify.notify_waiters();
-    assert_eq!(late.wakes(), 1);
-    late.ready();
+    while_half_told(&notify, |mut waiters| {
+        let mut late = manual(notify.notified());
+        late.pending();
+        waiters.truncate(32);
+        late.pending();
+        assert!(!late.is_woken());
+        notify.notify_waiters();
+        assert_eq!(late.wakes(), 1);
+        late.ready();
+    });
 }
 
 #[test]

@@ -139,11 +139,11 @@ fn the_waker_of_the_last_poll_is_called() {
 }
 
 #[test]
-fn a_panic_in_a_waker_loses_neither_permits_nor_wake_ups() {
+fn panics_in_wakers_lose_neither_permits_nor_wake_ups() {
     let semaphore = Semaphore::new(0);
     let mut waiting: Vec<_> = (0..100).map(|_| manual(semaphore.acquire())).collect();
     for (i, waiter) in waiting.iter_mut().enumerate() {
-        if i == 3 {
+        if i % 50 == 3 {
             assert!(waiter.poll_with(&panicking_waker()).is_pending());
         } else {
             waiter.pending();
@@ -151,20 +151,25 @@ fn a_panic_in_a_waker_loses_neither_permits_nor_wake_ups() {
     }
     assert!(catch_unwind(AssertUnwindSafe(|| semaphore.add_permits(101))).is_err());
     let permits: Vec<_> = waiting.iter_mut().map(|w| w.ready().unwrap()).collect();
-    assert_eq!(waiting.iter().filter(|w| w.is_woken()).count(), 99);
+    assert_eq!(waiting.iter().filter(|w| w.is_woken()).count(), 98);
     assert_eq!(semaphore.available_permits(), 1);
     drop(permits);
     assert_eq!(semaphore.available_permits(), 101);
 }
 
 #[test]
-fn a_panic_in_a_waker_does_not_stop_a_close() {
+fn panics_in_wakers_do_not_stop_a_close() {
     let semaphore = Semaphore::new(0);
     let mut waiting: Vec<_> = (0..100).map(|_| manual(semaphore.acquire())).collect();
-    assert!(waiting[0].poll_with(&panicking_waker()).is_pending());
-    waiting[1..].iter_mut().for_each(|w| w.pending());
+    for (i, waiter) in waiting.iter_mut().enumerate() {
+        if i % 50 == 0 {
+            assert!(waiter.poll_with(&panicking_waker()).is_pending());
+        } else {
+            waiter.pending();
+        }
+    }
     assert!(catch_unwind(AssertUnwindSafe(|| semaphore.close())).is_err());
-    assert!(waiting[1..].iter().all(|w| w.is_woken()));
+    assert_eq!(waiting.iter().filter(|w| w.is_woken()).count(), 98);
     assert!(waiting.iter_mut().all(|w| w.ready().is_err()));
 }
 

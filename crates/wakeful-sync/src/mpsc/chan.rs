@@ -312,12 +312,13 @@ impl<T, F: Flow> Chan<T, F> {
     /// # Safety
     /// Only the receiver.
     pub(super) unsafe fn drop_receiver(&self) {
-        // Dropped at the end, or by the panic of a waker.
         // SAFETY: passed on to the caller.
-        let values = OnUnwind(|| unsafe { self.drain() });
+        let waker_panics = OnUnwind(|| unsafe { self.drain() });
         self.close();
         drop(self.rx_waker.take());
-        drop(values);
+        std::mem::forget(waker_panics);
+        // SAFETY: as above.
+        unsafe { self.drain() };
     }
 }
 

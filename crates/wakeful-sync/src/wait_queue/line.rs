@@ -1,5 +1,6 @@
 //! The line, while somebody has it to itself.
 
+use std::mem::forget;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::Waker;
@@ -10,6 +11,7 @@ use wakeful_base::sync::atomic::Ordering::*;
 
 use super::waiter::ByLinks;
 use super::{Stage, WaitQueue, Waiter, Word};
+use crate::on_unwind::OnUnwind;
 
 /// Waiters in the order they came.
 pub(super) struct Line {
@@ -108,7 +110,7 @@ impl<'a> LockedLine<'a> {
     /// Releases all waiters that may go, and unlocks.
     ///
     /// The lock is let go while wakers are called, so many at a time as a [`WakeList`] holds. Should one
-    /// panic, who is left is released by whoever calls this next.
+    /// panic, the others are called before the panic goes on.
     pub(crate) fn release_stale(mut self) {
         let queue = self.queue;
         let mut wakers = WakeList::new();
@@ -118,7 +120,9 @@ impl<'a> LockedLine<'a> {
             }
             if !wakers.can_push() {
                 drop(self);
+                let unfinished = OnUnwind(|| queue.lock().release_stale());
                 wakers.wake_all();
+                forget(unfinished);
                 self = queue.lock();
             }
         }
