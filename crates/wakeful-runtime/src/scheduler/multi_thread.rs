@@ -11,6 +11,7 @@
 
 mod block_in_place;
 mod crowd;
+mod foreign;
 mod gather;
 mod handoff;
 mod here;

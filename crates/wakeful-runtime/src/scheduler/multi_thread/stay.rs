@@ -23,8 +23,8 @@
 //!
 //! Only a sitter that is **in user code** ([`UserCode`]) is doubted. It has then no business with the seat
 //! but through new sections, and what it does when it gets none is what it would do after a
-//! `block_in_place`. Wakers that the driver or a timer calls are not marked as such: who runs them may be
-//! in the driver, which does not pass on with the seat.
+//! `block_in_place`. None of it runs in the driver, or in a sleep, which do not pass on with the seat
+//! ([`foreign`](super::foreign)).
 //!
 //! # Who may touch which field
 //!

@@ -10,8 +10,8 @@ use crate::testing::{Entries, large_model, model};
 use crate::timers::Until;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
-use wakeful_base::Parker;
 use wakeful_base::sync::{Condvar, Mutex, thread};
+use wakeful_base::{Parker, WakeList};
 use wakeful_task::Runnable;
 
 /// What workers share, as in the scheduler but without tasks that do anything.
@@ -181,7 +181,8 @@ impl Worker {
         shared.idle.begin_sleep(self.index, self.searching);
         let sees_work = shared.has_visible_work();
         if !sees_work && !shared.is_stopping() {
-            self.seat().sleep.sleep(Some(&shared.driver), &Until::called(), || parker.park());
+            let (until, wake_all) = (Until::called(), &mut WakeList::wake_all);
+            self.seat().sleep.sleep(Some(&shared.driver), &until, wake_all, || parker.park());
         } else {
             thread::yield_now();
         }

@@ -4,9 +4,9 @@ use super::*;
 use crate::driver::DriverParts;
 use crate::testing::model;
 use std::sync::Arc;
-use wakeful_base::Parker;
 use wakeful_base::sync::atomic::AtomicBool;
 use wakeful_base::sync::thread;
+use wakeful_base::{Parker, WakeList};
 
 struct Seat {
     sleep: Sleep,
@@ -40,7 +40,12 @@ impl<const N: usize> Seats<N> {
             let seat = &shared.seats[index];
             seat.sleep.sit(parker.unparker());
             while !seat.reason.load(Relaxed) {
-                seat.sleep.sleep(Some(&shared.driver), &Until::called(), || parker.park());
+                seat.sleep.sleep(
+                    Some(&shared.driver),
+                    &Until::called(),
+                    &mut WakeList::wake_all,
+                    || parker.park(),
+                );
             }
         })
     }
@@ -98,7 +103,12 @@ fn two_calls_for_two_reasons() {
         let parker = Parker::new();
         shared.seats[0].sleep.sit(parker.unparker());
         while !second.load(Relaxed) {
-            shared.seats[0].sleep.sleep(Some(&shared.driver), &Until::called(), || parker.park());
+            shared.seats[0].sleep.sleep(
+                Some(&shared.driver),
+                &Until::called(),
+                &mut WakeList::wake_all,
+                || parker.park(),
+            );
         }
         calls.join().unwrap();
     });
@@ -114,12 +124,17 @@ fn a_call_ends_a_sleep_that_looks_about_meanwhile() {
         let (seat, parker) = (&shared.seats[0], Parker::new());
         seat.sleep.sit(parker.unparker());
         while !seat.reason.load(Relaxed) {
-            seat.sleep.sleep(Some(&shared.driver), &Until::called(), || {
-                // A token that an earlier call left ends a park, but not this sleep.
-                while seat.sleep.is_asleep() {
-                    parker.park();
-                }
-            });
+            seat.sleep.sleep(
+                Some(&shared.driver),
+                &Until::called(),
+                &mut WakeList::wake_all,
+                || {
+                    // A token that an earlier call left ends a park, but not this sleep.
+                    while seat.sleep.is_asleep() {
+                        parker.park();
+                    }
+                },
+            );
         }
         call.join().unwrap();
         drop(in_driver);
