@@ -12,9 +12,14 @@ use std::task::Waker;
 /// once, are enough to see what others do when the lock is let go in between.
 const CAPACITY: usize = if cfg!(wakeful_loom) { 2 } else { 32 };
 
-/// Calls wakers that the driver or a timer has collected, on behalf of whose thread that is. Mostly
-/// [`WakeList::wake_all`].
-pub type CallWakers<'a> = &'a mut dyn FnMut(&mut WakeList);
+/// How the driver and timers call a waker, on the thread that serves them: at once ([`call_now`]), or when that suits
+/// it. Must not panic, since there may be others to call.
+pub type CallWaker<'a> = &'a mut dyn FnMut(Waker);
+
+/// Calls `waker`, whose panic is nobody's to see.
+pub fn call_now(waker: Waker) {
+    shield(|| waker.wake());
+}
 
 /// A few wakers on the stack.
 pub struct WakeList {

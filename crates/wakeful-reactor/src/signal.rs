@@ -22,7 +22,7 @@ pub(crate) use alarm::alarm_fd;
 use board::Board;
 use std::io;
 use std::sync::OnceLock;
-use wakeful_base::CallWakers;
+use wakeful_base::CallWaker;
 
 /// Signals have numbers from one to this.
 const SIGNALS_MAX: usize = 64;
@@ -45,7 +45,7 @@ pub fn listen(signal: i32) -> io::Result<Listener<'static>> {
 }
 
 /// Hands out what the handler noted, to wakers that are called by `call`.
-pub(crate) fn distribute(call: CallWakers<'_>) {
+pub(crate) fn distribute(call: CallWaker<'_>) {
     alarm::heard();
     if let Some(board) = BOARD.get() {
         board.distribute(call);

@@ -11,7 +11,7 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::time::Duration;
-use wakeful_base::CallWakers;
+use wakeful_base::CallWaker;
 
 /// Stands for the alarm of [`signal`] among the tokens: no slot has the last index of all.
 const ALARM_TOKEN: u64 = u32::MAX as u64;
@@ -120,7 +120,7 @@ impl IoDriver {
     /// # Panics
     /// If the kernel refuses the wait for another reason than a signal, which means that the driver's
     /// own descriptor was closed by somebody else.
-    pub fn wait(&self, events: &mut IoEvents, timeout: Option<Duration>, call: CallWakers<'_>) {
+    pub fn wait(&self, events: &mut IoEvents, timeout: Option<Duration>, call: CallWaker<'_>) {
         let waited = self.poller.wait(&mut events.0, timeout);
         // Whoever called us up to now is answered by this return.
         self.woken.store(false, SeqCst);

@@ -11,10 +11,9 @@
 
 use std::task::{Context, Poll, Waker, ready};
 use wakeful_base::budget;
-use wakeful_base::shield::shield;
 use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
-use wakeful_base::{CallWakers, WakeList};
+use wakeful_base::{CallWaker, WakeList};
 
 #[derive(Debug)]
 pub(super) struct Board {
@@ -50,7 +49,7 @@ impl Board {
     }
 
     /// Delivers everything that was noted, to wakers that are called by `call`.
-    pub(super) fn distribute(&self, call: CallWakers<'_>) {
+    pub(super) fn distribute(&self, call: CallWaker<'_>) {
         let mut left = self.noted.swap(0, Acquire);
         while left != 0 {
             self.channels[left.trailing_zeros() as usize].deliver(call);
@@ -70,7 +69,7 @@ impl Board {
 }
 
 impl Channel {
-    fn deliver(&self, call: CallWakers<'_>) {
+    fn deliver(&self, call: CallWaker<'_>) {
         let mut listeners = self.listeners.lock();
         self.deliveries.store(self.deliveries.load(Relaxed) + 1, Release);
         let (mut wakers, mut from) = (WakeList::new(), 0);
@@ -78,8 +77,7 @@ impl Channel {
             from = listeners.take_wakers(from, &mut wakers);
             let is_last = from == listeners.places.len();
             drop(listeners);
-            // A waker's panic must not cost the others their call.
-            shield(|| call(&mut wakers));
+            wakers.take_all(&mut *call);
             if is_last {
                 return;
             }

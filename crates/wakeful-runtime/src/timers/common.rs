@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::task::Waker;
-use wakeful_base::shield::shield;
 use wakeful_base::sync::{Mutex, MutexGuard};
-use wakeful_base::{CallWakers, WakeList};
+use wakeful_base::{CallWaker, WakeList, call_now};
 use wakeful_reactor::time::{ArmedTimer, NextWake, OwnerId, Timers};
 
 use crate::driver::WakeDriver;
@@ -87,7 +86,7 @@ impl CommonTimers {
     }
 
     /// Fires what is due, and has wakers called by `call`.
-    pub(super) fn fire(&self, now_ns: u64, call: CallWakers<'_>) {
+    pub(super) fn fire(&self, now_ns: u64, call: CallWaker<'_>) {
         if self.next_ns.load(Relaxed) <= now_ns {
             self.fire_with(|timers, wakers| timers.fire(now_ns, wakers), call);
         }
@@ -96,13 +95,13 @@ impl CommonTimers {
     /// Fires everything, and takes no more.
     pub(super) fn close(&self) {
         self.state.lock().is_closed = true;
-        self.fire_with(Timers::fire_all, &mut WakeList::wake_all);
+        self.fire_with(Timers::fire_all, &mut call_now);
     }
 
     fn fire_with(
         &self,
         mut fire: impl FnMut(&mut Timers, &mut WakeList) -> bool,
-        call: CallWakers<'_>,
+        call: CallWaker<'_>,
     ) {
         loop {
             let mut wakers = WakeList::new();
@@ -110,7 +109,7 @@ impl CommonTimers {
             let has_more = fire(state.timers(), &mut wakers);
             self.next_ns.store(state.timers().next_ns().unwrap_or(u64::MAX), Relaxed);
             drop(state);
-            shield(|| call(&mut wakers));
+            wakers.take_all(&mut *call);
             if !has_more {
                 return;
             }

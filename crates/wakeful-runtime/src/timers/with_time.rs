@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::task::Waker;
 use std::time::Duration;
 use wakeful_base::shield::shield;
-use wakeful_base::{CallWakers, WakeList};
+use wakeful_base::{CallWaker, WakeList};
 use wakeful_reactor::time::{
     ArmedTimer, BEAT_MAX_NS, Clock, Firing, NextWake, OwnerId, PreciseWaits, TimerInbox, Timers,
 };
@@ -78,7 +78,7 @@ impl TimeHandle {
         &self,
         inbox: &SeatInbox,
         mut with_own: impl FnMut(&mut dyn FnMut(&mut SeatTimers)),
-        call: CallWakers<'_>,
+        call: CallWaker<'_>,
     ) -> Fired {
         if !self.is_enabled {
             return Fired::default();
@@ -102,7 +102,7 @@ impl TimeHandle {
                 has_own = own.timers.as_mut().is_some_and(|own| own.fire(now_ns, &mut wakers));
             });
             count += wakers.len();
-            shield(|| call(&mut wakers));
+            wakers.take_all(&mut *call);
         }
         self.common.fire(now_ns, call);
         Fired { count, now_ns }
@@ -228,7 +228,7 @@ impl Until<'_> {
     }
 
     /// Waits in the driver, on behalf of the common timers too.
-    pub(crate) fn in_driver(&self, driver: &mut dyn Driver, call: CallWakers<'_>) {
+    pub(crate) fn in_driver(&self, driver: &mut dyn Driver, call: CallWaker<'_>) {
         let TimeHandle { common, clock, .. } = self.time;
         if !self.time.is_enabled {
             return driver.wait(None, call);

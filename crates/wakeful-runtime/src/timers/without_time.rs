@@ -5,7 +5,7 @@ use crate::driver::{Driver, WakeDriver};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
-use wakeful_base::CallWakers;
+use wakeful_base::CallWaker;
 
 pub(crate) struct TimeHandle;
 pub(crate) struct SeatTimers;
@@ -24,7 +24,7 @@ impl TimeHandle {
         &self,
         _: &SeatInbox,
         _: impl FnMut(&mut dyn FnMut(&mut SeatTimers)),
-        _: CallWakers<'_>,
+        _: CallWaker<'_>,
     ) -> Fired {
         Fired::default()
     }
@@ -93,7 +93,7 @@ impl LentTimers {
 }
 
 impl Until<'_> {
-    pub(crate) fn in_driver(&self, driver: &mut dyn Driver, call: CallWakers<'_>) {
+    pub(crate) fn in_driver(&self, driver: &mut dyn Driver, call: CallWaker<'_>) {
         driver.wait(None, call);
     }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use wakeful_base::shield::shield;
 use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::seq_cst_for_loom;
-use wakeful_base::{Parker, WakeList, budget};
+use wakeful_base::{Parker, budget, call_now};
 use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running, TaskRef, is_waker_of};
 
 /// One thread's turn with the core.
@@ -383,10 +383,10 @@ impl Turn {
         let Some(next_ns) = self.with_core(|core| time.next_skip(&core.timers)) else {
             let until = self.with_core(|core| time.until(&core.timers, || None));
             self.precise.wait(&until);
-            return self.wait_with(|driver| until.in_driver(driver, &mut WakeList::wake_all));
+            return self.wait_with(|driver| until.in_driver(driver, &mut call_now));
         };
         self.wait_with(|driver| {
-            driver.wait(Some(Duration::ZERO), &mut WakeList::wake_all);
+            driver.wait(Some(Duration::ZERO), &mut call_now);
             // Not if somebody has work for us meanwhile: for him no time has passed.
             if self.shared.asleep.load(SeqCst) && !self.has_work() {
                 time.skip_to(next_ns);
@@ -396,7 +396,7 @@ impl Turn {
 
     /// Waits in the driver for `timeout`, then calls the wakers that were waiting for that.
     fn wait(&self, timeout: Option<Duration>) {
-        self.wait_with(|driver| driver.wait(timeout, &mut WakeList::wake_all));
+        self.wait_with(|driver| driver.wait(timeout, &mut call_now));
     }
 
     fn wait_with(&self, wait: impl FnOnce(&mut dyn Driver)) {
@@ -408,7 +408,7 @@ impl Turn {
         let time = &shared.info.time;
         let with_own =
             |f: &mut dyn FnMut(&mut SeatTimers)| self.with_core(|core| f(&mut core.timers));
-        let fired = time.serve(&shared.left_timers, with_own, &mut WakeList::wake_all);
+        let fired = time.serve(&shared.left_timers, with_own, &mut call_now);
         self.is_told.set(false);
         let deferred = self.with_core(|core| {
             core.timers.note(fired);

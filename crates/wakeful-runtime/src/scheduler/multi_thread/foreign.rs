@@ -18,23 +18,23 @@ use super::seat::SeatCore;
 use super::sitter::Sitter;
 use std::collections::VecDeque;
 use std::task::Waker;
-use wakeful_base::WakeList;
-use wakeful_base::shield::shield;
+use wakeful_base::call_now;
 use wakeful_task::only_queues;
 
 impl Sitter {
-    /// Wakes tasks for the driver or for timers, and puts aside all wakers that are more than that.
-    pub(super) fn wake(&self, wakers: &mut WakeList) {
-        wakers.take_all(|waker| {
-            if only_queues(&waker) {
-                return waker.wake();
-            }
-            match self.enter() {
-                Some(mut core) => core.foreign.push_back(waker),
-                // There is no seat that it could keep.
-                None => shield(|| waker.wake()),
-            }
-        });
+    /// Wakes a task for the driver or for timers; a waker that is more than that is put aside.
+    #[inline]
+    pub(super) fn wake(&self, waker: Waker) {
+        if only_queues(&waker) { waker.wake() } else { self.put_aside(waker) }
+    }
+
+    #[cold]
+    fn put_aside(&self, waker: Waker) {
+        match self.enter() {
+            Some(mut core) => core.foreign.push_back(waker),
+            // There is no seat that it could keep.
+            None => call_now(waker),
+        }
     }
 
     /// Calls the wakers that were put aside. If there were any, the worker does not count as searching any more.
@@ -54,8 +54,7 @@ impl Sitter {
             // None if the seat is gone, and they with it.
             let next = self.enter().and_then(|mut core| list(&mut core).pop_front());
             let Some(waker) = next else { return };
-            // Its panic must neither end the worker nor cost others their wake.
-            self.stay.call_back(|| shield(|| waker.wake()));
+            self.stay.call_back(|| call_now(waker));
         }
     }
 }

@@ -8,7 +8,7 @@ use super::seat::Seat;
 use super::sitter::Sitter;
 use crate::timers::{Fired, SeatTimers, Until};
 use std::mem::replace;
-use wakeful_base::CallWakers;
+use wakeful_base::CallWaker;
 use wakeful_base::sync::atomic::Ordering::Relaxed;
 
 impl Sitter {
@@ -64,7 +64,7 @@ impl MultiThread {
     }
 
     /// Fires those that are due of the timers that are lent; wakers are called by `call`.
-    pub(super) fn serve_lent_timers(&self, call: CallWakers<'_>) -> Fired {
+    pub(super) fn serve_lent_timers(&self, call: CallWaker<'_>) -> Fired {
         if self.lenders.load(Relaxed) == 0 {
             return Fired::default();
         }

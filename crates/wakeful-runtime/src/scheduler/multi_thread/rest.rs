@@ -4,7 +4,7 @@ use super::sitter::Sitter;
 use crate::config::{self, Callback};
 use crate::timers::Until;
 use std::mem::take;
-use wakeful_base::WakeList;
+use std::task::Waker;
 use wakeful_base::sync::hint;
 
 impl Sitter {
@@ -45,7 +45,7 @@ impl Sitter {
         if !sees_work && !shared.is_stopping() {
             seat.metrics.parks.add(1);
             self.precise.wait(until);
-            let call = &mut |wakers: &mut WakeList| self.wake(wakers);
+            let call = &mut |waker: Waker| self.wake(waker);
             was_in_driver = self.gather(|| {
                 if steps_back {
                     seat.sleep.sleep(None, until, call, || self.sleep_aside(until))

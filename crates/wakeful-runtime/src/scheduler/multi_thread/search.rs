@@ -65,7 +65,7 @@ impl Sitter {
             if now >= next_look {
                 next_look = now + SEARCH_LOOKS_EVERY;
                 drop(core);
-                self.gather(|| self.shared.driver.look(&mut |wakers| self.wake(wakers)));
+                self.gather(|| self.shared.driver.look(&mut |waker| self.wake(waker)));
                 let ends_here = self.call_foreign();
                 core = self.enter()?;
                 let woken = core.lifo.take().or_else(|| core.queue.pop(&self.seat().queue));

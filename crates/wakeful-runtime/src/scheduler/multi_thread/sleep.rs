@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 use wakeful_base::sync::{Mutex, TryMutex};
-use wakeful_base::{CallWakers, Unparker};
+use wakeful_base::{CallWaker, Unparker};
 
 /// The runtime's driver, which any worker may wait in and nobody owns.
 pub(super) struct SharedDriver {
@@ -20,7 +20,7 @@ impl SharedDriver {
     }
 
     /// Looks what happened, without waiting, unless somebody is in the driver already.
-    pub(super) fn look(&self, call: CallWakers<'_>) {
+    pub(super) fn look(&self, call: CallWaker<'_>) {
         if let Some(mut driver) = self.driver.try_lock() {
             driver.wait(Some(Duration::ZERO), call);
         }
@@ -57,7 +57,7 @@ impl Sleep {
         &self,
         driver: Option<&SharedDriver>,
         until: &Until<'_>,
-        call: CallWakers<'_>,
+        call: CallWaker<'_>,
         on_thread: impl FnOnce(),
     ) -> bool {
         let mut was_in_driver = false;

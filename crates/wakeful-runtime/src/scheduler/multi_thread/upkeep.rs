@@ -5,9 +5,10 @@ use super::seat::SeatCore;
 use super::sitter::Sitter;
 use crate::timers::SeatTimers;
 use std::mem::take;
+use std::task::Waker;
 use std::time::{Duration, Instant};
+use wakeful_base::CallWaker;
 use wakeful_base::sync::atomic::Ordering::Relaxed;
-use wakeful_base::{CallWakers, WakeList};
 
 /// How long a worker with short polls goes on without a look at the driver, which is a system call.
 const LOOK_EVERY: Duration = Duration::from_micros(5);
@@ -34,7 +35,7 @@ impl Sitter {
         drop(core);
         if looks {
             if !is_just_back {
-                self.gather(|| self.shared.driver.look(&mut |wakers| self.wake(wakers)));
+                self.gather(|| self.shared.driver.look(&mut |waker| self.wake(waker)));
             }
             self.serve_timers();
         }
@@ -57,7 +58,7 @@ impl Sitter {
 
     /// Fires the timers that are due. True if any of the seat's own, or of those that are lent, did.
     pub(super) fn serve_timers(&self) -> bool {
-        let call = &mut |wakers: &mut WakeList| self.wake(wakers);
+        let call = &mut |waker: Waker| self.wake(waker);
         let with_own = |f: &mut dyn FnMut(&mut SeatTimers)| {
             if let Some(mut core) = self.enter() {
                 f(&mut core.timers);
@@ -90,7 +91,7 @@ impl Sitter {
 impl MultiThread {
     /// Fires the timers of seats that were given away and are not taken yet: there may be no thread to be had.
     #[cold]
-    fn serve_vacant_timers(&self, call: CallWakers<'_>) {
+    fn serve_vacant_timers(&self, call: CallWaker<'_>) {
         for seat in &self.seats {
             let with_own = |f: &mut dyn FnMut(&mut SeatTimers)| {
                 seat.with_vacant_core(|core| f(&mut core.timers));

@@ -6,7 +6,7 @@ use crate::testing::model;
 use std::sync::Arc;
 use wakeful_base::sync::atomic::AtomicBool;
 use wakeful_base::sync::thread;
-use wakeful_base::{Parker, WakeList};
+use wakeful_base::{Parker, call_now};
 
 struct Seat {
     sleep: Sleep,
@@ -40,12 +40,8 @@ impl<const N: usize> Seats<N> {
             let seat = &shared.seats[index];
             seat.sleep.sit(parker.unparker());
             while !seat.reason.load(Relaxed) {
-                seat.sleep.sleep(
-                    Some(&shared.driver),
-                    &Until::called(),
-                    &mut WakeList::wake_all,
-                    || parker.park(),
-                );
+                seat.sleep
+                    .sleep(Some(&shared.driver), &Until::called(), &mut call_now, || parker.park());
             }
         })
     }
@@ -106,7 +102,7 @@ fn two_calls_for_two_reasons() {
             shared.seats[0].sleep.sleep(
                 Some(&shared.driver),
                 &Until::called(),
-                &mut WakeList::wake_all,
+                &mut call_now,
                 || parker.park(),
             );
         }
@@ -124,17 +120,12 @@ fn a_call_ends_a_sleep_that_looks_about_meanwhile() {
         let (seat, parker) = (&shared.seats[0], Parker::new());
         seat.sleep.sit(parker.unparker());
         while !seat.reason.load(Relaxed) {
-            seat.sleep.sleep(
-                Some(&shared.driver),
-                &Until::called(),
-                &mut WakeList::wake_all,
-                || {
-                    // A token that an earlier call left ends a park, but not this sleep.
-                    while seat.sleep.is_asleep() {
-                        parker.park();
-                    }
-                },
-            );
+            seat.sleep.sleep(Some(&shared.driver), &Until::called(), &mut call_now, || {
+                // A token that an earlier call left ends a park, but not this sleep.
+                while seat.sleep.is_asleep() {
+                    parker.park();
+                }
+            });
         }
         call.join().unwrap();
         drop(in_driver);
