@@ -9,7 +9,7 @@ use super::MultiThread;
 use super::gather::Gathered;
 use super::pace::InjectPace;
 use super::queue::{QueueOwner, RunQueue, run_queue};
-use super::share::{Haul, Load, may_keep_tasks};
+use super::share::{Haul, Load};
 use super::sleep::Sleep;
 use super::stay::Sitting;
 use super::trial::Trial;
@@ -153,7 +153,7 @@ impl Seat {
         config: &Config,
     ) -> Seat {
         let (queue, mut owner) = run_queue();
-        if !may_keep_tasks(config) {
+        if !config.stall.hands_off {
             owner.hold_nothing_back();
         }
         Seat {
