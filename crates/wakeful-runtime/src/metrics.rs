@@ -56,9 +56,11 @@ impl WorkerMetrics {
         }
     }
 
-    /// The worker was busy since `since`.
-    pub(crate) fn add_busy(&self, since: Instant) {
-        self.busy_ns.add(since.elapsed().as_nanos() as u64);
+    /// The worker was busy from `since` until now, which is returned.
+    pub(crate) fn add_busy(&self, since: Instant) -> Instant {
+        let now = Instant::now();
+        self.busy_ns.add(now.duration_since(since).as_nanos() as u64);
+        now
     }
 
     pub(crate) fn busy(&self) -> Duration {

@@ -70,12 +70,11 @@ impl Poller {
     pub(crate) fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         events.list.clear();
         let capacity = i32::try_from(events.list.capacity()).unwrap_or(i32::MAX);
-        let timeout = timeout.map(|timeout| libc::timespec {
-            // Longer than any clock goes is as good as for ever.
-            tv_sec: timeout.as_secs().try_into().unwrap_or(libc::time_t::MAX),
-            tv_nsec: timeout.subsec_nanos() as _,
-        });
-        let result = self.wait_nanos(&mut events.list, capacity, timeout.as_ref());
+        let result = match timeout {
+            None => self.wait_millis(&mut events.list, capacity, -1),
+            Some(Duration::ZERO) => self.wait_millis(&mut events.list, capacity, 0),
+            Some(timeout) => self.wait_nanos(&mut events.list, capacity, timeout),
+        };
         match result {
             Ok(count) => {
                 // SAFETY: the kernel filled that many, no more than there is room for.
@@ -92,9 +91,13 @@ impl Poller {
         &self,
         list: &mut Vec<libc::epoll_event>,
         capacity: i32,
-        timeout: Option<&libc::timespec>,
+        timeout: Duration,
     ) -> io::Result<usize> {
-        let timeout_ptr = timeout.map_or(std::ptr::null(), std::ptr::from_ref);
+        let timespec = libc::timespec {
+            // Longer than any clock goes is as good as for ever.
+            tv_sec: timeout.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_nsec: timeout.subsec_nanos() as _,
+        };
         // SAFETY: `list` has room for `capacity` events; the timeout lives through the call; no signal
         // mask is given.
         let count = unsafe {
@@ -103,36 +106,40 @@ impl Poller {
                 self.epoll.as_raw_fd(),
                 list.as_mut_ptr(),
                 capacity,
-                timeout_ptr,
+                &raw const timespec,
                 std::ptr::null::<libc::sigset_t>(),
                 0usize,
             )
         };
-        if count >= 0 {
-            return Ok(count as usize);
+        match usize::try_from(count).map_err(|_| io::Error::last_os_error()) {
+            Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {
+                // Rounds up, so as not to come back early.
+                let millis = timeout.as_nanos().div_ceil(1_000_000);
+                self.wait_millis(list, capacity, i32::try_from(millis).unwrap_or(i32::MAX))
+            }
+            result => result,
         }
-        let error = io::Error::last_os_error();
-        if error.raw_os_error() != Some(libc::ENOSYS) {
-            return Err(error);
-        }
-        self.wait_millis(list, capacity, timeout)
     }
 
-    /// `epoll_wait`, for older kernels: rounds up, so as not to come back early.
+    /// `epoll_pwait`, for whole milliseconds, none of them or for ever (-1): without a timeout to be read from
+    /// our memory a look is half as dear. Not libc's, which would make it a point where the thread can be cancelled.
     fn wait_millis(
         &self,
         list: &mut Vec<libc::epoll_event>,
         capacity: i32,
-        timeout: Option<&libc::timespec>,
+        millis: i32,
     ) -> io::Result<usize> {
-        let millis = timeout.map_or(-1, |timeout| {
-            let millis = i128::from(timeout.tv_sec) * 1000
-                + (i128::from(timeout.tv_nsec) + 999_999) / 1_000_000;
-            i32::try_from(millis).unwrap_or(i32::MAX)
-        });
-        // SAFETY: `list` has room for `capacity` events.
+        // SAFETY: `list` has room for `capacity` events; no signal mask is given.
         let count = unsafe {
-            libc::epoll_wait(self.epoll.as_raw_fd(), list.as_mut_ptr(), capacity, millis)
+            libc::syscall(
+                libc::SYS_epoll_pwait,
+                self.epoll.as_raw_fd(),
+                list.as_mut_ptr(),
+                capacity,
+                millis,
+                std::ptr::null::<libc::sigset_t>(),
+                0usize,
+            )
         };
         usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }

@@ -19,6 +19,10 @@ use wakeful_base::sync::seq_cst_for_loom;
 use wakeful_base::{Parker, budget, call_now};
 use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running, TaskRef, is_waker_of};
 
+/// How many looks at the driver a busy thread takes until it notes how long it has been busy: where all tasks give way
+/// a look comes every few polls, and reading the clock costs as much as one of them.
+const LOOKS_PER_NOTE: u32 = 64;
+
 /// One thread's turn with the core.
 struct Turn {
     shared: Arc<CurrentThread>,
@@ -231,7 +235,7 @@ impl Turn {
         let waker = Waker::from(self.shared.clone());
         let mut cx = Context::from_waker(&waker);
         self.shared.woken.store(true, Release);
-        let mut busy_since = Instant::now();
+        let (mut busy_since, mut looks) = (Instant::now(), 0_u32);
         loop {
             if self.shared.woken.swap(false, AcqRel) {
                 let poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
@@ -241,11 +245,17 @@ impl Turn {
                 }
             }
             match self.run_tasks() {
-                Ran::All => self.wait(Some(Duration::ZERO)),
-                Ran::Dry => {
+                Ran::Dry if !self.has_work() => {
                     self.shared.metrics.add_busy(busy_since);
                     self.run_dry();
                     busy_since = Instant::now();
+                }
+                Ran::Dry | Ran::All => {
+                    self.look();
+                    looks = looks.wrapping_add(1);
+                    if looks % LOOKS_PER_NOTE == 0 {
+                        busy_since = self.shared.metrics.add_busy(busy_since);
+                    }
                 }
                 Ran::IntoPanic => {
                     self.shared.stop_after_panic(|f| self.with_core(f));
@@ -353,15 +363,12 @@ impl Turn {
     /// No task at hand: waits in the driver.
     fn run_dry(&self) {
         let shared = &*self.shared;
-        if self.has_work() {
-            return self.wait(Some(Duration::ZERO));
-        }
         config::call(&shared.config.before_park);
         shared.asleep.store(true, SeqCst);
         seq_cst_for_loom();
         // Who comes after the store calls the driver; who came before is seen here.
         if self.has_work() || !shared.inject.is_empty() {
-            self.wait(Some(Duration::ZERO));
+            self.look();
         } else {
             shared.metrics.parks.add(1);
             self.wait_idle();
@@ -394,11 +401,11 @@ impl Turn {
         });
     }
 
-    /// Waits in the driver for `timeout`, then calls the wakers that were waiting for that.
-    fn wait(&self, timeout: Option<Duration>) {
-        self.wait_with(|driver| driver.wait(timeout, &mut call_now));
+    fn look(&self) {
+        self.wait_with(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
     }
 
+    /// Waits in the driver, then calls the wakers that were waiting for that.
     fn wait_with(&self, wait: impl FnOnce(&mut dyn Driver)) {
         let driver = self.with_core(|core| core.driver.take());
         let mut driver = driver.expect("the driver is there between two waits");

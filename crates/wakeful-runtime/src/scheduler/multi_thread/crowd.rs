@@ -57,7 +57,10 @@ impl Crowd {
             let seen = runnable_threads(source).unwrap_or(0) * ONE;
             let before = self.mean.load(Relaxed);
             let is_old = since_ns >= FORGET_AFTER.as_nanos() as u64;
-            self.mean.store(if is_old { seen } else { before - before / 8 + seen / 8 }, Relaxed);
+            // Room is believed in sooner than a crowd: a CPU that idles is the greater loss.
+            let part = if seen < before { 4 } else { 8 };
+            let mean = before - before / part + seen / part;
+            self.mean.store(if is_old { seen } else { mean }, Relaxed);
         }
         self.mean.load(Relaxed) + ONE / 2 > self.cpus * ONE
     }

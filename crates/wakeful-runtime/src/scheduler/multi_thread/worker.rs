@@ -15,8 +15,7 @@ impl Sitter {
                 Next::Maintain => self.maintain(Look::IfDue),
                 Next::GiveWay => self.maintain(Look::Always),
                 Next::Nothing => {
-                    self.seat().metrics.add_busy(busy_since);
-                    let now = Instant::now();
+                    let now = self.seat().metrics.add_busy(busy_since);
                     self.measure_polls(now);
                     self.end_haul(now);
                     self.run_dry();
