@@ -27,4 +27,4 @@ pub use block_on::block_on;
 pub use cache_padded::CachePadded;
 pub use parker::{Parker, Unparker};
 pub use rng::FastRng;
-pub use wake_list::WakeList;
+pub use wake_list::{CallWaker, WakeList, call_now};

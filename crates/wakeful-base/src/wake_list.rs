@@ -12,6 +12,15 @@ use std::task::Waker;
 /// once, are enough to see what others do when the lock is let go in between.
 const CAPACITY: usize = if cfg!(wakeful_loom) { 2 } else { 32 };
 
+/// How the driver and timers call a waker, on the thread that serves them: at once ([`call_now`]), or when that suits
+/// it. Must not panic, since there may be others to call.
+pub type CallWaker<'a> = &'a mut dyn FnMut(Waker);
+
+/// Calls `waker`, whose panic is nobody's to see.
+pub fn call_now(waker: Waker) {
+    shield(|| waker.wake());
+}
+
 /// A few wakers on the stack.
 pub struct WakeList {
     // Initialised from `called` to `len`.
@@ -55,8 +64,16 @@ impl WakeList {
     ///
     /// Should one panic, the others are called before the panic goes on.
     pub fn wake_all(&mut self) {
+        self.take_all(Waker::wake);
+    }
+
+    /// Gives all wakers to `take`, in the order they came, and leaves the list empty.
+    ///
+    /// Should it panic, the wakers left are called before the panic goes on.
+    #[inline]
+    pub fn take_all(&mut self, mut take: impl FnMut(Waker)) {
         while let Some(waker) = self.next() {
-            waker.wake();
+            take(waker);
         }
         (self.called, self.len) = (0, 0);
     }

@@ -22,6 +22,7 @@ pub(crate) use alarm::alarm_fd;
 use board::Board;
 use std::io;
 use std::sync::OnceLock;
+use wakeful_base::CallWaker;
 
 /// Signals have numbers from one to this.
 const SIGNALS_MAX: usize = 64;
@@ -43,10 +44,10 @@ pub fn listen(signal: i32) -> io::Result<Listener<'static>> {
     Ok(board.listen(index))
 }
 
-/// Hands out what the handler noted. User code runs in here: that of wakers.
-pub(crate) fn distribute() {
+/// Hands out what the handler noted, to wakers that are called by `call`.
+pub(crate) fn distribute(call: CallWaker<'_>) {
     alarm::heard();
     if let Some(board) = BOARD.get() {
-        board.distribute();
+        board.distribute(call);
     }
 }

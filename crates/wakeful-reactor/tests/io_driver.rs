@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
+use wakeful_base::call_now;
 use wakeful_reactor::io::{Direction, IoDriver, IoEvents, Registration, is_shutdown_error};
 use wakeful_reactor::{Interest, Ready};
 
@@ -51,7 +52,7 @@ impl Fixture {
     }
 
     fn turn(&mut self) {
-        self.driver.wait(&mut self.events, Some(Duration::ZERO));
+        self.driver.wait(&mut self.events, Some(Duration::ZERO), &mut call_now);
     }
 }
 
@@ -161,7 +162,7 @@ fn an_event_for_a_descriptor_that_is_gone_reaches_nobody() {
     drop(first);
     let (second, _peer) = pair();
     let registration = fixture.register(&second);
-    fixture.driver.wait(&mut events, Some(Duration::ZERO));
+    fixture.driver.wait(&mut events, Some(Duration::ZERO), &mut call_now);
     assert!(registration.ready_event(Interest::READABLE).ready.is_empty());
 }
 
@@ -171,13 +172,13 @@ fn wake_ends_a_wait_from_another_thread_or_before_it() {
     let mut events = IoEvents::with_capacity(16);
     fixture.driver.wake();
     fixture.driver.wake();
-    fixture.driver.wait(&mut events, None);
+    fixture.driver.wait(&mut events, None, &mut call_now);
     let driver = fixture.driver.clone();
     let other = thread::spawn(move || {
         thread::sleep(Duration::from_millis(5));
         driver.wake();
     });
-    fixture.driver.wait(&mut events, None);
+    fixture.driver.wait(&mut events, None, &mut call_now);
     other.join().unwrap();
 }
 
@@ -188,7 +189,7 @@ fn a_timeout_is_neither_early_nor_rounded_to_milliseconds() {
     let mut best = Duration::MAX;
     for _ in 0..20 {
         let (start, timeout) = (Instant::now(), Duration::from_micros(200));
-        fixture.driver.wait(&mut events, Some(timeout));
+        fixture.driver.wait(&mut events, Some(timeout), &mut call_now);
         assert!(start.elapsed() >= timeout);
         best = best.min(start.elapsed());
     }
@@ -236,7 +237,7 @@ fn many_descriptors_come_and_go_from_several_threads() {
     let waiting = thread::spawn(move || {
         let mut events = IoEvents::with_capacity(64);
         while is_stopped.load(SeqCst) == 0 {
-            turns.wait(&mut events, Some(Duration::from_millis(1)));
+            turns.wait(&mut events, Some(Duration::from_millis(1)), &mut call_now);
         }
     });
     let users: Vec<_> = (0..3)

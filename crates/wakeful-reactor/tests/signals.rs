@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicI32, Ordering::*};
 use std::task::{Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
+use wakeful_base::call_now;
 use wakeful_reactor::io::{IoDriver, IoEvents};
 use wakeful_reactor::signal::{Listener, listen};
 
@@ -18,7 +19,7 @@ fn driver() -> Arc<IoDriver> {
 }
 
 fn turn(driver: &IoDriver) {
-    driver.wait(&mut IoEvents::with_capacity(8), Some(Duration::ZERO));
+    driver.wait(&mut IoEvents::with_capacity(8), Some(Duration::ZERO), &mut call_now);
 }
 
 /// Lets this very thread handle `signal`, now.
@@ -44,7 +45,7 @@ impl Wake for WakeDriver {
 fn recv(driver: &Arc<IoDriver>, listener: &mut Listener<'_>) {
     let waker = Arc::new(WakeDriver(driver.clone())).into();
     while listener.poll_delivery(&waker).is_pending() {
-        driver.wait(&mut IoEvents::with_capacity(8), None);
+        driver.wait(&mut IoEvents::with_capacity(8), None, &mut call_now);
     }
 }
 

@@ -17,18 +17,19 @@ pub(crate) use no_driver::{IoHandle, is_shutdown_error};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+use wakeful_base::CallWaker;
 use wakeful_base::sync::{Condvar, Mutex};
 
 /// Waits for the outside world.
 pub(crate) trait Driver: Send {
     /// Waits until something has happened, [`WakeDriver::wake`] is called, or `timeout` has passed, and
-    /// wakes the tasks that waited for what happened. With a timeout of zero it only looks.
-    fn wait(&mut self, timeout: Option<Duration>);
+    /// has the wakers of those who waited for what happened called by `call`. With a timeout of zero it only looks.
+    fn wait(&mut self, timeout: Option<Duration>, call: CallWaker<'_>);
 
     /// As [`wait`](Self::wait), until a beat that others are likely to follow.
     #[cfg_attr(not(feature = "time"), expect(dead_code, reason = "only timers have beats"))]
-    fn wait_for_beat(&mut self, beat: Beat) {
-        self.wait(Some(Duration::from_nanos(beat.at_ns.saturating_sub(beat.now_ns))));
+    fn wait_for_beat(&mut self, beat: Beat, call: CallWaker<'_>) {
+        self.wait(Some(Duration::from_nanos(beat.at_ns.saturating_sub(beat.now_ns))), call);
     }
 }
 
@@ -98,7 +99,7 @@ pub(crate) fn null_driver() -> (NullDriver, Arc<dyn WakeDriver>) {
 }
 
 impl Driver for NullDriver {
-    fn wait(&mut self, timeout: Option<Duration>) {
+    fn wait(&mut self, timeout: Option<Duration>, _: CallWaker<'_>) {
         let mut state = self.0.state.lock();
         state.waiting = true;
         match timeout {

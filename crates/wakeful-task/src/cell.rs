@@ -74,6 +74,7 @@ fn vtable<F: Future, S: Schedule>() -> &'static Vtable {
             take_output: take_output::<F, S>,
             schedule: schedule::<S>,
             free: free::<F, S>,
+            calls_wakers: S::CALLS_WAKERS,
         }
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct Vtable {
     pub schedule: unsafe fn(TaskRef),
     /// Frees the cell, whose future and output are gone.
     pub free: unsafe fn(TaskRef),
+    /// [`Schedule::CALLS_WAKERS`](crate::Schedule::CALLS_WAKERS) of the home.
+    pub calls_wakers: bool,
 }
 
 /// What one poll led to.

@@ -55,7 +55,7 @@ pub use join::{JoinHandle, set_join_waker};
 pub use refs::{Done, Finishing, Polled, Retained, Runnable, Running, Schedule};
 pub use state::Outcome;
 pub use wait::{WaitKind, WaitsFor};
-pub use waker::is_waker_of;
+pub use waker::{is_waker_of, only_queues};
 
 #[cfg(test)]
 mod tests;

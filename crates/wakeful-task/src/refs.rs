@@ -15,6 +15,9 @@ use std::task::Context;
 /// A home handed to [`new_task`](crate::new_task) or [`Running::set_home`](crate::Running::set_home)
 /// must stay valid until [`release_cell`](Self::release_cell) is called on it for that task.
 pub unsafe trait Schedule: Sized + 'static {
+    /// Whether [`schedule`](Self::schedule) calls a waker that somebody else may have made.
+    const CALLS_WAKERS: bool = false;
+
     /// Takes the entry of a task that was woken or aborted. May be called on any thread, inside or
     /// outside of any runtime, and must not panic.
     ///

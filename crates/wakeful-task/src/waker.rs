@@ -34,6 +34,14 @@ pub fn is_waker_of(waker: &Waker, task: TaskRef) -> bool {
     ptr::eq(waker.vtable(), &WAKER) && ptr::eq(waker.data().cast(), task.as_ptr())
 }
 
+/// Whether all that `waker` does is to queue a task: it calls nobody else's code, and does not block.
+#[inline]
+pub fn only_queues(waker: &Waker) -> bool {
+    // SAFETY: a waker of ours keeps its task alive.
+    ptr::eq(waker.vtable(), &WAKER)
+        && unsafe { !task_of(waker.data()).as_ref().vtable.calls_wakers }
+}
+
 /// Does what a transition that asked for a poll says.
 ///
 /// # Safety

@@ -262,7 +262,7 @@ fn a_runtime_ends_while_outputs_are_being_dropped() {
     }
 }
 
-/// A waker that gives its worker's seat away, or would, in the middle of the driver.
+/// A waker that gives its worker's seat away.
 #[test]
 fn block_in_place_in_a_waker_that_a_timer_calls_works() {
     struct InPlace(mpsc::Sender<()>);

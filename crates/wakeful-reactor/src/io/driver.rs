@@ -11,6 +11,7 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::time::Duration;
+use wakeful_base::CallWaker;
 
 /// Stands for the alarm of [`signal`] among the tokens: no slot has the last index of all.
 const ALARM_TOKEN: u64 = u32::MAX as u64;
@@ -114,12 +115,12 @@ impl IoDriver {
     }
 
     /// Waits for events, a call to [`wake`](Self::wake), or the end of `timeout` (none: for ever), and
-    /// calls the wakers of those who waited for what came. User code runs in here: that of wakers.
+    /// has the wakers of those who waited for what came called by `call`.
     ///
     /// # Panics
     /// If the kernel refuses the wait for another reason than a signal, which means that the driver's
     /// own descriptor was closed by somebody else.
-    pub fn wait(&self, events: &mut IoEvents, timeout: Option<Duration>) {
+    pub fn wait(&self, events: &mut IoEvents, timeout: Option<Duration>, call: CallWaker<'_>) {
         let waited = self.poller.wait(&mut events.0, timeout);
         // Whoever called us up to now is answered by this return.
         self.woken.store(false, SeqCst);
@@ -135,14 +136,14 @@ impl IoDriver {
             count += 1;
             let (index, generation) = split_token(token);
             if let Some(slot) = self.slots.get(index) {
-                slot.report(generation, ready);
+                slot.report(generation, ready, call);
             }
         }
         if count > 0 {
             self.metrics.events.fetch_add(count, Relaxed);
         }
         if has_signals {
-            signal::distribute();
+            signal::distribute(call);
         }
     }
 

@@ -15,11 +15,10 @@
 use crate::{Interest, Ready};
 use std::ptr::NonNull;
 use std::task::{Poll, Waker};
-use wakeful_base::WakeList;
 use wakeful_base::list::{Link, Links, List};
-use wakeful_base::shield::shield;
-use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
+use wakeful_base::sync::{Mutex, MutexGuard};
+use wakeful_base::{CallWaker, WakeList, call_now};
 
 const SHUTDOWN: u64 = 1 << 6;
 const TICK_SHIFT: u32 = 16;
@@ -153,14 +152,14 @@ impl Slot {
     }
 
     /// The kernel reported `ready` for the descriptor of `generation`.
-    pub(crate) fn report(&self, generation: u32, ready: Ready) {
+    pub(crate) fn report(&self, generation: u32, ready: Ready, call: CallWaker<'_>) {
         let reported = self.change(|state| {
             let is_current = state.generation() == generation && !state.is_shutdown();
             let tick = (state.0 & TICK_MASK).wrapping_add(1 << TICK_SHIFT) & TICK_MASK;
             is_current.then_some(state.0 & !TICK_MASK | tick | ready.bits() as u64)
         });
         if reported {
-            self.call(ready);
+            self.call(ready, call);
         }
     }
 
@@ -179,7 +178,7 @@ impl Slot {
     /// No event will come any more: everybody is called.
     pub(crate) fn shut_down(&self) {
         self.state.fetch_or(SHUTDOWN, AcqRel);
-        self.call(Ready::ALL);
+        self.call(Ready::ALL, &mut call_now);
     }
 
     /// The descriptor is gone: the slot is as new, for the next generation.
@@ -206,24 +205,39 @@ impl Slot {
         false
     }
 
-    /// Calls those who wait for any of `ready`.
-    fn call(&self, ready: Ready) {
-        let mut wakers = WakeList::new();
+    /// Has those who wait for any of `ready` called.
+    fn call(&self, ready: Ready, call: CallWaker<'_>) {
         let mut waiters = self.waiters.lock();
-        if let Some(reader) = waiters.reader.take_if(|_| ready.is_readable()) {
-            wakers.push(reader);
+        let reader = waiters.reader.take_if(|_| ready.is_readable());
+        let writer = waiters.writer.take_if(|_| ready.is_writable());
+        if waiters.list.is_empty() {
+            drop(waiters);
+        } else {
+            self.call_listed(waiters, ready, call);
         }
-        if let Some(writer) = waiters.writer.take_if(|_| ready.is_writable()) {
-            wakers.push(writer);
+        if let Some(reader) = reader {
+            call(reader);
         }
+        if let Some(writer) = writer {
+            call(writer);
+        }
+    }
+
+    #[inline(never)]
+    fn call_listed<'a>(
+        &'a self,
+        mut waiters: MutexGuard<'a, Waiters>,
+        ready: Ready,
+        call: CallWaker<'_>,
+    ) {
+        let mut wakers = WakeList::new();
         while waiters.take_called(ready, &mut wakers) {
             drop(waiters);
-            shield(|| wakers.wake_all());
+            wakers.take_all(&mut *call);
             waiters = self.waiters.lock();
         }
         drop(waiters);
-        // A waker's panic must not cost those behind the next event theirs: edges come once.
-        shield(|| wakers.wake_all());
+        wakers.take_all(call);
     }
 }
 

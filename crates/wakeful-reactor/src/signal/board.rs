@@ -10,11 +10,10 @@
 //! its waker there, is called by the next one.
 
 use std::task::{Context, Poll, Waker, ready};
-use wakeful_base::WakeList;
 use wakeful_base::budget;
-use wakeful_base::shield::shield;
 use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
+use wakeful_base::{CallWaker, WakeList};
 
 #[derive(Debug)]
 pub(super) struct Board {
@@ -49,11 +48,11 @@ impl Board {
         self.noted.fetch_or(1 << signal, Release);
     }
 
-    /// Delivers everything that was noted.
-    pub(super) fn distribute(&self) {
+    /// Delivers everything that was noted, to wakers that are called by `call`.
+    pub(super) fn distribute(&self, call: CallWaker<'_>) {
         let mut left = self.noted.swap(0, Acquire);
         while left != 0 {
-            self.channels[left.trailing_zeros() as usize].deliver();
+            self.channels[left.trailing_zeros() as usize].deliver(call);
             left &= left - 1;
         }
     }
@@ -70,7 +69,7 @@ impl Board {
 }
 
 impl Channel {
-    fn deliver(&self) {
+    fn deliver(&self, call: CallWaker<'_>) {
         let mut listeners = self.listeners.lock();
         self.deliveries.store(self.deliveries.load(Relaxed) + 1, Release);
         let (mut wakers, mut from) = (WakeList::new(), 0);
@@ -78,8 +77,7 @@ impl Channel {
             from = listeners.take_wakers(from, &mut wakers);
             let is_last = from == listeners.places.len();
             drop(listeners);
-            // A waker's panic must not cost the others their call.
-            shield(|| wakers.wake_all());
+            wakers.take_all(&mut *call);
             if is_last {
                 return;
             }

@@ -4,6 +4,7 @@ use super::{Beat, Driver, DriverParts, EventsMax, WakeDriver};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+use wakeful_base::CallWaker;
 use wakeful_reactor::io::{BeatTimers, IoDriver, IoEvents};
 
 pub(crate) use wakeful_reactor::io::is_shutdown_error;
@@ -68,19 +69,19 @@ impl WaitForIo {
 }
 
 impl Driver for WaitForIo {
-    fn wait(&mut self, timeout: Option<Duration>) {
+    fn wait(&mut self, timeout: Option<Duration>, call: CallWaker<'_>) {
         let is_look = timeout == Some(Duration::ZERO);
         let events = if is_look { &mut self.busy_events } else { &mut self.events };
-        self.io.wait(events, timeout);
+        self.io.wait(events, timeout, call);
     }
 
-    fn wait_for_beat(&mut self, beat: Beat) {
+    fn wait_for_beat(&mut self, beat: Beat, call: CallWaker<'_>) {
         let Beat { now_ns, at_ns, every_ns } = beat;
         let left = Duration::from_nanos(at_ns.saturating_sub(now_ns));
         match self.beats().and_then(|beats| beats.arm(now_ns, at_ns, at_ns + every_ns)) {
-            Ok(()) => self.wait(None),
+            Ok(()) => self.wait(None, call),
             // There are no descriptors left, say.
-            Err(_) => self.wait(Some(left)),
+            Err(_) => self.wait(Some(left), call),
         }
     }
 }

@@ -11,6 +11,7 @@
 
 mod block_in_place;
 mod crowd;
+mod foreign;
 mod gather;
 mod handoff;
 mod here;
@@ -84,6 +85,8 @@ pub(crate) struct MultiThread {
     vacant: AtomicUsize,
     /// Seats whose timers are lent.
     lenders: AtomicUsize,
+    /// Whether workers may keep tasks from who is idle. Not the models': nothing is handed over by it.
+    keeps_tasks: std::sync::atomic::AtomicBool,
     /// What a sitter's sections need, depending on whether its seat can be taken from it.
     light_fence: LightFence,
     pub(crate) stalls: StallWatch,
@@ -189,6 +192,7 @@ impl MultiThread {
                 workers_left: AtomicUsize::new(workers),
                 vacant: AtomicUsize::new(0),
                 lenders: AtomicUsize::new(0),
+                keeps_tasks: config.stall.hands_off.into(),
                 light_fence: if config.stall.is_watched() {
                     LightFence::new()
                 } else {

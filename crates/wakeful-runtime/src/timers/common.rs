@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::task::Waker;
-use wakeful_base::WakeList;
-use wakeful_base::shield::shield;
 use wakeful_base::sync::{Mutex, MutexGuard};
+use wakeful_base::{CallWaker, WakeList, call_now};
 use wakeful_reactor::time::{ArmedTimer, NextWake, OwnerId, Timers};
 
 use crate::driver::WakeDriver;
@@ -86,27 +85,31 @@ impl CommonTimers {
         self.next_ns.load(Relaxed) == u64::MAX
     }
 
-    /// Fires what is due.
-    pub(super) fn fire(&self, now_ns: u64) {
+    /// Fires what is due, and has wakers called by `call`.
+    pub(super) fn fire(&self, now_ns: u64, call: CallWaker<'_>) {
         if self.next_ns.load(Relaxed) <= now_ns {
-            self.fire_with(|timers, wakers| timers.fire(now_ns, wakers));
+            self.fire_with(|timers, wakers| timers.fire(now_ns, wakers), call);
         }
     }
 
     /// Fires everything, and takes no more.
     pub(super) fn close(&self) {
         self.state.lock().is_closed = true;
-        self.fire_with(Timers::fire_all);
+        self.fire_with(Timers::fire_all, &mut call_now);
     }
 
-    fn fire_with(&self, mut fire: impl FnMut(&mut Timers, &mut WakeList) -> bool) {
+    fn fire_with(
+        &self,
+        mut fire: impl FnMut(&mut Timers, &mut WakeList) -> bool,
+        call: CallWaker<'_>,
+    ) {
         loop {
             let mut wakers = WakeList::new();
             let mut state = self.state.lock();
             let has_more = fire(state.timers(), &mut wakers);
             self.next_ns.store(state.timers().next_ns().unwrap_or(u64::MAX), Relaxed);
             drop(state);
-            shield(|| wakers.wake_all());
+            wakers.take_all(&mut *call);
             if !has_more {
                 return;
             }
@@ -140,7 +143,7 @@ impl CommonTimers {
     }
 
     /// Whether who waits in the driver may wake up for `wake` too: for one of them there are beats anyhow.
-    /// Not if his time has come: he is on his way out, or stuck in a waker that the driver calls.
+    /// Not if his time has come: he is on his way out.
     pub(super) fn can_share_beat(&self, wake: NextWake, now_ns: u64) -> bool {
         let waits_until = self.state.lock().waits_until;
         waits_until.at_ns > now_ns && (waits_until.beat_ns.is_some() || wake.beat_ns.is_some())

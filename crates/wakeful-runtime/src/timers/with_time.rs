@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::task::Waker;
 use std::time::Duration;
-use wakeful_base::WakeList;
 use wakeful_base::shield::shield;
+use wakeful_base::{CallWaker, WakeList};
 use wakeful_reactor::time::{
     ArmedTimer, BEAT_MAX_NS, Clock, Firing, NextWake, OwnerId, PreciseWaits, TimerInbox, Timers,
 };
@@ -73,11 +73,12 @@ impl TimeHandle {
 
     /// Fires what is due, of the caller's own timers and of the common ones. Returns those of its own.
     ///
-    /// `with_own` gives access to the former; wakers, which are user code, are called outside of it.
+    /// `with_own` gives access to the former; wakers are called outside of it, by `call`.
     pub(crate) fn serve(
         &self,
         inbox: &SeatInbox,
         mut with_own: impl FnMut(&mut dyn FnMut(&mut SeatTimers)),
+        call: CallWaker<'_>,
     ) -> Fired {
         if !self.is_enabled {
             return Fired::default();
@@ -101,9 +102,9 @@ impl TimeHandle {
                 has_own = own.timers.as_mut().is_some_and(|own| own.fire(now_ns, &mut wakers));
             });
             count += wakers.len();
-            shield(|| wakers.wake_all());
+            wakers.take_all(&mut *call);
         }
-        self.common.fire(now_ns);
+        self.common.fire(now_ns, call);
         Fired { count, now_ns }
     }
 
@@ -227,16 +228,16 @@ impl Until<'_> {
     }
 
     /// Waits in the driver, on behalf of the common timers too.
-    pub(crate) fn in_driver(&self, driver: &mut dyn Driver) {
+    pub(crate) fn in_driver(&self, driver: &mut dyn Driver, call: CallWaker<'_>) {
         let TimeHandle { common, clock, .. } = self.time;
         if !self.time.is_enabled {
-            return driver.wait(None);
+            return driver.wait(None, call);
         }
         let NextWake { at_ns, beat_ns } = common.begin_wait(self.all, self.lends);
         let now_ns = clock.now_ns();
         match beat_ns.filter(|_| at_ns > now_ns && !clock.is_changed()) {
-            Some(every_ns) => driver.wait_for_beat(Beat { now_ns, at_ns, every_ns }),
-            None => driver.wait(clock.time_until(at_ns)),
+            Some(every_ns) => driver.wait_for_beat(Beat { now_ns, at_ns, every_ns }, call),
+            None => driver.wait(clock.time_until(at_ns), call),
         }
         common.end_wait();
     }

@@ -5,6 +5,7 @@ use crate::driver::{Driver, WakeDriver};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
+use wakeful_base::CallWaker;
 
 pub(crate) struct TimeHandle;
 pub(crate) struct SeatTimers;
@@ -23,6 +24,7 @@ impl TimeHandle {
         &self,
         _: &SeatInbox,
         _: impl FnMut(&mut dyn FnMut(&mut SeatTimers)),
+        _: CallWaker<'_>,
     ) -> Fired {
         Fired::default()
     }
@@ -91,8 +93,8 @@ impl LentTimers {
 }
 
 impl Until<'_> {
-    pub(crate) fn in_driver(&self, driver: &mut dyn Driver) {
-        driver.wait(None);
+    pub(crate) fn in_driver(&self, driver: &mut dyn Driver, call: CallWaker<'_>) {
+        driver.wait(None, call);
     }
 
     pub(crate) fn is_for_driver(&self) -> bool {

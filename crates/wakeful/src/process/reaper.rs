@@ -4,6 +4,7 @@ use std::io;
 use std::process::Child;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use wakeful_base::call_now;
 use wakeful_reactor::io::{IoDriver, IoEvents};
 
 /// The thread's driver, and how many it is there for.
@@ -47,7 +48,7 @@ fn start() -> io::Result<Reaper> {
     builder().spawn(move || {
         let mut events = IoEvents::with_capacity(EVENTS_MAX);
         while !leaves() {
-            turned.wait(&mut events, None);
+            turned.wait(&mut events, None, &mut call_now);
         }
     })?;
     Ok(Reaper { driver, stays: 0 })

@@ -2,6 +2,7 @@ use super::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::task::Wake;
+use wakeful_base::call_now;
 
 #[derive(Default)]
 struct Count(AtomicUsize);
@@ -28,9 +29,9 @@ fn signals_that_come_together_are_one_delivery() {
     board.note(1);
     board.note(1);
     assert!(poll(&mut first).is_pending(), "nothing is handed out yet");
-    board.distribute();
+    board.distribute(&mut call_now);
     board.note(1);
-    board.distribute();
+    board.distribute(&mut call_now);
     for listener in [&mut first, &mut second] {
         assert!(poll(listener).is_ready());
         assert!(poll(listener).is_pending());
@@ -43,7 +44,7 @@ fn a_listener_has_what_was_noted_but_not_handed_out_before_it() {
     let board = Board::new(1);
     board.note(0);
     let mut early = board.listen(0);
-    board.distribute();
+    board.distribute(&mut call_now);
     let mut late = board.listen(0);
     assert!(poll(&mut early).is_ready());
     assert!(poll(&mut late).is_pending());
@@ -60,9 +61,9 @@ fn every_waker_is_called_once_and_the_last_one_only() {
         assert!(listener.poll_delivery(&new_waker).is_pending());
     }
     board.note(0);
-    board.distribute();
+    board.distribute(&mut call_now);
     board.note(0);
-    board.distribute();
+    board.distribute(&mut call_now);
     assert_eq!((old.0.load(SeqCst), new.0.load(SeqCst)), (0, 100));
     assert!(listeners.iter_mut().all(|listener| poll(listener).is_ready()));
 }
@@ -96,7 +97,7 @@ fn a_waker_that_panics_costs_the_others_nothing() {
     assert!(first.poll_delivery(&Arc::new(Panics).into()).is_pending());
     assert!(second.poll_delivery(&waker).is_pending());
     board.note(0);
-    board.distribute();
+    board.distribute(&mut call_now);
     assert_eq!(count.0.load(SeqCst), 1);
 }
 
@@ -118,6 +119,6 @@ fn a_waker_may_poll_listen_and_drop() {
     assert!(listener.poll_delivery(&busy.clone().into()).is_pending());
     *busy.0.lock() = Some(listener);
     board.note(0);
-    board.distribute();
+    board.distribute(&mut call_now);
     assert!(busy.0.lock().is_none());
 }

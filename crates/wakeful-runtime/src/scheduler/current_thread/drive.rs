@@ -6,9 +6,7 @@ use crate::driver::Driver;
 use crate::scheduler::block_on::{Root, parker_and_waker};
 use crate::scheduler::context::allow_defer;
 use crate::stall;
-use crate::timers::PreciseThread;
-#[cfg(feature = "time")]
-use crate::timers::SeatTimers;
+use crate::timers::{PreciseThread, SeatTimers};
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -18,7 +16,7 @@ use std::time::{Duration, Instant};
 use wakeful_base::shield::shield;
 use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::seq_cst_for_loom;
-use wakeful_base::{Parker, budget};
+use wakeful_base::{Parker, budget, call_now};
 use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running, TaskRef, is_waker_of};
 
 /// How many looks at the driver a busy thread takes until it notes how long it has been busy: where all tasks give way
@@ -392,10 +390,10 @@ impl Turn {
         let Some(next_ns) = self.with_core(|core| time.next_skip(&core.timers)) else {
             let until = self.with_core(|core| time.until(&core.timers, || None));
             self.precise.wait(&until);
-            return self.wait_with(|driver| until.in_driver(driver));
+            return self.wait_with(|driver| until.in_driver(driver, &mut call_now));
         };
         self.wait_with(|driver| {
-            driver.wait(Some(Duration::ZERO));
+            driver.wait(Some(Duration::ZERO), &mut call_now);
             // Not if somebody has work for us meanwhile: for him no time has passed.
             if self.shared.asleep.load(SeqCst) && !self.has_work() {
                 time.skip_to(next_ns);
@@ -404,7 +402,7 @@ impl Turn {
     }
 
     fn look(&self) {
-        self.wait_with(|driver| driver.wait(Some(Duration::ZERO)));
+        self.wait_with(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
     }
 
     /// Waits in the driver, then calls the wakers that were waiting for that.
@@ -415,7 +413,9 @@ impl Turn {
         wait(&mut *driver);
         let shared = &self.shared;
         let time = &shared.info.time;
-        let fired = time.serve(&shared.left_timers, |f| self.with_core(|core| f(&mut core.timers)));
+        let with_own =
+            |f: &mut dyn FnMut(&mut SeatTimers)| self.with_core(|core| f(&mut core.timers));
+        let fired = time.serve(&shared.left_timers, with_own, &mut call_now);
         self.is_told.set(false);
         let deferred = self.with_core(|core| {
             core.timers.note(fired);

@@ -61,11 +61,7 @@ fn give_seat_away() -> Away {
     }
     with_sitter(|sitter| {
         let Some(sitter) = sitter else { return Away::Driving(None) };
-        if sitter.is_gathering() {
-            // In a waker that the driver or a timer calls. Our place in the driver would not pass on with
-            // the seat, and whoever sat here would sleep beside it.
-            return Away::Driving(None);
-        }
+        sitter.call_foreign();
         sitter.wake_deferred();
         let Some(mut core) = sitter.enter() else { return Away::Driving(None) };
         if let Some(runnable) = core.lifo.take() {

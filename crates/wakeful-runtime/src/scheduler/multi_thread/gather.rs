@@ -7,7 +7,6 @@
 //!
 //! (10k tasks that sleep for 1-100 ms: 2.0 µs of CPU time per sleep instead of 4.5.)
 
-use super::share::may_keep_tasks;
 use super::sitter::Sitter;
 use std::time::{Duration, Instant};
 
@@ -57,11 +56,6 @@ impl Gathered {
 }
 
 impl Sitter {
-    /// Whether the driver or timers are calling wakers.
-    pub(super) fn is_gathering(&self) -> bool {
-        self.woken.get().is_some()
-    }
-
     /// Calls `f`, which looks at the driver or fires timers: whether to call others for what it wakes is
     /// decided after.
     pub(super) fn gather<R>(&self, f: impl FnOnce() -> R) -> R {
@@ -69,7 +63,7 @@ impl Sitter {
         let result = f();
         let woken = self.woken.take().unwrap_or(0);
         if woken > 0 {
-            let may_keep = may_keep_tasks(&self.shared.config);
+            let may_keep = self.shared.may_keep_tasks();
             let are_few = may_keep && self.enter().is_some_and(|mut core| core.gathered.add(woken));
             if !are_few && self.should_call_for(self.seat().queue.len()) {
                 self.shared.wake_worker();

@@ -25,8 +25,9 @@
 //! the shutdown.
 
 use super::MultiThread;
+use super::seat::Seat;
 use super::sitter::sit_as;
-use super::stay::{Stay, UserCode};
+use super::stay::{InDoubt, NoDoubt, Stay, UserCode};
 use std::io;
 use std::panic::Location;
 use std::sync::Arc;
@@ -73,7 +74,7 @@ impl MultiThread {
         relieves: bool,
     ) -> Option<Found> {
         let seat = &self.seats[index];
-        let in_doubt = seat.sitting.doubt()?;
+        let in_doubt = self.doubt(seat)?;
         if seat.progress() != progress {
             return None;
         }
@@ -100,6 +101,16 @@ impl MultiThread {
         })
     }
 
+    /// Keeps the sitter out of its seat if it is in user code. Where that is refused, nothing may be kept that it
+    /// would be needed for.
+    fn doubt<'a>(&self, seat: &'a Seat) -> Option<InDoubt<'a>> {
+        let in_doubt = seat.sitting.doubt();
+        if let Err(NoDoubt::NoFence) = in_doubt {
+            self.keep_no_tasks();
+        }
+        in_doubt.ok()
+    }
+
     /// (2) Has a thread of the pool take seat `index`, unless one is on its way.
     pub(super) fn call_spare(self: &Arc<Self>, index: usize, stuck: Stuck) -> io::Result<Called> {
         if self.seats[index].spare_called.swap(true, AcqRel) {
@@ -114,7 +125,7 @@ impl MultiThread {
     /// (3) Takes the seat from a sitter that is still stuck.
     pub(super) fn take_seat(&self, index: usize, stuck: Stuck) -> Option<Arc<Stay>> {
         let (seat, stay) = (&self.seats[index], self.new_stay());
-        let in_doubt = seat.sitting.doubt()?;
+        let in_doubt = self.doubt(seat)?;
         if seat.progress() != stuck.progress {
             return None;
         }

@@ -71,7 +71,7 @@ pub(crate) fn defer(waker: &Waker) -> bool {
         }
         let waker = waker.clone();
         match sitter.enter() {
-            Some(mut core) => core.deferred.push(waker),
+            Some(mut core) => core.deferred.push_back(waker),
             None => waker.wake(),
         }
         true

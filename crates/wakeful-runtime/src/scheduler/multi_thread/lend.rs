@@ -8,6 +8,7 @@ use super::seat::Seat;
 use super::sitter::Sitter;
 use crate::timers::{Fired, SeatTimers, Until};
 use std::mem::replace;
+use wakeful_base::CallWaker;
 use wakeful_base::sync::atomic::Ordering::Relaxed;
 
 impl Sitter {
@@ -62,13 +63,14 @@ impl MultiThread {
         self.seats.iter().filter_map(|seat| seat.lent_timers.next_ns()).min()
     }
 
-    /// Fires those that are due of the timers that are lent.
-    pub(super) fn serve_lent_timers(&self) -> Fired {
+    /// Fires those that are due of the timers that are lent; wakers are called by `call`.
+    pub(super) fn serve_lent_timers(&self, call: CallWaker<'_>) -> Fired {
         if self.lenders.load(Relaxed) == 0 {
             return Fired::default();
         }
         let time = &self.info.time;
-        let serve = |seat: &Seat| time.serve(&seat.left_timers, |f| seat.lent_timers.with(f));
+        let serve =
+            |seat: &Seat| time.serve(&seat.left_timers, |f| seat.lent_timers.with(f), &mut *call);
         let due = self.seats.iter().filter(|seat| seat.lent_timers.is_due(time));
         due.map(serve).fold(Fired::default(), Fired::and)
     }

@@ -194,7 +194,7 @@ impl Monitor {
     fn run(&mut self) {
         // The first one takes long.
         if !heavy_fence() {
-            return;
+            return self.shared.keep_no_tasks();
         }
         let mut quiet_looks = 0;
         loop {

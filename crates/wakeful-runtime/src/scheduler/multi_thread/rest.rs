@@ -4,6 +4,7 @@ use super::sitter::Sitter;
 use crate::config::{self, Callback};
 use crate::timers::Until;
 use std::mem::take;
+use std::task::Waker;
 use wakeful_base::sync::hint;
 
 impl Sitter {
@@ -11,6 +12,7 @@ impl Sitter {
     pub(super) fn sleep(&self, steps_back: bool) {
         self.clear_ended();
         let was_timer = self.serve_timers();
+        self.call_foreign();
         self.call_hook(&self.shared.config.before_park);
         let Some(mut core) = self.enter() else { return };
         core.gathered.skip_search = was_timer;
@@ -43,12 +45,13 @@ impl Sitter {
         if !sees_work && !shared.is_stopping() {
             seat.metrics.parks.add(1);
             self.precise.wait(until);
+            let call = &mut |waker: Waker| self.wake(waker);
             was_in_driver = self.gather(|| {
                 if steps_back {
-                    seat.sleep.sleep(None, until, || self.sleep_aside(until))
+                    seat.sleep.sleep(None, until, call, || self.sleep_aside(until))
                 } else {
                     let on_thread = || self.sleep_on_thread(until);
-                    seat.sleep.sleep(Some(&shared.driver), until, on_thread)
+                    seat.sleep.sleep(Some(&shared.driver), until, call, on_thread)
                 }
             });
             seat.metrics.unparks.add(1);
@@ -59,18 +62,14 @@ impl Sitter {
         let searching = shared.idle.end_sleep(self.index, sees_work);
         shared.stalls.monitor.note_awake();
         let was_timer = self.serve_timers();
-        if let Some(mut core) = self.enter() {
-            core.searching = searching;
-            // Woken by a timer, if only to see that it is not its time yet: nobody has work for us.
-            let is_idle = core.is_idle() && seat.queue.is_empty();
-            core.gathered.skip_search = !searching && (was_timer || is_idle);
-            core.is_from_driver = was_in_driver;
-            self.measure_anew(&mut core);
-            // Whatever woke us, stopping among it, is looked at first.
-            core.until_maintenance = 0;
-        } else if searching {
-            // A waker of a vacant seat's timer gave ours away: we found nothing, but somebody must.
-            shared.end_search();
-        }
+        let mut core = self.enter().expect("a seat is not taken from a sitter that sleeps");
+        core.searching = searching;
+        // Woken by a timer, if only to see that it is not its time yet: nobody has work for us.
+        let is_idle = core.is_idle() && seat.queue.is_empty();
+        core.gathered.skip_search = !searching && (was_timer || is_idle);
+        core.is_from_driver = was_in_driver;
+        self.measure_anew(&mut core);
+        // Whatever woke us, stopping among it, is looked at first; wakers of others' are called then.
+        core.until_maintenance = 0;
     }
 }

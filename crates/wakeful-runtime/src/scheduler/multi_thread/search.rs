@@ -64,12 +64,12 @@ impl Sitter {
             }
             if now >= next_look {
                 next_look = now + SEARCH_LOOKS_EVERY;
-                // Wakers are somebody else's code.
                 drop(core);
-                self.gather(|| self.shared.driver.look());
+                self.gather(|| self.shared.driver.look(&mut |waker| self.wake(waker)));
+                let ends_here = self.call_foreign();
                 core = self.enter()?;
                 let woken = core.lifo.take().or_else(|| core.queue.pop(&self.seat().queue));
-                if woken.is_some() {
+                if woken.is_some() || ends_here {
                     return woken;
                 }
             } else {

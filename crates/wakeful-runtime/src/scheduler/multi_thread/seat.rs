@@ -9,7 +9,7 @@ use super::MultiThread;
 use super::gather::Gathered;
 use super::pace::InjectPace;
 use super::queue::{QueueOwner, RunQueue, run_queue};
-use super::share::{Haul, Load, may_keep_tasks};
+use super::share::{Haul, Load};
 use super::sleep::Sleep;
 use super::stay::Sitting;
 use super::trial::Trial;
@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::metrics::WorkerMetrics;
 use crate::scheduler::cell_refs::RefBag;
 use crate::timers::{LentTimers, SeatInbox, SeatTimers};
+use std::collections::VecDeque;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::task::Waker;
@@ -70,7 +71,9 @@ pub(super) struct SeatCore {
     /// Tasks that gave way, to be queued after a look at the driver.
     pub(super) yielded: Vec<Runnable>,
     /// As `yielded`, for wakers of something else than the task under way.
-    pub(super) deferred: Vec<Waker>,
+    pub(super) deferred: VecDeque<Waker>,
+    /// Wakers that the driver or timers had to call, and that are somebody else's code.
+    pub(super) foreign: VecDeque<Waker>,
     /// Turns until the driver and clearing up are due.
     pub(super) until_maintenance: u32,
     /// Turns until the inject queue goes before the own one.
@@ -126,9 +129,9 @@ impl SeatCore {
         has_any
     }
 
-    /// Whether something waits for a look at the driver.
+    /// Whether something waits for a look at the driver, or for what comes after it.
     pub(super) fn has_deferred(&self) -> bool {
-        !self.yielded.is_empty() || !self.deferred.is_empty()
+        !(self.yielded.is_empty() && self.deferred.is_empty() && self.foreign.is_empty())
     }
 }
 
@@ -150,7 +153,7 @@ impl Seat {
         config: &Config,
     ) -> Seat {
         let (queue, mut owner) = run_queue();
-        if !may_keep_tasks(config) {
+        if !config.stall.hands_off {
             owner.hold_nothing_back();
         }
         Seat {
@@ -172,7 +175,8 @@ impl Seat {
                 ending: None,
                 refs: RefBag::new(),
                 yielded: Vec::new(),
-                deferred: Vec::new(),
+                deferred: VecDeque::new(),
+                foreign: VecDeque::new(),
                 until_maintenance: config.event_interval,
                 until_inject: 1,
                 inject_pace: InjectPace::new(config.global_queue_interval),

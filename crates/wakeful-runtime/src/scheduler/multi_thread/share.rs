@@ -19,8 +19,9 @@
 //! are worth a call as well ([`Load::favour`]). But where it turns out that sharing does not pay, all is kept
 //! ([`trial`](super::trial)).
 //!
-//! All that needs a monitor ([`may_keep_tasks`]). Without one every task is worth a call, and none is out of
-//! reach but the one woken last: a poll may block until a task has run that waits behind it.
+//! All that needs a monitor ([`MultiThread::may_keep_tasks`]). Without one every task is worth a call, and none is out of
+//! reach but the one woken last: a poll may block until a task has run that waits behind it. So it is too once the
+//! kernel has refused a fence, without which no seat can be looked at ([`MultiThread::keep_no_tasks`]).
 //!
 //! (A channel with room for 100 between two tasks: 18 ns per message instead of 27, all CPUs together 18
 //! instead of 46. HTTP on 64 connections: 5 % more requests.)
@@ -29,7 +30,6 @@ use super::MultiThread;
 use super::seat::{Seat, SeatCore};
 use super::sitter::Sitter;
 use super::trial::{LONG_POLL_NS, Polls};
-use crate::config::Config;
 // Not the models': these are estimates, and nothing is handed over by them.
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
@@ -76,11 +76,6 @@ pub(super) struct Haul {
 
 /// A task of a haul that is polled more often than this on average has a life of its own there.
 const HAUL_POLLS_MAX: u64 = 4;
-
-/// Whether tasks may wait here while others are idle: if somebody puts them in reach when a poll does not return.
-pub(super) fn may_keep_tasks(config: &Config) -> bool {
-    config.stall.hands_off
-}
 
 impl Load {
     pub(super) fn new() -> Load {
@@ -169,10 +164,25 @@ impl Load {
 }
 
 impl MultiThread {
+    /// Whether tasks may wait at a worker's while others are idle: if somebody puts them in reach when a poll does not
+    /// return.
+    pub(super) fn may_keep_tasks(&self) -> bool {
+        self.keeps_tasks.load(Relaxed)
+    }
+
+    /// Nobody can do that any more: no task is kept from now on.
+    #[cold]
+    pub(super) fn keep_no_tasks(&self) {
+        self.keeps_tasks.store(false, Relaxed);
+        for seat in &self.seats {
+            seat.load.open();
+        }
+    }
+
     /// Whether somebody should be called now to take of `count` tasks that wait at `seat`.
     pub(super) fn should_call_for(&self, seat: &Seat, count: usize) -> bool {
         let load = &seat.load;
-        let is_worth_it = || load.is_worth_a_cpu(count) || !may_keep_tasks(&self.config);
+        let is_worth_it = || load.is_worth_a_cpu(count) || !self.may_keep_tasks();
         self.idle.wants_wake()
             && load.is_worth_calling(count)
             && (is_worth_it() || !self.crowd.is_crowded())
@@ -211,8 +221,11 @@ impl Sitter {
         let Some(mut core) = self.enter() else { return };
         let seat = self.seat();
         let Some(polls) = core.inject_pace.measure(seat.metrics.polls.get(), now) else { return };
-        if !may_keep_tasks(&self.shared.config) {
-            return;
+        if !self.shared.may_keep_tasks() {
+            // There may be some that were kept when that was decided.
+            core.queue.hold_nothing_back();
+            core.queue.share_batch(&seat.queue);
+            return seat.load.open();
         }
         seat.load.measured(polls.mean_ns());
         self.heed_opening(&mut core);

@@ -79,8 +79,11 @@ impl MultiThread {
                 self.cancel_listed(runnable);
             }
             drop(self.with_left_core(index, |core| self.seats[index].take_ended(core)));
-            // Whoever gave way here may belong to somebody else, who goes on.
-            for waker in self.with_left_core(index, |core| std::mem::take(&mut core.deferred)) {
+            // They may belong to somebody else, who goes on.
+            let next_waker = |core: &mut SeatCore| {
+                core.foreign.pop_front().or_else(|| core.deferred.pop_front())
+            };
+            while let Some(waker) = self.with_left_core(index, next_waker) {
                 shield(|| waker.wake());
             }
         }

@@ -4,9 +4,9 @@ use crate::driver::{Driver, WakeDriver};
 use crate::timers::Until;
 use std::sync::Arc;
 use std::time::Duration;
-use wakeful_base::Unparker;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 use wakeful_base::sync::{Mutex, TryMutex};
+use wakeful_base::{CallWaker, Unparker};
 
 /// The runtime's driver, which any worker may wait in and nobody owns.
 pub(super) struct SharedDriver {
@@ -20,9 +20,9 @@ impl SharedDriver {
     }
 
     /// Looks what happened, without waiting, unless somebody is in the driver already.
-    pub(super) fn look(&self) {
+    pub(super) fn look(&self, call: CallWaker<'_>) {
         if let Some(mut driver) = self.driver.try_lock() {
-            driver.wait(Some(Duration::ZERO));
+            driver.wait(Some(Duration::ZERO), call);
         }
     }
 }
@@ -51,18 +51,20 @@ impl Sleep {
 
     /// Sleeps until called, `until` its time has come, or until the driver has something; `on_thread` without
     /// one, or if it is not free. A call before this ends it at once. True if it was in the driver, and has seen
-    /// what that had.
+    /// what that had; wakers are called by `call`, while others still count on the sleeper and its place in the
+    /// driver.
     pub(super) fn sleep(
         &self,
         driver: Option<&SharedDriver>,
         until: &Until<'_>,
+        call: CallWaker<'_>,
         on_thread: impl FnOnce(),
     ) -> bool {
         let mut was_in_driver = false;
         if let Some(mut driver) = driver.and_then(|shared| shared.driver.try_lock()) {
             was_in_driver = self.go(IN_DRIVER);
             if was_in_driver {
-                until.in_driver(&mut **driver);
+                until.in_driver(&mut **driver, call);
             }
         } else if self.go(ON_THREAD) {
             on_thread();

@@ -23,8 +23,8 @@
 //!
 //! Only a sitter that is **in user code** ([`UserCode`]) is doubted. It has then no business with the seat
 //! but through new sections, and what it does when it gets none is what it would do after a
-//! `block_in_place`. Wakers that the driver or a timer calls are not marked as such: who runs them may be
-//! in the driver, which does not pass on with the seat.
+//! `block_in_place`. None of it runs in the driver, or in a sleep, which do not pass on with the seat
+//! ([`foreign`](super::foreign)).
 //!
 //! # Who may touch which field
 //!
@@ -269,21 +269,21 @@ impl Sitting {
     }
 
     /// Keeps the sitter out of its seat if it is in user code.
-    pub(super) fn doubt(&self) -> Option<InDoubt<'_>> {
+    pub(super) fn doubt(&self) -> Result<InDoubt<'_>, NoDoubt> {
         let who = self.0.lock();
-        let WhoSits::Sitter(stay) = &*who else { return None };
-        stay.user_code()?;
+        let WhoSits::Sitter(stay) = &*who else { return Err(NoDoubt::NotInUserCode) };
+        if stay.user_code().is_none() {
+            return Err(NoDoubt::NotInUserCode);
+        }
         let Flags { inside, verdict, .. } = &*stay.flags;
         verdict.store(IN_DOUBT, Relaxed);
         let is_fenced = heavy_fence();
         let what = if is_fenced && !inside.load(Acquire) { stay.user_code() } else { None };
-        match what {
-            Some(what) => Some(InDoubt { who, what }),
-            None => {
-                verdict.store(SEATED, Release);
-                None
-            }
+        if let Some(what) = what {
+            return Ok(InDoubt { who, what });
         }
+        verdict.store(SEATED, Release);
+        Err(if is_fenced { NoDoubt::NotInUserCode } else { NoDoubt::NoFence })
     }
 
     /// Runs `f` if nobody sits here, nor can sit down meanwhile.
@@ -291,6 +291,15 @@ impl Sitting {
         let who = self.0.lock();
         matches!(*who, WhoSits::Nobody).then(f)
     }
+}
+
+/// Why a sitter is not kept out of its seat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoDoubt {
+    /// There is none, or it may be at its seat.
+    NotInUserCode,
+    /// The kernel refused the fence: it could not be known.
+    NoFence,
 }
 
 /// A seat whose sitter is kept out. It gets it back when this is dropped.

@@ -19,7 +19,6 @@
 //! [`Load::open`]: super::share::Load::open
 
 use super::seat::Seat;
-use super::share::may_keep_tasks;
 use super::sitter::Sitter;
 use crate::timers::Until;
 use std::cell::Cell;
@@ -59,7 +58,7 @@ impl Sitter {
     /// Whether this worker, which has nothing to do, steps back.
     pub(super) fn steps_back(&self) -> bool {
         let shared = &self.shared;
-        let steps_back = may_keep_tasks(&shared.config)
+        let steps_back = shared.may_keep_tasks()
             && shared.seats.iter().any(|seat| self.is_at_work(seat))
             && !shared.has_work_for_all()
             && shared.crowd.is_overfull();

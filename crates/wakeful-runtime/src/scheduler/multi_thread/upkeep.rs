@@ -3,9 +3,11 @@
 use super::MultiThread;
 use super::seat::SeatCore;
 use super::sitter::Sitter;
+use crate::timers::SeatTimers;
 use std::mem::take;
+use std::task::Waker;
 use std::time::{Duration, Instant};
-use wakeful_base::shield::shield;
+use wakeful_base::CallWaker;
 use wakeful_base::sync::atomic::Ordering::Relaxed;
 
 /// How long a worker with short polls goes on without a look at the driver, which is a system call.
@@ -33,10 +35,11 @@ impl Sitter {
         drop(core);
         if looks {
             if !is_just_back {
-                self.gather(|| self.shared.driver.look());
+                self.gather(|| self.shared.driver.look(&mut |waker| self.wake(waker)));
             }
             self.serve_timers();
         }
+        self.call_foreign();
         self.wake_deferred();
         self.clear_ended();
     }
@@ -49,32 +52,21 @@ impl Sitter {
         }
         self.seat().metrics.local_schedules.add(yielded.len() as u64);
         queue.push_all(&self.seat().queue, yielded);
-        if core.deferred.is_empty() {
-            return;
-        }
-        let mut deferred = take(&mut core.deferred);
         drop(core);
-        for waker in deferred.drain(..) {
-            // Somebody else's code: its panic must neither end the worker nor cost others their wake.
-            self.stay.call_back(|| shield(|| waker.wake()));
-        }
-        if let Some(mut core) = self.enter() {
-            // Keeps the buffer, unless somebody deferred meanwhile.
-            if core.deferred.is_empty() {
-                core.deferred = deferred;
-            }
-        }
+        self.call_each(|core| &mut core.deferred);
     }
 
     /// Fires the timers that are due. True if any of the seat's own, or of those that are lent, did.
     pub(super) fn serve_timers(&self) -> bool {
+        let call = &mut |waker: Waker| self.wake(waker);
+        let with_own = |f: &mut dyn FnMut(&mut SeatTimers)| {
+            if let Some(mut core) = self.enter() {
+                f(&mut core.timers);
+            }
+        };
         let fired = self.gather(|| {
-            let own = self.shared.info.time.serve(&self.seat().left_timers, |f| {
-                if let Some(mut core) = self.enter() {
-                    f(&mut core.timers);
-                }
-            });
-            self.shared.serve_lent_timers().and(own)
+            let own = self.shared.info.time.serve(&self.seat().left_timers, with_own, call);
+            self.shared.serve_lent_timers(call).and(own)
         });
         if fired.count > 0 {
             if let Some(mut core) = self.enter() {
@@ -82,7 +74,7 @@ impl Sitter {
             }
         }
         if self.shared.vacant.load(Relaxed) > 0 {
-            self.shared.serve_vacant_timers();
+            self.shared.serve_vacant_timers(call);
         }
         fired.count > 0
     }
@@ -99,11 +91,12 @@ impl Sitter {
 impl MultiThread {
     /// Fires the timers of seats that were given away and are not taken yet: there may be no thread to be had.
     #[cold]
-    fn serve_vacant_timers(&self) {
+    fn serve_vacant_timers(&self, call: CallWaker<'_>) {
         for seat in &self.seats {
-            self.info.time.serve(&seat.left_timers, |f| {
+            let with_own = |f: &mut dyn FnMut(&mut SeatTimers)| {
                 seat.with_vacant_core(|core| f(&mut core.timers));
-            });
+            };
+            self.info.time.serve(&seat.left_timers, with_own, call);
         }
     }
 }

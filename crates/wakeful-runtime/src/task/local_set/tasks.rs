@@ -90,6 +90,9 @@ impl LocalTasks {
 // SAFETY: a home is a part of `LocalTasks`, of which every cell has a counted reference; `release_cell`
 // gives it back.
 unsafe impl Schedule for Home {
+    // That of who polls the set.
+    const CALLS_WAKERS: bool = true;
+
     unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
         // SAFETY: the entry we hold keeps the task, and the task its home.
         let tasks = unsafe { &*home.as_ref().tasks };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::task::{Wake, Waker};
 use std::thread;
-use wakeful_base::FastRng;
+use wakeful_base::{CallWaker, FastRng, call_now};
 use wakeful_reactor::time::ArmedTimer;
 
 /// Counts how often a driver was woken.
@@ -35,11 +35,11 @@ enum Waits {
 }
 
 impl<F: FnMut(Waits) + Send> Driver for Scene<F> {
-    fn wait(&mut self, timeout: Option<Duration>) {
+    fn wait(&mut self, timeout: Option<Duration>, _: CallWaker<'_>) {
         (self.0)(Waits::For(timeout));
     }
 
-    fn wait_for_beat(&mut self, beat: Beat) {
+    fn wait_for_beat(&mut self, beat: Beat, _: CallWaker<'_>) {
         (self.0)(Waits::ForBeat(beat.at_ns));
     }
 }
@@ -83,7 +83,7 @@ fn a_timer_fires_once_whether_its_owner_serves_it_or_who_it_was_lent_to() {
             let mut served = 0;
             while !is_over.load(Relaxed) {
                 if lent.is_due(&time) {
-                    served += time.serve(&inbox, |f| lent.with(f)).count;
+                    served += time.serve(&inbox, |f| lent.with(f), &mut call_now).count;
                 }
                 thread::yield_now();
             }
@@ -111,7 +111,7 @@ fn a_timer_fires_once_whether_its_owner_serves_it_or_who_it_was_lent_to() {
             assert!(lent.take_back().is_none() && lent.next_ns().is_none());
             // The server may have taken wakers out, and not called them yet.
             while calls.load(SeqCst) < round * TIMERS {
-                own += time.serve(&inbox, |f| f(&mut timers)).count;
+                own += time.serve(&inbox, |f| f(&mut timers), &mut call_now).count;
             }
             assert_eq!(calls.load(SeqCst), round * TIMERS);
             for timer in armed.drain(..) {
@@ -149,9 +149,9 @@ fn who_goes_to_the_driver_does_not_wait_if_timers_were_lent_since_it_looked() {
     let mut scene = Scene(|waits| waited.lock().push(waits));
     let until = time.until(&own, nothing_lent);
     time.until(&lent, nothing_lent).tell_driver();
-    until.in_driver(&mut scene);
+    until.in_driver(&mut scene, &mut call_now);
     // Now it has looked again.
-    time.until(&own, nothing_lent).in_driver(&mut scene);
+    time.until(&own, nothing_lent).in_driver(&mut scene, &mut call_now);
     match waited.lock()[..] {
         [Waits::For(Some(Duration::ZERO)), Waits::For(Some(left))] => assert!(!left.is_zero()),
         ref other => panic!("waited for {other:?}"),
@@ -171,7 +171,7 @@ fn who_waits_in_the_driver_is_woken_for_lent_timers_if_it_would_sleep_on() {
             lender.tell_driver();
             lender.tell_driver();
         });
-        time.until(&own, nothing_lent).in_driver(&mut scene);
+        time.until(&own, nothing_lent).in_driver(&mut scene, &mut call_now);
         assert_eq!(wakes.0.load(Relaxed) - before, usize::from(is_woken), "once, or not at all");
         drop((own.get().disarm(own_armed), lent.get().disarm(lent_armed)));
     }
@@ -188,12 +188,12 @@ fn nothing_is_lent_to_who_should_have_left_the_driver() {
     let mut scene = Scene(|waits| {
         let Waits::ForBeat(at_ns) = waits else { panic!("{waits:?} is no beat") };
         assert!(lender.is_for_driver() || time.clock.now_ns() >= at_ns);
-        // As if a waker that the driver calls did not return.
+        // As if who is in the driver was late.
         while time.clock.now_ns() < at_ns {
             thread::yield_now();
         }
         assert!(!lender.is_for_driver());
     });
-    time.until(&own, nothing_lent).in_driver(&mut scene);
+    time.until(&own, nothing_lent).in_driver(&mut scene, &mut call_now);
     drop((own.get().disarm(own_armed), lent.get().disarm(lent_armed)));
 }

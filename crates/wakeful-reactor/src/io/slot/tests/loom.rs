@@ -16,7 +16,7 @@ fn model(f: impl Fn(Arc<Slot>) + Send + Sync + 'static) {
 fn an_event_reaches_who_polls() {
     model(|slot| {
         let kernel = slot.clone();
-        let kernel = thread::spawn(move || kernel.report(0, Ready::READABLE));
+        let kernel = thread::spawn(move || kernel.report(0, Ready::READABLE, &mut call_now));
         let state = block_on(poll_fn(|cx| slot.poll(cx.waker(), Direction::Read)));
         assert!(state.ready().is_readable());
         kernel.join().unwrap();
@@ -27,7 +27,7 @@ fn an_event_reaches_who_polls() {
 fn an_event_reaches_every_future_that_waits() {
     model(|slot| {
         let (kernel, other) = (slot.clone(), slot.clone());
-        let kernel = thread::spawn(move || kernel.report(0, Ready::READABLE));
+        let kernel = thread::spawn(move || kernel.report(0, Ready::READABLE, &mut call_now));
         let other = thread::spawn(move || {
             block_on(Readiness::new(&other, Interest::READABLE)).unwrap();
         });
@@ -41,7 +41,7 @@ fn an_event_reaches_every_future_that_waits() {
 fn a_future_dropped_while_it_is_called_leaves_nothing() {
     model(|slot| {
         let kernel = slot.clone();
-        let kernel = thread::spawn(move || kernel.report(0, Ready::READABLE));
+        let kernel = thread::spawn(move || kernel.report(0, Ready::READABLE, &mut call_now));
         {
             let mut waiting = Box::pin(Readiness::new(&slot, Interest::READABLE));
             let waker = Waker::noop();
@@ -69,10 +69,10 @@ fn shutdown_reaches_who_polls_and_who_waits() {
 #[test]
 fn clearing_never_wipes_out_a_newer_event() {
     model(|slot| {
-        slot.report(0, Ready::READABLE);
+        slot.report(0, Ready::READABLE, &mut call_now);
         let seen = slot.state();
         let kernel = slot.clone();
-        let kernel = thread::spawn(move || kernel.report(0, Ready::READABLE));
+        let kernel = thread::spawn(move || kernel.report(0, Ready::READABLE, &mut call_now));
         // The read found nothing; the kernel may have reported more meanwhile.
         slot.clear(seen.tick(), seen.ready());
         kernel.join().unwrap();
@@ -84,12 +84,12 @@ fn clearing_never_wipes_out_a_newer_event() {
 fn an_event_of_an_earlier_generation_sets_nothing() {
     model(|slot| {
         let kernel = slot.clone();
-        let kernel = thread::spawn(move || kernel.report(0, Ready::READ_CLOSED));
+        let kernel = thread::spawn(move || kernel.report(0, Ready::READ_CLOSED, &mut call_now));
         slot.retire();
         kernel.join().unwrap();
         assert_eq!(slot.generation(), 1);
         assert!(slot.state().ready().is_empty());
-        slot.report(1, Ready::WRITABLE);
+        slot.report(1, Ready::WRITABLE, &mut call_now);
         assert!(slot.state().ready() == Ready::WRITABLE);
     });
 }

@@ -5,6 +5,7 @@ use ::loom::future::block_on;
 use ::loom::sync::Arc;
 use ::loom::thread;
 use std::future::poll_fn;
+use wakeful_base::call_now;
 
 fn model(f: impl Fn(Arc<Board>) + Send + Sync + 'static) {
     ::loom::model(move || f(Arc::new(Board::new(2))));
@@ -21,7 +22,7 @@ fn a_signal_reaches_who_listens() {
         let driver = board.clone();
         let driver = thread::spawn(move || {
             driver.note(0);
-            driver.distribute();
+            driver.distribute(&mut call_now);
         });
         block_on(recv(&mut listener));
         driver.join().unwrap();
@@ -36,10 +37,10 @@ fn two_drivers_that_distribute_at_once_lose_nothing() {
         let driver = board.clone();
         let driver = thread::spawn(move || {
             driver.note(0);
-            driver.distribute();
+            driver.distribute(&mut call_now);
         });
         board.note(1);
-        board.distribute();
+        board.distribute(&mut call_now);
         block_on(recv(&mut second));
         block_on(recv(&mut first));
         driver.join().unwrap();
@@ -52,10 +53,10 @@ fn a_second_signal_after_the_first_was_received_is_received_too() {
         let mut listener = board.listen(0);
         let driver = board.clone();
         board.note(0);
-        let driver = thread::spawn(move || driver.distribute());
+        let driver = thread::spawn(move || driver.distribute(&mut call_now));
         block_on(recv(&mut listener));
         board.note(0);
-        board.distribute();
+        board.distribute(&mut call_now);
         block_on(recv(&mut listener));
         driver.join().unwrap();
     });
@@ -67,7 +68,7 @@ fn a_listener_that_goes_while_it_is_called_leaves_nothing() {
         let driver = board.clone();
         board.note(0);
         let mut listener = board.listen(0);
-        let driver = thread::spawn(move || driver.distribute());
+        let driver = thread::spawn(move || driver.distribute(&mut call_now));
         let _either = listener.poll_delivery(Waker::noop());
         drop(listener);
         driver.join().unwrap();

@@ -10,8 +10,8 @@ use crate::testing::{Entries, large_model, model};
 use crate::timers::Until;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
-use wakeful_base::Parker;
 use wakeful_base::sync::{Condvar, Mutex, thread};
+use wakeful_base::{Parker, call_now};
 use wakeful_task::Runnable;
 
 /// What workers share, as in the scheduler but without tasks that do anything.
@@ -181,7 +181,8 @@ impl Worker {
         shared.idle.begin_sleep(self.index, self.searching);
         let sees_work = shared.has_visible_work();
         if !sees_work && !shared.is_stopping() {
-            self.seat().sleep.sleep(Some(&shared.driver), &Until::called(), || parker.park());
+            let (until, call) = (Until::called(), &mut call_now);
+            self.seat().sleep.sleep(Some(&shared.driver), &until, call, || parker.park());
         } else {
             thread::yield_now();
         }
@@ -233,7 +234,8 @@ fn of_two_that_step_back_one_is_in_the_driver() {
                 sleeps[index].sit(parker.unparker());
                 idle.begin_sleep(index, false);
                 let in_driver = idle.are_all_asleep().then_some(driver);
-                if sleeps[index].sleep(in_driver, &Until::called(), || parker.park()) {
+                let (until, call) = (Until::called(), &mut call_now);
+                if sleeps[index].sleep(in_driver, &until, call, || parker.park()) {
                     sleeps[1 - index].call(driver);
                 }
             })

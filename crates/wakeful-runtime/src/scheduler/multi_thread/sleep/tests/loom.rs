@@ -4,9 +4,9 @@ use super::*;
 use crate::driver::DriverParts;
 use crate::testing::model;
 use std::sync::Arc;
-use wakeful_base::Parker;
 use wakeful_base::sync::atomic::AtomicBool;
 use wakeful_base::sync::thread;
+use wakeful_base::{Parker, call_now};
 
 struct Seat {
     sleep: Sleep,
@@ -40,7 +40,8 @@ impl<const N: usize> Seats<N> {
             let seat = &shared.seats[index];
             seat.sleep.sit(parker.unparker());
             while !seat.reason.load(Relaxed) {
-                seat.sleep.sleep(Some(&shared.driver), &Until::called(), || parker.park());
+                seat.sleep
+                    .sleep(Some(&shared.driver), &Until::called(), &mut call_now, || parker.park());
             }
         })
     }
@@ -98,7 +99,12 @@ fn two_calls_for_two_reasons() {
         let parker = Parker::new();
         shared.seats[0].sleep.sit(parker.unparker());
         while !second.load(Relaxed) {
-            shared.seats[0].sleep.sleep(Some(&shared.driver), &Until::called(), || parker.park());
+            shared.seats[0].sleep.sleep(
+                Some(&shared.driver),
+                &Until::called(),
+                &mut call_now,
+                || parker.park(),
+            );
         }
         calls.join().unwrap();
     });
@@ -114,7 +120,7 @@ fn a_call_ends_a_sleep_that_looks_about_meanwhile() {
         let (seat, parker) = (&shared.seats[0], Parker::new());
         seat.sleep.sit(parker.unparker());
         while !seat.reason.load(Relaxed) {
-            seat.sleep.sleep(Some(&shared.driver), &Until::called(), || {
+            seat.sleep.sleep(Some(&shared.driver), &Until::called(), &mut call_now, || {
                 // A token that an earlier call left ends a park, but not this sleep.
                 while seat.sleep.is_asleep() {
                     parker.park();

@@ -64,10 +64,10 @@ fn a_sitter_that_keeps_its_seat_does_all_it_wants() {
         let looks = case.clone();
         let monitor = thread::spawn(move || {
             let in_doubt = looks.sitting.doubt();
-            if in_doubt.is_some() {
+            if in_doubt.is_ok() {
                 looks.add_one();
             }
-            u32::from(in_doubt.is_some())
+            u32::from(in_doubt.is_ok())
         });
         let own = poll(&case, &stay);
         assert_eq!(own, 2, "the seat was never taken");
@@ -81,7 +81,7 @@ fn a_seat_that_is_taken_is_one_thread_s_at_a_time() {
         let (case, stay) = Case::new();
         let takes = case.clone();
         let spare = thread::spawn(move || {
-            let Some(in_doubt) = takes.sitting.doubt() else { return 0 };
+            let Ok(in_doubt) = takes.sitting.doubt() else { return 0 };
             let stay = Stay::new(LightFence::new(), None);
             in_doubt.take_seat(Instant::now(), &stay);
             assert!(takes.count(&stay), "nobody takes it from the new sitter");
@@ -101,7 +101,7 @@ fn a_seat_is_given_away_or_taken_but_not_both() {
         let (case, stay) = Case::new();
         let takes = case.clone();
         let spare = thread::spawn(move || {
-            let Some(in_doubt) = takes.sitting.doubt() else { return false };
+            let Ok(in_doubt) = takes.sitting.doubt() else { return false };
             in_doubt.take_seat(Instant::now(), &Stay::new(LightFence::new(), None));
             true
         });

@@ -1,0 +1,83 @@
+//! A filter of system calls that a program installs for itself, when its runtime is up and trusts that seats can be
+//! looked at. From then on none can; so workers keep nothing from each other any more.
+//!
+//! A single test, since the filter is the process's.
+#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+
+mod support;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::sleep;
+use std::time::Duration;
+use support::multi_thread;
+use wakeful::task::yield_now;
+
+fn forbid_membarrier() {
+    let operation = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
+    let mut program = [
+        // The number of the call, which comes first in `seccomp_data`.
+        operation(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0),
+        libc::sock_filter {
+            jf: 1,
+            ..operation(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, libc::SYS_membarrier as u32)
+        },
+        operation(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        operation(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: the program lives through the call, and is for all threads there are.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        let set = libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            libc::SECCOMP_FILTER_FLAG_TSYNC,
+            &raw const program,
+        );
+        assert_eq!(set, 0, "{}", io::Error::last_os_error());
+    }
+}
+
+/// A worker whose polls are known to be short has eight tasks and one that blocks until they have all run, for
+/// `patience` at most. True if they did.
+async fn tasks_behind_a_block_run(patience: Duration) -> bool {
+    for _ in 0..1_000 {
+        yield_now().await;
+    }
+    let (done, waits) = mpsc::channel();
+    let blocks =
+        wakeful::spawn(
+            async move { waits.recv_timeout(patience) != Err(RecvTimeoutError::Timeout) },
+        );
+    let left = Arc::new(AtomicUsize::new(8));
+    for _ in 0..8 {
+        let (done, left) = (done.clone(), left.clone());
+        wakeful::spawn(async move {
+            if left.fetch_sub(1, SeqCst) == 1 {
+                // Nobody listens if the patience is at its end.
+                let _ = done.send(());
+            }
+        });
+    }
+    let has_run = blocks.await.unwrap();
+    drop(done);
+    has_run
+}
+
+#[test]
+fn no_task_is_kept_once_the_kernel_refuses_to_help() {
+    let runtime = multi_thread(2);
+    assert!(
+        runtime.block_on(runtime.spawn(tasks_behind_a_block_run(Duration::from_secs(20)))).unwrap()
+    );
+    forbid_membarrier();
+    // The monitor meets the refusal on behalf of somebody who is stuck.
+    runtime.block_on(runtime.spawn(async { sleep(Duration::from_millis(300)) })).unwrap();
+    for _ in 0..50 {
+        let tried = runtime.spawn(tasks_behind_a_block_run(Duration::from_secs(5)));
+        assert!(runtime.block_on(tried).unwrap());
+    }
+}
