@@ -7,8 +7,8 @@
 //!
 //! | timers within a long beat | waited for until | late by, on average |
 //! |---|---|---|
-//! | fewer than 8 | the first is due, but not right after others | 0 |
-//! | 8 to 59 | the next long beat | 220 µs |
+//! | fewer than 4 | the first is due, but not right after others | 0 |
+//! | 4 to 59 | the next long beat | 220 µs |
 //! | 60 and more | the next beat | 70 µs |
 //!
 //! So a timer among others is late by less than half a millisecond, and a lone one not at all.
@@ -30,7 +30,7 @@ pub const BEAT_MAX_NS: u64 = LONG_BEAT_NS;
 const GATHER_NS: u64 = 100_000;
 
 /// As many timers during a long beat are worth one wake-up, not several.
-const MANY_MIN: usize = 8;
+const MANY_MIN: usize = 4;
 
 /// As many timers during a long beat are worth a wake-up on every beat: twenty for each.
 const DENSE_MIN: usize = 60;
