@@ -61,6 +61,11 @@ fn give_seat_away() -> Away {
     }
     with_sitter(|sitter| {
         let Some(sitter) = sitter else { return Away::Driving(None) };
+        if sitter.is_gathering() {
+            // A task that somebody wakes while its own runtime ends is dropped on the spot: this may be the driver. Our
+            // place there would not pass on with the seat, and whoever sat here would sleep beside it.
+            return Away::Driving(None);
+        }
         sitter.call_foreign();
         sitter.wake_deferred();
         let Some(mut core) = sitter.enter() else { return Away::Driving(None) };

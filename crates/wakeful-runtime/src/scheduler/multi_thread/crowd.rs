@@ -3,7 +3,9 @@
 //! A worker that is called for more than it takes to wake it up helps only if there is a CPU for it. If
 //! all are busy, it takes one from somebody: from another worker, or from the very program that waits for
 //! our answer. How many threads of the machine want to run is in `/proc/loadavg`; a look costs a
-//! microsecond, so there is one every [`LOOK_EVERY`] at most, and only while it matters.
+//! microsecond, so there is one every [`LOOK_EVERY`] at most, and only while it matters. Of how many the others are
+//! a mean is kept, since one that runs for a moment is no crowd: the monitor, say, or a thread of the kernel's. How
+//! many of our own workers are awake is known.
 //!
 //! (`tcp_echo` in `bench/`, 64 connections on 2 CPUs, one of which their other ends keep busy: 1.10 to 1.17
 //! times Tokio's requests instead of 0.98, and a p99 of two thirds of Tokio's instead of 1.4 times that.)
@@ -27,7 +29,8 @@ pub(super) struct Crowd {
     /// does not learn from it whether there is one for him.
     source: Option<File>,
     cpus: u64,
-    mean: AtomicU64,
+    /// How many threads that are no workers of ours want to run.
+    others: AtomicU64,
     begun: Instant,
     /// When the last look was, since then.
     looked_ns: AtomicU64,
@@ -40,37 +43,39 @@ impl Crowd {
         Crowd {
             source: is_ours.then(|| File::open("/proc/loadavg").ok()).flatten(),
             cpus: cpus as u64,
-            mean: AtomicU64::new(0),
+            others: AtomicU64::new(0),
             begun: Instant::now(),
             looked_ns: AtomicU64::new(0),
         }
     }
 
-    /// Whether all CPUs have been busy of late. The caller is one of those who keep them so.
-    pub(super) fn is_crowded(&self) -> bool {
-        let Some(source) = &self.source else { return false };
+    /// Whether others and so many workers, the caller among them, keep all CPUs busy.
+    pub(super) fn is_full(&self, workers_awake: usize) -> bool {
+        self.wanting(workers_awake) + ONE / 2 > self.cpus * ONE
+    }
+
+    /// Whether there are more of them than CPUs.
+    pub(super) fn is_overfull(&self, workers_awake: usize) -> bool {
+        self.wanting(workers_awake) > self.cpus * ONE + ONE / 2
+    }
+
+    /// How many want to run, in parts of a thread.
+    fn wanting(&self, workers_awake: usize) -> u64 {
+        let Some(source) = &self.source else { return 0 };
         let now_ns = self.begun.elapsed().as_nanos() as u64;
         let since_ns = now_ns.saturating_sub(self.looked_ns.load(Relaxed));
+        let own = workers_awake as u64;
         if since_ns >= LOOK_EVERY.as_nanos() as u64 {
             // Two who look at once do no harm.
             self.looked_ns.store(now_ns, Relaxed);
-            let seen = runnable_threads(source).unwrap_or(0) * ONE;
-            let before = self.mean.load(Relaxed);
+            let seen = runnable_threads(source).unwrap_or(0).saturating_sub(own) * ONE;
             let is_old = since_ns >= FORGET_AFTER.as_nanos() as u64;
-            // Room is believed in sooner than a crowd: a CPU that idles is the greater loss.
-            let part = if seen < before { 4 } else { 8 };
-            let mean = before - before / part + seen / part;
-            self.mean.store(if is_old { seen } else { mean }, Relaxed);
+            let before = self.others.load(Relaxed);
+            // What was seen once is half believed.
+            let others = if is_old { seen / 2 } else { before - before / 8 + seen / 8 };
+            self.others.store(others, Relaxed);
         }
-        self.mean.load(Relaxed) + ONE / 2 > self.cpus * ONE
-    }
-
-    /// Whether more threads want to run just now than there are CPUs, which have been busy of late. The caller is
-    /// one of them.
-    pub(super) fn is_overfull(&self) -> bool {
-        // Who runs dry asks that, so most often it must not take a look of its own.
-        let looks = || self.source.as_ref().and_then(runnable_threads);
-        self.is_crowded() && looks().is_some_and(|threads| threads > self.cpus)
+        self.others.load(Relaxed) + own * ONE
     }
 }
 
@@ -121,25 +126,40 @@ mod tests {
         assert_eq!(cpus_in(""), None);
     }
 
+    fn crowd_of(others: u64) -> Crowd {
+        let crowd = Crowd { cpus: 2, ..Crowd::new() };
+        crowd.others.store(others, Relaxed);
+        // The last look was in the future, so there is none now.
+        crowd.looked_ns.store(u64::MAX, Relaxed);
+        crowd
+    }
+
     #[test]
-    fn the_mean_follows_what_is_seen_and_forgets_what_is_old() {
-        let crowd = Crowd {
-            source: File::open("/proc/loadavg").ok(),
-            cpus: 0,
-            mean: AtomicU64::new(1 << 40),
-            begun: Instant::now() - FORGET_AFTER,
-            looked_ns: AtomicU64::new(0),
-        };
+    fn our_own_workers_count_while_they_are_awake() {
+        let alone = crowd_of(0);
+        if alone.source.is_some() {
+            assert!(!alone.is_full(1) && alone.is_full(2) && !alone.is_overfull(2));
+            let beside_one = crowd_of(ONE);
+            assert!(beside_one.is_full(1) && !beside_one.is_overfull(1));
+            assert!(beside_one.is_overfull(2));
+        }
+    }
+
+    #[test]
+    fn what_is_old_is_forgotten_and_what_is_new_half_believed() {
+        let crowd = Crowd { begun: Instant::now() - FORGET_AFTER, ..crowd_of(1 << 40) };
+        crowd.looked_ns.store(0, Relaxed);
         if crowd.source.is_some() {
-            assert!(crowd.is_crowded() && crowd.is_overfull(), "this thread runs");
-            assert!(crowd.mean.load(Relaxed) < 1 << 30);
+            let (wanting, seen) = (crowd.wanting(0), crowd.others.load(Relaxed));
+            assert_eq!(wanting, seen);
+            assert!(seen >= ONE / 2, "this thread runs");
+            assert!(seen < 1 << 30);
         }
     }
 
     #[test]
     fn without_a_source_there_is_always_room() {
-        let crowd = Crowd { source: None, ..Crowd::new() };
-        crowd.mean.store(1 << 40, Relaxed);
-        assert!(!crowd.is_crowded() && !crowd.is_overfull());
+        let crowd = Crowd { source: None, ..crowd_of(1 << 40) };
+        assert!(!crowd.is_full(1 << 20) && !crowd.is_overfull(1 << 20));
     }
 }

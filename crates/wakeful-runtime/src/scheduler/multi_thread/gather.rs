@@ -56,6 +56,11 @@ impl Gathered {
 }
 
 impl Sitter {
+    /// Whether the driver or timers are waking tasks.
+    pub(super) fn is_gathering(&self) -> bool {
+        self.woken.get().is_some()
+    }
+
     /// Calls `f`, which looks at the driver or fires timers: whether to call others for what it wakes is
     /// decided after.
     pub(super) fn gather<R>(&self, f: impl FnOnce() -> R) -> R {

@@ -58,6 +58,11 @@ impl Idle {
         self.counts.load(Relaxed) != 0
     }
 
+    /// How many workers do not sleep.
+    pub(super) fn awake(&self) -> usize {
+        self.workers - sleeping(self.counts.load(Relaxed))
+    }
+
     /// Whether every worker sleeps, and none was called yet.
     pub(super) fn are_all_asleep(&self) -> bool {
         let counts = self.counts.load(SeqCst);

@@ -185,7 +185,7 @@ impl MultiThread {
         let is_worth_it = || load.is_worth_a_cpu(count) || !self.may_keep_tasks();
         self.idle.wants_wake()
             && load.is_worth_calling(count)
-            && (is_worth_it() || !self.crowd.is_crowded())
+            && (is_worth_it() || !self.crowd.is_full(self.idle.awake()))
     }
 }
 

@@ -3,7 +3,6 @@
 use super::MultiThread;
 use super::seat::{Seat, SeatCore};
 use super::stay::Stay;
-use super::step_back::Absence;
 use crate::scheduler::context::allow_defer;
 use crate::timers::PreciseThread;
 use std::cell::Cell;
@@ -27,7 +26,6 @@ pub(super) struct Sitter {
     pub(super) woken: Cell<Option<usize>>,
     pub(super) precise: PreciseThread,
     pub(super) parker: Parker,
-    pub(super) absence: Absence,
 }
 
 wakeful_base::per_thread! {
@@ -91,7 +89,6 @@ pub(super) fn sit_as(shared: Arc<MultiThread>, index: usize, stay: Arc<Stay>) {
         woken: Cell::new(None),
         precise: PreciseThread::new(),
         parker,
-        absence: Absence::new(),
     };
     let _on_seat = SetSitter(SITTER.with(|before| before.replace(&raw const sitter)));
     let _deferring = allow_defer();
