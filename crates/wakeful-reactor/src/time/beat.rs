@@ -8,8 +8,8 @@
 //! | timers within a long beat | waited for until | late by, on average |
 //! |---|---|---|
 //! | fewer than 4 | the first is due, but not right after others | 0 |
-//! | 4 to 59 | the next long beat | 220 µs |
-//! | 60 and more | the next beat | 70 µs |
+//! | 4 to 63 | the next long beat | 230 µs |
+//! | 64 and more | the next beat | 75 µs |
 //!
 //! So a timer among others is late by less than half a millisecond, and a lone one not at all.
 //!
@@ -18,7 +18,7 @@
 //! the former and one for the latter still wake up together.
 
 /// From one beat to the next.
-const BEAT_NS: u64 = 145_000;
+const BEAT_NS: u64 = 155_000;
 
 /// From one long beat to the next.
 const LONG_BEAT_NS: u64 = 3 * BEAT_NS;
@@ -33,7 +33,7 @@ const GATHER_NS: u64 = 100_000;
 const MANY_MIN: usize = 4;
 
 /// As many timers during a long beat are worth a wake-up on every beat: twenty for each.
-const DENSE_MIN: usize = 60;
+const DENSE_MIN: usize = 64;
 
 /// What a worker should wake up for next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

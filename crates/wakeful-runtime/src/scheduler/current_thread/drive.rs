@@ -245,7 +245,8 @@ impl Turn {
                 }
             }
             match self.run_tasks() {
-                Ran::Dry if !self.has_work() => {
+                // Timers that have become due meanwhile need no wake-up of their own.
+                Ran::Dry if !self.has_work() && !self.serve_timers() => {
                     self.shared.metrics.add_busy(busy_since);
                     self.run_dry();
                     busy_since = Instant::now();
@@ -401,6 +402,18 @@ impl Turn {
         });
     }
 
+    /// Fires the timers that are due. True if there were any.
+    fn serve_timers(&self) -> bool {
+        let shared = &self.shared;
+        let with_own =
+            |f: &mut dyn FnMut(&mut SeatTimers)| self.with_core(|core| f(&mut core.timers));
+        self.is_told.set(true);
+        let fired = shared.info.time.serve(&shared.left_timers, with_own, &mut call_now);
+        self.is_told.set(false);
+        self.with_core(|core| core.timers.note(fired));
+        fired.count > 0
+    }
+
     fn look(&self) {
         self.wait_with(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
     }
@@ -411,14 +424,9 @@ impl Turn {
         let mut driver = driver.expect("the driver is there between two waits");
         self.is_told.set(true);
         wait(&mut *driver);
-        let shared = &self.shared;
-        let time = &shared.info.time;
-        let with_own =
-            |f: &mut dyn FnMut(&mut SeatTimers)| self.with_core(|core| f(&mut core.timers));
-        let fired = time.serve(&shared.left_timers, with_own, &mut call_now);
         self.is_told.set(false);
+        self.serve_timers();
         let deferred = self.with_core(|core| {
-            core.timers.note(fired);
             core.driver = Some(driver);
             self.shared.metrics.local_schedules.add(core.yielded.len() as u64);
             core.queue.extend(core.yielded.drain(..));

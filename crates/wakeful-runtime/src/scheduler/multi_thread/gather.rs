@@ -45,9 +45,15 @@ impl Gathered {
         self.left > 0
     }
 
-    /// Another task was run. True if what is in the queue is still the sitter's own business.
-    pub(super) fn goes_on(&mut self) -> bool {
+    /// Another task was run.
+    #[inline]
+    pub(super) fn note_run(&mut self) {
         self.left = self.left.saturating_sub(1);
+    }
+
+    /// Whether what is in the queue is still the sitter's own business. To be asked only by who would call others: it
+    /// reads the clock.
+    pub(super) fn goes_on(&mut self) -> bool {
         if self.left > 0 && self.since.is_some_and(|since| since.elapsed() > Self::TIME_MAX) {
             self.left = 0;
         }

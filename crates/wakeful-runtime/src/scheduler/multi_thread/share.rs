@@ -199,12 +199,14 @@ impl Sitter {
     #[cold]
     pub(super) fn share_work(&self) {
         let Some(mut core) = self.enter() else { return };
-        if core.gathered.goes_on() {
-            return;
-        }
         let seat = self.seat();
         let held_back = core.queue.held_back();
-        if !self.should_call_for(seat.queue.len() + held_back) {
+        let count = seat.queue.len() + held_back;
+        core.gathered.note_run();
+        if !seat.load.is_worth_calling(count)
+            || core.gathered.goes_on()
+            || !self.should_call_for(count)
+        {
             return;
         }
         if seat.queue.is_empty() && held_back > 1 {
