@@ -118,8 +118,8 @@ impl Clock {
 
     /// How long it is until `deadline_ns`; none if that is further away than anybody waits.
     pub fn time_until(&self, deadline_ns: u64) -> Option<Duration> {
-        let left_ns = deadline_ns.saturating_sub(self.now_ns());
-        (deadline_ns != u64::MAX).then(|| Duration::from_nanos(left_ns))
+        let left_ns = || deadline_ns.saturating_sub(self.now_ns());
+        (deadline_ns != u64::MAX).then(|| Duration::from_nanos(left_ns()))
     }
 
     /// Stops it.

@@ -234,9 +234,12 @@ impl Until<'_> {
             return driver.wait(None, call);
         }
         let NextWake { at_ns, beat_ns } = common.begin_wait(self.all, self.lends);
-        let now_ns = clock.now_ns();
-        match beat_ns.filter(|_| at_ns > now_ns && !clock.is_changed()) {
-            Some(every_ns) => driver.wait_for_beat(Beat { now_ns, at_ns, every_ns }, call),
+        let beat = beat_ns.filter(|_| !clock.is_changed()).map(|every_ns| {
+            let now_ns = clock.now_ns();
+            Beat { now_ns, at_ns, every_ns }
+        });
+        match beat.filter(|beat| beat.at_ns > beat.now_ns) {
+            Some(beat) => driver.wait_for_beat(beat, call),
             None => driver.wait(clock.time_until(at_ns), call),
         }
         common.end_wait();

@@ -428,8 +428,10 @@ impl Turn {
         self.serve_timers();
         let deferred = self.with_core(|core| {
             core.driver = Some(driver);
-            self.shared.metrics.local_schedules.add(core.yielded.len() as u64);
-            core.queue.extend(core.yielded.drain(..));
+            if !core.yielded.is_empty() {
+                self.shared.metrics.local_schedules.add(core.yielded.len() as u64);
+                core.queue.extend(core.yielded.drain(..));
+            }
             std::mem::take(&mut core.deferred)
         });
         for waker in deferred {
