@@ -8,8 +8,7 @@
 //!    it is, and on which device.
 //! 2. Only files and directories on a device known to be local go further. Devices become known on the
 //!    pool ([`learn_device`]), where to ask for the kind of a file system may take its time.
-//! 3. A path that passed once is opened right away the next time, and looked at afterwards. If somebody
-//!    put a FIFO in its place we have let its writer in for a moment; the price of half the cost.
+//! 3. What is opened is looked at once more: it may not be what was there a moment before.
 
 mod verdicts;
 
@@ -26,21 +25,16 @@ use verdicts::{Key, Verdicts};
 /// Whether a device has a local file system.
 static DEVICES: Verdicts<64> = Verdicts::new();
 
-/// Whether a path led to a file or directory of a local device.
-static PATHS: Verdicts<1024> = Verdicts::new();
-
 /// Opens a file or directory to be read, unless that may mean to wait. With it comes its length. It is
 /// non-blocking, which to read it is all the same; [`set_blocking`] makes it as any other.
 pub(super) fn open(path: &Path) -> Option<io::Result<(File, u64)>> {
-    let bytes = path.as_os_str().as_bytes();
-    let key = Key::of(bytes);
-    let path = CString::new(bytes).ok()?;
-    if PATHS.get(key) != Some(true) {
-        match find(&path, 0)? {
-            Ok(found) if found.is_plain() && found.is_local() => {}
-            Ok(_) => return None,
-            Err(error) => return Some(Err(error)),
-        }
+    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+    // Even of a path that has passed before: whoever waits to write into a FIFO would be let in by us, write, and
+    // lose what he wrote when we go.
+    match find(&path, 0)? {
+        Ok(found) if found.is_plain() && found.is_local() => {}
+        Ok(_) => return None,
+        Err(error) => return Some(Err(error)),
     }
     let file = match open_cached(&path, libc::O_RDONLY | libc::O_LARGEFILE | libc::O_NONBLOCK)? {
         Ok(file) => file,
@@ -48,7 +42,6 @@ pub(super) fn open(path: &Path) -> Option<io::Result<(File, u64)>> {
     };
     let metadata = file.metadata().ok()?;
     let is_plain = metadata.is_file() || metadata.is_dir();
-    PATHS.set(key, is_plain);
     is_plain.then(|| Ok((file, metadata.len())))
 }
 
