@@ -40,10 +40,16 @@ fn both_ends_of_a_fifo_are_opened_by_tasks_of_one_thread() {
 
 #[test]
 fn who_waits_at_the_other_end_of_a_fifo_does_not_see_us_come_and_go() {
-    for whole in [false, true].repeat(10) {
+    for (whole, was_a_file) in
+        [(false, false), (true, false), (false, true), (true, true)].repeat(10)
+    {
         let dir = TempDir::new();
-        // Makes the file system known.
-        current_thread().block_on(fs::read(dir.file("file", ""))).unwrap();
+        // Makes the file system known, and then the path.
+        let path = dir.file(if was_a_file { "fifo" } else { "file" }, "");
+        for _ in 0..3 {
+            current_thread().block_on(fs::read(&path)).unwrap();
+        }
+        std::fs::remove_file(path).unwrap();
         let path = dir.fifo("fifo");
         let for_writer = path.clone();
         let writer = thread::spawn(move || {

@@ -8,16 +8,22 @@
 //!    it is, and on which device.
 //! 2. Only files and directories on a device known to be local go further. Devices become known on the
 //!    pool ([`learn_device`]), where to ask for the kind of a file system may take its time.
-//! 3. What is opened is looked at once more: it may not be what was there a moment before.
+//! 3. A path that passed once is opened right away the next time. What was opened is looked at in either
+//!    case, for it may not be what was there before. If it is a FIFO now its writer has been let in by us,
+//!    and would lose what he writes if we went: so it stays open, and is waited for on the pool
+//!    ([`wait_for_writer`]).
 
+mod fifo;
 mod verdicts;
+
+pub(super) use fifo::wait_for_writer;
 
 use std::ffi::{CStr, CString};
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use verdicts::{Key, Verdicts};
@@ -25,24 +31,33 @@ use verdicts::{Key, Verdicts};
 /// Whether a device has a local file system.
 static DEVICES: Verdicts<64> = Verdicts::new();
 
-/// Opens a file or directory to be read, unless that may mean to wait. With it comes its length. It is
-/// non-blocking, which to read it is all the same; [`set_blocking`] makes it as any other.
-pub(super) fn open(path: &Path) -> Option<io::Result<(File, u64)>> {
-    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
-    // Even of a path that has passed before: whoever waits to write into a FIFO would be let in by us, write, and
-    // lose what he wrote when we go.
-    match find(&path, 0)? {
-        Ok(found) if found.is_plain() && found.is_local() => {}
-        Ok(_) => return None,
-        Err(error) => return Some(Err(error)),
+/// Whether a path led to a file or directory of a local device.
+static PATHS: Verdicts<1024> = Verdicts::new();
+
+/// Opens a file or directory to be read, unless that may mean to wait. It is non-blocking, which to read
+/// it is all the same; [`set_blocking`] makes it as any other.
+///
+/// With it comes its length. What has none is a FIFO, and open only once [`wait_for_writer`] says so.
+pub(super) fn open(path: &Path) -> Option<io::Result<(File, Option<u64>)>> {
+    let bytes = path.as_os_str().as_bytes();
+    let key = Key::of(bytes);
+    let path = CString::new(bytes).ok()?;
+    if PATHS.get(key) != Some(true) {
+        match find(&path, 0)? {
+            Ok(found) if found.is_plain() && found.is_local() => {}
+            Ok(_) => return None,
+            Err(error) => return Some(Err(error)),
+        }
     }
     let file = match open_cached(&path, libc::O_RDONLY | libc::O_LARGEFILE | libc::O_NONBLOCK)? {
         Ok(file) => file,
         Err(error) => return Some(Err(error)),
     };
     let metadata = file.metadata().ok()?;
-    let is_plain = metadata.is_file() || metadata.is_dir();
-    is_plain.then(|| Ok((file, metadata.len())))
+    let kind = metadata.file_type();
+    let is_plain = kind.is_file() || kind.is_dir();
+    PATHS.set(key, is_plain && is_local(metadata.dev()));
+    (is_plain || kind.is_fifo()).then(|| Ok((file, is_plain.then(|| metadata.len()))))
 }
 
 /// What is known of a file, unless that may mean to wait; with `O_NOFOLLOW`, of a link itself.
@@ -123,7 +138,7 @@ struct Found {
 
 impl Found {
     fn is_local(&self) -> bool {
-        DEVICES.get(device_key(self.device)) == Some(true)
+        is_local(self.device)
     }
 
     fn is_plain(&self) -> bool {
@@ -183,6 +198,11 @@ fn open_cached(path: &CStr, flags: i32) -> Option<io::Result<File>> {
         }
         _ => None,
     }
+}
+
+/// Whether a device is known to have a local file system.
+fn is_local(device: u64) -> bool {
+    DEVICES.get(device_key(device)) == Some(true)
 }
 
 fn device_key(device: u64) -> Key {

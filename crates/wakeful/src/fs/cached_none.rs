@@ -4,8 +4,12 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
-pub(super) fn open(_path: &Path) -> Option<io::Result<(File, u64)>> {
+pub(super) fn open(_path: &Path) -> Option<io::Result<(File, Option<u64>)>> {
     None
+}
+
+pub(super) fn wait_for_writer(_fifo: &File) -> io::Result<()> {
+    Ok(())
 }
 
 pub(super) fn metadata(_path: &Path, _flags: i32) -> Option<io::Result<Metadata>> {

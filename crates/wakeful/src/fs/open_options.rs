@@ -113,8 +113,13 @@ impl OpenOptions {
     async fn open_path(&self, path: &Path) -> io::Result<File> {
         if self.only_reads() {
             if let Some(opened) = at_once(OPEN, |_| cached::open(path)).await {
-                let (file, _len) = opened?;
-                return Ok(File::opened_at_once(file));
+                return match opened? {
+                    (file, Some(_len)) => Ok(File::opened_at_once(file)),
+                    (fifo, None) => {
+                        let wait = move || cached::wait_for_writer(&fifo).map(|()| fifo);
+                        Ok(File::from_std(on_pool(OPEN, wait).await?))
+                    }
+                };
             }
         }
         let (options, path) = (self.std.clone(), path.to_owned());

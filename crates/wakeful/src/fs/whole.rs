@@ -86,6 +86,8 @@ enum Begun {
     All(Vec<u8>),
     /// The rest is not in memory, or too much, or cannot be read in this way.
     Part(File, Vec<u8>),
+    /// Its writer is to be waited for.
+    Fifo(File),
 }
 
 async fn read_as<T: Send + 'static>(
@@ -97,6 +99,13 @@ async fn read_as<T: Send + 'static>(
         Some(begun) => match begun? {
             Begun::All(bytes) => convert(bytes),
             Begun::Part(file, bytes) => on_pool(call, move || convert(read_on(file, bytes)?)).await,
+            Begun::Fifo(fifo) => {
+                on_pool(call, move || {
+                    cached::wait_for_writer(&fifo)?;
+                    convert(read_on(fifo, Vec::new())?)
+                })
+                .await
+            }
         },
         None => {
             let path = path.to_owned();
@@ -113,7 +122,8 @@ async fn read_as<T: Send + 'static>(
 /// Opens a file, and reads as much as can be read on the spot.
 fn begin(path: &Path, cx: &mut Context<'_>) -> Option<io::Result<Begun>> {
     let (file, len) = match cached::open(path)? {
-        Ok(opened) => opened,
+        Ok((file, Some(len))) => (file, len),
+        Ok((fifo, None)) => return Some(Ok(Begun::Fifo(fifo))),
         Err(error) => return Some(Err(error)),
     };
     if len > AT_ONCE_MAX {
