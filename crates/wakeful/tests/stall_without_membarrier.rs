@@ -6,40 +6,13 @@
 
 mod support;
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::sleep;
 use std::time::Duration;
-use support::multi_thread;
+use support::{multi_thread, seccomp};
 use wakeful::task::yield_now;
-
-fn forbid_membarrier() {
-    let operation = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
-    let mut program = [
-        // The number of the call, which comes first in `seccomp_data`.
-        operation(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0),
-        libc::sock_filter {
-            jf: 1,
-            ..operation(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, libc::SYS_membarrier as u32)
-        },
-        operation(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
-        operation(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW),
-    ];
-    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    // SAFETY: the program lives through the call, and is for all threads there are.
-    unsafe {
-        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-        let set = libc::syscall(
-            libc::SYS_seccomp,
-            libc::SECCOMP_SET_MODE_FILTER,
-            libc::SECCOMP_FILTER_FLAG_TSYNC,
-            &raw const program,
-        );
-        assert_eq!(set, 0, "{}", io::Error::last_os_error());
-    }
-}
 
 /// A worker whose polls are known to be short has eight tasks and one that blocks until they have all run, for
 /// `patience` at most. True if they did.
@@ -73,7 +46,7 @@ fn no_task_is_kept_once_the_kernel_refuses_to_help() {
     assert!(
         runtime.block_on(runtime.spawn(tasks_behind_a_block_run(Duration::from_secs(20)))).unwrap()
     );
-    forbid_membarrier();
+    seccomp::forbid(libc::SYS_membarrier, libc::EPERM);
     // The monitor meets the refusal on behalf of somebody who is stuck.
     runtime.block_on(runtime.spawn(async { sleep(Duration::from_millis(300)) })).unwrap();
     for _ in 0..50 {

@@ -17,6 +17,7 @@ mod handoff;
 mod here;
 mod idle;
 mod lend;
+mod luck;
 mod monitor;
 mod pace;
 mod queue;

@@ -57,7 +57,7 @@ pub(super) fn open(path: &Path) -> Option<io::Result<(File, Option<u64>)>> {
     let kind = metadata.file_type();
     let is_plain = kind.is_file() || kind.is_dir();
     PATHS.set(key, is_plain && is_local(metadata.dev()));
-    (is_plain || kind.is_fifo()).then(|| Ok((file, is_plain.then(|| metadata.len()))))
+    (is_plain || kind.is_fifo()).then(|| Ok((file, is_plain.then_some(metadata.len()))))
 }
 
 /// What is known of a file, unless that may mean to wait; with `O_NOFOLLOW`, of a link itself.

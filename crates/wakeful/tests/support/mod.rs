@@ -3,6 +3,8 @@
 
 pub mod files;
 pub mod net;
+#[cfg(target_os = "linux")]
+pub mod seccomp;
 pub mod signals;
 
 use std::future::{Future, poll_fn};

@@ -14,9 +14,9 @@ const INJECT_BATCH_MAX: usize = 64;
 const SEARCH_MAX: Duration = Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 20 });
 
 /// How often it looks at the driver meanwhile, beginning with the first moment: what was sent to a peer on
-/// this machine has its answer there already. (Without, one TCP connection made 9,000 echo rounds a second
-/// instead of 45,000.)
-const SEARCH_LOOKS_EVERY: Duration = Duration::from_micros(5);
+/// this machine may have its answer there already, and each look that comes later than the answer adds to what
+/// the peer waits.
+const SEARCH_LOOKS_EVERY: Duration = Duration::from_micros(1);
 
 impl Sitter {
     /// Takes a fair share of the inject queue: one entry to run, the others into the own queue.
@@ -37,7 +37,7 @@ impl Sitter {
         first
     }
 
-    /// Looks for tasks at other workers' for a while.
+    /// Looks for tasks everywhere, and goes on for a while if that has paid of late.
     pub(super) fn search(&self) -> Option<Runnable> {
         let mut core = self.enter()?;
         if take(&mut core.gathered.skip_search) && !core.searching {
@@ -52,15 +52,14 @@ impl Sitter {
         }
         let mut now = Instant::now();
         let (until, mut next_look) = (now + SEARCH_MAX, now);
+        let mut goes_on = false;
         loop {
-            if let Some(runnable) = self.steal(&mut core, now) {
-                return Some(runnable);
-            }
-            if let Some(runnable) = self.take_injected(&mut core) {
-                return Some(runnable);
-            }
-            if self.shared.is_stopping() || now >= until {
-                return None;
+            let found = self.steal(&mut core, now).or_else(|| self.take_injected(&mut core));
+            if found.is_some() || self.shared.is_stopping() || now >= until {
+                if goes_on {
+                    core.luck.note(found.is_some());
+                }
+                return found;
             }
             if now >= next_look {
                 next_look = now + SEARCH_LOOKS_EVERY;
@@ -70,8 +69,15 @@ impl Sitter {
                 core = self.enter()?;
                 let woken = core.lifo.take().or_else(|| core.queue.pop(&self.seat().queue));
                 if woken.is_some() || ends_here {
+                    if goes_on {
+                        core.luck.note(true);
+                    }
                     return woken;
                 }
+                if !goes_on && !core.luck.is_worth_a_try() {
+                    return None;
+                }
+                goes_on = true;
             } else {
                 for _ in 0..16 {
                     hint::spin_loop();

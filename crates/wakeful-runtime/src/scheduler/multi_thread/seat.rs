@@ -7,6 +7,7 @@
 
 use super::MultiThread;
 use super::gather::Gathered;
+use super::luck::Luck;
 use super::pace::InjectPace;
 use super::queue::{QueueOwner, RunQueue, run_queue};
 use super::share::{Haul, Load};
@@ -83,6 +84,7 @@ pub(super) struct SeatCore {
     /// What the sitter took from another worker when it last had nothing to do.
     pub(super) haul: Option<Haul>,
     pub(super) searching: bool,
+    pub(super) luck: Luck,
     pub(super) rng: FastRng,
     /// Tasks of other seats that ended here.
     pub(super) ended_elsewhere: u32,
@@ -183,6 +185,7 @@ impl Seat {
                 trial: Trial::new(workers),
                 haul: None,
                 searching: false,
+                luck: Luck::new(),
                 rng,
                 ended_elsewhere: 0,
                 timers: SeatTimers::new(index),
