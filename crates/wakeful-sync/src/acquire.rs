@@ -139,6 +139,9 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
                     self.source.enqueue(self.n, waiter, cx.waker())
                 },
             },
+            Phase::Queued if self.waiter.is_granted() && !self.source.is_closed() => {
+                Ok(Enqueued::Granted)
+            }
             Phase::Queued => self.look(cx.waker()),
             Phase::Done => panic!("an `acquire` future was polled after it had completed"),
         }

@@ -86,8 +86,21 @@ impl BatchSemaphore {
         }
         match self.word.put(n) {
             Put::Done => {}
-            Put::MustDeal => self.deal(self.queue.lock(), n),
+            Put::MustDeal => self.pass_on(n),
         }
+    }
+
+    /// Gives `permits` to those who wait: mostly to one, who waits for just as many.
+    fn pass_on(&self, permits: usize) {
+        let mut queue = self.queue.lock();
+        let Some(waker) = queue.deal_to_one(permits) else {
+            return self.deal(queue, permits);
+        };
+        if queue.is_empty() {
+            self.word.settle(0);
+        }
+        drop(queue);
+        waker.wake();
     }
 
     /// Gives out no more permits, and wakes all who wait.

@@ -148,6 +148,17 @@ impl PermitQueue {
         unsafe { self.waiters.remove(waiter) };
     }
 
+    /// Deals all `permits` to the first waiter, if it needs as many, and returns its waker.
+    #[inline]
+    pub(crate) fn deal_to_one(&mut self, permits: usize) -> Option<Waker> {
+        let first = self.waiters.front()?;
+        // SAFETY: what is in the queue is live.
+        if unsafe { first.as_ref() }.needed.load(Relaxed) != permits {
+            return None;
+        }
+        self.grant_first(first)
+    }
+
     /// Deals permits to waiters in their order, until the permits, the waiters or the room in `wakers`
     /// run out. Returns how many permits are left.
     #[inline]
@@ -162,16 +173,23 @@ impl PermitQueue {
                 return 0;
             }
             permits -= needed;
-            self.waiters.pop_front();
-            // SAFETY: nobody but us knows yet that it is unlinked; it stays live until the store.
-            unsafe {
-                if let Some(waker) = first.as_ref().waker.with_mut(|place| (*place).take()) {
-                    wakers.push(waker);
-                }
-                first.as_ref().needed.store(0, Release);
+            if let Some(waker) = self.grant_first(first) {
+                wakers.push(waker);
             }
         }
         permits
+    }
+
+    /// Unlinks `first`, which is, as one that has all it asked for.
+    #[inline]
+    fn grant_first(&mut self, first: NonNull<Waiter>) -> Option<Waker> {
+        self.waiters.pop_front();
+        // SAFETY: nobody but us knows yet that it is unlinked; it stays live until the store.
+        unsafe {
+            let waker = first.as_ref().waker.with_mut(|place| (*place).take());
+            first.as_ref().needed.store(0, Release);
+            waker
+        }
     }
 
     /// Takes waiters out without granting them anything, while there is room in `wakers`.
