@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
 
-const LOOK_EVERY: Duration = Duration::from_micros(50);
+const LOOK_EVERY: Duration = Duration::from_micros(100);
 
 /// What was seen so long ago does not count any more.
 const FORGET_AFTER: Duration = Duration::from_millis(10);
@@ -72,7 +72,7 @@ impl Crowd {
             let is_old = since_ns >= FORGET_AFTER.as_nanos() as u64;
             let before = self.others.load(Relaxed);
             // What was seen once is half believed.
-            let others = if is_old { seen / 2 } else { before - before / 8 + seen / 8 };
+            let others = if is_old { seen / 2 } else { before - before / 4 + seen / 4 };
             self.others.store(others, Relaxed);
         }
         self.others.load(Relaxed) + own * ONE
