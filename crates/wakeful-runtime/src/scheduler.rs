@@ -5,6 +5,7 @@ mod cell_refs;
 pub(crate) mod context;
 pub(crate) mod current_thread;
 pub(crate) mod inject;
+mod luck;
 pub(crate) mod multi_thread;
 #[cfg(feature = "time")]
 pub(crate) mod timer;

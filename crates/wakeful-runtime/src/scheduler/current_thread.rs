@@ -14,6 +14,7 @@ use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells, RefBag};
 use crate::scheduler::inject::{Closed, InjectQueue};
+use crate::scheduler::luck::Luck;
 #[cfg(feature = "time")]
 use crate::scheduler::timer::TimerHome;
 use crate::stall::StallWatch;
@@ -96,6 +97,7 @@ struct Core {
     /// A task panicked, and the runtime was told to end by that.
     panicked: bool,
     timers: SeatTimers,
+    luck: Luck,
 }
 
 impl Core {
@@ -149,6 +151,7 @@ pub(crate) fn new(
         driver: Some(driver.driver),
         panicked: false,
         timers: SeatTimers::new(0),
+        luck: Luck::new(),
     });
     Arc::new_cyclic(|weak| CurrentThread {
         inject: InjectQueue::new(),

@@ -17,7 +17,6 @@ mod handoff;
 mod here;
 mod idle;
 mod lend;
-mod luck;
 mod monitor;
 mod pace;
 mod queue;

@@ -5,6 +5,7 @@ use crate::config::{self, UnhandledPanic};
 use crate::driver::Driver;
 use crate::scheduler::block_on::{Root, parker_and_waker};
 use crate::scheduler::context::allow_defer;
+use crate::scheduler::luck::{LOOK_EVERY, SEARCH_MAX, WAKE_UP};
 use crate::stall;
 use crate::timers::{PreciseThread, SeatTimers};
 use std::cell::{Cell, RefCell};
@@ -15,7 +16,7 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 use wakeful_base::shield::shield;
 use wakeful_base::sync::atomic::Ordering::*;
-use wakeful_base::sync::seq_cst_for_loom;
+use wakeful_base::sync::{hint, seq_cst_for_loom};
 use wakeful_base::{Parker, budget, call_now};
 use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running, TaskRef, is_waker_of};
 
@@ -247,8 +248,11 @@ impl Turn {
             match self.run_tasks() {
                 // Timers that have become due meanwhile need no wake-up of their own.
                 Ran::Dry if !self.has_work() && !self.serve_timers() => {
-                    self.shared.metrics.add_busy(busy_since);
-                    self.run_dry();
+                    let now = self.shared.metrics.add_busy(busy_since);
+                    // What a wake-up costs matters to who has little to do.
+                    if now.duration_since(busy_since) > WAKE_UP || !self.search() {
+                        self.run_dry();
+                    }
                     busy_since = Instant::now();
                 }
                 Ran::Dry | Ran::All => {
@@ -361,6 +365,33 @@ impl Turn {
         ended.complete();
     }
 
+    /// Looks for something to do for a while, if that has paid of late. True if there is. Timers are not looked for:
+    /// it is known when they are due.
+    fn search(&self) -> bool {
+        let time = &self.shared.info.time;
+        let is_worth_it = self.with_core(|core| {
+            // Where the clock moves by itself nobody waits.
+            time.next_skip(&core.timers).is_none() && core.luck.is_worth_a_try()
+        });
+        if !is_worth_it || SEARCH_MAX.is_zero() {
+            return false;
+        }
+        let begun = Instant::now();
+        let (mut took, mut next_look) = (Duration::ZERO, Duration::ZERO);
+        let mut found = false;
+        while !found && took < SEARCH_MAX {
+            if took >= next_look {
+                next_look = took + LOOK_EVERY;
+                self.in_driver(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
+            }
+            hint::spin_loop();
+            found = self.has_work() || !self.shared.inject.is_empty();
+            took = begun.elapsed();
+        }
+        self.with_core(|core| core.luck.note(found, took));
+        found
+    }
+
     /// No task at hand: waits in the driver.
     fn run_dry(&self) {
         let shared = &*self.shared;
@@ -418,16 +449,20 @@ impl Turn {
         self.wait_with(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
     }
 
-    /// Waits in the driver, then calls the wakers that were waiting for that.
-    fn wait_with(&self, wait: impl FnOnce(&mut dyn Driver)) {
+    fn in_driver(&self, f: impl FnOnce(&mut dyn Driver)) {
         let driver = self.with_core(|core| core.driver.take());
         let mut driver = driver.expect("the driver is there between two waits");
         self.is_told.set(true);
-        wait(&mut *driver);
+        f(&mut *driver);
         self.is_told.set(false);
+        self.with_core(|core| core.driver = Some(driver));
+    }
+
+    /// Waits in the driver, then calls the wakers that were waiting for that.
+    fn wait_with(&self, wait: impl FnOnce(&mut dyn Driver)) {
+        self.in_driver(wait);
         self.serve_timers();
         let deferred = self.with_core(|core| {
-            core.driver = Some(driver);
             if !core.yielded.is_empty() {
                 self.shared.metrics.local_schedules.add(core.yielded.len() as u64);
                 core.queue.extend(core.yielded.drain(..));

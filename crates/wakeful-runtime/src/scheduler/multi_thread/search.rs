@@ -2,21 +2,14 @@
 
 use super::seat::SeatCore;
 use super::sitter::Sitter;
+use crate::scheduler::luck::{LOOK_EVERY, SEARCH_MAX};
 use std::mem::take;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use wakeful_base::sync::hint;
 use wakeful_task::Runnable;
 
 /// How many entries a worker takes from the inject queue at once.
 const INJECT_BATCH_MAX: usize = 64;
-
-/// How long a worker that ran dry looks around before it sleeps: about what a wake-up costs.
-const SEARCH_MAX: Duration = Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 20 });
-
-/// How often it looks at the driver meanwhile, beginning with the first moment: what was sent to a peer on
-/// this machine may have its answer there already, and each look that comes later than the answer adds to what
-/// the peer waits.
-const SEARCH_LOOKS_EVERY: Duration = Duration::from_micros(1);
 
 impl Sitter {
     /// Takes a fair share of the inject queue: one entry to run, the others into the own queue.
@@ -50,19 +43,20 @@ impl Sitter {
         if !core.searching {
             return None;
         }
-        let mut now = Instant::now();
-        let (until, mut next_look) = (now + SEARCH_MAX, now);
+        let begun = Instant::now();
+        let (mut now, mut next_look) = (begun, begun);
         let mut goes_on = false;
         loop {
             let found = self.steal(&mut core, now).or_else(|| self.take_injected(&mut core));
-            if found.is_some() || self.shared.is_stopping() || now >= until {
+            let took = now.duration_since(begun);
+            if found.is_some() || self.shared.is_stopping() || took >= SEARCH_MAX {
                 if goes_on {
-                    core.luck.note(found.is_some());
+                    core.luck.note(found.is_some(), took);
                 }
                 return found;
             }
             if now >= next_look {
-                next_look = now + SEARCH_LOOKS_EVERY;
+                next_look = now + LOOK_EVERY;
                 drop(core);
                 self.gather(|| self.shared.driver.look(&mut |waker| self.wake(waker)));
                 let ends_here = self.call_foreign();
@@ -70,7 +64,7 @@ impl Sitter {
                 let woken = core.lifo.take().or_else(|| core.queue.pop(&self.seat().queue));
                 if woken.is_some() || ends_here {
                     if goes_on {
-                        core.luck.note(true);
+                        core.luck.note(true, took);
                     }
                     return woken;
                 }

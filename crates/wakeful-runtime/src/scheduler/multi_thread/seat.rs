@@ -7,7 +7,6 @@
 
 use super::MultiThread;
 use super::gather::Gathered;
-use super::luck::Luck;
 use super::pace::InjectPace;
 use super::queue::{QueueOwner, RunQueue, run_queue};
 use super::share::{Haul, Load};
@@ -17,6 +16,7 @@ use super::trial::Trial;
 use crate::config::Config;
 use crate::metrics::WorkerMetrics;
 use crate::scheduler::cell_refs::RefBag;
+use crate::scheduler::luck::Luck;
 use crate::timers::{LentTimers, SeatInbox, SeatTimers};
 use std::collections::VecDeque;
 use std::panic::Location;

@@ -1,0 +1,136 @@
+//! Whether it pays to look around for a while before going to sleep.
+//!
+//! A search that finds something spares a wake-up; one that finds nothing has cost its time and spared nothing.
+//! So a thread keeps accounts: it goes on with searches as long as these cost no more than the wake-ups they spare,
+//! and after that tries again from time to time.
+
+use std::time::Duration;
+
+/// How long a thread that ran dry looks around before it sleeps: about what a wake-up costs.
+pub(super) const SEARCH_MAX: Duration =
+    Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 20 });
+
+/// How often it looks at the driver meanwhile: each look that comes later than the answer to what was sent adds to
+/// what the peer waits.
+pub(super) const LOOK_EVERY: Duration = Duration::from_micros(1);
+
+/// What a wake-up costs: the thread itself, who wakes it, and who waits for it.
+pub(super) const WAKE_UP: Duration = Duration::from_micros(20);
+
+/// What can be saved up for worse times, and is there in the beginning: eight searches in vain.
+const CREDIT_MAX: Duration = Duration::from_micros(160);
+
+/// So many searches are left out once the credit is used up, at first and at last: twice as many each time.
+const PAUSE: (u32, u32) = (64, 1024);
+
+/// What there is after that: enough for some in a row. The first may fail just because we slept before, and our
+/// peer with us.
+const CREDIT_AFTER_PAUSE: Duration = Duration::from_micros(80);
+
+pub(super) struct Luck {
+    credit: Duration,
+    left_out: u32,
+    pause: u32,
+}
+
+impl Luck {
+    pub(super) fn new() -> Luck {
+        Luck { credit: CREDIT_MAX, left_out: 0, pause: PAUSE.0 }
+    }
+
+    /// Whether to search now.
+    pub(super) fn is_worth_a_try(&mut self) -> bool {
+        if self.credit.is_zero() {
+            self.left_out += 1;
+            if self.left_out == self.pause {
+                (self.credit, self.left_out) = (CREDIT_AFTER_PAUSE, 0);
+                self.pause = (2 * self.pause).min(PAUSE.1);
+            }
+        }
+        !self.credit.is_zero()
+    }
+
+    /// What came of a search, and how long it took.
+    pub(super) fn note(&mut self, has_found: bool, took: Duration) {
+        if has_found && took < LOOK_EVERY {
+            // By the first look: a sleep would have ended at once.
+            return;
+        }
+        let spared = if has_found { WAKE_UP } else { Duration::ZERO };
+        self.credit = (self.credit + spared).saturating_sub(took).min(CREDIT_MAX);
+        if self.credit == CREDIT_MAX {
+            self.pause = PAUSE.0;
+        }
+    }
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests {
+    use super::*;
+
+    /// How many of `count` searches are tried, each of which finds something within a time or, with none, in vain.
+    fn tries(luck: &mut Luck, count: u32, found: impl Fn(u32) -> Option<Duration>) -> u32 {
+        let mut tried = 0;
+        for search in 0..count {
+            if luck.is_worth_a_try() {
+                let found = found(search);
+                luck.note(found.is_some(), found.unwrap_or(SEARCH_MAX));
+                tried += 1;
+            }
+        }
+        tried
+    }
+
+    const SOON: Duration = Duration::from_micros(10);
+
+    #[test]
+    fn what_never_succeeds_is_tried_now_and_then() {
+        let mut luck = Luck::new();
+        assert_eq!(tries(&mut luck, 8, |_| None), 8);
+        assert_eq!(tries(&mut luck, 63, |_| None), 0);
+        assert_eq!(tries(&mut luck, 4, |_| None), 4);
+        tries(&mut luck, 10_000, |_| None);
+        let round = PAUSE.1 - 1 + 4;
+        assert_eq!(tries(&mut luck, 100 * round, |_| None), 400);
+    }
+
+    #[test]
+    fn what_mostly_succeeds_is_always_tried() {
+        let found = |search| (search % 4 > 0).then_some(SOON);
+        assert_eq!(tries(&mut Luck::new(), 1000, found), 1000);
+    }
+
+    #[test]
+    fn what_costs_more_than_it_spares_is_tried_rarely() {
+        let tried = tries(&mut Luck::new(), 10_000, |search| (search % 4 == 0).then_some(SOON));
+        assert!(tried < 2000, "{tried}");
+    }
+
+    #[test]
+    fn better_times_are_noticed() {
+        let mut luck = Luck::new();
+        tries(&mut luck, 10_000, |_| None);
+        tries(&mut luck, PAUSE.1 + 8, |_| Some(SOON));
+        assert_eq!(tries(&mut luck, 1000, |_| Some(SOON)), 1000);
+        assert_eq!(
+            tries(&mut luck, 8 + 63 + 4, |_| None),
+            12,
+            "as if there had been no worse ones"
+        );
+    }
+
+    #[test]
+    fn what_was_there_from_the_first_is_no_luck() {
+        let mut luck = Luck::new();
+        tries(&mut luck, 8, |_| None);
+        assert_eq!(tries(&mut luck, 63 + 1000, |_| Some(Duration::ZERO)), 1000);
+        assert_eq!(tries(&mut luck, 100, |_| None), 4);
+    }
+
+    #[test]
+    fn a_search_without_end_costs_no_more_than_there_is() {
+        let mut luck = Luck::new();
+        luck.note(true, Duration::MAX);
+        assert!(!luck.is_worth_a_try());
+    }
+}
