@@ -56,7 +56,7 @@ impl Crowd {
 
     /// Whether there are more of them than CPUs.
     pub(super) fn is_overfull(&self, workers_awake: usize) -> bool {
-        self.wanting(workers_awake) > self.cpus * ONE + ONE / 2
+        self.wanting(workers_awake) > self.cpus * ONE + ONE / 4 * 3
     }
 
     /// How many want to run, in parts of a thread.
@@ -72,7 +72,7 @@ impl Crowd {
             let is_old = since_ns >= FORGET_AFTER.as_nanos() as u64;
             let before = self.others.load(Relaxed);
             // What was seen once is half believed.
-            let others = if is_old { seen / 2 } else { before - before / 4 + seen / 4 };
+            let others = if is_old { seen / 2 } else { before - before / 8 + seen / 8 };
             self.others.store(others, Relaxed);
         }
         self.others.load(Relaxed) + own * ONE

@@ -45,12 +45,14 @@ impl Sitter {
         }
         let begun = Instant::now();
         let (mut now, mut next_look) = (begun, begun);
+        // While others are at work there is something to take any moment, and nobody who calls us soon if we sleep.
+        let is_alone = self.shared.idle.awake() == 1;
         let mut goes_on = false;
         loop {
             let found = self.steal(&mut core, now).or_else(|| self.take_injected(&mut core));
             let took = now.duration_since(begun);
             if found.is_some() || self.shared.is_stopping() || took >= SEARCH_MAX {
-                if goes_on {
+                if goes_on && is_alone {
                     core.luck.note(found.is_some(), took);
                 }
                 return found;
@@ -63,12 +65,12 @@ impl Sitter {
                 core = self.enter()?;
                 let woken = core.lifo.take().or_else(|| core.queue.pop(&self.seat().queue));
                 if woken.is_some() || ends_here {
-                    if goes_on {
+                    if goes_on && is_alone {
                         core.luck.note(true, took);
                     }
                     return woken;
                 }
-                if !goes_on && !core.luck.is_worth_a_try() {
+                if !goes_on && is_alone && !core.luck.is_worth_a_try() {
                     return None;
                 }
                 goes_on = true;
