@@ -47,12 +47,12 @@ impl Sitter {
         let (mut now, mut next_look) = (begun, begun);
         // While others are at work there is something to take any moment, and nobody who calls us soon if we sleep.
         let is_alone = self.shared.idle.awake() == 1;
-        let mut goes_on = false;
+        let mut counts = false;
         loop {
             let found = self.steal(&mut core, now).or_else(|| self.take_injected(&mut core));
             let took = now.duration_since(begun);
             if found.is_some() || self.shared.is_stopping() || took >= SEARCH_MAX {
-                if goes_on && is_alone {
+                if counts {
                     core.luck.note(found.is_some(), took);
                 }
                 return found;
@@ -65,15 +65,15 @@ impl Sitter {
                 core = self.enter()?;
                 let woken = core.lifo.take().or_else(|| core.queue.pop(&self.seat().queue));
                 if woken.is_some() || ends_here {
-                    if goes_on && is_alone {
+                    if counts {
                         core.luck.note(true, took);
                     }
                     return woken;
                 }
-                if !goes_on && is_alone && !core.luck.is_worth_a_try() {
+                if is_alone && !counts && !core.luck.is_worth_a_try() {
                     return None;
                 }
-                goes_on = true;
+                counts = is_alone;
             } else {
                 for _ in 0..16 {
                     hint::spin_loop();
