@@ -6,16 +6,15 @@
 
 use std::time::Duration;
 
-/// How long a thread that ran dry looks around before it sleeps: about what a wake-up costs.
-pub(super) const SEARCH_MAX: Duration =
-    Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 20 });
-
 /// How often it looks at the driver meanwhile: each look that comes later than the answer to what was sent adds to
 /// what the peer waits.
 pub(super) const LOOK_EVERY: Duration = Duration::from_micros(1);
 
 /// What a wake-up costs: the thread itself, who wakes it, and who waits for it.
 pub(super) const WAKE_UP: Duration = Duration::from_micros(20);
+
+/// How long a thread that ran dry looks around before it sleeps. Models do not wait.
+pub(super) const SEARCH_MAX: Duration = if cfg!(wakeful_loom) { Duration::ZERO } else { WAKE_UP };
 
 /// What can be saved up for worse times, and is there in the beginning: eight searches in vain.
 const CREDIT_MAX: Duration = Duration::from_micros(160);
