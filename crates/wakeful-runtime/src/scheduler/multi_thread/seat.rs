@@ -7,7 +7,7 @@
 
 use super::MultiThread;
 use super::gather::Gathered;
-use super::pace::InjectPace;
+use super::pace::{Pace, ROW_MIN};
 use super::queue::{QueueOwner, RunQueue, run_queue};
 use super::share::{Haul, Load};
 use super::sleep::Sleep;
@@ -79,7 +79,7 @@ pub(super) struct SeatCore {
     pub(super) until_maintenance: u32,
     /// Turns until the inject queue goes before the own one.
     pub(super) until_inject: u32,
-    pub(super) inject_pace: InjectPace,
+    pub(super) pace: Pace,
     pub(super) trial: Trial,
     /// What the sitter took from another worker when it last had nothing to do.
     pub(super) haul: Option<Haul>,
@@ -117,6 +117,14 @@ impl SeatCore {
     /// Whether nothing is to be done that others cannot see.
     pub(super) fn is_idle(&self) -> bool {
         self.lifo.is_none() && self.queue.held_back() == 0 && !self.has_deferred()
+    }
+
+    /// A turn had so many polls after its first: many of them are more than one turn.
+    #[inline]
+    pub(super) fn count_row(&mut self, polls: u32) {
+        let more_turns = polls / (1 + ROW_MIN);
+        self.until_maintenance = self.until_maintenance.saturating_sub(more_turns);
+        self.until_inject = self.until_inject.saturating_sub(more_turns).max(1);
     }
 
     /// Puts all tasks in reach of other workers. False if there are none.
@@ -181,7 +189,7 @@ impl Seat {
                 foreign: VecDeque::new(),
                 until_maintenance: config.event_interval,
                 until_inject: 1,
-                inject_pace: InjectPace::new(config.global_queue_interval),
+                pace: Pace::new(config.global_queue_interval),
                 trial: Trial::new(workers),
                 haul: None,
                 searching: false,

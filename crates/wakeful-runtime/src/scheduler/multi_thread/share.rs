@@ -222,7 +222,7 @@ impl Sitter {
     pub(super) fn measure_polls(&self, now: Instant) {
         let Some(mut core) = self.enter() else { return };
         let seat = self.seat();
-        let Some(polls) = core.inject_pace.measure(seat.metrics.polls.get(), now) else { return };
+        let Some(polls) = core.pace.measure(seat.metrics.polls.get(), now) else { return };
         if !self.shared.may_keep_tasks() {
             // There may be some that were kept when that was decided.
             core.queue.hold_nothing_back();
@@ -245,7 +245,7 @@ impl Sitter {
     /// The worker has slept. What it found out before may be long ago.
     pub(super) fn measure_anew(&self, core: &mut SeatCore) {
         let (seat, now) = (self.seat(), Instant::now());
-        core.inject_pace.restart(seat.metrics.polls.get(), now);
+        core.pace.restart(seat.metrics.polls.get(), now);
         self.heed_opening(core);
         if core.trial.keeps() {
             core.trial.end_if_over(now);

@@ -7,31 +7,31 @@ use crate::config;
 use wakeful_base::budget::{self, Budget};
 use wakeful_task::{Finishing, Polled, Runnable, Running, TaskRef};
 
-/// How often in a row the last-woken slot goes before the queue, and before all that `next` looks after.
-const LIFO_POLLS_MAX: u32 = 3;
-
 impl Sitter {
     /// Polls a task, and those that it woke last.
     pub(super) fn run_task(&self, mut runnable: Runnable) {
         self.end_search();
         let _budget = budget::replace(Budget::INITIAL);
-        let mut lifo_polls = 0;
+        let mut row = 0;
         loop {
             self.poll(runnable);
             let Some(mut core) = self.enter() else { return };
-            let woken = if lifo_polls < LIFO_POLLS_MAX { core.lifo.take() } else { None };
+            let row_max = core.pace.row_max();
+            let woken = if row < row_max { core.lifo.take() } else { None };
             let Some(woken) = woken else {
                 core.lifo_enabled = self.shared.config.lifo_slot;
+                core.count_row(row);
                 self.seat().metrics.note_budget();
                 break;
             };
             if !budget::has_remaining() {
                 self.seat().metrics.forced_yields.add(1);
+                core.count_row(row);
                 core.queue.push(&self.seat().queue, woken);
                 break;
             }
-            lifo_polls += 1;
-            core.lifo_enabled = lifo_polls < LIFO_POLLS_MAX;
+            row += 1;
+            core.lifo_enabled = row < row_max;
             drop(core);
             runnable = woken;
         }

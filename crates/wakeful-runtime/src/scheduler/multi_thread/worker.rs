@@ -40,7 +40,7 @@ impl Sitter {
         core.until_maintenance -= 1;
         core.until_inject -= 1;
         if core.until_inject == 0 {
-            core.until_inject = core.inject_pace.polls_between();
+            core.until_inject = core.pace.polls_between();
             if let Some(runnable) = self.shared.inject.pop() {
                 return Some(Next::Run(runnable));
             }
