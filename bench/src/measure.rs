@@ -57,8 +57,12 @@ impl Metric {
 /// All that one process measured.
 pub type Sample = Vec<Metric>;
 
-/// Measured turns within one sample; one more goes before them to warm up.
-const TURNS: usize = 3;
+/// Measured turns within one sample, at least and at most; one more goes before them to warm up.
+const TURNS: (usize, usize) = (3, 31);
+
+/// Short turns are taken for about so long in all: a CPU that is away for some milliseconds, or threads that begin on the
+/// wrong one, are then no more than what the median leaves out.
+const TURNS_TAKE: Duration = Duration::from_millis(150);
 
 /// Wall and CPU time per operation of `turn`, which does `operations` of them: one turn to warm up, then the median
 /// of a few.
@@ -107,7 +111,7 @@ struct Turns {
 
 impl Turns {
     fn new() -> Turns {
-        Turns { wanted: 1 + TURNS, wall_ns: Vec::new(), cpu_ns: Vec::new() }
+        Turns { wanted: 1 + TURNS.0, wall_ns: Vec::new(), cpu_ns: Vec::new() }
     }
 
     fn wants_more(&self) -> bool {
@@ -139,7 +143,7 @@ impl Turns {
 /// hardly gains from being warm.
 fn turns_worth_taking(first: Duration) -> usize {
     match first.as_millis() {
-        0..400 => 1 + TURNS,
+        0..400 => 1 + (TURNS_TAKE.div_duration_f64(first) as usize).clamp(TURNS.0, TURNS.1),
         400..1200 => 2,
         _ => 1,
     }
@@ -190,6 +194,12 @@ mod tests {
         let sample = turns.into_sample(10);
         assert_eq!(sample[0], Metric::lower_is_better("wall", "ns/op", 20.0));
         assert_eq!(sample[1], Metric::lower_is_better("CPU", "ns/op", 2.0));
+    }
+
+    #[test]
+    fn short_turns_are_taken_more_often() {
+        let turns = |ms| turns_worth_taking(Duration::from_millis(ms));
+        assert_eq!([0, 1, 10, 50, 399, 400, 1200].map(turns), [32, 32, 16, 4, 4, 2, 1]);
     }
 
     #[test]
