@@ -21,6 +21,7 @@ mod monitor;
 mod pace;
 mod queue;
 mod rest;
+mod retreat;
 mod search;
 mod seat;
 mod share;
@@ -46,6 +47,7 @@ use crate::scheduler::{RuntimeInfo, SchedulerHandle};
 use crate::stall::{StallWatch, ThreadName};
 use crowd::Crowd;
 use idle::Idle;
+use retreat::Retreats;
 use seat::{Home, Place, Seat};
 use sleep::SharedDriver;
 use stay::Stay;
@@ -71,6 +73,7 @@ pub(crate) struct MultiThread {
     inject: CachePadded<InjectQueue>,
     idle: CachePadded<Idle>,
     crowd: Crowd,
+    retreats: Retreats,
     driver: SharedDriver,
     /// Home of tasks that never waited.
     fresh: Home,
@@ -184,6 +187,7 @@ impl MultiThread {
                 inject: CachePadded::new(InjectQueue::new()),
                 idle: CachePadded::new(Idle::new(workers)),
                 crowd: Crowd::new(),
+                retreats: Retreats::new(),
                 driver,
                 fresh: Home::new(this, Place::Fresh),
                 common_home: Home::new(this, Place::Common),

@@ -63,6 +63,10 @@ impl Pace {
         self.polls_between
     }
 
+    pub(super) fn mean_poll_ns(&self) -> u64 {
+        self.mean_poll_ns
+    }
+
     /// How many polls in a row the last-woken slot goes before the queue, after the first.
     #[inline]
     pub(super) fn row_max(&self) -> u32 {

@@ -5,11 +5,12 @@ use crate::config::{self, Callback};
 use crate::timers::Until;
 use std::mem::take;
 use std::task::Waker;
+use std::time::Duration;
 use wakeful_base::sync::hint;
 
 impl Sitter {
-    /// Sleeps until there is something to do; unless it `steps_back`, in the driver if that is free.
-    pub(super) fn sleep(&self, steps_back: bool) {
+    /// Sleeps until there is something to do: in the driver if that is free, unless it steps back, `aside_for` so long.
+    pub(super) fn sleep(&self, aside_for: Option<Duration>) {
         self.clear_ended();
         let was_timer = self.serve_timers();
         self.call_foreign();
@@ -21,7 +22,7 @@ impl Sitter {
             let searching = take(&mut core.searching);
             let until = self.shared.info.time.until(&core.timers, || self.shared.lent_until());
             drop(core);
-            self.sleep_unless_work(searching, steps_back, &until);
+            self.sleep_unless_work(searching, aside_for, &until);
         } else {
             drop(core);
         }
@@ -34,21 +35,28 @@ impl Sitter {
         }
     }
 
-    fn sleep_unless_work(&self, was_searching: bool, steps_back: bool, until: &Until<'_>) {
+    fn sleep_unless_work(
+        &self,
+        was_searching: bool,
+        aside_for: Option<Duration>,
+        until: &Until<'_>,
+    ) {
         let (shared, seat) = (&*self.shared, self.seat());
         shared.idle.begin_sleep(self.index, was_searching);
         // Somebody has to be in the driver: the last one awake does not step back.
-        let steps_back = steps_back && !shared.idle.are_all_asleep();
-        let sees_work =
-            if steps_back { shared.has_work_for_all() } else { shared.has_visible_work() };
+        let aside_for = aside_for.filter(|_| !shared.idle.are_all_asleep());
+        let sees_work = match aside_for {
+            Some(_) => shared.has_work_for_all(),
+            None => shared.has_visible_work(),
+        };
         let mut was_in_driver = false;
         if !sees_work && !shared.is_stopping() {
             seat.metrics.parks.add(1);
             self.precise.wait(until);
             let call = &mut |waker: Waker| self.wake(waker);
             was_in_driver = self.gather(|| {
-                if steps_back {
-                    seat.sleep.sleep(None, until, call, || self.sleep_aside(until))
+                if let Some(aside_for) = aside_for {
+                    seat.sleep.sleep(None, until, call, || self.sleep_aside(until, aside_for))
                 } else {
                     let on_thread = || self.sleep_on_thread(until);
                     seat.sleep.sleep(Some(&shared.driver), until, call, on_thread)

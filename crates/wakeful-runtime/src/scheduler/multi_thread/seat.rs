@@ -9,6 +9,7 @@ use super::MultiThread;
 use super::gather::Gathered;
 use super::pace::{Pace, ROW_MIN};
 use super::queue::{QueueOwner, RunQueue, run_queue};
+use super::retreat::Retreat;
 use super::share::{Haul, Load};
 use super::sleep::Sleep;
 use super::stay::Sitting;
@@ -81,6 +82,7 @@ pub(super) struct SeatCore {
     pub(super) until_inject: u32,
     pub(super) pace: Pace,
     pub(super) trial: Trial,
+    pub(super) retreat: Retreat,
     /// What the sitter took from another worker when it last had nothing to do.
     pub(super) haul: Option<Haul>,
     pub(super) searching: bool,
@@ -191,6 +193,7 @@ impl Seat {
                 until_inject: 1,
                 pace: Pace::new(config.global_queue_interval),
                 trial: Trial::new(workers),
+                retreat: Retreat::new(),
                 haul: None,
                 searching: false,
                 luck: Luck::new(),

@@ -129,6 +129,11 @@ impl Load {
         }
     }
 
+    /// Polls take that long, whatever was thought before.
+    pub(super) fn trust(&self, mean_ns: u64) {
+        self.mean_poll_ns.store(mean_ns, Relaxed);
+    }
+
     /// Polls took that long on average since the last time.
     pub(super) fn measured(&self, mean_ns: u64) {
         let before = self.mean_poll_ns.load(Relaxed);
@@ -218,21 +223,23 @@ impl Sitter {
         }
     }
 
-    /// Takes the time of the polls since the last time.
-    pub(super) fn measure_polls(&self, now: Instant) {
-        let Some(mut core) = self.enter() else { return };
+    /// Takes the time of the polls since the last time. Some of it if they are enough to go by, and if tasks may be kept.
+    pub(super) fn measure_polls(&self, now: Instant) -> Option<Polls> {
+        let mut core = self.enter()?;
         let seat = self.seat();
-        let Some(polls) = core.pace.measure(seat.metrics.polls.get(), now) else { return };
+        let polls = core.pace.measure(seat.metrics.polls.get(), now)?;
         if !self.shared.may_keep_tasks() {
             // There may be some that were kept when that was decided.
             core.queue.hold_nothing_back();
             core.queue.share_batch(&seat.queue);
-            return seat.load.open();
+            seat.load.open();
+            return None;
         }
         seat.load.measured(polls.mean_ns());
         self.heed_opening(&mut core);
         core.trial.measured(polls, |hauls_min| seat.load.taken(hauls_min), now);
         seat.load.keeps.store(core.trial.keeps(), Relaxed);
+        Some(polls)
     }
 
     /// Who has opened the queue meanwhile had a reason: it stays open.
@@ -247,6 +254,7 @@ impl Sitter {
         let (seat, now) = (self.seat(), Instant::now());
         core.pace.restart(seat.metrics.polls.get(), now);
         self.heed_opening(core);
+        core.retreat.watch_anew();
         if core.trial.keeps() {
             core.trial.end_if_over(now);
             seat.load.keeps.store(core.trial.keeps(), Relaxed);

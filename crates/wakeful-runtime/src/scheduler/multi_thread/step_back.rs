@@ -31,13 +31,18 @@ const LOOKS_WITHIN_NS: u64 = 2_000_000;
 const STEPS_BACK_FOR: Duration = Duration::from_millis(5);
 
 impl Sitter {
-    /// Whether this worker, which has nothing to do, steps back.
-    pub(super) fn steps_back(&self) -> bool {
+    /// For how long this worker, which has nothing to do, steps back at most, if it does.
+    pub(super) fn steps_back(&self) -> Option<Duration> {
         let shared = &self.shared;
-        shared.may_keep_tasks()
-            && shared.seats.iter().any(|seat| self.is_at_work(seat))
-            && !shared.has_work_for_all()
-            && shared.crowd.is_overfull(shared.idle.awake())
+        let is_needed = !shared.may_keep_tasks()
+            || !shared.seats.iter().any(|seat| self.is_at_work(seat))
+            || shared.has_work_for_all();
+        let away_for = self.stays_away();
+        if is_needed {
+            return None;
+        }
+        let is_crowded = || shared.crowd.is_overfull(shared.idle.awake());
+        away_for.or_else(|| is_crowded().then_some(STEPS_BACK_FOR))
     }
 
     /// Whether another worker sits on `seat`, who is awake and looks at the driver soon.
@@ -48,9 +53,9 @@ impl Sitter {
             && seat.load.gets_through(polls, LOOKS_WITHIN_NS)
     }
 
-    /// Sleeps outside of the driver until called, until a timer of its own is due, or for a while.
-    pub(super) fn sleep_aside(&self, until: &Until<'_>) {
-        let left = until.on_thread().unwrap_or(STEPS_BACK_FOR);
-        self.parker.park_timeout(left.min(STEPS_BACK_FOR));
+    /// Sleeps outside of the driver until called, until a timer of its own is due, or for so long.
+    pub(super) fn sleep_aside(&self, until: &Until<'_>, aside_for: Duration) {
+        let left = until.on_thread().unwrap_or(aside_for);
+        self.parker.park_timeout(left.min(aside_for));
     }
 }

@@ -10,25 +10,18 @@ use std::time::{Duration, Instant};
 use wakeful_base::CallWaker;
 use wakeful_base::sync::atomic::Ordering::Relaxed;
 
-/// How long a worker with short polls goes on without a look at the driver, which is a system call.
+/// How long a worker with short polls goes on without a look at the driver, which is a system call. What it may find
+/// waits no longer than that, and tasks that give way to it go on, where nobody else has anything to do.
 const LOOK_EVERY: Duration = Duration::from_micros(5);
 
-/// Whether to look at the driver and the timers.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
-    Always,
-    /// Unless the last look was a moment ago.
-    IfDue,
-}
-
 impl Sitter {
-    /// What is due every so many polls: a look at the driver, and clearing up.
-    pub(super) fn maintain(&self, look: Look) {
+    /// What is due every so many polls: a look at the driver unless the last was a moment ago, and clearing up.
+    pub(super) fn maintain(&self) {
         let now = Instant::now();
-        self.measure_polls(now);
+        let polls = self.measure_polls(now);
         let Some(mut core) = self.enter() else { return };
         let is_just_back = take(&mut core.is_from_driver);
-        let looks = look == Look::Always || now >= core.next_look;
+        let looks = now >= core.next_look;
         if looks {
             core.next_look = now + LOOK_EVERY;
         }
@@ -42,12 +35,15 @@ impl Sitter {
         self.call_foreign();
         self.wake_deferred();
         self.clear_ended();
+        if let Some(polls) = polls {
+            self.heed_retreats(polls, now);
+        }
     }
 
     pub(super) fn wake_deferred(&self) {
         let Some(mut core) = self.enter() else { return };
         let SeatCore { yielded, queue, .. } = &mut *core;
-        if yielded.len() > 1 {
+        if yielded.len() > 1 && !self.shared.retreats.is_anybody_away() {
             self.seat().load.favour();
         }
         self.seat().metrics.local_schedules.add(yielded.len() as u64);

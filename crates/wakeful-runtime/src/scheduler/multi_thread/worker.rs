@@ -1,7 +1,6 @@
 //! A worker's loop.
 
 use super::sitter::Sitter;
-use super::upkeep::Look;
 use std::time::Instant;
 use wakeful_task::Runnable;
 
@@ -12,11 +11,10 @@ impl Sitter {
             let Some(next) = self.next() else { return };
             match next {
                 Next::Run(runnable) => self.run_task(runnable),
-                Next::Maintain => self.maintain(Look::IfDue),
-                Next::GiveWay => self.maintain(Look::Always),
+                Next::Maintain => self.maintain(),
                 Next::Nothing => {
                     let now = self.seat().metrics.add_busy(busy_since);
-                    self.measure_polls(now);
+                    let _polls = self.measure_polls(now);
                     self.end_haul(now);
                     self.run_dry();
                     busy_since = Instant::now();
@@ -48,20 +46,20 @@ impl Sitter {
         let local = core.lifo.take().or_else(|| core.queue.pop(&self.seat().queue));
         Some(match local.or_else(|| self.take_injected(&mut core)) {
             Some(runnable) => Next::Run(runnable),
-            None if core.has_deferred() => Next::GiveWay,
+            None if core.has_deferred() => Next::Maintain,
             None => Next::Nothing,
         })
     }
 
     /// No task at hand: looks around, and sleeps if there is nothing.
     fn run_dry(&self) {
-        let steps_back = self.steps_back();
-        if !steps_back {
+        let aside_for = self.steps_back();
+        if aside_for.is_none() {
             if let Some(runnable) = self.search() {
                 return self.run_task(runnable);
             }
         }
-        self.sleep(steps_back);
+        self.sleep(aside_for);
     }
 
     fn stop(&self) {
@@ -86,10 +84,8 @@ impl Sitter {
 
 enum Next {
     Run(Runnable),
-    /// The driver and clearing up are due.
+    /// The driver and clearing up are due, or nobody is left but tasks that gave way to them.
     Maintain,
-    /// Nobody is left but tasks that wait for a look at the driver.
-    GiveWay,
     Nothing,
     Stop,
 }
