@@ -76,6 +76,15 @@ impl Drop for RestoreBudget {
     }
 }
 
+/// How many units this poll has paid, if it began with [`Budget::INITIAL`].
+#[inline]
+pub fn paid() -> u8 {
+    match (Budget::INITIAL.0, BUDGET.with(Cell::get).0) {
+        (Some(initial), Some(left)) => initial.saturating_sub(left),
+        _ => 0,
+    }
+}
+
 /// Whether a leaf future may still make progress in this poll.
 #[inline]
 pub fn has_remaining() -> bool {

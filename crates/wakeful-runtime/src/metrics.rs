@@ -34,6 +34,8 @@ pub(crate) struct WorkerMetrics {
     pub(crate) unparks: Counter,
     pub(crate) noops: Counter,
     pub(crate) forced_yields: Counter,
+    /// Units of the budget that were paid.
+    pub(crate) progress: Counter,
     busy_ns: Counter,
     thread: Mutex<Option<ThreadId>>,
 }
@@ -46,6 +48,11 @@ impl WorkerMetrics {
 
     pub(crate) fn thread_id(&self) -> Option<ThreadId> {
         *self.thread.lock()
+    }
+
+    /// What the worker has done: how often it polled, and how often what it polled made progress.
+    pub(crate) fn work(&self) -> u64 {
+        self.polls.get() + self.progress.get()
     }
 
     /// A task's turn is over: counts it if it used its budget up.

@@ -4,14 +4,14 @@
 //! means that they, and all that they have in common, go from cache to cache, and sixteen tasks that share a few permits
 //! are served faster by one worker than by two. No queue tells that, and nobody takes tasks from anybody, so that there is
 //! nothing to keep ([`trial`](super::trial)): both are busy all of the time. So a worker that is, beside others, with
-//! few tasks and short polls, **retreats** to see how they get on:
+//! few tasks that take short, **retreats** to see how they get on:
 //!
 //! ```text
 //!              busy for a while, as others are
-//!   Watching ───────────────────────────────────▶ Trying ──┐ they made fewer polls: takes its share again
+//!   Watching ───────────────────────────────────▶ Trying ──┐ they did less: it takes its share again
 //!    ▲  ▲                                            │     │
 //!    │  └────────────────────────────────────────────┼─────┘ (the next trial is further off each time)
-//!    │   after a while, longer each time             ▼ they made as many
+//!    │   after a while, longer each time             ▼ they did as much
 //!    └──────────────────────────────────────────── Away
 //! ```
 //!
@@ -22,19 +22,19 @@
 
 use super::seat::{Seat, SeatCore};
 use super::sitter::Sitter;
-use super::trial::Polls;
+use super::trial::{LONG_POLL_NS, Polls};
 // Not the models': whose tasks are to be taken is a hint, and the queues see to who gets which.
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use wakeful_base::sync::hint;
 
-/// Longer polls than this pay for what it costs that tasks wander.
-const SHORT_POLL_NS: u64 = 1_000;
+/// What takes longer pays for what it costs that tasks wander.
+const SHORT_WORK_NS: u128 = 1_000;
 
 /// More tasks than this that wait for their turn are no few that wait for each other.
 const TASKS_MAX: usize = 32;
 
-/// For so long is it seen how many polls all workers make.
+/// For so long is it seen what all workers do.
 const WATCH_FOR: Duration = Duration::from_millis(1);
 
 /// For so long the others have to show what they do alone.
@@ -43,7 +43,7 @@ const TRIAL: Duration = Duration::from_micros(500);
 /// So soon must somebody have taken the tasks over.
 const LEAVE_WITHIN: Duration = Duration::from_micros(100);
 
-/// Where one poll of so many is made elsewhere, there are others at work.
+/// Where one part of so many is done elsewhere, there are others at work.
 const OTHERS_PART: u64 = 8;
 
 /// How long it is until the next trial, at first and at last, where the others did not do as much.
@@ -84,18 +84,19 @@ impl Retreats {
     }
 }
 
-/// How many polls all workers had made at a time.
+/// What all workers had done at a time: polls, and how often what they polled made progress. Tasks that wait for each other
+/// are polled the more often the more workers there are, for the same work.
 #[derive(Clone, Copy)]
 struct Mark {
     at: Instant,
-    polls: u64,
+    work: u64,
 }
 
 impl Mark {
-    /// Polls per nanosecond since `earlier`.
+    /// Work per nanosecond since `earlier`.
     fn rate_since(self, earlier: Mark) -> f64 {
         let ns = self.at.duration_since(earlier.at).as_nanos().max(1);
-        (self.polls - earlier.polls) as f64 / ns as f64
+        (self.work - earlier.work) as f64 / ns as f64
     }
 }
 
@@ -116,7 +117,7 @@ enum Stage {
 #[derive(Clone, Copy)]
 struct Watch {
     all: Mark,
-    own_polls: u64,
+    own_work: u64,
 }
 
 /// What becomes of a worker that has retreated and nothing to do.
@@ -152,24 +153,36 @@ impl Retreat {
         !matches!(self.stage, Stage::Watching { .. })
     }
 
-    /// The worker, with few tasks and short polls, goes on. Some of what the others must do without it if it
-    /// should try that now, with so many `hands` in all.
-    fn goes_on(&mut self, now: Mark, own_polls: u64, hands: usize) -> Option<f64> {
+    /// The worker, with few tasks, goes on. Some of what the others must do without it if it
+    /// should try that now, with so many `hands` in all. `all_work` looks at everybody's counters, so not each time.
+    fn goes_on(
+        &mut self,
+        at: Instant,
+        own_work: u64,
+        hands: usize,
+        all_work: impl FnOnce() -> u64,
+    ) -> Option<f64> {
         let Stage::Watching { since, try_from } = &mut self.stage else { return None };
-        let watch = *since.get_or_insert(Watch { all: now, own_polls });
-        if now.at.duration_since(watch.all.at) < WATCH_FOR {
+        let Some(watch) = *since else {
+            *since = Some(Watch { all: Mark { at, work: all_work() }, own_work });
+            return None;
+        };
+        if at.duration_since(watch.all.at) < WATCH_FOR {
             return None;
         }
         *since = None;
-        let all = now.polls - watch.all.polls;
-        let others = all.saturating_sub(own_polls - watch.own_polls);
-        let is_time = try_from.is_none_or(|from| now.at >= from);
+        let now = Mark { at, work: all_work() };
+        let (all, own) = (now.work - watch.all.work, own_work - watch.own_work);
+        let are_others = all.saturating_sub(own) >= all / OTHERS_PART;
+        let is_short =
+            at.duration_since(watch.all.at).as_nanos() <= u128::from(own) * SHORT_WORK_NS;
+        let is_time = try_from.is_none_or(|from| at >= from);
         // Without one of them they could do less by a part of so many; a quarter of that is not worth its CPU.
         let least = 1.0 - 0.25 / hands.max(2) as f64;
-        (is_time && others >= all / OTHERS_PART).then(|| now.rate_since(watch.all) * least)
+        (is_time && are_others && is_short).then(|| now.rate_since(watch.all) * least)
     }
 
-    /// It has left its tasks to others, which have to make `enough` polls.
+    /// It has left its tasks to others, which have to do `enough`.
     fn leave(&mut self, now: Mark, enough: f64) {
         self.stage = Stage::Trying { since: now, enough };
     }
@@ -189,22 +202,23 @@ impl Retreat {
                     self.stay_for = STAY_FOR.0;
                     Still::Away(away_for)
                 } else {
-                    self.come_back(Some(now.at + self.stay_for));
-                    self.stay_for = (2 * self.stay_for).min(STAY_FOR.1);
-                    self.away_for = AWAY_FOR.0;
+                    self.stay(now.at);
                     Still::Needed
                 }
             }
             Stage::Away { until } if now.at < until => Still::Away(until - now.at),
             Stage::Away { .. } => {
-                self.come_back(None);
+                self.stage = Stage::Watching { since: None, try_from: None };
                 Still::Back
             }
         }
     }
 
-    fn come_back(&mut self, try_from: Option<Instant>) {
-        self.stage = Stage::Watching { since: None, try_from };
+    /// The others need it, or did not come for its tasks.
+    fn stay(&mut self, now: Instant) {
+        self.stage = Stage::Watching { since: None, try_from: Some(now + self.stay_for) };
+        self.stay_for = (2 * self.stay_for).min(STAY_FOR.1);
+        self.away_for = AWAY_FOR.0;
     }
 }
 
@@ -214,6 +228,8 @@ impl Sitter {
         match self.shared.retreats.leaving() {
             Some(index) if index != self.index => self.take_over(index),
             Some(_) => {}
+            // Called, and busy: that it was away is over in time all the same.
+            None if self.stays_away().is_some() => {}
             None => {
                 if let Some(enough) = self.should_leave(polls, now) {
                     self.leave(enough);
@@ -226,7 +242,7 @@ impl Sitter {
     fn should_leave(&self, polls: Polls, now: Instant) -> Option<f64> {
         let mut core = self.enter()?;
         let seat = self.seat();
-        if polls.mean_ns() >= SHORT_POLL_NS || waiting_at(seat, &core) > TASKS_MAX {
+        if polls.mean_ns() >= LONG_POLL_NS || waiting_at(seat, &core) > TASKS_MAX {
             core.retreat.watch_anew();
             return None;
         }
@@ -234,7 +250,7 @@ impl Sitter {
         if hands < 2 {
             return None;
         }
-        core.retreat.goes_on(self.mark(now), seat.metrics.polls.get(), hands)
+        core.retreat.goes_on(now, seat.metrics.work(), hands, || self.all_work())
     }
 
     /// Leaves all tasks to others, if somebody comes for them.
@@ -252,11 +268,13 @@ impl Sitter {
             hint::spin_loop();
         }
         retreats.end_leaving();
+        let Some(mut core) = self.enter() else { return };
+        let now = Instant::now();
         if seat.queue.is_empty() {
-            if let Some(mut core) = self.enter() {
-                core.retreat.leave(self.mark(Instant::now()), enough);
-                retreats.away.fetch_add(1, Relaxed);
-            }
+            core.retreat.leave(self.mark(now), enough);
+            retreats.away.fetch_add(1, Relaxed);
+        } else {
+            core.retreat.stay(now);
         }
     }
 
@@ -275,7 +293,7 @@ impl Sitter {
         own.load.trust(core.pace.mean_poll_ns());
     }
 
-    /// How long to stay away, if this worker, which has nothing to do, has retreated.
+    /// How long to stay away, if this worker has retreated.
     pub(super) fn stays_away(&self) -> Option<Duration> {
         let mut core = self.enter()?;
         if !core.retreat.is_away() {
@@ -289,7 +307,7 @@ impl Sitter {
             Still::Back => self.note_back(),
             Still::Needed => {
                 self.note_back();
-                for seat in &self.shared.seats {
+                for seat in self.shared.seats.iter().filter(|seat| !seat.queue.is_empty()) {
                     seat.load.favour();
                 }
             }
@@ -302,7 +320,11 @@ impl Sitter {
     }
 
     fn mark(&self, at: Instant) -> Mark {
-        Mark { at, polls: self.shared.seats.iter().map(|seat| seat.metrics.polls.get()).sum() }
+        Mark { at, work: self.all_work() }
+    }
+
+    fn all_work(&self) -> u64 {
+        self.shared.seats.iter().map(|seat| seat.metrics.work()).sum()
     }
 }
 
@@ -315,7 +337,7 @@ fn waiting_at(seat: &Seat, core: &SeatCore) -> usize {
 mod tests {
     use super::*;
 
-    /// A worker beside another, and a clock. Together they make `both` polls in 10 µs, or the other `alone` many.
+    /// A worker beside another, and a clock. In 10 µs they do `both` together, or the other one `alone`.
     struct Worker {
         retreat: Retreat,
         now: Mark,
@@ -324,22 +346,27 @@ mod tests {
 
     impl Worker {
         fn new() -> Worker {
-            let now = Mark { at: Instant::now(), polls: 0 };
+            let now = Mark { at: Instant::now(), work: 0 };
             Worker { retreat: Retreat::new(), now, own: 0 }
         }
 
         fn turn(&mut self, both: u64, alone: u64) {
             let is_away = self.retreat.is_away();
             self.now.at += Duration::from_micros(10);
-            self.now.polls += if is_away { alone } else { both };
+            self.now.work += if is_away { alone } else { both };
             if is_away {
                 self.retreat.look(self.now);
                 return;
             }
             self.own += both / 2;
-            if let Some(enough) = self.retreat.goes_on(self.now, self.own, 2) {
+            if let Some(enough) = self.goes_on(2) {
                 self.retreat.leave(self.now, enough);
             }
+        }
+
+        fn goes_on(&mut self, hands: usize) -> Option<f64> {
+            let Mark { at, work } = self.now;
+            self.retreat.goes_on(at, self.own, hands, || work)
         }
 
         /// What part of `total` it is away.
@@ -380,27 +407,32 @@ mod tests {
     #[test]
     fn of_many_each_is_worth_a_smaller_part() {
         let mut worker = Worker::new();
-        worker.retreat.goes_on(worker.now, 0, 8);
-        let now = Mark { at: worker.now.at + WATCH_FOR, polls: 1_000_000 };
-        let enough = worker.retreat.goes_on(now, 125_000, 8).unwrap() * 1e6;
+        assert_eq!(worker.goes_on(8), None, "it begins to watch");
+        (worker.now.at, worker.now.work, worker.own) =
+            (worker.now.at + WATCH_FOR, 1_000_000, 125_000);
+        let enough = worker.goes_on(8).unwrap() * 1e6;
         assert!(enough > 875_000.0 && enough < 1_000_000.0, "{enough}");
     }
 
     #[test]
-    fn who_is_alone_or_has_slept_does_not_try() {
+    fn who_is_alone_or_has_slept_or_has_much_to_do_for_each_does_not_try() {
         let mut worker = Worker::new();
-        let busy = |worker: &mut Worker, own| {
+        let mut busy = |own, others, sleeps: bool| {
+            if sleeps {
+                worker.retreat.watch_anew();
+            }
             worker.now.at += WATCH_FOR;
-            worker.now.polls += 1_000;
+            worker.now.work += own + others;
             worker.own += own;
-            worker.retreat.goes_on(worker.now, worker.own, 2).is_some()
+            worker.goes_on(2).is_some()
         };
-        assert!(!busy(&mut worker, 500), "it begins to watch");
-        assert!(!busy(&mut worker, 1_000), "nobody else did anything");
-        assert!(!busy(&mut worker, 500), "it begins to watch");
-        worker.retreat.watch_anew();
-        assert!(!busy(&mut worker, 500), "it begins to watch");
-        assert!(busy(&mut worker, 500));
+        assert!(!busy(5_000, 5_000, false), "it begins to watch");
+        assert!(!busy(10_000, 0, false), "nobody else did anything");
+        assert!(!busy(5_000, 5_000, false), "it begins to watch");
+        assert!(!busy(500, 500, false), "each took two microseconds");
+        assert!(!busy(5_000, 5_000, false), "it begins to watch");
+        assert!(!busy(5_000, 5_000, true), "it begins to watch");
+        assert!(busy(5_000, 5_000, false));
     }
 
     #[test]

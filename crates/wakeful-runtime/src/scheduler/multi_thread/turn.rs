@@ -22,10 +22,12 @@ impl Sitter {
                 core.lifo_enabled = self.shared.config.lifo_slot;
                 core.count_row(row);
                 self.seat().metrics.note_budget();
+                self.seat().metrics.progress.add(u64::from(budget::paid()));
                 break;
             };
             if !budget::has_remaining() {
                 self.seat().metrics.forced_yields.add(1);
+                self.seat().metrics.progress.add(u64::from(budget::paid()));
                 core.count_row(row);
                 core.queue.push(&self.seat().queue, woken);
                 break;
