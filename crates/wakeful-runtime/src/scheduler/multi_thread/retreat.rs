@@ -15,8 +15,8 @@
 //!    └──────────────────────────────────────────── Away
 //! ```
 //!
-//! It puts its tasks in reach, another takes them over in its next upkeep, and only then does it go; if nobody comes it goes
-//! on. It sleeps as one that [steps back](super::step_back) does, with the same provisions. Tasks that yield are no reason to
+//! It puts its tasks in reach, another takes them over in its next upkeep or its search, and only then does it go; if nobody
+//! comes it goes on. It sleeps as one that [steps back](super::step_back) does, with the same provisions. Tasks that yield are no reason to
 //! call it meanwhile ([`Load::favour`](super::share::Load::favour)); all others are that call workers, and so is a poll that does
 //! not return. So nothing is tried where no monitor sees that.
 
@@ -70,7 +70,8 @@ impl Retreats {
         self.away.load(Relaxed) > 0
     }
 
-    fn leaving(&self) -> Option<usize> {
+    /// The worker whose tasks are to be taken over.
+    pub(super) fn leaving(&self) -> Option<usize> {
         self.leaving.load(Relaxed).checked_sub(1)
     }
 
@@ -203,6 +204,7 @@ impl Retreat {
                     Still::Away(away_for)
                 } else {
                     self.stay(now.at);
+                    self.away_for = AWAY_FOR.0;
                     Still::Needed
                 }
             }
@@ -218,7 +220,6 @@ impl Retreat {
     fn stay(&mut self, now: Instant) {
         self.stage = Stage::Watching { since: None, try_from: Some(now + self.stay_for) };
         self.stay_for = (2 * self.stay_for).min(STAY_FOR.1);
-        self.away_for = AWAY_FOR.0;
     }
 }
 
@@ -242,12 +243,10 @@ impl Sitter {
     fn should_leave(&self, polls: Polls, now: Instant) -> Option<f64> {
         let mut core = self.enter()?;
         let seat = self.seat();
-        if polls.mean_ns() >= LONG_POLL_NS || waiting_at(seat, &core) > TASKS_MAX {
-            core.retreat.watch_anew();
-            return None;
-        }
         let hands = self.shared.idle.awake();
-        if hands < 2 {
+        let are_few = waiting_at(seat, &core) <= TASKS_MAX;
+        if hands < 2 || !are_few || polls.mean_ns() >= LONG_POLL_NS {
+            core.retreat.watch_anew();
             return None;
         }
         core.retreat.goes_on(now, seat.metrics.work(), hands, || self.all_work())
@@ -291,6 +290,7 @@ impl Sitter {
         own.metrics.steal_operations.add(1);
         own.metrics.steals.add(count);
         own.load.trust(core.pace.mean_poll_ns());
+        core.retreat.watch_anew();
     }
 
     /// How long to stay away, if this worker has retreated.

@@ -93,7 +93,7 @@ impl Sitter {
                 continue;
             }
             let victim = &self.shared.seats[index];
-            if !victim.is_worth_taking() {
+            if !victim.is_worth_taking() && self.shared.retreats.leaving() != Some(index) {
                 continue;
             }
             if let Some((runnable, count)) = victim.queue.steal_into(&own.queue, &mut core.queue) {
