@@ -75,7 +75,7 @@ impl Sitter {
         // Woken by a timer, if only to see that it is not its time yet: nobody has work for us.
         let is_idle = core.is_idle() && seat.queue.is_empty();
         core.gathered.skip_search = !searching && (was_timer || is_idle);
-        core.is_from_driver = was_in_driver;
+        core.skip_look = was_in_driver || aside_for.is_some();
         self.measure_anew(&mut core);
         // Whatever woke us, stopping among it, is looked at first; wakers of others' are called then.
         core.until_maintenance = 0;

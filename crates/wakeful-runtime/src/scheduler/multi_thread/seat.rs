@@ -92,8 +92,9 @@ pub(super) struct SeatCore {
     pub(super) ended_elsewhere: u32,
     pub(super) timers: SeatTimers,
     pub(super) gathered: Gathered,
-    /// The sitter comes from a wait in the driver: another look would find nothing new.
-    pub(super) is_from_driver: bool,
+    /// The sitter comes from a wait in the driver, where another look would find nothing new, or has stepped back from it,
+    /// and what is there is for others.
+    pub(super) skip_look: bool,
     /// When the next look at the driver is due.
     pub(super) next_look: Instant,
 }
@@ -201,7 +202,7 @@ impl Seat {
                 ended_elsewhere: 0,
                 timers: SeatTimers::new(index),
                 gathered: Gathered::default(),
-                is_from_driver: false,
+                skip_look: false,
                 next_look: Instant::now(),
             })),
         }

@@ -126,7 +126,7 @@ impl Sitter {
     fn begin(&self) {
         if let Some(mut core) = self.enter() {
             core.until_maintenance = 0;
-            core.is_from_driver = false;
+            core.skip_look = false;
             core.gathered.end();
             core.haul = None;
             self.measure_anew(&mut core);

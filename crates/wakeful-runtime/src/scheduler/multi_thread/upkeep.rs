@@ -20,14 +20,14 @@ impl Sitter {
         let now = Instant::now();
         let polls = self.measure_polls(now);
         let Some(mut core) = self.enter() else { return };
-        let is_just_back = take(&mut core.is_from_driver);
+        let skip_look = take(&mut core.skip_look);
         let looks = now >= core.next_look;
         if looks {
             core.next_look = now + LOOK_EVERY;
         }
         drop(core);
         if looks {
-            if !is_just_back {
+            if !skip_look {
                 self.gather(|| self.shared.driver.look(&mut |waker| self.wake(waker)));
             }
             self.serve_timers();
