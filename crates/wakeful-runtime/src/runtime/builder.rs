@@ -453,7 +453,7 @@ impl Builder {
 
     /// Sets after how many polls a worker looks for I/O and timers; 61 by default.
     ///
-    /// If polls are so short that the last look was less than 5 µs ago, a worker of a multi-thread
+    /// If polls are so short that the last look was less than 10 µs ago, a worker of a multi-thread
     /// runtime saves it and looks after as many polls again.
     ///
     /// # Panics
