@@ -107,7 +107,6 @@ impl Sitter {
     }
 
     /// Work was found: stops searching, and lets another search if there is more.
-    #[inline]
     pub(super) fn end_search(&self) {
         let Some(mut core) = self.enter() else { return };
         if !core.searching {

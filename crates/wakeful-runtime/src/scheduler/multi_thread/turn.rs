@@ -10,7 +10,6 @@ use wakeful_task::{Finishing, Polled, Runnable, Running, TaskRef};
 impl Sitter {
     /// Polls a task, and those that it woke last.
     pub(super) fn run_task(&self, mut runnable: Runnable) {
-        self.end_search();
         let _budget = budget::replace(Budget::INITIAL);
         let mut row = 0;
         loop {

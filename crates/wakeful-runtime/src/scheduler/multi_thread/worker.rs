@@ -1,5 +1,6 @@
 //! A worker's loop.
 
+use super::seat::SeatCore;
 use super::sitter::Sitter;
 use std::time::Instant;
 use wakeful_task::Runnable;
@@ -11,6 +12,7 @@ impl Sitter {
             let Some(next) = self.next() else { return };
             match next {
                 Next::Run(runnable) => self.run_task(runnable),
+                Next::RunFound(runnable) => self.run_found(runnable),
                 Next::Maintain => self.maintain(),
                 Next::Nothing => {
                     let now = self.seat().metrics.add_busy(busy_since);
@@ -40,12 +42,12 @@ impl Sitter {
         if core.until_inject == 0 {
             core.until_inject = core.pace.polls_between();
             if let Some(runnable) = self.shared.inject.pop() {
-                return Some(Next::Run(runnable));
+                return Some(Next::run(&core, runnable));
             }
         }
         let local = core.lifo.take().or_else(|| core.queue.pop(&self.seat().queue));
         Some(match local.or_else(|| self.take_injected(&mut core)) {
-            Some(runnable) => Next::Run(runnable),
+            Some(runnable) => Next::run(&core, runnable),
             None if core.has_deferred() => Next::Maintain,
             None => Next::Nothing,
         })
@@ -56,10 +58,17 @@ impl Sitter {
         let aside_for = self.steps_back();
         if aside_for.is_none() {
             if let Some(runnable) = self.search() {
-                return self.run_task(runnable);
+                return self.run_found(runnable);
             }
         }
         self.sleep(aside_for);
+    }
+
+    /// Runs what a search has led to.
+    #[cold]
+    fn run_found(&self, runnable: Runnable) {
+        self.end_search();
+        self.run_task(runnable);
     }
 
     fn stop(&self) {
@@ -84,10 +93,19 @@ impl Sitter {
 
 enum Next {
     Run(Runnable),
+    /// The worker was searching.
+    RunFound(Runnable),
     /// The driver and clearing up are due, or nobody is left but tasks that gave way to them.
     Maintain,
     Nothing,
     Stop,
+}
+
+impl Next {
+    #[inline]
+    fn run(core: &SeatCore, runnable: Runnable) -> Next {
+        if core.searching { Next::RunFound(runnable) } else { Next::Run(runnable) }
+    }
 }
 
 #[cfg(all(test, wakeful_loom))]
