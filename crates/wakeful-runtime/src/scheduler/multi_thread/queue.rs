@@ -207,6 +207,7 @@ impl QueueOwner {
     }
 
     /// Takes up to half of the queue, but no more than fits, for the owner alone.
+    #[inline(never)]
     fn take_batch(&mut self, queue: &RunQueue) {
         let tail = queue.tail.load(Relaxed);
         loop {
