@@ -15,6 +15,7 @@ mod markdown;
 mod measure;
 mod os;
 mod picture;
+mod placement;
 mod primitives;
 mod progress;
 mod report;
@@ -28,6 +29,7 @@ use cli::{Invocation, RunOptions};
 use machine::Machine;
 use measure::Scale;
 use os::CpuTicks;
+use placement::Placement;
 use progress::Progress;
 use report::Report;
 use std::fs::File;
@@ -83,11 +85,13 @@ fn run(suite: &Suite, options: &RunOptions) -> Result<ExitCode, String> {
     let machine = Machine::look(&contenders);
     println!("{machine}\n\n{}", markdown::LEGEND);
 
+    let mut placement = Placement::look_around();
     let mut progress = Progress::new(cases.len());
     let (mut rows, mut failures, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     for group in cases.chunk_by(|a, b| a.group() == b.group()) {
         for case in group {
-            let mut outcome = rounds::run_case(case, &contenders, options, &mut progress);
+            let mut outcome =
+                rounds::run_case(case, &contenders, options, &mut placement, &mut progress);
             rows.append(&mut outcome.rows);
             failures.append(&mut outcome.failures);
             notes.append(&mut outcome.notes);
@@ -104,6 +108,7 @@ fn run(suite: &Suite, options: &RunOptions) -> Result<ExitCode, String> {
         failures,
         notes,
         took: begun.elapsed(),
+        placement,
         cpu_loss: ticks_begun.zip(now).map(|(earlier, now)| now.loss_since(earlier)),
     };
     println!("{}", markdown::summary(&report));

@@ -1,12 +1,11 @@
 //! Results for people: one Markdown table a group of cases.
 
 use crate::goals::{self, GOALS};
-use crate::os::CpuLoss;
+use crate::placement::Placement;
 use crate::report::{PICTURE_FILE, Report};
 use crate::results::{Cell, Row};
 use crate::suite::{Case, Contender};
 use std::fmt::Write;
-use std::time::Duration;
 
 pub const LEGEND: &str = "\
 In brackets: how many times as good as Tokio of the same flavour (`wakeful-ct` beside `tokio-ct`, all others beside
@@ -22,6 +21,8 @@ those that are missed is in [NOTES.md](NOTES.md).
 
 /// Below this, figures that are level would be listed as behind for what is left out when they are shown.
 const BEHIND: f64 = 0.995;
+
+const LEVEL: &str = "Not told apart from Tokio (the ratio's bounds include 1)";
 
 /// The whole run, as a file to keep.
 pub fn document(report: &Report) -> String {
@@ -44,16 +45,25 @@ pub fn document(report: &Report) -> String {
 /// What came out of a run, in short.
 pub fn summary(report: &Report) -> String {
     let mut text = goals(&report.rows);
-    let behind: Vec<String> = report.rows.iter().flat_map(behind_tokio).collect();
-    let parts =
-        [("Behind Tokio", &behind), ("Not measured", &report.failures), ("Notes", &report.notes)];
+    let (mut behind, mut level) = (Vec::new(), Vec::new());
+    for row in &report.rows {
+        let (of_row, level_in_row) = behind_tokio(row);
+        behind.extend(of_row);
+        level.extend(level_in_row);
+    }
+    let parts = [
+        ("Behind Tokio", &behind),
+        (LEVEL, &level),
+        ("Not measured", &report.failures),
+        ("Notes", &report.notes),
+    ];
     for (title, items) in parts {
         if !items.is_empty() {
             let _ = writeln!(text, "\n## {title}\n");
             text.extend(items.iter().map(|item| format!("- {item}\n")));
         }
     }
-    let _ = writeln!(text, "\n{}", conditions(report.took, report.cpu_loss.as_ref()));
+    let _ = writeln!(text, "\n{}", conditions(report));
     text
 }
 
@@ -90,15 +100,19 @@ fn goals(rows: &[Row]) -> String {
     text
 }
 
-/// What Wakeful does worse than Tokio in a row, one line a flavour.
-fn behind_tokio(row: &Row) -> Vec<String> {
-    let ours = row.cells.iter().filter(|cell| cell.contender.is_wakeful());
-    let behind = |cell: &Cell| {
-        let ratio = row.ratio(cell.contender).filter(|&ratio| ratio < BEHIND)?;
+/// What Wakeful does worse than Tokio in a row, one line a flavour: surely, and perhaps.
+fn behind_tokio(row: &Row) -> (Vec<String>, Vec<String>) {
+    let (mut surely, mut perhaps) = (Vec::new(), Vec::new());
+    for cell in row.cells.iter().filter(|cell| cell.contender.is_wakeful()) {
+        let Some(ratio) = row.ratio(cell.contender).filter(|&ratio| ratio < BEHIND) else {
+            continue;
+        };
+        let Some((low, high)) = row.ratio_bounds(cell.contender) else { continue };
         let (case, metric, name) = (row.case.name, &row.metric, cell.contender.name);
-        Some(format!("{case}, {metric}: {name} {}{ratio:.2}x", unsteady_mark(cell)))
-    };
-    ours.filter_map(behind).collect()
+        let item = format!("{case}, {metric}: {name} {ratio:.2}x ({low:.2} to {high:.2})");
+        if high < 1.0 { surely.push(item) } else { perhaps.push(item) }
+    }
+    (surely, perhaps)
 }
 
 /// The rows of one group, whose cases these are.
@@ -149,15 +163,22 @@ fn unsteady_mark(cell: &Cell) -> &'static str {
     if cell.is_unsteady() { "~" } else { "" }
 }
 
-fn conditions(took: Duration, loss: Option<&CpuLoss>) -> String {
-    let seconds = took.as_secs_f64();
-    match loss {
-        None => format!("Took {seconds:.0} s."),
-        Some(loss) => format!(
-            "Took {seconds:.0} s. Of all CPU time, the host took {:.1} % and other processes {:.1} %.",
-            loss.host_percent, loss.others_percent
-        ),
+fn conditions(report: &Report) -> String {
+    let mut text = format!("Took {:.0} s.", report.took.as_secs_f64());
+    if let Some(loss) = &report.cpu_loss {
+        let (host, others) = (loss.host_percent, loss.others_percent);
+        let _ = write!(
+            text,
+            " Of all CPU time, the host took {host:.1} % and other processes {others:.1} %."
+        );
     }
+    let Placement { samples, retaken, unusual, .. } = report.placement;
+    let _ = write!(
+        text,
+        " Of {samples} samples {retaken} were taken again, since the host had moved the CPUs apart or\n\
+         together; {unusual} count although it had."
+    );
+    text
 }
 
 /// Three digits that count, or more where the number has more before its point.
@@ -200,9 +221,10 @@ mod tests {
             Contender::new("absent", &[]),
         );
         let mut rows = Vec::new();
-        record(&mut rows, &case, &base, wall(100.0));
-        record(&mut rows, &case, &ours, wall(40.0));
-        record(&mut rows, &case, &ours, wall(80.0));
+        for own in [40.0, 80.0] {
+            record(&mut rows, &case, &base, wall(120.0));
+            record(&mut rows, &case, &ours, wall(own));
+        }
         let text = table(&[&case], &rows, &[&ours, &absent, &base]);
         assert_eq!(
             text,
@@ -210,7 +232,7 @@ mod tests {
              - `group/case`: what it does.\n\n\
              | case | metric | wakeful-mt | base | best peer |\n\
              |---|---|---:|---:|---|\n\
-             | case | wall, ns/op | ~**60.0** (1.67x) | 100 | base (1.67x) |\n"
+             | case | wall, ns/op | ~**60.0** (2.25x) | 120 | base (2.25x) |\n"
         );
     }
 
@@ -224,9 +246,16 @@ mod tests {
         let mut rows = Vec::new();
         record(&mut rows, &case, &base, wall(100.0));
         record(&mut rows, &case, &ours, wall(125.0));
-        assert_eq!(behind_tokio(&rows[0]), ["group/case, wall: wakeful-mt 0.80x"]);
+        let behind = "group/case, wall: wakeful-mt 0.80x (0.80 to 0.80)".to_owned();
+        assert_eq!(behind_tokio(&rows[0]), (vec![behind], vec![]));
+        for (theirs, own) in [(100.0, 80.0), (100.0, 110.0)] {
+            record(&mut rows, &case, &base, wall(theirs));
+            record(&mut rows, &case, &ours, wall(own));
+        }
+        let level = "group/case, wall: wakeful-mt 0.91x (0.80 to 1.25)".to_owned();
+        assert_eq!(behind_tokio(&rows[0]), (vec![], vec![level]));
         rows[0].cells.truncate(1);
         record(&mut rows, &case, &ours, wall(100.0));
-        assert_eq!(behind_tokio(&rows[0]), [""; 0]);
+        assert_eq!(behind_tokio(&rows[0]), (vec![], vec![]));
     }
 }

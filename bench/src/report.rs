@@ -2,6 +2,7 @@
 
 use crate::machine::Machine;
 use crate::os::CpuLoss;
+use crate::placement::Placement;
 use crate::results::Row;
 use crate::suite::{Case, Contender};
 use std::time::Duration;
@@ -20,5 +21,6 @@ pub struct Report<'a> {
     /// Where there are fewer rounds than planned.
     pub notes: Vec<String>,
     pub took: Duration,
+    pub placement: Placement,
     pub cpu_loss: Option<CpuLoss>,
 }

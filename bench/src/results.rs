@@ -6,6 +6,10 @@ use crate::suite::{Case, Contender};
 /// Largest over smallest sample from which on a figure counts as unsteady.
 const UNSTEADY_SPREAD: f64 = 1.5;
 
+/// How sure it should be that a ratio lies within its bounds: with five rounds all of them lie there, with seven or nine
+/// all but the smallest and the largest.
+const CERTAINTY: f64 = 0.875;
+
 /// One metric of one case, over the contenders.
 pub struct Row<'a> {
     pub case: &'a Case,
@@ -53,13 +57,22 @@ impl Row<'_> {
     /// The median of the rounds' ratios: a machine that changes from one minute to the next changes for
     /// both sides of a round alike.
     pub fn ratio_between(&self, one: &str, other: &str) -> Option<f64> {
-        let rounds = self.cell(one)?.samples.iter().zip(&self.cell(other)?.samples);
-        let ratios: Vec<f64> = match self.better {
-            Better::Lower => rounds.map(|(own, others)| others / own).collect(),
-            Better::Higher => rounds.map(|(own, others)| own / others).collect(),
-            Better::Neither => return None,
-        };
+        let ratios = self.ratios_between(one, other)?;
         Some(median(&ratios)).filter(|ratio| ratio.is_finite())
+    }
+
+    /// Between which two the ratio of a contender and its baseline lies, as far as the rounds tell.
+    pub fn ratio_bounds(&self, contender: &Contender) -> Option<(f64, f64)> {
+        median_bounds(self.ratios_between(contender.name, contender.baseline?)?)
+    }
+
+    fn ratios_between(&self, one: &str, other: &str) -> Option<Vec<f64>> {
+        let rounds = self.cell(one)?.samples.iter().zip(&self.cell(other)?.samples);
+        match self.better {
+            Better::Lower => Some(rounds.map(|(own, others)| others / own).collect()),
+            Better::Higher => Some(rounds.map(|(own, others)| own / others).collect()),
+            Better::Neither => None,
+        }
     }
 
     /// The best of all, if any is better than others.
@@ -82,6 +95,24 @@ impl Row<'_> {
         };
         best.map(|cell| cell.contender)
     }
+}
+
+/// The two of `values` between which the median of all that might have been measured lies, with
+/// [`CERTAINTY`] if they are enough for that: each lies below it or above it as a coin falls.
+fn median_bounds(mut values: Vec<f64>) -> Option<(f64, f64)> {
+    values.sort_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    let (mut outside, mut left_out) = (0.0, 0);
+    // How many of all that could have fallen did so `nth` times, counted on from one to the next.
+    let mut fall = 2.0 / 2_f64.powi(values.len() as i32);
+    for nth in 0..values.len() / 2 {
+        outside += fall;
+        if 1.0 - outside >= CERTAINTY {
+            left_out = nth;
+        }
+        fall *= (values.len() - nth) as f64 / (nth + 1) as f64;
+    }
+    Some((values[left_out], values[last - left_out]))
 }
 
 /// Adds a sample to the rows of its case.
@@ -126,19 +157,30 @@ pub mod tests {
     }
 
     #[test]
-    fn ratio_compares_medians_with_the_own_baseline() {
+    fn a_ratio_is_the_median_of_the_rounds_ratios() {
         let (case, base, fast) =
             (case(), Contender::new("base", &[]), Contender::new("fast", &[]).against("base"));
         let mut rows = Vec::new();
-        for value in [90.0, 100.0, 900.0] {
-            record(&mut rows, &case, &base, wall(value));
+        for (theirs, own) in [(100.0, 50.0), (900.0, 100.0), (90.0, 100.0)] {
+            record(&mut rows, &case, &base, wall(theirs));
+            record(&mut rows, &case, &fast, wall(own));
         }
-        record(&mut rows, &case, &fast, wall(50.0));
         assert_eq!(rows.len(), 1);
         assert_eq!(rows[0].ratio(&fast), Some(2.0));
         assert_eq!(rows[0].ratio(&base), None);
         rows[0].better = Better::Higher;
         assert_eq!(rows[0].ratio(&fast), Some(0.5));
+    }
+
+    #[test]
+    fn the_more_rounds_the_closer_are_the_bounds() {
+        let bounds = |rounds: u32| median_bounds((1..=rounds).rev().map(f64::from).collect());
+        assert_eq!(bounds(0), None);
+        assert_eq!(
+            [1, 3, 5, 7].map(bounds).map(Option::unwrap),
+            [(1.0, 1.0), (1.0, 3.0), (1.0, 5.0), (2.0, 6.0)]
+        );
+        assert_eq!([9, 11].map(bounds).map(Option::unwrap), [(2.0, 8.0), (3.0, 9.0)]);
     }
 
     #[test]

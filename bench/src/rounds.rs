@@ -3,6 +3,7 @@
 use crate::child;
 use crate::cli::RunOptions;
 use crate::measure::Scale;
+use crate::placement::Placement;
 use crate::progress::Progress;
 use crate::results::{self, Row};
 use crate::suite::{Case, Contender};
@@ -30,6 +31,7 @@ pub fn run_case<'a>(
     case: &'a Case,
     contenders: &[&'a Contender],
     options: &RunOptions,
+    placement: &mut Placement,
     progress: &mut Progress,
 ) -> CaseOutcome<'a> {
     let able = |contender: &&&Contender| contender.case(case.name).is_some();
@@ -50,14 +52,18 @@ pub fn run_case<'a>(
         }
         for contender in turn_order(&live, round) {
             let entry = format!("{}: {}", case.name, contender.name);
-            let sample_begun = Instant::now();
             progress.sample_begins(case.name, contender.name, round + 1, planned);
+            let (taken, took) = placement.sample(|| {
+                let begun = Instant::now();
+                let taken = child::sample(contender.name, case.name, options.scale, SAMPLE_LIMIT);
+                (taken, begun.elapsed())
+            });
             let mut sits_out = false;
-            match child::sample(contender.name, case.name, options.scale, SAMPLE_LIMIT) {
+            match taken {
                 Ok(sample) => {
                     results::record(&mut outcome.rows, case, contender, sample);
                     let done = round + 1;
-                    let slow = sample_begun.elapsed() > SLOW_SAMPLE;
+                    let slow = took > SLOW_SAMPLE;
                     if may_shorten && slow && (2..planned).contains(&done) {
                         outcome.notes.push(format!("{entry}: {done} of {planned} rounds, slow"));
                         sits_out = true;

@@ -23,6 +23,7 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("test", if with_servers { test_with_servers } else { || cargo("test --workspace").run() }),
         ("demo-page", || demo_page::run(false)),
         ("conformance", conformance::run_all),
+        ("bench", bench),
         ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),
         ("loom", || loom::run(None, None)),
     ];
@@ -53,6 +54,18 @@ pub fn run(with_servers: bool) -> Result<(), String> {
 fn test_with_servers() -> Result<(), String> {
     let servers = Servers::start()?;
     servers.known_to(cargo("test --workspace --features ecosystem/servers")).run()
+}
+
+/// The benchmarks are a workspace of their own. That they work is shown by one quick round of ours, without figures to keep.
+fn bench() -> Result<(), String> {
+    let bench = repo::root().join("bench");
+    let steps = [
+        "fmt --check",
+        "clippy --all-targets -- -D warnings",
+        "test",
+        "run -- all --quick --only wakeful-mt,wakeful-ct",
+    ];
+    steps.iter().try_for_each(|args| Cargo::new(&bench, args).run())
 }
 
 fn cargo(args: &str) -> Cargo {

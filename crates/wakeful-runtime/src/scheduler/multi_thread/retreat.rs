@@ -188,27 +188,27 @@ impl Retreat {
         self.stage = Stage::Trying { since: now, enough };
     }
 
-    /// It looks whether to come back.
-    fn look(&mut self, now: Mark) -> Still {
+    /// It looks whether to come back. `all_work` looks at everybody's counters, so not each time.
+    fn look(&mut self, at: Instant, all_work: impl FnOnce() -> u64) -> Still {
         match self.stage {
             Stage::Watching { .. } => Still::Here,
             Stage::Trying { since, enough } => {
-                let tried = now.at.duration_since(since.at);
+                let tried = at.duration_since(since.at);
                 if tried < TRIAL {
                     Still::Away(TRIAL - tried)
-                } else if now.rate_since(since) >= enough {
-                    self.stage = Stage::Away { until: now.at + self.away_for };
+                } else if (Mark { at, work: all_work() }).rate_since(since) >= enough {
+                    self.stage = Stage::Away { until: at + self.away_for };
                     let away_for = self.away_for;
                     self.away_for = (2 * away_for).min(AWAY_FOR.1);
                     self.stay_for = STAY_FOR.0;
                     Still::Away(away_for)
                 } else {
-                    self.stay(now.at);
+                    self.stay(at);
                     self.away_for = AWAY_FOR.0;
                     Still::Needed
                 }
             }
-            Stage::Away { until } if now.at < until => Still::Away(until - now.at),
+            Stage::Away { until } if at < until => Still::Away(until - at),
             Stage::Away { .. } => {
                 self.stage = Stage::Watching { since: None, try_from: None };
                 Still::Back
@@ -270,7 +270,7 @@ impl Sitter {
         let Some(mut core) = self.enter() else { return };
         let now = Instant::now();
         if seat.queue.is_empty() {
-            core.retreat.leave(self.mark(now), enough);
+            core.retreat.leave(Mark { at: now, work: self.all_work() }, enough);
             retreats.away.fetch_add(1, Relaxed);
         } else {
             core.retreat.stay(now);
@@ -299,7 +299,7 @@ impl Sitter {
         if !core.retreat.is_away() {
             return None;
         }
-        let still = core.retreat.look(self.mark(Instant::now()));
+        let still = core.retreat.look(Instant::now(), || self.all_work());
         drop(core);
         match still {
             Still::Away(left) => return Some(left),
@@ -317,10 +317,6 @@ impl Sitter {
 
     fn note_back(&self) {
         self.shared.retreats.away.fetch_sub(1, Relaxed);
-    }
-
-    fn mark(&self, at: Instant) -> Mark {
-        Mark { at, work: self.all_work() }
     }
 
     fn all_work(&self) -> u64 {
@@ -355,7 +351,7 @@ mod tests {
             self.now.at += Duration::from_micros(10);
             self.now.work += if is_away { alone } else { both };
             if is_away {
-                self.retreat.look(self.now);
+                self.retreat.look(self.now.at, || self.now.work);
                 return;
             }
             self.own += both / 2;

@@ -17,28 +17,35 @@ impl Sitter {
             let Some(mut core) = self.enter() else { return };
             let row_max = core.pace.row_max();
             let woken = if row < row_max { core.lifo.take() } else { None };
-            let Some(woken) = woken else {
-                core.lifo_enabled = self.shared.config.lifo_slot;
-                core.count_row(row);
-                self.seat().metrics.note_budget();
-                self.seat().metrics.progress.add(u64::from(budget::paid()));
-                break;
-            };
-            if !budget::has_remaining() {
-                self.seat().metrics.forced_yields.add(1);
-                self.seat().metrics.progress.add(u64::from(budget::paid()));
-                core.count_row(row);
-                core.queue.push(&self.seat().queue, woken);
-                break;
+            match woken {
+                Some(woken) if budget::has_remaining() => {
+                    row += 1;
+                    core.lifo_enabled = row < row_max;
+                    drop(core);
+                    runnable = woken;
+                }
+                woken => {
+                    self.end_row(&mut core, row, woken);
+                    break;
+                }
             }
-            row += 1;
-            core.lifo_enabled = row < row_max;
-            drop(core);
-            runnable = woken;
         }
         if self.shared.idle.is_anybody_idle() {
             self.share_work();
         }
+    }
+
+    /// After `row` more polls than the first. A task that was `woken` and has no budget left waits for its turn.
+    #[inline]
+    fn end_row(&self, core: &mut SeatCore, row: u32, woken: Option<Runnable>) {
+        let (seat, metrics) = (self.seat(), &self.seat().metrics);
+        if let Some(woken) = woken {
+            core.queue.push(&seat.queue, woken);
+        }
+        core.lifo_enabled = self.shared.config.lifo_slot;
+        core.count_row(row);
+        metrics.note_budget();
+        metrics.progress.add(u64::from(budget::paid()));
     }
 
     /// Polls one task and sees to what becomes of it. User code runs in here.
