@@ -6,9 +6,9 @@ use crate::suite::{Case, Contender};
 /// Largest over smallest sample from which on a figure counts as unsteady.
 const UNSTEADY_SPREAD: f64 = 1.5;
 
-/// How sure it should be that a ratio lies within its bounds: with five rounds all of them lie there, with seven or nine
-/// all but the smallest and the largest.
-const CERTAINTY: f64 = 0.875;
+/// How sure it should be that a ratio lies within its bounds. There are some hundred ratios in a run: with less, some
+/// would lie outside by chance. Up to nine rounds, all of them lie within; of eleven, all but the smallest and the largest.
+const CERTAINTY: f64 = 0.98;
 
 /// One metric of one case, over the contenders.
 pub struct Row<'a> {

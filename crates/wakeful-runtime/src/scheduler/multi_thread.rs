@@ -90,6 +90,8 @@ pub(crate) struct MultiThread {
     lenders: AtomicUsize,
     /// Whether workers may keep tasks from who is idle. Not the models': nothing is handed over by it.
     keeps_tasks: std::sync::atomic::AtomicBool,
+    /// How many workers stood still when the monitor looked last. As above.
+    standing: std::sync::atomic::AtomicUsize,
     /// What a sitter's sections need, depending on whether its seat can be taken from it.
     light_fence: LightFence,
     pub(crate) stalls: StallWatch,
@@ -197,6 +199,7 @@ impl MultiThread {
                 vacant: AtomicUsize::new(0),
                 lenders: AtomicUsize::new(0),
                 keeps_tasks: config.stall.hands_off.into(),
+                standing: 0.into(),
                 light_fence: if config.stall.is_watched() {
                     LightFence::new()
                 } else {

@@ -272,7 +272,9 @@ impl Monitor {
         for index in 0..self.seats.len() {
             self.sample(index, now);
         }
-        let has_called = self.see_to_standing(now);
+        let standing = self.seats.iter().flatten().filter(|seen| seen.stands(now)).count();
+        self.shared.standing.store(standing, Relaxed);
+        let has_called = standing > 0 && self.see_to_standing(now);
         self.adapt(has_called);
         let has_vacant = self.see_to_vacant();
         self.tell(now);
@@ -314,9 +316,6 @@ impl Monitor {
 
     /// Gets somebody to see to what waits behind those who stand. True if a seat is to be taken.
     fn see_to_standing(&mut self, now: Instant) -> bool {
-        if !self.seats.iter().flatten().any(|seen| seen.stands(now)) {
-            return false;
-        }
         let hands_off = self.shared.stalls.config.hands_off;
         for index in 0..self.seats.len() {
             let Some(seen) = self.seats[index].as_ref().filter(|seen| seen.stands(now)) else {

@@ -4,6 +4,7 @@ use super::seat::SeatCore;
 use super::sitter::Sitter;
 use crate::scheduler::luck::{LOOK_EVERY, SEARCH_MAX};
 use std::mem::take;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use wakeful_base::sync::hint;
 use wakeful_task::Runnable;
@@ -46,7 +47,7 @@ impl Sitter {
         let begun = Instant::now();
         let (mut now, mut next_look) = (begun, begun);
         // While others are at work there is something to take any moment, and nobody who calls us soon if we sleep.
-        let is_alone = self.shared.idle.awake() == 1;
+        let is_alone = self.shared.idle.awake() <= 1 + self.shared.standing.load(Relaxed);
         let mut counts = false;
         loop {
             let found = self.steal(&mut core, now).or_else(|| self.take_injected(&mut core));
