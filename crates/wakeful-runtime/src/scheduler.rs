@@ -4,6 +4,7 @@ pub(crate) mod block_on;
 mod cell_refs;
 pub(crate) mod context;
 pub(crate) mod current_thread;
+mod doubling;
 pub(crate) mod inject;
 mod luck;
 pub(crate) mod multi_thread;

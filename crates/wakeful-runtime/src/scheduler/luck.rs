@@ -4,6 +4,7 @@
 //! So a thread keeps accounts: it goes on with searches as long as these cost no more than the wake-ups they spare,
 //! and after that tries again from time to time.
 
+use super::doubling::Doubling;
 use std::time::Duration;
 
 /// How often it looks at the driver meanwhile: each look that comes later than the answer to what was sent adds to
@@ -28,22 +29,22 @@ const CREDIT_AFTER_PAUSE: Duration = Duration::from_micros(80);
 
 pub(super) struct Luck {
     credit: Duration,
-    left_out: u32,
-    pause: u32,
+    /// Searches to be left out, once there is no credit.
+    to_leave_out: u32,
+    pause: Doubling<u32>,
 }
 
 impl Luck {
     pub(super) fn new() -> Luck {
-        Luck { credit: CREDIT_MAX, left_out: 0, pause: PAUSE.0 }
+        Luck { credit: CREDIT_MAX, to_leave_out: 0, pause: Doubling::new(PAUSE) }
     }
 
     /// Whether to search now.
     pub(super) fn is_worth_a_try(&mut self) -> bool {
         if self.credit.is_zero() {
-            self.left_out += 1;
-            if self.left_out == self.pause {
-                (self.credit, self.left_out) = (CREDIT_AFTER_PAUSE, 0);
-                self.pause = (2 * self.pause).min(PAUSE.1);
+            self.to_leave_out -= 1;
+            if self.to_leave_out == 0 {
+                self.credit = CREDIT_AFTER_PAUSE;
             }
         }
         !self.credit.is_zero()
@@ -58,7 +59,9 @@ impl Luck {
         let spared = if has_found { WAKE_UP } else { Duration::ZERO };
         self.credit = (self.credit + spared).saturating_sub(took).min(CREDIT_MAX);
         if self.credit == CREDIT_MAX {
-            self.pause = PAUSE.0;
+            self.pause.begin_anew();
+        } else if self.credit.is_zero() {
+            self.to_leave_out = self.pause.take();
         }
     }
 }

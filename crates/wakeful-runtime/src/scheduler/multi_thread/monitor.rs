@@ -48,6 +48,7 @@ use super::MultiThread;
 use super::handoff::{Called, Found, Stuck};
 use super::seat::{Seat, SeatCore};
 use super::stay::Stay;
+use crate::scheduler::doubling::Doubling;
 use crate::stall::{BoundMonitor, QUIET_LOOKS_MAX, Stall, StallOutcome, Stalled};
 use std::sync::Arc;
 use std::thread;
@@ -175,7 +176,7 @@ impl SeenPoll {
 /// Whether it pays to wait until a worker wakes up, or a look each tick is cheaper.
 struct Naps {
     looks_before: u32,
-    looks_after: u32,
+    looks_after: Doubling<u32>,
     least: Duration,
 }
 
@@ -183,7 +184,7 @@ impl Naps {
     fn new(tick: Duration) -> Naps {
         Naps {
             looks_before: 0,
-            looks_after: LOOKS_AFTER_NAP.0,
+            looks_after: Doubling::new(LOOKS_AFTER_NAP),
             least: tick.saturating_mul(NAP_MIN_LOOKS),
         }
     }
@@ -199,10 +200,9 @@ impl Naps {
     /// A rest that should have lasted for up to `length`.
     fn note_rest(&mut self, lasted: Duration, length: Duration) {
         if lasted >= self.least.min(length) {
-            self.looks_after = LOOKS_AFTER_NAP.0;
+            self.looks_after.begin_anew();
         } else {
-            self.looks_before = self.looks_after;
-            self.looks_after = (2 * self.looks_after).min(LOOKS_AFTER_NAP.1);
+            self.looks_before = self.looks_after.take();
         }
     }
 }

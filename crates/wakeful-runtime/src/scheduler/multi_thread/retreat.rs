@@ -23,6 +23,7 @@
 use super::seat::{Seat, SeatCore};
 use super::sitter::Sitter;
 use super::trial::{LONG_POLL_NS, Polls};
+use crate::scheduler::doubling::Doubling;
 // Not the models': whose tasks are to be taken is a hint, and the queues see to who gets which.
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -104,8 +105,8 @@ impl Mark {
 /// One worker's part.
 pub(super) struct Retreat {
     stage: Stage,
-    stay_for: Duration,
-    away_for: Duration,
+    stay_for: Doubling<Duration>,
+    away_for: Doubling<Duration>,
 }
 
 #[derive(Clone, Copy)]
@@ -138,8 +139,8 @@ impl Retreat {
     pub(super) fn new() -> Retreat {
         Retreat {
             stage: Stage::Watching { since: None, try_from: None },
-            stay_for: STAY_FOR.0,
-            away_for: AWAY_FOR.0,
+            stay_for: Doubling::new(STAY_FOR),
+            away_for: Doubling::new(AWAY_FOR),
         }
     }
 
@@ -197,14 +198,13 @@ impl Retreat {
                 if tried < TRIAL {
                     Still::Away(TRIAL - tried)
                 } else if (Mark { at, work: all_work() }).rate_since(since) >= enough {
-                    self.stage = Stage::Away { until: at + self.away_for };
-                    let away_for = self.away_for;
-                    self.away_for = (2 * away_for).min(AWAY_FOR.1);
-                    self.stay_for = STAY_FOR.0;
+                    let away_for = self.away_for.take();
+                    self.stage = Stage::Away { until: at + away_for };
+                    self.stay_for.begin_anew();
                     Still::Away(away_for)
                 } else {
                     self.stay(at);
-                    self.away_for = AWAY_FOR.0;
+                    self.away_for.begin_anew();
                     Still::Needed
                 }
             }
@@ -218,8 +218,7 @@ impl Retreat {
 
     /// The others need it, or did not come for its tasks.
     fn stay(&mut self, now: Instant) {
-        self.stage = Stage::Watching { since: None, try_from: Some(now + self.stay_for) };
-        self.stay_for = (2 * self.stay_for).min(STAY_FOR.1);
+        self.stage = Stage::Watching { since: None, try_from: Some(now + self.stay_for.take()) };
     }
 }
 

@@ -23,6 +23,7 @@
 //!
 //! [`Load::open`]: super::share::Load::open
 
+use crate::scheduler::doubling::Doubling;
 use std::time::{Duration, Instant};
 
 /// So often must others have taken tasks and be through with them, before there is something to compare.
@@ -70,8 +71,8 @@ pub(super) struct Trial {
     stage: Stage,
     /// Own polls of this stage.
     own: Polls,
-    share_for: Duration,
-    keep_for: Duration,
+    share_for: Doubling<Duration>,
+    keep_for: Doubling<Duration>,
 }
 
 #[derive(Clone, Copy)]
@@ -87,8 +88,8 @@ impl Trial {
             workers: workers as u64,
             stage: Stage::Sharing { try_from: None },
             own: Polls::default(),
-            share_for: SHARE_FOR.0,
-            keep_for: KEEP_FOR.0,
+            share_for: Doubling::new(SHARE_FOR),
+            keep_for: Doubling::new(KEEP_FOR),
         }
     }
 
@@ -150,13 +151,13 @@ impl Trial {
 
     fn decide(&mut self, pays: bool, now: Instant) {
         if pays {
-            self.enter(Stage::Sharing { try_from: Some(now + self.share_for) });
-            self.share_for = (2 * self.share_for).min(SHARE_FOR.1);
-            self.keep_for = KEEP_FOR.0;
+            let try_from = Some(now + self.share_for.take());
+            self.enter(Stage::Sharing { try_from });
+            self.keep_for.begin_anew();
         } else {
-            self.enter(Stage::Keeping { until: now + self.keep_for });
-            self.keep_for = (2 * self.keep_for).min(KEEP_FOR.1);
-            self.share_for = SHARE_FOR.0;
+            let until = now + self.keep_for.take();
+            self.enter(Stage::Keeping { until });
+            self.share_for.begin_anew();
         }
     }
 
