@@ -103,7 +103,7 @@ fn median_bounds(mut values: Vec<f64>) -> Option<(f64, f64)> {
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
     let (mut outside, mut left_out) = (0.0, 0);
-    // How many of all that could have fallen did so `nth` times, counted on from one to the next.
+    // How likely it is that just `nth` of them lie below it, or above it.
     let mut fall = 2.0 / 2_f64.powi(values.len() as i32);
     for nth in 0..values.len() / 2 {
         outside += fall;

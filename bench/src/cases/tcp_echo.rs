@@ -40,7 +40,7 @@ fn echo<R: EchoServer>(scale: Scale, connections: usize, bytes: usize) -> Sample
         exchange: Exchange::Echo { bytes },
         pace: None,
         warm_up: Duration::from_millis(scale.pick(150, 50) as u64),
-        // Long enough that one stop of all connections is no more than what the p99.9 leaves out.
+        // Long enough that one stop of 64 connections is no more than what the p99.9 leaves out.
         span: Duration::from_millis(scale.pick(750, 200) as u64),
     };
     let buffer_bytes = bytes.max(BUFFER_BYTES_MIN);

@@ -216,6 +216,20 @@ enum Next {
     Quiet,
 }
 
+impl Next {
+    /// All polls under way are at least that old.
+    fn behind(age: Duration, patience: Duration) -> Next {
+        let length = time_to_next(age, patience);
+        // Less than twice as long spares no look. Halved, since the patience may be without end.
+        if length / 2 >= patience { Next::Later(length) } else { Next::Soon }
+    }
+}
+
+/// How long to wait with the next look behind a poll that is at least that old.
+fn time_to_next(age: Duration, patience: Duration) -> Duration {
+    patience.max(LONG_TICK_MAX.min(age / 10))
+}
+
 impl Monitor {
     fn new(shared: Arc<MultiThread>) -> Monitor {
         let seats = shared.seats.iter().map(|_| None).collect();
@@ -286,13 +300,7 @@ impl Monitor {
         let Some(youngest) = seen.by_ref().map(|seen| seen.age(now)).min() else {
             return Next::Quiet;
         };
-        let length = self.time_to_next(youngest);
-        if length >= 2 * self.patience { Next::Later(length) } else { Next::Soon }
-    }
-
-    /// How long to wait with the next look if all polls under way are at least that old.
-    fn time_to_next(&self, age: Duration) -> Duration {
-        self.patience.max(LONG_TICK_MAX.min(age / 10))
+        Next::behind(youngest, self.patience)
     }
 
     fn sample(&mut self, index: usize, now: Instant) {
@@ -321,7 +329,7 @@ impl Monitor {
             let Some(seen) = self.seats[index].as_ref().filter(|seen| seen.stands(now)) else {
                 continue;
             };
-            let within = self.time_to_next(seen.age(now));
+            let within = time_to_next(seen.age(now), self.patience);
             let found = self.shared.inspect(index, seen.poll.progress, within, hands_off);
             let schedules = self.shared.seats[index].metrics.local_schedules.get();
             let seen = self.seats[index].as_mut().expect("looked at above");
@@ -497,6 +505,14 @@ mod tests {
         assert!(naps.may_rest());
         naps.note_rest(TICK, Duration::MAX);
         assert_eq!(looks_until_rest(&mut naps), 16, "a long one ends that");
+    }
+
+    #[test]
+    fn looks_are_rare_behind_what_stands_for_long() {
+        let is_later = |age, patience| matches!(Next::behind(age, patience), Next::Later(_));
+        assert!(!is_later(19 * TICK, TICK), "less than two ticks");
+        assert!(is_later(20 * TICK, TICK));
+        assert!(!is_later(Duration::from_secs(1), Duration::MAX), "it looks no sooner than that");
     }
 
     #[test]
