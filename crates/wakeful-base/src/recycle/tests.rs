@@ -7,24 +7,49 @@ use std::thread;
 /// Of a size that no other test uses, so that depots are not shared with them.
 type Odd<const SIZE: usize> = [u64; SIZE];
 
-fn at_hand<T>() -> usize {
-    let class = class_of(Layout::new::<T>()).unwrap();
-    // SAFETY: on this thread, and nothing comes back to the cache.
-    with_cache(|cache| unsafe { (&raw const (*cache)[class]).as_ref() }.unwrap().count()).unwrap()
+fn class<T>() -> usize {
+    class_of(Layout::new::<T>()).unwrap()
 }
 
-impl AtHand {
-    fn count(&self) -> usize {
-        self.loaded.count + self.spare.count
+fn slots_of<T>() -> usize {
+    Shape::of_class(class::<T>()).slots
+}
+
+/// How many slabs this thread has.
+fn at_hand<T>() -> usize {
+    // SAFETY: on this thread, and nothing comes back to the cache.
+    with_cache(|cache| unsafe {
+        let at_hand = &(*cache)[class::<T>()];
+        usize::from(!at_hand.current.is_null()) + at_hand.spares.count()
+    })
+}
+
+/// How many slabs any thread can have.
+fn in_depot<T>() -> usize {
+    DEPOTS[class::<T>()].lock().unwrap().count()
+}
+
+fn allocate_all<T>(count: usize) -> Vec<NonNull<T>> {
+    (0..count).map(|_| allocate()).collect()
+}
+
+fn free_all<T>(pieces: impl IntoIterator<Item = NonNull<T>>) {
+    for piece in pieces {
+        // SAFETY: ours, and not used any more.
+        unsafe { free(piece) };
     }
 }
 
-fn in_depot<T>() -> usize {
-    DEPOTS[class_of(Layout::new::<T>()).unwrap()].lock().unwrap().count
-}
+/// Pieces on their way to another thread.
+struct Sent<T>(Vec<NonNull<T>>);
 
-fn magazine_of<T>() -> usize {
-    MAGAZINE_BYTES / size_of_class(class_of(Layout::new::<T>()).unwrap())
+// SAFETY: whoever has this has the pieces.
+unsafe impl<T> Send for Sent<T> {}
+
+impl<T> Sent<T> {
+    fn free(self) {
+        free_all(self.0);
+    }
 }
 
 #[test]
@@ -34,8 +59,9 @@ fn every_type_gets_a_class_that_it_fits_in_or_none() {
             let layout = Layout::from_size_align(size, align).unwrap();
             match class_of(layout) {
                 Some(class) => {
-                    assert!(layout_of(class).size() >= size && layout_of(class).align() >= align);
-                    assert!(class == 0 || layout_of(class - 1).size() < size, "{size}");
+                    let room = |class| Shape::of_class(class).stride - size_of::<Tag>();
+                    assert!(room(class) >= size && STEP >= align);
+                    assert!(class == 0 || room(class - 1) < size, "{size}");
                 }
                 None => assert!(size == 0 || size > 500 || align > 16),
             }
@@ -55,26 +81,87 @@ fn what_was_freed_last_is_used_next() {
 }
 
 #[test]
-fn a_thread_keeps_two_magazines_and_passes_the_rest_on_up_to_a_bound() {
-    type Piece = Odd<7>;
-    let many = (DEPOT_MAGAZINES + 5) * magazine_of::<Piece>();
-    let pieces: Vec<_> = (0..many).map(|_| allocate::<Piece>()).collect();
-    for piece in pieces {
-        // SAFETY: ours, and not used any more.
-        unsafe { free(piece) };
+fn all_slabs_have_slots_and_an_owner_who_finds_some_free() {
+    for shape in (0..CLASSES).map(Shape::of_class) {
+        assert!((SLOTS_MIN..=SLOTS_MAX).contains(&shape.slots), "{shape:?}");
+        assert_eq!(shape.all_slots().count_ones() as usize, shape.slots);
+        assert!((1..=shape.slots as u32).contains(&shape.enough()), "{shape:?}");
+        assert!(shape.slab_layout().size() <= SLAB_BYTES + FIRST_PIECE, "{shape:?}");
     }
-    assert_eq!(at_hand::<Piece>(), 2 * magazine_of::<Piece>());
-    assert_eq!(in_depot::<Piece>(), DEPOT_MAGAZINES);
+}
+
+#[test]
+fn pieces_of_a_slab_are_handed_out_in_the_order_of_their_addresses() {
+    type Piece = Odd<17>;
+    let pieces = allocate_all::<Piece>(slots_of::<Piece>());
+    assert!(pieces.is_sorted() && pieces.iter().all(|piece| piece.is_aligned()));
+    let rng = FastRng::from_seed(17);
+    let mut shuffled = pieces.clone();
+    for at in (1..shuffled.len()).rev() {
+        shuffled.swap(at, rng.below(at as u32 + 1) as usize);
+    }
+    free_all(shuffled);
+    let again = allocate_all::<Piece>(slots_of::<Piece>());
+    assert_eq!(again, pieces);
+    free_all(again);
+}
+
+#[test]
+fn a_thread_keeps_some_slabs_and_passes_the_rest_on_up_to_a_bound() {
+    type Piece = Odd<7>;
+    let pieces = allocate_all::<Piece>((DEPOT_KEEPS + 9) * slots_of::<Piece>());
+    free_all(pieces);
+    assert_eq!((at_hand::<Piece>(), in_depot::<Piece>()), (1 + SPARES_MAX, DEPOT_KEEPS));
     // Another thread takes from the depot, and leaves what it has there.
     let other = thread::spawn(|| {
         let piece = allocate::<Piece>();
-        assert_eq!(in_depot::<Piece>(), DEPOT_MAGAZINES - 1);
-        assert_eq!(at_hand::<Piece>(), magazine_of::<Piece>() - 1);
-        // SAFETY: as above.
-        unsafe { free(piece) };
+        assert_eq!((at_hand::<Piece>(), in_depot::<Piece>()), (1, DEPOT_KEEPS - 1));
+        free_all([piece]);
     });
     other.join().unwrap();
-    assert_eq!(in_depot::<Piece>(), DEPOT_MAGAZINES);
+    assert_eq!(in_depot::<Piece>(), DEPOT_KEEPS);
+}
+
+#[test]
+fn what_is_in_use_here_and_there_does_not_keep_the_rest_from_use() {
+    type Piece = Odd<19>;
+    let slots = slots_of::<Piece>();
+    let mut pieces = allocate_all::<Piece>(10 * slots);
+    // One in each slab stays.
+    let stay: Vec<_> = (0..10).map(|slab| pieces.remove(slab * (slots - 1))).collect();
+    let freed: HashSet<_> = pieces.iter().copied().collect();
+    free_all(pieces);
+    let again = allocate_all::<Piece>(freed.len());
+    let reused = again.iter().filter(|piece| freed.contains(piece)).count();
+    assert_eq!(reused, freed.len());
+    free_all(again.into_iter().chain(stay));
+}
+
+#[test]
+fn what_others_free_is_used_again() {
+    type Piece = Odd<23>;
+    let count = 10 * slots_of::<Piece>();
+    let pieces = allocate_all::<Piece>(count);
+    let before: HashSet<_> = pieces.iter().copied().collect();
+    let pieces = Sent(pieces);
+    thread::spawn(move || pieces.free()).join().unwrap();
+    let again = allocate_all::<Piece>(count);
+    let reused = again.iter().filter(|piece| before.contains(piece)).count();
+    // The last slab is this thread's: it learns of what came back when it has used up all others.
+    assert_eq!(reused, count);
+    free_all(again);
+}
+
+#[test]
+fn memory_that_many_threads_leave_behind_is_bounded() {
+    type Piece = Odd<29>;
+    let slots = slots_of::<Piece>();
+    for _ in 0..20 {
+        let pieces = thread::spawn(move || Sent(allocate_all::<Piece>(5 * slots + 1))).join().unwrap();
+        thread::spawn(move || pieces.free()).join().unwrap();
+    }
+    assert_eq!(at_hand::<Piece>(), 0);
+    assert!(in_depot::<Piece>() <= 7, "{}", in_depot::<Piece>());
 }
 
 #[test]
@@ -129,34 +216,48 @@ impl Marked {
     }
 }
 
+/// Makes pieces, passes some on, and checks and frees its own and what it gets. Some are left when it returns.
+fn handle_pieces(seed: u64, next: &mpsc::Sender<Marked>, from_others: &mpsc::Receiver<Marked>) {
+    const STEPS: u64 = if cfg!(miri) { 200 } else { 20_000 };
+    let rng = FastRng::from_seed(seed);
+    let mut own: Vec<Marked> = Vec::new();
+    for step in 0..STEPS {
+        match rng.below(8) {
+            0..4 => own.push(Marked::new((seed << 32) | step)),
+            4..6 if !own.is_empty() => {
+                let at = rng.below(own.len() as u32) as usize;
+                own.swap_remove(at).check_and_free();
+            }
+            6 => drop(own.pop().map(|marked| next.send(marked).unwrap())),
+            _ => from_others.try_iter().take(4).for_each(Marked::check_and_free),
+        }
+    }
+    let distinct: HashSet<_> = own.iter().map(|marked| marked.0).collect();
+    assert_eq!(distinct.len(), own.len());
+    let (pass_on, free): (Vec<_>, Vec<_>) = own.into_iter().partition(|_| rng.below(2) == 0);
+    free.into_iter().for_each(Marked::check_and_free);
+    pass_on.into_iter().for_each(|marked| next.send(marked).unwrap());
+}
+
 #[test]
 fn nobody_gets_what_somebody_else_has() {
     const THREADS: u64 = 4;
-    const STEPS: usize = if cfg!(miri) { 200 } else { 50_000 };
-    // Each passes pieces on to the next, who checks and frees them.
+    const GENERATIONS: u64 = 5;
+    // Each passes pieces on to the next. Threads end, and others go on in their place.
     let (senders, receivers): (Vec<_>, Vec<_>) =
         (0..THREADS).map(|_| mpsc::channel::<Marked>()).unzip();
-    thread::scope(|scope| {
-        for (index, from_others) in (0..THREADS).zip(receivers) {
-            let next = senders[((index + 1) % THREADS) as usize].clone();
-            scope.spawn(move || {
-                let rng = FastRng::from_seed(index + 1);
-                let mut own: Vec<Marked> = Vec::new();
-                for step in 0..STEPS as u64 {
-                    match rng.below(8) {
-                        0..4 => own.push(Marked::new((index << 32) | step)),
-                        4..6 => drop(own.pop().map(Marked::check_and_free)),
-                        6 => drop(own.pop().map(|marked| next.send(marked).unwrap())),
-                        _ => from_others.try_iter().take(4).for_each(Marked::check_and_free),
-                    }
-                }
-                let distinct: HashSet<_> = own.iter().map(|marked| marked.0).collect();
-                assert_eq!(distinct.len(), own.len());
-                own.into_iter().for_each(Marked::check_and_free);
-                drop(next);
-                from_others.into_iter().for_each(Marked::check_and_free);
-            });
-        }
-        drop(senders);
-    });
+    let receivers: Vec<_> = receivers.into_iter().map(std::sync::Mutex::new).collect();
+    for generation in 0..GENERATIONS {
+        thread::scope(|scope| {
+            for (index, from_others) in (0..THREADS).zip(&receivers) {
+                let next = senders[((index + 1) % THREADS) as usize].clone();
+                let seed = 1 + index + generation * THREADS;
+                scope.spawn(move || handle_pieces(seed, &next, &from_others.lock().unwrap()));
+            }
+        });
+    }
+    drop(senders);
+    let left = receivers.into_iter().flat_map(|receiver| receiver.into_inner().unwrap());
+    left.for_each(Marked::check_and_free);
+    assert!(in_depot::<Odd<13>>() > 0);
 }
