@@ -7,12 +7,13 @@
 //! - `state`: see `state.rs`
 //! - `waker`: as the state says
 //! - `owner`: written by who arms the entry, then read only
-//! - `next`: who has the entry in an inbox or in a store of free ones
+//! - `next`: who has the entry in an inbox
 
 use super::state::{EntryState, Fire, Leave};
 use super::wheel::TimerNode;
 use std::ptr::{self, NonNull};
 use std::task::{Poll, Waker};
+use wakeful_base::recycle;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::AtomicPtr;
 
@@ -31,7 +32,7 @@ pub(super) struct TimerEntry {
     pub(super) next: AtomicPtr<TimerEntry>,
 }
 
-/// An entry that is nobody else's: to arm, to keep for later, or to free.
+/// An entry that is nobody else's: to arm, or to free.
 #[derive(Debug)]
 pub struct FreeEntry(NonNull<TimerEntry>);
 
@@ -66,16 +67,22 @@ pub enum LeftTimer {
 
 impl FreeEntry {
     /// Allocates one.
+    #[inline]
     pub fn new() -> FreeEntry {
         #[cfg(test)]
         live::add(1);
-        FreeEntry(NonNull::from(Box::leak(Box::new(TimerEntry {
-            node: TimerNode::new(),
-            state: EntryState::new(),
-            owner: OwnerId(0),
-            waker: UnsafeCell::new(None),
-            next: AtomicPtr::new(ptr::null_mut()),
-        }))))
+        let entry = recycle::allocate();
+        // SAFETY: just allocated for one.
+        unsafe {
+            entry.write(TimerEntry {
+                node: TimerNode::new(),
+                state: EntryState::new(),
+                owner: OwnerId(0),
+                waker: UnsafeCell::new(None),
+                next: AtomicPtr::new(ptr::null_mut()),
+            });
+        }
+        FreeEntry(entry)
     }
 
     /// # Safety
@@ -117,7 +124,10 @@ impl Drop for FreeEntry {
         #[cfg(test)]
         live::add(-1);
         // SAFETY: made by `new`, and nobody else's.
-        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        unsafe {
+            self.0.drop_in_place();
+            recycle::free(self.0);
+        }
     }
 }
 

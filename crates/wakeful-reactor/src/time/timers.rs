@@ -1,4 +1,4 @@
-//! The owner's side: a wheel, and a store of free entries.
+//! The owner's side: a wheel, and the entries in it.
 //!
 //! Whoever holds a `&mut Timers` is the owner for that long: a worker in a core section, or the holder of
 //! a lock. No user code runs in any of the methods; wakers come in and go out by value.
@@ -10,10 +10,6 @@ use std::ptr::NonNull;
 use std::task::Waker;
 use wakeful_base::WakeList;
 use wakeful_base::prefetch::prefetch;
-use wakeful_base::sync::atomic::Ordering::*;
-
-/// How many free entries are kept for later.
-const FREE_MAX: usize = 256;
 
 /// As much of what a waker points to is asked for ahead, in cache lines: it has slept, and will be polled in a moment.
 const WOKEN_LINES: usize = 4;
@@ -23,7 +19,6 @@ const WOKEN_LINES: usize = 4;
 pub struct Timers {
     id: OwnerId,
     wheel: Wheel,
-    free: FreeStore,
 }
 
 // SAFETY: entries may be touched from any thread, as their state says.
@@ -43,7 +38,7 @@ pub enum Looked {
 impl Timers {
     /// No timers, in a wheel that stands at zero.
     pub fn new(id: OwnerId) -> Timers {
-        Timers { id, wheel: Wheel::new(0), free: FreeStore::default() }
+        Timers { id, wheel: Wheel::new(0) }
     }
 
     /// How its timers know it.
@@ -58,7 +53,7 @@ impl Timers {
 
     /// Arms a new timer.
     pub fn arm(&mut self, deadline_ns: u64, waker: Option<Waker>) -> ArmedTimer {
-        let entry = self.free.take().arm(self.id, waker);
+        let entry = FreeEntry::new().arm(self.id, waker);
         // SAFETY: a free entry is in no wheel; it stays until the wheel has let go of it.
         unsafe { self.wheel.insert(node_of(entry), deadline_ns) };
         // SAFETY: the only sleeper.
@@ -122,14 +117,9 @@ impl Timers {
         // SAFETY: in this wheel, or fired and in none.
         if is_fired || unsafe { self.wheel.remove(node_of(entry)) } {
             // SAFETY: the sleeper leaves, and the wheel has let go of it.
-            self.free.put(unsafe { FreeEntry::from_raw(entry) });
+            drop(unsafe { FreeEntry::from_raw(entry) });
         }
         waker
-    }
-
-    /// Keeps a free entry for later.
-    pub fn keep(&mut self, entry: FreeEntry) {
-        self.free.put(entry);
     }
 
     fn own<'a>(&self, timer: &'a ArmedTimer) -> &'a TimerEntry {
@@ -147,7 +137,7 @@ impl Timers {
             // SAFETY: the entry is ours by now, and in this wheel or, if its time has come, in none.
             if unsafe { self.wheel.remove(node_of(entry)) } {
                 // SAFETY: as above; its sleeper has taken the waker.
-                self.free.put(unsafe { FreeEntry::from_raw(entry) });
+                drop(unsafe { FreeEntry::from_raw(entry) });
             }
         });
     }
@@ -168,14 +158,12 @@ impl Timers {
         match popped {
             Popped::Released(node) => {
                 // SAFETY: its sleeper has left, through the inbox or here, and the wheel just let go.
-                self.free.put(unsafe { FreeEntry::from_raw(entry_of(node)) });
+                drop(unsafe { FreeEntry::from_raw(entry_of(node)) });
             }
             Popped::Due(node) => {
                 // SAFETY: we are the owner, and this time of it comes once.
                 let fired = unsafe { TimerEntry::fire(entry_of(node)) };
-                if let Some(entry) = fired.to_free {
-                    self.free.put(entry);
-                }
+                drop(fired.to_free);
                 if let Some(waker) = fired.waker {
                     prefetch(waker.data(), WOKEN_LINES);
                     wakers.push(waker);
@@ -210,46 +198,6 @@ impl Drop for Timers {
     fn drop(&mut self) {
         // After a proper end there are none. A sleeper that is left must not find the wheel gone.
         while self.fire_all(&mut WakeList::new()) {}
-    }
-}
-
-/// Free entries, linked through `next`.
-#[derive(Debug, Default)]
-struct FreeStore {
-    first: Option<NonNull<TimerEntry>>,
-    count: usize,
-}
-
-impl FreeStore {
-    #[inline]
-    fn take(&mut self) -> FreeEntry {
-        let Some(entry) = self.first else { return FreeEntry::new() };
-        // SAFETY: what is in the store is ours.
-        self.first = NonNull::new(unsafe { entry.as_ref() }.next.load(Relaxed));
-        self.count -= 1;
-        // SAFETY: as above.
-        unsafe { FreeEntry::from_raw(entry) }
-    }
-
-    #[inline]
-    fn put(&mut self, entry: FreeEntry) {
-        if self.count == FREE_MAX {
-            return drop(entry);
-        }
-        let entry = entry.into_raw();
-        let next = self.first.map_or(std::ptr::null_mut(), NonNull::as_ptr);
-        // SAFETY: it was free, and is ours now.
-        unsafe { entry.as_ref() }.next.store(next, Relaxed);
-        self.first = Some(entry);
-        self.count += 1;
-    }
-}
-
-impl Drop for FreeStore {
-    fn drop(&mut self) {
-        while self.first.is_some() {
-            drop(self.take());
-        }
     }
 }
 

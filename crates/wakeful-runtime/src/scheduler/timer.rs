@@ -8,7 +8,7 @@ use crate::timers::{SeatTimers, ShutDown, TimeHandle};
 use std::num::NonZero;
 use std::ptr::NonNull;
 use std::task::{Poll, Waker};
-use wakeful_reactor::time::{ArmedTimer, FreeEntry, LeftEntry, LeftTimer, Looked};
+use wakeful_reactor::time::{ArmedTimer, LeftEntry, LeftTimer, Looked};
 
 /// A part of a scheduler's shared part, by which timers find it: one pointer for either kind.
 #[derive(Debug, Clone, Copy)]
@@ -246,25 +246,12 @@ impl Timer {
         };
         let owner = timer.owner().0 as usize;
         match timer.leave() {
-            LeftTimer::Gone => None,
-            LeftTimer::Free(entry) => {
-                self.keep(entry);
-                None
-            }
+            LeftTimer::Gone | LeftTimer::Free(_) => None,
             LeftTimer::ToInbox(left, waker) => {
                 self.scheduler.push_left(owner, left);
                 waker
             }
         }
-    }
-
-    fn keep(&self, entry: FreeEntry) {
-        let mut entry = Some(entry);
-        self.scheduler.with_own(|own| {
-            if let (Some(own), Some(entry)) = (own, entry.take()) {
-                own.get().keep(entry);
-            }
-        });
     }
 }
 

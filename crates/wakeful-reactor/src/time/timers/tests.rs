@@ -1,7 +1,7 @@
 use super::super::entry::{LeftTimer, live};
 use super::*;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::task::{Poll, Wake};
 
 #[derive(Default)]

@@ -7,7 +7,7 @@ use super::super::entry::{LeftTimer, live};
 use super::*;
 use ::loom::sync::Arc;
 use ::loom::thread;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::task::{Poll, Wake};
 
 #[derive(Default)]
