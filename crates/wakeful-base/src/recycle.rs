@@ -46,10 +46,8 @@ const SIZE_MIN: usize = 2 * STEP - size_of::<Tag>();
 
 const CLASSES: usize = 32;
 
-/// How large a slab is at most, unless it would have fewer than `SLOTS_MIN` slots.
+/// What the pieces of a slab take up at most.
 const SLAB_BYTES: usize = 8 * 1024;
-
-const SLOTS_MIN: usize = 8;
 
 /// Slabs that a thread keeps of each class besides the one it takes from.
 const SPARES_MAX: usize = 2;
@@ -113,8 +111,7 @@ impl Shape {
     const fn of_class(class: usize) -> Shape {
         let stride = SIZE_MIN + class * STEP + size_of::<Tag>();
         let slots = SLAB_BYTES / stride;
-        let slots = if slots < SLOTS_MIN { SLOTS_MIN } else { slots };
-        Shape { stride, slots: if slots > SLOTS_MAX { SLOTS_MAX } else { slots } }
+        Shape { stride, slots: if slots < SLOTS_MAX { slots } else { SLOTS_MAX } }
     }
 
     /// The bits of all slots.
@@ -148,10 +145,9 @@ impl Shape {
         }
     }
 
-    /// # Safety
-    /// `piece` must be one of `slab`, which is of this shape.
+    /// Which of the pieces of `slab` this is.
     #[inline]
-    unsafe fn slot(self, slab: NonNull<Slab>, piece: NonNull<u8>) -> u32 {
+    fn slot(self, slab: NonNull<Slab>, piece: NonNull<u8>) -> u32 {
         let behind_head = piece.addr().get() - slab.addr().get() - FIRST_PIECE;
         (behind_head / self.stride) as u32
     }
@@ -313,7 +309,7 @@ impl AtHand {
     fn take_from_next(&mut self, class: usize, me: Owner) -> Option<NonNull<u8>> {
         let shape = Shape::of_class(class);
         if let Some(current) = NonNull::new(self.current) {
-            // SAFETY: as above. If it is let go of it is not touched again.
+            // SAFETY: as above. If it is let go of, it is not touched again.
             if !unsafe { Slab::let_go(current, shape, me) } {
                 return self.take(shape);
             }
@@ -342,9 +338,15 @@ impl AtHand {
         }
         self.take(shape)
     }
+
+    /// Any of its slabs.
+    fn pop_slab(&mut self) -> Option<NonNull<Slab>> {
+        let current = replace(&mut self.current, ptr::null_mut());
+        NonNull::new(current).or_else(|| self.spares.pop())
+    }
 }
 
-/// Slabs of one class with free slots, for whichever thread needs one.
+/// Slabs of one class with enough free slots, for whichever thread needs one.
 struct Depot {
     stock: Mutex<Slabs>,
     /// How many there are, for who only wants to know whether it is worth the lock.
@@ -390,14 +392,17 @@ impl Depot {
     fn put_all(&self, mut slabs: Slabs, shape: Shape) -> Slabs {
         let mut unwanted = Slabs::EMPTY;
         for _ in 0..LAST_TRIES {
-            if slabs.count() == 0 {
-                break;
-            }
             let before = slabs.count();
             unwanted.append(self.put_first_of(&mut slabs, shape));
-            if slabs.count() == before {
+            if slabs.count() == 0 {
+                break;
+            } else if slabs.count() == before {
                 thread::yield_now();
             }
+        }
+        while let Some(lost) = slabs.pop() {
+            // SAFETY: the caller's, who may end, and another thread begin at the same address.
+            unsafe { lost.as_ref().disown() };
         }
         unwanted
     }
@@ -435,16 +440,23 @@ struct Keeper;
 impl Drop for Keeper {
     fn drop(&mut self) {
         for (class, depot) in DEPOTS.iter().enumerate() {
-            // SAFETY: as in `allocate_class`.
-            let at_hand = with_cache(|cache| unsafe { replace(&mut (*cache)[class], AtHand::EMPTY) });
-            let AtHand { current, mut spares } = at_hand;
-            if let Some(current) = NonNull::new(current) {
-                // SAFETY: this thread's, as the spares are.
-                unsafe { spares.push(current) };
-            }
             let shape = Shape::of_class(class);
-            // SAFETY: nobody uses them.
-            unsafe { depot.put_all(spares, shape).free_all(shape) };
+            // SAFETY: as in `allocate_class`.
+            let mut at_hand =
+                with_cache(|cache| unsafe { replace(&mut (*cache)[class], AtHand::EMPTY) });
+            let mut for_others = Slabs::EMPTY;
+            while let Some(slab) = at_hand.pop_slab() {
+                // SAFETY: this thread's. Those that are let go of are not touched again.
+                unsafe {
+                    if !Slab::let_go(slab, shape, this_thread()) {
+                        for_others.push(slab);
+                    }
+                }
+            }
+            if for_others.count() > 0 {
+                // SAFETY: nobody uses what is returned.
+                unsafe { depot.put_all(for_others, shape).free_all(shape) };
+            }
         }
     }
 }

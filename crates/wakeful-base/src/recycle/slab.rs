@@ -6,7 +6,7 @@
 //! it is nobody's, until enough slots came back to be worth somebody's while:
 //!
 //! ```text
-//!            no slot is free                       `enough` slots came back
+//!            no slot is free, or too few           `enough` slots came back
 //!    owned ──────────────────▶ loose (LOOSE is set) ────────────────────────▶ owned
 //!      ▲ │                                                 by whoever brought the last of them
 //!      │ ▼
@@ -15,7 +15,7 @@
 //!
 //! Exactly one becomes the owner: each return sets one bit, so that one of them finds `LOOSE` and brings the
 //! number to `enough`. Who lets go sets `LOOSE` and learns in the same step how many there were before: if they
-//! were `enough` already nobody comes for the slab, and it keeps it.
+//! were `enough` already nobody comes for the slab, and he keeps it.
 //!
 //! # Who may touch which field
 //!
@@ -31,6 +31,7 @@
 use super::Shape;
 use crate::sync::UnsafeCell;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
+use std::mem::take;
 use std::ptr::{self, NonNull};
 
 /// The slots of the largest slab: a bit each, and one for [`LOOSE`].
@@ -123,7 +124,12 @@ impl Slab {
     ///
     /// # Safety
     /// `slab` must be one of which `slot` was handed out and is not used any more.
-    pub(super) unsafe fn give_back(slab: NonNull<Slab>, slot: u32, shape: Shape, me: Owner) -> Returned {
+    pub(super) unsafe fn give_back(
+        slab: NonNull<Slab>,
+        slot: u32,
+        shape: Shape,
+        me: Owner,
+    ) -> Returned {
         // SAFETY: a slab stays as long as one of its slots is handed out.
         let before = unsafe { (*slab.as_ptr()).returned.fetch_or(1 << slot, AcqRel) };
         debug_assert!(before & (1 << slot) == 0, "the memory was freed twice");
@@ -135,15 +141,18 @@ impl Slab {
         Returned::Ours
     }
 
-    /// Gives up a slab without free slots. False if it is the caller's still, and has some again.
+    /// Gives up a slab in which fewer than `enough` slots are free. False if there are more: it is the caller's still.
     ///
     /// # Safety
-    /// The caller, `me`, owns the slab. If this returns true it may be gone.
+    /// The caller, `me`, owns the slab, which is in no list. If this returns true it may be gone.
     pub(super) unsafe fn let_go(slab: NonNull<Slab>, shape: Shape, me: Owner) -> bool {
         // SAFETY: ours until `LOOSE` is set.
-        let Slab { returned, owner, .. } = unsafe { slab.as_ref() };
+        let Slab { owned, returned, owner, .. } = unsafe { slab.as_ref() };
+        // SAFETY: as above.
+        let free = owned.with_mut(|owned| take(unsafe { &mut (*owned).free }));
         owner.store(NOBODY, Relaxed);
-        if returned.fetch_or(LOOSE, AcqRel).count_ones() < shape.enough() {
+        let before = returned.fetch_or(LOOSE | free, AcqRel);
+        if (before | free).count_ones() < shape.enough() {
             return true;
         }
         // SAFETY: so many came before it was loose that nobody takes it.

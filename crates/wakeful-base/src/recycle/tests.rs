@@ -83,7 +83,7 @@ fn what_was_freed_last_is_used_next() {
 #[test]
 fn all_slabs_have_slots_and_an_owner_who_finds_some_free() {
     for shape in (0..CLASSES).map(Shape::of_class) {
-        assert!((SLOTS_MIN..=SLOTS_MAX).contains(&shape.slots), "{shape:?}");
+        assert!((8..=SLOTS_MAX).contains(&shape.slots), "{shape:?}");
         assert_eq!(shape.all_slots().count_ones() as usize, shape.slots);
         assert!((1..=shape.slots as u32).contains(&shape.enough()), "{shape:?}");
         assert!(shape.slab_layout().size() <= SLAB_BYTES + FIRST_PIECE, "{shape:?}");
@@ -157,11 +157,25 @@ fn memory_that_many_threads_leave_behind_is_bounded() {
     type Piece = Odd<29>;
     let slots = slots_of::<Piece>();
     for _ in 0..20 {
-        let pieces = thread::spawn(move || Sent(allocate_all::<Piece>(5 * slots + 1))).join().unwrap();
+        let pieces =
+            thread::spawn(move || Sent(allocate_all::<Piece>(5 * slots + 1))).join().unwrap();
         thread::spawn(move || pieces.free()).join().unwrap();
     }
     assert_eq!(at_hand::<Piece>(), 0);
     assert!(in_depot::<Piece>() <= 7, "{}", in_depot::<Piece>());
+}
+
+#[test]
+fn slots_that_were_free_when_a_thread_ended_are_not_lost() {
+    fn check<T: 'static>(in_use: usize) {
+        let pieces = thread::spawn(move || Sent(allocate_all::<T>(in_use))).join().unwrap();
+        pieces.free();
+        let all = allocate_all::<T>(slots_of::<T>());
+        assert_eq!((at_hand::<T>(), in_depot::<T>()), (1, 0));
+        free_all(all);
+    }
+    check::<Odd<31>>(1);
+    check::<Odd<37>>(slots_of::<Odd<37>>() - 1);
 }
 
 #[test]
