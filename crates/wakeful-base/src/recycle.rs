@@ -1,7 +1,7 @@
 //! Memory of small things that come and go, kept at hand.
 //!
 //! A task is often made on one thread and freed on another, again and again. Many allocators, glibc's among
-//! them, take a lock for either then, and it is the same one. Here memory is asked for by the [`Slab`], some
+//! them, take a lock for either then, and it is the same one. Here memory is asked for by the **slab**, some
 //! dozens of pieces at a time, and freed by the slab when all of them are. A thread takes pieces from a slab of its
 //! own, and gives those of others back with one atomic operation. Who gave back enough of one that
 //! nobody owns gets it; a thread that frees more than it needs passes slabs on, one that needs more than it frees takes
@@ -22,8 +22,8 @@
 //! and move to another worker together, share no cache lines with those that stay, however long
 //! the program runs. (200 tasks that yield on two workers: 11.4 ns per yield instead of 16.3.)
 //!
-//! What is kept although it is all free is bounded: [`SPARES_MAX`] slabs, and one in use, for each size that a thread uses, and
-//! [`DEPOT_KEEPS`] for each size in all. A thread that ends leaves its own to the others.
+//! What is kept although it is all free is bounded: `SPARES_MAX` slabs, and one in use, for each size that a thread uses, and
+//! `DEPOT_KEEPS` for each size in all. A thread that ends leaves its own to the others.
 
 mod slab;
 mod slabs;

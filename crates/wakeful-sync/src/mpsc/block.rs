@@ -13,11 +13,11 @@
 //! (1) is a step of the sender that claimed the slot, and its last touch of the block; (2) and (3) are
 //! the receiver's. The value belongs to the claimer before (1) and to the receiver after.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
+use wakeful_base::recycle;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicPtr, AtomicU8};
 
@@ -96,22 +96,19 @@ pub(super) struct Block<T> {
 impl<T> Block<T> {
     /// A block of empty slots.
     pub(super) fn new() -> NonNull<Block<T>> {
-        let layout = Layout::new::<Block<T>>();
-        // SAFETY: the layout is not empty, as there is a pointer in it. The fields are written in place,
-        // since a block of large values does not fit on the stack; a `MaybeUninit` needs no writing.
+        let place = recycle::allocate::<Block<T>>();
+        // SAFETY: just allocated for one. The fields are written in place, since a block of large values does not fit on
+        // the stack; a `MaybeUninit` needs no writing.
         unsafe {
-            let block = alloc(layout).cast::<Block<T>>();
-            if block.is_null() {
-                handle_alloc_error(layout);
-            }
+            let block = place.as_ptr();
             (&raw mut (*block).next).write(AtomicPtr::new(ptr::null_mut()));
             for i in 0..SLOTS {
                 (&raw mut (*block).slots[i].state).write(AtomicU8::new(EMPTY));
                 #[cfg(wakeful_loom)]
                 (&raw mut (*block).slots[i].value).write(UnsafeCell::new(MaybeUninit::uninit()));
             }
-            NonNull::new_unchecked(block)
         }
+        place
     }
 
     /// Frees the block, but not what is in its slots.
@@ -119,10 +116,10 @@ impl<T> Block<T> {
     /// # Safety
     /// Nobody may use the block any more.
     pub(super) unsafe fn free(block: NonNull<Block<T>>) {
-        // SAFETY: nobody uses it; it came from `alloc` with this layout.
+        // SAFETY: nobody uses it; it came from `new`.
         unsafe {
-            ptr::drop_in_place(block.as_ptr());
-            dealloc(block.as_ptr().cast(), Layout::new::<Block<T>>());
+            block.drop_in_place();
+            recycle::free(block);
         }
     }
 
