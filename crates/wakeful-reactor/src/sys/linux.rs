@@ -2,6 +2,7 @@
 
 mod beat_timers;
 mod bell;
+mod descriptors;
 mod epoll;
 mod slack;
 

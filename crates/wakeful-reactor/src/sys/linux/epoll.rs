@@ -1,6 +1,7 @@
 //! Readiness through Linux epoll, edge-triggered.
 
 use super::Bell;
+use super::descriptors::make_room;
 use crate::{Interest, Ready};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -37,6 +38,7 @@ impl Poller {
     pub(crate) fn new() -> io::Result<Poller> {
         // SAFETY: the call takes no pointers; what it returns is a new descriptor or an error.
         let epoll = unsafe { owned(libc::epoll_create1(libc::EPOLL_CLOEXEC))? };
+        make_room(epoll.as_raw_fd());
         let poller = Poller { epoll, bell: Bell::new()? };
         poller.add_silent(poller.bell.fd())?;
         Ok(poller)

@@ -1,0 +1,52 @@
+//! Room for descriptors. Not by the usual harness: there must be no thread but the first.
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}
+
+#[cfg(target_os = "linux")]
+fn main() {
+    linux::a_low_limit_is_kept();
+    linux::there_is_room_for_thousands();
+    println!("2 tests of the table of descriptors: ok");
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs;
+    use wakeful_reactor::io::IoDriver;
+
+    /// How many descriptors the kernel's table has room for.
+    fn room() -> u64 {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let size = status.lines().find_map(|line| line.strip_prefix("FDSize:")).unwrap();
+        size.trim().parse().unwrap()
+    }
+
+    fn limit() -> libc::rlimit {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: the limit is written to.
+        assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) }, 0);
+        limit
+    }
+
+    fn set_limit(limit: libc::rlimit) {
+        // SAFETY: the limit is read only.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }, 0);
+    }
+
+    pub fn a_low_limit_is_kept() {
+        let usual = limit();
+        set_limit(libc::rlimit { rlim_cur: 100, ..usual });
+        let _driver = IoDriver::new().unwrap();
+        assert!(room() < 1024, "{}", room());
+        set_limit(usual);
+    }
+
+    pub fn there_is_room_for_thousands() {
+        let before = fs::read_dir("/proc/self/fd").unwrap().count();
+        let driver = IoDriver::new().unwrap();
+        assert!(room() >= limit().rlim_cur.min(4096), "{}", room());
+        drop(driver);
+        assert_eq!(fs::read_dir("/proc/self/fd").unwrap().count(), before, "none is left open");
+    }
+}
