@@ -23,7 +23,7 @@
 //! the program runs. (200 tasks that yield on two workers: 11.4 ns per yield instead of 16.3.)
 //!
 //! What is kept although it is all free is bounded: `SPARES_MAX` slabs, and one in use, for each size that a thread uses, and
-//! `DEPOT_KEEPS` for each size in all. A thread that ends leaves its own to the others.
+//! `DEPOT_BYTES` for each size in all. A thread that ends leaves its own to the others.
 
 mod slab;
 mod slabs;
@@ -44,16 +44,21 @@ const STEP: usize = 16;
 /// The size of the first class. With its tag, a piece takes up a multiple of `STEP`.
 const SIZE_MIN: usize = 2 * STEP - size_of::<Tag>();
 
-const CLASSES: usize = 32;
+/// Up to this size: most tasks are smaller.
+const SIZE_MAX: usize = 4 * 1024;
 
-/// What the pieces of a slab take up at most.
+const CLASSES: usize = (SIZE_MAX - SIZE_MIN).div_ceil(STEP) + 1;
+
+/// What the pieces of a slab take up at most, unless they would be fewer than `SLOTS_MIN`.
 const SLAB_BYTES: usize = 8 * 1024;
+
+const SLOTS_MIN: usize = 8;
 
 /// Slabs that a thread keeps of each class besides the one it takes from.
 const SPARES_MAX: usize = 2;
 
-/// So many slabs of a class may wait in the depot before those that are all free go back to the allocator.
-const DEPOT_KEEPS: usize = 32;
+/// What the slabs of a class that wait in the depot take up before those that are all free go back to the allocator.
+const DEPOT_BYTES: usize = 256 * 1024;
 
 /// How often a thread that is about to end tries to get at the depot: somebody may have forked while it was locked.
 const LAST_TRIES: usize = 10_000;
@@ -110,8 +115,12 @@ impl Shape {
     #[inline]
     const fn of_class(class: usize) -> Shape {
         let stride = SIZE_MIN + class * STEP + size_of::<Tag>();
-        let slots = SLAB_BYTES / stride;
-        Shape { stride, slots: if slots < SLOTS_MAX { slots } else { SLOTS_MAX } }
+        let slots = match SLAB_BYTES / stride {
+            0..SLOTS_MIN => SLOTS_MIN,
+            slots @ SLOTS_MIN..SLOTS_MAX => slots,
+            _ => SLOTS_MAX,
+        };
+        Shape { stride, slots }
     }
 
     /// The bits of all slots.
@@ -126,6 +135,11 @@ impl Shape {
 
     const fn slab_layout(self) -> Layout {
         layout(FIRST_PIECE + self.slots * self.stride - size_of::<Tag>())
+    }
+
+    /// So many slabs are kept although they are all free.
+    const fn kept_in_depot(self) -> usize {
+        DEPOT_BYTES / self.slab_layout().size()
     }
 
     /// For a piece that is of no slab, with its tag.
@@ -383,7 +397,7 @@ impl Depot {
                 stock.push(slab);
             }
         }
-        let unwanted = stock.take_whole(DEPOT_KEEPS, shape);
+        let unwanted = stock.take_whole(shape.kept_in_depot(), shape);
         self.count.store(stock.count(), Relaxed);
         unwanted
     }

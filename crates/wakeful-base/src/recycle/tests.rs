@@ -54,7 +54,7 @@ impl<T> Sent<T> {
 
 #[test]
 fn every_type_gets_a_class_that_it_fits_in_or_none() {
-    for size in 0..=1024 {
+    for size in 0..=SIZE_MAX + 100 {
         for align in [1, 2, 4, 8, 16, 32, 64] {
             let layout = Layout::from_size_align(size, align).unwrap();
             match class_of(layout) {
@@ -63,7 +63,7 @@ fn every_type_gets_a_class_that_it_fits_in_or_none() {
                     assert!(room(class) >= size && STEP >= align);
                     assert!(class == 0 || room(class - 1) < size, "{size}");
                 }
-                None => assert!(size == 0 || size > 500 || align > 16),
+                None => assert!(size == 0 || size > SIZE_MAX || align > STEP),
             }
         }
     }
@@ -83,10 +83,12 @@ fn what_was_freed_last_is_used_next() {
 #[test]
 fn all_slabs_have_slots_and_an_owner_who_finds_some_free() {
     for shape in (0..CLASSES).map(Shape::of_class) {
-        assert!((8..=SLOTS_MAX).contains(&shape.slots), "{shape:?}");
+        assert!((SLOTS_MIN..=SLOTS_MAX).contains(&shape.slots), "{shape:?}");
         assert_eq!(shape.all_slots().count_ones() as usize, shape.slots);
         assert!((1..=shape.slots as u32).contains(&shape.enough()), "{shape:?}");
-        assert!(shape.slab_layout().size() <= SLAB_BYTES + FIRST_PIECE, "{shape:?}");
+        let pieces = shape.slab_layout().size() - FIRST_PIECE;
+        assert!(pieces <= SLAB_BYTES.max(SLOTS_MIN * shape.stride), "{shape:?}");
+        assert!((1..=128).contains(&shape.kept_in_depot()), "{shape:?}");
     }
 }
 
@@ -109,17 +111,18 @@ fn pieces_of_a_slab_are_handed_out_in_the_order_of_their_addresses() {
 #[test]
 fn a_thread_keeps_some_slabs_and_passes_the_rest_on_up_to_a_bound() {
     type Piece = Odd<7>;
-    let pieces = allocate_all::<Piece>((DEPOT_KEEPS + 9) * slots_of::<Piece>());
+    let kept = Shape::of_class(class::<Piece>()).kept_in_depot();
+    let pieces = allocate_all::<Piece>((kept + 9) * slots_of::<Piece>());
     free_all(pieces);
-    assert_eq!((at_hand::<Piece>(), in_depot::<Piece>()), (1 + SPARES_MAX, DEPOT_KEEPS));
+    assert_eq!((at_hand::<Piece>(), in_depot::<Piece>()), (1 + SPARES_MAX, kept));
     // Another thread takes from the depot, and leaves what it has there.
-    let other = thread::spawn(|| {
+    let other = thread::spawn(move || {
         let piece = allocate::<Piece>();
-        assert_eq!((at_hand::<Piece>(), in_depot::<Piece>()), (1, DEPOT_KEEPS - 1));
+        assert_eq!((at_hand::<Piece>(), in_depot::<Piece>()), (1, kept - 1));
         free_all([piece]);
     });
     other.join().unwrap();
-    assert_eq!(in_depot::<Piece>(), DEPOT_KEEPS);
+    assert_eq!(in_depot::<Piece>(), kept);
 }
 
 #[test]
