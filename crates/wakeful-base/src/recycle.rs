@@ -22,8 +22,9 @@
 //! and move to another worker together, share no cache lines with those that stay, however long
 //! the program runs. (200 tasks that yield on two workers: 11.4 ns per yield instead of 16.3.)
 //!
-//! What is kept although it is all free is bounded: `SPARES_MAX` slabs, and one in use, for each size that a thread uses, and
-//! `DEPOT_BYTES` for each size in all. A thread that ends leaves its own to the others.
+//! What is kept although it is all free: `SPARES_MAX` slabs, and one in use, for each size that a thread uses, and
+//! `DEPOT_BYTES` for each size in all. Slabs that become all free in a depot are found by looking at some of them for each that
+//! does. A thread that ends leaves its own to the others.
 
 mod slab;
 mod slabs;
@@ -38,16 +39,21 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
 
-/// From one class of sizes to the next; also how all pieces are aligned.
-const STEP: usize = 16;
+/// How all pieces are aligned.
+const ALIGN: usize = 16;
 
-/// The size of the first class. With its tag, a piece takes up a multiple of `STEP`.
-const SIZE_MIN: usize = 2 * STEP - size_of::<Tag>();
+/// From one class of sizes to the next, up to `FINE_MAX` and after it.
+const STEP: usize = ALIGN;
+const WIDE_STEP: usize = 4 * ALIGN;
 
-/// Up to this size: most tasks are smaller.
+/// The smallest size, the last in small steps, and one that most tasks are below. With its tag, a piece takes up a
+/// multiple of `ALIGN`.
+const SIZE_MIN: usize = 2 * ALIGN - size_of::<Tag>();
+const FINE_MAX: usize = SIZE_MIN + (FINE_CLASSES - 1) * STEP;
 const SIZE_MAX: usize = 4 * 1024;
 
-const CLASSES: usize = (SIZE_MAX - SIZE_MIN).div_ceil(STEP) + 1;
+const FINE_CLASSES: usize = 32;
+const CLASSES: usize = FINE_CLASSES + (SIZE_MAX - FINE_MAX).div_ceil(WIDE_STEP);
 
 /// What the pieces of a slab take up at most, unless they would be fewer than `SLOTS_MIN`.
 const SLAB_BYTES: usize = 8 * 1024;
@@ -57,8 +63,14 @@ const SLOTS_MIN: usize = 8;
 /// Slabs that a thread keeps of each class besides the one it takes from.
 const SPARES_MAX: usize = 2;
 
+/// Beyond so many it frees those that it can, if it does not get at the depot.
+const SPARES_AT_WORST: usize = 8;
+
 /// What the slabs of a class that wait in the depot take up before those that are all free go back to the allocator.
-const DEPOT_BYTES: usize = 256 * 1024;
+const DEPOT_BYTES: usize = 128 * 1024;
+
+/// How many slabs in a depot are looked at, whether they are all free, for each that comes there or becomes free there.
+const DEPOT_LOOKS: usize = 4;
 
 /// How often a thread that is about to end tries to get at the depot: somebody may have forked while it was locked.
 const LAST_TRIES: usize = 10_000;
@@ -70,9 +82,9 @@ const IS_ON: bool = !cfg!(wakeful_loom) && (!cfg!(miri) || cfg!(test));
 type Tag = *mut Slab;
 
 /// Where the first piece of a slab is.
-const FIRST_PIECE: usize = (size_of::<Slab>() + size_of::<Tag>()).next_multiple_of(STEP);
+const FIRST_PIECE: usize = (size_of::<Slab>() + size_of::<Tag>()).next_multiple_of(ALIGN);
 
-const _: () = assert!(align_of::<Slab>() <= STEP && align_of::<Tag>() <= STEP);
+const _: () = assert!(align_of::<Slab>() <= ALIGN && align_of::<Tag>() <= ALIGN);
 
 /// Memory for a `T`.
 #[inline]
@@ -86,7 +98,8 @@ pub fn allocate<T>() -> NonNull<T> {
 /// Gives it back.
 ///
 /// # Safety
-/// `piece` must come from [`allocate`] for a type of the same size and alignment; nobody uses it any more.
+/// `piece` must be what [`allocate`] returned, not a pointer made from a reference, for a type of the same size and
+/// alignment; nobody uses it any more.
 #[inline]
 pub unsafe fn free<T>(piece: NonNull<T>) {
     match const { class_of(Layout::new::<T>()) } {
@@ -98,9 +111,22 @@ pub unsafe fn free<T>(piece: NonNull<T>) {
 }
 
 const fn class_of(layout: Layout) -> Option<usize> {
-    let steps = layout.size().saturating_sub(SIZE_MIN).div_ceil(STEP);
-    let fits = layout.size() > 0 && steps < CLASSES && layout.align() <= STEP;
-    if IS_ON && fits { Some(steps) } else { None }
+    let (size, align) = (layout.size(), layout.align());
+    if !IS_ON || size == 0 || size > SIZE_MAX || align > ALIGN {
+        None
+    } else if size <= FINE_MAX {
+        Some(size.saturating_sub(SIZE_MIN).div_ceil(STEP))
+    } else {
+        Some(FINE_CLASSES - 1 + (size - FINE_MAX).div_ceil(WIDE_STEP))
+    }
+}
+
+const fn size_of_class(class: usize) -> usize {
+    if class < FINE_CLASSES {
+        SIZE_MIN + class * STEP
+    } else {
+        FINE_MAX + (class - (FINE_CLASSES - 1)) * WIDE_STEP
+    }
 }
 
 /// What the slabs of a class are like.
@@ -114,7 +140,7 @@ struct Shape {
 impl Shape {
     #[inline]
     const fn of_class(class: usize) -> Shape {
-        let stride = SIZE_MIN + class * STEP + size_of::<Tag>();
+        let stride = size_of_class(class) + size_of::<Tag>();
         let slots = match SLAB_BYTES / stride {
             0..SLOTS_MIN => SLOTS_MIN,
             slots @ SLOTS_MIN..SLOTS_MAX => slots,
@@ -144,7 +170,7 @@ impl Shape {
 
     /// For a piece that is of no slab, with its tag.
     const fn lone_layout(self) -> Layout {
-        layout(STEP + self.stride - size_of::<Tag>())
+        layout(ALIGN + self.stride - size_of::<Tag>())
     }
 
     /// # Safety
@@ -176,7 +202,7 @@ unsafe fn tag(piece: NonNull<u8>) -> NonNull<Tag> {
 }
 
 const fn layout(size: usize) -> Layout {
-    match Layout::from_size_align(size, STEP) {
+    match Layout::from_size_align(size, ALIGN) {
         Ok(layout) => layout,
         Err(_) => unreachable!(),
     }
@@ -195,7 +221,7 @@ fn allocate_lone(shape: Shape) -> NonNull<u8> {
     let memory = allocate_layout(shape.lone_layout());
     // SAFETY: there is room for the tag in front of the piece.
     unsafe {
-        let piece = memory.add(STEP);
+        let piece = memory.add(ALIGN);
         tag(piece).write(ptr::null_mut());
         piece
     }
@@ -206,7 +232,7 @@ fn allocate_lone(shape: Shape) -> NonNull<u8> {
 #[cold]
 unsafe fn free_lone(piece: NonNull<u8>, shape: Shape) {
     // SAFETY: allocated with this layout.
-    unsafe { dealloc(piece.sub(STEP).as_ptr(), shape.lone_layout()) };
+    unsafe { dealloc(piece.sub(ALIGN).as_ptr(), shape.lone_layout()) };
 }
 
 /// # Safety
@@ -231,17 +257,21 @@ fn allocate_elsewhere(class: usize) -> NonNull<u8> {
     if !is_cache_kept() {
         return allocate_lone(shape);
     }
-    // SAFETY: as above.
-    let next = with_cache(|cache| unsafe { (*cache)[class].take_from_next(class, cache.cast()) });
-    next.unwrap_or_else(|| {
-        let memory = allocate_layout(shape.slab_layout()).cast::<Slab>();
+    loop {
+        // SAFETY: as above.
+        let next =
+            with_cache(|cache| unsafe { (*cache)[class].take_from_next(class, cache.cast()) });
+        if let Some(piece) = next {
+            return piece;
+        }
+        // The allocator may be somebody's who comes back to us in it.
+        let slab = allocate_layout(shape.slab_layout()).cast::<Slab>();
         // SAFETY: there is room for a slab's head; the rest as above.
-        let first = with_cache(|cache| unsafe {
-            memory.write(Slab::new(shape, cache.cast()));
-            (*cache)[class].begin(memory, shape)
+        with_cache(|cache| unsafe {
+            slab.write(Slab::new(shape, cache.cast()));
+            (*cache)[class].spares.push(slab);
         });
-        first.expect("a new slab has free slots")
-    })
+    }
 }
 
 /// # Safety
@@ -270,9 +300,10 @@ unsafe fn free_elsewhere(piece: NonNull<u8>, class: usize) {
     // SAFETY: as above; a slab that has become ours is in no list.
     unsafe {
         let Some(slab) = NonNull::new(tag(piece).read()) else { return free_lone(piece, shape) };
-        let slot = shape.slot(slab, piece);
-        if Slab::give_back(slab, slot, shape, this_thread()) == Returned::Ours {
-            keep(slab, class);
+        match Slab::give_back(slab, shape.slot(slab, piece), shape, this_thread()) {
+            Returned::InUse => {}
+            Returned::Ours => keep(slab, class),
+            Returned::AllFree => DEPOTS[class].look_for_whole(shape).free_all(shape),
         }
     }
 }
@@ -288,14 +319,15 @@ unsafe fn keep(slab: NonNull<Slab>, class: usize) {
         with_cache(|cache| unsafe {
             let spares = &mut (*cache)[class].spares;
             spares.push(slab);
-            let are_many = spares.count() > SPARES_MAX;
-            if are_many { DEPOTS[class].put_first_of(spares, shape) } else { Slabs::EMPTY }
+            DEPOTS[class]
+                .put_all_but(SPARES_MAX, spares, shape)
+                .unwrap_or_else(|| spares.take_whole(SPARES_AT_WORST, DEPOT_LOOKS, shape))
         })
     } else {
         let mut last = Slabs::EMPTY;
         // SAFETY: the caller's.
         unsafe { last.push(slab) };
-        DEPOTS[class].put_all(last, shape)
+        DEPOTS[class].put_at_last(last, shape)
     };
     // SAFETY: nobody uses them.
     unsafe { unwanted.free_all(shape) };
@@ -319,38 +351,25 @@ impl AtHand {
         unsafe { current.as_ref().take().map(|slot| shape.piece(current, slot)) }
     }
 
-    /// The current slab has no free slot.
+    /// As [`take`](Self::take), from another slab if the current one has no free slot.
     fn take_from_next(&mut self, class: usize, me: Owner) -> Option<NonNull<u8>> {
         let shape = Shape::of_class(class);
-        if let Some(current) = NonNull::new(self.current) {
-            // SAFETY: as above. If it is let go of, it is not touched again.
-            if !unsafe { Slab::let_go(current, shape, me) } {
-                return self.take(shape);
+        loop {
+            if let Some(piece) = self.take(shape) {
+                return Some(piece);
             }
-            self.current = ptr::null_mut();
+            if let Some(current) = NonNull::new(self.current) {
+                // SAFETY: this thread's, and in no list. If it is let go of, it is not touched again.
+                if !unsafe { Slab::let_go(current, shape, me) } {
+                    continue;
+                }
+                self.current = ptr::null_mut();
+            }
+            let next = self.spares.pop().or_else(|| DEPOTS[class].take())?;
+            // SAFETY: a spare is this thread's, and so is what came out of the depot.
+            unsafe { next.as_ref().make_own(me) };
+            self.current = next.as_ptr();
         }
-        let next = match self.spares.pop() {
-            Some(spare) => spare,
-            None => DEPOTS[class].take()?,
-        };
-        // SAFETY: a spare is this thread's, and so is what came out of the depot.
-        unsafe {
-            next.as_ref().make_own(me);
-            self.begin(next, shape)
-        }
-    }
-
-    /// Takes from this slab from now on.
-    ///
-    /// # Safety
-    /// It is this thread's, and in no list.
-    unsafe fn begin(&mut self, slab: NonNull<Slab>, shape: Shape) -> Option<NonNull<u8>> {
-        if let Some(before) = NonNull::new(replace(&mut self.current, slab.as_ptr())) {
-            // The allocator that a slab was asked of has called us.
-            // SAFETY: this thread's as well.
-            unsafe { self.spares.push(before) };
-        }
-        self.take(shape)
     }
 
     /// Any of its slabs.
@@ -387,37 +406,46 @@ impl Depot {
         slab
     }
 
-    /// Takes the first of `slabs`, unless somebody is at it. Returns those that nobody needs, to be freed.
-    fn put_first_of(&self, slabs: &mut Slabs, shape: Shape) -> Slabs {
-        let Some(mut stock) = self.lock() else { return Slabs::EMPTY };
-        if let Some(slab) = slabs.pop() {
-            // SAFETY: the caller's, who passes it on.
-            unsafe {
-                slab.as_ref().disown();
-                stock.push(slab);
+    /// Takes all of `slabs` but so many, the first first. Returns those that nobody needs, to be freed; none if somebody is
+    /// at it.
+    fn put_all_but(&self, keep: usize, slabs: &mut Slabs, shape: Shape) -> Option<Slabs> {
+        let mut unwanted = Slabs::EMPTY;
+        if slabs.count() > keep {
+            let mut stock = self.lock()?;
+            while slabs.count() > keep {
+                let Some(slab) = slabs.pop() else { break };
+                // SAFETY: the caller's, who passes it on.
+                unsafe {
+                    slab.as_ref().disown();
+                    stock.push(slab);
+                }
+                unwanted.append(stock.take_whole(shape.kept_in_depot(), DEPOT_LOOKS, shape));
             }
+            self.count.store(stock.count(), Relaxed);
         }
-        let unwanted = stock.take_whole(shape.kept_in_depot(), shape);
-        self.count.store(stock.count(), Relaxed);
-        unwanted
+        Some(unwanted)
     }
 
     /// Takes them all, and tries for a while if it must. What it does not get at is lost.
-    fn put_all(&self, mut slabs: Slabs, shape: Shape) -> Slabs {
-        let mut unwanted = Slabs::EMPTY;
+    fn put_at_last(&self, mut slabs: Slabs, shape: Shape) -> Slabs {
         for _ in 0..LAST_TRIES {
-            let before = slabs.count();
-            unwanted.append(self.put_first_of(&mut slabs, shape));
-            if slabs.count() == 0 {
-                break;
-            } else if slabs.count() == before {
-                thread::yield_now();
+            if let Some(unwanted) = self.put_all_but(0, &mut slabs, shape) {
+                return unwanted;
             }
+            thread::yield_now();
         }
         while let Some(lost) = slabs.pop() {
             // SAFETY: the caller's, who may end, and another thread begin at the same address.
             unsafe { lost.as_ref().disown() };
         }
+        Slabs::EMPTY
+    }
+
+    /// Some slab has become all free in here: returns what is found of those that nobody needs, to be freed.
+    fn look_for_whole(&self, shape: Shape) -> Slabs {
+        let Some(mut stock) = self.lock() else { return Slabs::EMPTY };
+        let unwanted = stock.take_whole(shape.kept_in_depot(), DEPOT_LOOKS, shape);
+        self.count.store(stock.count(), Relaxed);
         unwanted
     }
 }
@@ -467,10 +495,8 @@ impl Drop for Keeper {
                     }
                 }
             }
-            if for_others.count() > 0 {
-                // SAFETY: nobody uses what is returned.
-                unsafe { depot.put_all(for_others, shape).free_all(shape) };
-            }
+            // SAFETY: nobody uses what is returned.
+            unsafe { depot.put_at_last(for_others, shape).free_all(shape) };
         }
     }
 }

@@ -68,9 +68,11 @@ const NOBODY: Owner = ptr::null_mut();
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Returned {
     /// Nothing that would concern us. The slab may be gone.
-    Done,
+    InUse,
     /// It was loose, and is ours now.
     Ours,
+    /// All its slots came back. If it is in a depot it may be freed, there and not by us. It may be gone.
+    AllFree,
 }
 
 impl Slab {
@@ -133,8 +135,11 @@ impl Slab {
         // SAFETY: a slab stays as long as one of its slots is handed out.
         let before = unsafe { (*slab.as_ptr()).returned.fetch_or(1 << slot, AcqRel) };
         debug_assert!(before & (1 << slot) == 0, "the memory was freed twice");
-        if before & LOOSE == 0 || (before & !LOOSE).count_ones() + 1 != shape.enough() {
-            return Returned::Done;
+        let after = before | (1 << slot);
+        if after == shape.all_slots() {
+            return Returned::AllFree;
+        } else if after & LOOSE == 0 || (after & !LOOSE).count_ones() != shape.enough() {
+            return Returned::InUse;
         }
         // SAFETY: nobody else makes a loose slab his own but who brings the number to `enough`, which only grows.
         unsafe { slab.as_ref().make_own(me) };
@@ -173,12 +178,15 @@ impl Slab {
         });
     }
 
-    /// It goes to a depot.
+    /// It goes to a depot. What is free counts among what came back, so that who brings the last can tell.
     ///
     /// # Safety
     /// The caller owns the slab, and passes it on.
     pub(super) unsafe fn disown(&self) {
         self.owner.store(NOBODY, Relaxed);
+        // SAFETY: the owner's alone.
+        let free = self.owned.with_mut(|owned| take(unsafe { &mut (*owned).free }));
+        self.returned.fetch_or(free, AcqRel);
     }
 
     /// Whether none of its slots is in use: it may be freed.

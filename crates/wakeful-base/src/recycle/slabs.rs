@@ -55,11 +55,11 @@ impl Slabs {
         }
     }
 
-    /// Looks at the first two, if there are more than `keep`. Those that nobody uses are returned, the others go to
-    /// the end: as often as one comes, two are looked at.
-    pub(super) fn take_whole(&mut self, keep: usize, shape: Shape) -> Slabs {
+    /// Looks at the first of them, if there are more than `keep`. Those that nobody uses are returned, the others go to
+    /// the end.
+    pub(super) fn take_whole(&mut self, keep: usize, looks: usize, shape: Shape) -> Slabs {
         let mut whole = Slabs::EMPTY;
-        for _ in 0..2 {
+        for _ in 0..looks {
             if self.count <= keep {
                 break;
             }

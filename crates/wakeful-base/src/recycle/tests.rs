@@ -1,5 +1,6 @@
 use super::*;
 use crate::rng::FastRng;
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::mpsc;
 use std::thread;
@@ -40,6 +41,14 @@ fn free_all<T>(pieces: impl IntoIterator<Item = NonNull<T>>) {
     }
 }
 
+fn shuffled<T>(mut pieces: Vec<T>) -> Vec<T> {
+    let rng = FastRng::from_seed(17);
+    for at in (1..pieces.len()).rev() {
+        pieces.swap(at, rng.below(at as u32 + 1) as usize);
+    }
+    pieces
+}
+
 /// Pieces on their way to another thread.
 struct Sent<T>(Vec<NonNull<T>>);
 
@@ -59,18 +68,17 @@ fn every_type_gets_a_class_that_it_fits_in_or_none() {
             let layout = Layout::from_size_align(size, align).unwrap();
             match class_of(layout) {
                 Some(class) => {
-                    let room = |class| Shape::of_class(class).stride - size_of::<Tag>();
-                    assert!(room(class) >= size && STEP >= align);
-                    assert!(class == 0 || room(class - 1) < size, "{size}");
+                    assert!(size_of_class(class) >= size && ALIGN >= align);
+                    assert!(class == 0 || size_of_class(class - 1) < size, "{size}");
                 }
-                None => assert!(size == 0 || size > SIZE_MAX || align > STEP),
+                None => assert!(size == 0 || size > SIZE_MAX || align > ALIGN),
             }
         }
     }
 }
 
 #[test]
-fn what_was_freed_last_is_used_next() {
+fn what_was_freed_is_used_again() {
     let first = allocate::<Odd<5>>();
     // SAFETY: ours, and not used any more.
     unsafe { free(first) };
@@ -97,12 +105,7 @@ fn pieces_of_a_slab_are_handed_out_in_the_order_of_their_addresses() {
     type Piece = Odd<17>;
     let pieces = allocate_all::<Piece>(slots_of::<Piece>());
     assert!(pieces.is_sorted() && pieces.iter().all(|piece| piece.is_aligned()));
-    let rng = FastRng::from_seed(17);
-    let mut shuffled = pieces.clone();
-    for at in (1..shuffled.len()).rev() {
-        shuffled.swap(at, rng.below(at as u32 + 1) as usize);
-    }
-    free_all(shuffled);
+    free_all(shuffled(pieces.clone()));
     let again = allocate_all::<Piece>(slots_of::<Piece>());
     assert_eq!(again, pieces);
     free_all(again);
@@ -182,31 +185,59 @@ fn slots_that_were_free_when_a_thread_ended_are_not_lost() {
 }
 
 #[test]
-fn pieces_can_be_freed_when_the_cache_of_the_thread_is_gone() {
-    struct FreesLate(NonNull<Odd<11>>);
+fn slabs_that_become_all_free_in_the_depot_are_freed() {
+    type Piece = Odd<41>;
+    let slabs = if cfg!(miri) { 50 } else { 1_000 };
+    let pieces = allocate_all::<Piece>(slabs * slots_of::<Piece>());
+    // They come there with a quarter free, nearly all at once, and the rest comes back then.
+    free_all(shuffled(pieces));
+    let bound = Shape::of_class(class::<Piece>()).kept_in_depot() + slabs / 20;
+    assert!(in_depot::<Piece>() <= bound, "{} of {slabs}", in_depot::<Piece>());
+}
 
-    impl Drop for FreesLate {
+#[test]
+fn who_does_not_get_at_the_depot_keeps_few_and_passes_them_on_later() {
+    type Piece = Odd<43>;
+    let slots = slots_of::<Piece>();
+    let pieces = allocate_all::<Piece>(60 * slots);
+    let locked = DEPOTS[class::<Piece>()].lock().unwrap();
+    let (with_others, alone) = pieces.split_at(50 * slots);
+    free_all(with_others.iter().copied());
+    assert!((2..=2 + SPARES_AT_WORST).contains(&at_hand::<Piece>()), "{}", at_hand::<Piece>());
+    drop(locked);
+    free_all(alone.iter().copied());
+    assert_eq!(at_hand::<Piece>(), 1 + SPARES_MAX);
+}
+
+#[test]
+fn a_thread_whose_cache_is_gone_allocates_and_frees_without_it() {
+    type Piece = Odd<11>;
+
+    struct Late(RefCell<Vec<NonNull<Piece>>>);
+
+    impl Drop for Late {
         fn drop(&mut self) {
-            // SAFETY: ours, and not used any more.
-            unsafe { free(self.0) };
+            assert!(!is_cache_kept());
+            free_all(self.0.take());
+            let lone = allocate::<Piece>();
+            // SAFETY: each piece has a tag.
+            assert!(unsafe { tag(lone.cast()).read() }.is_null());
+            free_all([lone]);
+            assert_eq!(at_hand::<Piece>(), 0);
         }
     }
 
     thread_local! {
-        static LATE: FreesLate = FreesLate(allocate());
+        static LATE: Late = const { Late(RefCell::new(Vec::new())) };
     }
-    // Destructors run in an order that is not ours to choose: once before the cache's, once after.
-    for cache_first in [true, false] {
-        thread::spawn(move || {
-            if cache_first {
-                // SAFETY: ours, and not used any more.
-                unsafe { free(allocate::<Odd<11>>()) };
-            }
-            LATE.with(|_| ());
-        })
-        .join()
-        .unwrap();
-    }
+    let other = thread::spawn(|| {
+        // First, so that it goes last.
+        LATE.with(|late| {
+            late.0.borrow_mut().extend(allocate_all::<Piece>(5 * slots_of::<Piece>()));
+        });
+    });
+    other.join().unwrap();
+    assert_eq!(in_depot::<Piece>(), 5);
 }
 
 /// A piece, and what it is full of.

@@ -138,3 +138,26 @@ fn a_slab_is_whole_when_all_who_had_a_slot_are_done_with_it() {
         assert!(unsafe { model.slab.is_whole(SHAPE) });
     });
 }
+
+#[test]
+fn somebody_learns_that_a_slab_in_a_depot_is_whole() {
+    model(|| {
+        let model = Model::new();
+        // SAFETY: ours, with two slots still in use.
+        unsafe { (2..8).for_each(|slot| model.slab.put(slot)) };
+        let others = on_others(&model, [0, 1], |model, slot| {
+            model.use_slot(slot);
+            // SAFETY: given back once.
+            let returned =
+                unsafe { Slab::give_back(model.slab(), slot, SHAPE, thread_no(2 + slot as usize)) };
+            returned == Returned::AllFree
+        });
+        // SAFETY: ours, and then with us in the depot.
+        let seen_here = unsafe {
+            model.slab.disown();
+            model.slab.is_whole(SHAPE)
+        };
+        let seen = others.chain([seen_here]).filter(|is_seen| *is_seen).count();
+        assert!((1..=2).contains(&seen), "{seen}");
+    });
+}
