@@ -27,7 +27,7 @@ fn at_hand<T>() -> usize {
 
 /// How many slabs any thread can have.
 fn in_depot<T>() -> usize {
-    DEPOTS[class::<T>()].lock().unwrap().count()
+    DEPOTS[class::<T>()].stock.lock().unwrap().count()
 }
 
 fn allocate_all<T>(count: usize) -> Vec<NonNull<T>> {
@@ -200,7 +200,7 @@ fn who_does_not_get_at_the_depot_keeps_few_and_passes_them_on_later() {
     type Piece = Odd<43>;
     let slots = slots_of::<Piece>();
     let pieces = allocate_all::<Piece>(60 * slots);
-    let locked = DEPOTS[class::<Piece>()].lock().unwrap();
+    let locked = DEPOTS[class::<Piece>()].stock.lock().unwrap();
     let (with_others, alone) = pieces.split_at(50 * slots);
     free_all(with_others.iter().copied());
     assert!((2..=2 + SPARES_AT_WORST).contains(&at_hand::<Piece>()), "{}", at_hand::<Piece>());
