@@ -245,7 +245,7 @@ unsafe fn free_slab(slab: NonNull<Slab>, shape: Shape) {
 #[inline]
 fn allocate_class(class: usize) -> NonNull<u8> {
     // SAFETY: only this thread gets at its cache, and nothing in here comes back to it: no code but ours is
-    // called, the allocator's neither.
+    // called, the allocator's neither (but where a `Mutex` is allocated when it is first locked, as on Apple's systems).
     let at_hand = with_cache(|cache| unsafe { (*cache)[class].take(Shape::of_class(class)) });
     at_hand.unwrap_or_else(|| allocate_elsewhere(class))
 }
