@@ -11,8 +11,9 @@ use wakeful_base::CallWaker;
 use wakeful_base::sync::atomic::Ordering::Relaxed;
 
 /// How long a worker with short polls goes on without a look at the driver, which is a system call. What it may find
-/// waits no longer than that, and tasks that give way to it go on, where nobody else has anything to do.
-const LOOK_EVERY: Duration = Duration::from_micros(10);
+/// waits no longer than that, and tasks that give way to it go on, where nobody else has anything to do. Models look each
+/// time: each of their runs has to be the same.
+const LOOK_EVERY: Duration = Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 10 });
 
 impl Sitter {
     /// What is due every so many polls: a look at the driver unless the last was a moment ago, and clearing up.
