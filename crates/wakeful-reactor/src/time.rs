@@ -21,7 +21,7 @@ mod wheel;
 pub use crate::sys::PreciseWaits;
 pub use beat::{BEAT_MAX_NS, Firing, NextWake};
 pub use clock::{Clock, ClockError, is_any_clock_changed};
-pub use entry::{ArmedTimer, FreeEntry, LeftEntry, LeftTimer, OwnerId};
+pub use entry::{ArmedTimer, LeftEntry, LeftTimer, OwnerId};
 pub use inbox::TimerInbox;
 pub use timers::{Looked, Timers};
 pub use wheel::{Popped, TimerNode, Wheel};

@@ -47,7 +47,7 @@ mod linux {
 
     pub fn a_low_limit_is_kept() {
         let (usual, before) = (limit(), room());
-        let low = usual.rlim_cur.min(2 * before);
+        let low = usual.rlim_cur.min(2 * before).min(4096);
         set_limit(libc::rlimit { rlim_cur: low, ..usual });
         let _driver = IoDriver::new().unwrap();
         assert!((low..=2 * low).contains(&room()), "{} for {low}, {before} before", room());

@@ -38,7 +38,12 @@ impl Slabs {
     }
 
     pub(super) fn pop(&mut self) -> Option<NonNull<Slab>> {
-        let slab = NonNull::new(self.first)?;
+        self.pop_beyond(0)
+    }
+
+    /// Takes the first, if there are more than `keep`.
+    pub(super) fn pop_beyond(&mut self, keep: usize) -> Option<NonNull<Slab>> {
+        let slab = NonNull::new(self.first).filter(|_| self.count > keep)?;
         // SAFETY: what is in the list is the list's.
         self.first = unsafe { slab.as_ref().next() };
         if self.first.is_null() {
@@ -60,10 +65,7 @@ impl Slabs {
     pub(super) fn take_whole(&mut self, keep: usize, looks: usize, shape: Shape) -> Slabs {
         let mut whole = Slabs::EMPTY;
         for _ in 0..looks {
-            if self.count <= keep {
-                break;
-            }
-            let Some(slab) = self.pop() else { break };
+            let Some(slab) = self.pop_beyond(keep) else { break };
             // SAFETY: it is ours, and goes into one list.
             unsafe {
                 let list = if slab.as_ref().is_whole(shape) { &mut whole } else { &mut *self };

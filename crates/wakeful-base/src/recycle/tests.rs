@@ -153,7 +153,7 @@ fn what_others_free_is_used_again() {
     thread::spawn(move || pieces.free()).join().unwrap();
     let again = allocate_all::<Piece>(count);
     let reused = again.iter().filter(|piece| before.contains(piece)).count();
-    // The last slab is this thread's: it learns of what came back when it has used up all others.
+    // The last slab is this thread's still, and takes back what came back to it.
     assert_eq!(reused, count);
     free_all(again);
 }

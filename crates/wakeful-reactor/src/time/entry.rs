@@ -32,10 +32,6 @@ pub(super) struct TimerEntry {
     pub(super) next: AtomicPtr<TimerEntry>,
 }
 
-/// An entry that is nobody else's: to arm, or to free.
-#[derive(Debug)]
-pub struct FreeEntry(NonNull<TimerEntry>);
-
 /// The sleeper's hold on an armed entry.
 #[derive(Debug)]
 #[must_use = "an entry that nobody leaves is never freed"]
@@ -45,8 +41,6 @@ pub struct ArmedTimer(NonNull<TimerEntry>);
 unsafe impl Send for ArmedTimer {}
 // SAFETY: through a shared borrow only the state and what is read only can be reached.
 unsafe impl Sync for ArmedTimer {}
-// SAFETY: nobody else has it.
-unsafe impl Send for FreeEntry {}
 
 /// An entry on its way to its owner's inbox.
 #[derive(Debug)]
@@ -55,80 +49,12 @@ pub struct LeftEntry(pub(super) NonNull<TimerEntry>);
 
 /// What is to be done with a timer that its sleeper has left.
 #[derive(Debug)]
-#[must_use = "the memory has to go somewhere"]
+#[must_use = "the memory may have to go somewhere"]
 pub enum LeftTimer {
-    /// It is the caller's to free.
-    Free(FreeEntry),
     /// It has to be pushed to its owner's inbox. The waker is to be dropped or used again.
     ToInbox(LeftEntry, Option<Waker>),
-    /// Somebody else frees it.
+    /// Nothing: it is freed, or its owner frees it.
     Gone,
-}
-
-impl FreeEntry {
-    /// Allocates one.
-    #[inline]
-    pub fn new() -> FreeEntry {
-        #[cfg(test)]
-        live::add(1);
-        let entry = recycle::allocate();
-        // SAFETY: just allocated for one.
-        unsafe {
-            entry.write(TimerEntry {
-                node: TimerNode::new(),
-                state: EntryState::new(),
-                owner: OwnerId(0),
-                waker: UnsafeCell::new(None),
-                next: AtomicPtr::new(ptr::null_mut()),
-            });
-        }
-        FreeEntry(entry)
-    }
-
-    /// # Safety
-    /// The entry must be nobody else's, in no wheel, and without a waker.
-    pub(super) unsafe fn from_raw(entry: NonNull<TimerEntry>) -> FreeEntry {
-        FreeEntry(entry)
-    }
-
-    pub(super) fn into_raw(self) -> NonNull<TimerEntry> {
-        let entry = self.0;
-        std::mem::forget(self);
-        entry
-    }
-
-    /// Gives it to `owner`, which puts it into its wheel, and to a sleeper.
-    pub(super) fn arm(mut self, owner: OwnerId, waker: Option<Waker>) -> NonNull<TimerEntry> {
-        // SAFETY: it is ours alone.
-        let entry = unsafe { self.0.as_mut() };
-        entry.owner = owner;
-        entry.waker.with_mut(|slot| {
-            // SAFETY: as above.
-            let slot = unsafe { &mut *slot };
-            debug_assert!(slot.is_none(), "a free entry has no waker");
-            *slot = waker;
-        });
-        entry.state.arm();
-        self.into_raw()
-    }
-}
-
-impl Default for FreeEntry {
-    fn default() -> Self {
-        FreeEntry::new()
-    }
-}
-
-impl Drop for FreeEntry {
-    fn drop(&mut self) {
-        #[cfg(test)]
-        live::add(-1);
-        // SAFETY: made by `new`, and nobody else's.
-        unsafe {
-            self.0.drop_in_place();
-            recycle::free(self.0);
-        }
-    }
 }
 
 impl ArmedTimer {
@@ -197,8 +123,11 @@ impl ArmedTimer {
     pub fn leave(self) -> LeftTimer {
         let entry = self.entry();
         match entry.state.leave() {
-            // SAFETY: `FIRED`: the entry is ours, and its waker taken.
-            Leave::Free => LeftTimer::Free(unsafe { FreeEntry::from_raw(self.0) }),
+            Leave::Free => {
+                // SAFETY: `FIRED`: the entry is ours, and its waker taken.
+                unsafe { TimerEntry::free(self.0) };
+                LeftTimer::Gone
+            }
             Leave::ToOwner => LeftTimer::Gone,
             Leave::ToInbox => {
                 // SAFETY: `LEFT`: the owner leaves the waker alone until the entry is in its inbox.
@@ -210,32 +139,61 @@ impl ArmedTimer {
 }
 
 impl TimerEntry {
-    /// The owner has found the entry due, and out of its wheel: takes the waker, and the entry itself if
-    /// the sleeper is gone.
+    /// A new entry, armed: for `owner`, which puts it into its wheel, and for a sleeper.
+    #[inline]
+    pub(super) fn armed(owner: OwnerId, waker: Option<Waker>) -> NonNull<TimerEntry> {
+        #[cfg(test)]
+        live::add(1);
+        let entry = recycle::allocate();
+        let state = EntryState::new();
+        state.arm();
+        // SAFETY: just allocated for one.
+        unsafe {
+            entry.write(TimerEntry {
+                node: TimerNode::new(),
+                state,
+                owner,
+                waker: UnsafeCell::new(waker),
+                next: AtomicPtr::new(ptr::null_mut()),
+            });
+        }
+        entry
+    }
+
+    /// # Safety
+    /// The entry must be nobody else's, in no wheel, and without a waker.
+    #[inline]
+    pub(super) unsafe fn free(entry: NonNull<TimerEntry>) {
+        #[cfg(test)]
+        live::add(-1);
+        // SAFETY: made by `armed`, and nobody else's.
+        unsafe {
+            entry.drop_in_place();
+            recycle::free(entry);
+        }
+    }
+
+    /// The owner has found the entry due, and out of its wheel: takes the waker, and frees the entry if the sleeper is
+    /// gone.
     ///
     /// # Safety
     /// By the owner only, once for each time the entry was armed.
-    pub(super) unsafe fn fire(entry: NonNull<TimerEntry>) -> Fired {
+    pub(super) unsafe fn fire(entry: NonNull<TimerEntry>) -> Option<Waker> {
         // SAFETY: until `fired` below the owner keeps the entry.
         let this = unsafe { entry.as_ref() };
         match this.state.fire() {
-            Fire::LetGo => Fired { waker: None, to_free: None },
+            Fire::LetGo => None,
             Fire::TakeWaker => {
                 // SAFETY: `FIRING`: the waker is the owner's.
                 let waker = this.waker.with_mut(|slot| unsafe { (*slot).take() });
-                // SAFETY: `FIRING_LEFT`: the entry is ours.
-                let to_free = this.state.fired().then(|| unsafe { FreeEntry::from_raw(entry) });
-                Fired { waker, to_free }
+                if this.state.fired() {
+                    // SAFETY: `FIRING_LEFT`: the entry is ours.
+                    unsafe { TimerEntry::free(entry) };
+                }
+                waker
             }
         }
     }
-}
-
-/// What is left of a timer whose time has come.
-#[derive(Debug)]
-pub(super) struct Fired {
-    pub(super) waker: Option<Waker>,
-    pub(super) to_free: Option<FreeEntry>,
 }
 
 /// Entries that this thread's tests made and did not free yet. Loom runs a whole model on one thread.

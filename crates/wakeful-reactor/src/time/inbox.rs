@@ -1,6 +1,6 @@
 //! Where sleepers on other threads leave timers that they want no more.
 
-use super::entry::{FreeEntry, LeftEntry, TimerEntry};
+use super::entry::{LeftEntry, TimerEntry};
 use std::ptr::{self, NonNull};
 use wakeful_base::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
@@ -62,6 +62,6 @@ impl Default for TimerInbox {
 impl Drop for TimerInbox {
     fn drop(&mut self) {
         // SAFETY: the owner has fired all its timers, so none of these is in a wheel.
-        self.drain(|entry| drop(unsafe { FreeEntry::from_raw(entry) }));
+        self.drain(|entry| unsafe { TimerEntry::free(entry) });
     }
 }

@@ -3,7 +3,7 @@
 //! Whoever holds a `&mut Timers` is the owner for that long: a worker in a core section, or the holder of
 //! a lock. No user code runs in any of the methods; wakers come in and go out by value.
 
-use super::entry::{ArmedTimer, FreeEntry, OwnerId, TimerEntry};
+use super::entry::{ArmedTimer, OwnerId, TimerEntry};
 use super::inbox::TimerInbox;
 use super::wheel::{Popped, TimerNode, Wheel};
 use std::ptr::NonNull;
@@ -53,8 +53,8 @@ impl Timers {
 
     /// Arms a new timer.
     pub fn arm(&mut self, deadline_ns: u64, waker: Option<Waker>) -> ArmedTimer {
-        let entry = FreeEntry::new().arm(self.id, waker);
-        // SAFETY: a free entry is in no wheel; it stays until the wheel has let go of it.
+        let entry = TimerEntry::armed(self.id, waker);
+        // SAFETY: a new entry is in no wheel; it stays until the wheel has let go of it.
         unsafe { self.wheel.insert(node_of(entry), deadline_ns) };
         // SAFETY: the only sleeper.
         unsafe { ArmedTimer::from_raw(entry) }
@@ -117,7 +117,7 @@ impl Timers {
         // SAFETY: in this wheel, or fired and in none.
         if is_fired || unsafe { self.wheel.remove(node_of(entry)) } {
             // SAFETY: the sleeper leaves, and the wheel has let go of it.
-            drop(unsafe { FreeEntry::from_raw(entry) });
+            unsafe { TimerEntry::free(entry) };
         }
         waker
     }
@@ -137,7 +137,7 @@ impl Timers {
             // SAFETY: the entry is ours by now, and in this wheel or, if its time has come, in none.
             if unsafe { self.wheel.remove(node_of(entry)) } {
                 // SAFETY: as above; its sleeper has taken the waker.
-                drop(unsafe { FreeEntry::from_raw(entry) });
+                unsafe { TimerEntry::free(entry) };
             }
         });
     }
@@ -158,13 +158,11 @@ impl Timers {
         match popped {
             Popped::Released(node) => {
                 // SAFETY: its sleeper has left, through the inbox or here, and the wheel just let go.
-                drop(unsafe { FreeEntry::from_raw(entry_of(node)) });
+                unsafe { TimerEntry::free(entry_of(node)) };
             }
             Popped::Due(node) => {
                 // SAFETY: we are the owner, and this time of it comes once.
-                let fired = unsafe { TimerEntry::fire(entry_of(node)) };
-                drop(fired.to_free);
-                if let Some(waker) = fired.waker {
+                if let Some(waker) = unsafe { TimerEntry::fire(entry_of(node)) } {
                     prefetch(waker.data(), WOKEN_LINES);
                     wakers.push(waker);
                 }

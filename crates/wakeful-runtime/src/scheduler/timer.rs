@@ -246,7 +246,7 @@ impl Timer {
         };
         let owner = timer.owner().0 as usize;
         match timer.leave() {
-            LeftTimer::Gone | LeftTimer::Free(_) => None,
+            LeftTimer::Gone => None,
             LeftTimer::ToInbox(left, waker) => {
                 self.scheduler.push_left(owner, left);
                 waker

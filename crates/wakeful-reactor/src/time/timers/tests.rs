@@ -144,6 +144,8 @@ fn polls_elsewhere_see_what_the_owner_did() {
         fire(timers, 5);
         assert_eq!(count.0.load(SeqCst), 1);
         assert_eq!(timer.poll(&waker), Poll::Ready(()));
-        assert!(matches!(timer.leave(), LeftTimer::Free(_)));
+        let before = live::count();
+        assert!(matches!(timer.leave(), LeftTimer::Gone));
+        assert_eq!(live::count(), before - 1, "freed by its sleeper");
     });
 }

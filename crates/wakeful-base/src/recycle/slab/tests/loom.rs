@@ -30,6 +30,14 @@ impl Model {
         model
     }
 
+    /// The same with all slots but the first two free again.
+    fn with_two_in_use() -> Arc<Model> {
+        let model = Model::new();
+        // SAFETY: ours.
+        unsafe { (2..8).for_each(|slot| model.slab.put(slot)) };
+        model
+    }
+
     fn slab(&self) -> NonNull<Slab> {
         NonNull::from(&self.slab)
     }
@@ -123,9 +131,7 @@ fn what_comes_back_late_is_not_lost() {
 #[test]
 fn a_slab_is_whole_when_all_who_had_a_slot_are_done_with_it() {
     model(|| {
-        let model = Model::new();
-        // SAFETY: ours, with two slots still in use.
-        unsafe { (2..8).for_each(|slot| model.slab.put(slot)) };
+        let model = Model::with_two_in_use();
         let others = on_others(&model, [0, 1], |model, slot| {
             assert_eq!(model.give_back(slot, 2 + slot as usize), None, "it is owned");
         });
@@ -142,9 +148,7 @@ fn a_slab_is_whole_when_all_who_had_a_slot_are_done_with_it() {
 #[test]
 fn somebody_learns_that_a_slab_in_a_depot_is_whole() {
     model(|| {
-        let model = Model::new();
-        // SAFETY: ours, with two slots still in use.
-        unsafe { (2..8).for_each(|slot| model.slab.put(slot)) };
+        let model = Model::with_two_in_use();
         let others = on_others(&model, [0, 1], |model, slot| {
             model.use_slot(slot);
             // SAFETY: given back once.

@@ -61,7 +61,7 @@ fn leave(timer: ArmedTimer, inbox: &TimerInbox) -> Option<Waker> {
             let _wake_owner = inbox.push(left);
             waker
         }
-        LeftTimer::Free(_) | LeftTimer::Gone => None,
+        LeftTimer::Gone => None,
     }
 }
 
