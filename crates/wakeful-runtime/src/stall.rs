@@ -5,6 +5,7 @@ mod bound_thread;
 mod metrics;
 mod monitor_thread;
 mod report;
+mod rest;
 mod teller;
 mod watch;
 
@@ -19,7 +20,7 @@ pub(crate) use metrics::StallMetrics;
 pub(crate) use monitor_thread::MonitorThread;
 pub(crate) use report::StallConfig;
 pub(crate) use teller::Teller;
-pub(crate) use watch::{QUIET_LOOKS_MAX, StallWatch};
+pub(crate) use watch::StallWatch;
 
 /// A task whose poll has not returned for a while, so that its thread serves no other.
 ///

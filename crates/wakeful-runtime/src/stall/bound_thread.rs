@@ -68,7 +68,8 @@ impl Bound<'_> {
         drop(state);
         // The lock orders this with the monitor's look whether all sleep.
         if matches!(before, Running::Nothing) {
-            self.watch.monitor.note_awake();
+            // Workers may be awake besides.
+            self.watch.monitor.note_awake(|| false);
         }
         before
     }

@@ -1,27 +1,33 @@
 //! The thread that looks at others now and then, and rests while they do.
 
+use super::rest::RestAlarm;
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_base::sync::{Mutex, seq_cst_for_loom, thread};
 
+use parking::park_for;
+pub(super) use parking::{park, unpark};
+
 /// A runtime's monitor, if it has one.
 ///
-/// It looks, waits for a tick, looks again. When nobody is awake it **rests**, until one of those it
-/// watches wakes up: that one says so first and then looks whether the monitor rests, the monitor says
-/// that it rests and then looks whether all sleep. So one of them sees the other.
+/// It looks, waits for a tick, looks again. When nobody is awake it **rests**, until one of those it watches has been awake for
+/// some time ([`RestAlarm`]): that one says that it is awake and then looks whether the monitor rests, the monitor says that it
+/// rests and then looks whether all sleep. So one of them sees the other.
 pub(crate) struct MonitorThread {
     rests: AtomicBool,
     ends: AtomicBool,
+    alarm: RestAlarm,
     thread: Mutex<Option<thread::JoinHandle<()>>>,
 }
 
 impl MonitorThread {
-    /// None, until one is started.
-    pub(crate) fn new() -> MonitorThread {
+    /// None, until one is started. When it rests, who wakes up is looked at after `span`, or twice that.
+    pub(crate) fn new(span: Duration) -> MonitorThread {
         MonitorThread {
             rests: AtomicBool::new(false),
             ends: AtomicBool::new(false),
+            alarm: RestAlarm::new(span),
             thread: Mutex::new(None),
         }
     }
@@ -30,34 +36,34 @@ impl MonitorThread {
     ///
     /// In a box, as the pool's: what std does to start a thread is compiled for each type.
     pub(crate) fn start(&self, look: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        // Here, not on its thread: the user's code, which goes on when we return, may be counting descriptors.
+        self.alarm.prepare();
         let mut thread = self.thread.lock();
         *thread = Some(thread::Builder::new().name("wakeful-monitor".into()).spawn(look)?);
         Ok(())
     }
 
-    /// For those who are watched: one that was asleep is awake, as others can see.
+    /// For those who are watched: one that was asleep is awake, as others can see. `is_alone` if it is the only one.
     #[inline]
-    pub(crate) fn note_awake(&self) {
+    pub(crate) fn note_awake(&self, is_alone: impl FnOnce() -> bool) {
         seq_cst_for_loom();
         if self.rests.load(SeqCst) {
-            self.wake();
+            self.alarm.note_awake(is_alone);
         }
     }
 
-    #[cold]
-    fn wake(&self) {
-        if self.rests.swap(false, SeqCst) {
-            if let Some(thread) = &*self.thread.lock() {
-                thread.thread().unpark();
-            }
-        }
+    /// For those who are watched: one is about to sleep, and counts as asleep.
+    #[inline]
+    pub(crate) fn note_asleep(&self, are_all_asleep: impl FnOnce() -> bool) {
+        self.alarm.note_asleep(are_all_asleep);
     }
 
     /// The thread is to end. From any thread, more than once if need be.
     pub(crate) fn end(&self) {
         self.ends.store(true, SeqCst);
+        self.alarm.ring_for_good();
         if let Some(thread) = &*self.thread.lock() {
-            thread.thread().unpark();
+            unpark(thread.thread());
         }
     }
 
@@ -78,40 +84,71 @@ impl MonitorThread {
         !self.ends.load(SeqCst)
     }
 
-    /// As [`tick`](Self::tick), but ends when one of those who are watched wakes up. They may do so all the
-    /// time: it lasts for `least` all the same.
-    pub(crate) fn long_tick(&self, least: Duration, length: Duration) -> bool {
-        let begun = Instant::now();
-        self.rests.store(true, SeqCst);
-        let goes_on = self.tick(length);
-        self.rests.store(false, SeqCst);
-        let rest = least.saturating_sub(begun.elapsed());
-        if rest.is_zero() { goes_on } else { self.tick(rest) }
+    /// For the thread itself: rests if `all_sleep`, until one of them has been awake for some time; if not, waits for a `tick`.
+    /// False if it is to end.
+    pub(crate) fn rest(&self, tick: Duration, all_sleep: impl FnOnce() -> bool) -> bool {
+        if !self.wait_for_alarm(None, all_sleep) {
+            return self.tick(tick);
+        }
+        !self.ends.load(SeqCst)
     }
 
-    /// For the thread itself: rests, if `all_sleep`, until one of them wakes up. False if it is to end.
-    pub(crate) fn rest(&self, all_sleep: impl FnOnce() -> bool) -> bool {
+    /// For the thread itself: waits for `length`, but not for long after one of those who are watched has woken up; or
+    /// for a `tick`, where that costs less. False if it is to end.
+    pub(crate) fn long_tick(&self, tick: Duration, length: Duration) -> bool {
+        if !self.has_cheap_rests() || !self.wait_for_alarm(Some(length), || true) {
+            return self.tick(tick);
+        }
+        !self.ends.load(SeqCst)
+    }
+
+    /// Whether a rest costs less than a look even if it is short.
+    pub(crate) fn has_cheap_rests(&self) -> bool {
+        self.alarm.is_cheap()
+    }
+
+    /// True if it has waited.
+    fn wait_for_alarm(&self, rings_in: Option<Duration>, may_wait: impl FnOnce() -> bool) -> bool {
+        self.alarm.begin(rings_in);
         self.rests.store(true, SeqCst);
         seq_cst_for_loom();
-        if all_sleep() {
-            while self.rests.load(SeqCst) && !self.ends.load(SeqCst) {
-                thread::park();
-            }
-        }
+        let has_waited = may_wait() && !self.ends.load(SeqCst) && self.alarm.wait().is_ok();
         self.rests.store(false, SeqCst);
-        !self.ends.load(SeqCst)
+        has_waited
     }
 }
 
 #[cfg(not(wakeful_loom))]
-fn park_for(length: Duration) {
-    thread::park_timeout(length);
+mod parking {
+    use super::*;
+
+    pub(in crate::stall) fn park() {
+        thread::park();
+    }
+
+    pub(super) fn park_for(length: Duration) {
+        thread::park_timeout(length);
+    }
+
+    pub(in crate::stall) fn unpark(thread: &thread::Thread) {
+        thread.unpark();
+    }
 }
 
-// Loom has no time.
+/// Loom has no time, and takes an unpark for the lock that a thread may be waiting for. So models ask again and again.
 #[cfg(wakeful_loom)]
-fn park_for(_: Duration) {
-    thread::yield_now();
+mod parking {
+    use super::*;
+
+    pub(in crate::stall) fn park() {
+        thread::yield_now();
+    }
+
+    pub(super) fn park_for(_: Duration) {
+        thread::yield_now();
+    }
+
+    pub(in crate::stall) fn unpark(_: &thread::Thread) {}
 }
 
 #[cfg(all(test, wakeful_loom))]

@@ -6,8 +6,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// After so many looks at nothing but sleepers a monitor rests.
-pub(crate) const QUIET_LOOKS_MAX: u32 = 5;
+/// After so many looks at nothing but sleepers a monitor rests, if that is dear.
+const QUIET_LOOKS_MAX: u32 = 5;
 
 /// The settings, the counts, and the monitor.
 pub(crate) struct StallWatch {
@@ -21,9 +21,10 @@ pub(crate) struct StallWatch {
 impl StallWatch {
     pub(crate) fn new(config: StallConfig) -> StallWatch {
         StallWatch {
+            // Half, since it has to be seen twice to stand.
+            monitor: MonitorThread::new(config.after / 2),
             config,
             metrics: StallMetrics::default(),
-            monitor: MonitorThread::new(),
             teller: Teller::default(),
             bound: BoundThreads::default(),
         }
@@ -52,6 +53,15 @@ impl StallWatch {
         self.teller.end();
     }
 
+    /// For the monitor, after so many looks at nothing but sleepers: rests, or waits for a tick. False if it is to end.
+    pub(crate) fn rest_after(&self, quiet_looks: u32, all_sleep: impl FnOnce() -> bool) -> bool {
+        if self.monitor.has_cheap_rests() || quiet_looks % QUIET_LOOKS_MAX == 0 {
+            self.monitor.rest(self.config.after, all_sleep)
+        } else {
+            self.monitor.tick(self.config.after)
+        }
+    }
+
     /// Waits for the threads of the above to end, but for the caller's own.
     pub(crate) fn join(&self) {
         self.monitor.join();
@@ -69,10 +79,10 @@ impl StallWatch {
             loop {
                 let is_busy = monitor.look(&watch, Instant::now());
                 quiet_looks = if is_busy { 0 } else { quiet_looks + 1 };
-                let goes_on = if quiet_looks >= QUIET_LOOKS_MAX {
-                    watch.monitor.rest(|| watch.are_bound_asleep())
-                } else {
+                let goes_on = if is_busy {
                     watch.monitor.tick(watch.config.after)
+                } else {
+                    watch.rest_after(quiet_looks, || watch.are_bound_asleep())
                 };
                 if !goes_on {
                     return watch.end_telling();

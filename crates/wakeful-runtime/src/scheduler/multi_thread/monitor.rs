@@ -41,15 +41,13 @@
 //! of those that lost their seats still compute, no further seat is taken but to end the runtime: tasks that
 //! all take long would otherwise get a thread each.
 //!
-//! When all workers sleep for some looks the monitor rests, and the first worker that wakes up wakes it. That costs more than
-//! a look, so where workers wake up all the time it goes on with looks for a while ([`Naps`]).
+//! When a look finds that all workers sleep the monitor rests, until one of them has been awake for longer than the patience.
 
 use super::MultiThread;
 use super::handoff::{Called, Found, Stuck};
 use super::seat::{Seat, SeatCore};
 use super::stay::Stay;
-use crate::scheduler::doubling::Doubling;
-use crate::stall::{BoundMonitor, QUIET_LOOKS_MAX, Stall, StallOutcome, Stalled};
+use crate::stall::{BoundMonitor, Stall, StallOutcome, Stalled};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -61,12 +59,6 @@ const CALM_LOOKS: u32 = 16;
 
 /// No look comes sooner than that after the last.
 const PATIENCE_MIN: Duration = Duration::from_micros(50);
-
-/// A rest that is shorter than so many looks costs more than these.
-const NAP_MIN_LOOKS: u32 = 4;
-
-/// So many looks come after a rest that was too short, at first and at last: twice as many each time.
-const LOOKS_AFTER_NAP: (u32, u32) = (16, 128);
 
 /// Behind what stands for long with nothing waiting, looks are as rare as this, or as a tenth of it.
 const LONG_TICK_MAX: Duration = Duration::from_millis(10);
@@ -173,40 +165,6 @@ impl SeenPoll {
     }
 }
 
-/// Whether it pays to wait until a worker wakes up, or a look each tick is cheaper.
-struct Naps {
-    looks_before: u32,
-    looks_after: Doubling<u32>,
-    least: Duration,
-}
-
-impl Naps {
-    fn new(tick: Duration) -> Naps {
-        Naps {
-            looks_before: 0,
-            looks_after: Doubling::new(LOOKS_AFTER_NAP),
-            least: tick.saturating_mul(NAP_MIN_LOOKS),
-        }
-    }
-
-    fn note_look(&mut self) {
-        self.looks_before = self.looks_before.saturating_sub(1);
-    }
-
-    fn may_rest(&self) -> bool {
-        self.looks_before == 0
-    }
-
-    /// A rest that should have lasted for up to `length`.
-    fn note_rest(&mut self, lasted: Duration, length: Duration) {
-        if lasted >= self.least.min(length) {
-            self.looks_after.begin_anew();
-        } else {
-            self.looks_before = self.looks_after.take();
-        }
-    }
-}
-
 /// When to look again.
 enum Next {
     Soon,
@@ -252,29 +210,15 @@ impl Monitor {
         if !heavy_fence() {
             return self.shared.keep_no_tasks();
         }
-        let patience_max = self.patience;
-        let (mut quiet_looks, mut naps) = (0, Naps::new(patience_max));
+        let mut quiet_looks = 0;
         loop {
-            let looked_at = Instant::now();
-            let next = self.look(looked_at);
+            let next = self.look(Instant::now());
             quiet_looks = if matches!(next, Next::Quiet) { quiet_looks + 1 } else { 0 };
-            naps.note_look();
-            let monitor = &self.shared.stalls.monitor;
+            let stalls = &self.shared.stalls;
             let goes_on = match next {
-                Next::Quiet if quiet_looks >= QUIET_LOOKS_MAX && naps.may_rest() => {
-                    quiet_looks = 0;
-                    let goes_on = monitor.rest(|| self.shared.are_all_asleep());
-                    naps.note_rest(looked_at.elapsed(), Duration::MAX);
-                    goes_on
-                }
-                Next::Later(length) if naps.may_rest() => {
-                    let goes_on = monitor.long_tick(self.patience, length);
-                    naps.note_rest(looked_at.elapsed(), length);
-                    goes_on
-                }
-                // Nothing waits behind those who sleep.
-                Next::Quiet => monitor.tick(patience_max),
-                Next::Soon | Next::Later(_) => monitor.tick(self.patience),
+                Next::Quiet => stalls.rest_after(quiet_looks, || self.shared.are_all_asleep()),
+                Next::Later(length) => stalls.monitor.long_tick(self.patience, length),
+                Next::Soon => stalls.monitor.tick(self.patience),
             };
             if !goes_on {
                 return;
@@ -462,7 +406,12 @@ impl MultiThread {
             && (self.info.io.has_events() || self.info.time.is_common_due())
     }
 
-    fn are_all_asleep(&self) -> bool {
+    /// For a worker that is awake: whether it is the only one, and no other thread is under watch.
+    pub(super) fn is_one_awake(&self) -> bool {
+        self.idle.awake() == 1 && self.stalls.are_bound_asleep()
+    }
+
+    pub(super) fn are_all_asleep(&self) -> bool {
         self.idle.are_all_asleep() && self.stalls.are_bound_asleep()
     }
 
@@ -482,45 +431,11 @@ mod tests {
 
     const TICK: Duration = Duration::from_millis(2);
 
-    /// How many looks go by until it may rest.
-    fn looks_until_rest(naps: &mut Naps) -> u32 {
-        let mut looks = 0;
-        while !naps.may_rest() {
-            naps.note_look();
-            looks += 1;
-        }
-        looks
-    }
-
-    #[test]
-    fn after_short_rests_there_are_more_and_more_looks() {
-        let mut naps = Naps::new(TICK);
-        assert!(naps.may_rest());
-        let looks = [0; 5].map(|_| {
-            naps.note_rest(TICK, Duration::MAX);
-            looks_until_rest(&mut naps)
-        });
-        assert_eq!(looks, [16, 32, 64, 128, 128]);
-        naps.note_rest(4 * TICK, Duration::MAX);
-        assert!(naps.may_rest());
-        naps.note_rest(TICK, Duration::MAX);
-        assert_eq!(looks_until_rest(&mut naps), 16, "a long one ends that");
-    }
-
     #[test]
     fn looks_are_rare_behind_what_stands_for_long() {
         let is_later = |age, patience| matches!(Next::behind(age, patience), Next::Later(_));
         assert!(!is_later(19 * TICK, TICK), "less than two ticks");
         assert!(is_later(20 * TICK, TICK));
         assert!(!is_later(Duration::from_secs(1), Duration::MAX), "it looks no sooner than that");
-    }
-
-    #[test]
-    fn a_rest_that_nobody_ended_was_long_enough() {
-        let mut naps = Naps::new(TICK);
-        naps.note_rest(2 * TICK, 2 * TICK);
-        assert!(naps.may_rest());
-        naps.note_rest(TICK, 2 * TICK);
-        assert!(!naps.may_rest());
     }
 }

@@ -51,6 +51,7 @@ impl Sitter {
         };
         let mut was_in_driver = false;
         if !sees_work && !shared.is_stopping() {
+            shared.stalls.monitor.note_asleep(|| shared.are_all_asleep());
             seat.metrics.parks.add(1);
             self.precise.wait(until);
             let call = &mut |waker: Waker| self.wake(waker);
@@ -68,7 +69,7 @@ impl Sitter {
             hint::spin_loop();
         }
         let searching = shared.idle.end_sleep(self.index, sees_work);
-        shared.stalls.monitor.note_awake();
+        shared.stalls.monitor.note_awake(|| shared.is_one_awake());
         let was_timer = self.serve_timers();
         let mut core = self.enter().expect("a seat is not taken from a sitter that sleeps");
         core.searching = searching;

@@ -1,5 +1,5 @@
-//! One worker falls asleep and wakes up while the monitor is about to rest. A monitor that rests while
-//! the worker is awake is a deadlock, which loom reports.
+//! Workers fall asleep and wake up while the monitor is about to rest. A monitor that rests while one of them is awake is a
+//! deadlock, which loom reports.
 
 use super::*;
 use crate::testing::model;
@@ -7,47 +7,87 @@ use std::sync::Arc;
 
 struct Watched {
     monitor: MonitorThread,
-    is_asleep: AtomicBool,
+    asleep: [AtomicBool; 2],
     has_looked: AtomicBool,
 }
 
-fn watched(is_asleep: bool) -> Arc<Watched> {
-    Arc::new(Watched {
-        monitor: MonitorThread::new(),
-        is_asleep: AtomicBool::new(is_asleep),
-        has_looked: AtomicBool::new(false),
-    })
+impl Watched {
+    fn new(asleep: [bool; 2]) -> Arc<Watched> {
+        Arc::new(Watched {
+            monitor: MonitorThread::new(Duration::from_nanos(1)),
+            asleep: asleep.map(AtomicBool::new),
+            has_looked: AtomicBool::new(false),
+        })
+    }
+
+    fn are_all_asleep(&self) -> bool {
+        self.asleep.iter().all(|asleep| asleep.load(SeqCst))
+    }
+
+    fn wake_up(&self, worker: usize) {
+        self.asleep[worker].store(false, SeqCst);
+        self.monitor.note_awake(|| self.asleep[1 - worker].load(SeqCst));
+    }
+
+    fn fall_asleep(&self, worker: usize) {
+        self.asleep[worker].store(true, SeqCst);
+        seq_cst_for_loom();
+        self.monitor.note_asleep(|| self.are_all_asleep());
+    }
+
+    /// Starts a monitor that rests until it finds somebody awake.
+    fn start(self: &Arc<Self>) {
+        let looks = self.clone();
+        let look = Box::new(move || {
+            while looks.monitor.rest(Duration::ZERO, || looks.are_all_asleep()) {
+                if !looks.are_all_asleep() {
+                    looks.has_looked.store(true, SeqCst);
+                    return;
+                }
+            }
+        });
+        self.monitor.start(look).unwrap();
+    }
 }
 
 #[test]
 fn a_worker_that_wakes_up_is_looked_at() {
     model(|| {
-        let watched = watched(true);
-        let looks = watched.clone();
-        let look = Box::new(move || {
-            while looks.monitor.rest(|| looks.is_asleep.load(SeqCst)) {
-                if !looks.is_asleep.load(SeqCst) {
-                    looks.has_looked.store(true, SeqCst);
-                    return;
-                }
-                thread::yield_now();
-            }
-        });
-        watched.monitor.start(look).unwrap();
-        watched.is_asleep.store(false, SeqCst);
-        watched.monitor.note_awake();
+        let watched = Watched::new([true; 2]);
+        watched.start();
+        watched.wake_up(0);
         watched.monitor.join();
         assert!(watched.has_looked.load(SeqCst));
     });
 }
 
 #[test]
+fn so_is_one_that_wakes_up_while_another_takes_the_alarm_back() {
+    model(|| {
+        let watched = Watched::new([true; 2]);
+        watched.monitor.alarm.take_back_always();
+        watched.start();
+        watched.wake_up(0);
+        let other = watched.clone();
+        let other = thread::spawn(move || other.wake_up(1));
+        watched.fall_asleep(0);
+        watched.monitor.join();
+        assert!(watched.has_looked.load(SeqCst));
+        other.join().unwrap();
+    });
+}
+
+#[test]
 fn an_end_ends_a_rest() {
     model(|| {
-        let watched = watched(true);
-        let looks = watched.clone();
-        watched.monitor.start(Box::new(move || while looks.monitor.rest(|| true) {})).unwrap();
-        watched.monitor.end();
+        let watched = Watched::new([true; 2]);
+        watched.monitor.alarm.take_back_always();
+        watched.start();
+        let ends = watched.clone();
+        let ends = thread::spawn(move || ends.monitor.end());
+        watched.wake_up(0);
+        watched.fall_asleep(0);
+        ends.join().unwrap();
         watched.monitor.join();
     });
 }

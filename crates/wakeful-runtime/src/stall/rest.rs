@@ -1,0 +1,318 @@
+//! When a monitor that rests looks again.
+//!
+//! Those it watches wake up thousands of times a second, mostly for a few microseconds, and to wake a thread for each would
+//! cost more than what they wake up for. So who wakes up only sees to it that an **alarm** is set, and whoever is awake by the time
+//! it rings is looked at:
+//!
+//! ```text
+//!   worker   ──sleeps──┤wakes up, sets it├──sleeps──┤wakes up, puts it off├──sleeps──┤wakes up, is stuck …
+//!   alarm              └─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ┘└ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ rings
+//! ```
+//!
+//! 1. While the monitor rests and somebody is awake, the alarm is set, or rings just now. Set anew, it rings in two spans.
+//! 2. It is put off only by one that has just woken up, and is the only one awake: nobody can be stuck, then. Even so it stays as it is while it
+//!    has more than a span to go, so that it costs a call to the kernel once in a span.
+//! 3. The last to fall asleep may take it back. It does so where it rang in vain the last time, and where the next came soon after it
+//!    had been taken back it does not.
+//!
+//! For the first, whoever wakes up says so and then looks whether the alarm is set; who takes it back first says so and then
+//! looks whether all are asleep. One of them sees the other.
+//!
+//! Without an alarm of the kernel's it rings as soon as it is set.
+
+use super::monitor_thread::{park, unpark};
+use std::io;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use wakeful_base::alarm::Alarm;
+use wakeful_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use wakeful_base::sync::{Mutex, seq_cst_for_loom, thread};
+
+pub(super) struct RestAlarm {
+    /// The kernel's, where there is one.
+    timer: OnceLock<Alarm>,
+    /// How long whoever is awake is left in peace, at least; twice that at most.
+    span_ns: u64,
+    begun: Instant,
+    /// When it rings or rang, since `begun`; [`OFF`] if it is not set.
+    rings_ns: AtomicU64,
+    /// Whether to take it back when all have fallen asleep.
+    takes_back: AtomicBool,
+    setting: Mutex<Setting>,
+}
+
+const OFF: u64 = 0;
+
+struct Setting {
+    /// When it rang before it was off, or would have; [`OFF`] if that is not known.
+    last_ns: u64,
+    /// Who waits for it, where the kernel does not know.
+    waiting: Option<thread::Thread>,
+    has_rung: bool,
+    /// It has been rung for good.
+    is_over: bool,
+}
+
+impl RestAlarm {
+    pub(super) fn new(span: Duration) -> RestAlarm {
+        RestAlarm {
+            timer: OnceLock::new(),
+            // So that the sum of all times fits.
+            span_ns: u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).clamp(1, u64::MAX / 8),
+            begun: Instant::now(),
+            rings_ns: AtomicU64::new(OFF),
+            takes_back: AtomicBool::new(false),
+            setting: Mutex::new(Setting {
+                last_ns: OFF,
+                waiting: None,
+                has_rung: false,
+                is_over: false,
+            }),
+        }
+    }
+
+    /// Gets one of the kernel's, if it has one to give. Before anybody uses it.
+    pub(super) fn prepare(&self) {
+        if let Ok(timer) = Alarm::new() {
+            let _first = self.timer.set(timer);
+        }
+    }
+
+    /// Whether to set it costs less than to look.
+    pub(super) fn is_cheap(&self) -> bool {
+        self.timer.get().is_some()
+    }
+
+    /// For who has woken up, as others can see, while the monitor rests.
+    pub(super) fn note_awake(&self, is_alone: impl FnOnce() -> bool) {
+        self.note_awake_at(self.now_ns(), is_alone);
+    }
+
+    fn note_awake_at(&self, now_ns: u64, is_alone: impl FnOnce() -> bool) {
+        if !self.is_well_set(now_ns) {
+            self.set_anew(now_ns, is_alone);
+        }
+    }
+
+    fn is_well_set(&self, now_ns: u64) -> bool {
+        (now_ns + self.span_ns..=now_ns + 2 * self.span_ns).contains(&self.rings_ns.load(SeqCst))
+    }
+
+    #[cold]
+    fn set_anew(&self, now_ns: u64, is_alone: impl FnOnce() -> bool) {
+        let mut setting = self.setting.lock();
+        let (rings_ns, latest_ns) = (self.rings_ns.load(SeqCst), now_ns + 2 * self.span_ns);
+        let is_in_time = rings_ns != OFF && rings_ns <= latest_ns;
+        // Somebody else did it meanwhile, or might be stuck.
+        if is_in_time && (self.is_well_set(now_ns) || !is_alone()) {
+            return;
+        }
+        // In vain, if it rang before we woke up, or would have.
+        let rang_ns = if rings_ns == OFF { setting.last_ns } else { rings_ns };
+        if rang_ns != OFF {
+            self.takes_back.store(rang_ns < now_ns, Relaxed);
+        }
+        self.set(&mut setting, Duration::from_nanos(2 * self.span_ns));
+        self.rings_ns.store(latest_ns, SeqCst);
+    }
+
+    /// For who has fallen asleep, as others can see.
+    #[inline]
+    pub(super) fn note_asleep(&self, are_all_asleep: impl FnOnce() -> bool) {
+        if self.takes_back.load(Relaxed) && self.rings_ns.load(Relaxed) != OFF {
+            self.take_back(are_all_asleep);
+        }
+    }
+
+    #[cold]
+    fn take_back(&self, are_all_asleep: impl FnOnce() -> bool) {
+        let mut setting = self.setting.lock();
+        let rings_ns = self.rings_ns.swap(OFF, SeqCst);
+        seq_cst_for_loom();
+        if rings_ns != OFF && are_all_asleep() {
+            setting.last_ns = rings_ns;
+            self.cancel(&mut setting);
+        } else {
+            self.rings_ns.store(rings_ns, SeqCst);
+        }
+    }
+
+    /// For the monitor: what was set before counts no more; it rings in so long, if that is given.
+    pub(super) fn begin(&self, rings_in: Option<Duration>) {
+        let mut setting = self.setting.lock();
+        setting.waiting = Some(thread::current());
+        let rings_ns = match rings_in {
+            None => OFF,
+            Some(rings_in) => {
+                self.set(&mut setting, rings_in);
+                let rings_in_ns = u64::try_from(rings_in.as_nanos()).unwrap_or(u64::MAX);
+                self.now_ns().saturating_add(rings_in_ns)
+            }
+        };
+        let last_ns = self.rings_ns.swap(rings_ns, SeqCst);
+        if last_ns != OFF && rings_ns == OFF {
+            setting.last_ns = last_ns;
+            self.cancel(&mut setting);
+        }
+    }
+
+    /// For the monitor: waits until it rings.
+    pub(super) fn wait(&self) -> io::Result<()> {
+        if let Some(timer) = self.timer.get() {
+            return timer.wait();
+        }
+        while !std::mem::take(&mut self.setting.lock().has_rung) {
+            park();
+        }
+        Ok(())
+    }
+
+    /// Rings now, and nobody can take that back.
+    pub(super) fn ring_for_good(&self) {
+        let mut setting = self.setting.lock();
+        self.set(&mut setting, Duration::ZERO);
+        setting.is_over = true;
+    }
+
+    fn set(&self, setting: &mut Setting, left: Duration) {
+        if setting.is_over {
+            return;
+        }
+        match self.timer.get() {
+            Some(timer) => timer.set(left),
+            None => {
+                setting.has_rung = true;
+                if let Some(waiting) = &setting.waiting {
+                    unpark(waiting);
+                }
+            }
+        }
+    }
+
+    fn cancel(&self, setting: &mut Setting) {
+        if setting.is_over {
+            return;
+        }
+        match self.timer.get() {
+            Some(timer) => timer.cancel(),
+            None => setting.has_rung = false,
+        }
+    }
+
+    #[cfg(not(wakeful_loom))]
+    fn now_ns(&self) -> u64 {
+        // From one on, since zero is no time.
+        u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX).clamp(1, u64::MAX / 2)
+    }
+
+    // Loom has no time.
+    #[cfg(wakeful_loom)]
+    fn now_ns(&self) -> u64 {
+        1
+    }
+
+    /// For models, in which it never rings in vain.
+    #[cfg(all(test, wakeful_loom))]
+    pub(super) fn take_back_always(&self) {
+        self.takes_back.store(true, SeqCst);
+    }
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests {
+    use super::*;
+
+    const SPAN: Duration = Duration::from_millis(20);
+
+    const SPAN_NS: u64 = SPAN.as_nanos() as u64;
+
+    fn alarm() -> RestAlarm {
+        let alarm = RestAlarm::new(SPAN);
+        alarm.prepare();
+        alarm.begin(None);
+        alarm
+    }
+
+    fn rings_ns(alarm: &RestAlarm) -> u64 {
+        alarm.rings_ns.load(SeqCst)
+    }
+
+    #[test]
+    fn it_rings_for_who_stays_awake() {
+        for alarm in [alarm(), RestAlarm::new(SPAN)] {
+            alarm.note_awake(|| true);
+            alarm.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn it_is_put_off_only_by_one_who_is_alone_and_only_when_it_rings_soon() {
+        let alarm = alarm();
+        alarm.note_awake_at(1, || true);
+        assert_eq!(rings_ns(&alarm), 1 + 2 * SPAN_NS);
+        alarm.note_awake_at(1 + SPAN_NS, || true);
+        assert_eq!(rings_ns(&alarm), 1 + 2 * SPAN_NS, "it is a long time yet");
+        alarm.note_awake_at(2 + SPAN_NS, || false);
+        assert_eq!(rings_ns(&alarm), 1 + 2 * SPAN_NS, "somebody else may be stuck");
+        alarm.note_awake_at(2 + SPAN_NS, || true);
+        assert_eq!(rings_ns(&alarm), 2 + 3 * SPAN_NS);
+    }
+
+    #[test]
+    fn one_that_is_late_is_brought_forward() {
+        let alarm = alarm();
+        alarm.begin(Some(Duration::from_secs(600)));
+        alarm.note_awake(|| false);
+        alarm.wait().unwrap();
+    }
+
+    #[test]
+    fn it_is_taken_back_where_it_would_ring_in_vain() {
+        let alarm = alarm();
+        let is_taken_back_at = |now_ns| {
+            alarm.note_awake_at(now_ns, || true);
+            alarm.note_asleep(|| true);
+            rings_ns(&alarm) == OFF
+        };
+        assert!(!is_taken_back_at(1), "nothing speaks for it yet");
+        assert!(!is_taken_back_at(2 * SPAN_NS), "it did not ring");
+        assert!(is_taken_back_at(5 * SPAN_NS), "it rang");
+        assert!(is_taken_back_at(8 * SPAN_NS), "it would have");
+        assert!(!is_taken_back_at(9 * SPAN_NS), "it would not");
+        alarm.begin(None);
+        assert!(is_taken_back_at(12 * SPAN_NS), "it rang, and the monitor rests again");
+    }
+
+    #[test]
+    fn it_is_not_taken_back_from_others() {
+        let alarm = alarm();
+        alarm.takes_back.store(true, SeqCst);
+        alarm.note_awake(|| true);
+        let set = rings_ns(&alarm);
+        alarm.note_asleep(|| false);
+        assert_eq!(rings_ns(&alarm), set);
+        alarm.wait().unwrap();
+    }
+
+    #[test]
+    fn the_last_ring_cannot_be_taken_back() {
+        for alarm in [alarm(), RestAlarm::new(SPAN)] {
+            alarm.takes_back.store(true, SeqCst);
+            alarm.note_awake(|| true);
+            alarm.ring_for_good();
+            alarm.note_asleep(|| true);
+            alarm.begin(None);
+            alarm.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn there_is_no_span_too_long_or_too_short() {
+        for span in [Duration::ZERO, Duration::MAX] {
+            let alarm = RestAlarm::new(span);
+            alarm.prepare();
+            alarm.begin(Some(span));
+            alarm.note_awake(|| true);
+        }
+    }
+}
