@@ -1,5 +1,6 @@
 //! The two schedulers, and how a thread knows which one it belongs to.
 
+mod audit;
 pub(crate) mod block_on;
 mod cell_refs;
 pub(crate) mod context;

@@ -3,7 +3,12 @@
 //! A search that finds something spares a wake-up; one that finds nothing has cost its time and spared nothing.
 //! So a thread keeps accounts: it goes on with searches as long as these cost no more than the wake-ups they spare,
 //! and after that tries again from time to time.
+//!
+//! What is spared is not the thread's alone: its peer gets the answer sooner. Where the peer asks again only when it has one, more gets done
+//! for it; where requests come at their own pace, as they do to most servers that are not busy, CPU time is all that changes hands. So from time
+//! to time searches are [compared](super::audit) with sleeps, and left out if the work takes much more CPU time with them.
 
+use super::audit::{Advice, Audit};
 use super::doubling::Doubling;
 use std::time::Duration;
 
@@ -32,22 +37,36 @@ pub(super) struct Luck {
     /// Searches to be left out, once there is no credit.
     to_leave_out: u32,
     pause: Doubling<u32>,
+    audit: Audit,
 }
 
 impl Luck {
     pub(super) fn new() -> Luck {
-        Luck { credit: CREDIT_MAX, to_leave_out: 0, pause: Doubling::new(PAUSE) }
+        Luck {
+            credit: CREDIT_MAX,
+            to_leave_out: 0,
+            pause: Doubling::new(PAUSE),
+            audit: Audit::new(),
+        }
     }
 
-    /// Whether to search now.
-    pub(super) fn is_worth_a_try(&mut self) -> bool {
+    /// Whether to search now, by a thread that has made so many polls.
+    pub(super) fn is_worth_a_try(&mut self, polls: u64) -> bool {
         if self.credit.is_zero() {
             self.to_leave_out -= 1;
-            if self.to_leave_out == 0 {
-                self.credit = CREDIT_AFTER_PAUSE;
+            if self.to_leave_out > 0 {
+                return false;
+            }
+            self.credit = CREDIT_AFTER_PAUSE;
+        }
+        match self.audit.advise(polls) {
+            Advice::Search => true,
+            Advice::Sleep => false,
+            Advice::SleepFor(count) => {
+                (self.credit, self.to_leave_out) = (Duration::ZERO, count);
+                false
             }
         }
-        !self.credit.is_zero()
     }
 
     /// What came of a search, and how long it took.
@@ -62,6 +81,7 @@ impl Luck {
             self.pause.begin_anew();
         } else if self.credit.is_zero() {
             self.to_leave_out = self.pause.take();
+            self.audit.interrupt();
         }
     }
 }
@@ -74,7 +94,8 @@ mod tests {
     fn tries(luck: &mut Luck, count: u32, found: impl Fn(u32) -> Option<Duration>) -> u32 {
         let mut tried = 0;
         for search in 0..count {
-            if luck.is_worth_a_try() {
+            // Without polls there is nothing to compare.
+            if luck.is_worth_a_try(0) {
                 let found = found(search);
                 luck.note(found.is_some(), found.unwrap_or(SEARCH_MAX));
                 tried += 1;
@@ -97,9 +118,9 @@ mod tests {
     }
 
     #[test]
-    fn what_mostly_succeeds_is_always_tried() {
+    fn what_mostly_succeeds_is_tried_but_for_comparison() {
         let found = |search| (search % 4 > 0).then_some(SOON);
-        assert_eq!(tries(&mut Luck::new(), 1000, found), 1000);
+        assert!(tries(&mut Luck::new(), 10_000, found) > 9_000);
     }
 
     #[test]
@@ -113,26 +134,21 @@ mod tests {
         let mut luck = Luck::new();
         tries(&mut luck, 10_000, |_| None);
         tries(&mut luck, PAUSE.1 + 8, |_| Some(SOON));
-        assert_eq!(tries(&mut luck, 1000, |_| Some(SOON)), 1000);
-        assert_eq!(
-            tries(&mut luck, 8 + 63 + 4, |_| None),
-            12,
-            "as if there had been no worse ones"
-        );
+        assert!(tries(&mut luck, 10_000, |_| Some(SOON)) > 9_000);
     }
 
     #[test]
     fn what_was_there_from_the_first_is_no_luck() {
         let mut luck = Luck::new();
         tries(&mut luck, 8, |_| None);
-        assert_eq!(tries(&mut luck, 63 + 1000, |_| Some(Duration::ZERO)), 1000);
-        assert_eq!(tries(&mut luck, 100, |_| None), 4);
+        tries(&mut luck, 63 + 1000, |_| Some(Duration::ZERO));
+        assert!(tries(&mut luck, 60, |_| None) <= 4);
     }
 
     #[test]
     fn a_search_without_end_costs_no_more_than_there_is() {
         let mut luck = Luck::new();
         luck.note(true, Duration::MAX);
-        assert!(!luck.is_worth_a_try());
+        assert!(!luck.is_worth_a_try(0));
     }
 }

@@ -71,7 +71,8 @@ impl Sitter {
                     }
                     return woken;
                 }
-                if is_alone && !counts && !core.luck.is_worth_a_try() {
+                if is_alone && !counts && !core.luck.is_worth_a_try(self.seat().metrics.polls.get())
+                {
                     return None;
                 }
                 counts = is_alone;
