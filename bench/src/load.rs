@@ -7,6 +7,8 @@ use crate::hello::GREETING;
 use crate::measure::{Metric, Sample, quantile};
 use crate::os::{self, EdgePoll};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -96,6 +98,8 @@ pub fn run(load: &Load) -> io::Result<Sample> {
 struct Generator {
     poll: EdgePoll,
     connections: Vec<Connection>,
+    /// Those that are to ask when they are due.
+    idle: BinaryHeap<Reverse<(Instant, usize)>>,
     pace: Option<Duration>,
     request: Vec<u8>,
     /// As long as every answer is.
@@ -140,7 +144,9 @@ impl Generator {
             connection.due = begun + nth * step;
         }
         let pace = traffic.pace;
-        Ok(Generator { poll, connections, pace, request, answer, latencies_ns: Vec::new() })
+        let idle =
+            connections.iter().enumerate().map(|(id, idle)| Reverse((idle.due, id))).collect();
+        Ok(Generator { poll, connections, idle, pace, request, answer, latencies_ns: Vec::new() })
     }
 
     fn run_until(&mut self, end: Instant) -> io::Result<()> {
@@ -164,16 +170,15 @@ impl Generator {
 
     /// Gives when the next will be due; none if all of them wait for an answer.
     fn ask_those_due(&mut self) -> io::Result<Option<Instant>> {
-        let mut next_due = None;
-        for connection in self.connections.iter_mut().filter(|idle| idle.asked_at.is_none()) {
+        while let Some(&Reverse((due, id))) = self.idle.peek() {
             let now = Instant::now();
-            if connection.due <= now {
-                connection.ask(&self.request, now)?;
-            } else if next_due.is_none_or(|next| connection.due < next) {
-                next_due = Some(connection.due);
+            if due > now {
+                return Ok(Some(due));
             }
+            self.idle.pop();
+            self.connections[id].ask(&self.request, now)?;
         }
-        Ok(next_due)
+        Ok(None)
     }
 
     /// Something came on a connection, or there is room to send.
@@ -190,11 +195,12 @@ impl Generator {
             None => connection.ask(&self.request, now),
             Some(pace) => {
                 connection.due += pace;
-                connection.asked_at = None;
-                // What should have been asked meanwhile has waited since then.
                 if connection.due <= now {
-                    connection.ask(&self.request, connection.due)?;
+                    // It has waited since then.
+                    return connection.ask(&self.request, connection.due);
                 }
+                connection.asked_at = None;
+                self.idle.push(Reverse((connection.due, id)));
                 Ok(())
             }
         }

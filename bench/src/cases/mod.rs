@@ -6,6 +6,7 @@ pub mod fairness;
 pub mod file;
 pub mod http;
 pub mod mem;
+pub mod paced_echo;
 pub mod sched;
 mod serving;
 pub mod sync;

@@ -18,6 +18,7 @@ pub fn one_thread() -> Contender {
         .with(cases::timer::cases::<Compio>())
         .with(cases::fairness::cases::<Compio>())
         .with(cases::tcp_echo::cases::<Compio>())
+        .with(cases::paced_echo::cases::<Compio>())
         .with(cases::mem::cases::<Compio>())
         .with(cases::mem::sleep_cases::<Compio>())
         .with(cases::mem::connection_cases::<Compio>())

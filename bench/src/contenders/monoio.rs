@@ -20,6 +20,7 @@ pub fn one_thread() -> Contender {
         .with(cases::timer::cases::<Monoio>())
         .with(cases::fairness::cases::<Monoio>())
         .with(cases::tcp_echo::cases::<Monoio>())
+        .with(cases::paced_echo::cases::<Monoio>())
         .with(cases::mem::cases::<Monoio>())
         .with(cases::mem::sleep_cases::<Monoio>())
         .with(cases::mem::connection_cases::<Monoio>())

@@ -41,6 +41,7 @@ pub fn two_threads() -> Contender {
         .with(cases::fairness::cases::<Smol>())
         .with(cases::blocking_abuse::cases::<Smol>())
         .with(cases::tcp_echo::cases::<Smol>())
+        .with(cases::paced_echo::cases::<Smol>())
         .with(cases::http::cases::<Smol>())
         .with(cases::mem::cases::<Smol>())
         .with(cases::mem::sleep_cases::<Smol>())

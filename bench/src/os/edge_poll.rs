@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::ptr;
 use std::time::Duration;
 
 /// Edge-triggered epoll.
@@ -34,12 +35,24 @@ impl EdgePoll {
     pub fn wait(&self, timeout: Duration, ready: &mut Vec<u64>) -> io::Result<()> {
         const EVENTS_MAX: usize = 1024;
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX];
-        // Rounded up, so as not to come back early again and again.
-        let timeout_ms = timeout.as_micros().div_ceil(1000).min(1_000_000) as i32;
-        let poll = self.0.as_raw_fd();
-        // SAFETY: the kernel writes at most EVENTS_MAX events, for which there is room.
-        let count =
-            unsafe { libc::epoll_wait(poll, events.as_mut_ptr(), EVENTS_MAX as i32, timeout_ms) };
+        let timeout = libc::timespec {
+            tv_sec: timeout.as_secs().min(1_000_000) as libc::time_t,
+            tv_nsec: timeout.subsec_nanos() as _,
+        };
+        let (poll, no_mask) = (self.0.as_raw_fd(), ptr::null::<libc::sigset_t>());
+        // SAFETY: the kernel reads `timeout`, and writes at most EVENTS_MAX events, for which there is room.
+        let count = unsafe {
+            let (call, events) = (libc::SYS_epoll_pwait2, events.as_mut_ptr());
+            libc::syscall(
+                call,
+                poll,
+                events,
+                EVENTS_MAX as libc::c_long,
+                &timeout,
+                no_mask,
+                0_usize,
+            )
+        };
         ready.clear();
         if count < 0 {
             let error = io::Error::last_os_error();

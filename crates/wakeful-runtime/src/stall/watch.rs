@@ -21,8 +21,7 @@ pub(crate) struct StallWatch {
 impl StallWatch {
     pub(crate) fn new(config: StallConfig) -> StallWatch {
         StallWatch {
-            // Half, since it has to be seen twice to stand.
-            monitor: MonitorThread::new(config.after / 2),
+            monitor: MonitorThread::new(config.after),
             config,
             metrics: StallMetrics::default(),
             teller: Teller::default(),

@@ -111,8 +111,8 @@ struct SeenPoll {
 }
 
 impl SeenPoll {
-    fn new(index: usize, stay: Arc<Stay>, progress: u64, seat: &Seat, now: Instant) -> SeenPoll {
-        let poll = Stuck { progress, since: now };
+    fn new(index: usize, stay: Arc<Stay>, progress: u64, seat: &Seat, since: Instant) -> SeenPoll {
+        let poll = Stuck { progress, since };
         let outcome = StallOutcome::NothingWaits;
         SeenPoll {
             index,
@@ -255,7 +255,11 @@ impl Monitor {
         self.seats[index] = match (before, stay) {
             (Some(seen), Some(stay)) if seen.is(&stay, progress) => Some(seen),
             (before, stay) => {
-                let next = stay.map(|stay| SeenPoll::new(index, stay, progress, seat, now));
+                let since = seat.woken.first_since(progress);
+                let since =
+                    since.filter(|&since| now.saturating_duration_since(since) >= self.patience);
+                let since = since.unwrap_or(now);
+                let next = stay.map(|stay| SeenPoll::new(index, stay, progress, seat, since));
                 let mean = before.as_ref().zip(next.as_ref());
                 if let Some(mean) = mean.and_then(|(before, next)| before.mean_until(next)) {
                     seat.load.seen(u64::try_from(mean.as_nanos()).unwrap_or(u64::MAX));

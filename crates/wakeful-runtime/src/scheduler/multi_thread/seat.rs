@@ -23,12 +23,12 @@ use std::collections::VecDeque;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::task::Waker;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use wakeful_base::CachePadded;
 use wakeful_base::FastRng;
 use wakeful_base::list::List;
 use wakeful_base::sync::UnsafeCell;
-use wakeful_base::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
+use wakeful_base::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*};
 use wakeful_task::{Done, Header, Id, OwnedLink, Runnable, TaskRef};
 
 /// After how many tasks that ended elsewhere than on their seats these are woken to free the memory.
@@ -51,6 +51,7 @@ pub(super) struct Seat {
     pub(super) sitting: Sitting,
     /// A thread is on its way that will take the seat if it is still stuck.
     pub(super) spare_called: AtomicBool,
+    pub(super) woken: Woken,
     pub(super) core: CachePadded<UnsafeCell<SeatCore>>,
 }
 
@@ -97,6 +98,36 @@ pub(super) struct SeatCore {
     pub(super) skip_look: bool,
     /// When the next look at the driver is due.
     pub(super) next_look: Instant,
+}
+
+/// When a seat's sitter woke up or sat down last, and how far it was then. Written by the sitter before it runs anything, so who sees it in user code
+/// sees this too, or what is later.
+pub(super) struct Woken {
+    begun: Instant,
+    at_ns: AtomicU64,
+    progress: AtomicU64,
+}
+
+impl Woken {
+    fn new() -> Woken {
+        Woken {
+            begun: Instant::now(),
+            at_ns: AtomicU64::new(0),
+            progress: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    pub(super) fn note(&self, progress: u64, now: Instant) {
+        let at_ns = now.saturating_duration_since(self.begun).as_nanos() as u64;
+        self.at_ns.store(at_ns, Relaxed);
+        self.progress.store(progress, Release);
+    }
+
+    /// For who sees the sitter in user code: since when it has been, if that is the first it runs since it woke up.
+    pub(super) fn first_since(&self, progress: u64) -> Option<Instant> {
+        let so_far = progress.checked_sub(self.progress.load(Acquire))?;
+        (so_far <= 1).then(|| self.begun + Duration::from_nanos(self.at_ns.load(Relaxed)))
+    }
 }
 
 /// Where a task's entries go.
@@ -180,6 +211,7 @@ impl Seat {
             lent_timers: LentTimers::new(),
             sitting: Sitting::new(),
             spare_called: AtomicBool::new(false),
+            woken: Woken::new(),
             core: CachePadded::new(UnsafeCell::new(SeatCore {
                 queue: owner,
                 lifo: None,

@@ -249,9 +249,10 @@ impl Sitter {
         }
     }
 
-    /// The worker has slept. What it found out before may be long ago.
+    /// The worker has slept, or just sat down. What was found out before may be long ago.
     pub(super) fn measure_anew(&self, core: &mut SeatCore) {
         let (seat, now) = (self.seat(), Instant::now());
+        seat.woken.note(seat.progress(), now);
         core.pace.restart(seat.metrics.polls.get(), now);
         self.heed_opening(core);
         core.retreat.watch_anew();

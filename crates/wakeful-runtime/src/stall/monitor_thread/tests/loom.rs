@@ -65,7 +65,6 @@ fn a_worker_that_wakes_up_is_looked_at() {
 fn so_is_one_that_wakes_up_while_another_takes_the_alarm_back() {
     model(|| {
         let watched = Watched::new([true; 2]);
-        watched.monitor.alarm.take_back_always();
         watched.start();
         watched.wake_up(0);
         let other = watched.clone();
@@ -81,7 +80,6 @@ fn so_is_one_that_wakes_up_while_another_takes_the_alarm_back() {
 fn an_end_ends_a_rest() {
     model(|| {
         let watched = Watched::new([true; 2]);
-        watched.monitor.alarm.take_back_always();
         watched.start();
         let ends = watched.clone();
         let ends = thread::spawn(move || ends.monitor.end());
