@@ -22,12 +22,12 @@ pub(crate) struct MonitorThread {
 }
 
 impl MonitorThread {
-    /// None, until one is started. When it rests, who wakes up is looked at after `span`, or twice that.
-    pub(crate) fn new(span: Duration) -> MonitorThread {
+    /// None, until one is started.
+    pub(crate) fn new() -> MonitorThread {
         MonitorThread {
             rests: AtomicBool::new(false),
             ends: AtomicBool::new(false),
-            alarm: RestAlarm::new(span),
+            alarm: RestAlarm::new(),
             thread: Mutex::new(None),
         }
     }
@@ -84,19 +84,24 @@ impl MonitorThread {
         !self.ends.load(SeqCst)
     }
 
-    /// For the thread itself: rests if `all_sleep`, until one of them has been awake for some time; if not, waits for a `tick`.
+    /// For the thread itself: rests if `all_sleep`, until one of them has been awake for a `tick` or two; if not, waits for one.
     /// False if it is to end.
     pub(crate) fn rest(&self, tick: Duration, all_sleep: impl FnOnce() -> bool) -> bool {
-        if !self.wait_for_alarm(None, all_sleep) {
+        if !self.wait_for_alarm(tick, None, all_sleep) {
             return self.tick(tick);
         }
         !self.ends.load(SeqCst)
     }
 
-    /// For the thread itself: waits for `length`, but not for long after one of those who are watched has woken up; or
-    /// for a `tick`, where that costs less. False if it is to end.
-    pub(crate) fn long_tick(&self, tick: Duration, length: Duration) -> bool {
-        if !self.has_cheap_rests() || !self.wait_for_alarm(Some(length), || true) {
+    /// For the thread itself: waits for `length` if `others_sleep`, or until one of them has been awake for a `tick` at most; only for a tick
+    /// if not, or where that costs less. False if it is to end.
+    pub(crate) fn long_tick(
+        &self,
+        tick: Duration,
+        length: Duration,
+        others_sleep: impl FnOnce() -> bool,
+    ) -> bool {
+        if !self.has_cheap_rests() || !self.wait_for_alarm(tick / 2, Some(length), others_sleep) {
             return self.tick(tick);
         }
         !self.ends.load(SeqCst)
@@ -108,8 +113,13 @@ impl MonitorThread {
     }
 
     /// True if it has waited.
-    fn wait_for_alarm(&self, rings_in: Option<Duration>, may_wait: impl FnOnce() -> bool) -> bool {
-        self.alarm.begin(rings_in);
+    fn wait_for_alarm(
+        &self,
+        span: Duration,
+        rings_in: Option<Duration>,
+        may_wait: impl FnOnce() -> bool,
+    ) -> bool {
+        self.alarm.begin(span, rings_in);
         self.rests.store(true, SeqCst);
         seq_cst_for_loom();
         let has_waited = may_wait() && !self.ends.load(SeqCst) && self.alarm.wait().is_ok();

@@ -31,8 +31,8 @@ use wakeful_base::sync::{Mutex, seq_cst_for_loom, thread};
 pub(super) struct RestAlarm {
     /// The kernel's, where there is one.
     timer: OnceLock<Alarm>,
-    /// How long whoever is awake is left in peace, at least; twice that at most.
-    span_ns: u64,
+    /// How long whoever wakes up is left in peace, at least; twice that at most.
+    span_ns: AtomicU64,
     begun: Instant,
     /// When it rings or rang, since `begun`; [`OFF`] if it is not set.
     rings_ns: AtomicU64,
@@ -54,11 +54,10 @@ struct Setting {
 }
 
 impl RestAlarm {
-    pub(super) fn new(span: Duration) -> RestAlarm {
+    pub(super) fn new() -> RestAlarm {
         RestAlarm {
             timer: OnceLock::new(),
-            // So that the sum of all times fits.
-            span_ns: u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).clamp(1, u64::MAX / 8),
+            span_ns: AtomicU64::new(1),
             begun: Instant::now(),
             rings_ns: AtomicU64::new(OFF),
             woken_ns: AtomicU64::new(OFF),
@@ -88,26 +87,31 @@ impl RestAlarm {
         // Two at once do no harm.
         let since_ns = now_ns.saturating_sub(self.woken_ns.load(Relaxed));
         self.woken_ns.store(now_ns, Relaxed);
-        self.takes_back.store(since_ns > self.span_ns / 4, Relaxed);
+        self.takes_back.store(since_ns > self.span_ns() / 4, Relaxed);
         if !self.is_well_set(now_ns) {
             self.set_anew(now_ns, is_alone);
         }
     }
 
     fn is_well_set(&self, now_ns: u64) -> bool {
-        (now_ns + self.span_ns..=now_ns + 2 * self.span_ns).contains(&self.rings_ns.load(SeqCst))
+        let span_ns = self.span_ns();
+        (now_ns + span_ns..=now_ns + 2 * span_ns).contains(&self.rings_ns.load(SeqCst))
+    }
+
+    fn span_ns(&self) -> u64 {
+        self.span_ns.load(Relaxed)
     }
 
     #[cold]
     fn set_anew(&self, now_ns: u64, is_alone: impl FnOnce() -> bool) {
         let mut setting = self.setting.lock();
-        let (rings_ns, latest_ns) = (self.rings_ns.load(SeqCst), now_ns + 2 * self.span_ns);
+        let (rings_ns, latest_ns) = (self.rings_ns.load(SeqCst), now_ns + 2 * self.span_ns());
         let is_in_time = rings_ns != OFF && rings_ns <= latest_ns;
         // Somebody else did it meanwhile, or might be stuck.
         if is_in_time && (self.is_well_set(now_ns) || !is_alone()) {
             return;
         }
-        self.set(&mut setting, Duration::from_nanos(2 * self.span_ns));
+        self.set(&mut setting, Duration::from_nanos(2 * self.span_ns()));
         self.rings_ns.store(latest_ns, SeqCst);
     }
 
@@ -131,9 +135,13 @@ impl RestAlarm {
         }
     }
 
-    /// For the monitor: what was set before counts no more; it rings in so long, if that is given.
-    pub(super) fn begin(&self, rings_in: Option<Duration>) {
+    /// For the monitor: what was set before counts no more. Whoever wakes up is left in peace for `span`, or twice that; it rings in
+    /// so long in any case, if that is given.
+    pub(super) fn begin(&self, span: Duration, rings_in: Option<Duration>) {
         let mut setting = self.setting.lock();
+        // So that the sum of all times fits.
+        let span_ns = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).clamp(1, u64::MAX / 8);
+        self.span_ns.store(span_ns, Relaxed);
         setting.waiting = Some(thread::current());
         let rings_ns = match rings_in {
             None => OFF,
@@ -214,9 +222,15 @@ mod tests {
     const SPAN_NS: u64 = SPAN.as_nanos() as u64;
 
     fn alarm() -> RestAlarm {
-        let alarm = RestAlarm::new(SPAN);
+        let alarm = RestAlarm::new();
         alarm.prepare();
-        alarm.begin(None);
+        alarm.begin(SPAN, None);
+        alarm
+    }
+
+    fn without_timer() -> RestAlarm {
+        let alarm = RestAlarm::new();
+        alarm.begin(SPAN, None);
         alarm
     }
 
@@ -226,7 +240,7 @@ mod tests {
 
     #[test]
     fn it_rings_for_who_stays_awake() {
-        for alarm in [alarm(), RestAlarm::new(SPAN)] {
+        for alarm in [alarm(), without_timer()] {
             alarm.note_awake(|| true);
             alarm.wait().unwrap();
         }
@@ -248,7 +262,7 @@ mod tests {
     #[test]
     fn one_that_is_late_is_brought_forward() {
         let alarm = alarm();
-        alarm.begin(Some(Duration::from_secs(600)));
+        alarm.begin(SPAN, Some(Duration::from_secs(600)));
         alarm.note_awake(|| false);
         alarm.wait().unwrap();
     }
@@ -280,12 +294,12 @@ mod tests {
 
     #[test]
     fn the_last_ring_cannot_be_taken_back() {
-        for alarm in [alarm(), RestAlarm::new(SPAN)] {
+        for alarm in [alarm(), without_timer()] {
             alarm.takes_back.store(true, SeqCst);
             alarm.note_awake(|| true);
             alarm.ring_for_good();
             alarm.note_asleep(|| true);
-            alarm.begin(None);
+            alarm.begin(SPAN, None);
             alarm.wait().unwrap();
         }
     }
@@ -293,9 +307,9 @@ mod tests {
     #[test]
     fn there_is_no_span_too_long_or_too_short() {
         for span in [Duration::ZERO, Duration::MAX] {
-            let alarm = RestAlarm::new(span);
+            let alarm = RestAlarm::new();
             alarm.prepare();
-            alarm.begin(Some(span));
+            alarm.begin(span, Some(span));
             alarm.note_awake(|| true);
         }
     }

@@ -4,7 +4,7 @@ use super::bound_thread::{BoundMonitor, BoundThreads};
 use super::{MonitorThread, Stall, StallConfig, StallMetrics, Teller};
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// After so many looks at nothing but sleepers a monitor rests, if that is dear.
 const QUIET_LOOKS_MAX: u32 = 5;
@@ -21,9 +21,9 @@ pub(crate) struct StallWatch {
 impl StallWatch {
     pub(crate) fn new(config: StallConfig) -> StallWatch {
         StallWatch {
-            monitor: MonitorThread::new(config.after),
             config,
             metrics: StallMetrics::default(),
+            monitor: MonitorThread::new(),
             teller: Teller::default(),
             bound: BoundThreads::default(),
         }
@@ -53,10 +53,16 @@ impl StallWatch {
     }
 
     /// For the monitor, after so many looks at nothing but sleepers: rests, or waits for a tick. False if it is to end.
-    pub(crate) fn rest_after(&self, quiet_looks: u32, all_sleep: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn rest_after(
+        &self,
+        quiet_looks: u32,
+        tick: Duration,
+        all_sleep: impl FnOnce() -> bool,
+    ) -> bool {
         if self.monitor.has_cheap_rests() || quiet_looks % QUIET_LOOKS_MAX == 0 {
-            self.monitor.rest(self.config.after, all_sleep)
+            self.monitor.rest(tick, all_sleep)
         } else {
+            // Nothing waits behind those who sleep.
             self.monitor.tick(self.config.after)
         }
     }
@@ -81,7 +87,7 @@ impl StallWatch {
                 let goes_on = if is_busy {
                     watch.monitor.tick(watch.config.after)
                 } else {
-                    watch.rest_after(quiet_looks, || watch.are_bound_asleep())
+                    watch.rest_after(quiet_looks, watch.config.after, || watch.are_bound_asleep())
                 };
                 if !goes_on {
                     return watch.end_telling();

@@ -60,7 +60,7 @@ impl Idle {
 
     /// How many workers do not sleep.
     pub(super) fn awake(&self) -> usize {
-        self.workers - sleeping(self.counts.load(Relaxed))
+        self.workers - sleeping(self.counts.load(SeqCst))
     }
 
     /// Whether every worker sleeps, and none was called yet.

@@ -216,8 +216,14 @@ impl Monitor {
             quiet_looks = if matches!(next, Next::Quiet) { quiet_looks + 1 } else { 0 };
             let stalls = &self.shared.stalls;
             let goes_on = match next {
-                Next::Quiet => stalls.rest_after(quiet_looks, || self.shared.are_all_asleep()),
-                Next::Later(length) => stalls.monitor.long_tick(self.patience, length),
+                Next::Quiet => {
+                    let all_sleep = || self.shared.are_all_asleep();
+                    stalls.rest_after(quiet_looks, self.patience, all_sleep)
+                }
+                Next::Later(length) => {
+                    let others_sleep = || self.do_others_sleep();
+                    stalls.monitor.long_tick(self.patience, length, others_sleep)
+                }
                 Next::Soon => stalls.monitor.tick(self.patience),
             };
             if !goes_on {
@@ -318,6 +324,12 @@ impl Monitor {
             };
         }
         has_called
+    }
+
+    /// Whether nobody is awake but those whose polls are known. (One that is between two polls need not wake up to get stuck.)
+    fn do_others_sleep(&self) -> bool {
+        let known = self.seats.iter().flatten().count();
+        self.shared.idle.awake() <= known && self.shared.stalls.are_bound_asleep()
     }
 
     /// Whether no worker is between two polls, or was since the last look.

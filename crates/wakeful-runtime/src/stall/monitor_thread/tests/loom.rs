@@ -14,7 +14,7 @@ struct Watched {
 impl Watched {
     fn new(asleep: [bool; 2]) -> Arc<Watched> {
         Arc::new(Watched {
-            monitor: MonitorThread::new(Duration::from_nanos(1)),
+            monitor: MonitorThread::new(),
             asleep: asleep.map(AtomicBool::new),
             has_looked: AtomicBool::new(false),
         })
