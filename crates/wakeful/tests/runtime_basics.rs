@@ -66,6 +66,16 @@ fn current_thread_tasks_rest_until_the_next_block_on() {
 }
 
 #[test]
+fn a_runtime_is_entered_thousands_of_times() {
+    for runtime in [current_thread(), multi_thread(1)] {
+        for n in 0..2000 {
+            // Waits for another thread, so that the runtime looks around before it sleeps.
+            assert_eq!(runtime.block_on(task::spawn_blocking(move || n)).unwrap(), n);
+        }
+    }
+}
+
+#[test]
 fn tasks_are_woken_from_other_threads() {
     for runtime in each_flavor() {
         let (there, back) = (Mailbox::new(), Mailbox::new());

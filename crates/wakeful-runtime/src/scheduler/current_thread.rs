@@ -98,6 +98,8 @@ struct Core {
     panicked: bool,
     timers: SeatTimers,
     luck: Luck,
+    /// Of what `block_on` was given.
+    root_polls: u64,
 }
 
 impl Core {
@@ -152,6 +154,7 @@ pub(crate) fn new(
         panicked: false,
         timers: SeatTimers::new(0),
         luck: Luck::new(),
+        root_polls: 0,
     });
     Arc::new_cyclic(|weak| CurrentThread {
         inject: InjectQueue::new(),

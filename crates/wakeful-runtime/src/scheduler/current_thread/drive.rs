@@ -237,10 +237,9 @@ impl Turn {
         let mut cx = Context::from_waker(&waker);
         self.shared.woken.store(true, Release);
         let (mut busy_since, mut looks) = (Instant::now(), 0_u32);
-        let mut root_polls = 0;
         loop {
             if self.shared.woken.swap(false, AcqRel) {
-                root_polls += 1;
+                self.with_core(|core| core.root_polls += 1);
                 let poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
                 if stall::run_future(poll).is_ready() {
                     self.shared.metrics.add_busy(busy_since);
@@ -252,7 +251,7 @@ impl Turn {
                 Ran::Dry if !self.has_work() && !self.serve_timers() => {
                     let now = self.shared.metrics.add_busy(busy_since);
                     // What a wake-up costs matters to who has little to do.
-                    if now.duration_since(busy_since) > WAKE_UP || !self.search(root_polls) {
+                    if now.duration_since(busy_since) > WAKE_UP || !self.search() {
                         self.run_dry();
                     }
                     busy_since = Instant::now();
@@ -369,12 +368,12 @@ impl Turn {
 
     /// Looks for something to do for a while, if that has paid of late. True if there is. Timers are not looked for:
     /// it is known when they are due.
-    fn search(&self, root_polls: u64) -> bool {
+    fn search(&self) -> bool {
         let time = &self.shared.info.time;
-        let polls = self.shared.metrics.polls.get() + root_polls;
+        let polls = self.shared.metrics.polls.get();
         let is_worth_it = self.with_core(|core| {
             // Where the clock moves by itself nobody waits.
-            time.next_skip(&core.timers).is_none() && core.luck.is_worth_a_try(polls)
+            time.next_skip(&core.timers).is_none() && core.luck.is_worth_a_try(polls + core.root_polls)
         });
         if !is_worth_it || SEARCH_MAX.is_zero() {
             return false;
