@@ -373,7 +373,8 @@ impl Turn {
         let polls = self.shared.metrics.polls.get();
         let is_worth_it = self.with_core(|core| {
             // Where the clock moves by itself nobody waits.
-            time.next_skip(&core.timers).is_none() && core.luck.is_worth_a_try(polls + core.root_polls)
+            time.next_skip(&core.timers).is_none()
+                && core.luck.is_worth_a_try(polls + core.root_polls)
         });
         if !is_worth_it || SEARCH_MAX.is_zero() {
             return false;
