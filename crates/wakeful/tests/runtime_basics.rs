@@ -70,7 +70,8 @@ fn a_runtime_is_entered_thousands_of_times() {
     for runtime in [current_thread(), multi_thread(1)] {
         for n in 0..2000 {
             // Waits for another thread, so that the runtime looks around before it sleeps.
-            assert_eq!(runtime.block_on(task::spawn_blocking(move || n)).unwrap(), n);
+            let answer = runtime.block_on(async move { task::spawn_blocking(move || n).await });
+            assert_eq!(answer.unwrap(), n);
         }
     }
 }
