@@ -69,9 +69,15 @@ fn current_thread_tasks_rest_until_the_next_block_on() {
 fn a_runtime_is_entered_thousands_of_times() {
     for runtime in [current_thread(), multi_thread(1)] {
         for n in 0..2000 {
-            // Waits for another thread, so that the runtime looks around before it sleeps.
-            let answer = runtime.block_on(async move { task::spawn_blocking(move || n).await });
-            assert_eq!(answer.unwrap(), n);
+            // Waits for another thread, so that the runtime looks around before it sleeps; sometimes more, sometimes less.
+            let answers = runtime.block_on(async move {
+                let mut answers = 0;
+                for _ in 0..n % 5 {
+                    answers += task::spawn_blocking(|| 1).await.unwrap();
+                }
+                answers
+            });
+            assert_eq!(answers, n % 5);
         }
     }
 }
