@@ -135,13 +135,18 @@ mod tests {
         tries(&mut luck, 10_000, |_| None);
         tries(&mut luck, PAUSE.1 + 8, |_| Some(SOON));
         assert!(tries(&mut luck, 10_000, |_| Some(SOON)) > 9_000);
+        assert_eq!(
+            tries(&mut luck, 8 + 63 + 4, |_| None),
+            12,
+            "as if there had been no worse ones"
+        );
     }
 
     #[test]
     fn what_was_there_from_the_first_is_no_luck() {
         let mut luck = Luck::new();
         tries(&mut luck, 8, |_| None);
-        tries(&mut luck, 63 + 1000, |_| Some(Duration::ZERO));
+        assert!(tries(&mut luck, 63 + 1000, |_| Some(Duration::ZERO)) > 950);
         assert!(tries(&mut luck, 60, |_| None) <= 4);
     }
 
