@@ -59,6 +59,11 @@ impl Sitter {
                 return found;
             }
             if now >= next_look {
+                if is_alone && !counts && !core.luck.is_worth_a_try(self.seat().metrics.polls.get())
+                {
+                    return None;
+                }
+                counts = is_alone;
                 next_look = now + LOOK_EVERY;
                 drop(core);
                 self.gather(|| self.shared.driver.look(&mut |waker| self.wake(waker)));
@@ -71,11 +76,6 @@ impl Sitter {
                     }
                     return woken;
                 }
-                if is_alone && !counts && !core.luck.is_worth_a_try(self.seat().metrics.polls.get())
-                {
-                    return None;
-                }
-                counts = is_alone;
             } else {
                 for _ in 0..16 {
                     hint::spin_loop();
