@@ -122,9 +122,12 @@ impl MonitorThread {
         self.alarm.begin(span, rings_in);
         self.rests.store(true, SeqCst);
         seq_cst_for_loom();
-        let has_waited = may_wait() && !self.ends.load(SeqCst) && self.alarm.wait().is_ok();
+        let waits = may_wait() && !self.ends.load(SeqCst);
+        if waits {
+            self.alarm.wait();
+        }
         self.rests.store(false, SeqCst);
-        has_waited
+        waits
     }
 }
 

@@ -18,7 +18,8 @@
 //! For the first, whoever wakes up says so and then looks whether the alarm is set; who takes it back first says so and then
 //! looks whether all are asleep. One of them sees the other.
 //!
-//! Without an alarm of the kernel's it rings as soon as it is set.
+//! Without an alarm of the kernel's it rings as soon as it is set. So it does once the kernel refuses to set one it gave, or to wait for it: who
+//! finds that out wakes up who waits, and from then on it is as if there were none.
 
 use super::monitor_thread::{park, unpark};
 use std::io;
@@ -31,6 +32,9 @@ use wakeful_base::sync::{Mutex, seq_cst_for_loom, thread};
 pub(super) struct RestAlarm {
     /// The kernel's, where there is one.
     timer: OnceLock<Alarm>,
+    /// The kernel refuses to set it, or to wait for it: it is used no more. Written under the lock; or by the monitor, which then does not wait before
+    /// it begins anew, under the lock. So who sets what the monitor waits for knows.
+    is_refused: AtomicBool,
     /// How long whoever wakes up is left in peace, at least; twice that at most.
     span_ns: AtomicU64,
     begun: Instant,
@@ -57,6 +61,7 @@ impl RestAlarm {
     pub(super) fn new() -> RestAlarm {
         RestAlarm {
             timer: OnceLock::new(),
+            is_refused: AtomicBool::new(false),
             span_ns: AtomicU64::new(1),
             begun: Instant::now(),
             rings_ns: AtomicU64::new(OFF),
@@ -75,7 +80,11 @@ impl RestAlarm {
 
     /// Whether to set it costs less than to look.
     pub(super) fn is_cheap(&self) -> bool {
-        self.timer.get().is_some()
+        self.timer().is_some()
+    }
+
+    fn timer(&self) -> Option<&Alarm> {
+        self.timer.get().filter(|_| !self.is_refused.load(Relaxed))
     }
 
     /// For who has woken up, as others can see, while the monitor rests.
@@ -151,21 +160,24 @@ impl RestAlarm {
                 self.now_ns().saturating_add(rings_in_ns)
             }
         };
+        // One that rang is one that was set.
         let was_set = self.rings_ns.swap(rings_ns, SeqCst) != OFF;
         if was_set && rings_ns == OFF {
             self.cancel(&mut setting);
         }
     }
 
-    /// For the monitor: waits until it rings.
-    pub(super) fn wait(&self) -> io::Result<()> {
-        if let Some(timer) = self.timer.get() {
-            return timer.wait();
+    /// For the monitor: waits until it rings, or has to be done without the kernel's from now on.
+    pub(super) fn wait(&self) {
+        if let Some(timer) = self.timer() {
+            if timer.wait().is_err() {
+                self.is_refused.store(true, Relaxed);
+            }
+            return;
         }
         while !std::mem::take(&mut self.setting.lock().has_rung) {
             park();
         }
-        Ok(())
     }
 
     /// Rings now, and nobody can take that back.
@@ -179,13 +191,10 @@ impl RestAlarm {
         if setting.is_over {
             return;
         }
-        match self.timer.get() {
-            Some(timer) => timer.set(left),
-            None => {
-                setting.has_rung = true;
-                if let Some(waiting) = &setting.waiting {
-                    unpark(waiting);
-                }
+        if !self.is_done(|timer| timer.set(left)) {
+            setting.has_rung = true;
+            if let Some(waiting) = &setting.waiting {
+                unpark(waiting);
             }
         }
     }
@@ -194,10 +203,19 @@ impl RestAlarm {
         if setting.is_over {
             return;
         }
-        match self.timer.get() {
-            Some(timer) => timer.cancel(),
-            None => setting.has_rung = false,
+        if !self.is_done(Alarm::cancel) {
+            setting.has_rung = false;
         }
+    }
+
+    /// Whether the kernel has done that. It is asked no more once it refuses, which has ended the monitor's wait.
+    fn is_done(&self, call: impl FnOnce(&Alarm) -> io::Result<()>) -> bool {
+        let Some(timer) = self.timer() else { return false };
+        let is_done = call(timer).is_ok();
+        if !is_done {
+            self.is_refused.store(true, Relaxed);
+        }
+        is_done
     }
 
     #[cfg(not(wakeful_loom))]
@@ -242,7 +260,7 @@ mod tests {
     fn it_rings_for_who_stays_awake() {
         for alarm in [alarm(), without_timer()] {
             alarm.note_awake(|| true);
-            alarm.wait().unwrap();
+            alarm.wait();
         }
     }
 
@@ -264,7 +282,7 @@ mod tests {
         let alarm = alarm();
         alarm.begin(SPAN, Some(Duration::from_secs(600)));
         alarm.note_awake(|| false);
-        alarm.wait().unwrap();
+        alarm.wait();
     }
 
     #[test]
@@ -289,7 +307,7 @@ mod tests {
         let set = rings_ns(&alarm);
         alarm.note_asleep(|| false);
         assert_eq!(rings_ns(&alarm), set);
-        alarm.wait().unwrap();
+        alarm.wait();
     }
 
     #[test]
@@ -300,7 +318,7 @@ mod tests {
             alarm.ring_for_good();
             alarm.note_asleep(|| true);
             alarm.begin(SPAN, None);
-            alarm.wait().unwrap();
+            alarm.wait();
         }
     }
 
