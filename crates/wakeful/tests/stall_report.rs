@@ -2,14 +2,15 @@
 
 mod support;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 use support::net::{is_child, run_in_child};
-use support::{Flag, eventually, multi_thread};
+use support::{Flag, current_thread, eventually, multi_thread};
 use wakeful::runtime::{Builder, Stall, StallOutcome};
-use wakeful::task::{LocalSet, yield_now};
+use wakeful::task::{LocalSet, block_in_place, yield_now};
 
 /// Has the runtime's stalls sent to a channel.
 fn told(builder: &mut Builder) -> mpsc::Receiver<Stall> {
@@ -77,6 +78,29 @@ fn a_task_of_a_local_set_is_told_of_once() {
         drop(runtime);
         assert!(told.try_recv().is_err(), "nor is what the set runs in told of");
     }
+}
+
+/// A runtime that tells nobody runs where another one, which does, has allowed its thread to block.
+#[test]
+fn what_another_runtime_runs_is_not_told_of() {
+    let mut builder = Builder::new_multi_thread();
+    let told = told(builder.worker_threads(1));
+    let (outer, inner) = (builder.build().unwrap(), current_thread());
+    let blocks_and_panics = || {
+        inner.block_on(async {
+            thread::sleep(Duration::from_millis(100));
+            panic!("caught");
+        })
+    };
+    outer.block_on(async {
+        block_in_place(|| catch_unwind(AssertUnwindSafe(blocks_and_panics)).unwrap_err());
+        assert!(told.try_recv().is_err());
+        // What is its own it tells of again.
+        let local = LocalSet::new();
+        let task = local.spawn_local(async move { block_until_told(&told) });
+        let id = task.id();
+        assert_eq!(local.run_until(task).await.unwrap().task_id(), Some(id));
+    });
 }
 
 #[test]

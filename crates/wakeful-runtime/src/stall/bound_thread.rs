@@ -94,9 +94,11 @@ impl Drop for SetBound {
 }
 
 impl StallWatch {
-    /// Runs `f` with this thread under watch as one whose tasks are bound to it, if anybody wants to know.
+    /// Runs `f` with this thread under watch as one whose tasks are bound to it, if anybody wants to know. A runtime around this one
+    /// never does: it has allowed its thread to block.
     pub(crate) fn while_bound<R>(&self, worker: Option<usize>, f: impl FnOnce() -> R) -> R {
         if !self.config.reports() {
+            let _set = SetBound(BOUND.with(|before| before.replace(ptr::null())));
             return f();
         }
         let state = ThreadState { running: Running::Nothing, changes: 0 };
