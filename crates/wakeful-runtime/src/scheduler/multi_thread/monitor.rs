@@ -100,6 +100,8 @@ struct SeenPoll {
     poll: Stuck,
     /// What the last look found on the seat, if it got at it.
     found: Option<Found>,
+    /// What the last look that got at it found: the next may come while somebody else is at the seat.
+    found_before: Option<Found>,
     /// What the seat's count of tasks put into its queue was then.
     schedules: u64,
     /// How often the seat's sitters had slept.
@@ -119,6 +121,7 @@ impl SeenPoll {
             stay,
             poll,
             found: None,
+            found_before: None,
             schedules: seat.metrics.local_schedules.get(),
             parks: seat.metrics.parks.get(),
             is_active: false,
@@ -288,6 +291,7 @@ impl Monitor {
             let schedules = self.shared.seats[index].metrics.local_schedules.get();
             let seen = self.seats[index].as_mut().expect("looked at above");
             seen.is_active = seen.schedules != schedules;
+            seen.found_before = found.or(seen.found_before);
             (seen.found, seen.schedules) = (found, schedules);
         }
         let (all_stand, is_saturated) = (self.do_all_stand(now), self.is_saturated());
@@ -387,7 +391,7 @@ impl Monitor {
         let config = &shared.stalls.config;
         self.lost.retain(SeenPoll::goes_on_elsewhere);
         for seen in self.lost.iter_mut().chain(self.seats.iter_mut().flatten()) {
-            let Some(found) = seen.found.filter(|_| seen.age(now) >= config.after) else {
+            let Some(found) = seen.found_before.filter(|_| seen.age(now) >= config.after) else {
                 continue;
             };
             shared.stalls.metrics.note_duration(seen.age(now));
