@@ -262,6 +262,13 @@ impl Sitter {
         }
     }
 
+    /// The worker was not busy up to `now`: that is no time of its polls.
+    pub(super) fn end_pause(&self, now: Instant) {
+        if let Some(mut core) = self.enter() {
+            core.pace.restart(self.seat().metrics.polls.get(), now);
+        }
+    }
+
     /// `count` tasks were taken from worker `victim`.
     pub(super) fn begin_haul(&self, core: &mut SeatCore, victim: usize, count: usize, at: Instant) {
         core.haul = Some(Haul { victim, count, at, polls: self.seat().metrics.polls.get() });

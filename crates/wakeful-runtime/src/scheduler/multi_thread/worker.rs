@@ -18,8 +18,12 @@ impl Sitter {
                     let now = self.seat().metrics.add_busy(busy_since);
                     let _polls = self.measure_polls(now);
                     self.end_haul(now);
-                    self.run_dry();
+                    let found = self.run_dry();
                     busy_since = Instant::now();
+                    if let Some(runnable) = found {
+                        self.end_pause(busy_since);
+                        self.run_found(runnable);
+                    }
                 }
                 Next::Stop => {
                     self.seat().metrics.add_busy(busy_since);
@@ -54,14 +58,13 @@ impl Sitter {
     }
 
     /// No task at hand: looks around, and sleeps if there is nothing.
-    fn run_dry(&self) {
+    fn run_dry(&self) -> Option<Runnable> {
         let aside_for = self.steps_back();
-        if aside_for.is_none() {
-            if let Some(runnable) = self.search() {
-                return self.run_found(runnable);
-            }
+        let found = if aside_for.is_none() { self.search() } else { None };
+        if found.is_none() {
+            self.sleep(aside_for);
         }
-        self.sleep(aside_for);
+        found
     }
 
     /// Runs what a search has led to.
