@@ -1,37 +1,36 @@
 //! Whether searches are worth their CPU time.
 //!
 //! ```text
-//!   searches, a few ─▶ probe ─▶ is there more to do after a sleep than after a search?
-//!     ▲    ▲                      │no                              │yes
+//!   searches, a few ─▶ probe ─▶ does more get done with searches than with sleeps?
+//!     ▲    ▲                      │yes                             │no
 //!     │    └──── many searches ───┤                                ▼
 //!     │                           │                     comparison: so many searches, so many sleeps
-//!     │                           └──no── is a poll dearer by a fifth, in CPU time, with searches?
+//!     │                           └──no── is a poll dearer, in CPU time, with searches?
 //!     │                                                            │yes
 //!     └──────────────────────────── many sleeps ───────────────────┘
 //! ```
 //!
-//! In a **probe** some sleeps are strewn between searches. If what comes next is an answer to what we did, a sleep only puts it off: there is one thing
-//! to do after it, as after a search. Then a search gets more done, and is worth it. If things come at their own pace, there are more of them after
-//! a sleep: the peer gains by a search, but no more than a wake-up's time each, and it is asked what that costs. Only then does a **comparison** do
+//! In a **probe** some sleeps are strewn between searches. If what comes next is an answer to what we did, a sleep puts it off, and there are fewer polls
+//! in the same time. Then a search gets more done, and is worth it. If things come at their own pace, there are as many: the peer
+//! gains by a search, but no more than a wake-up's time each, and it is asked what that costs. Only then does a **comparison** do
 //! any harm: two who wait for each other's answers, and sleep a lot, take longer and longer to wake up.
 
 use super::doubling::Doubling;
 use std::thread::{self, ThreadId};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wakeful_base::cpu_time;
 
 /// So many searches come before a probe, at least: our peer may have slept with us.
 const UNCOUNTED: u32 = 8;
 
 /// How many times the thread runs dry in a probe.
-const PROBE: u32 = 256;
+const PROBE: u32 = 128;
 
-/// Of so many, it sleeps once, and once it is counted what a search leads to.
-const PROBE_EVERY: u32 = 16;
+/// Of so many, it sleeps once. What was done from then on is compared with what was done from a search on.
+const PROBE_EVERY: u32 = 8;
 
-/// So many polls after one of them count, at most: where the thread or its peer was kept from its CPU for a while there are a hundred at once, which would
-/// outweigh all others.
-const COUNTED_MAX: u64 = 4;
+/// So many rounds count from there: what came during a sleep makes the next search shorter.
+const COUNTED_ROUNDS: u32 = 2;
 
 /// How many searches are compared with as many sleeps.
 const COMPARED: u32 = 64;
@@ -66,46 +65,67 @@ enum Phase {
     Sleeps { searches: Cost, since: Mark },
 }
 
-/// The polls after searches and after sleeps.
+/// Pairs of a search and a sleep, each with what was done from then on. Each pair has one voice: where the thread or its peer was kept from its CPU for
+/// a while there are a hundred polls at once, or none for long, which would outweigh all others.
 #[derive(Clone, Copy, Default)]
 struct Probe {
-    after_searches: u64,
-    after_sleeps: u64,
-    /// What the polls after this will count for, and how many there were before.
-    counting: Option<(Counted, u64)>,
+    pairs: u32,
+    /// Those in which more was done with the search, by a quarter.
+    for_searches: u32,
+    /// How many polls there were when one of them began, and when that was.
+    begun: Option<(u64, Instant)>,
+    /// What came of the search that a sleep is yet to be compared with.
+    searched: Option<Pace>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Counted {
-    Search,
-    Sleep,
+/// So many polls in that time.
+#[derive(Clone, Copy)]
+struct Pace {
+    polls: u64,
+    took: Duration,
+}
+
+impl Pace {
+    fn is_much_quicker_than(self, other: Pace) -> bool {
+        let product = |polls: u64, took: Duration| u128::from(polls) * took.as_nanos();
+        4 * product(self.polls, other.took) > 5 * product(other.polls, self.took)
+    }
 }
 
 impl Probe {
     /// What to do when the thread runs dry for the last time but `left`.
-    fn advise(&mut self, left: u32, polls: u64) -> Advice {
-        self.count(polls);
-        let counted = match left % PROBE_EVERY {
-            0 => Some(Counted::Search),
-            n if n == PROBE_EVERY / 2 => Some(Counted::Sleep),
-            _ => None,
-        };
-        self.counting = counted.map(|counted| (counted, polls));
-        if counted == Some(Counted::Sleep) { Advice::Sleep } else { Advice::Search }
+    fn advise(&mut self, left: u32, polls: u64, now: Instant) -> Advice {
+        const SLEEP: u32 = PROBE_EVERY / 2;
+        const SLEPT: u32 = SLEEP + COUNTED_ROUNDS;
+        match PROBE_EVERY - 1 - left % PROBE_EVERY {
+            0 => self.begun = Some((polls, now)),
+            COUNTED_ROUNDS => self.searched = self.end_count(polls, now),
+            SLEEP => {
+                self.begun = Some((polls, now));
+                return Advice::Sleep;
+            }
+            SLEPT => {
+                let slept = self.end_count(polls, now);
+                if let (Some(searched), Some(slept)) = (self.searched.take(), slept) {
+                    self.pairs += 1;
+                    self.for_searches += u32::from(searched.is_much_quicker_than(slept));
+                }
+            }
+            _ => {}
+        }
+        Advice::Search
     }
 
-    fn count(&mut self, polls: u64) {
-        let Some((counted, before)) = self.counting.take() else { return };
-        let sum = match counted {
-            Counted::Search => &mut self.after_searches,
-            Counted::Sleep => &mut self.after_sleeps,
-        };
-        *sum += (polls - before).min(COUNTED_MAX);
+    /// None if nothing was done.
+    fn end_count(&mut self, polls: u64, now: Instant) -> Option<Pace> {
+        let (before, since) = self.begun.take()?;
+        let took = now.saturating_duration_since(since);
+        (polls > before).then(|| Pace { polls: polls - before, took })
     }
 
-    /// Whether things come at their own pace.
-    fn gathers(&self) -> bool {
-        4 * self.after_sleeps > 5 * self.after_searches
+    /// Whether three of four pairs, or all that there are, speak for searches.
+    fn is_for_searches(&self) -> bool {
+        4 * self.for_searches >= 3 * self.pairs
     }
 }
 
@@ -116,11 +136,11 @@ struct Cost {
 }
 
 impl Cost {
-    /// Whether a poll costs more than six fifths of what it does in `other`; false if there were none.
-    fn is_much_more_than(self, other: Cost) -> bool {
+    /// Whether a poll costs more than in `other`, and by more than chance; false if there were none.
+    fn is_more_than(self, other: Cost) -> bool {
         let product = |ns: u64, polls: u64| u128::from(ns) * u128::from(polls);
         other.polls > 0
-            && 5 * product(self.cpu_ns, other.polls) > 6 * product(other.cpu_ns, self.polls)
+            && 25 * product(self.cpu_ns, other.polls) > 26 * product(other.cpu_ns, self.polls)
     }
 }
 
@@ -157,15 +177,15 @@ impl Audit {
     pub(super) fn interrupt(&mut self) {
         match &mut self.phase {
             Phase::Uncounted => {}
-            Phase::Probe(probe) => probe.counting = None,
+            Phase::Probe(probe) => probe.begun = None,
             Phase::Searches { .. } | Phase::Sleeps { .. } => {
                 (self.phase, self.left) = (Phase::Uncounted, UNCOUNTED);
             }
         }
     }
 
-    /// What to do now, by a thread that has made so many polls.
-    pub(super) fn advise(&mut self, polls: u64) -> Advice {
+    /// What to do `now`, by a thread that has made so many polls.
+    pub(super) fn advise(&mut self, polls: u64, now: Instant) -> Advice {
         if self.left == 0 {
             if let Some(sleeps) = self.next_phase(polls) {
                 return Advice::SleepFor(sleeps);
@@ -174,7 +194,7 @@ impl Audit {
         self.left -= 1;
         match &mut self.phase {
             Phase::Uncounted | Phase::Searches { .. } => Advice::Search,
-            Phase::Probe(probe) => probe.advise(self.left, polls),
+            Phase::Probe(probe) => probe.advise(self.left, polls, now),
             Phase::Sleeps { .. } => Advice::Sleep,
         }
     }
@@ -188,8 +208,7 @@ impl Audit {
         let next = match &mut self.phase {
             Phase::Uncounted => Some((Phase::Probe(Probe::default()), PROBE)),
             Phase::Probe(probe) => {
-                probe.count(polls);
-                let since = mark().filter(|_| probe.gathers());
+                let since = mark().filter(|_| !probe.is_for_searches());
                 since.map(|since| (Phase::Searches { since }, COMPARED))
             }
             Phase::Searches { since } => mark().and_then(|now| {
@@ -198,7 +217,7 @@ impl Audit {
             }),
             Phase::Sleeps { searches, since } => {
                 let sleeps = mark().and_then(|now| since.until(now));
-                if sleeps.is_some_and(|sleeps| searches.is_much_more_than(sleeps)) {
+                if sleeps.is_some_and(|sleeps| searches.is_more_than(sleeps)) {
                     (self.phase, self.left) = (Phase::Uncounted, UNCOUNTED);
                     self.search_for.begin_anew();
                     return Some(self.sleep_for.take());
@@ -223,21 +242,23 @@ mod tests {
         static CPU_NS: Cell<u64> = const { Cell::new(0) };
     }
 
-    /// What comes of running dry once: so many polls, which cost so much.
+    /// What comes of running dry once: so many polls, after such a time, which cost so much.
     #[derive(Clone, Copy)]
     struct Round {
         polls: u64,
+        took: Duration,
         cpu_ns: u64,
     }
 
-    const fn round(polls: u64, cpu_ns: u64) -> Round {
-        Round { polls, cpu_ns }
+    const fn round(polls: u64, took_us: u64, cpu_ns: u64) -> Round {
+        Round { polls, took: Duration::from_micros(took_us), cpu_ns }
     }
 
     /// A thread whose CPU time is what the test says.
     struct Work {
         audit: Audit,
         polls: u64,
+        now: Instant,
         /// Sleeps that it was told of.
         to_sleep: u32,
     }
@@ -245,7 +266,8 @@ mod tests {
     impl Work {
         fn new() -> Work {
             let cpu_time = || Some(Duration::from_nanos(CPU_NS.get()));
-            Work { audit: Audit { cpu_time, ..Audit::new() }, polls: 0, to_sleep: 0 }
+            let audit = Audit { cpu_time, ..Audit::new() };
+            Work { audit, polls: 0, now: Instant::now(), to_sleep: 0 }
         }
 
         /// How often it searches in `count` rounds.
@@ -253,23 +275,24 @@ mod tests {
             let mut searched = 0;
             for _ in 0..count {
                 let advice = match self.to_sleep {
-                    0 => self.audit.advise(self.polls),
+                    0 => self.audit.advise(self.polls, self.now),
                     _ => Advice::SleepFor(self.to_sleep),
                 };
                 self.to_sleep = if let Advice::SleepFor(count) = advice { count - 1 } else { 0 };
                 let round = if advice == Advice::Search { search } else { sleep };
                 searched += u32::from(advice == Advice::Search);
                 self.polls += round.polls;
+                self.now += round.took;
                 CPU_NS.set(CPU_NS.get() + round.cpu_ns);
             }
             searched
         }
     }
 
-    /// A poll is 5 µs, a sleep as much, a search 10.
-    const SEARCH: Round = round(1, 15_000);
-    const SLEEP_IN_A_STREAM: Round = round(2, 15_000);
-    const SLEEP_BETWEEN_ANSWERS: Round = round(1, 10_000);
+    /// A poll costs 5 µs, a sleep as much, a search 10.
+    const SEARCH: Round = round(1, 20, 15_000);
+    const SLEEP_IN_A_STREAM: Round = round(2, 40, 15_000);
+    const SLEEP_BETWEEN_ANSWERS: Round = round(1, 40, 10_000);
 
     #[test]
     fn where_one_answer_leads_to_the_next_searches_go_on() {
@@ -279,7 +302,7 @@ mod tests {
 
     #[test]
     fn where_things_come_anyhow_they_go_on_if_they_cost_little() {
-        let searched = Work::new().go_on(100_000, round(1, 8_000), SLEEP_IN_A_STREAM);
+        let searched = Work::new().go_on(100_000, round(1, 20, 7_600), SLEEP_IN_A_STREAM);
         assert!(searched > 98_000, "{searched}");
     }
 
@@ -290,15 +313,34 @@ mod tests {
     }
 
     #[test]
-    fn one_search_that_led_to_much_is_not_mistaken_for_many() {
+    fn one_round_with_much_to_do_is_not_mistaken_for_many() {
         let mut work = Work::new();
-        let searched: u32 = (0..100)
-            .map(|_| {
-                let searched = work.go_on(999, SEARCH, SLEEP_IN_A_STREAM);
-                searched + work.go_on(1, round(100, 500_000), round(100, 500_000))
-            })
-            .sum();
+        let mut go_on = |once: Round, sleep| -> u32 {
+            let rounds =
+                (0..100).map(|_| work.go_on(999, SEARCH, sleep) + work.go_on(1, once, once));
+            rounds.sum()
+        };
+        // Kept from its CPU, and then at once.
+        let searched = go_on(round(100, 2_000, 500_000), SLEEP_IN_A_STREAM);
         assert!(searched < 8_000, "{searched}");
+        let searched = go_on(round(100, 0, 500_000), SLEEP_BETWEEN_ANSWERS);
+        assert!(searched > 80_000, "{searched}");
+    }
+
+    #[test]
+    fn what_came_during_a_sleep_is_no_reason_to_search() {
+        let mut work = Work::new();
+        let mut was_asleep = false;
+        let mut searched = 0;
+        for _ in 0..100_000 {
+            // A stream with a poll every 20 µs; after a sleep the worker is 15 µs behind, which the next search makes good.
+            let search = round(1, if was_asleep { 5 } else { 20 }, 15_000);
+            let has_searched =
+                work.go_on(1, search, round(2, if was_asleep { 40 } else { 55 }, 15_000));
+            was_asleep = has_searched == 0;
+            searched += has_searched;
+        }
+        assert!(searched < 4_000, "{searched}");
     }
 
     #[test]
@@ -318,7 +360,9 @@ mod tests {
         work.audit.cpu_time = || None;
         assert!(work.go_on(100_000, SEARCH, SLEEP_IN_A_STREAM) > 99_000);
         let mut audit = Audit::new();
-        assert!((0..10_000).all(|_| !matches!(audit.advise(0), Advice::SleepFor(_))));
+        assert!(
+            (0..10_000).all(|_| !matches!(audit.advise(0, Instant::now()), Advice::SleepFor(_)))
+        );
     }
 
     #[test]

@@ -6,11 +6,11 @@
 //!
 //! What is spared is not the thread's alone: its peer gets the answer sooner. Where the peer asks again only when it has one, more gets done
 //! for it; where requests come at their own pace, as they do to most servers that are not busy, CPU time is all that changes hands. So from time
-//! to time searches are [compared](super::audit) with sleeps, and left out if the work takes much more CPU time with them.
+//! to time searches are [compared](super::audit) with sleeps, and left out if the work takes more CPU time with them.
 
 use super::audit::{Advice, Audit};
 use super::doubling::Doubling;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often it looks at the driver meanwhile: each look that comes later than the answer to what was sent adds to
 /// what the peer waits.
@@ -19,18 +19,26 @@ pub(super) const LOOK_EVERY: Duration = Duration::from_micros(1);
 /// What a wake-up costs: the thread itself, who wakes it, and who waits for it.
 pub(super) const WAKE_UP: Duration = Duration::from_micros(20);
 
-/// How long a thread that ran dry looks around before it sleeps. Models do not wait.
-pub(super) const SEARCH_MAX: Duration = if cfg!(wakeful_loom) { Duration::ZERO } else { WAKE_UP };
+/// How long a thread that ran dry looks around before it sleeps, if no other is awake. An answer from a peer that has slept takes a wake-up longer, and is to
+/// be met by a search all the same: else we sleep too, and have the peer wait for us the next time, and so on. Models do not wait.
+pub(super) const SEARCH_MAX: Duration = without_loom(WAKE_UP.saturating_mul(2));
+
+/// The same beside others that are awake.
+pub(super) const SEARCH_BESIDE_MAX: Duration = without_loom(WAKE_UP);
+
+const fn without_loom(length: Duration) -> Duration {
+    if cfg!(wakeful_loom) { Duration::ZERO } else { length }
+}
 
 /// What can be saved up for worse times, and is there in the beginning: eight searches in vain.
-const CREDIT_MAX: Duration = Duration::from_micros(160);
+const CREDIT_MAX: Duration = Duration::from_micros(320);
 
 /// So many searches are left out once the credit is used up, at first and at last: twice as many each time.
 const PAUSE: (u32, u32) = (64, 1024);
 
 /// What there is after that: enough for some in a row. The first may fail just because we slept before, and our
 /// peer with us.
-const CREDIT_AFTER_PAUSE: Duration = Duration::from_micros(80);
+const CREDIT_AFTER_PAUSE: Duration = Duration::from_micros(160);
 
 pub(super) struct Luck {
     credit: Duration,
@@ -50,8 +58,8 @@ impl Luck {
         }
     }
 
-    /// Whether to search now, by a thread that has made so many polls.
-    pub(super) fn is_worth_a_try(&mut self, polls: u64) -> bool {
+    /// Whether to search `now`, by a thread that has made so many polls.
+    pub(super) fn is_worth_a_try(&mut self, polls: u64, now: Instant) -> bool {
         if self.credit.is_zero() {
             self.to_leave_out -= 1;
             if self.to_leave_out > 0 {
@@ -59,7 +67,7 @@ impl Luck {
             }
             self.credit = CREDIT_AFTER_PAUSE;
         }
-        match self.audit.advise(polls) {
+        match self.audit.advise(polls, now) {
             Advice::Search => true,
             Advice::Sleep => false,
             Advice::SleepFor(count) => {
@@ -95,7 +103,7 @@ mod tests {
         let mut tried = 0;
         for search in 0..count {
             // Without polls there is nothing to compare.
-            if luck.is_worth_a_try(0) {
+            if luck.is_worth_a_try(0, Instant::now()) {
                 let found = found(search);
                 luck.note(found.is_some(), found.unwrap_or(SEARCH_MAX));
                 tried += 1;
@@ -119,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_mostly_succeeds_is_tried_but_for_comparison() {
-        let found = |search| (search % 4 > 0).then_some(SOON);
+        let found = |search| (search % 8 > 0).then_some(SOON);
         assert!(tries(&mut Luck::new(), 10_000, found) > 9_000);
     }
 
@@ -154,6 +162,6 @@ mod tests {
     fn a_search_without_end_costs_no_more_than_there_is() {
         let mut luck = Luck::new();
         luck.note(true, Duration::MAX);
-        assert!(!luck.is_worth_a_try(0));
+        assert!(!luck.is_worth_a_try(0, Instant::now()));
     }
 }

@@ -251,7 +251,7 @@ impl Turn {
                 Ran::Dry if !self.has_work() && !self.serve_timers() => {
                     let now = self.shared.metrics.add_busy(busy_since);
                     // What a wake-up costs matters to who has little to do.
-                    if now.duration_since(busy_since) > WAKE_UP || !self.search() {
+                    if now.duration_since(busy_since) > WAKE_UP || !self.search(now) {
                         self.run_dry();
                     }
                     busy_since = Instant::now();
@@ -366,20 +366,19 @@ impl Turn {
         ended.complete();
     }
 
-    /// Looks for something to do for a while, if that has paid of late. True if there is. Timers are not looked for:
-    /// it is known when they are due.
-    fn search(&self) -> bool {
+    /// Looks for something to do for a while from `begun` on, if that has paid of late. True if there is. Timers are not
+    /// looked for: it is known when they are due.
+    fn search(&self, begun: Instant) -> bool {
         let time = &self.shared.info.time;
         let polls = self.shared.metrics.polls.get();
         let is_worth_it = self.with_core(|core| {
             // Where the clock moves by itself nobody waits.
             time.next_skip(&core.timers).is_none()
-                && core.luck.is_worth_a_try(polls + core.root_polls)
+                && core.luck.is_worth_a_try(polls + core.root_polls, begun)
         });
         if !is_worth_it || SEARCH_MAX.is_zero() {
             return false;
         }
-        let begun = Instant::now();
         let (mut took, mut next_look) = (Duration::ZERO, Duration::ZERO);
         let mut found = false;
         while !found && took < SEARCH_MAX {

@@ -2,7 +2,7 @@
 
 use super::seat::SeatCore;
 use super::sitter::Sitter;
-use crate::scheduler::luck::{LOOK_EVERY, SEARCH_MAX};
+use crate::scheduler::luck::{LOOK_EVERY, SEARCH_BESIDE_MAX, SEARCH_MAX};
 use std::mem::take;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -48,19 +48,20 @@ impl Sitter {
         let (mut now, mut next_look) = (begun, begun);
         // While others are at work there is something to take any moment, and nobody who calls us soon if we sleep.
         let is_alone = self.shared.idle.awake() <= 1 + self.shared.standing.load(Relaxed);
+        let length = if is_alone { SEARCH_MAX } else { SEARCH_BESIDE_MAX };
         let mut counts = false;
         loop {
             let found = self.steal(&mut core, now).or_else(|| self.take_injected(&mut core));
             let took = now.duration_since(begun);
-            if found.is_some() || self.shared.is_stopping() || took >= SEARCH_MAX {
+            if found.is_some() || self.shared.is_stopping() || took >= length {
                 if counts {
                     core.luck.note(found.is_some(), took);
                 }
                 return found;
             }
             if now >= next_look {
-                if is_alone && !counts && !core.luck.is_worth_a_try(self.seat().metrics.polls.get())
-                {
+                let polls = self.seat().metrics.polls.get();
+                if is_alone && !counts && !core.luck.is_worth_a_try(polls, now) {
                     return None;
                 }
                 counts = is_alone;
