@@ -58,8 +58,17 @@ impl Luck {
         }
     }
 
-    /// Whether to search `now`, by a thread that has made so many polls.
-    pub(super) fn is_worth_a_try(&mut self, polls: u64, now: Instant) -> bool {
+    /// Whether to look at the driver `now`, by a thread that has done so `looks` times since it ran dry, and has made so many polls.
+    pub(super) fn may_look(&mut self, looks: u32, polls: u64, now: Instant) -> bool {
+        match looks {
+            0 => self.begins(),
+            1 => self.goes_on(polls, now),
+            _ => true,
+        }
+    }
+
+    /// Whether searches are left out just now. If not, there is a first look in any case: what it finds needs neither a search nor a sleep.
+    fn begins(&mut self) -> bool {
         if self.credit.is_zero() {
             self.to_leave_out -= 1;
             if self.to_leave_out > 0 {
@@ -67,6 +76,10 @@ impl Luck {
             }
             self.credit = CREDIT_AFTER_PAUSE;
         }
+        true
+    }
+
+    fn goes_on(&mut self, polls: u64, now: Instant) -> bool {
         match self.audit.advise(polls, now) {
             Advice::Search => true,
             Advice::Sleep => false,
@@ -77,10 +90,9 @@ impl Luck {
         }
     }
 
-    /// What came of a search, and how long it took.
-    pub(super) fn note(&mut self, has_found: bool, took: Duration) {
-        if has_found && took < LOOK_EVERY {
-            // By the first look: a sleep would have ended at once.
+    /// What came of a search with so many looks, and how long it took.
+    pub(super) fn note(&mut self, looks: u32, has_found: bool, took: Duration) {
+        if looks <= 1 {
             return;
         }
         let spared = if has_found { WAKE_UP } else { Duration::ZERO };
@@ -103,9 +115,9 @@ mod tests {
         let mut tried = 0;
         for search in 0..count {
             // Without polls there is nothing to compare.
-            if luck.is_worth_a_try(0, Instant::now()) {
+            if (0..2).all(|looks| luck.may_look(looks, 0, Instant::now())) {
                 let found = found(search);
-                luck.note(found.is_some(), found.unwrap_or(SEARCH_MAX));
+                luck.note(2, found.is_some(), found.unwrap_or(SEARCH_MAX));
                 tried += 1;
             }
         }
@@ -153,15 +165,25 @@ mod tests {
     #[test]
     fn what_was_there_from_the_first_is_no_luck() {
         let mut luck = Luck::new();
-        tries(&mut luck, 8, |_| None);
-        assert!(tries(&mut luck, 63 + 1000, |_| Some(Duration::ZERO)) > 950);
-        assert!(tries(&mut luck, 60, |_| None) <= 4);
+        let first_looks = |count: u32, luck: &mut Luck| -> u32 {
+            let rounds = (0..count).map(|_| {
+                let is_tried = luck.may_look(0, 0, Instant::now());
+                luck.note(1, true, Duration::ZERO);
+                u32::from(is_tried)
+            });
+            rounds.sum()
+        };
+        assert_eq!(first_looks(10_000, &mut luck), 10_000);
+        assert_eq!(tries(&mut luck, 8, |_| None), 8);
+        assert_eq!(first_looks(63, &mut luck), 0);
+        assert_eq!(first_looks(1_000, &mut luck), 1_000);
+        assert_eq!(tries(&mut luck, 60, |_| None), 4, "nothing was won by them");
     }
 
     #[test]
     fn a_search_without_end_costs_no_more_than_there_is() {
         let mut luck = Luck::new();
-        luck.note(true, Duration::MAX);
-        assert!(!luck.is_worth_a_try(0, Instant::now()));
+        luck.note(2, true, Duration::MAX);
+        assert!(!luck.may_look(0, 0, Instant::now()));
     }
 }

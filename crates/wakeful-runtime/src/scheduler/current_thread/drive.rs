@@ -369,20 +369,23 @@ impl Turn {
     /// Looks for something to do for a while from `begun` on, if that has paid of late. True if there is. Timers are not
     /// looked for: it is known when they are due.
     fn search(&self, begun: Instant) -> bool {
-        let time = &self.shared.info.time;
-        let polls = self.shared.metrics.polls.get();
-        let is_worth_it = self.with_core(|core| {
-            // Where the clock moves by itself nobody waits.
-            time.next_skip(&core.timers).is_none()
-                && core.luck.is_worth_a_try(polls + core.root_polls, begun)
-        });
-        if !is_worth_it || SEARCH_MAX.is_zero() {
+        // Where the clock moves by itself nobody waits.
+        let moves = self.with_core(|core| self.shared.info.time.next_skip(&core.timers).is_some());
+        if moves || SEARCH_MAX.is_zero() {
             return false;
         }
         let (mut took, mut next_look) = (Duration::ZERO, Duration::ZERO);
-        let mut found = false;
+        let (mut found, mut looks) = (false, 0);
         while !found && took < SEARCH_MAX {
             if took >= next_look {
+                let polls = self.shared.metrics.polls.get();
+                let may_look = |core: &mut Core| {
+                    core.luck.may_look(looks, polls + core.root_polls, begun + took)
+                };
+                if !self.with_core(may_look) {
+                    return false;
+                }
+                looks += 1;
                 next_look = took + LOOK_EVERY;
                 self.in_driver(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
             }
@@ -390,7 +393,7 @@ impl Turn {
             found = self.has_work() || !self.shared.inject.is_empty();
             took = begun.elapsed();
         }
-        self.with_core(|core| core.luck.note(found, took));
+        self.with_core(|core| core.luck.note(looks, found, took));
         found
     }
 

@@ -49,22 +49,22 @@ impl Sitter {
         // While others are at work there is something to take any moment, and nobody who calls us soon if we sleep.
         let is_alone = self.shared.idle.awake() <= 1 + self.shared.standing.load(Relaxed);
         let length = if is_alone { SEARCH_MAX } else { SEARCH_BESIDE_MAX };
-        let mut counts = false;
+        let mut looks = 0_u32;
         loop {
             let found = self.steal(&mut core, now).or_else(|| self.take_injected(&mut core));
             let took = now.duration_since(begun);
             if found.is_some() || self.shared.is_stopping() || took >= length {
-                if counts {
-                    core.luck.note(found.is_some(), took);
+                if is_alone {
+                    core.luck.note(looks, found.is_some(), took);
                 }
                 return found;
             }
             if now >= next_look {
                 let polls = self.seat().metrics.polls.get();
-                if is_alone && !counts && !core.luck.is_worth_a_try(polls, now) {
+                if is_alone && !core.luck.may_look(looks, polls, now) {
                     return None;
                 }
-                counts = is_alone;
+                looks += 1;
                 next_look = now + LOOK_EVERY;
                 drop(core);
                 self.gather(|| self.shared.driver.look(&mut |waker| self.wake(waker)));
@@ -72,8 +72,8 @@ impl Sitter {
                 core = self.enter()?;
                 let woken = core.lifo.take().or_else(|| core.queue.pop(&self.seat().queue));
                 if woken.is_some() || ends_here {
-                    if counts {
-                        core.luck.note(true, took);
+                    if is_alone {
+                        core.luck.note(looks, true, took);
                     }
                     return woken;
                 }
