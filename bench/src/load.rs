@@ -13,6 +13,10 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+/// Metrics of a server: how many requests it answered, and what one of them cost.
+pub const REQUESTS: &str = "requests";
+pub const SERVER_CPU: &str = "server CPU";
+
 /// A server that does not answer for so long has failed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -86,11 +90,11 @@ pub fn run(load: &Load) -> io::Result<Sample> {
     let server_ns = (server_ended - server_begun).as_nanos() as f64;
     let busy = (own_ended - own_begun).as_secs_f64() / span.as_secs_f64();
     Ok(vec![
-        Metric::higher_is_better("requests", "/s", requests / span.as_secs_f64()),
+        Metric::higher_is_better(REQUESTS, "/s", requests / span.as_secs_f64()),
         Metric::lower_is_better("latency p50", "us", latency_us(0.5)),
         Metric::lower_is_better("latency p99", "us", latency_us(0.99)),
         Metric::lower_is_better("latency p99.9", "us", latency_us(0.999)),
-        Metric::lower_is_better("server CPU", "ns/request", server_ns / requests),
+        Metric::lower_is_better(SERVER_CPU, "ns/request", server_ns / requests),
         Metric::for_context("generator busy", "%", 100.0 * busy),
     ])
 }

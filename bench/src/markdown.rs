@@ -1,6 +1,7 @@
 //! Results for people: one Markdown table a group of cases.
 
 use crate::goals::{self, GOALS};
+use crate::load::{REQUESTS, SERVER_CPU};
 use crate::placement::Placement;
 use crate::report::{PICTURE_FILE, Report};
 use crate::results::{Cell, Row};
@@ -21,6 +22,8 @@ those that are missed is in [NOTES.md](NOTES.md).
 
 /// Below this, figures that are level would be listed as behind for what is left out when they are shown.
 const BEHIND: f64 = 0.995;
+
+const FOR_MORE: &str = "Dearer than on Tokio, for more requests";
 
 const LEVEL: &str = "Not told apart from Tokio (the ratio's bounds include 1)";
 
@@ -45,15 +48,14 @@ pub fn document(report: &Report) -> String {
 /// What came out of a run, in short.
 pub fn summary(report: &Report) -> String {
     let mut text = goals(&report.rows);
-    let (mut behind, mut level) = (Vec::new(), Vec::new());
+    let mut behind = Behind::default();
     for row in &report.rows {
-        let (of_row, level_in_row) = behind_tokio(row);
-        behind.extend(of_row);
-        level.extend(level_in_row);
+        behind.add(row, &report.rows);
     }
     let parts = [
-        ("Behind Tokio", &behind),
-        (LEVEL, &level),
+        ("Behind Tokio", &behind.surely),
+        (FOR_MORE, &behind.for_more),
+        (LEVEL, &behind.perhaps),
         ("Not measured", &report.failures),
         ("Notes", &report.notes),
     ];
@@ -100,19 +102,38 @@ fn goals(rows: &[Row]) -> String {
     text
 }
 
-/// What Wakeful does worse than Tokio in a row, one line a flavour: surely, and perhaps.
-fn behind_tokio(row: &Row) -> (Vec<String>, Vec<String>) {
-    let (mut surely, mut perhaps) = (Vec::new(), Vec::new());
-    for cell in row.cells.iter().filter(|cell| cell.contender.is_wakeful()) {
-        let Some(ratio) = row.ratio(cell.contender).filter(|&ratio| ratio < BEHIND) else {
-            continue;
-        };
-        let Some((low, high)) = row.ratio_bounds(cell.contender) else { continue };
-        let (case, metric, name) = (row.case.name, &row.metric, cell.contender.name);
-        let item = format!("{case}, {metric}: {name} {ratio:.2}x ({low:.2} to {high:.2})");
-        if high < 1.0 { surely.push(item) } else { perhaps.push(item) }
+/// What Wakeful does worse than Tokio, one line for each row and flavour.
+#[derive(Debug, Default, PartialEq)]
+struct Behind {
+    surely: Vec<String>,
+    /// A request takes more CPU time, but there are more of them, and by more than that.
+    for_more: Vec<String>,
+    perhaps: Vec<String>,
+}
+
+impl Behind {
+    fn add(&mut self, row: &Row, rows: &[Row]) {
+        let requests = rows
+            .iter()
+            .find(|other| other.case.name == row.case.name && other.metric == REQUESTS)
+            .filter(|_| row.metric == SERVER_CPU);
+        for cell in row.cells.iter().filter(|cell| cell.contender.is_wakeful()) {
+            let Some(ratio) = row.ratio(cell.contender).filter(|&ratio| ratio < BEHIND) else {
+                continue;
+            };
+            let Some((low, high)) = row.ratio_bounds(cell.contender) else { continue };
+            let (case, metric, name) = (row.case.name, &row.metric, cell.contender.name);
+            let item = format!("{case}, {metric}: {name} {ratio:.2}x ({low:.2} to {high:.2})");
+            let more = requests.and_then(|requests| requests.ratio(cell.contender));
+            if high >= 1.0 {
+                self.perhaps.push(item);
+            } else if let Some(more) = more.filter(|more| more * ratio > 1.0) {
+                self.for_more.push(format!("{item}, for {more:.2}x the requests"));
+            } else {
+                self.surely.push(item);
+            }
+        }
     }
-    (surely, perhaps)
 }
 
 /// The rows of one group, whose cases these are.
@@ -203,6 +224,7 @@ fn figure(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Metric;
     use crate::results::record;
     use crate::results::tests::{case, wall};
 
@@ -236,6 +258,12 @@ mod tests {
         );
     }
 
+    fn behind(rows: &[Row]) -> Behind {
+        let mut behind = Behind::default();
+        rows.iter().for_each(|row| behind.add(row, rows));
+        behind
+    }
+
     #[test]
     fn what_is_behind_tokio_is_named() {
         let (case, base, ours) = (
@@ -246,16 +274,39 @@ mod tests {
         let mut rows = Vec::new();
         record(&mut rows, &case, &base, wall(100.0));
         record(&mut rows, &case, &ours, wall(125.0));
-        let behind = "group/case, wall: wakeful-mt 0.80x (0.80 to 0.80)".to_owned();
-        assert_eq!(behind_tokio(&rows[0]), (vec![behind], vec![]));
+        let surely = vec!["group/case, wall: wakeful-mt 0.80x (0.80 to 0.80)".to_owned()];
+        assert_eq!(behind(&rows), Behind { surely, ..Behind::default() });
         for (theirs, own) in [(100.0, 80.0), (100.0, 110.0)] {
             record(&mut rows, &case, &base, wall(theirs));
             record(&mut rows, &case, &ours, wall(own));
         }
-        let level = "group/case, wall: wakeful-mt 0.91x (0.80 to 1.25)".to_owned();
-        assert_eq!(behind_tokio(&rows[0]), (vec![], vec![level]));
+        let perhaps = vec!["group/case, wall: wakeful-mt 0.91x (0.80 to 1.25)".to_owned()];
+        assert_eq!(behind(&rows), Behind { perhaps, ..Behind::default() });
         rows[0].cells.truncate(1);
         record(&mut rows, &case, &ours, wall(100.0));
-        assert_eq!(behind_tokio(&rows[0]), (vec![], vec![]));
+        assert_eq!(behind(&rows), Behind::default());
+    }
+
+    #[test]
+    fn what_is_dearer_for_more_requests_is_named_apart() {
+        let (case, base, ours) = (
+            case(),
+            Contender::new("tokio-mt", &[]),
+            Contender::new("wakeful-mt", &[]).against("tokio-mt"),
+        );
+        let behind_with = |requests: f64| {
+            let served = |requests, ns| {
+                let cpu = Metric::lower_is_better(SERVER_CPU, "ns/request", ns);
+                vec![Metric::higher_is_better(REQUESTS, "/s", requests), cpu]
+            };
+            let mut rows = Vec::new();
+            record(&mut rows, &case, &base, served(1000.0, 100.0));
+            record(&mut rows, &case, &ours, served(requests, 125.0));
+            behind(&rows)
+        };
+        let item = "group/case, server CPU: wakeful-mt 0.80x (0.80 to 0.80)";
+        let for_more = vec![format!("{item}, for 2.00x the requests")];
+        assert_eq!(behind_with(2000.0), Behind { for_more, ..Behind::default() });
+        assert_eq!(behind_with(1200.0), Behind { surely: vec![item.into()], ..Behind::default() });
     }
 }

@@ -1,7 +1,7 @@
 //! What an echo server costs, and how soon it answers, when it is asked at a steady pace and has time to spare.
 
 use super::serving::under_load;
-use crate::load::{Exchange, Traffic};
+use crate::load::{Exchange, REQUESTS, SERVER_CPU, Traffic};
 use crate::measure::{Better, Sample, Scale};
 use crate::runtime::EchoServer;
 use crate::suite::Case;
@@ -17,7 +17,7 @@ pub fn cases<R: EchoServer>() -> Vec<Case> {
         Case::new("paced_echo/10k", "the same, 10,000 times", |scale| echo::<R>(scale, 10_000)),
         Case::new("paced_echo/50k", "the same, 50,000 times", |scale| echo::<R>(scale, 50_000)),
     ];
-    cases.into_iter().map(|case| case.headline("server CPU")).collect()
+    cases.into_iter().map(|case| case.headline(SERVER_CPU)).collect()
 }
 
 fn echo<R: EchoServer>(scale: Scale, per_second: u32) -> Sample {
@@ -34,7 +34,7 @@ fn echo<R: EchoServer>(scale: Scale, per_second: u32) -> Sample {
     // Of 1,000 requests that is just the slowest.
     sample.retain(|metric| metric.name != "latency p99.9");
     for metric in &mut sample {
-        if metric.name == "requests" {
+        if metric.name == REQUESTS {
             // As many as were asked for: it is the others that tell servers apart.
             metric.better = Better::Neither;
         }
