@@ -13,8 +13,10 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Metrics of a server: how many requests it answered, and what one of them cost.
+/// Metrics of a server: how many requests it answered, how soon, and what one of them cost.
 pub const REQUESTS: &str = "requests";
+pub const LATENCY_P50: &str = "latency p50";
+pub const LATENCY_P99: &str = "latency p99";
 pub const SERVER_CPU: &str = "server CPU";
 
 /// A server that does not answer for so long has failed.
@@ -91,8 +93,8 @@ pub fn run(load: &Load) -> io::Result<Sample> {
     let busy = (own_ended - own_begun).as_secs_f64() / span.as_secs_f64();
     Ok(vec![
         Metric::higher_is_better(REQUESTS, "/s", requests / span.as_secs_f64()),
-        Metric::lower_is_better("latency p50", "us", latency_us(0.5)),
-        Metric::lower_is_better("latency p99", "us", latency_us(0.99)),
+        Metric::lower_is_better(LATENCY_P50, "us", latency_us(0.5)),
+        Metric::lower_is_better(LATENCY_P99, "us", latency_us(0.99)),
         Metric::lower_is_better("latency p99.9", "us", latency_us(0.999)),
         Metric::lower_is_better(SERVER_CPU, "ns/request", server_ns / requests),
         Metric::for_context("generator busy", "%", 100.0 * busy),

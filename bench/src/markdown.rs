@@ -1,7 +1,8 @@
 //! Results for people: one Markdown table a group of cases.
 
 use crate::goals::{self, GOALS};
-use crate::load::{REQUESTS, SERVER_CPU};
+use crate::load::{LATENCY_P50, LATENCY_P99, REQUESTS, SERVER_CPU};
+use crate::measure::Better;
 use crate::placement::Placement;
 use crate::report::{PICTURE_FILE, Report};
 use crate::results::{Cell, Row};
@@ -23,7 +24,11 @@ those that are missed is in [NOTES.md](NOTES.md).
 /// Below this, figures that are level would be listed as behind for what is left out when they are shown.
 const BEHIND: f64 = 0.995;
 
-const FOR_MORE: &str = "Dearer than on Tokio, for more requests";
+const TRADED: &str = "Behind Tokio in one figure, ahead by more in the one it is traded for";
+
+/// Figures of which one is the price of the other. Who looks for the next request instead of sleeping answers more of them, and pays for looking. And where
+/// as many requests are under way all the time, their mean latency is given by how many are answered: what the slow ones wait less, the others wait more.
+const TRADES: [(&str, &str); 2] = [(SERVER_CPU, REQUESTS), (LATENCY_P50, LATENCY_P99)];
 
 const LEVEL: &str = "Not told apart from Tokio (the ratio's bounds include 1)";
 
@@ -54,7 +59,7 @@ pub fn summary(report: &Report) -> String {
     }
     let parts = [
         ("Behind Tokio", &behind.surely),
-        (FOR_MORE, &behind.for_more),
+        (TRADED, &behind.traded),
         (LEVEL, &behind.perhaps),
         ("Not measured", &report.failures),
         ("Notes", &report.notes),
@@ -106,17 +111,22 @@ fn goals(rows: &[Row]) -> String {
 #[derive(Debug, Default, PartialEq)]
 struct Behind {
     surely: Vec<String>,
-    /// A request takes more CPU time, but there are more of them, and by more than that.
-    for_more: Vec<String>,
+    /// One of the [`TRADES`] that gave more than it took.
+    traded: Vec<String>,
     perhaps: Vec<String>,
 }
 
 impl Behind {
     fn add(&mut self, row: &Row, rows: &[Row]) {
-        let requests = rows
+        let beside = |metric| {
+            rows.iter().find(|other| other.case.name == row.case.name && other.metric == metric)
+        };
+        // At a given pace nothing is traded: there are no more requests to be had, and nobody has to wait for others.
+        let is_paced = beside(REQUESTS).is_none_or(|requests| requests.better == Better::Neither);
+        let bought = TRADES
             .iter()
-            .find(|other| other.case.name == row.case.name && other.metric == REQUESTS)
-            .filter(|_| row.metric == SERVER_CPU);
+            .find(|(price, _)| row.metric == *price && !is_paced)
+            .and_then(|(_, bought)| beside(bought));
         for cell in row.cells.iter().filter(|cell| cell.contender.is_wakeful()) {
             let Some(ratio) = row.ratio(cell.contender).filter(|&ratio| ratio < BEHIND) else {
                 continue;
@@ -124,11 +134,11 @@ impl Behind {
             let Some((low, high)) = row.ratio_bounds(cell.contender) else { continue };
             let (case, metric, name) = (row.case.name, &row.metric, cell.contender.name);
             let item = format!("{case}, {metric}: {name} {ratio:.2}x ({low:.2} to {high:.2})");
-            let more = requests.and_then(|requests| requests.ratio(cell.contender));
+            let gain = bought.and_then(|bought| Some((bought, bought.ratio(cell.contender)?)));
             if high >= 1.0 {
                 self.perhaps.push(item);
-            } else if let Some(more) = more.filter(|more| more * ratio > 1.0) {
-                self.for_more.push(format!("{item}, for {more:.2}x the requests"));
+            } else if let Some((bought, gain)) = gain.filter(|(_, gain)| gain * ratio > 1.0) {
+                self.traded.push(format!("{item}; {} {gain:.2}x", bought.metric));
             } else {
                 self.surely.push(item);
             }
@@ -288,25 +298,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dearer_for_more_requests_is_named_apart() {
+    fn what_buys_more_than_it_costs_is_named_apart() {
         let (case, base, ours) = (
             case(),
             Contender::new("tokio-mt", &[]),
             Contender::new("wakeful-mt", &[]).against("tokio-mt"),
         );
-        let behind_with = |requests: f64| {
+        let behind_with = |requests: Metric| {
             let served = |requests, ns| {
-                let cpu = Metric::lower_is_better(SERVER_CPU, "ns/request", ns);
-                vec![Metric::higher_is_better(REQUESTS, "/s", requests), cpu]
+                vec![requests, Metric::lower_is_better(SERVER_CPU, "ns/request", ns)]
             };
+            let base_requests = Metric { value: 1000.0, ..requests.clone() };
             let mut rows = Vec::new();
-            record(&mut rows, &case, &base, served(1000.0, 100.0));
+            record(&mut rows, &case, &base, served(base_requests, 100.0));
             record(&mut rows, &case, &ours, served(requests, 125.0));
             behind(&rows)
         };
+        let requests = |value| Metric::higher_is_better(REQUESTS, "/s", value);
         let item = "group/case, server CPU: wakeful-mt 0.80x (0.80 to 0.80)";
-        let for_more = vec![format!("{item}, for 2.00x the requests")];
-        assert_eq!(behind_with(2000.0), Behind { for_more, ..Behind::default() });
-        assert_eq!(behind_with(1200.0), Behind { surely: vec![item.into()], ..Behind::default() });
+        let traded = vec![format!("{item}; requests 2.00x")];
+        assert_eq!(behind_with(requests(2000.0)), Behind { traded, ..Behind::default() });
+        let surely = Behind { surely: vec![item.into()], ..Behind::default() };
+        assert_eq!(behind_with(requests(1200.0)), surely, "not enough for it");
+        assert_eq!(behind_with(Metric::for_context(REQUESTS, "/s", 2000.0)), surely, "paced");
     }
 }

@@ -1,7 +1,7 @@
 //! How many requests a small HTTP server answers: hyper over each contender's sockets.
 
 use super::serving::under_load;
-use crate::load::{Exchange, REQUESTS, SERVER_CPU, Traffic};
+use crate::load::{Exchange, LATENCY_P50, LATENCY_P99, REQUESTS, SERVER_CPU, Traffic};
 use crate::measure::{Metric, Sample, Scale};
 use crate::runtime::HelloServer;
 use crate::suite::Case;
@@ -47,8 +47,8 @@ fn hello_under_wrk<R: HelloServer>() -> Sample {
     let cpu_ns = (os::process_cpu_time() - cpu).as_nanos() as f64;
     vec![
         Metric::higher_is_better(REQUESTS, "/s", report.requests_per_second),
-        Metric::lower_is_better("latency p50", "us", report.p50_us),
-        Metric::lower_is_better("latency p99", "us", report.p99_us),
+        Metric::lower_is_better(LATENCY_P50, "us", report.p50_us),
+        Metric::lower_is_better(LATENCY_P99, "us", report.p99_us),
         Metric::lower_is_better(SERVER_CPU, "ns/request", cpu_ns / report.requests),
     ]
 }
