@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::{current_thread, each_flavor, eventually, multi_thread};
 use wakeful::runtime::{Builder, UnhandledPanic};
 use wakeful::task::{self, Id, consume_budget, yield_now};
@@ -290,4 +290,28 @@ fn every_worker_has_slept_when_its_runtime_is_gone() {
             assert_eq!(metrics.worker_park_unpark_count(worker) % 2, 0);
         }
     }
+}
+
+/// Each is there when the one before has just ended, so that a worker which looks around for more finds it.
+#[test]
+fn busy_time_has_what_a_worker_finds_before_it_sleeps() {
+    const TASKS: u32 = 500;
+    const EACH: Duration = Duration::from_micros(100);
+    let mut builder = Builder::new_multi_thread();
+    let runtime = builder.worker_threads(1).disable_stall_handoff().build().unwrap();
+    for _ in 0..TASKS {
+        let task = runtime.spawn(async {
+            let begun = Instant::now();
+            while begun.elapsed() < EACH {
+                std::hint::spin_loop();
+            }
+        });
+        while !task.is_finished() {
+            std::hint::spin_loop();
+        }
+    }
+    let metrics = runtime.metrics();
+    drop(runtime);
+    let busy = metrics.worker_total_busy_duration(0);
+    assert!(busy >= TASKS * EACH, "{busy:?}");
 }
