@@ -75,18 +75,18 @@ struct Probe {
     /// How many polls there were when one of them began, and when that was.
     begun: Option<(u64, Instant)>,
     /// What came of the search that a sleep is yet to be compared with.
-    searched: Option<Pace>,
+    searched: Option<Rate>,
 }
 
 /// So many polls in that time.
 #[derive(Clone, Copy)]
-struct Pace {
+struct Rate {
     polls: u64,
     took: Duration,
 }
 
-impl Pace {
-    fn is_much_quicker_than(self, other: Pace) -> bool {
+impl Rate {
+    fn is_much_quicker_than(self, other: Rate) -> bool {
         let product = |polls: u64, took: Duration| u128::from(polls) * took.as_nanos();
         4 * product(self.polls, other.took) > 5 * product(other.polls, self.took)
     }
@@ -117,10 +117,10 @@ impl Probe {
     }
 
     /// None if nothing was done.
-    fn end_count(&mut self, polls: u64, now: Instant) -> Option<Pace> {
+    fn end_count(&mut self, polls: u64, now: Instant) -> Option<Rate> {
         let (before, since) = self.begun.take()?;
         let took = now.saturating_duration_since(since);
-        (polls > before).then(|| Pace { polls: polls - before, took })
+        (polls > before).then(|| Rate { polls: polls - before, took })
     }
 
     /// Whether three of four pairs, or all that there are, speak for searches.

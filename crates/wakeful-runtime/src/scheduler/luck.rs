@@ -67,7 +67,7 @@ impl Luck {
         }
     }
 
-    /// Whether searches are left out just now. If not, there is a first look in any case: what it finds needs neither a search nor a sleep.
+    /// False while searches are left out. Else there is a first look in any case: what it finds needs neither a search nor a sleep.
     fn begins(&mut self) -> bool {
         if self.credit.is_zero() {
             self.to_leave_out -= 1;
