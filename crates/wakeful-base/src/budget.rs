@@ -8,18 +8,18 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::task::{Context, Poll, Waker};
 
-/// How much one poll may still do.
+/// How many units one poll may still pay; the largest number stands for any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget(Option<u8>);
+pub struct Budget(u8);
 
 impl Budget {
     /// What a task's poll begins with.
-    pub const INITIAL: Budget = Budget(Some(128));
+    pub const INITIAL: Budget = Budget(128);
     /// No limit.
-    pub const UNCONSTRAINED: Budget = Budget(None);
+    pub const UNCONSTRAINED: Budget = Budget(u8::MAX);
 
     fn is_unconstrained(self) -> bool {
-        self.0.is_none()
+        self == Budget::UNCONSTRAINED
     }
 }
 
@@ -79,16 +79,13 @@ impl Drop for RestoreBudget {
 /// How many units this poll has paid, if it began with [`Budget::INITIAL`].
 #[inline]
 pub fn paid() -> u8 {
-    match (Budget::INITIAL.0, BUDGET.with(Cell::get).0) {
-        (Some(initial), Some(left)) => initial.saturating_sub(left),
-        _ => 0,
-    }
+    Budget::INITIAL.0.saturating_sub(BUDGET.with(Cell::get).0)
 }
 
 /// Whether a leaf future may still make progress in this poll.
 #[inline]
 pub fn has_remaining() -> bool {
-    BUDGET.with(|cell| cell.get().0 != Some(0))
+    BUDGET.with(|cell| cell.get().0 > 0)
 }
 
 /// Pays one unit, or returns `None` if there is none.
@@ -97,8 +94,8 @@ pub fn has_remaining() -> bool {
 #[inline]
 pub fn proceed() -> Option<RestoreOnPending> {
     let before = BUDGET.with(Cell::get);
-    if let Some(left) = before.0 {
-        let rest = Budget(Some(left.checked_sub(1)?));
+    if !before.is_unconstrained() {
+        let rest = Budget(before.0.checked_sub(1)?);
         BUDGET.with(|cell| cell.set(rest));
     }
     Some(RestoreOnPending { before: Cell::new(before), _not_send: PhantomData })

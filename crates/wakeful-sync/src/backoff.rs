@@ -25,22 +25,39 @@ impl Backoff {
         Backoff { round: 0 }
     }
 
+    /// Waits without giving the CPU away; false if it has been long enough already, and the holder does not run.
+    #[cfg(not(wakeful_loom))]
+    pub(crate) fn spin(&mut self) -> bool {
+        if self.round >= SPIN_ROUNDS_MAX {
+            return false;
+        }
+        for _ in 0..1 << self.round {
+            hint::spin_loop();
+        }
+        self.round += 1;
+        true
+    }
+
     #[cfg(not(wakeful_loom))]
     pub(crate) fn pause(&mut self) {
-        if self.round < SPIN_ROUNDS_MAX {
-            for _ in 0..1 << self.round {
-                hint::spin_loop();
-            }
-        } else if self.round < YIELD_ROUNDS_MAX {
+        if self.spin() {
+            return;
+        }
+        if self.round < YIELD_ROUNDS_MAX {
+            self.round += 1;
             thread::yield_now();
         } else {
             thread::sleep(SLEEP);
-            return;
         }
-        self.round += 1;
     }
 
     // A model has no time: it only must know that somebody else has to run.
+    #[cfg(wakeful_loom)]
+    pub(crate) fn spin(&mut self) -> bool {
+        thread::yield_now();
+        std::mem::replace(&mut self.round, 1) == 0
+    }
+
     #[cfg(wakeful_loom)]
     pub(crate) fn pause(&mut self) {
         self.round = 1;

@@ -3,46 +3,30 @@
 //! A slot's state says what the value's memory holds and who may touch it:
 //!
 //! ```text
-//!            (1) publish                   (3) take
-//!   EMPTY ─────────────────▶ READY ──────────────────▶ (taken; EMPTY again by reset)
-//!     │                        ▲
-//!     │ (2) wait               │ (1) publish: the receiver is to be woken
-//!     └──────▶ AWAITED ────────┘
+//!            (1) publish             (2) take
+//!   empty ─────────────────▶ ready ──────────────▶ (taken; empty again by reset)
 //! ```
 //!
-//! (1) is a step of the sender that claimed the slot, and its last touch of the block; (2) and (3) are
-//! the receiver's. The value belongs to the claimer before (1) and to the receiver after.
+//! (1) is a step of the sender that claimed the slot, and its last touch of the block; (2) is the
+//! receiver's. The value belongs to the claimer before (1) and to the receiver after.
 
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use wakeful_base::recycle;
 use wakeful_base::sync::UnsafeCell;
-use wakeful_base::sync::atomic::{AtomicPtr, AtomicU8};
+use wakeful_base::sync::atomic::{AtomicBool, AtomicPtr};
 
 #[cfg(not(wakeful_loom))]
 pub(super) const SLOTS: usize = 32;
 #[cfg(wakeful_loom)]
 pub(super) const SLOTS: usize = 2;
 
-const EMPTY: u8 = 0;
-const AWAITED: u8 = 1;
-const READY: u8 = 2;
-
 /// One value's place.
 pub(super) struct Slot<T> {
     value: UnsafeCell<MaybeUninit<T>>,
-    state: AtomicU8,
-}
-
-/// Who must be told of a published value.
-#[derive(Clone, Copy, PartialEq)]
-#[must_use]
-pub(super) enum Published {
-    /// The receiver waits for exactly this value.
-    Awaited,
-    Unawaited,
+    is_ready: AtomicBool,
 }
 
 impl<T> Slot<T> {
@@ -51,18 +35,15 @@ impl<T> Slot<T> {
     /// # Safety
     /// The caller must have claimed the slot, and must not touch it or its block after.
     #[inline]
-    pub(super) unsafe fn publish(&self, value: T) -> Published {
-        // SAFETY: the claimer has the slot to itself until the swap.
+    pub(super) unsafe fn publish(&self, value: T) {
+        // SAFETY: the claimer has the slot to itself until the store.
         self.value.with_mut(|place| unsafe { (*place).write(value) });
-        match self.state.swap(READY, AcqRel) {
-            AWAITED => Published::Awaited,
-            _ => Published::Unawaited,
-        }
+        self.is_ready.store(true, Release);
     }
 
     #[inline]
     pub(super) fn is_ready(&self) -> bool {
-        self.state.load(Acquire) == READY
+        self.is_ready.load(Acquire)
     }
 
     /// Moves the value out.
@@ -73,16 +54,6 @@ impl<T> Slot<T> {
     pub(super) unsafe fn take(&self) -> T {
         // SAFETY: a ready slot has a value, and it belongs to the receiver.
         self.value.with(|place| unsafe { (*place).assume_init_read() })
-    }
-
-    /// Makes the claimer tell when it has published. False if it has already.
-    #[inline]
-    #[must_use]
-    pub(super) fn wait(&self) -> bool {
-        match self.state.compare_exchange(EMPTY, AWAITED, AcqRel, Acquire) {
-            Ok(_) => true,
-            Err(state) => state == AWAITED,
-        }
     }
 }
 
@@ -103,7 +74,7 @@ impl<T> Block<T> {
             let block = place.as_ptr();
             (&raw mut (*block).next).write(AtomicPtr::new(ptr::null_mut()));
             for i in 0..SLOTS {
-                (&raw mut (*block).slots[i].state).write(AtomicU8::new(EMPTY));
+                (&raw mut (*block).slots[i].is_ready).write(AtomicBool::new(false));
                 #[cfg(wakeful_loom)]
                 (&raw mut (*block).slots[i].value).write(UnsafeCell::new(MaybeUninit::uninit()));
             }
@@ -143,7 +114,7 @@ impl<T> Block<T> {
     pub(super) fn reset(&self) {
         self.next.store(ptr::null_mut(), Relaxed);
         for slot in &self.slots {
-            slot.state.store(EMPTY, Relaxed);
+            slot.is_ready.store(false, Relaxed);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What senders and receiver share: the [queue](super::queue), who waits, and who is still there.
 //!
-//! A receiver that finds the next slot empty leaves its waker, marks that slot as awaited, and is woken
-//! by the sender that publishes it. The last sender to go wakes it too, and in a closed channel whoever
+//! A receiver that finds the next slot unclaimed leaves its waker, says that it waits for that slot, and is woken
+//! by the sender that claims it. The last sender to go wakes it too, and in a closed channel whoever
 //! gives the last permit back.
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -12,10 +12,9 @@ use std::task::{Context, Poll, Waker, ready};
 use wakeful_base::budget;
 use wakeful_base::sync::atomic::AtomicUsize;
 
-use super::block::{Published, Slot};
 use super::capacity::{Capacity, Words};
 use super::error::TryRecvError;
-use super::queue::Queue;
+use super::queue::{Claimed, Queue};
 use super::rx_waker::RxWaker;
 use crate::acquire::{Enqueued, PermitSource};
 use crate::acquire_error::{AcquireError, TryAcquireError};
@@ -112,29 +111,31 @@ impl<T, F: Flow> Chan<T, F> {
         Words { claims: self.queue.claims(), received: self.queue.received() }
     }
 
-    /// Sends `value` if nothing speaks against it; otherwise it stays where it is.
+    /// A place for a value, if nothing speaks against it; [publish](Self::publish) comes next.
     #[inline]
-    pub(super) fn try_send(&self, value: &mut Option<T>) -> Result<(), TryAcquireError> {
-        let slot = self.queue.claim(F::PRICE, false)?;
-        let value = value.take().expect("a value is sent once");
-        self.publish(slot, value);
-        Ok(())
+    pub(super) fn claim(&self) -> Result<Claimed<T>, TryAcquireError> {
+        self.queue.claim(F::PRICE, false)
     }
 
-    /// Sends `value`, which has been paid for.
+    /// A place for a value that has been paid for.
     #[inline]
-    pub(super) fn send_paid(&self, value: T) {
+    pub(super) fn claim_paid(&self) -> Claimed<T> {
         let Ok(slot) = self.queue.claim(0, true) else {
             unreachable!("what has been paid for can be claimed even in a closed channel")
         };
-        self.publish(slot, value);
+        slot
     }
 
+    /// Sends a value that has been paid for.
     #[inline]
-    fn publish(&self, slot: NonNull<Slot<T>>, value: T) {
-        // SAFETY: the caller has just claimed the slot, which keeps its block, and forgets it now.
-        let published = unsafe { slot.as_ref().publish(value) };
-        if published == Published::Awaited {
+    pub(super) fn send_paid(&self, value: T) {
+        self.publish(self.claim_paid(), value);
+    }
+
+    /// Sends `value`.
+    #[inline]
+    pub(super) fn publish(&self, slot: Claimed<T>, value: T) {
+        if slot.publish(value) {
             self.rx_waker.wake();
         }
     }
@@ -158,11 +159,16 @@ impl<T, F: Flow> Chan<T, F> {
         unsafe { self.wait_for_value(waker) }
     }
 
+    /// As [`pop_or_wait`](Self::pop_or_wait), where there was none; apart, so that most calls need not save what only
+    /// this needs.
+    ///
     /// # Safety
     /// Only the receiver.
+    #[inline(never)]
     unsafe fn wait_for_value(&self, waker: &Waker) -> Poll<Option<T>> {
         let closed = self.queue.claims().load().is_closed();
-        let mut registered = false;
+        let mut backoff = Backoff::new();
+        let mut is_waiting = false;
         loop {
             // In this order: whoever was there to send has sent by the time it is gone.
             let finished = self.is_finished(closed);
@@ -173,14 +179,17 @@ impl<T, F: Flow> Chan<T, F> {
             if finished {
                 return Poll::Ready(None);
             }
-            if registered {
+            if is_waiting {
                 return Poll::Pending;
             }
             self.rx_waker.register(waker);
-            // If it is published already, the next round finds it.
             // SAFETY: passed on to the caller.
-            let _ = unsafe { self.queue.next_slot() }.wait();
-            registered = true;
+            is_waiting = unsafe { self.queue.wait_for_claim() };
+            if !is_waiting && !backoff.spin() {
+                // Its claimer has been put aside in the middle of sending it: we come back when others have had their turn.
+                waker.wake_by_ref();
+                return Poll::Pending;
+            }
         }
     }
 

@@ -14,7 +14,9 @@
 //! of a block makes the next block the tail before others may claim on; it prepares that block before
 //! its claim, so others wait for a few instructions only.
 //!
-//! **To receive** is to take the value of the slot at the head, if it has been published.
+//! **To receive** is to take the value of the slot at the head, if it has been published. If it has not even
+//! been claimed, the receiver says in the claim word that it waits for it; a claimer is about to publish, and
+//! waited for as one waits for a lock.
 //!
 //! **A block is free** once the receiver has taken all its values: publishing is the last thing a sender
 //! does to a block, and a sender that only *read* the address of the tail block does not follow it
@@ -46,6 +48,24 @@ struct Head<T> {
     received: ReceivedWord,
     position: Cell<u64>,
     block: Cell<NonNull<Block<T>>>,
+}
+
+/// A slot that a sender has claimed. Values after it are not received before one is published in it.
+#[must_use]
+pub(super) struct Claimed<T> {
+    slot: NonNull<Slot<T>>,
+    is_awaited: bool,
+}
+
+impl<T> Claimed<T> {
+    /// Writes the value. True if the receiver waits for it, and is to be woken.
+    #[inline]
+    #[must_use]
+    pub(super) fn publish(self, value: T) -> bool {
+        // SAFETY: the slot has been claimed, which keeps its block, and is forgotten now.
+        unsafe { self.slot.as_ref().publish(value) };
+        self.is_awaited
+    }
 }
 
 pub(super) struct Queue<T> {
@@ -83,7 +103,7 @@ impl<T> Queue<T> {
         &self,
         price: u64,
         even_if_closed: bool,
-    ) -> Result<NonNull<Slot<T>>, TryAcquireError> {
+    ) -> Result<Claimed<T>, TryAcquireError> {
         let claims = self.tail.claims.load();
         let is_open = even_if_closed || !claims.is_closed();
         let is_paid = claims.credits() as u64 >= price;
@@ -91,7 +111,8 @@ impl<T> Queue<T> {
             let block = self.tail.block.load(Acquire);
             if self.tail.claims.claim(claims, price, false).is_ok() {
                 // SAFETY: as in `claim_in_turn`.
-                return Ok(NonNull::from(unsafe { &*block }.slot(claims.tail())));
+                let slot = NonNull::from(unsafe { &*block }.slot(claims.tail()));
+                return Ok(Claimed { slot, is_awaited: claims.is_awaited() });
             }
         }
         self.claim_in_turn(price, even_if_closed)
@@ -104,7 +125,7 @@ impl<T> Queue<T> {
         &self,
         price: u64,
         even_if_closed: bool,
-    ) -> Result<NonNull<Slot<T>>, TryAcquireError> {
+    ) -> Result<Claimed<T>, TryAcquireError> {
         let mut backoff = Backoff::new();
         let mut next_block = None;
         let mut claims = self.tail.claims.load();
@@ -133,7 +154,8 @@ impl<T> Queue<T> {
                     if last {
                         self.switch_to(next_block.take(), block);
                     }
-                    break Ok(NonNull::from(block.slot(claims.tail())));
+                    let slot = NonNull::from(block.slot(claims.tail()));
+                    break Ok(Claimed { slot, is_awaited: claims.is_awaited() });
                 }
                 Err(changed) => claims = changed,
             }
@@ -190,26 +212,35 @@ impl<T> Queue<T> {
         let value = unsafe { slot.take() };
         self.head.position.set(position + 1);
         if is_last(position) {
-            // SAFETY: as above.
-            let done = unsafe { block.as_ref() };
-            let Some(next) = done.next() else {
-                unreachable!("the next block is set before the last slot is published")
-            };
-            self.head.block.set(next);
-            done.reset();
-            self.put_spare(block);
+            // SAFETY: passed on to the caller.
+            unsafe { self.leave_block(block) };
         }
         Some(value)
     }
 
-    /// The slot whose value is next.
+    /// Goes on to the block after `done`, the head, whose values have all been taken.
+    ///
+    /// # Safety
+    /// Only the receiver, or who drops the channel.
+    #[inline(never)]
+    unsafe fn leave_block(&self, done: NonNull<Block<T>>) {
+        // SAFETY: the head block is freed by nobody but us, below.
+        let block = unsafe { done.as_ref() };
+        let Some(next) = block.next() else {
+            unreachable!("the next block is set before the last slot is published")
+        };
+        self.head.block.set(next);
+        block.reset();
+        self.put_spare(done);
+    }
+
+    /// Makes whoever claims the slot at the head wake the receiver. False if it has been claimed already.
     ///
     /// # Safety
     /// Only the receiver.
-    #[inline]
-    pub(super) unsafe fn next_slot(&self) -> &Slot<T> {
-        // SAFETY: the head block is freed by nobody but the receiver, who is calling.
-        unsafe { self.head.block.get().as_ref() }.slot(self.head.position.get())
+    #[must_use]
+    pub(super) unsafe fn wait_for_claim(&self) -> bool {
+        self.tail.claims.wait_at(self.head.position.get())
     }
 }
 

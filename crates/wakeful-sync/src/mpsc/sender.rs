@@ -9,6 +9,7 @@ use super::capacity::Capacity;
 use super::chan::{Chan, Unlimited};
 use super::error::{SendError, TrySendError};
 use super::permit::{OwnedPermit, Permit, PermitIterator};
+use super::queue::Claimed;
 use crate::acquire::{Acquire, PermitSource};
 use crate::acquire_error::TryAcquireError;
 use crate::blocking::block_on;
@@ -206,10 +207,12 @@ impl<T> UnboundedSender<T> {
     ///
     /// An error means that the receiver is gone or closed; it has the value.
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
-        let mut value = Some(message);
-        match (self.chan.try_send(&mut value), value) {
-            (Err(_), Some(value)) => Err(SendError(value)),
-            _ => Ok(()),
+        match self.chan.claim() {
+            Ok(slot) => {
+                self.chan.publish(slot, message);
+                Ok(())
+            }
+            Err(_) => Err(SendError(message)),
         }
     }
 }
@@ -251,22 +254,15 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
-        let mut value = Some(value);
-        let sent = match self.send_within_budget(&mut value) {
-            Err(TryAcquireError::NoPermits) => {
-                Acquire::new(&*self.chan, 1).await.map_err(|_| TryAcquireError::Closed)
-            }
-            outcome => outcome,
-        };
-        match (sent, value) {
-            (Ok(()), None) => Ok(()),
-            (Ok(()), Some(value)) => {
-                self.chan.send_paid(value);
-                Ok(())
-            }
-            (Err(_), Some(value)) => Err(SendError(value)),
-            (Err(_), None) => unreachable!("a value that was not sent is still here"),
+        match self.claim_within_budget() {
+            Ok(slot) => self.chan.publish(slot, value),
+            Err(TryAcquireError::Closed) => return Err(SendError(value)),
+            Err(TryAcquireError::NoPermits) => match Acquire::new(&*self.chan, 1).await {
+                Ok(()) => self.chan.send_paid(value),
+                Err(_) => return Err(SendError(value)),
+            },
         }
+        Ok(())
     }
 
     /// Sends `value` if there is room right now.
@@ -281,20 +277,19 @@ impl<T> Sender<T> {
     /// assert_eq!(tx.try_send(3), Err(TrySendError::Closed(3)));
     /// ```
     pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
-        let mut value = Some(message);
-        let sent = match self.chan.try_send(&mut value) {
-            Err(TryAcquireError::NoPermits) => self.chan.try_acquire(1),
+        let claimed = match self.chan.claim() {
+            Err(TryAcquireError::NoPermits) => {
+                self.chan.try_acquire(1).map(|()| self.chan.claim_paid())
+            }
             outcome => outcome,
         };
-        match (sent, value) {
-            (Ok(()), None) => Ok(()),
-            (Ok(()), Some(value)) => {
-                self.chan.send_paid(value);
+        match claimed {
+            Ok(slot) => {
+                self.chan.publish(slot, message);
                 Ok(())
             }
-            (Err(TryAcquireError::NoPermits), Some(value)) => Err(TrySendError::Full(value)),
-            (Err(TryAcquireError::Closed), Some(value)) => Err(TrySendError::Closed(value)),
-            (Err(_), None) => unreachable!("a value that was not sent is still here"),
+            Err(TryAcquireError::NoPermits) => Err(TrySendError::Full(message)),
+            Err(TryAcquireError::Closed) => Err(TrySendError::Closed(message)),
         }
     }
 
@@ -405,14 +400,14 @@ impl<T> Sender<T> {
         Ok(OwnedPermit { sender: Some(self) })
     }
 
-    /// Sends `value` if there is room right now. A task that has used its budget up has none: it has to
-    /// get in line.
+    /// A place for a value, if there is room right now. A task that has used its budget up finds none: it
+    /// has to get in line.
     #[inline]
-    fn send_within_budget(&self, value: &mut Option<T>) -> Result<(), TryAcquireError> {
+    fn claim_within_budget(&self) -> Result<Claimed<T>, TryAcquireError> {
         let unit = budget::proceed().ok_or(TryAcquireError::NoPermits)?;
-        self.chan.try_send(value)?;
+        let slot = self.chan.claim()?;
         unit.made_progress();
-        Ok(())
+        Ok(slot)
     }
 
     async fn acquire(&self, n: usize) -> Result<(), SendError<()>> {

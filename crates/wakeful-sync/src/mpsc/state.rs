@@ -3,16 +3,18 @@
 //! The **claim word** belongs to the senders:
 //!
 //! ```text
-//!   63                    23          3           2         1        0
-//!   ┌──────────────────────┬──────────┬───────────┬─────────┬────────┐
-//!   │    tail (41 bits)    │ credits  │ SWITCHING │ WAITERS │ CLOSED │
-//!   └──────────────────────┴──────────┴───────────┴─────────┴────────┘
+//!   63                 24         4         3           2         1        0
+//!   ┌───────────────────┬─────────┬─────────┬───────────┬─────────┬────────┐
+//!   │  tail (40 bits)   │ credits │ AWAITED │ SWITCHING │ WAITERS │ CLOSED │
+//!   └───────────────────┴─────────┴─────────┴───────────┴─────────┴────────┘
 //! ```
 //!
 //! - tail: how many slots have been claimed, so the position of the next. It wraps around, which nobody
 //!   notices as long as a thread does not sleep between a load and a compare-and-swap for hours.
 //! - credits: how many values may still be sent without a look at what was received meanwhile. Always 0
 //!   in an unbounded channel, where sending costs none.
+//! - AWAITED: the receiver waits for the slot at the tail. Who claims it takes this back, and wakes the
+//!   receiver once the value is there.
 //! - SWITCHING: the last slot of a block has been claimed, and its claimer is about to make the next
 //!   block the current one. Nobody else claims until it has.
 //! - WAITERS: senders are queued for room; credits are 0 and stay so until the queue is empty.
@@ -33,9 +35,10 @@ use crate::acquire_error::TryAcquireError;
 const CLOSED: u64 = 1 << 0;
 const WAITERS: u64 = 1 << 1;
 const SWITCHING: u64 = 1 << 2;
-const CREDIT_SHIFT: u32 = 3;
+const AWAITED: u64 = 1 << 3;
+const CREDIT_SHIFT: u32 = 4;
 const CREDIT: u64 = 1 << CREDIT_SHIFT;
-const TAIL_SHIFT: u32 = 23;
+const TAIL_SHIFT: u32 = 24;
 const TAIL: u64 = 1 << TAIL_SHIFT;
 const CREDITS: u64 = TAIL - CREDIT;
 
@@ -60,6 +63,12 @@ impl Claims {
     #[inline]
     pub(super) fn has_waiters(self) -> bool {
         self.0 & WAITERS != 0
+    }
+
+    /// Whether the receiver waits for the slot to be claimed next.
+    #[inline]
+    pub(super) fn is_awaited(self) -> bool {
+        self.0 & AWAITED != 0
     }
 
     #[inline]
@@ -98,10 +107,24 @@ impl ClaimWord {
     #[inline]
     pub(super) fn claim(&self, from: Claims, price: u64, switch: bool) -> Result<(), Claims> {
         debug_assert!(!from.is_switching() && from.credits() as u64 >= price);
-        let paid = from.0.wrapping_add(TAIL) - price * CREDIT;
+        let paid = (from.0.wrapping_add(TAIL) - price * CREDIT) & !AWAITED;
         let to = if switch { paid | SWITCHING } else { paid };
         let swapped = self.0.compare_exchange_weak(from.0, to, AcqRel, Acquire);
         swapped.map(drop).map_err(Claims)
+    }
+
+    /// Makes whoever claims the slot at `position`, the next to be received, wake the receiver. False if it
+    /// has been claimed already.
+    #[must_use]
+    pub(super) fn wait_at(&self, position: u64) -> bool {
+        let mut now = self.load();
+        while now.in_flight(position) == 0 {
+            match self.0.compare_exchange_weak(now.0, now.0 | AWAITED, AcqRel, Acquire) {
+                Ok(_) => return true,
+                Err(changed) => now = Claims(changed),
+            }
+        }
+        false
     }
 
     /// Lets others claim again: the next block is in its place.
