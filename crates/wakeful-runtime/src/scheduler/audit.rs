@@ -127,6 +127,11 @@ impl Probe {
     fn is_for_searches(&self) -> bool {
         4 * self.for_searches >= 3 * self.pairs
     }
+
+    /// Whether it will not be, whatever comes.
+    fn is_against_searches(&self) -> bool {
+        4 * (self.pairs - self.for_searches) > PROBE / PROBE_EVERY
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,7 +199,13 @@ impl Audit {
         self.left -= 1;
         match &mut self.phase {
             Phase::Uncounted | Phase::Searches { .. } => Advice::Search,
-            Phase::Probe(probe) => probe.advise(self.left, polls, now),
+            Phase::Probe(probe) => {
+                let advice = probe.advise(self.left, polls, now);
+                if probe.is_against_searches() {
+                    self.left = 0;
+                }
+                advice
+            }
             Phase::Sleeps { .. } => Advice::Sleep,
         }
     }
@@ -309,7 +320,7 @@ mod tests {
     #[test]
     fn where_things_come_anyhow_and_searches_cost_more_they_are_left_out() {
         let searched = Work::new().go_on(100_000, SEARCH, SLEEP_IN_A_STREAM);
-        assert!((300..4_000).contains(&searched), "{searched}: tried later and later");
+        assert!((300..1_500).contains(&searched), "{searched}: tried later and later");
     }
 
     #[test]
