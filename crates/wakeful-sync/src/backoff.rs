@@ -25,42 +25,28 @@ impl Backoff {
         Backoff { round: 0 }
     }
 
-    /// Waits without giving the CPU away; false if it has been long enough already, and the holder does not run.
+    /// Waits. True if that was a sleep: it may take longer, and who can do something else meanwhile should.
     #[cfg(not(wakeful_loom))]
-    pub(crate) fn spin(&mut self) -> bool {
-        if self.round >= SPIN_ROUNDS_MAX {
-            return false;
+    pub(crate) fn pause(&mut self) -> bool {
+        if self.round == YIELD_ROUNDS_MAX {
+            thread::sleep(SLEEP);
+            return true;
         }
-        for _ in 0..1 << self.round {
-            hint::spin_loop();
+        if self.round < SPIN_ROUNDS_MAX {
+            for _ in 0..1 << self.round {
+                hint::spin_loop();
+            }
+        } else {
+            thread::yield_now();
         }
         self.round += 1;
-        true
-    }
-
-    #[cfg(not(wakeful_loom))]
-    pub(crate) fn pause(&mut self) {
-        if self.spin() {
-            return;
-        }
-        if self.round < YIELD_ROUNDS_MAX {
-            self.round += 1;
-            thread::yield_now();
-        } else {
-            thread::sleep(SLEEP);
-        }
+        false
     }
 
     // A model has no time: it only must know that somebody else has to run.
     #[cfg(wakeful_loom)]
-    pub(crate) fn spin(&mut self) -> bool {
+    pub(crate) fn pause(&mut self) -> bool {
         thread::yield_now();
-        std::mem::replace(&mut self.round, 1) == 0
-    }
-
-    #[cfg(wakeful_loom)]
-    pub(crate) fn pause(&mut self) {
-        self.round = 1;
-        thread::yield_now();
+        std::mem::replace(&mut self.round, 1) == 1
     }
 }

@@ -185,8 +185,8 @@ impl<T, F: Flow> Chan<T, F> {
             self.rx_waker.register(waker);
             // SAFETY: passed on to the caller.
             is_waiting = unsafe { self.queue.wait_for_claim() };
-            if !is_waiting && !backoff.spin() {
-                // Its claimer has been put aside in the middle of sending it: we come back when others have had their turn.
+            if !is_waiting && backoff.pause() {
+                // Its claimer has been put aside in the middle of sending it: others are to have their turn meanwhile.
                 waker.wake_by_ref();
                 return Poll::Pending;
             }
