@@ -103,6 +103,7 @@ fn run(suite: &Suite, options: &RunOptions) -> Result<ExitCode, String> {
         machine,
         contenders,
         quick: options.scale == Scale::Quick,
+        rounds: options.rounds,
         cases,
         rows,
         failures,

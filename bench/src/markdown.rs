@@ -35,8 +35,12 @@ const LEVEL: &str = "Not told apart from Tokio (the ratio's bounds include 1)";
 /// The whole run, as a file to keep.
 pub fn document(report: &Report) -> String {
     let mut text = String::from("# Results\n\n");
-    text += "Written by `cargo run --release --manifest-path bench/Cargo.toml -- all --write`; how it is measured, and\n";
-    text += "how to read it: [README.md](README.md).\n\n";
+    let rounds = report.rounds.map_or(String::new(), |rounds| format!(" --rounds {rounds}"));
+    let _ = writeln!(
+        text,
+        "Written by `cargo run --release --manifest-path bench/Cargo.toml -- all{rounds} --write`; how it is measured, and\n\
+         how to read it: [README.md](README.md).\n"
+    );
     if report.quick {
         text += "**A quick run: these figures are not worth keeping.**\n\n";
     }

@@ -14,6 +14,8 @@ pub struct Report<'a> {
     pub machine: Machine,
     pub contenders: Vec<&'a Contender>,
     pub quick: bool,
+    /// As many of every case, if that was asked for.
+    pub rounds: Option<usize>,
     pub cases: Vec<&'a Case>,
     pub rows: Vec<Row<'a>>,
     /// Contenders that crashed, hung, or gave no figures.

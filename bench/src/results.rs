@@ -7,7 +7,7 @@ use crate::suite::{Case, Contender};
 const UNSTEADY_SPREAD: f64 = 1.5;
 
 /// How sure it should be that a ratio lies within its bounds. There are some hundred ratios in a run: with less, some
-/// would lie outside by chance. Up to nine rounds, all of them lie within; of eleven, all but the smallest and the largest.
+/// would lie outside by chance. Up to ten rounds, all of them lie within; of eleven, all but the smallest and the largest.
 const CERTAINTY: f64 = 0.98;
 
 /// One metric of one case, over the contenders.
