@@ -23,7 +23,7 @@ use wakeful_base::cpu_time;
 /// So many searches come before a probe, at least: our peer may have slept with us.
 const UNCOUNTED: u32 = 8;
 
-/// How many times the thread runs dry in a probe.
+/// How many times the thread runs dry in a probe, at most.
 const PROBE: u32 = 128;
 
 /// Of so many, it sleeps once. What was done from then on is compared with what was done from a search on.

@@ -2,7 +2,7 @@
 //!
 //! A search that finds something spares a wake-up; one that finds nothing has cost its time and spared nothing.
 //! So a thread keeps accounts: it goes on with searches as long as these cost no more than the wake-ups they spare,
-//! and after that tries again from time to time, but only where so little time goes by between two sleeps that there was something to be found.
+//! and after that tries again from time to time, but only where sleeps are so short that there was something to be found.
 //!
 //! What is spared is not the thread's alone: its peer gets the answer sooner. Where the peer asks again only when it has one, more gets done
 //! for it; where requests come at their own pace, as they do to most servers that are not busy, CPU time is all that changes hands. So from time
@@ -36,8 +36,8 @@ const CREDIT_MAX: Duration = Duration::from_micros(320);
 /// So many searches are left out once the credit is used up, at first and at last: twice as many each time.
 const PAUSE: (u32, u32) = (64, 1024);
 
-/// Only those count that come so soon after the last: by then a peer would have answered, though it has slept as we have.
-/// Where more time goes by, a search would have been in vain.
+/// Only those count after which there was something to do so soon: by then a peer has answered, though it slept as we did. Where it takes
+/// longer, a search would have been in vain.
 const SOON: Duration = WAKE_UP.saturating_mul(4);
 
 /// What there is after that: enough for some in a row. The first may fail just because we slept before, and our
@@ -48,6 +48,7 @@ pub(super) struct Luck {
     credit: Duration,
     /// Searches to be left out, once there is no credit.
     to_leave_out: u32,
+    /// When it was asked whether to search, if nothing has been found since.
     ran_dry: Option<Instant>,
     pause: Doubling<u32>,
     audit: Audit,
@@ -75,10 +76,8 @@ impl Luck {
 
     /// False while searches are left out. Else there is a first look in any case: what it finds needs neither a search nor a sleep.
     fn begins(&mut self, now: Instant) -> bool {
-        let before = self.ran_dry.replace(now);
+        self.ran_dry = Some(now);
         if self.credit.is_zero() {
-            let is_soon = before.is_some_and(|before| now.duration_since(before) < SOON);
-            self.to_leave_out -= u32::from(is_soon);
             if self.to_leave_out > 0 {
                 return false;
             }
@@ -98,8 +97,18 @@ impl Luck {
         }
     }
 
+    /// The thread has slept, and is up again `now`.
+    pub(super) fn note_sleep(&mut self, now: Instant) {
+        let ran_dry = self.ran_dry.take();
+        let is_soon = ran_dry.is_some_and(|dry| now.saturating_duration_since(dry) < SOON);
+        self.to_leave_out = self.to_leave_out.saturating_sub(u32::from(is_soon));
+    }
+
     /// What came of a search with so many looks, and how long it took.
     pub(super) fn note(&mut self, looks: u32, has_found: bool, took: Duration) {
+        if has_found {
+            self.ran_dry = None;
+        }
         if looks <= 1 {
             return;
         }
@@ -118,94 +127,115 @@ impl Luck {
 mod tests {
     use super::*;
 
-    /// How many of `count` searches are tried, each of which finds something within a time or, with none, in vain.
-    fn tries(luck: &mut Luck, count: u32, found: impl Fn(u32) -> Option<Duration>) -> u32 {
-        tries_every(SOON / 2, luck, count, found)
+    /// A thread that runs dry, and a clock of its own.
+    struct Thread {
+        luck: Luck,
+        now: Instant,
+        /// How long it sleeps, and how long it is busy then.
+        sleeps: Duration,
+        works: Duration,
     }
 
-    /// The same with so much time between them.
-    fn tries_every(
-        every: Duration,
-        luck: &mut Luck,
-        count: u32,
-        found: impl Fn(u32) -> Option<Duration>,
-    ) -> u32 {
-        let mut tried = 0;
-        let begun = luck.ran_dry.unwrap_or_else(Instant::now) + every;
-        for search in 0..count {
-            let now = begun + every * search;
-            // Without polls there is nothing to compare.
-            if (0..2).all(|looks| luck.may_look(looks, 0, now)) {
-                let found = found(search);
-                luck.note(2, found.is_some(), found.unwrap_or(SEARCH_MAX));
-                tried += 1;
-            }
+    impl Thread {
+        fn new() -> Thread {
+            let (sleeps, works) = (SOON / 2, Duration::ZERO);
+            Thread { luck: Luck::new(), now: Instant::now(), sleeps, works }
         }
-        tried
+
+        /// How many of `count` searches are tried, each of which finds something within a time or, with none, in vain.
+        fn tries(&mut self, count: u32, found: impl Fn(u32) -> Option<Duration>) -> u32 {
+            let mut tried = 0;
+            for search in 0..count {
+                // Without polls there is nothing to compare.
+                let mut found_after = None;
+                if (0..2).all(|looks| self.luck.may_look(looks, 0, self.now)) {
+                    found_after = found(search);
+                    let took = found_after.unwrap_or(SEARCH_MAX);
+                    self.luck.note(2, found_after.is_some(), took);
+                    tried += 1;
+                }
+                self.now += found_after.unwrap_or(self.sleeps);
+                if found_after.is_none() {
+                    self.luck.note_sleep(self.now);
+                }
+                self.now += self.works;
+            }
+            tried
+        }
+
+        /// How many of `count` first looks are made, each of which finds something.
+        fn first_looks(&mut self, count: u32) -> u32 {
+            let mut made = 0;
+            for _ in 0..count {
+                if self.luck.may_look(0, 0, self.now) {
+                    self.luck.note(1, true, Duration::ZERO);
+                    made += 1;
+                } else {
+                    self.now += self.sleeps;
+                    self.luck.note_sleep(self.now);
+                }
+            }
+            made
+        }
     }
 
     const QUICKLY: Duration = Duration::from_micros(10);
 
     #[test]
     fn what_never_succeeds_is_tried_now_and_then() {
-        let mut luck = Luck::new();
-        assert_eq!(tries(&mut luck, 8, |_| None), 8);
-        assert_eq!(tries(&mut luck, 63, |_| None), 0);
-        assert_eq!(tries(&mut luck, 4, |_| None), 4);
-        tries(&mut luck, 10_000, |_| None);
+        let mut thread = Thread::new();
+        assert_eq!(thread.tries(8, |_| None), 8);
+        assert_eq!(thread.tries(63, |_| None), 0);
+        assert_eq!(thread.tries(4, |_| None), 4);
+        thread.tries(10_000, |_| None);
         let round = PAUSE.1 - 1 + 4;
-        assert_eq!(tries(&mut luck, 100 * round, |_| None), 400);
+        assert_eq!(thread.tries(100 * round, |_| None), 400);
     }
 
     #[test]
     fn what_mostly_succeeds_is_tried_but_for_comparison() {
         let found = |search| (search % 8 > 0).then_some(QUICKLY);
-        assert!(tries(&mut Luck::new(), 10_000, found) > 9_000);
+        assert!(Thread::new().tries(10_000, found) > 9_000);
     }
 
     #[test]
     fn what_costs_more_than_it_spares_is_tried_rarely() {
-        let tried = tries(&mut Luck::new(), 10_000, |search| (search % 4 == 0).then_some(QUICKLY));
+        let tried = Thread::new().tries(10_000, |search| (search % 4 == 0).then_some(QUICKLY));
         assert!(tried < 2000, "{tried}");
     }
 
     #[test]
-    fn where_much_time_goes_by_nothing_is_tried_again() {
-        let mut luck = Luck::new();
-        assert_eq!(tries_every(SOON, &mut luck, 10_000, |_| None), 8);
-        assert_eq!(tries(&mut luck, 63, |_| None), 0);
-        assert!(tries(&mut luck, 1_000, |_| Some(QUICKLY)) > 900);
+    fn where_it_sleeps_for_long_nothing_is_tried_again() {
+        let mut thread = Thread { sleeps: SOON, ..Thread::new() };
+        assert_eq!(thread.tries(10_000, |_| None), 8);
+        thread.sleeps = SOON / 2;
+        assert_eq!(thread.tries(64, |_| None), 0);
+        assert!(thread.tries(1_000, |_| Some(QUICKLY)) > 900);
+    }
+
+    #[test]
+    fn how_long_it_works_does_not_matter() {
+        let mut thread = Thread { works: 2 * SOON, ..Thread::new() };
+        assert_eq!(thread.tries(8 + 63 + 4, |_| None), 12);
     }
 
     #[test]
     fn better_times_are_noticed() {
-        let mut luck = Luck::new();
-        tries(&mut luck, 10_000, |_| None);
-        tries(&mut luck, PAUSE.1 + 8, |_| Some(QUICKLY));
-        assert!(tries(&mut luck, 10_000, |_| Some(QUICKLY)) > 9_000);
-        assert_eq!(
-            tries(&mut luck, 8 + 63 + 4, |_| None),
-            12,
-            "as if there had been no worse ones"
-        );
+        let mut thread = Thread::new();
+        thread.tries(10_000, |_| None);
+        thread.tries(PAUSE.1 + 8, |_| Some(QUICKLY));
+        assert!(thread.tries(10_000, |_| Some(QUICKLY)) > 9_000);
+        assert_eq!(thread.tries(8 + 63 + 4, |_| None), 12, "as if there had been no worse ones");
     }
 
     #[test]
     fn what_was_there_from_the_first_is_no_luck() {
-        let mut luck = Luck::new();
-        let first_looks = |count: u32, luck: &mut Luck| -> u32 {
-            let rounds = (0..count).map(|_| {
-                let is_tried = luck.may_look(0, 0, Instant::now());
-                luck.note(1, true, Duration::ZERO);
-                u32::from(is_tried)
-            });
-            rounds.sum()
-        };
-        assert_eq!(first_looks(10_000, &mut luck), 10_000);
-        assert_eq!(tries(&mut luck, 8, |_| None), 8);
-        assert_eq!(first_looks(63, &mut luck), 0);
-        assert_eq!(first_looks(1_000, &mut luck), 1_000);
-        assert_eq!(tries(&mut luck, 60, |_| None), 4, "nothing was won by them");
+        let mut thread = Thread::new();
+        assert_eq!(thread.first_looks(10_000), 10_000);
+        assert_eq!(thread.tries(8, |_| None), 8);
+        assert_eq!(thread.first_looks(63), 0);
+        assert_eq!(thread.first_looks(1_000), 1_000);
+        assert_eq!(thread.tries(60, |_| None), 4, "nothing was won by them");
     }
 
     #[test]

@@ -117,19 +117,13 @@ impl<T, F: Flow> Chan<T, F> {
         self.queue.claim(F::PRICE, false)
     }
 
-    /// A place for a value that has been paid for.
-    #[inline]
-    pub(super) fn claim_paid(&self) -> Claimed<T> {
-        let Ok(slot) = self.queue.claim(0, true) else {
-            unreachable!("what has been paid for can be claimed even in a closed channel")
-        };
-        slot
-    }
-
     /// Sends a value that has been paid for.
     #[inline]
     pub(super) fn send_paid(&self, value: T) {
-        self.publish(self.claim_paid(), value);
+        let Ok(slot) = self.queue.claim(0, true) else {
+            unreachable!("what has been paid for can be claimed even in a closed channel")
+        };
+        self.publish(slot, value);
     }
 
     /// Sends `value`.
@@ -168,7 +162,7 @@ impl<T, F: Flow> Chan<T, F> {
     unsafe fn wait_for_value(&self, waker: &Waker) -> Poll<Option<T>> {
         let closed = self.queue.claims().load().is_closed();
         let mut backoff = Backoff::new();
-        let mut is_waiting = false;
+        let (mut is_waiting, mut has_slept) = (false, false);
         loop {
             // In this order: whoever was there to send has sent by the time it is gone.
             let finished = self.is_finished(closed);
@@ -179,17 +173,17 @@ impl<T, F: Flow> Chan<T, F> {
             if finished {
                 return Poll::Ready(None);
             }
-            if is_waiting {
+            if has_slept {
+                // The value's claimer has been put aside in the middle of sending it. It may take longer yet: other tasks are to have their turn.
+                waker.wake_by_ref();
+            }
+            if is_waiting || has_slept {
                 return Poll::Pending;
             }
             self.rx_waker.register(waker);
             // SAFETY: passed on to the caller.
             is_waiting = unsafe { self.queue.wait_for_claim() };
-            if !is_waiting && backoff.pause() {
-                // Its claimer has been put aside in the middle of sending it: others are to have their turn meanwhile.
-                waker.wake_by_ref();
-                return Poll::Pending;
-            }
+            has_slept = !is_waiting && backoff.pause();
         }
     }
 
@@ -265,6 +259,25 @@ impl<T, F: Flow> Chan<T, F> {
         }
     }
 
+    /// Takes the next value of those that are left in a closed channel. Waits for a sender that is in the middle of sending it.
+    ///
+    /// # Safety
+    /// Only the receiver.
+    unsafe fn pop_left(&self) -> Option<T> {
+        let mut backoff = Backoff::new();
+        loop {
+            // SAFETY: passed on to the caller.
+            if let Some(value) = unsafe { self.queue.pop() } {
+                self.flow.received(self.words(), 1);
+                return Some(value);
+            }
+            if self.len() == 0 {
+                return None;
+            }
+            backoff.pause();
+        }
+    }
+
     /// Takes and drops all values that are left.
     ///
     /// # Safety
@@ -275,16 +288,14 @@ impl<T, F: Flow> Chan<T, F> {
             // Goes on where a value's own `drop` has panicked.
             fn drop(&mut self) {
                 // SAFETY: as in `drain`.
-                while let Some(value) = unsafe { self.0.queue.pop() } {
-                    self.0.flow.received(self.0.words(), 1);
+                while let Some(value) = unsafe { self.0.pop_left() } {
                     drop(value);
                 }
             }
         }
         let rest = Rest(self);
         // SAFETY: passed on to the caller.
-        while let Some(value) = unsafe { rest.0.queue.pop() } {
-            self.flow.received(self.words(), 1);
+        while let Some(value) = unsafe { rest.0.pop_left() } {
             drop(value);
         }
     }
@@ -334,6 +345,16 @@ impl<T, F: Flow> Chan<T, F> {
 impl<T> Chan<T, Capacity> {
     pub(super) fn capacity(&self) -> &Capacity {
         &self.flow
+    }
+
+    /// A place for a value that has just been paid for, unless the channel was closed meanwhile: who closes it waits for
+    /// no more than what has a place.
+    pub(super) fn claim_after_pay(&self) -> Result<Claimed<T>, TryAcquireError> {
+        let claimed = self.queue.claim(0, false);
+        if claimed.is_err() {
+            self.release(1);
+        }
+        claimed
     }
 
     /// Tells the receiver of a closed channel that nothing is under way any more, if so.

@@ -50,7 +50,7 @@ struct Head<T> {
     block: Cell<NonNull<Block<T>>>,
 }
 
-/// A slot that a sender has claimed. Values after it are not received before one is published in it.
+/// A slot that a sender has claimed. All others wait until a value is published in it: nothing may come in between that could panic.
 #[must_use]
 pub(super) struct Claimed<T> {
     slot: NonNull<Slot<T>>,
@@ -246,7 +246,7 @@ impl<T> Queue<T> {
 
 impl<T> Drop for Queue<T> {
     fn drop(&mut self) {
-        // What is left was sent by permits after the receiver had gone.
+        // What is left was sent by permits that users had, after the receiver had gone.
         FreeBlocks::all_of(self).drop_values();
     }
 }

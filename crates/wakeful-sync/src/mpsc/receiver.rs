@@ -13,7 +13,7 @@ use super::error::TryRecvError;
 use crate::blocking::block_on;
 
 /// What an `async` block around `poll_fn(f)` is, but for the state that such a block keeps: a twentieth of what it takes to
-/// receive a value that is there.
+/// receive a value that is there. Polled again after it was ready it does not panic, but goes on.
 fn poll_pinned<R>(mut f: impl FnMut(&mut Context<'_>) -> Poll<R>) -> impl Future<Output = R> {
     let pinned = PhantomPinned;
     poll_fn(move |cx| {

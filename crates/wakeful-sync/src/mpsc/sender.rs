@@ -254,15 +254,20 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
-        match self.claim_within_budget() {
-            Ok(slot) => self.chan.publish(slot, value),
-            Err(TryAcquireError::Closed) => return Err(SendError(value)),
+        let claimed = match self.claim_within_budget() {
             Err(TryAcquireError::NoPermits) => match Acquire::new(&*self.chan, 1).await {
-                Ok(()) => self.chan.send_paid(value),
-                Err(_) => return Err(SendError(value)),
+                Ok(()) => self.chan.claim_after_pay(),
+                Err(_) => Err(TryAcquireError::Closed),
             },
+            outcome => outcome,
+        };
+        match claimed {
+            Ok(slot) => {
+                self.chan.publish(slot, value);
+                Ok(())
+            }
+            Err(_) => Err(SendError(value)),
         }
-        Ok(())
     }
 
     /// Sends `value` if there is room right now.
@@ -279,7 +284,7 @@ impl<T> Sender<T> {
     pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
         let claimed = match self.chan.claim() {
             Err(TryAcquireError::NoPermits) => {
-                self.chan.try_acquire(1).map(|()| self.chan.claim_paid())
+                self.chan.try_acquire(1).and_then(|()| self.chan.claim_after_pay())
             }
             outcome => outcome,
         };

@@ -24,7 +24,7 @@
 //!
 //! The **received word** belongs to the receiver: how many values it has taken, and in bit 0 whether
 //! senders wait to hear of that. It is what senders make new credits from; that is why a receiver that
-//! nobody waits for need not touch the claim word at all.
+//! nobody waits for touches the claim word only when it has to wait itself.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -244,5 +244,28 @@ impl ReceivedWord {
     /// Nobody listens any more.
     pub(super) fn stop_listening(&self) {
         self.0.fetch_and(!LISTENERS, AcqRel);
+    }
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_wraps_around() {
+        let last = u64::MAX >> TAIL_SHIFT;
+        let word = ClaimWord(AtomicU64::new(last << TAIL_SHIFT | 2 * CREDIT));
+        // A receiver counts on where the word begins anew.
+        assert!(word.wait_at(last));
+        assert!(word.load().is_awaited());
+        assert!(word.claim(word.load(), 1, false).is_ok());
+        assert!(!word.load().is_awaited());
+        assert_eq!((word.load().tail(), word.load().credits()), (0, 1));
+        assert_eq!(word.load().in_flight(last), 1);
+        assert!(!word.wait_at(last));
+        assert!(word.wait_at(last + 1));
+        assert!(word.claim(word.load(), 1, false).is_ok());
+        assert_eq!((word.load().tail(), word.load().credits()), (1, 0));
+        assert_eq!(word.load().in_flight(last), 2);
     }
 }

@@ -254,6 +254,7 @@ impl Sitter {
         let (seat, now) = (self.seat(), Instant::now());
         seat.woken.note(seat.progress(), now);
         core.pace.restart(seat.metrics.polls.get(), now);
+        core.luck.note_sleep(now);
         self.heed_opening(core);
         core.retreat.watch_anew();
         if core.trial.keeps() {

@@ -144,6 +144,44 @@ fn a_dropped_receiver_drops_each_value_once() {
 }
 
 #[test]
+fn nothing_is_left_behind_by_a_sender_that_stays() {
+    ::loom::model(|| {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let (tx, rx) = channel(1);
+        let sender = thread::spawn({
+            let drops = drops.clone();
+            move || {
+                drop(tx.try_send(Counted(drops, 1)));
+                tx
+            }
+        });
+        drop(rx);
+        let _stays = sender.join().unwrap();
+        assert_eq!(drops.load(SeqCst), 1);
+    });
+}
+
+#[test]
+fn nothing_is_left_behind_by_a_sender_that_has_waited() {
+    ::loom::model(|| {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let (tx, mut rx) = channel(1);
+        tx.try_send(Counted(drops.clone(), 0)).ok().unwrap();
+        let sender = thread::spawn({
+            let drops = drops.clone();
+            move || {
+                drop(block_on(tx.send(Counted(drops, 1))));
+                tx
+            }
+        });
+        drop(rx.try_recv());
+        drop(rx);
+        let _stays = sender.join().unwrap();
+        assert_eq!(drops.load(SeqCst), 2);
+    });
+}
+
+#[test]
 fn a_permit_of_a_closed_channel_is_waited_for() {
     ::loom::model(|| {
         let (tx, mut rx) = channel::<u8>(1);
