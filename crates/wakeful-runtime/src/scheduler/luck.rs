@@ -97,7 +97,7 @@ impl Luck {
         }
     }
 
-    /// The thread has slept, and is up again `now`.
+    /// The thread is up again `now`. That it has slept is known from nothing having been found.
     pub(super) fn note_sleep(&mut self, now: Instant) {
         let ran_dry = self.ran_dry.take();
         let is_soon = ran_dry.is_some_and(|dry| now.saturating_duration_since(dry) < SOON);

@@ -253,11 +253,9 @@ impl Turn {
                     // What a wake-up costs matters to who has little to do.
                     if now.duration_since(busy_since) > WAKE_UP || !self.search(now) {
                         self.run_dry();
-                        busy_since = Instant::now();
-                        self.with_core(|core| core.luck.note_sleep(busy_since));
-                    } else {
-                        busy_since = Instant::now();
                     }
+                    busy_since = Instant::now();
+                    self.with_core(|core| core.luck.note_sleep(busy_since));
                 }
                 Ran::Dry | Ran::All => {
                     self.look();
