@@ -21,7 +21,10 @@ pub(super) const WAKE_UP: Duration = Duration::from_micros(20);
 
 /// How long a thread that ran dry looks around before it sleeps, if no other is awake. An answer from a peer that has slept takes a wake-up longer, and is to
 /// be met by a search all the same: else we sleep too, and have the peer wait for us the next time, and so on. Models do not wait.
-pub(super) const SEARCH_MAX: Duration = without_loom(WAKE_UP.saturating_mul(2));
+pub(super) const SEARCH_MAX: Duration = without_loom(Duration::from_micros(40));
+
+/// The same for a worker: with 40 its answers come, by chance of the timing, just when it is dearest to wake the peer.
+pub(super) const WORKER_SEARCH_MAX: Duration = without_loom(Duration::from_micros(30));
 
 /// The same beside others that are awake.
 pub(super) const SEARCH_BESIDE_MAX: Duration = without_loom(WAKE_UP);

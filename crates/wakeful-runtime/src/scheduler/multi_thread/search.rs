@@ -2,7 +2,7 @@
 
 use super::seat::SeatCore;
 use super::sitter::Sitter;
-use crate::scheduler::luck::{LOOK_EVERY, SEARCH_BESIDE_MAX, SEARCH_MAX};
+use crate::scheduler::luck::{LOOK_EVERY, SEARCH_BESIDE_MAX, WORKER_SEARCH_MAX};
 use std::mem::take;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -48,7 +48,7 @@ impl Sitter {
         let (mut now, mut next_look) = (begun, begun);
         // While others are at work there is something to take any moment, and nobody who calls us soon if we sleep.
         let is_alone = self.shared.idle.awake() <= 1 + self.shared.standing.load(Relaxed);
-        let length = if is_alone { SEARCH_MAX } else { SEARCH_BESIDE_MAX };
+        let length = if is_alone { WORKER_SEARCH_MAX } else { SEARCH_BESIDE_MAX };
         let mut looks = 0_u32;
         loop {
             let found = self.steal(&mut core, now).or_else(|| self.take_injected(&mut core));
