@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn the_tail_wraps_around() {
         let last = u64::MAX >> TAIL_SHIFT;
-        let word = ClaimWord(AtomicU64::new(last << TAIL_SHIFT | 2 * CREDIT));
+        let word = ClaimWord(AtomicU64::new((last << TAIL_SHIFT) | (2 * CREDIT)));
         // A receiver counts on where the word begins anew.
         assert!(word.wait_at(last));
         assert!(word.load().is_awaited());
