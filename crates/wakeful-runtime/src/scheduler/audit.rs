@@ -35,7 +35,7 @@ const COUNTED_ROUNDS: u32 = 2;
 /// How many searches are compared with as many sleeps.
 const COMPARED: u32 = 64;
 
-/// So many searches, or sleeps, go by until the next probe, at first and at last: twice as many each time.
+/// So many searches, or [short sleeps](super::luck), go by until the next probe, at first and at last: twice as many each time.
 const VALID_FOR: (u32, u32) = (512, 16_384);
 
 /// What to do before a sleep.

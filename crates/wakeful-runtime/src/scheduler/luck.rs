@@ -33,19 +33,19 @@ const fn without_loom(length: Duration) -> Duration {
     if cfg!(wakeful_loom) { Duration::ZERO } else { length }
 }
 
-/// What can be saved up for worse times, and is there in the beginning: eight searches in vain.
+/// What can be saved up for worse times, and is there in the beginning: eight searches in vain, a worker's ten.
 const CREDIT_MAX: Duration = Duration::from_micros(320);
 
 /// So many searches are left out once the credit is used up, at first and at last: twice as many each time.
 const PAUSE: (u32, u32) = (64, 1024);
 
-/// Only those count after which there was something to do so soon: by then a peer has answered, though it slept as we did. Where it takes
-/// longer, a search would have been in vain.
-const SOON: Duration = WAKE_UP.saturating_mul(4);
-
 /// What there is after that: enough for some in a row. The first may fail just because we slept before, and our
 /// peer with us.
 const CREDIT_AFTER_PAUSE: Duration = Duration::from_micros(160);
+
+/// Of the searches that are left out, only those count after which there was something to do so soon: by then a peer has answered, though it slept
+/// as we did. Where it takes longer, a search would have been in vain.
+const SOON: Duration = WAKE_UP.saturating_mul(4);
 
 pub(super) struct Luck {
     credit: Duration,
