@@ -110,7 +110,7 @@ macro_rules! tokio_shaped {
         }
 
         fn flavour<const MULTI_THREAD: bool>(name: &'static str) -> Contender {
-            let contender = Contender::new(name, &[stringify!($library)])
+            Contender::new(name, &[stringify!($library)])
                 .with(cases::sched::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::sched::remote_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(sync_cases::<OnRuntime<MULTI_THREAD>>())
@@ -124,13 +124,8 @@ macro_rules! tokio_shaped {
                 .with(cases::mem::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::mem::sleep_cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::mem::event_cases::<OnRuntime<MULTI_THREAD>, Notify>())
-                .with(cases::mem::connection_cases::<OnRuntime<MULTI_THREAD>>());
-            if MULTI_THREAD {
-                // One thread alone cannot but stand still when it is blocked.
-                contender.with(cases::blocking_abuse::cases::<OnRuntime<MULTI_THREAD>>())
-            } else {
-                contender
-            }
+                .with(cases::mem::connection_cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::blocking_abuse::cases::<OnRuntime<MULTI_THREAD>>())
         }
 
         crate::contenders::tokio_shaped_servers::servers!($library);

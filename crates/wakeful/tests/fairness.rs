@@ -260,3 +260,39 @@ fn what_a_timer_woke_does_not_wait_behind_a_crowd_of_tasks() {
     });
     assert!(ran_before < CROWD / 10, "{ran_before} tasks ran before the sleeper");
 }
+
+#[test]
+fn each_of_many_timers_is_served_between_two_polls_of_a_task_that_blocks() {
+    const SLEEPERS: usize = 100;
+    let runtime = current_thread();
+    let fired = Arc::new(AtomicUsize::new(0));
+    for _ in 0..SLEEPERS {
+        let fired = fired.clone();
+        runtime.spawn(async move {
+            loop {
+                wakeful::time::sleep(Duration::from_millis(1)).await;
+                fired.fetch_add(1, SeqCst);
+            }
+        });
+    }
+    let blocks = async move {
+        let mut rounds = Vec::new();
+        for _ in 0..5 {
+            thread::sleep(Duration::from_millis(20));
+            let before = fired.load(SeqCst);
+            yield_now().await;
+            rounds.push(fired.load(SeqCst) - before);
+        }
+        rounds
+    };
+    let other = runtime.spawn(async {
+        loop {
+            thread::sleep(Duration::from_millis(5));
+            yield_now().await;
+        }
+    });
+    let rounds = runtime.block_on(runtime.spawn(blocks)).unwrap();
+    other.abort();
+    // At first the sleepers are not yet asleep.
+    assert!(rounds[1..].iter().all(|&served| served >= SLEEPERS), "{rounds:?}");
+}

@@ -5,8 +5,10 @@
 //! and takes over the core when the first one is done.
 
 mod drive;
+mod ready;
 mod shutdown;
 
+use self::ready::ReadyTasks;
 use crate::blocking::Pool;
 use crate::config::{self, Config};
 use crate::driver::{Driver, DriverParts, WakeDriver};
@@ -19,7 +21,6 @@ use crate::scheduler::luck::Luck;
 use crate::scheduler::timer::TimerHome;
 use crate::stall::StallWatch;
 use crate::timers::{SeatInbox, SeatTimers};
-use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -77,11 +78,7 @@ struct Resting {
 
 /// What only the thread in `block_on` touches, and never while user code runs.
 struct Core {
-    queue: VecDeque<Runnable>,
-    /// Tasks that the driver or a timer has woken. They take turns with those in the queue: what has
-    /// happened does not wait behind a crowd of tasks.
-    woken: VecDeque<Runnable>,
-    is_turn_of_woken: bool,
+    ready: ReadyTasks<Runnable>,
     /// Tasks that wait, or run and have waited before.
     owned: List<OwnedLink>,
     refs: RefBag,
@@ -100,24 +97,6 @@ struct Core {
     luck: Luck,
     /// Of what `block_on` was given.
     root_polls: u64,
-}
-
-impl Core {
-    fn has_queued(&self) -> bool {
-        !(self.queue.is_empty() && self.woken.is_empty())
-    }
-
-    fn pop_queued(&mut self) -> Option<Runnable> {
-        if self.woken.is_empty() {
-            return self.queue.pop_front();
-        }
-        self.is_turn_of_woken = !self.is_turn_of_woken;
-        if self.is_turn_of_woken || self.queue.is_empty() {
-            self.woken.pop_front()
-        } else {
-            self.queue.pop_front()
-        }
-    }
 }
 
 /// Where a task's entries go.
@@ -141,9 +120,7 @@ pub(crate) fn new(
     bound_to: Option<ThreadId>,
 ) -> Arc<CurrentThread> {
     let core = Box::new(Core {
-        queue: VecDeque::with_capacity(64),
-        woken: VecDeque::new(),
-        is_turn_of_woken: false,
+        ready: ReadyTasks::new(),
         owned: List::new(),
         refs: RefBag::new(),
         yielding: false,

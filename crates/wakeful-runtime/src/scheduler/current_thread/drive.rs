@@ -226,8 +226,11 @@ impl Turn {
     fn push(&self, runnable: Runnable) {
         self.shared.metrics.local_schedules.add(1);
         self.with_core(|core| {
-            let queue = if self.is_told.get() { &mut core.woken } else { &mut core.queue };
-            queue.push_back(runnable);
+            if self.is_told.get() {
+                core.ready.push_woken(runnable);
+            } else {
+                core.ready.push(runnable);
+            }
         });
     }
 
@@ -297,10 +300,10 @@ impl Turn {
                     return Some(runnable);
                 }
             }
-            if core.queue.is_empty() && !inject.is_empty() {
-                inject.pop_many(|len| len, |runnable| core.queue.push_back(runnable));
+            if core.ready.is_common_empty() && !inject.is_empty() {
+                inject.pop_many(|len| len, |runnable| core.ready.push(runnable));
             }
-            core.pop_queued()
+            core.ready.pop()
         })
     }
 
@@ -340,7 +343,7 @@ impl Turn {
                 core.yielded.push(running.requeue());
             } else if let Some(again) = running.idle() {
                 self.shared.metrics.local_schedules.add(1);
-                core.queue.push_back(again);
+                core.ready.push(again);
             }
         });
     }
@@ -418,7 +421,7 @@ impl Turn {
 
     fn has_work(&self) -> bool {
         self.with_core(|core| {
-            core.has_queued() || !(core.yielded.is_empty() && core.deferred.is_empty())
+            !(core.ready.is_empty() && core.yielded.is_empty() && core.deferred.is_empty())
         }) || self.shared.woken.load(SeqCst)
     }
 
@@ -471,7 +474,7 @@ impl Turn {
         let deferred = self.with_core(|core| {
             if !core.yielded.is_empty() {
                 self.shared.metrics.local_schedules.add(core.yielded.len() as u64);
-                core.queue.extend(core.yielded.drain(..));
+                core.ready.extend(core.yielded.drain(..));
             }
             std::mem::take(&mut core.deferred)
         });

@@ -41,7 +41,7 @@ impl CurrentThread {
             let (mut queued, mut claimed) = (self.inject.pop(), None);
             let (mut is_empty, mut deferred) = (true, Vec::new());
             with_core(&mut |core| {
-                queued = queued.take().or_else(|| core.pop_queued());
+                queued = queued.take().or_else(|| core.ready.pop());
                 queued = queued.take().or_else(|| core.yielded.pop());
                 deferred = std::mem::take(&mut core.deferred);
                 is_empty = core.owned.is_empty();

@@ -1,0 +1,153 @@
+//! Tasks that are ready to run, in two queues: what the driver or a timer has woken does not wait behind a crowd.
+//!
+//! 1. As long as both have some, they take turns.
+//! 2. Nobody who was woken runs later than with one queue for all: he also goes before whatever was queued after him. Beside tasks that
+//!    block, or compute for long, and are queued again and again, turns alone would let each that was woken wait for one of those.
+//!
+//! So nobody starves: one in the common queue waits for those before him, for as many who were woken, and for those woken before he
+//! came.
+
+use std::collections::VecDeque;
+
+pub(super) struct ReadyTasks<T> {
+    common: VecDeque<T>,
+    woken: VecDeque<Woken<T>>,
+    /// How many of the common queue have gone.
+    gone: u64,
+    was_turn_of_woken: bool,
+}
+
+struct Woken<T> {
+    task: T,
+    /// How many were queued in the common queue before, ever.
+    queued_before: u64,
+}
+
+impl<T> ReadyTasks<T> {
+    pub(super) fn new() -> ReadyTasks<T> {
+        ReadyTasks {
+            common: VecDeque::with_capacity(64),
+            woken: VecDeque::new(),
+            gone: 0,
+            was_turn_of_woken: false,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.common.is_empty() && self.woken.is_empty()
+    }
+
+    pub(super) fn is_common_empty(&self) -> bool {
+        self.common.is_empty()
+    }
+
+    pub(super) fn push(&mut self, task: T) {
+        self.common.push_back(task);
+    }
+
+    pub(super) fn extend(&mut self, tasks: impl IntoIterator<Item = T>) {
+        self.common.extend(tasks);
+    }
+
+    /// Of one that the driver or a timer has woken.
+    pub(super) fn push_woken(&mut self, task: T) {
+        let queued_before = self.gone + self.common.len() as u64;
+        self.woken.push_back(Woken { task, queued_before });
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<T> {
+        match self.woken.front() {
+            Some(first) => {
+                let is_older = first.queued_before <= self.gone;
+                self.pop_in_turn(is_older)
+            }
+            None => self.pop_common(),
+        }
+    }
+
+    fn pop_in_turn(&mut self, is_woken_older: bool) -> Option<T> {
+        self.was_turn_of_woken = is_woken_older || !self.was_turn_of_woken;
+        if self.was_turn_of_woken {
+            self.woken.pop_front().map(|woken| woken.task)
+        } else {
+            self.pop_common()
+        }
+    }
+
+    fn pop_common(&mut self) -> Option<T> {
+        let task = self.common.pop_front()?;
+        self.gone += 1;
+        Some(task)
+    }
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests {
+    use super::*;
+    use wakeful_base::rng::FastRng;
+
+    #[test]
+    fn both_take_turns() {
+        let mut ready = ReadyTasks::new();
+        ready.extend(["a", "b", "c"]);
+        ready.push_woken("x");
+        ready.push_woken("y");
+        let order: Vec<_> = std::iter::from_fn(|| ready.pop()).collect();
+        assert_eq!(order, ["x", "a", "y", "b", "c"]);
+    }
+
+    #[test]
+    fn who_is_queued_again_does_not_pass_who_was_woken_before() {
+        let mut ready = ReadyTasks::new();
+        ready.push("blocks");
+        (0..9).for_each(|_| ready.push_woken("ticks"));
+        assert_eq!(ready.pop(), Some("ticks"));
+        assert_eq!(ready.pop(), Some("blocks"));
+        ready.push("blocks");
+        (0..8).for_each(|_| assert_eq!(ready.pop(), Some("ticks")));
+        assert_eq!(ready.pop(), Some("blocks"));
+        assert!(ready.is_empty());
+    }
+
+    /// What the head of this file says, in random runs.
+    #[test]
+    fn nobody_who_was_woken_is_later_and_nobody_starves() {
+        #[derive(Clone, Copy, PartialEq)]
+        enum From {
+            Common(u32),
+            Woken(u32),
+        }
+
+        let rng = FastRng::from_entropy();
+        let seed = rng.next_u64();
+        rng.reseed(seed);
+        let (mut ready, mut by_age) = (ReadyTasks::new(), Vec::new());
+        let mut passed_in_a_row = 0;
+        for number in 0..100_000 {
+            // By turns there are more and more, and fewer and fewer.
+            let pushes = if number / 100 % 2 == 0 { 3 } else { 1 };
+            if rng.below(4) < pushes {
+                let task =
+                    if rng.below(2) == 0 { From::Common(number) } else { From::Woken(number) };
+                match task {
+                    From::Common(_) => ready.push(task),
+                    From::Woken(_) => ready.push_woken(task),
+                }
+                by_age.push(task);
+                continue;
+            }
+            assert_eq!(ready.is_empty(), by_age.is_empty());
+            let Some(task) = ready.pop() else { continue };
+            let age = by_age.iter().position(|&other| other == task).expect("popped once");
+            let passed = &by_age[..age];
+            if let From::Common(_) = task {
+                assert!(passed.is_empty(), "later than with one queue, seed {seed}");
+            }
+            assert!(passed.iter().all(|task| matches!(task, From::Common(_))), "seed {seed}");
+            passed_in_a_row = if passed.is_empty() { 0 } else { passed_in_a_row + 1 };
+            assert!(passed_in_a_row <= 1, "no turns taken, seed {seed}");
+            by_age.remove(age);
+        }
+    }
+}
