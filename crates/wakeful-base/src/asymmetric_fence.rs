@@ -89,7 +89,7 @@ pub fn heavy_fence() -> bool {
 ))]
 mod barrier {
     use std::ffi::{c_int, c_long, c_uint};
-    use std::sync::OnceLock;
+    use std::sync::{Once, OnceLock};
 
     const SYS_MEMBARRIER: c_long = if cfg!(target_arch = "x86_64") { 324 } else { 283 };
     const QUERY: c_int = 0;
@@ -117,12 +117,16 @@ mod barrier {
 
     /// To register takes the kernel 3 µs for a process with one thread, and up to 13 ms for others.
     pub(super) fn prepare() {
-        let threads =
-            std::fs::read_dir("/proc/self/task").map_or(0, |threads| threads.take(2).count());
-        if threads == 1 {
-            // Refused, it is tried again with the first fence, whose caller is told.
-            membarrier(REGISTER_PRIVATE_EXPEDITED);
-        }
+        // A process that has had threads once mostly has them from then on.
+        static FIRST: Once = Once::new();
+        FIRST.call_once(|| {
+            let threads =
+                std::fs::read_dir("/proc/self/task").map_or(0, |threads| threads.take(2).count());
+            if threads == 1 {
+                // Refused, it is tried again with the first fence, whose caller is told.
+                membarrier(REGISTER_PRIVATE_EXPEDITED);
+            }
+        });
     }
 
     /// Makes all threads of the process pass a fence.

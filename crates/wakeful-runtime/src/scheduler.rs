@@ -4,6 +4,7 @@ mod audit;
 pub(crate) mod block_on;
 mod cell_refs;
 pub(crate) mod context;
+mod cpus;
 pub(crate) mod current_thread;
 mod doubling;
 pub(crate) mod inject;

@@ -77,6 +77,8 @@ struct QueueState<J> {
     guard: bool,
     completed: u64,
     average_ns: u64,
+    /// Somebody waits until so many threads are left.
+    awaited: Option<usize>,
 }
 
 struct Waiting<J> {
@@ -166,6 +168,7 @@ impl<J> JobQueue<J> {
                 guard: false,
                 completed: 0,
                 average_ns: AVERAGE_NS_AT_START,
+                awaited: None,
             }),
             arrived: Condvar::new(),
             gone: Condvar::new(),
@@ -209,10 +212,9 @@ impl<J> JobQueue<J> {
     /// for any more, the one that it was asked for among them if it is still there.
     pub(super) fn start_failed(&self, asked_for: Option<JobNumber>) -> Stranded<J> {
         let mut state = self.state.lock();
-        state.threads -= 1;
         state.starting -= 1;
         state.relieving = false;
-        self.gone.notify_all();
+        self.note_gone(&mut state);
         let is_own = |waiting: &Waiting<J>| Some(JobNumber(waiting.number)) == asked_for;
         let goes_before = |waiting: &Waiting<J>| waiting.kind == Kind::Seat && !is_own(waiting);
         let free_again = state.threads - state.seated;
@@ -301,8 +303,12 @@ impl<J> JobQueue<J> {
         state.closed = true;
         let short = state.take_short();
         self.hint.store(usize::MAX, Release);
+        let are_some_asleep = state.sleeping > 0;
         drop(state);
-        self.arrived.notify_all();
+        // Many a runtime ends without one: a call to the kernel less.
+        if are_some_asleep {
+            self.arrived.notify_all();
+        }
         short
     }
 
@@ -321,6 +327,7 @@ impl<J> JobQueue<J> {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut state = self.state.lock();
         while state.threads > left {
+            state.awaited = Some(left);
             state = match deadline {
                 None => self.gone.wait(state),
                 Some(deadline) => {
@@ -439,10 +446,15 @@ impl<J> JobQueue<J> {
     }
 
     fn exit(&self, mut state: MutexGuard<'_, QueueState<J>>) -> Next<J> {
-        state.threads -= 1;
-        drop(state);
-        self.gone.notify_all();
+        self.note_gone(&mut state);
         Next::Exit
+    }
+
+    fn note_gone(&self, state: &mut QueueState<J>) {
+        state.threads -= 1;
+        if state.awaited.is_some_and(|left| state.threads <= left) {
+            self.gone.notify_all();
+        }
     }
 }
 

@@ -35,8 +35,8 @@ enum Job {
 struct Threads {
     next: usize,
     running: HashMap<usize, thread::JoinHandle<()>>,
-    /// The thread that left last: joined by the next that leaves, or at the end.
-    left: Option<thread::JoinHandle<()>>,
+    /// The thread that left last: joined by the next that leaves. At the end, all that do.
+    left: Vec<thread::JoinHandle<()>>,
 }
 
 /// What becomes of a blocking task that waits for a thread when the runtime shuts down.
@@ -212,17 +212,17 @@ impl Pool {
         comes
     }
 
-    /// Takes a thread that is about to end out of the books, and joins the one that left before it.
+    /// Takes a thread that is about to end out of the books, and joins the one that left before it, unless the
+    /// shutdown does.
     fn leave(&self, number: usize) {
         let mut threads = self.threads.lock();
-        let own = threads.running.remove(&number);
-        if own.is_none() {
-            // The shutdown has our handle, and joins us itself.
-            return;
-        }
-        let before = std::mem::replace(&mut threads.left, own);
+        // Else the shutdown has our handle, and joins us itself.
+        let Some(own) = threads.running.remove(&number) else { return };
+        let before =
+            if self.queue.is_closed() { Vec::new() } else { std::mem::take(&mut threads.left) };
+        threads.left.push(own);
         drop(threads);
-        if let Some(before) = before {
+        for before in before {
             let _its_panic_was_reported = before.join();
         }
     }

@@ -76,8 +76,10 @@ impl Teller {
 
     /// The thread is to end, when it has told of what there is.
     pub(super) fn end(&self) {
-        self.queue.state.lock().is_served = false;
-        self.queue.changed.notify_one();
+        let was_served = std::mem::take(&mut self.queue.state.lock().is_served);
+        if was_served {
+            self.queue.changed.notify_one();
+        }
     }
 
     /// Waits until the thread has ended, unless it is the caller.

@@ -8,15 +8,22 @@
 use libc::c_int;
 use std::fs::metadata;
 use std::os::unix::fs::MetadataExt;
+use std::sync::Once;
 
 /// What there is to be room for: 33 kB of the kernel's memory.
 const ROOM: libc::rlim_t = 4096;
 
-/// Has the table grow, if that is soon done. Needs some open descriptor.
+/// Has the table grow, if that is soon done: for the first who asks, before there are threads. Needs some open descriptor.
 pub(super) fn make_room(any: c_int) {
-    if !is_alone() {
-        return;
-    }
+    static FIRST: Once = Once::new();
+    FIRST.call_once(|| {
+        if is_alone() {
+            grow(any);
+        }
+    });
+}
+
+fn grow(any: c_int) {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the limit is written to; the rest takes no pointer. What is closed was opened by us just now.
     unsafe {

@@ -10,9 +10,10 @@
 //! (`tcp_echo` in `bench/`, 64 connections on 2 CPUs, one of which their other ends keep busy: 1.10 to 1.17
 //! times Tokio's requests instead of 0.98, and a p99 of two thirds of Tokio's instead of 1.4 times that.)
 
+use crate::scheduler::cpus::{cpus, online_cpus};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::thread;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
 
@@ -27,7 +28,7 @@ const ONE: u64 = 256;
 pub(super) struct Crowd {
     /// Where to look. None where that would tell nothing: who may not use all CPUs, or not all of the time,
     /// does not learn from it whether there is one for him.
-    source: Option<File>,
+    source: Option<&'static File>,
     cpus: u64,
     /// How many threads that are no workers of ours want to run.
     others: AtomicU64,
@@ -38,11 +39,9 @@ pub(super) struct Crowd {
 
 impl Crowd {
     pub(super) fn new() -> Crowd {
-        let cpus = thread::available_parallelism().map_or(1, usize::from);
-        let is_ours = !cfg!(wakeful_loom) && online_cpus() == Some(cpus);
         Crowd {
-            source: is_ours.then(|| File::open("/proc/loadavg").ok()).flatten(),
-            cpus: cpus as u64,
+            source: source(),
+            cpus: cpus() as u64,
             others: AtomicU64::new(0),
             begun: Instant::now(),
             looked_ns: AtomicU64::new(0),
@@ -61,7 +60,7 @@ impl Crowd {
 
     /// How many want to run, in parts of a thread.
     fn wanting(&self, workers_awake: usize) -> u64 {
-        let Some(source) = &self.source else { return 0 };
+        let Some(source) = self.source else { return 0 };
         let now_ns = self.begun.elapsed().as_nanos() as u64;
         let since_ns = now_ns.saturating_sub(self.looked_ns.load(Relaxed));
         let own = workers_awake as u64;
@@ -79,6 +78,16 @@ impl Crowd {
     }
 }
 
+/// One for all runtimes of the process.
+fn source() -> Option<&'static File> {
+    static SOURCE: OnceLock<Option<File>> = OnceLock::new();
+    let open = || {
+        let is_ours = !cfg!(wakeful_loom) && online_cpus() == Some(cpus());
+        is_ours.then(|| File::open("/proc/loadavg").ok()).flatten()
+    };
+    SOURCE.get_or_init(open).as_ref()
+}
+
 fn runnable_threads(source: &File) -> Option<u64> {
     let mut text = [0; 64];
     let length = source.read_at(&mut text, 0).ok()?;
@@ -88,21 +97,6 @@ fn runnable_threads(source: &File) -> Option<u64> {
 /// The fourth field: how many want to run, of how many there are.
 fn runnable_in(loadavg: &str) -> Option<u64> {
     loadavg.split(' ').nth(3)?.split('/').next()?.parse().ok()
-}
-
-/// How many CPUs the machine has, if that is known.
-fn online_cpus() -> Option<usize> {
-    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?;
-    cpus_in(text.trim_end())
-}
-
-/// How many CPUs a list as `0-3,6` has.
-fn cpus_in(list: &str) -> Option<usize> {
-    let ranges = list.split(',').map(|range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        last.parse::<usize>().ok()?.checked_sub(first.parse().ok()?).map(|more| more + 1)
-    });
-    ranges.sum()
 }
 
 #[cfg(all(test, not(wakeful_loom)))]
@@ -115,15 +109,6 @@ mod tests {
         assert_eq!(runnable_in("0.83 1.90 2.57"), None);
         assert_eq!(runnable_in("a b c d/e f"), None);
         assert_eq!(runnable_in(""), None);
-    }
-
-    #[test]
-    fn lists_of_cpus_are_understood() {
-        assert_eq!(cpus_in("0"), Some(1));
-        assert_eq!(cpus_in("0-1"), Some(2));
-        assert_eq!(cpus_in("0-3,6,8-9"), Some(7));
-        assert_eq!(cpus_in("3-1"), None);
-        assert_eq!(cpus_in(""), None);
     }
 
     fn crowd_of(others: u64) -> Crowd {

@@ -47,9 +47,9 @@ use super::MultiThread;
 use super::handoff::{Called, Found, Stuck};
 use super::seat::{Seat, SeatCore};
 use super::stay::Stay;
+use crate::scheduler::cpus::cpus;
 use crate::stall::{BoundMonitor, Stall, StallOutcome, Stalled};
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 use wakeful_base::asymmetric_fence::heavy_fence;
 use wakeful_base::sync::atomic::Ordering::*;
@@ -71,8 +71,6 @@ pub(super) fn start(shared: &Arc<MultiThread>) -> std::io::Result<()> {
     if !shared.stalls.config.is_watched() {
         return Ok(());
     }
-    // Here, not on its thread: to count the CPUs takes a descriptor for a moment, and the user's code, which
-    // goes on when we return, may be counting these.
     let mut monitor = Monitor::new(shared.clone());
     shared.stalls.start(Box::new(move || {
         monitor.run();
@@ -203,8 +201,7 @@ impl Monitor {
             patience,
             calm_looks: 0,
             false_alarms: 0,
-            computing_max: COMPUTING_MAX_PER_CPU
-                * thread::available_parallelism().map_or(1, usize::from),
+            computing_max: COMPUTING_MAX_PER_CPU * cpus(),
         }
     }
 

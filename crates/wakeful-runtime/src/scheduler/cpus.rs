@@ -1,0 +1,39 @@
+//! How many CPUs there are.
+
+use std::sync::OnceLock;
+use std::thread;
+
+/// How many this process may use. Looked up once, since that takes thirty system calls where there are control groups.
+pub(crate) fn cpus() -> usize {
+    static CPUS: OnceLock<usize> = OnceLock::new();
+    *CPUS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// How many CPUs the machine has, if that is known.
+pub(crate) fn online_cpus() -> Option<usize> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?;
+    cpus_in(text.trim_end())
+}
+
+/// How many CPUs a list as `0-3,6` has.
+fn cpus_in(list: &str) -> Option<usize> {
+    let ranges = list.split(',').map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        last.parse::<usize>().ok()?.checked_sub(first.parse().ok()?).map(|more| more + 1)
+    });
+    ranges.sum()
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus_are_understood() {
+        assert_eq!(cpus_in("0"), Some(1));
+        assert_eq!(cpus_in("0-1"), Some(2));
+        assert_eq!(cpus_in("0-3,6,8-9"), Some(7));
+        assert_eq!(cpus_in("3-1"), None);
+        assert_eq!(cpus_in(""), None);
+    }
+}
