@@ -47,12 +47,17 @@ const CREDIT_AFTER_PAUSE: Duration = Duration::from_micros(160);
 /// as we did. Where it takes longer, a search would have been in vain.
 const SOON: Duration = WAKE_UP.saturating_mul(4);
 
+/// Who is up again so soon has not slept: there was something to do before.
+const AT_ONCE: Duration = Duration::from_micros(10);
+
 pub(super) struct Luck {
     credit: Duration,
     /// Searches to be left out, once there is no credit.
     to_leave_out: u32,
     /// When it was asked whether to search, if nothing has been found since.
     ran_dry: Option<Instant>,
+    /// The last sleep was none: a look would have spared it.
+    was_no_sleep: bool,
     pause: Doubling<u32>,
     audit: Audit,
 }
@@ -63,6 +68,7 @@ impl Luck {
             credit: CREDIT_MAX,
             to_leave_out: 0,
             ran_dry: None,
+            was_no_sleep: false,
             pause: Doubling::new(PAUSE),
             audit: Audit::new(),
         }
@@ -77,19 +83,26 @@ impl Luck {
         }
     }
 
-    /// False while searches are left out. Else there is a first look in any case: what it finds needs neither a search nor a sleep.
+    /// What a first look finds needs neither a search nor a sleep. So there is one even while searches are left out, if it would have spared the last sleep.
     fn begins(&mut self, now: Instant) -> bool {
         self.ran_dry = Some(now);
+        if self.leaves_out() {
+            return self.was_no_sleep;
+        }
         if self.credit.is_zero() {
-            if self.to_leave_out > 0 {
-                return false;
-            }
             self.credit = CREDIT_AFTER_PAUSE;
         }
         true
     }
 
+    fn leaves_out(&self) -> bool {
+        self.credit.is_zero() && self.to_leave_out > 0
+    }
+
     fn goes_on(&mut self, polls: u64, now: Instant) -> bool {
+        if self.leaves_out() {
+            return false;
+        }
         match self.audit.advise(polls, now) {
             Advice::Search => true,
             Advice::Sleep => false,
@@ -102,9 +115,10 @@ impl Luck {
 
     /// The thread is up again `now`. That it has slept is known from nothing having been found.
     pub(super) fn note_sleep(&mut self, now: Instant) {
-        let ran_dry = self.ran_dry.take();
-        let is_soon = ran_dry.is_some_and(|dry| now.saturating_duration_since(dry) < SOON);
-        self.to_leave_out = self.to_leave_out.saturating_sub(u32::from(is_soon));
+        let slept = self.ran_dry.take().map(|dry| now.saturating_duration_since(dry));
+        let is_within = |limit| slept.is_some_and(|slept| slept < limit);
+        self.was_no_sleep = is_within(AT_ONCE);
+        self.to_leave_out = self.to_leave_out.saturating_sub(u32::from(is_within(SOON)));
     }
 
     /// What came of a search with so many looks, and how long it took.
@@ -239,6 +253,17 @@ mod tests {
         assert_eq!(thread.first_looks(63), 0);
         assert_eq!(thread.first_looks(1_000), 1_000);
         assert_eq!(thread.tries(60, |_| None), 4, "nothing was won by them");
+    }
+
+    #[test]
+    fn a_look_that_would_have_spared_a_sleep_is_made_even_while_searches_are_left_out() {
+        let mut thread = Thread { sleeps: AT_ONCE / 2, ..Thread::new() };
+        assert_eq!(thread.tries(8, |_| None), 8);
+        assert_eq!(thread.first_looks(1_000), 1_000);
+        assert_eq!(thread.tries(60, |_| None), 0, "a look is not a search");
+        thread.sleeps = AT_ONCE;
+        assert_eq!(thread.tries(1, |_| None), 0);
+        assert_eq!(thread.first_looks(2), 0, "the last was a sleep");
     }
 
     #[test]
