@@ -157,16 +157,14 @@ impl Sleep {
         let this = self.unpinned();
         this.deadline = deadline;
         let deadline_ns = this.timer.time().clock.deadline_ns(deadline.into_std());
-        if this.timer.is_surely_past(deadline_ns) {
+        this.set_phase(Phase::New { is_far: false });
+        // If it cannot be armed nobody can wait for it any more; the next poll says so.
+        if let Ok(Poll::Ready(())) = this.timer.rearm(deadline_ns) {
             this.set_phase(Phase::Elapsed);
             if let Some(waker) = this.timer.disarm() {
                 waker.wake();
             }
-            return;
         }
-        this.set_phase(Phase::New { is_far: false });
-        // If it cannot be armed nobody can wait for it any more; the next poll says so.
-        let _is_armed = this.timer.rearm(deadline_ns);
     }
 
     /// As `reset`, but the timer is not armed before the next poll.
