@@ -89,21 +89,22 @@ impl Timers {
     }
 
     /// Arms a timer of this owner's, due or not, for another time. Its waker stays.
-    pub fn rearm(&mut self, timer: ArmedTimer, deadline_ns: u64) -> ArmedTimer {
-        let entry = self.own(&timer);
-        if !entry.state.is_fired_here() {
-            // SAFETY: in this wheel.
-            if !unsafe { self.wheel.remove(node_of(timer.as_ptr())) } {
-                // The heap keeps this entry until its old time has come.
-                // SAFETY: the caller is owner and sleeper.
-                let waker = entry.waker.with_mut(|slot| unsafe { (*slot).take() });
-                return self.arm(deadline_ns, waker);
-            }
+    pub fn rearm(&mut self, timer: &mut ArmedTimer, deadline_ns: u64) {
+        let entry = self.own(timer);
+        // SAFETY: in this wheel, or fired and in none; it stays until the wheel has let go of it.
+        if unsafe { self.wheel.reinsert(node_of(timer.as_ptr()), deadline_ns) } {
+            entry.state.arm();
+        } else {
+            self.replace(timer, deadline_ns);
         }
-        entry.state.arm();
-        // SAFETY: it is in no wheel: fired, or just taken out.
-        unsafe { self.wheel.insert(node_of(timer.as_ptr()), deadline_ns) };
-        timer
+    }
+
+    /// Arms another entry instead of one that the heap keeps until its old time has come.
+    #[cold]
+    fn replace(&mut self, timer: &mut ArmedTimer, deadline_ns: u64) {
+        // SAFETY: the caller is owner and sleeper.
+        let waker = self.own(timer).waker.with_mut(|slot| unsafe { (*slot).take() });
+        *timer = self.arm(deadline_ns, waker);
     }
 
     /// Takes a timer of this owner's out, due or not. The waker is to be dropped outside.

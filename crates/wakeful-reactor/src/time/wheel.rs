@@ -231,6 +231,34 @@ impl Wheel {
         self.levels[level as usize].push(level as u8, slot as u8, timer);
     }
 
+    /// Puts a timer in, or if it is in, elsewhere: as to remove and insert it, but one that stays in its
+    /// slot, as those do that are put off often and by little, stays where it is in there. False if it was
+    /// in the near heap: it is removed then, and will be given back as [`Popped::Released`].
+    ///
+    /// # Safety
+    /// The node must be live, in this wheel or in none, and stay in place until the wheel has let go of it.
+    #[inline]
+    #[must_use]
+    pub unsafe fn reinsert(&mut self, node: NonNull<TimerNode>, deadline_ns: u64) -> bool {
+        // SAFETY: by contract.
+        if let Place::Slot { level, slot, index } = unsafe { node.as_ref() }.place.get() {
+            let timers = &mut self.levels[usize::from(level)].slots[usize::from(slot)].0;
+            let timer = &mut timers[index as usize];
+            if (timer.deadline_ns ^ deadline_ns) >> slot_shift(level.into()) == 0 {
+                *timer = HeldTimer { deadline_ns, order: self.inserts, node };
+                self.inserts += 1;
+                return true;
+            }
+        }
+        // SAFETY: by contract.
+        let is_out = unsafe { self.remove(node) };
+        if is_out {
+            // SAFETY: by contract, and it is in no wheel.
+            unsafe { self.insert(node, deadline_ns) };
+        }
+        is_out
+    }
+
     /// Takes a timer out, if it is in. True if the wheel has let go of it; else it will be given back as
     /// [`Popped::Released`].
     ///
@@ -293,7 +321,7 @@ impl Wheel {
     fn next_slot(&self) -> Option<(usize, usize, u64)> {
         // What is in a lower level comes before all of a higher one.
         let level = self.levels.iter().position(|level| level.occupied != 0)?;
-        let shift = SLOT_BITS + level as u32 * LEVEL_BITS;
+        let shift = slot_shift(level as u32);
         // Slots behind the position's own in this level: those up to it are empty.
         let slot = self.levels[level].occupied.trailing_zeros() as usize;
         // The bits above this level are those of the position.
@@ -333,6 +361,11 @@ impl Wheel {
     pub fn pop_any(&mut self) -> Option<Popped> {
         self.pop(u64::MAX)
     }
+}
+
+/// Width of a slot of `level`, as a power of two. Deadlines of one slot differ in lower bits only.
+fn slot_shift(level: u32) -> u32 {
+    SLOT_BITS + level * LEVEL_BITS
 }
 
 #[cfg(all(test, not(wakeful_loom)))]

@@ -158,16 +158,6 @@ impl Timer {
         self.armed.as_ref().is_some_and(ArmedTimer::is_due)
     }
 
-    /// Whether `deadline_ns` is known to have passed. On the machine's clock only what the timers of this
-    /// thread have seen of it counts: a look costs more than arming a timer.
-    pub(crate) fn is_surely_past(&self, deadline_ns: u64) -> bool {
-        let clock = &self.time().clock;
-        if clock.is_changed() {
-            return deadline_ns <= clock.now_ns();
-        }
-        self.scheduler.with_own(|own| own.is_some_and(|own| deadline_ns <= own.get().position_ns()))
-    }
-
     /// Arms it. It must not be armed.
     pub(crate) fn arm(&mut self, deadline_ns: u64, waker: Option<Waker>) -> Result<(), ShutDown> {
         debug_assert!(self.armed.is_none(), "`rearm` is for timers that are armed");
@@ -183,20 +173,31 @@ impl Timer {
         Ok(())
     }
 
-    /// Arms it, armed or not, for another time. The waker stays.
-    pub(crate) fn rearm(&mut self, deadline_ns: u64) -> Result<(), ShutDown> {
-        let mut armed = self.armed.take();
-        self.scheduler.with_own(|own| {
-            let Some(timer) = armed.take() else { return };
-            match own.and_then(|own| own.of(&timer)) {
-                Some(own) => self.armed = Some(own.rearm(timer, deadline_ns)),
-                None => armed = Some(timer),
+    /// Arms it, armed or not, for another time; the waker stays. Ready if that time is known to have passed:
+    /// nothing is changed then. On the machine's clock only what the timers of this thread have seen of it
+    /// counts: a look costs more than arming a timer.
+    pub(crate) fn rearm(&mut self, deadline_ns: u64) -> Result<Poll<()>, ShutDown> {
+        let clock = &self.time().clock;
+        let now_ns = clock.is_changed().then(|| clock.now_ns());
+        let rearmed = self.scheduler.with_own(|own| {
+            let seen_ns = now_ns.or_else(|| Some(own.as_ref()?.position_ns()));
+            if seen_ns.is_some_and(|seen_ns| deadline_ns <= seen_ns) {
+                return Some(Poll::Ready(()));
             }
+            let timer = self.armed.as_mut()?;
+            own?.of(timer)?.rearm(timer, deadline_ns);
+            Some(Poll::Pending)
         });
-        if self.armed.is_some() {
-            return Ok(());
+        match rearmed {
+            Some(rearmed) => Ok(rearmed),
+            None => self.move_here(deadline_ns).map(|()| Poll::Pending),
         }
-        let waker = armed.and_then(|timer| self.leave(timer));
+    }
+
+    /// Arms it with the timers of this thread, if it is armed elsewhere or not at all.
+    #[cold]
+    fn move_here(&mut self, deadline_ns: u64) -> Result<(), ShutDown> {
+        let waker = self.armed.take().and_then(|timer| self.leave(timer));
         self.arm(deadline_ns, waker)
     }
 

@@ -210,6 +210,11 @@ impl SeatTimers {
         self.timers.as_ref().and_then(Timers::next_ns)
     }
 
+    /// Up to when all that was due has fired.
+    pub(crate) fn position_ns(&self) -> u64 {
+        self.timers.as_ref().map_or(0, Timers::position_ns)
+    }
+
     /// The timers, if `timer` is one of them.
     pub(crate) fn of(&mut self, timer: &ArmedTimer) -> Option<&mut Timers> {
         self.timers.as_mut().filter(|timers| timers.id() == timer.owner())

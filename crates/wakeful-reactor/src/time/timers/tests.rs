@@ -72,16 +72,16 @@ fn another_waker_takes_the_place_of_the_first() {
 fn rearming_moves_a_timer_both_ways_wherever_it_is() {
     with_timers(|timers, _| {
         let (count, waker) = counted();
-        // From a slot to a later one, to an earlier one, to the near heap, out of it, and after it fired.
+        // From a slot to a later one, within that, to an earlier one, to the near heap, out of it, and after it fired.
         let mut timer = timers.arm(10_000_000, Some(waker));
-        for deadline_ns in [70_000_000, 20_000_000, 1_000, 30_000_000, 500] {
-            timer = timers.rearm(timer, deadline_ns);
+        for deadline_ns in [70_000_000, 70_000_001, 20_000_000, 1_000, 30_000_000, 500] {
+            timers.rearm(&mut timer, deadline_ns);
         }
         fire(timers, 499);
         assert_eq!(count.0.load(SeqCst), 0);
         fire(timers, 500);
         assert_eq!(count.0.load(SeqCst), 1);
-        timer = timers.rearm(timer, 40_000_000);
+        timers.rearm(&mut timer, 40_000_000);
         assert_eq!(timers.next_ns().map(|next| next <= 40_000_000), Some(true));
         drop(timers.set_waker(&mut timer, counted().1));
         fire(timers, 40_000_000);

@@ -46,6 +46,16 @@ impl Checked {
         self.model.remove(&(self.deadlines_ns[index], index));
     }
 
+    fn reinsert(&mut self, index: usize, deadline_ns: u64) {
+        self.model.remove(&(self.deadlines_ns[index], index));
+        let node = self.node(index);
+        // SAFETY: in this wheel or in none; nodes stay where they are.
+        if unsafe { self.wheel.reinsert(node, deadline_ns) } {
+            self.deadlines_ns[index] = deadline_ns;
+            self.model.insert((deadline_ns, index));
+        }
+    }
+
     fn advance(&mut self, now_ns: u64) {
         self.now_ns = now_ns;
         let mut last = 0;
@@ -83,13 +93,18 @@ fn does_what_a_sorted_set_does() {
         let mut checked = Checked::new(any_span(&rng), 50);
         for _ in 0..500 {
             let index = rng.below(50) as usize;
-            match rng.below(8) {
+            match rng.below(10) {
                 0..4 => {
                     let deadline_ns = checked.now_ns.saturating_add(any_span(&rng));
                     checked.insert(index, deadline_ns);
                 }
                 4 => checked.insert(index, checked.now_ns.saturating_sub(any_span(&rng))),
                 5 => checked.remove(index),
+                8 => checked.reinsert(index, checked.now_ns.saturating_add(any_span(&rng))),
+                9 => {
+                    let change = any_span(&rng) >> 8;
+                    checked.reinsert(index, checked.deadlines_ns[index] ^ change);
+                }
                 6 => {
                     let next = checked.wheel.next_ns().unwrap_or(checked.now_ns);
                     checked.advance(next.max(checked.now_ns));
@@ -169,6 +184,23 @@ fn timers_of_one_deadline_come_out_first_in_first_out() {
         let Some(Popped::Due(node)) = checked.wheel.pop(600_000_000) else { panic!("not due") };
         assert_eq!(checked.index_of(node), index);
     }
+}
+
+#[test]
+fn a_timer_that_is_put_off_goes_behind_those_of_its_new_deadline() {
+    let mut checked = Checked::new(0, 3);
+    for index in 0..3 {
+        checked.insert(index, 60_000_000_000);
+    }
+    // Within its slot, and for the same time again.
+    checked.reinsert(0, 60_000_000_001);
+    checked.reinsert(1, 60_000_000_001);
+    checked.reinsert(0, 60_000_000_001);
+    for index in [2, 1, 0] {
+        let Some(Popped::Due(node)) = checked.wheel.pop(60_000_000_001) else { panic!("not due") };
+        assert_eq!(checked.index_of(node), index);
+    }
+    assert!(checked.wheel.is_empty());
 }
 
 #[test]
