@@ -42,7 +42,7 @@ impl Sitter {
         if let Some(woken) = woken {
             core.queue.push(&seat.queue, woken);
         }
-        core.lifo_enabled = self.shared.config.lifo_slot;
+        core.lifo_enabled = self.has_slot(core);
         core.count_row(row);
         metrics.note_budget();
         metrics.progress.add(u64::from(budget::paid()));
@@ -161,7 +161,12 @@ impl Sitter {
     /// in the queue a thief would take it, and two tasks that wake each other would go to and fro.
     fn is_next_in_line(&self, core: &SeatCore) -> bool {
         let has_queued = core.queue.held_back() > 0 || !self.seat().queue.is_empty();
-        self.shared.config.lifo_slot && core.lifo.is_none() && !has_queued
+        self.has_slot(core) && core.lifo.is_none() && !has_queued
+    }
+
+    #[inline]
+    fn has_slot(&self, core: &SeatCore) -> bool {
+        self.shared.config.lifo_slot && core.pace.has_rows()
     }
 
     /// From here on, what is run is about the end of a task: who sees us stuck there is told of which.
