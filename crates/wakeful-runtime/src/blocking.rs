@@ -1,6 +1,7 @@
 //! Threads for code that blocks, and for the workers themselves.
 
 mod job_queue;
+mod looks;
 mod pool;
 mod task;
 

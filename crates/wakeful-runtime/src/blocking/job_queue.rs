@@ -3,11 +3,12 @@
 //! Waking a sleeping thread costs far more than a short job takes, so a push wakes nobody where a
 //! thread comes for the job anyway:
 //!
-//! 1. A thread that ran out of jobs **looks** on for a moment before it sleeps. A push that finds as
-//!    many threads looking as there are jobs leaves it to them.
+//! 1. A thread that ran out of jobs **looks** on for a moment before it sleeps, as long as that pays ([`Looks`]). A push that
+//!    finds as many threads looking as there are jobs leaves it to them.
 //! 2. If jobs have been short of late, those in the queue are done sooner than a sleeper would be up.
 //!    That is a guess, so it counts only while a **guard** is there: one thread that sleeps a tick at
-//!    a time instead of for good, and takes over when the queue has stood still for a tick.
+//!    a time instead of for good, and takes over when the queue has stood still for a tick. It is there only while others
+//!    are at work: there is nothing to guess else.
 //! 3. Else a sleeping thread is woken, or a new one asked for.
 //!
 //! So for each job in the queue a thread is on its way, or the guard is there, or there are no more
@@ -25,14 +26,11 @@
 //!              └─(queue stands still)─────┘
 //! ```
 
+use super::looks::{LOOK_MAX, Looks};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 use wakeful_base::sync::{Condvar, Mutex, MutexGuard, hint};
-
-/// How long a thread looks for another job before it sleeps. A little more than a wake-up costs. Loom
-/// has no time.
-const LOOK_MAX: Duration = Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 50 });
 
 /// How long a queue may stand still before the guard takes over.
 const GUARD_TICK: Duration = Duration::from_millis(1);
@@ -67,6 +65,7 @@ struct QueueState<J> {
     /// Busy with a job without end.
     seated: usize,
     looking: usize,
+    looks: Looks,
     /// Done with a job but for telling who waits for it, which may bring the next one.
     returning: usize,
     sleeping: usize,
@@ -161,6 +160,7 @@ impl<J> JobQueue<J> {
                 starting: 0,
                 seated: 0,
                 looking: 0,
+                looks: Looks::new(),
                 returning: 0,
                 sleeping: 0,
                 woken: 0,
@@ -253,17 +253,19 @@ impl<J> JobQueue<J> {
                 return self.exit(state);
             }
             // One thread that looks is enough: jobs that come while it runs the first wake others.
-            if state.looking == 0 {
+            if state.looking == 0 && state.looks.begin() {
                 state.looking += 1;
                 drop(state);
-                self.look();
+                let took = self.look();
                 state = self.state.lock();
                 state.looking -= 1;
-                if !state.jobs.is_empty() || state.closed {
+                let has_found = !state.jobs.is_empty();
+                state.looks.end(has_found, took);
+                if has_found || state.closed {
                     continue;
                 }
             }
-            if !state.guard && state.are_jobs_short() {
+            if !state.guard && state.are_jobs_short() && state.are_others_at_work() {
                 state = self.stand_guard(state);
                 if !state.jobs.is_empty() || state.closed {
                     continue;
@@ -385,13 +387,17 @@ impl<J> JobQueue<J> {
         })
     }
 
-    fn look(&self) {
-        let until = Instant::now() + LOOK_MAX;
-        while self.hint.load(Acquire) == 0 && Instant::now() < until {
+    /// Looks for a job, and tells how long that took.
+    fn look(&self) -> Duration {
+        let begun = Instant::now();
+        let mut took = Duration::ZERO;
+        while self.hint.load(Acquire) == 0 && took < LOOK_MAX {
             for _ in 0..16 {
                 hint::spin_loop();
             }
+            took = begun.elapsed();
         }
+        took
     }
 
     /// Sleeps until called for, or for the keep-alive time. False if the thread is to exit.
@@ -521,10 +527,20 @@ impl<J> QueueState<J> {
         self.average_ns < WAKE_NS
     }
 
+    /// Threads with a job, on their way from one, or to their first.
+    fn at_work(&self) -> usize {
+        self.threads - self.seated - self.looking - self.sleeping
+    }
+
+    /// For a thread that has just found the queue empty.
+    fn are_others_at_work(&self) -> bool {
+        self.at_work() > 1
+    }
+
     /// Whether the threads at work will be through the queue before a sleeper would be up, with the
     /// guard there in case they are not.
     fn is_soon_empty(&self) -> bool {
-        let draining = self.threads - self.seated - self.looking - self.sleeping;
+        let draining = self.at_work();
         self.guard
             && draining > 0
             && self.average_ns.saturating_mul(self.jobs.len() as u64) / (draining as u64) < WAKE_NS
