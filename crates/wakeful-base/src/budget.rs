@@ -71,6 +71,7 @@ pub struct RestoreBudget {
 }
 
 impl Drop for RestoreBudget {
+    #[inline]
     fn drop(&mut self) {
         BUDGET.with(|cell| cell.set(self.before));
     }
@@ -178,6 +179,7 @@ impl RestoreOnPending {
 }
 
 impl Drop for RestoreOnPending {
+    #[inline]
     fn drop(&mut self) {
         let before = self.before.get();
         if !before.is_unconstrained() {

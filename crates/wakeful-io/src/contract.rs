@@ -25,9 +25,8 @@ pub(crate) fn poll_read<R: AsyncRead + ?Sized>(
 ) -> Poll<io::Result<usize>> {
     let given = (room.as_ptr(), room.len());
     let mut buf = ReadBuf::new(room);
-    let result = reader.poll_read(cx, &mut buf);
+    ready!(reader.poll_read(cx, &mut buf))?;
     assert_same_buffer(&buf, given);
-    ready!(result)?;
     Poll::Ready(Ok(buf.filled().len()))
 }
 
@@ -62,7 +61,7 @@ pub(crate) unsafe fn poll_read_uninit<R: AsyncRead + ?Sized>(
 #[inline]
 fn assert_same_buffer(buf: &ReadBuf<'_>, given: (*const u8, usize)) {
     assert!(
-        (buf.initialized().as_ptr(), buf.capacity()) == given,
+        (buf.filled().as_ptr(), buf.capacity()) == given,
         "AsyncRead::poll_read put another ReadBuf in the place of the one it was given; \
          a reader may only fill the one it gets"
     );
@@ -83,11 +82,18 @@ pub(crate) fn poll_write<W: AsyncWrite + ?Sized>(
 /// Panics if a writer says that it took `n` bytes of `offered`, and that cannot be.
 #[inline]
 pub(crate) fn assert_offered(n: usize, offered: usize) {
-    assert!(
-        n <= offered,
-        "AsyncWrite::poll_write returned {n} for a buffer of {offered} bytes; \
-         a writer cannot take more than it was offered"
-    );
+    // Apart, so that who calls this need not keep the numbers in memory for the sake of the text.
+    #[cold]
+    fn fail(n: usize, offered: usize) -> ! {
+        panic!(
+            "AsyncWrite::poll_write returned {n} for a buffer of {offered} bytes; \
+             a writer cannot take more than it was offered"
+        )
+    }
+
+    if n > offered {
+        fail(n, offered);
+    }
 }
 
 /// Panics if a reader that was given a buffer with `before` filled bytes left it with fewer.

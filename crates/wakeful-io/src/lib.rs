@@ -32,7 +32,7 @@
 //! |---|---|
 //! | `traits` | the four traits and [`ReadBuf`] |
 //! | `contract` | calls to `poll_read` and `poll_write` whose results may be relied on |
-//! | `number`, `text`, `window` | numbers as bytes, strings being read, a buffer behind a reader |
+//! | `number`, `search`, `text`, `window` | numbers as bytes, where a byte is, strings being read, a buffer behind a reader |
 //! | `read`, `write`, `buf_read`, `seek` | the extension traits with their futures and adapters |
 //! | `buffered` | [`BufReader`], [`BufWriter`], [`BufStream`] |
 //! | `copy` | [`copy`](copy()) and its kin |
@@ -52,6 +52,7 @@ mod join;
 mod memory;
 mod number;
 mod read;
+mod search;
 mod seek;
 mod text;
 mod traits;

@@ -65,6 +65,17 @@ impl Window {
         if n < self.len() { self.start += n } else { self.clear() }
     }
 
+    /// Takes the first `n` bytes, if there are more than these.
+    #[inline]
+    pub(crate) fn take_front(&mut self, n: usize) -> Option<&[u8]> {
+        if n >= self.len() {
+            return None;
+        }
+        let taken = self.start..self.start + n;
+        self.start = taken.end;
+        Some(&self.memory[taken])
+    }
+
     /// Takes all bytes.
     pub(crate) fn clear(&mut self) {
         self.start = 0;

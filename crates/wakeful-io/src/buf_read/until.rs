@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 use pin_project_lite::pin_project;
 
 use crate::contract;
+use crate::search;
 use crate::traits::AsyncBufRead;
 
 pin_project! {
@@ -53,12 +54,17 @@ pub(super) fn poll_read_until<R: AsyncBufRead + ?Sized>(
             continue;
         }
         let available = result?;
-        // std searches with the platform's memchr, which it has no public name for. A slice does
-        // not fail.
-        let used = io::BufRead::read_until(&mut { available }, delimiter, buf)?;
-        let done = used == 0 || available[used - 1] == delimiter;
+        let found = search::position(delimiter, available);
+        let used = found.map_or(available.len(), |at| at + 1);
+        let bytes = &available[..used];
+        if buf.capacity() > 0 {
+            buf.extend_from_slice(bytes);
+        } else {
+            // As for every line of `lines`: a new vector costs less than one that grows.
+            *buf = bytes.to_vec();
+        }
         reader.as_mut().consume(used);
-        if done {
+        if found.is_some() || used == 0 {
             return Poll::Ready(Ok(()));
         }
     }

@@ -103,10 +103,10 @@ impl<R: AsyncRead> BufReader<R> {
     pub fn buffer(&self) -> &[u8] {
         self.window.bytes()
     }
-}
 
-impl<R: AsyncRead> AsyncRead for BufReader<R> {
-    fn poll_read(
+    /// A read of all that is in the buffer, or of more.
+    #[inline(never)]
+    fn poll_read_beyond(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
@@ -119,6 +119,23 @@ impl<R: AsyncRead> AsyncRead for BufReader<R> {
         buf.put_slice(&bytes[..n]);
         self.consume(n);
         Poll::Ready(Ok(()))
+    }
+}
+
+impl<R: AsyncRead> AsyncRead for BufReader<R> {
+    // Small, and inlined: where it is known how long `buf` is, as for a number, the bytes are
+    // copied without a call.
+    #[inline]
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if let Some(bytes) = self.as_mut().project().window.take_front(buf.remaining()) {
+            buf.put_slice(bytes);
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_read_beyond(cx, buf)
     }
 }
 

@@ -127,6 +127,22 @@ impl<W: AsyncWrite> BufWriter<W> {
         Poll::Ready(Ok(()))
     }
 
+    /// A write that takes all the room in the buffer, or more.
+    #[inline(never)]
+    fn poll_write_beyond(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        ready!(self.as_mut().poll_make_room(cx, buf.len()))?;
+        let me = self.project();
+        if buf.len() >= me.buf.capacity() {
+            return me.inner.poll_write(cx, buf);
+        }
+        me.buf.extend_from_slice(buf);
+        Poll::Ready(Ok(buf.len()))
+    }
+
     /// Takes all buffers, or passes them on together.
     fn poll_write_together(
         mut self: Pin<&mut Self>,
@@ -171,18 +187,20 @@ impl<W: AsyncWrite> BufWriter<W> {
 }
 
 impl<W: AsyncWrite> AsyncWrite for BufWriter<W> {
+    // Small, and inlined: where it is known how long `buf` is, as for a number, the bytes are
+    // copied without a call.
+    #[inline]
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        ready!(self.as_mut().poll_make_room(cx, buf.len()))?;
-        let me = self.project();
-        if buf.len() >= me.buf.capacity() {
-            return me.inner.poll_write(cx, buf);
+        let me = self.as_mut().project();
+        if buf.len() < me.buf.capacity() - me.buf.len() {
+            me.buf.extend_from_slice(buf);
+            return Poll::Ready(Ok(buf.len()));
         }
-        me.buf.extend_from_slice(buf);
-        Poll::Ready(Ok(buf.len()))
+        self.poll_write_beyond(cx, buf)
     }
 
     fn poll_write_vectored(

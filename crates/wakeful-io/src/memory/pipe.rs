@@ -1,4 +1,3 @@
-use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::task::{Context, Poll, Waker};
 
@@ -10,7 +9,10 @@ use crate::traits::ReadBuf;
 /// that is dropped: wakers are foreign code, and may come back here.
 #[derive(Debug)]
 pub(super) struct Pipe {
-    bytes: VecDeque<u8>,
+    /// The first of them have been read; they go when room is needed. (In a `VecDeque` nothing
+    /// would have to be moved, but to take bytes out of one costs more.)
+    bytes: Vec<u8>,
+    n_read: usize,
     len_max: usize,
     closed: bool,
     /// Waits for bytes, or the end.
@@ -40,7 +42,7 @@ impl Pipe {
     #[track_caller]
     pub(super) fn new(len_max: usize) -> Self {
         assert!(len_max > 0, "`max_buf_size` must be greater than 0");
-        Pipe { bytes: VecDeque::new(), len_max, closed: false, reader: None, writer: None }
+        Pipe { bytes: Vec::new(), n_read: 0, len_max, closed: false, reader: None, writer: None }
     }
 
     /// What is inside is read even after the end.
@@ -53,19 +55,21 @@ impl Pipe {
         if buf.remaining() == 0 {
             return Poll::Ready(Ok(()));
         }
-        if self.bytes.is_empty() {
+        let unread = &self.bytes[self.n_read..];
+        if unread.is_empty() {
             if self.closed {
                 return Poll::Ready(Ok(()));
             }
             afterwards.replaced = wait_in(&mut self.reader, cx);
             return Poll::Pending;
         }
-        let n = self.bytes.len().min(buf.remaining());
-        let (front, back) = self.bytes.as_slices();
-        let n_front = n.min(front.len());
-        buf.put_slice(&front[..n_front]);
-        buf.put_slice(&back[..n - n_front]);
-        self.bytes.drain(..n);
+        let n = unread.len().min(buf.remaining());
+        buf.put_slice(&unread[..n]);
+        self.n_read += n;
+        if self.n_read == self.bytes.len() {
+            self.bytes.clear();
+            self.n_read = 0;
+        }
         afterwards.wake = self.writer.take();
         Poll::Ready(Ok(()))
     }
@@ -83,7 +87,7 @@ impl Pipe {
         if bufs.clone().all(<[u8]>::is_empty) {
             return Poll::Ready(Ok(0));
         }
-        let room = self.len_max - self.bytes.len();
+        let room = self.len_max - self.unread_len();
         if room == 0 {
             afterwards.replaced = wait_in(&mut self.writer, cx);
             return Poll::Pending;
@@ -91,7 +95,7 @@ impl Pipe {
         let mut left = room;
         for buf in bufs {
             let n = buf.len().min(left);
-            self.bytes.extend(&buf[..n]);
+            self.append(&buf[..n]);
             left -= n;
             if left == 0 {
                 break;
@@ -99,6 +103,20 @@ impl Pipe {
         }
         afterwards.wake = self.reader.take();
         Poll::Ready(Ok(room - left))
+    }
+
+    fn unread_len(&self) -> usize {
+        self.bytes.len() - self.n_read
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        let fits = bytes.len() <= self.bytes.capacity() - self.bytes.len();
+        // As many were read as are moved: on average no byte is moved more than once.
+        if !fits && self.n_read >= self.unread_len() {
+            self.bytes.drain(..self.n_read);
+            self.n_read = 0;
+        }
+        self.bytes.extend_from_slice(bytes);
     }
 
     /// No more bytes will come: whoever reads is to be told.

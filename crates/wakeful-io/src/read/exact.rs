@@ -31,6 +31,8 @@ impl<'a, R: ?Sized> ReadExact<'a, R> {
 impl<R: AsyncRead + Unpin + ?Sized> Future for ReadExact<'_, R> {
     type Output = io::Result<usize>;
 
+    // Always: a mere hint is not enough, and a buffered read takes as long as the call would.
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let me = self.project();
         while *me.filled < me.buf.len() {

@@ -32,22 +32,31 @@ impl<R, F: NumberFormat> ReadNumber<R, F> {
 impl<R: AsyncRead, F: NumberFormat> Future for ReadNumber<R, F> {
     type Output = io::Result<F::Value>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut me = self.project();
         loop {
-            let room = &mut me.bytes.as_mut()[usize::from(*me.filled)..];
-            if room.is_empty() {
-                return Poll::Ready(Ok(F::decode(*me.bytes)));
-            }
-            let result = ready!(contract::poll_read(me.reader.as_mut(), cx, room));
+            let bytes = me.bytes.as_mut();
+            let result = if *me.filled == 0 {
+                // Nearly always the only one. How long it is, is known where this is compiled.
+                ready!(contract::poll_read(me.reader.as_mut(), cx, bytes))
+            } else {
+                let rest = &mut bytes[usize::from(*me.filled)..];
+                ready!(contract::poll_read(me.reader.as_mut(), cx, rest))
+            };
             if contract::is_interrupted(&result) {
                 continue;
             }
-            match result? {
-                0 => return Poll::Ready(Err(ErrorKind::UnexpectedEof.into())),
-                // At most 16.
-                n => *me.filled += n as u8,
+            let n = result?;
+            if n == 0 {
+                return Poll::Ready(Err(ErrorKind::UnexpectedEof.into()));
             }
+            // At most 16.
+            let filled = *me.filled + n as u8;
+            if usize::from(filled) == size_of::<F::Bytes>() {
+                return Poll::Ready(Ok(F::decode(*me.bytes)));
+            }
+            *me.filled = filled;
         }
     }
 }

@@ -32,22 +32,31 @@ impl<W, F: NumberFormat> WriteNumber<W, F> {
 impl<W: AsyncWrite, F: NumberFormat> Future for WriteNumber<W, F> {
     type Output = io::Result<()>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut me = self.project();
         loop {
-            let rest = &me.bytes.as_ref()[usize::from(*me.written)..];
-            if rest.is_empty() {
-                return Poll::Ready(Ok(()));
-            }
-            let result = ready!(contract::poll_write(me.writer.as_mut(), cx, rest));
+            let bytes = me.bytes.as_ref();
+            let result = if *me.written == 0 {
+                // Nearly always the only one. How long it is, is known where this is compiled.
+                ready!(contract::poll_write(me.writer.as_mut(), cx, bytes))
+            } else {
+                let rest = &bytes[usize::from(*me.written)..];
+                ready!(contract::poll_write(me.writer.as_mut(), cx, rest))
+            };
             if contract::is_interrupted(&result) {
                 continue;
             }
-            match result? {
-                0 => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
-                // At most 16.
-                n => *me.written += n as u8,
+            let n = result?;
+            if n == 0 {
+                return Poll::Ready(Err(ErrorKind::WriteZero.into()));
             }
+            // At most 16.
+            let written = *me.written + n as u8;
+            if usize::from(written) == size_of::<F::Bytes>() {
+                return Poll::Ready(Ok(()));
+            }
+            *me.written = written;
         }
     }
 }
