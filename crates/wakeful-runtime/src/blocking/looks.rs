@@ -1,7 +1,7 @@
 //! Whether a thread that ran out of jobs looks for more before it sleeps.
 //!
-//! A look that finds a job spares a wake-up, one that does not has cost its time. So there are looks as long as they cost no more than the
-//! wake-ups they spare, and after that a few from time to time: where jobs come now and then, as a server's that opens
+//! A look that finds a job spares a wake-up, one that does not has cost its time. So there are looks as long as those in vain cost no more than the
+//! wake-ups that the others spare, and after that a few from time to time: where jobs come now and then, as a server's that opens
 //! a file for each request, there would be one in vain for each. (A job every millisecond: 105 µs of CPU time with a look
 //! for each, 45 without.)
 
@@ -44,8 +44,12 @@ impl Looks {
 
     /// What came of one that took so long.
     pub(super) fn end(&mut self, has_found: bool, took: Duration) {
-        let spared = if has_found { WAKE_UP } else { Duration::ZERO };
-        self.credit = (self.credit + spared).saturating_sub(took).min(CREDIT_MAX);
+        // One that has found something has spared who waits for that a wake-up, however long it took.
+        self.credit = if has_found {
+            (self.credit + WAKE_UP.saturating_sub(took)).min(CREDIT_MAX)
+        } else {
+            self.credit.saturating_sub(took)
+        };
         if self.credit.is_zero() && !LOOK_MAX.is_zero() {
             (self.credit, self.to_leave_out) = (CREDIT_AFTER_PAUSE, PAUSE);
         }
@@ -84,6 +88,7 @@ mod tests {
         let mut looks = Looks::new();
         assert_eq!(tried(&mut looks, 10_000, |_| Some(SOON)), 10_000);
         assert_eq!(tried(&mut looks, 10_000, |number| (number % 8 > 0).then_some(SOON)), 10_000);
+        assert_eq!(tried(&mut looks, 10_000, |_| Some(LOOK_MAX)), 10_000);
     }
 
     #[test]
