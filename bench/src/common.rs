@@ -1,11 +1,20 @@
-//! The primitives the scheduling cases are made of, the same for every contender, so that no contender's own colour
-//! what the scheduler costs.
+//! What cases are made of. The primitives of the scheduling cases are the same for every contender, so that no
+//! contender's own colour what the scheduler costs.
 
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+/// Keeps a CPU busy for so long.
+pub fn compute_for(span: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < span {
+        std::hint::black_box(());
+    }
+}
 
 /// Counts down to zero and then wakes its one waiter.
 pub struct Latch {

@@ -2,6 +2,7 @@
 
 use super::serving::under_load;
 use super::ticking::Tickers;
+use crate::common::compute_for;
 use crate::load::{Exchange, Traffic};
 use crate::measure::{Sample, Scale};
 use crate::runtime::{EchoServer, HelloServer, Runtime, Timers};
@@ -53,10 +54,7 @@ fn sleep_100_ms() {
 }
 
 fn compute_50_ms() {
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_millis(50) {
-        std::hint::black_box(());
-    }
+    compute_for(Duration::from_millis(50));
 }
 
 fn ticks_beside<R: Timers>(scale: Scale, blockers: usize, block: fn()) -> Sample {

@@ -44,7 +44,17 @@ pub fn cases<R: Runtime>() -> Vec<Case> {
             million_tasks::<R>,
         )
         .rounds(3),
+        Case::new(
+            "sched/start_stop",
+            "a runtime made, an empty task run on it, and taken down, per runtime",
+            start_stop::<R>,
+        ),
     ]
+}
+
+fn start_stop<R: Runtime>(scale: Scale) -> Sample {
+    let runtimes = scale.pick(100, 10);
+    time_turns_blocking(runtimes, || (0..runtimes).for_each(|_| R::run(async {})))
 }
 
 pub fn remote_cases<R: RemoteSpawn>() -> Vec<Case> {

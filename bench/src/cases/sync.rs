@@ -1,11 +1,13 @@
 //! What channels, locks and notifications cost, those of a library on tasks of a runtime.
 
-use crate::common::Latch;
+use crate::common::{Latch, compute_for};
 use crate::measure::{Sample, Scale, time_turns};
 use crate::primitives::{Broadcast, Channel, Event, Lock, Oneshot, Permits, Watch};
 use crate::runtime::Runtime;
 use crate::suite::Case;
+use std::mem::replace;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// As many as listen to a broadcast or watch a value.
 const LISTENERS: usize = 8;
@@ -21,6 +23,11 @@ pub fn channel_cases<R: Runtime, C: Channel>() -> Vec<Case> {
             "sync/mpsc_8to1",
             "1M messages from 8 tasks to another, room for 100, per message",
             |scale| mpsc::<R, C>(scale, Some(100), 8),
+        ),
+        Case::new(
+            "sync/pipeline",
+            "4 tasks in a line, room for 64 between them, that compute for 5 us per message, per message",
+            pipeline::<R, C>,
         ),
     ]
 }
@@ -78,6 +85,39 @@ pub fn watch_cases<R: Runtime, W: Watch>() -> Vec<Case> {
         "1 task sets a value, 8 say that they have seen it, per value",
         watch::<R, W>,
     )]
+}
+
+fn pipeline<R: Runtime, C: Channel>(scale: Scale) -> Sample {
+    let total = scale.pick(5_000, 500);
+    R::run(async move {
+        time_turns(total, || async {
+            let (sender, mut end) = C::new(Some(64));
+            R::detach(async move {
+                for value in 0..total as u64 {
+                    C::send(&sender, value).await;
+                }
+            });
+            for _ in 0..4 {
+                let (sender, next) = C::new(Some(64));
+                let mut receiver = replace(&mut end, next);
+                R::detach(async move {
+                    while let Some(value) = C::recv(&mut receiver).await {
+                        compute_for(Duration::from_micros(5));
+                        C::send(&sender, value).await;
+                    }
+                });
+            }
+            let received = R::spawn(async move {
+                let mut received = 0;
+                while C::recv(&mut end).await.is_some() {
+                    received += 1;
+                }
+                received
+            });
+            assert_eq!(received.await, total);
+        })
+        .await
+    })
 }
 
 fn mpsc<R: Runtime, C: Channel>(scale: Scale, room: Option<usize>, senders: usize) -> Sample {

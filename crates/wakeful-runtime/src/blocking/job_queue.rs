@@ -7,8 +7,8 @@
 //!    finds as many threads looking as there are jobs leaves it to them.
 //! 2. If jobs have been short of late, those in the queue are done sooner than a sleeper would be up.
 //!    That is a guess, so it counts only while a **guard** is there: one thread that sleeps a tick at
-//!    a time instead of for good, and takes over when the queue has stood still for a tick. It is there only while others
-//!    are at work: there is nothing to guess else.
+//!    a time instead of for good, and takes over when the queue has stood still for a tick. It is there only where jobs
+//!    have come faster than they were done: there is nothing to guess else.
 //! 3. Else a sleeping thread is woken, or a new one asked for.
 //!
 //! So for each job in the queue a thread is on its way, or the guard is there, or there are no more
@@ -73,6 +73,8 @@ struct QueueState<J> {
     woken: usize,
     /// One of those on their way was called for jobs that nobody came for.
     relieving: bool,
+    /// A job has come while another waited, and the guard has seen no quiet tick since.
+    was_busy: bool,
     guard: bool,
     completed: u64,
     average_ns: u64,
@@ -165,6 +167,7 @@ impl<J> JobQueue<J> {
                 sleeping: 0,
                 woken: 0,
                 relieving: false,
+                was_busy: false,
                 guard: false,
                 completed: 0,
                 average_ns: AVERAGE_NS_AT_START,
@@ -191,6 +194,7 @@ impl<J> JobQueue<J> {
             Kind::Short | Kind::Mandatory => state.jobs.push_back(waiting),
             Kind::Seat => state.jobs.push_front(waiting),
         }
+        state.was_busy |= state.jobs.len() > 1;
         if !state.closed {
             self.hint.store(state.jobs.len(), Release);
         }
@@ -265,7 +269,7 @@ impl<J> JobQueue<J> {
                     continue;
                 }
             }
-            if !state.guard && state.are_jobs_short() && state.are_others_at_work() {
+            if !state.guard && state.are_jobs_short() && state.was_busy {
                 state = self.stand_guard(state);
                 if !state.jobs.is_empty() || state.closed {
                     continue;
@@ -443,6 +447,7 @@ impl<J> JobQueue<J> {
                     // Those at work take at least that long: no more guesses for a while.
                     state.add_to_average(GUARD_TICK);
                 }
+                state.was_busy = false;
                 break;
             }
         }
@@ -527,20 +532,10 @@ impl<J> QueueState<J> {
         self.average_ns < WAKE_NS
     }
 
-    /// Threads with a job, on their way from one, or to their first.
-    fn at_work(&self) -> usize {
-        self.threads - self.seated - self.looking - self.sleeping
-    }
-
-    /// For a thread that has just found the queue empty.
-    fn are_others_at_work(&self) -> bool {
-        self.at_work() > 1
-    }
-
     /// Whether the threads at work will be through the queue before a sleeper would be up, with the
     /// guard there in case they are not.
     fn is_soon_empty(&self) -> bool {
-        let draining = self.at_work();
+        let draining = self.threads - self.seated - self.looking - self.sleeping;
         self.guard
             && draining > 0
             && self.average_ns.saturating_mul(self.jobs.len() as u64) / (draining as u64) < WAKE_NS
