@@ -8,34 +8,36 @@
 use libc::c_int;
 use std::fs::metadata;
 use std::os::unix::fs::MetadataExt;
-use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What there is to be room for: 33 kB of the kernel's memory.
-const ROOM: libc::rlim_t = 4096;
+const ROOM: u64 = 4096;
 
-/// Has the table grow, if that is soon done: for the first who asks, before there are threads. Needs some open descriptor.
+/// Has the table grow, if that is soon done, and has not been done before. Needs some open descriptor.
 pub(super) fn make_room(any: c_int) {
-    static FIRST: Once = Once::new();
-    FIRST.call_once(|| {
-        if is_alone() {
-            grow(any);
-        }
-    });
-}
-
-fn grow(any: c_int) {
+    /// What there is room for, or will never be in no time.
+    static MADE: AtomicU64 = AtomicU64::new(0);
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the limit is written to; the rest takes no pointer. What is closed was opened by us just now.
+    // SAFETY: the limit is written to.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
+        return;
+    }
+    let wanted = limit.rlim_cur.min(ROOM);
+    if wanted <= MADE.load(Relaxed) {
+        return;
+    }
+    if !is_alone() {
+        // Who has had threads once mostly has them from then on: it is not asked for again.
+        return MADE.store(ROOM, Relaxed);
+    }
+    // SAFETY: takes no pointer. What is closed was opened by us just now.
     unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) != 0 {
-            return;
-        }
-        let last = limit.rlim_cur.min(ROOM).saturating_sub(1);
-        let copy = libc::fcntl(any, libc::F_DUPFD_CLOEXEC, last as c_int);
+        let copy = libc::fcntl(any, libc::F_DUPFD_CLOEXEC, wanted.saturating_sub(1) as c_int);
         if copy >= 0 {
             libc::close(copy);
         }
     }
+    MADE.store(wanted, Relaxed);
 }
 
 /// Whether the process has no other thread, as far as can be known.
