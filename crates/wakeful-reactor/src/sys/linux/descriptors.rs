@@ -8,21 +8,21 @@
 use libc::c_int;
 use std::fs::metadata;
 use std::os::unix::fs::MetadataExt;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// What there is to be room for: 33 kB of the kernel's memory.
-const ROOM: u64 = 4096;
+const ROOM: usize = 4096;
 
 /// Has the table grow, if that is soon done, and has not been done before. Needs some open descriptor.
 pub(super) fn make_room(any: c_int) {
     /// What there is room for, or will never be in no time.
-    static MADE: AtomicU64 = AtomicU64::new(0);
+    static MADE: AtomicUsize = AtomicUsize::new(0);
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the limit is written to.
     if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
         return;
     }
-    let wanted = limit.rlim_cur.min(ROOM);
+    let wanted = usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX).min(ROOM);
     if wanted <= MADE.load(Relaxed) {
         return;
     }
