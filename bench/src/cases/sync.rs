@@ -107,17 +107,19 @@ fn pipeline<R: Runtime, C: Channel>(scale: Scale) -> Sample {
                     }
                 });
             }
-            let received = R::spawn(async move {
-                let mut received = 0;
-                while C::recv(&mut end).await.is_some() {
-                    received += 1;
-                }
-                received
-            });
-            assert_eq!(received.await, total);
+            assert_eq!(R::spawn(count::<C>(end)).await, total);
         })
         .await
     })
+}
+
+/// How many values come until all senders are gone.
+async fn count<C: Channel>(mut receiver: C::Receiver) -> usize {
+    let mut received = 0;
+    while C::recv(&mut receiver).await.is_some() {
+        received += 1;
+    }
+    received
 }
 
 fn mpsc<R: Runtime, C: Channel>(scale: Scale, room: Option<usize>, senders: usize) -> Sample {
@@ -125,7 +127,7 @@ fn mpsc<R: Runtime, C: Channel>(scale: Scale, room: Option<usize>, senders: usiz
     let total = each * senders;
     R::run(async move {
         time_turns(total, || async {
-            let (sender, mut receiver) = C::new(room);
+            let (sender, receiver) = C::new(room);
             for _ in 0..senders {
                 let sender = sender.clone();
                 R::detach(async move {
@@ -135,14 +137,7 @@ fn mpsc<R: Runtime, C: Channel>(scale: Scale, room: Option<usize>, senders: usiz
                 });
             }
             drop(sender);
-            let received = R::spawn(async move {
-                let mut received = 0;
-                while C::recv(&mut receiver).await.is_some() {
-                    received += 1;
-                }
-                received
-            });
-            assert_eq!(received.await, total);
+            assert_eq!(R::spawn(count::<C>(receiver)).await, total);
         })
         .await
     })

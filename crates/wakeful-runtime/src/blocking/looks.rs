@@ -3,7 +3,7 @@
 //! A look that finds a job spares a wake-up, one that does not has cost its time. So there are looks as long as those in vain cost no more than the
 //! wake-ups that the others spare, and after that a few from time to time: where jobs come now and then, as a server's that opens
 //! a file for each request, there would be one in vain for each. (A job every millisecond: 105 µs of CPU time with a look
-//! for each, 45 without.)
+//! and a guard for each, 45 without.)
 
 use std::time::Duration;
 
