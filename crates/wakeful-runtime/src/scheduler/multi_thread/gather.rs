@@ -23,13 +23,13 @@ impl Gathered {
     const MAX: usize = 64;
     const TIME_MAX: Duration = Duration::from_micros(100);
 
-    /// `count` more tasks were woken. True if they are few.
-    fn add(&mut self, count: usize) -> bool {
+    /// `count` more tasks were woken. True if they are few, and done soon as far as that is known.
+    fn add(&mut self, count: usize, is_soon_done: impl FnOnce(usize) -> bool) -> bool {
         if self.left == 0 {
             self.since = Some(Instant::now());
         }
         self.left += count;
-        if self.left > Self::MAX {
+        if self.left > Self::MAX || !is_soon_done(self.left) {
             self.left = 0;
         }
         self.left > 0
@@ -75,7 +75,11 @@ impl Sitter {
         let woken = self.woken.take().unwrap_or(0);
         if woken > 0 {
             let may_keep = self.shared.may_keep_tasks();
-            let are_few = may_keep && self.enter().is_some_and(|mut core| core.gathered.add(woken));
+            let load = &self.seat().load;
+            let is_soon_done =
+                |count| load.gets_through(count, Gathered::TIME_MAX.as_nanos() as u64);
+            let are_few = may_keep
+                && self.enter().is_some_and(|mut core| core.gathered.add(woken, is_soon_done));
             if !are_few && self.should_call_for(self.seat().queue.len()) {
                 self.shared.wake_worker();
             }

@@ -25,6 +25,9 @@ pub(super) struct Idle {
     workers: usize,
 }
 
+/// So many may search at a time, however few workers there are.
+const SEARCHERS_MIN: usize = 2;
+
 const HALF_BITS: u32 = usize::BITS / 2;
 const SEARCHING: usize = 1;
 const SLEEPING: usize = 1 << HALF_BITS;
@@ -85,10 +88,11 @@ impl Idle {
         Some(worker)
     }
 
-    /// Asks to search. No more than half of the workers do at a time: more would only meet each other.
+    /// Asks to search. No more than half of the workers do at a time: more would only meet each other. But two may: where
+    /// there are no more, one that has to sleep while the other finds something has to be woken for its share.
     pub(super) fn begin_search(&self) -> bool {
         let counts = self.counts.load(Relaxed);
-        if 2 * searching(counts) >= self.workers {
+        if searching(counts) >= self.workers.div_ceil(2).max(SEARCHERS_MIN) {
             return false;
         }
         self.counts.fetch_add(SEARCHING, SeqCst);

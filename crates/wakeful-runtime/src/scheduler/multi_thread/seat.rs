@@ -13,10 +13,12 @@ use super::retreat::Retreat;
 use super::share::{Haul, Load};
 use super::sleep::Sleep;
 use super::stay::Sitting;
+use super::step_back::STEPS_BACK_FOR;
 use super::trial::Trial;
 use crate::config::Config;
 use crate::metrics::WorkerMetrics;
 use crate::scheduler::cell_refs::RefBag;
+use crate::scheduler::doubling::Doubling;
 use crate::scheduler::luck::Luck;
 use crate::timers::{LentTimers, SeatInbox, SeatTimers};
 use std::collections::VecDeque;
@@ -93,11 +95,15 @@ pub(super) struct SeatCore {
     pub(super) ended_elsewhere: u32,
     pub(super) timers: SeatTimers,
     pub(super) gathered: Gathered,
+    /// How long the sitter steps back where there is a crowd.
+    pub(super) steps_back_for: Doubling<Duration>,
     /// The sitter comes from a wait in the driver, where another look would find nothing new, or has stepped back from it,
     /// and what is there is for others.
     pub(super) skip_look: bool,
     /// When the next look at the driver is due.
     pub(super) next_look: Instant,
+    /// From when on somebody may be called for what is worth taking, and no more.
+    pub(super) next_backlog: Option<Instant>,
 }
 
 /// When a seat's sitter woke up or sat down last, and how far it was then. Written by the sitter before it runs anything, so who sees it in user code
@@ -234,8 +240,10 @@ impl Seat {
                 ended_elsewhere: 0,
                 timers: SeatTimers::new(index),
                 gathered: Gathered::default(),
+                steps_back_for: Doubling::new(STEPS_BACK_FOR),
                 skip_look: false,
                 next_look: Instant::now(),
+                next_backlog: None,
             })),
         }
     }

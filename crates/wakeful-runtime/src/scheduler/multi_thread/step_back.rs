@@ -27,8 +27,9 @@ use std::time::Duration;
 /// So soon must another worker look at the driver.
 const LOOKS_WITHIN_NS: u64 = 2_000_000;
 
-/// After that a worker that has stepped back looks whether it still should.
-const STEPS_BACK_FOR: Duration = Duration::from_millis(5);
+/// After that a worker that has stepped back looks whether it still should, at first and at last: many a crowd is gone in no time.
+pub(super) const STEPS_BACK_FOR: (Duration, Duration) =
+    (Duration::from_micros(500), Duration::from_millis(5));
 
 impl Sitter {
     /// For how long this worker, which has nothing to do, steps back at most, if it does.
@@ -41,8 +42,14 @@ impl Sitter {
         if is_needed {
             return None;
         }
-        let is_crowded = || shared.crowd.is_overfull(shared.idle.awake());
-        away_for.or_else(|| is_crowded().then_some(STEPS_BACK_FOR))
+        away_for.or_else(|| {
+            let is_crowded = shared.crowd.is_overfull(shared.idle.awake());
+            let mut core = self.enter()?;
+            if !is_crowded {
+                core.steps_back_for.begin_anew();
+            }
+            is_crowded.then(|| core.steps_back_for.take())
+        })
     }
 
     /// Whether another worker sits on `seat`, who is awake and looks at the driver soon.

@@ -39,8 +39,11 @@ pub(super) const LONG_POLL_NS: u64 = 20_000;
 const AFTERMATH: Duration = Duration::from_micros(30);
 
 /// What a trial has to see.
-const TRIAL_POLLS: u64 = 64;
+const TRIAL_POLLS: u64 = 32;
 const TRIAL_NS: u64 = 50_000;
+
+/// So many turns at a time, since others may be idle meanwhile.
+pub(super) const TRIAL_TURNS: u32 = 32;
 
 /// How long it is until the next trial, at first and at last, when sharing pays.
 const SHARE_FOR: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(256));
@@ -96,6 +99,11 @@ impl Trial {
     /// Whether tasks are kept.
     pub(super) fn keeps(&self) -> bool {
         !matches!(self.stage, Stage::Sharing { .. })
+    }
+
+    /// Whether it is being found out if that should be.
+    pub(super) fn tries(&self) -> bool {
+        matches!(self.stage, Stage::Trying { .. })
     }
 
     /// Others may take again, for a reason that is not ours.

@@ -35,6 +35,7 @@ impl Sitter {
         }
         self.call_foreign();
         self.wake_deferred();
+        self.share_backlog(now);
         self.clear_ended();
         if let Some(polls) = polls {
             self.heed_retreats(polls, now);
