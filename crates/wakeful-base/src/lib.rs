@@ -2,7 +2,7 @@
 //!
 //! What every other crate of the workspace stands on and that knows neither tasks nor I/O: the one
 //! switch between std and loom ([`sync`]), a [`parker`], an intrusive [`list`], cache padding, a small
-//! random number generator, [`block_on`], fences in unequal pairs ([`asymmetric_fence`]), an [`alarm`], [`cpu_time`], memory of small
+//! random number generator, [`block_on`], fences in unequal pairs ([`asymmetric_fence`]), an [`alarm`], [`cpu_time`], a [thread's number](thread_number), memory of small
 //! things kept at hand ([`recycle`]) or fetched ahead ([`prefetch`](mod@prefetch)), the cooperative [`budget`] and the mark that says whether this thread is
 //! inside a runtime ([`enter`]).
 //!
@@ -21,6 +21,7 @@ pub mod recycle;
 pub mod rng;
 pub mod shield;
 pub mod sync;
+pub mod thread_number;
 pub mod wake_list;
 
 mod block_on;

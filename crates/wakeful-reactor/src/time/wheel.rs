@@ -199,9 +199,11 @@ impl Wheel {
     /// An empty wheel at `position_ns`.
     pub fn new(position_ns: u64) -> Wheel {
         let level = |_| Level { occupied: 0, slots: [const { Slot(Vec::new()) }; SLOTS] };
+        // By way of a vector: an array in a box would be made on the stack, 12 KB, and moved.
+        let levels: Vec<Level> = (0..LEVELS).map(level).collect();
         Wheel {
             position_ns,
-            levels: Box::new(std::array::from_fn(level)),
+            levels: levels.try_into().expect("there are as many"),
             near: BinaryHeap::new(),
             inserts: 0,
         }

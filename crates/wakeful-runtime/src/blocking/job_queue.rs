@@ -57,6 +57,8 @@ struct QueueState<J> {
     /// Seats first: they are few, and a seat without a thread holds up all that lies on it.
     jobs: VecDeque<Waiting<J>>,
     next_number: u64,
+    /// The queue is about to be closed: threads that find no job exit.
+    retiring: bool,
     closed: bool,
     /// All threads, whatever they do, those about to start included.
     threads: usize,
@@ -157,6 +159,7 @@ impl<J> JobQueue<J> {
             state: Mutex::new(QueueState {
                 jobs: VecDeque::new(),
                 next_number: 0,
+                retiring: false,
                 closed: false,
                 threads: 0,
                 starting: 0,
@@ -253,7 +256,7 @@ impl<J> JobQueue<J> {
             if let Some(next) = self.take(&mut state) {
                 return next;
             }
-            if state.closed {
+            if state.retiring {
                 return self.exit(state);
             }
             // One thread that looks is enough: jobs that come while it runs the first wake others.
@@ -265,13 +268,13 @@ impl<J> JobQueue<J> {
                 state.looking -= 1;
                 let has_found = !state.jobs.is_empty();
                 state.looks.end(has_found, took);
-                if has_found || state.closed {
+                if has_found || state.retiring {
                     continue;
                 }
             }
             if !state.guard && state.are_jobs_short() && state.was_busy {
                 state = self.stand_guard(state);
-                if !state.jobs.is_empty() || state.closed {
+                if !state.jobs.is_empty() || state.retiring {
                     continue;
                 }
             }
@@ -306,7 +309,7 @@ impl<J> JobQueue<J> {
     /// thread that comes for it. Of new jobs only seats are taken from now on.
     pub(super) fn close(&self) -> Vec<J> {
         let mut state = self.state.lock();
-        state.closed = true;
+        (state.retiring, state.closed) = (true, true);
         let short = state.take_short();
         self.hint.store(usize::MAX, Release);
         let are_some_asleep = state.sleeping > 0;
@@ -318,9 +321,11 @@ impl<J> JobQueue<J> {
         short
     }
 
-    /// Takes out the short jobs that no thread is on its way to.
-    pub(super) fn take_short(&self) -> Vec<J> {
+    /// The queue is about to be closed: returns the short jobs that no thread is on its way to. Threads that find none exit from now
+    /// on; new jobs are still taken.
+    pub(super) fn retire(&self) -> Vec<J> {
         let mut state = self.state.lock();
+        state.retiring = true;
         let short = state.take_short();
         if !state.closed {
             self.hint.store(state.jobs.len(), Release);
@@ -346,6 +351,10 @@ impl<J> JobQueue<J> {
             };
         }
         true
+    }
+
+    pub(super) fn is_retiring(&self) -> bool {
+        self.state.lock().retiring
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -532,10 +541,10 @@ impl<J> QueueState<J> {
         self.average_ns < WAKE_NS
     }
 
-    /// Whether the threads at work will be through the queue before a sleeper would be up, with the
-    /// guard there in case they are not.
+    /// Whether the threads at work, or on their way, will be through the queue before a sleeper would be up, with
+    /// the guard there in case they are not.
     fn is_soon_empty(&self) -> bool {
-        let draining = self.threads - self.seated - self.looking - self.sleeping;
+        let draining = self.threads - self.seated - (self.sleeping - self.woken);
         self.guard
             && draining > 0
             && self.average_ns.saturating_mul(self.jobs.len() as u64) / (draining as u64) < WAKE_NS

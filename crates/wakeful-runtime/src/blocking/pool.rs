@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
+use std::mem::take;
 use std::ptr;
 use std::sync::Arc;
 use std::thread;
@@ -218,8 +219,7 @@ impl Pool {
         let mut threads = self.threads.lock();
         // Else the shutdown has our handle, and joins us itself.
         let Some(own) = threads.running.remove(&number) else { return };
-        let before =
-            if self.queue.is_closed() { Vec::new() } else { std::mem::take(&mut threads.left) };
+        let before = if self.queue.is_retiring() { Vec::new() } else { take(&mut threads.left) };
         threads.left.push(own);
         drop(threads);
         for before in before {
@@ -227,9 +227,9 @@ impl Pool {
         }
     }
 
-    /// Cancels the blocking tasks that wait for a thread.
-    pub(crate) fn cancel_waiting(&self) {
-        for job in self.queue.take_short() {
+    /// The runtime is about to stop: cancels the blocking tasks that wait for a thread, and lets threads go that have nothing to do.
+    pub(crate) fn retire(&self) {
+        for job in self.queue.retire() {
             job.cancel();
         }
     }
@@ -248,7 +248,7 @@ impl Pool {
         if !self.queue.wait_gone(usize::from(on_own_thread), timeout) {
             return false;
         }
-        let threads = std::mem::take(&mut *self.threads.lock());
+        let threads = take(&mut *self.threads.lock());
         let here = thread::current().id();
         for handle in threads.running.into_values().chain(threads.left) {
             if handle.thread().id() != here {

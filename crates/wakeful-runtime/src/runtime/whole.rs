@@ -185,7 +185,7 @@ impl Drop for Runtime {
             SchedulerHandle::CurrentThread(shared) => shared.shutdown(),
             SchedulerHandle::MultiThread(shared) => {
                 // Before the workers stop, whose threads would run them.
-                shared.pool.cancel_waiting();
+                shared.pool.retire();
                 shared.stop();
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! A search that finds something spares a wake-up; one that finds nothing has cost its time and spared nothing.
 //! So a thread keeps accounts: it goes on with searches as long as these cost no more than the wake-ups they spare,
-//! and after that tries again from time to time, but only where sleeps are so short that there was something to be found.
+//! and after that tries again from time to time, but only where sleeps are so short that there was something to be found. So it begins, too.
 //!
 //! What is spared is not the thread's alone: its peer gets the answer sooner. Where the peer asks again only when it has one, more gets done
 //! for it; where requests come at their own pace, as they do to most servers that are not busy, CPU time is all that changes hands. So from time
@@ -33,8 +33,11 @@ const fn without_loom(length: Duration) -> Duration {
     if cfg!(wakeful_loom) { Duration::ZERO } else { length }
 }
 
-/// What can be saved up for worse times, and is there in the beginning: eight searches in vain, a worker's ten.
+/// What can be saved up for worse times: eight searches in vain, a worker's ten.
 const CREDIT_MAX: Duration = Duration::from_micros(320);
+
+/// So many are left out in the beginning: many a thread does so little that it would search as long as it works.
+const LEFT_OUT_AT_FIRST: u32 = 2;
 
 /// So many searches are left out once the credit is used up, at first and at last: twice as many each time.
 const PAUSE: (u32, u32) = (64, 1024);
@@ -65,8 +68,8 @@ pub(super) struct Luck {
 impl Luck {
     pub(super) fn new() -> Luck {
         Luck {
-            credit: CREDIT_MAX,
-            to_leave_out: 0,
+            credit: Duration::ZERO,
+            to_leave_out: LEFT_OUT_AT_FIRST,
             ran_dry: None,
             was_no_sleep: false,
             pause: Doubling::new(PAUSE),
@@ -201,7 +204,8 @@ mod tests {
     #[test]
     fn what_never_succeeds_is_tried_now_and_then() {
         let mut thread = Thread::new();
-        assert_eq!(thread.tries(8, |_| None), 8);
+        assert_eq!(thread.tries(LEFT_OUT_AT_FIRST, |_| None), 0);
+        assert_eq!(thread.tries(4, |_| None), 4);
         assert_eq!(thread.tries(63, |_| None), 0);
         assert_eq!(thread.tries(4, |_| None), 4);
         thread.tries(10_000, |_| None);
@@ -224,16 +228,21 @@ mod tests {
     #[test]
     fn where_it_sleeps_for_long_nothing_is_tried_again() {
         let mut thread = Thread { sleeps: SOON, ..Thread::new() };
-        assert_eq!(thread.tries(10_000, |_| None), 8);
+        assert_eq!(thread.tries(10_000, |_| None), 0);
         thread.sleeps = SOON / 2;
-        assert_eq!(thread.tries(64, |_| None), 0);
+        assert_eq!(thread.tries(LEFT_OUT_AT_FIRST, |_| None), 0);
+        thread.tries(4, |_| None);
+        thread.sleeps = SOON;
+        assert_eq!(thread.tries(10_000, |_| None), 0);
+        thread.sleeps = SOON / 2;
+        assert_eq!(thread.tries(63, |_| None), 0);
         assert!(thread.tries(1_000, |_| Some(QUICKLY)) > 900);
     }
 
     #[test]
     fn how_long_it_works_does_not_matter() {
         let mut thread = Thread { works: 2 * SOON, ..Thread::new() };
-        assert_eq!(thread.tries(8 + 63 + 4, |_| None), 12);
+        assert_eq!(thread.tries(LEFT_OUT_AT_FIRST + 4 + 63 + 4, |_| None), 8);
     }
 
     #[test]
@@ -248,8 +257,9 @@ mod tests {
     #[test]
     fn what_was_there_from_the_first_is_no_luck() {
         let mut thread = Thread::new();
+        assert_eq!(thread.tries(LEFT_OUT_AT_FIRST, |_| None), 0);
         assert_eq!(thread.first_looks(10_000), 10_000);
-        assert_eq!(thread.tries(8, |_| None), 8);
+        assert_eq!(thread.tries(4, |_| None), 4);
         assert_eq!(thread.first_looks(63), 0);
         assert_eq!(thread.first_looks(1_000), 1_000);
         assert_eq!(thread.tries(60, |_| None), 4, "nothing was won by them");
@@ -258,7 +268,7 @@ mod tests {
     #[test]
     fn a_look_that_would_have_spared_a_sleep_is_made_even_while_searches_are_left_out() {
         let mut thread = Thread { sleeps: AT_ONCE / 2, ..Thread::new() };
-        assert_eq!(thread.tries(8, |_| None), 8);
+        assert_eq!(thread.tries(LEFT_OUT_AT_FIRST + 4, |_| None), 4);
         assert_eq!(thread.first_looks(1_000), 1_000);
         assert_eq!(thread.tries(60, |_| None), 0, "a look is not a search");
         thread.sleeps = AT_ONCE;
@@ -268,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_search_without_end_costs_no_more_than_there_is() {
-        let mut luck = Luck::new();
+        let mut luck = Luck { credit: CREDIT_MAX, to_leave_out: 0, ..Luck::new() };
         luck.note(2, true, Duration::MAX);
         assert!(!luck.may_look(0, 0, Instant::now()));
     }

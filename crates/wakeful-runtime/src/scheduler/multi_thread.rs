@@ -33,6 +33,7 @@ mod step_back;
 mod trial;
 mod turn;
 mod upkeep;
+mod watch;
 mod worker;
 
 use crate::blocking::Pool;
@@ -62,6 +63,7 @@ use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use wakeful_base::{CachePadded, FastRng};
 use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, TaskRef, new_task};
+use watch::Watch;
 
 pub(crate) use block_in_place::block_in_place;
 pub(crate) use here::{defer, worker_index};
@@ -95,6 +97,7 @@ pub(crate) struct MultiThread {
     /// What a sitter's sections need, depending on whether its seat can be taken from it.
     light_fence: LightFence,
     pub(crate) stalls: StallWatch,
+    watch: Watch,
     refs: CellRefs,
     remote: RemoteMetrics,
     config: Config,
@@ -150,6 +153,9 @@ pub(crate) fn start(
     }
     let driver = SharedDriver::new(driver.driver, driver.waker);
     let shared = MultiThread::new(workers, config, pool, info, driver);
+    if shared.stalls.config.is_watched() {
+        shared.stalls.monitor.prepare();
+    }
     for index in 0..workers {
         if let Err(error) = sitter::start(&shared, index) {
             for _ in index..workers {
@@ -159,9 +165,11 @@ pub(crate) fn start(
             return Err(error);
         }
     }
-    if let Err(error) = monitor::start(&shared) {
-        shared.stop();
-        return Err(error);
+    if shared.stalls.config.reports() {
+        if let Err(error) = monitor::start(&shared) {
+            shared.stop();
+            return Err(error);
+        }
     }
     Ok(shared)
 }
@@ -206,6 +214,7 @@ impl MultiThread {
                     LightFence::unpaired()
                 },
                 stalls: StallWatch::new(config.stall.clone()),
+                watch: Watch::new(workers, &config.stall),
                 refs: CellRefs::new(),
                 remote: RemoteMetrics::default(),
                 config,

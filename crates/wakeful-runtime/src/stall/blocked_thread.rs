@@ -4,6 +4,7 @@
 //! could meet it in the middle of an allocation, or of the unwinder itself.
 
 use std::fs;
+use wakeful_base::thread_number;
 
 /// How the operating system calls a thread.
 #[derive(Debug)]
@@ -12,9 +13,7 @@ pub(crate) struct ThreadName(u32);
 impl ThreadName {
     /// The calling thread's, where it can be had.
     pub(crate) fn current() -> Option<ThreadName> {
-        // `PID/task/TID`
-        let link = fs::read_link("/proc/thread-self").ok()?;
-        Some(ThreadName(link.file_name()?.to_str()?.parse().ok()?))
+        thread_number::of_this_thread().map(ThreadName)
     }
 
     /// What the thread does now.

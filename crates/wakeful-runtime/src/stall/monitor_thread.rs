@@ -32,12 +32,16 @@ impl MonitorThread {
         }
     }
 
+    /// Gets what it takes of the kernel's. When the runtime is made, not with the thread: the user's code, which goes on
+    /// then, may be counting descriptors.
+    pub(crate) fn prepare(&self) {
+        self.alarm.prepare();
+    }
+
     /// Starts the thread, which runs `look` until [`end`](Self::end) is called.
     ///
     /// In a box, as the pool's: what std does to start a thread is compiled for each type.
     pub(crate) fn start(&self, look: Box<dyn FnOnce() + Send>) -> io::Result<()> {
-        // Here, not on its thread: the user's code, which goes on when we return, may be counting descriptors.
-        self.alarm.prepare();
         let mut thread = self.thread.lock();
         *thread = Some(thread::Builder::new().name("wakeful-monitor".into()).spawn(look)?);
         Ok(())
@@ -58,11 +62,11 @@ impl MonitorThread {
         self.alarm.note_asleep(are_all_asleep);
     }
 
-    /// The thread is to end. From any thread, more than once if need be.
+    /// The thread is to end, if there is one. From any thread, more than once if need be.
     pub(crate) fn end(&self) {
         self.ends.store(true, SeqCst);
-        self.alarm.ring_for_good();
         if let Some(thread) = &*self.thread.lock() {
+            self.alarm.ring_for_good();
             unpark(thread.thread());
         }
     }

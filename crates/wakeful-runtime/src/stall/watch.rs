@@ -78,6 +78,7 @@ impl StallWatch {
         if !self.config.reports() {
             return Ok(());
         }
+        self.monitor.prepare();
         let watch = self.clone();
         self.start(Box::new(move || {
             let (mut monitor, mut quiet_looks) = (BoundMonitor::default(), 0);

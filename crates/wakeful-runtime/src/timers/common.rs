@@ -106,8 +106,9 @@ impl CommonTimers {
         loop {
             let mut wakers = WakeList::new();
             let mut state = self.state.lock();
-            let has_more = fire(state.timers(), &mut wakers);
-            self.next_ns.store(state.timers().next_ns().unwrap_or(u64::MAX), Relaxed);
+            let Some(timers) = &mut state.timers else { return };
+            let has_more = fire(timers, &mut wakers);
+            self.next_ns.store(timers.next_ns().unwrap_or(u64::MAX), Relaxed);
             drop(state);
             wakers.take_all(&mut *call);
             if !has_more {

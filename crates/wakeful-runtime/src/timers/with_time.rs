@@ -45,6 +45,8 @@ pub(crate) struct Until<'a> {
     /// For those too that others had lent, after so many `lends`.
     all: Option<NextWake>,
     lends: u64,
+    /// In any case.
+    at_most: Option<Duration>,
     time: &'a TimeHandle,
 }
 
@@ -132,7 +134,7 @@ impl TimeHandle {
         let (own_ns, lent_ns) = (own.next_ns(), lent_ns());
         let wake = |next_ns| own.firing.next_wake(next_ns);
         let all = own_ns.into_iter().chain(lent_ns).min().map(wake);
-        Until { own: own_ns.map(wake), all, lends, time: self }
+        Until { own: own_ns.map(wake), all, lends, at_most: None, time: self }
     }
 
     /// When a paused clock that moves by itself will move to; none if there is no such clock or no timer.
@@ -228,6 +230,11 @@ impl SeatInbox {
 }
 
 impl Until<'_> {
+    /// As it is, but no longer than that.
+    pub(crate) fn at_most(&self, at_most: Duration) -> Self {
+        Until { at_most: Some(at_most), ..*self }
+    }
+
     fn is_timed(&self) -> bool {
         self.all.is_some() || !self.time.common.is_empty()
     }
@@ -236,7 +243,7 @@ impl Until<'_> {
     pub(crate) fn in_driver(&self, driver: &mut dyn Driver, call: CallWaker<'_>) {
         let TimeHandle { common, clock, .. } = self.time;
         if !self.time.is_enabled {
-            return driver.wait(None, call);
+            return driver.wait(self.at_most, call);
         }
         let NextWake { at_ns, beat_ns } = common.begin_wait(self.all, self.lends);
         let beat = beat_ns.filter(|_| !clock.is_changed()).map(|every_ns| {
@@ -245,7 +252,7 @@ impl Until<'_> {
         });
         match beat.filter(|beat| beat.at_ns > beat.now_ns) {
             Some(beat) => driver.wait_for_beat(beat, call),
-            None => driver.wait(clock.time_until(at_ns), call),
+            None => driver.wait(self.shorter(clock.time_until(at_ns)), call),
         }
         common.end_wait();
     }
@@ -265,7 +272,11 @@ impl Until<'_> {
 
     /// How long someone who does not wait in the driver may sleep.
     pub(crate) fn on_thread(&self) -> Option<Duration> {
-        self.own.and_then(|own| self.time.clock.time_until(own.at_ns))
+        self.shorter(self.own.and_then(|own| self.time.clock.time_until(own.at_ns)))
+    }
+
+    fn shorter(&self, timeout: Option<Duration>) -> Option<Duration> {
+        timeout.into_iter().chain(self.at_most).min()
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct TimeHandle;
 pub(crate) struct SeatTimers;
 pub(crate) struct SeatInbox;
 pub(crate) struct LentTimers;
-pub(crate) struct Until<'a>(PhantomData<&'a ()>);
+pub(crate) struct Until<'a>(Option<Duration>, PhantomData<&'a ()>);
 pub(crate) struct ClockHold;
 pub(crate) struct PreciseThread;
 
@@ -38,7 +38,7 @@ impl TimeHandle {
     }
 
     pub(crate) fn until(&self, _: &SeatTimers, _: impl FnOnce() -> Option<u64>) -> Until<'_> {
-        Until(PhantomData)
+        Until(None, PhantomData)
     }
 
     pub(crate) fn next_skip(&self, _: &SeatTimers) -> Option<u64> {
@@ -93,8 +93,12 @@ impl LentTimers {
 }
 
 impl Until<'_> {
+    pub(crate) fn at_most(&self, at_most: Duration) -> Self {
+        Until(Some(at_most), PhantomData)
+    }
+
     pub(crate) fn in_driver(&self, driver: &mut dyn Driver, call: CallWaker<'_>) {
-        driver.wait(None, call);
+        driver.wait(self.0, call);
     }
 
     pub(crate) fn is_for_driver(&self) -> bool {
@@ -104,7 +108,7 @@ impl Until<'_> {
     pub(crate) fn tell_driver(&self) {}
 
     pub(crate) fn on_thread(&self) -> Option<Duration> {
-        None
+        self.0
     }
 }
 
@@ -125,6 +129,6 @@ impl ClockHold {
 #[cfg(all(test, wakeful_loom))]
 impl Until<'_> {
     pub(crate) fn called() -> Until<'static> {
-        Until(PhantomData)
+        Until(None, PhantomData)
     }
 }

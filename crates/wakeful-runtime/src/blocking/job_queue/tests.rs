@@ -172,6 +172,23 @@ fn a_job_taken_meanwhile_is_not_given_back() {
 }
 
 #[test]
+fn a_queue_that_is_about_to_close_takes_jobs_but_keeps_no_thread_without_one() {
+    let queue = with_books(2, |state| state.threads = 2);
+    assert_eq!(queue.push(1, Kind::Short), Push::Queued);
+    assert_eq!(queue.push(2, Kind::Mandatory), Push::Queued);
+    assert_eq!(queue.retire(), [1]);
+    assert_eq!(queue.next(Comes::Unannounced), Next::Run(2));
+    for _ in 0..2 {
+        assert_eq!(queue.next(Comes::Unannounced), Next::Exit);
+    }
+    asked_for(queue.push(3, Kind::Short));
+    assert_eq!(queue.next(Comes::AsNew), Next::Run(3));
+    assert_eq!(queue.next(Comes::Unannounced), Next::Exit);
+    assert_eq!(queue.close(), []);
+    assert!(queue.wait_gone(0, None));
+}
+
+#[test]
 fn a_closed_queue_still_runs_what_is_mandatory() {
     // Both at work, so nobody is on his way.
     let queue = with_books(2, |state| state.threads = 2);

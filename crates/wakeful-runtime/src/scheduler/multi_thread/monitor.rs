@@ -66,11 +66,8 @@ const LONG_TICK_MAX: Duration = Duration::from_millis(10);
 /// How many threads without a seat may compute, for each CPU.
 const COMPUTING_MAX_PER_CPU: usize = 4;
 
-/// Starts the monitor, if there is anything for it to do.
+/// Starts the monitor.
 pub(super) fn start(shared: &Arc<MultiThread>) -> std::io::Result<()> {
-    if !shared.stalls.config.is_watched() {
-        return Ok(());
-    }
     let mut monitor = Monitor::new(shared.clone());
     shared.stalls.start(Box::new(move || {
         monitor.run();

@@ -1,6 +1,7 @@
 //! How a worker falls asleep, and wakes up.
 
 use super::sitter::Sitter;
+use super::sleep::Slept;
 use crate::config::{self, Callback};
 use crate::timers::Until;
 use std::mem::take;
@@ -54,15 +55,11 @@ impl Sitter {
             shared.stalls.monitor.note_asleep(|| shared.are_all_asleep());
             seat.metrics.parks.add(1);
             self.precise.wait(until);
-            let call = &mut |waker: Waker| self.wake(waker);
-            was_in_driver = self.gather(|| {
-                if let Some(aside_for) = aside_for {
-                    seat.sleep.sleep(None, until, call, || self.sleep_aside(until, aside_for))
-                } else {
-                    let on_thread = || self.sleep_on_thread(until);
-                    seat.sleep.sleep(Some(&shared.driver), until, call, on_thread)
-                }
-            });
+            let slept = match self.watches.get() {
+                true => self.rest_on_watch(until),
+                false => self.rest(aside_for, until),
+            };
+            was_in_driver = slept.was_in_driver;
             seat.metrics.unparks.add(1);
         } else {
             // What is seen and was not found is in somebody's hands just now.
@@ -80,5 +77,18 @@ impl Sitter {
         self.measure_anew(&mut core);
         // Whatever woke us, stopping among it, is looked at first; wakers of others' are called then.
         core.until_maintenance = 0;
+    }
+
+    /// Rests where it may, until called or until there is something to do.
+    pub(super) fn rest(&self, aside_for: Option<Duration>, until: &Until<'_>) -> Slept {
+        let (driver, sleep) = (&self.shared.driver, &self.seat().sleep);
+        let call = &mut |waker: Waker| self.wake(waker);
+        self.gather(|| {
+            if let Some(aside_for) = aside_for {
+                sleep.sleep(None, until, call, || self.sleep_aside(until, aside_for))
+            } else {
+                sleep.sleep(Some(driver), until, call, || self.sleep_on_thread(until))
+            }
+        })
     }
 }

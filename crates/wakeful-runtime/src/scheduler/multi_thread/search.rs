@@ -47,7 +47,8 @@ impl Sitter {
         let begun = Instant::now();
         let (mut now, mut next_look) = (begun, begun);
         // While others are at work there is something to take any moment, and nobody who calls us soon if we sleep.
-        let is_alone = self.shared.idle.awake() <= 1 + self.shared.standing.load(Relaxed);
+        let not_at_work = self.shared.standing.load(Relaxed) + self.shared.watch.watching();
+        let is_alone = self.shared.idle.awake() <= 1 + not_at_work;
         let length = if is_alone { WORKER_SEARCH_MAX } else { SEARCH_BESIDE_MAX };
         let mut looks = 0_u32;
         loop {

@@ -24,6 +24,8 @@ pub(super) struct Sitter {
     pub(super) yielding: Cell<bool>,
     /// While it gathers: how many tasks were woken.
     pub(super) woken: Cell<Option<usize>>,
+    /// It is on watch, and has not run anything yet.
+    pub(super) watches: Cell<bool>,
     pub(super) precise: PreciseThread,
     pub(super) parker: Parker,
 }
@@ -64,18 +66,26 @@ impl Drop for CoreSection<'_> {
 /// Has a thread of the pool sit on seat `index`.
 pub(super) fn start(shared: &Arc<MultiThread>, index: usize) -> io::Result<()> {
     let sit_on = shared.clone();
-    shared.submit_seat(Box::new(move || sit(sit_on, index)))
+    shared.submit_seat(Box::new(move || sit_down(sit_on, index, Sitter::watch)))
 }
 
 /// Sits on a seat on which nobody sits, until it is lost or the runtime stops.
 pub(super) fn sit(shared: Arc<MultiThread>, index: usize) {
+    sit_down(shared, index, |_| ());
+}
+
+fn sit_down(shared: Arc<MultiThread>, index: usize, first: fn(&Sitter)) {
     let stay = shared.new_stay();
     shared.seats[index].sitting.sit_down(&stay);
-    sit_as(shared, index, stay);
+    stay_seated(shared, index, stay, first);
 }
 
 /// As [`sit`], by a thread whose `stay` has begun.
 pub(super) fn sit_as(shared: Arc<MultiThread>, index: usize, stay: Arc<Stay>) {
+    stay_seated(shared, index, stay, |_| ());
+}
+
+fn stay_seated(shared: Arc<MultiThread>, index: usize, stay: Arc<Stay>, first: fn(&Sitter)) {
     let _driving = set_entered(Entered::MayBlockInPlace);
     let parker = Parker::new();
     shared.seats[index].sleep.sit(parker.unparker());
@@ -87,12 +97,14 @@ pub(super) fn sit_as(shared: Arc<MultiThread>, index: usize, stay: Arc<Stay>) {
         stay,
         yielding: Cell::new(false),
         woken: Cell::new(None),
+        watches: Cell::new(false),
         precise: PreciseThread::new(),
         parker,
     };
     let _on_seat = SetSitter(SITTER.with(|before| before.replace(&raw const sitter)));
     let _deferring = allow_defer();
     sitter.begin();
+    first(&sitter);
     sitter.run();
     if let Some(since) = sitter.stay.stuck_since() {
         let stalls = &sitter.shared.stalls;

@@ -34,6 +34,13 @@ pub(super) struct Sleep {
     sitter: Mutex<Option<Unparker>>,
 }
 
+/// How a sleep was.
+pub(super) struct Slept {
+    /// It was in the driver, and the sleeper has seen what that had.
+    pub(super) was_in_driver: bool,
+    pub(super) was_called: bool,
+}
+
 const AWAKE: usize = 0;
 const IN_DRIVER: usize = 1;
 const ON_THREAD: usize = 2;
@@ -50,16 +57,15 @@ impl Sleep {
     }
 
     /// Sleeps until called, `until` its time has come, or until the driver has something; `on_thread` without
-    /// one, or if it is not free. A call before this ends it at once. True if it was in the driver, and has seen
-    /// what that had; wakers are called by `call`, while others still count on the sleeper and its place in the
-    /// driver.
+    /// one, or if it is not free. A call before this ends it at once. Wakers are called by `call`, while others still
+    /// count on the sleeper and its place in the driver.
     pub(super) fn sleep(
         &self,
         driver: Option<&SharedDriver>,
         until: &Until<'_>,
         call: CallWaker<'_>,
         on_thread: impl FnOnce(),
-    ) -> bool {
+    ) -> Slept {
         let mut was_in_driver = false;
         if let Some(mut driver) = driver.and_then(|shared| shared.driver.try_lock()) {
             was_in_driver = self.go(IN_DRIVER);
@@ -70,8 +76,8 @@ impl Sleep {
             on_thread();
         }
         // A call that came meanwhile ends here: what it was made for has to be seen from now on.
-        self.state.swap(AWAKE, AcqRel);
-        was_in_driver
+        let was_called = self.state.swap(AWAKE, AcqRel) == CALLED;
+        Slept { was_in_driver, was_called }
     }
 
     /// Whether the sitter sleeps, and was not called yet.

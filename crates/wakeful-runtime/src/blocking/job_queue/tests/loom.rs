@@ -231,6 +231,22 @@ fn a_push_meets_the_end() {
 }
 
 #[test]
+fn pushes_meet_threads_that_go_because_the_end_is_near() {
+    model(|| {
+        let pool = Pool::new(2, 2, Duration::MAX).with_threads(1);
+        let pushes = pool.clone();
+        let other = thread::spawn(move || {
+            pushes.submit(Job::Passes);
+            pushes.submit(Job::Mandatory);
+        });
+        let refused = pool.queue.retire().len();
+        other.join().unwrap();
+        pool.refuse(refused + pool.queue.close().len());
+        pool.assert_over();
+    });
+}
+
+#[test]
 fn a_mandatory_job_that_was_taken_is_run_after_the_end() {
     model(|| {
         let pool = Pool::new(2, 2, Duration::MAX).with_threads(1);
