@@ -38,6 +38,8 @@ pub struct Traffic {
     /// How often each connection asks. Latency is then counted from when it should have asked, so that all requests
     /// that fall into a pause of the server count, not only the first.
     pub pace: Option<Duration>,
+    /// Whether each exchange has a connection of its own, in place of the one before.
+    pub reconnects: bool,
     pub warm_up: Duration,
     pub span: Duration,
 }
@@ -102,11 +104,13 @@ pub fn run(load: &Load) -> io::Result<Sample> {
 }
 
 struct Generator {
+    server: SocketAddr,
     poll: EdgePoll,
     connections: Vec<Connection>,
     /// Those that are to ask when they are due.
     idle: BinaryHeap<Reverse<(Instant, usize)>>,
     pace: Option<Duration>,
+    reconnects: bool,
     request: Vec<u8>,
     /// As long as every answer is.
     answer: Vec<u8>,
@@ -130,9 +134,7 @@ impl Generator {
         let request = traffic.exchange.request();
         let mut connections = Vec::with_capacity(traffic.connections);
         for _ in 0..traffic.connections {
-            let mut stream = TcpStream::connect(server)?;
-            stream.set_nodelay(true)?;
-            os::reset_on_close(&stream)?;
+            let mut stream = connect(server)?;
             stream.write_all(&request)?;
             let due = Instant::now();
             connections.push(Connection { stream, sent: 0, received: 0, asked_at: None, due });
@@ -149,10 +151,21 @@ impl Generator {
         for (connection, nth) in connections.iter_mut().zip(0..) {
             connection.due = begun + nth * step;
         }
-        let pace = traffic.pace;
         let idle =
             connections.iter().enumerate().map(|(id, idle)| Reverse((idle.due, id))).collect();
-        Ok(Generator { poll, connections, idle, pace, request, answer, latencies_ns: Vec::new() })
+        let Traffic { pace, reconnects, .. } = *traffic;
+        let latencies_ns = Vec::new();
+        Ok(Generator {
+            server,
+            poll,
+            connections,
+            idle,
+            pace,
+            reconnects,
+            request,
+            answer,
+            latencies_ns,
+        })
     }
 
     fn run_until(&mut self, end: Instant) -> io::Result<()> {
@@ -197,7 +210,13 @@ impl Generator {
         let now = Instant::now();
         let latency_ns = (now - asked_at).as_nanos();
         self.latencies_ns.push(u32::try_from(latency_ns).unwrap_or(u32::MAX));
+        if self.reconnects {
+            connection.stream = connect(self.server)?;
+            connection.stream.set_nonblocking(true)?;
+            self.poll.add(&connection.stream, id as u64)?;
+        }
         match self.pace {
+            // A new connection counts.
             None => connection.ask(&self.request, now),
             Some(pace) => {
                 connection.due += pace;
@@ -246,6 +265,13 @@ impl Connection {
     }
 }
 
+fn connect(server: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(server)?;
+    stream.set_nodelay(true)?;
+    os::reset_on_close(&stream)?;
+    Ok(stream)
+}
+
 /// All further answers are as long as this one.
 fn first_answer(stream: &mut TcpStream, end: &[u8]) -> io::Result<Vec<u8>> {
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -270,6 +296,7 @@ mod tests {
             connections: 3,
             exchange: Exchange::Echo { bytes: 16 * 1024 },
             pace,
+            reconnects: false,
             warm_up: Duration::from_millis(10),
             span: Duration::from_millis(200),
         };
@@ -299,6 +326,14 @@ mod tests {
         let sample = run(&load(echo_in_the_background(), None)).unwrap();
         assert!(value(&sample, "requests") > 0.0);
         assert!(value(&sample, "latency p50") <= value(&sample, "latency p99"));
+    }
+
+    #[test]
+    fn a_connection_for_each_exchange() {
+        let mut load = load(echo_in_the_background(), None);
+        load.traffic.reconnects = true;
+        let sample = run(&load).unwrap();
+        assert!(value(&sample, "requests") > 0.0);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! thread-local or static context, as in a program that uses it.
 
 use std::future::Future;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -59,6 +59,17 @@ pub trait EchoServer: Runtime {
     fn serve_echo(
         listener: TcpListener,
         buffer_bytes: usize,
+    ) -> impl Future<Output = ()> + Send + 'static;
+}
+
+/// A client of such a server.
+pub trait EchoClient: EchoServer {
+    /// Connects, sends so many bytes and waits for them to come back, `times` over.
+    fn ask(
+        server: SocketAddr,
+        bytes: usize,
+        times: usize,
+        before_each: fn(),
     ) -> impl Future<Output = ()> + Send + 'static;
 }
 

@@ -91,6 +91,7 @@ where
         connections: 64,
         exchange,
         pace: Some(Duration::from_millis(10)),
+        reconnects: false,
         warm_up: Duration::from_millis(200),
         span: Duration::from_millis(scale.pick(1_500, 500) as u64),
     };

@@ -32,6 +32,7 @@ fn hello_under_load<R: HelloServer>(scale: Scale) -> Sample {
         connections: CONNECTIONS,
         exchange: Exchange::Hello,
         pace: None,
+        reconnects: false,
         warm_up: Duration::from_millis(scale.pick(150, 50) as u64),
         span: Duration::from_millis(scale.pick(1_000, 200) as u64),
     };

@@ -5,6 +5,7 @@ pub mod blocking_abuse;
 pub mod fairness;
 pub mod file;
 pub mod http;
+pub mod inside;
 pub mod mem;
 pub mod paced_echo;
 pub mod sched;

@@ -25,6 +25,7 @@ fn echo<R: EchoServer>(scale: Scale, per_second: u32) -> Sample {
         connections: CONNECTIONS,
         exchange: Exchange::Echo { bytes: 64 },
         pace: Some(Duration::from_secs(CONNECTIONS as u64) / per_second),
+        reconnects: false,
         warm_up: Duration::from_millis(scale.pick(150, 50) as u64),
         span: Duration::from_millis(scale.pick(1_000, 200) as u64),
     };

@@ -1,10 +1,11 @@
 //! What spawning, waking and switching tasks costs, with the primitives of [`crate::common`].
 
-use crate::common::{Gate, Latch, Mailbox};
+use crate::common::{Gate, Latch, Mailbox, compute_for};
 use crate::measure::{Sample, Scale, time_turns, time_turns_blocking};
 use crate::runtime::{RemoteSpawn, Runtime};
 use crate::suite::Case;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub fn cases<R: Runtime>() -> Vec<Case> {
     vec![
@@ -45,11 +46,31 @@ pub fn cases<R: Runtime>() -> Vec<Case> {
         )
         .rounds(3),
         Case::new(
+            "sched/fork_join",
+            "8 tasks that compute for 15 us spawned and joined, again and again, per task",
+            fork_join::<R>,
+        ),
+        Case::new(
             "sched/start_stop",
             "a runtime made, an empty task run on it, and taken down, per runtime",
             start_stop::<R>,
         ),
     ]
+}
+
+fn fork_join<R: Runtime>(scale: Scale) -> Sample {
+    let (tasks, rounds) = (8, scale.pick(200, 20));
+    R::run(async move {
+        time_turns(tasks * rounds, || async {
+            for _ in 0..rounds {
+                let spawn = |_| R::spawn(async { compute_for(Duration::from_micros(15)) });
+                for joined in (0..tasks).map(spawn).collect::<Vec<_>>() {
+                    joined.await;
+                }
+            }
+        })
+        .await
+    })
 }
 
 fn start_stop<R: Runtime>(scale: Scale) -> Sample {

@@ -1,7 +1,7 @@
 //! How many requests an echo server answers, how soon, and what each costs it.
 
 use super::serving::under_load;
-use crate::load::{Exchange, Traffic};
+use crate::load::{Exchange, SERVER_CPU, Traffic};
 use crate::measure::{Sample, Scale};
 use crate::runtime::EchoServer;
 use crate::suite::Case;
@@ -31,18 +31,33 @@ pub fn cases<R: EchoServer>() -> Vec<Case> {
         Case::new("tcp_echo/512c_16K", "16 KiB there and back on each of 512", |scale| {
             echo::<R>(scale, 512, 16 * KIB)
         }),
+        Case::new(
+            "tcp_echo/short_64B",
+            "64 at a time, each for 64 bytes there and back",
+            |scale| under_traffic::<R>(Traffic { reconnects: true, ..traffic(scale, 64, 64) }),
+        )
+        .headline(SERVER_CPU),
     ]
 }
 
 fn echo<R: EchoServer>(scale: Scale, connections: usize, bytes: usize) -> Sample {
-    let traffic = Traffic {
+    under_traffic::<R>(traffic(scale, connections, bytes))
+}
+
+fn traffic(scale: Scale, connections: usize, bytes: usize) -> Traffic {
+    Traffic {
         connections,
         exchange: Exchange::Echo { bytes },
         pace: None,
+        reconnects: false,
         warm_up: Duration::from_millis(scale.pick(150, 50) as u64),
         // Long enough that one stop of 64 connections is no more than what the p99.9 leaves out.
         span: Duration::from_millis(scale.pick(750, 200) as u64),
-    };
+    }
+}
+
+fn under_traffic<R: EchoServer>(traffic: Traffic) -> Sample {
+    let Exchange::Echo { bytes } = traffic.exchange else { unreachable!("nothing else is sent") };
     let buffer_bytes = bytes.max(BUFFER_BYTES_MIN);
     under_load(traffic, move |listener| {
         R::run(async move { R::serve_echo(listener, buffer_bytes).await })

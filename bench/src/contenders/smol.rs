@@ -6,7 +6,8 @@ use crate::cases;
 use crate::hello;
 use crate::primitives::{Lock, Permits};
 use crate::runtime::{
-    EchoServer, FileReads, HelloServer, ReadyChannel, RemoteSpawn, Runtime, SpawnBlocking, Timers,
+    EchoClient, EchoServer, FileReads, HelloServer, ReadyChannel, RemoteSpawn, Runtime,
+    SpawnBlocking, Timers,
 };
 use crate::suite::Contender;
 use async_executor::Executor;
@@ -17,7 +18,7 @@ use hyper::rt::ReadBufCursor;
 use std::future::{Future, pending};
 use std::io;
 use std::mem::MaybeUninit;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::DerefMut;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -41,6 +42,7 @@ pub fn two_threads() -> Contender {
         .with(cases::fairness::cases::<Smol>())
         .with(cases::blocking_abuse::cases::<Smol>())
         .with(cases::tcp_echo::cases::<Smol>())
+        .with(cases::inside::cases::<Smol>())
         .with(cases::paced_echo::cases::<Smol>())
         .with(cases::http::cases::<Smol>())
         .with(cases::mem::cases::<Smol>())
@@ -173,6 +175,19 @@ impl EchoServer for Smol {
                     let Ok(()) = stream.write_all(&buffer[..n]).await else { break };
                 }
             });
+        }
+    }
+}
+
+impl EchoClient for Smol {
+    async fn ask(server: SocketAddr, bytes: usize, times: usize, before_each: fn()) {
+        let mut stream = Async::<TcpStream>::connect(server).await.unwrap();
+        stream.get_ref().set_nodelay(true).unwrap();
+        let mut buffer = vec![0; bytes];
+        for _ in 0..times {
+            before_each();
+            stream.write_all(&buffer).await.unwrap();
+            stream.read_exact(&mut buffer).await.unwrap();
         }
     }
 }

@@ -119,6 +119,7 @@ macro_rules! tokio_shaped {
                 .with(cases::timer::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::fairness::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::tcp_echo::cases::<OnRuntime<MULTI_THREAD>>())
+                .with(cases::inside::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::paced_echo::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::http::cases::<OnRuntime<MULTI_THREAD>>())
                 .with(cases::mem::cases::<OnRuntime<MULTI_THREAD>>())

@@ -21,6 +21,25 @@ macro_rules! servers {
             }
         }
 
+        impl<const MULTI_THREAD: bool> $crate::runtime::EchoClient for OnRuntime<MULTI_THREAD> {
+            async fn ask(
+                server: std::net::SocketAddr,
+                bytes: usize,
+                times: usize,
+                before_each: fn(),
+            ) {
+                use ::$library::io::{AsyncReadExt, AsyncWriteExt};
+                let mut stream = ::$library::net::TcpStream::connect(server).await.unwrap();
+                stream.set_nodelay(true).unwrap();
+                let mut buffer = vec![0; bytes];
+                for _ in 0..times {
+                    before_each();
+                    stream.write_all(&buffer).await.unwrap();
+                    stream.read_exact(&mut buffer).await.unwrap();
+                }
+            }
+        }
+
         impl<const MULTI_THREAD: bool> $crate::runtime::HelloServer for OnRuntime<MULTI_THREAD> {
             async fn serve_hello(listener: std::net::TcpListener) {
                 listener.set_nonblocking(true).unwrap();

@@ -1,0 +1,58 @@
+//! Servers whose clients are tasks of the same runtime: nobody else wants a CPU, and all of it has to be shared by the workers.
+
+use crate::common::compute_for;
+use crate::measure::{Sample, time_turns};
+use crate::os;
+use crate::runtime::EchoClient;
+use crate::suite::Case;
+use std::cell::Cell;
+use std::ops::Range;
+use std::time::Duration;
+
+/// What a request takes its client where it computes, at least and at most. Not the same each time: else clients fall into step, and
+/// it is up to chance who gets in whose way.
+const COMPUTES_US: Range<u64> = 10..20;
+
+pub fn cases<R: EchoClient>() -> Vec<Case> {
+    vec![
+        Case::new(
+            "inside/echo_64c",
+            "64 clients on the runtime of their server, 64 bytes there and back, per request",
+            |scale| exchange::<R>(64, scale.pick(200, 20), || ()),
+        ),
+        Case::new(
+            "inside/busy_2c",
+            "2 clients on it, each of which computes for 10 to 20 us before each request",
+            |scale| exchange::<R>(2, scale.pick(1_000, 100), compute),
+        ),
+    ]
+}
+
+fn compute() {
+    thread_local! {
+        static RANDOM: Cell<u64> = const { Cell::new(0x2545_f491_4f6c_dd1d) };
+    }
+    // Xorshift.
+    let mut random = RANDOM.get();
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^= random << 17;
+    RANDOM.set(random);
+    let span_us = COMPUTES_US.end - COMPUTES_US.start;
+    compute_for(Duration::from_micros(COMPUTES_US.start + random % span_us));
+}
+
+fn exchange<R: EchoClient>(clients: usize, requests: usize, before_each: fn()) -> Sample {
+    let listener = os::listen().expect("loopback can be listened on");
+    let server = listener.local_addr().expect("a listener has an address");
+    R::run(async move {
+        R::detach(R::serve_echo(listener, 1024));
+        time_turns(clients * requests, || async {
+            let ask = |_| R::spawn(R::ask(server, 64, requests, before_each));
+            for asked in (0..clients).map(ask).collect::<Vec<_>>() {
+                asked.await;
+            }
+        })
+        .await
+    })
+}
