@@ -235,7 +235,7 @@ fn of_two_that_step_back_one_is_in_the_driver() {
                 idle.begin_sleep(index, false);
                 let in_driver = idle.are_all_asleep().then_some(driver);
                 let (until, call) = (Until::called(), &mut call_now);
-                if sleeps[index].sleep(in_driver, &until, call, || parker.park()) {
+                if sleeps[index].sleep(in_driver, &until, call, || parker.park()).was_in_driver {
                     sleeps[1 - index].call(driver);
                 }
             })

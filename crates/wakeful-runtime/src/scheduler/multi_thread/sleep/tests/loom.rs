@@ -131,3 +131,22 @@ fn a_call_ends_a_sleep_that_looks_about_meanwhile() {
         drop(in_driver);
     });
 }
+
+#[test]
+fn who_sleeps_on_after_a_while_is_called_all_the_same() {
+    model(|| {
+        let (shared, _) = seats::<1>();
+        let in_driver = shared.driver.driver.try_lock();
+        let caller = shared.clone();
+        let call = thread::spawn(move || caller.call(0));
+        let (seat, parker) = (&shared.seats[0], Parker::new());
+        seat.sleep.sit(parker.unparker());
+        let sleep = |on_thread: &dyn Fn()| {
+            seat.sleep.sleep(Some(&shared.driver), &Until::called(), &mut call_now, on_thread)
+        };
+        let was_called = sleep(&|| ()).was_called || sleep(&|| parker.park()).was_called;
+        assert!(was_called && seat.reason.load(Relaxed));
+        call.join().unwrap();
+        drop(in_driver);
+    });
+}
