@@ -1,9 +1,11 @@
 //! Wakeful without the monitor, beside Wakeful as it is: what it costs to hand off the work of a task that blocks,
 //! where no task does. Only where it is asked for by name.
 
+use super::wakeful::OnRuntime;
 use crate::cases;
-use crate::runtime::{RemoteSpawn, Runtime};
+use crate::runtime::{EchoServer, RemoteSpawn, Runtime};
 use crate::suite::Contender;
+use std::net::TcpListener;
 
 struct Unwatched;
 
@@ -52,10 +54,18 @@ impl RemoteSpawn for Unwatched {
     }
 }
 
+impl EchoServer for Unwatched {
+    async fn serve_echo(listener: TcpListener, buffer_bytes: usize) {
+        OnRuntime::<true>::serve_echo(listener, buffer_bytes).await;
+    }
+}
+
 pub fn multi_thread() -> Contender {
     Contender::new("unwatched-mt", &["wakeful"])
         .against("wakeful-mt")
         .by_name_only()
         .with(cases::sched::cases::<Unwatched>())
         .with(cases::sched::remote_cases::<Unwatched>())
+        .with(cases::tcp_echo::cases::<Unwatched>())
+        .with(cases::paced_echo::cases::<Unwatched>())
 }

@@ -69,7 +69,7 @@ impl Bound<'_> {
         // The lock orders this with the monitor's look whether all sleep.
         if matches!(before, Running::Nothing) {
             // Workers may be awake besides.
-            self.watch.monitor.note_awake(|| false);
+            self.watch.monitor.note_awake(Instant::now(), || false);
         }
         before
     }

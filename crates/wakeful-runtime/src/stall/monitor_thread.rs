@@ -2,7 +2,7 @@
 
 use super::rest::RestAlarm;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_base::sync::{Mutex, seq_cst_for_loom, thread};
 
@@ -47,12 +47,12 @@ impl MonitorThread {
         Ok(())
     }
 
-    /// For those who are watched: one that was asleep is awake, as others can see. `is_alone` if it is the only one.
+    /// For those who are watched: one that was asleep is awake `now`, as others can see. `is_alone` if it is the only one.
     #[inline]
-    pub(crate) fn note_awake(&self, is_alone: impl FnOnce() -> bool) {
+    pub(crate) fn note_awake(&self, now: Instant, is_alone: impl FnOnce() -> bool) {
         seq_cst_for_loom();
         if self.rests.load(SeqCst) {
-            self.alarm.note_awake(is_alone);
+            self.alarm.note_awake(now, is_alone);
         }
     }
 

@@ -87,9 +87,9 @@ impl RestAlarm {
         self.timer.get().filter(|_| !self.is_refused.load(Relaxed))
     }
 
-    /// For who has woken up, as others can see, while the monitor rests.
-    pub(super) fn note_awake(&self, is_alone: impl FnOnce() -> bool) {
-        self.note_awake_at(self.now_ns(), is_alone);
+    /// For who has woken up `now`, as others can see, while the monitor rests.
+    pub(super) fn note_awake(&self, now: Instant, is_alone: impl FnOnce() -> bool) {
+        self.note_awake_at(self.since_begun_ns(now), is_alone);
     }
 
     fn note_awake_at(&self, now_ns: u64, is_alone: impl FnOnce() -> bool) {
@@ -157,7 +157,7 @@ impl RestAlarm {
             Some(rings_in) => {
                 self.set(&mut setting, rings_in);
                 let rings_in_ns = u64::try_from(rings_in.as_nanos()).unwrap_or(u64::MAX);
-                self.now_ns().saturating_add(rings_in_ns)
+                self.since_begun_ns(Instant::now()).saturating_add(rings_in_ns)
             }
         };
         // One that rang is one that was set.
@@ -219,14 +219,15 @@ impl RestAlarm {
     }
 
     #[cfg(not(wakeful_loom))]
-    fn now_ns(&self) -> u64 {
+    fn since_begun_ns(&self, now: Instant) -> u64 {
+        let since = now.saturating_duration_since(self.begun);
         // From one on, since zero is no time.
-        u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX).clamp(1, u64::MAX / 2)
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).clamp(1, u64::MAX / 2)
     }
 
     // Loom has no time.
     #[cfg(wakeful_loom)]
-    fn now_ns(&self) -> u64 {
+    fn since_begun_ns(&self, _: Instant) -> u64 {
         1
     }
 }
@@ -259,7 +260,7 @@ mod tests {
     #[test]
     fn it_rings_for_who_stays_awake() {
         for alarm in [alarm(), without_timer()] {
-            alarm.note_awake(|| true);
+            alarm.note_awake(Instant::now(), || true);
             alarm.wait();
         }
     }
@@ -281,7 +282,7 @@ mod tests {
     fn one_that_is_late_is_brought_forward() {
         let alarm = alarm();
         alarm.begin(SPAN, Some(Duration::from_secs(600)));
-        alarm.note_awake(|| false);
+        alarm.note_awake(Instant::now(), || false);
         alarm.wait();
     }
 
@@ -303,7 +304,7 @@ mod tests {
     fn it_is_not_taken_back_from_others() {
         let alarm = alarm();
         alarm.takes_back.store(true, SeqCst);
-        alarm.note_awake(|| true);
+        alarm.note_awake(Instant::now(), || true);
         let set = rings_ns(&alarm);
         alarm.note_asleep(|| false);
         assert_eq!(rings_ns(&alarm), set);
@@ -314,7 +315,7 @@ mod tests {
     fn the_last_ring_cannot_be_taken_back() {
         for alarm in [alarm(), without_timer()] {
             alarm.takes_back.store(true, SeqCst);
-            alarm.note_awake(|| true);
+            alarm.note_awake(Instant::now(), || true);
             alarm.ring_for_good();
             alarm.note_asleep(|| true);
             alarm.begin(SPAN, None);
@@ -328,7 +329,7 @@ mod tests {
             let alarm = RestAlarm::new();
             alarm.prepare();
             alarm.begin(span, Some(span));
-            alarm.note_awake(|| true);
+            alarm.note_awake(Instant::now(), || true);
         }
     }
 }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 pub(super) struct Gathered {
     /// So many of them may still be in the queue.
     left: usize,
+    /// When that was first asked.
     since: Option<Instant>,
     /// The sleep before ended by a timer, and nobody called.
     pub(super) skip_search: bool,
@@ -26,7 +27,7 @@ impl Gathered {
     /// `count` more tasks were woken. True if they are few, and done soon as far as that is known.
     fn add(&mut self, count: usize, is_soon_done: impl FnOnce(usize) -> bool) -> bool {
         if self.left == 0 {
-            self.since = Some(Instant::now());
+            self.since = None;
         }
         self.left += count;
         if self.left > Self::MAX || !is_soon_done(self.left) {
@@ -51,11 +52,15 @@ impl Gathered {
         self.left = self.left.saturating_sub(1);
     }
 
-    /// Whether what is in the queue is still the sitter's own business. To be asked only by who would call others: it
-    /// reads the clock.
+    /// Whether what is in the queue is still the sitter's own business, which it is for a while from the first time on. To be asked only
+    /// by who would call others: it reads the clock.
     pub(super) fn goes_on(&mut self) -> bool {
-        if self.left > 0 && self.since.is_some_and(|since| since.elapsed() > Self::TIME_MAX) {
-            self.left = 0;
+        if self.left > 0 {
+            let now = Instant::now();
+            let since = *self.since.get_or_insert(now);
+            if now.saturating_duration_since(since) > Self::TIME_MAX {
+                self.left = 0;
+            }
         }
         self.left > 0
     }

@@ -89,6 +89,9 @@ impl Pace {
     /// The worker, busy since the last time, is at its `polls`th poll. Returns the polls since then if
     /// they are enough to go by.
     pub(super) fn measure(&mut self, polls: u64, now: Instant) -> Option<Polls> {
+        if polls == self.seen_polls {
+            return None;
+        }
         self.polls.ns += now.duration_since(self.seen).as_nanos() as u64;
         self.polls.count += polls - self.seen_polls;
         (self.seen, self.seen_polls) = (now, polls);

@@ -6,7 +6,7 @@ use crate::config::{self, Callback};
 use crate::timers::Until;
 use std::mem::take;
 use std::task::Waker;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wakeful_base::sync::hint;
 
 impl Sitter {
@@ -65,8 +65,9 @@ impl Sitter {
             // What is seen and was not found is in somebody's hands just now.
             hint::spin_loop();
         }
+        let now = Instant::now();
         let searching = shared.idle.end_sleep(self.index, sees_work);
-        shared.stalls.monitor.note_awake(|| shared.is_one_awake());
+        shared.stalls.monitor.note_awake(now, || shared.is_one_awake());
         let was_timer = self.serve_timers();
         let mut core = self.enter().expect("a seat is not taken from a sitter that sleeps");
         core.searching = searching;
@@ -74,9 +75,10 @@ impl Sitter {
         let is_idle = core.is_idle() && seat.queue.is_empty();
         core.gathered.skip_search = !searching && (was_timer || is_idle);
         core.skip_look = was_in_driver || aside_for.is_some();
-        self.measure_anew(&mut core);
+        self.measure_anew(&mut core, now);
         // Whatever woke us, stopping among it, is looked at first; wakers of others' are called then.
         core.until_maintenance = 0;
+        core.just_woke = Some(now);
     }
 
     /// Rests where it may, until called or until there is something to do.

@@ -31,8 +31,8 @@ impl Sitter {
         first
     }
 
-    /// Looks for tasks everywhere, and goes on for a while if that has paid of late.
-    pub(super) fn search(&self) -> Option<Runnable> {
+    /// Looks for tasks everywhere, from `begun` on, and goes on for a while if that has paid of late.
+    pub(super) fn search(&self, begun: Instant) -> Option<Runnable> {
         let mut core = self.enter()?;
         if take(&mut core.gathered.skip_search) && !core.searching {
             return None;
@@ -44,7 +44,6 @@ impl Sitter {
         if !core.searching {
             return None;
         }
-        let begun = Instant::now();
         let (mut now, mut next_look) = (begun, begun);
         // While others are at work there is something to take any moment, and nobody who calls us soon if we sleep.
         let not_at_work = self.shared.standing.load(Relaxed) + self.shared.watch.watching();

@@ -100,6 +100,8 @@ pub(super) struct SeatCore {
     /// The sitter comes from a wait in the driver, where another look would find nothing new, or has stepped back from it,
     /// and what is there is for others.
     pub(super) skip_look: bool,
+    /// When the sitter woke up, if it has done nothing since: the clock need not be read again.
+    pub(super) just_woke: Option<Instant>,
     /// When the next look at the driver is due.
     pub(super) next_look: Instant,
     /// From when on somebody may be called for what is worth taking, and no more.
@@ -242,6 +244,7 @@ impl Seat {
                 gathered: Gathered::default(),
                 steps_back_for: Doubling::new(STEPS_BACK_FOR),
                 skip_look: false,
+                just_woke: None,
                 next_look: Instant::now(),
                 next_backlog: None,
             })),

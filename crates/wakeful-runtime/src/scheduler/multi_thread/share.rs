@@ -277,9 +277,9 @@ impl Sitter {
         }
     }
 
-    /// The worker has slept, or just sat down. What was found out before may be long ago.
-    pub(super) fn measure_anew(&self, core: &mut SeatCore) {
-        let (seat, now) = (self.seat(), Instant::now());
+    /// The worker has slept, or sat down, up to `now`. What was found out before may be long ago.
+    pub(super) fn measure_anew(&self, core: &mut SeatCore, now: Instant) {
+        let seat = self.seat();
         seat.woken.note(seat.progress(), now);
         core.pace.restart(seat.metrics.polls.get(), now);
         core.luck.note_sleep(now);

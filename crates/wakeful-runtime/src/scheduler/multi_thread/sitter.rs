@@ -10,6 +10,7 @@ use std::io;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
+use std::time::Instant;
 use wakeful_base::Parker;
 use wakeful_base::enter::{Entered, set_entered};
 
@@ -139,9 +140,10 @@ impl Sitter {
         if let Some(mut core) = self.enter() {
             core.until_maintenance = 0;
             core.skip_look = false;
+            core.just_woke = None;
             core.gathered.end();
             core.haul = None;
-            self.measure_anew(&mut core);
+            self.measure_anew(&mut core, Instant::now());
         }
     }
 }

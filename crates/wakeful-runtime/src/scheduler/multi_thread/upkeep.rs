@@ -18,19 +18,17 @@ const LOOK_EVERY: Duration = Duration::from_micros(if cfg!(wakeful_loom) { 0 } e
 impl Sitter {
     /// What is due every so many polls: a look at the driver unless the last was a moment ago, and clearing up.
     pub(super) fn maintain(&self) {
-        let now = Instant::now();
-        let polls = self.measure_polls(now);
         let Some(mut core) = self.enter() else { return };
+        let now = core.just_woke.take().unwrap_or_else(Instant::now);
         let skip_look = take(&mut core.skip_look);
         let looks = now >= core.next_look;
         if looks {
             core.next_look = now + LOOK_EVERY;
         }
         drop(core);
-        if looks {
-            if !skip_look {
-                self.gather(|| self.shared.driver.look(&mut |waker| self.wake(waker)));
-            }
+        let polls = self.measure_polls(now);
+        if looks && !skip_look {
+            self.gather(|| self.shared.driver.look(&mut |waker| self.wake(waker)));
             self.serve_timers();
         }
         self.call_foreign();

@@ -18,8 +18,9 @@ impl Sitter {
                     let now = self.seat().metrics.add_busy(busy_since);
                     let _polls = self.measure_polls(now);
                     self.end_haul(now);
-                    let found = self.run_dry();
-                    busy_since = Instant::now();
+                    let found = self.run_dry(now);
+                    let just_woke = self.enter().and_then(|core| core.just_woke);
+                    busy_since = just_woke.unwrap_or_else(Instant::now);
                     if let Some(runnable) = found {
                         self.end_pause(busy_since);
                         self.run_found(runnable);
@@ -57,10 +58,10 @@ impl Sitter {
         })
     }
 
-    /// No task at hand: looks around, and sleeps if there is nothing.
-    fn run_dry(&self) -> Option<Runnable> {
+    /// No task at hand `now`: looks around, and sleeps if there is nothing.
+    fn run_dry(&self, now: Instant) -> Option<Runnable> {
         let aside_for = self.steps_back();
-        let found = if aside_for.is_none() { self.search() } else { None };
+        let found = if aside_for.is_none() { self.search(now) } else { None };
         if found.is_none() {
             self.sleep(aside_for);
         }

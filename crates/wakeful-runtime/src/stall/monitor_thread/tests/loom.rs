@@ -26,7 +26,7 @@ impl Watched {
 
     fn wake_up(&self, worker: usize) {
         self.asleep[worker].store(false, SeqCst);
-        self.monitor.note_awake(|| self.asleep[1 - worker].load(SeqCst));
+        self.monitor.note_awake(Instant::now(), || self.asleep[1 - worker].load(SeqCst));
     }
 
     fn fall_asleep(&self, worker: usize) {
