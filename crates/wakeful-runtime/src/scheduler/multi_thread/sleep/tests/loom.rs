@@ -110,43 +110,44 @@ fn two_calls_for_two_reasons() {
     });
 }
 
-#[test]
-fn a_call_ends_a_sleep_that_looks_about_meanwhile() {
-    model(|| {
+/// The driver is not free, and the sleeper is called once: `f` has it sleep by the function it is given, however that is to
+/// be done on the thread.
+fn outside_of_the_driver(
+    f: impl Fn(&Seat, &Parker, &dyn Fn(&dyn Fn()) -> Slept) + Send + Sync + 'static,
+) {
+    model(move || {
         let (shared, _) = seats::<1>();
         let in_driver = shared.driver.driver.try_lock();
         let caller = shared.clone();
         let call = thread::spawn(move || caller.call(0));
         let (seat, parker) = (&shared.seats[0], Parker::new());
         seat.sleep.sit(parker.unparker());
-        while !seat.reason.load(Relaxed) {
-            seat.sleep.sleep(Some(&shared.driver), &Until::called(), &mut call_now, || {
-                // A token that an earlier call left ends a park, but not this sleep.
-                while seat.sleep.is_asleep() {
-                    parker.park();
-                }
-            });
-        }
+        f(seat, &parker, &|on_thread| {
+            seat.sleep.sleep(Some(&shared.driver), &Until::called(), &mut call_now, on_thread)
+        });
         call.join().unwrap();
         drop(in_driver);
     });
 }
 
 #[test]
+fn a_call_ends_a_sleep_that_looks_about_meanwhile() {
+    outside_of_the_driver(|seat, parker, sleep| {
+        while !seat.reason.load(Relaxed) {
+            sleep(&|| {
+                // A token that an earlier call left ends a park, but not this sleep.
+                while seat.sleep.is_asleep() {
+                    parker.park();
+                }
+            });
+        }
+    });
+}
+
+#[test]
 fn who_sleeps_on_after_a_while_is_called_all_the_same() {
-    model(|| {
-        let (shared, _) = seats::<1>();
-        let in_driver = shared.driver.driver.try_lock();
-        let caller = shared.clone();
-        let call = thread::spawn(move || caller.call(0));
-        let (seat, parker) = (&shared.seats[0], Parker::new());
-        seat.sleep.sit(parker.unparker());
-        let sleep = |on_thread: &dyn Fn()| {
-            seat.sleep.sleep(Some(&shared.driver), &Until::called(), &mut call_now, on_thread)
-        };
+    outside_of_the_driver(|seat, parker, sleep| {
         let was_called = sleep(&|| ()).was_called || sleep(&|| parker.park()).was_called;
         assert!(was_called && seat.reason.load(Relaxed));
-        call.join().unwrap();
-        drop(in_driver);
     });
 }
