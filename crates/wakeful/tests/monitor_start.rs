@@ -4,7 +4,7 @@
 mod support;
 
 use std::fs;
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;
 use support::eventually;
 use wakeful::runtime::{Builder, Runtime};
@@ -92,12 +92,44 @@ fn who_wants_to_know_of_stalls_has_it_from_the_first() {
 }
 
 #[test]
-fn a_hook_counts_as_something_to_do() {
+fn so_has_who_calls_hooks() {
     let _alone = ALONE.lock();
+    let hooks: [fn(&mut Builder); 3] = [
+        |builder| _ = builder.on_thread_start(|| ()),
+        |builder| _ = builder.on_thread_park(|| ()),
+        |builder| _ = builder.on_thread_unpark(|| ()),
+    ];
+    for add_hook in hooks {
+        let mut builder = Builder::new_multi_thread();
+        add_hook(builder.worker_threads(2).stall_after(NEVER));
+        let runtime = builder.build().unwrap();
+        eventually("there is a monitor", || monitors() == 1);
+        drop(runtime);
+        wait_until_none_is_left();
+    }
+}
+
+#[test]
+fn a_thread_that_does_not_get_through_its_start_keeps_no_runtime_from_having_one() {
+    let _alone = ALONE.lock();
+    let (release, released) = mpsc::channel::<()>();
+    let first = Mutex::new(Some(released));
     let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(2).stall_after(NEVER).on_thread_park(|| ());
-    let runtime = builder.build().unwrap();
-    eventually("there is a monitor", || monitors() == 1);
+    builder.worker_threads(2).stall_after(Duration::from_millis(1));
+    let runtime = builder
+        .on_thread_start(move || {
+            let waits_for = first.lock().unwrap().take();
+            if let Some(released) = waits_for {
+                let _its_end = released.recv();
+            }
+        })
+        .build()
+        .unwrap();
+    let (tell, told) = mpsc::channel();
+    let stuck = runtime.spawn(async move { told.recv() });
+    runtime.spawn(async move { tell.send(()) });
+    assert_eq!(runtime.block_on(stuck).unwrap(), Ok(()));
+    drop(release);
     drop(runtime);
     wait_until_none_is_left();
 }

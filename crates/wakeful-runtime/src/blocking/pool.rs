@@ -227,6 +227,11 @@ impl Pool {
         }
     }
 
+    /// Whether its threads call code of the user's before they take a job.
+    pub(crate) fn has_start_hook(&self) -> bool {
+        self.config.on_start.is_some()
+    }
+
     /// The runtime is about to stop: cancels the blocking tasks that wait for a thread, and lets threads go that have nothing to do.
     pub(crate) fn retire(&self) {
         for job in self.queue.retire() {

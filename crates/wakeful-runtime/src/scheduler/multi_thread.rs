@@ -165,7 +165,7 @@ pub(crate) fn start(
             return Err(error);
         }
     }
-    if shared.stalls.config.reports() {
+    if shared.stalls.config.is_watched() && !shared.watch.is_on() {
         if let Err(error) = monitor::start(&shared) {
             shared.stop();
             return Err(error);
@@ -214,7 +214,7 @@ impl MultiThread {
                     LightFence::unpaired()
                 },
                 stalls: StallWatch::new(config.stall.clone()),
-                watch: Watch::new(workers, &config.stall),
+                watch: Watch::new(workers, &config, &pool),
                 refs: CellRefs::new(),
                 remote: RemoteMetrics::default(),
                 config,

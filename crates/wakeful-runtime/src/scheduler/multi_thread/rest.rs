@@ -16,7 +16,14 @@ impl Sitter {
         let was_timer = self.serve_timers();
         self.call_foreign();
         self.call_hook(&self.shared.config.before_park);
-        let Some(mut core) = self.enter() else { return };
+        if self.fall_asleep(aside_for, was_timer) {
+            self.call_hook(&self.shared.config.after_unpark);
+        }
+    }
+
+    /// The sleep itself, unless there is something to do by now. No user code runs in here. False if the seat is lost.
+    pub(super) fn fall_asleep(&self, aside_for: Option<Duration>, was_timer: bool) -> bool {
+        let Some(mut core) = self.enter() else { return false };
         core.gathered.skip_search = was_timer;
         // What is in the own queue is not to be left there, however little it is.
         if core.is_idle() && self.seat().queue.is_empty() {
@@ -24,10 +31,8 @@ impl Sitter {
             let until = self.shared.info.time.until(&core.timers, || self.shared.lent_until());
             drop(core);
             self.sleep_unless_work(searching, aside_for, &until);
-        } else {
-            drop(core);
         }
-        self.call_hook(&self.shared.config.after_unpark);
+        true
     }
 
     fn call_hook(&self, hook: &Option<Callback>) {

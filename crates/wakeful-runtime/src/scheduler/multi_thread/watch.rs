@@ -12,11 +12,15 @@
 //! The first two workers **watch** before they run anything. As long as one of them does, whoever gets stuck is looked
 //! at: the watch ends after `stall_after` at the latest. Two are enough, whatever the number of workers, and most runtimes
 //! that are gone sooner than that leave one of them asleep.
+//!
+//! Where threads have hooks to call, or somebody wants to know of stalls, there is no watch: the monitor is there from the
+//! first.
 
 use super::monitor;
 use super::sitter::{CoreSection, Sitter};
 use super::sleep::Slept;
-use crate::stall::StallConfig;
+use crate::blocking::Pool;
+use crate::config::Config;
 use crate::timers::Until;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
@@ -30,11 +34,18 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(workers: usize, config: &StallConfig) -> Watch {
-        // Who wants to know of stalls is given a monitor when the runtime is made.
-        let is_wanted = config.is_watched() && !config.reports();
-        let watchers = if is_wanted { workers.min(WATCHERS_MAX) } else { 0 };
+    pub(super) fn new(workers: usize, config: &Config, pool: &Pool) -> Watch {
+        // A hook is code of the user's, which a watcher might get stuck in.
+        let has_hooks =
+            pool.has_start_hook() || config.before_park.is_some() || config.after_unpark.is_some();
+        let is_on = config.stall.is_watched() && !config.stall.reports() && !has_hooks;
+        let watchers = if is_on { workers.min(WATCHERS_MAX) } else { 0 };
         Watch { watchers, watching: watchers.into() }
+    }
+
+    /// Whether there is one. If not, the monitor is to be there from the first.
+    pub(super) fn is_on(&self) -> bool {
+        self.watchers > 0
     }
 
     /// How many have not run anything yet.
@@ -56,10 +67,9 @@ impl Sitter {
             return;
         }
         self.watches.set(true);
-        // A hook is code of the user's, which a watcher might get stuck in.
-        let may_sleep = shared.config.before_park.is_none() && shared.config.after_unpark.is_none();
-        if may_sleep && !shared.has_visible_work() {
-            self.sleep(None);
+        // No user code before the watch is over: nobody would see us stuck there.
+        if !shared.has_visible_work() {
+            self.fall_asleep(None, false);
         }
         self.leave_watch();
     }
