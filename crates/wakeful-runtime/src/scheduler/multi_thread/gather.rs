@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub(super) struct Gathered {
     /// So many of them may still be in the queue.
     left: usize,
-    /// When that was first asked.
+    /// When it was first asked whether they still go on.
     since: Option<Instant>,
     /// The sleep before ended by a timer, and nobody called.
     pub(super) skip_search: bool,
