@@ -1,0 +1,88 @@
+//! Cuts a script down while it still fails: fewer operations, smaller operands, a simpler place.
+
+use crate::script::{Operation, Place, Script};
+
+/// How many scripts are tried at most; a script of some hundred operations needs a few thousand.
+const TRIES_MAX: usize = 50_000;
+
+/// Returns a small script for which `fails` is true, given one for which it is.
+pub fn shrink<O: Operation>(script: Script<O>, fails: impl FnMut(&Script<O>) -> bool) -> Script<O> {
+    let mut shrinking = Shrinking { best: script, fails, tries: 0 };
+    loop {
+        let before = shrinking.best.clone();
+        shrinking.simplify_place();
+        shrinking.remove_ops();
+        shrinking.lower_operands();
+        if shrinking.best == before || shrinking.tries >= TRIES_MAX {
+            return shrinking.best;
+        }
+    }
+}
+
+struct Shrinking<O, Fails> {
+    best: Script<O>,
+    fails: Fails,
+    tries: usize,
+}
+
+impl<O: Operation, Fails: FnMut(&Script<O>) -> bool> Shrinking<O, Fails> {
+    /// Keeps a smaller script if it fails too.
+    fn attempt(&mut self, smaller: Script<O>) -> bool {
+        self.tries += 1;
+        let is_better = self.tries <= TRIES_MAX && (self.fails)(&smaller);
+        if is_better {
+            self.best = smaller;
+        }
+        is_better
+    }
+
+    fn simplify_place(&mut self) {
+        for place in [Place::Bare, Place::BlockOn] {
+            if place == self.best.place || self.attempt(Script { place, ..self.best.clone() }) {
+                return;
+            }
+        }
+    }
+
+    /// Takes out halves, then quarters, and so on down to single operations, from the end: what comes late depends on
+    /// what came before.
+    fn remove_ops(&mut self) {
+        let mut count = self.best.ops.len().div_ceil(2);
+        while count > 0 {
+            let mut end = self.best.ops.len();
+            while end > 0 {
+                let begin = end.saturating_sub(count);
+                let mut smaller = self.best.clone();
+                smaller.ops.drain(begin..end);
+                self.attempt(smaller);
+                end = begin;
+            }
+            count = if count == 1 { 0 } else { count.div_ceil(2) };
+        }
+    }
+
+    fn lower_operands(&mut self) {
+        self.lower(|script| Some(&mut script.size));
+        for at in 0..self.best.ops.len() {
+            for operand in 0..self.best.ops[at].operands().len() {
+                self.lower(|script| script.ops[at].operands().into_iter().nth(operand));
+            }
+        }
+    }
+
+    /// Tries 0, then half, then one less, of a number in the script.
+    fn lower(&mut self, number: impl Fn(&mut Script<O>) -> Option<&mut u8>) {
+        loop {
+            let Some(&mut now) = number(&mut self.best.clone()) else { return };
+            let smaller = [0, now / 2, now.saturating_sub(1)];
+            let is_lower = smaller.into_iter().filter(|&value| value < now).any(|value| {
+                let mut script = self.best.clone();
+                number(&mut script).into_iter().for_each(|number| *number = value);
+                self.attempt(script)
+            });
+            if !is_lower {
+                return;
+            }
+        }
+    }
+}
