@@ -19,9 +19,19 @@ pub(crate) fn alarm_fd() -> io::Result<RawFd> {
 }
 
 /// Lets every driver have an event. From the handler: an atomic load and a system call.
+///
+/// Aborts the process if the descriptor does not work any more: a handler can neither panic nor make
+/// another one, and a signal that no listener ever hears of would be lost without a trace.
 pub(super) fn ring() {
-    if let Some(alarm) = ALARM.get() {
-        alarm.ring();
+    const WHY: &str = "wakeful: a signal came, but the descriptor that tells the drivers of signals \
+        does not work any more: other code in this process has closed or replaced it. The process \
+        aborts.\n";
+    if ALARM.get().is_some_and(|alarm| alarm.ring().is_err()) {
+        // SAFETY: the buffer lives through the call; both calls are safe in a signal handler.
+        unsafe {
+            libc::write(libc::STDERR_FILENO, WHY.as_ptr().cast(), WHY.len());
+            libc::abort();
+        }
     }
 }
 

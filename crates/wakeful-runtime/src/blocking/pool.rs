@@ -54,7 +54,24 @@ pub(crate) enum Refused {
     /// The runtime has shut down.
     Stopped,
     /// There is no thread, and none could be started.
-    NoThread(io::Error),
+    NoThread(UnrunTask, io::Error),
+}
+
+/// A blocking task that no thread will run. The caller decides what becomes of it.
+#[derive(Debug)]
+#[must_use = "a task that is neither run nor cancelled never ends"]
+pub(crate) struct UnrunTask(Runnable);
+
+impl UnrunTask {
+    /// Runs the closure on the calling thread.
+    pub(crate) fn run(self) {
+        run_to_end(self.0).complete();
+    }
+
+    /// Drops the closure.
+    pub(crate) fn cancel(self) {
+        self.0.cancel().complete();
+    }
 }
 
 /// What a thread of the pool sets up around its work.
@@ -91,13 +108,15 @@ impl Pool {
             AtShutdown::Cancelled => Kind::Short,
             AtShutdown::Run => Kind::Mandatory,
         };
-        self.submit(Job::Task(task, hold, at_shutdown), kind, context).map_err(|error| {
-            let (job, why) = match error {
-                SubmitError::Stopped(job) => (job, Refused::Stopped),
-                SubmitError::NoThread(job, error) => (job, Refused::NoThread(error)),
-            };
-            job.cancel();
-            why
+        let submitted = self.submit(Job::Task(task, hold, at_shutdown), kind, context);
+        submitted.map_err(|error| match error {
+            SubmitError::NoThread(Job::Task(task, ..), error) => {
+                Refused::NoThread(UnrunTask(task), error)
+            }
+            SubmitError::Stopped(job) | SubmitError::NoThread(job, _) => {
+                job.cancel();
+                Refused::Stopped
+            }
         })
     }
 
