@@ -86,5 +86,6 @@ families! {
     rwlock: Bare | BlockOn | InLocalSet; in order: true,
     semaphore: Bare | BlockOn | InLocalSet; in order: true,
     set_once: Bare | BlockOn | InLocalSet; in order: true,
+    time: BlockOn; in order: true,
     watch: Bare | BlockOn | InLocalSet; in order: false,
 }

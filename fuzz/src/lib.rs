@@ -9,7 +9,9 @@
 
 pub mod compare;
 mod drive;
+mod events;
 pub mod families;
+mod lengths;
 mod line;
 mod log;
 pub mod random;

@@ -12,4 +12,5 @@ pub mod oneshot;
 pub mod rwlock;
 pub mod semaphore;
 pub mod set_once;
+pub mod time;
 pub mod watch;

@@ -1,12 +1,12 @@
 //! Cuts a script down while it still fails: fewer operations, smaller operands, a simpler place.
 
-use crate::script::{Operation, Place, Script};
+use crate::script::{Family, Script};
 
 /// How many scripts are tried at most; a script of some hundred operations needs a few thousand.
 const TRIES_MAX: usize = 50_000;
 
 /// Returns a small script for which `fails` is true, given one for which it is.
-pub fn shrink<O: Operation>(script: Script<O>, fails: impl FnMut(&Script<O>) -> bool) -> Script<O> {
+pub fn shrink<F: Family>(script: Script<F>, fails: impl FnMut(&Script<F>) -> bool) -> Script<F> {
     let mut shrinking = Shrinking { best: script, fails, tries: 0 };
     loop {
         let before = shrinking.best.clone();
@@ -19,15 +19,15 @@ pub fn shrink<O: Operation>(script: Script<O>, fails: impl FnMut(&Script<O>) -> 
     }
 }
 
-struct Shrinking<O, Fails> {
-    best: Script<O>,
+struct Shrinking<F, Fails> {
+    best: Script<F>,
     fails: Fails,
     tries: usize,
 }
 
-impl<O: Operation, Fails: FnMut(&Script<O>) -> bool> Shrinking<O, Fails> {
+impl<F: Family, Fails: FnMut(&Script<F>) -> bool> Shrinking<F, Fails> {
     /// Keeps a smaller script if it fails too.
-    fn attempt(&mut self, smaller: Script<O>) -> bool {
+    fn attempt(&mut self, smaller: Script<F>) -> bool {
         self.tries += 1;
         let is_better = self.tries <= TRIES_MAX && (self.fails)(&smaller);
         if is_better {
@@ -36,8 +36,9 @@ impl<O: Operation, Fails: FnMut(&Script<O>) -> bool> Shrinking<O, Fails> {
         is_better
     }
 
+    /// Places are listed from the simplest on.
     fn simplify_place(&mut self) {
-        for place in [Place::Bare, Place::BlockOn] {
+        for &place in F::PLACES {
             if place == self.best.place || self.attempt(Script { place, ..self.best.clone() }) {
                 return;
             }
@@ -71,7 +72,7 @@ impl<O: Operation, Fails: FnMut(&Script<O>) -> bool> Shrinking<O, Fails> {
     }
 
     /// Tries 0, then half, then one less, of a number in the script.
-    fn lower(&mut self, number: impl Fn(&mut Script<O>) -> Option<&mut u8>) {
+    fn lower(&mut self, number: impl Fn(&mut Script<F>) -> Option<&mut u8>) {
         loop {
             let Some(&mut now) = number(&mut self.best.clone()) else { return };
             let smaller = [0, now / 2, now.saturating_sub(1)];
