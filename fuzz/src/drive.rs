@@ -3,25 +3,30 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::log::Log;
-use crate::script::Family;
+use crate::script::{Family, Script};
 use crate::value::Value;
 use crate::wakers;
 
 /// Takes one step, and notes which wakers it called, what values are left, and whether it panicked.
-pub fn step<F: Family>(op: F, log: &mut Log, step: &mut impl FnMut(F, &mut Log)) {
+pub fn step<F: Family>(
+    script: &Script<F>,
+    op: F,
+    log: &mut Log,
+    step: &mut impl FnMut(F, &mut Log),
+) {
     log.begin_step();
     let panicked = catch_unwind(AssertUnwindSafe(|| step(op, log))).is_err();
-    end_step::<F>(panicked, log);
+    end_step(script, panicked, log);
 }
 
 /// Writes the notes that follow each step.
-pub fn end_step<F: Family>(panicked: bool, log: &mut Log) {
+pub fn end_step<F: Family>(script: &Script<F>, panicked: bool, log: &mut Log) {
     if panicked {
         // Its text is not compared: texts of panics differ (docs/08-differences.md).
         log.note("panicked", &());
     }
     let mut woken = wakers::called();
-    if !F::WAKES_IN_ORDER {
+    if !F::wakes_in_order(script.size) {
         woken.sort_unstable();
     }
     log.note("woken", &woken);

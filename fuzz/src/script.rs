@@ -58,8 +58,8 @@ pub trait Family: Operation {
     const NAME: &'static str;
     /// Where its scripts may run.
     const PLACES: &'static [Place];
-    /// Whether wakers that one operation calls are called in the same order on both subjects.
-    const WAKES_IN_ORDER: bool;
+    /// Tells whether wakers that one operation calls are called in the same order on both subjects, in scripts of a size.
+    fn wakes_in_order(size: u8) -> bool;
 
     /// Runs a script, and notes what comes of it.
     fn run(subject: Subject, script: &Script<Self>, log: &mut Log);

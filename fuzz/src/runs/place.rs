@@ -31,7 +31,7 @@ pub fn drive<F: Family>(script: &Script<F>, log: &mut Log, mut step: impl FnMut(
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            drive::step(op, log, &mut step);
+            drive::step(script, op, log, &mut step);
             log.note("budget is left", &coop::has_budget_remaining());
         }
         // A future that found the budget used up is woken when its task has returned to the runtime, on Tokio not if
@@ -43,7 +43,7 @@ pub fn drive<F: Family>(script: &Script<F>, log: &mut Log, mut step: impl FnMut(
         Poll::Pending
     };
     match script.place {
-        Place::Bare => script.ops.iter().for_each(|&op| drive::step(op, log, &mut step)),
+        Place::Bare => script.ops.iter().for_each(|&op| drive::step(script, op, log, &mut step)),
         Place::BlockOn => runtime().block_on(poll_fn(turns)),
         Place::InLocalSet => LocalSet::new().block_on(&runtime(), poll_fn(turns)),
     }
@@ -67,6 +67,6 @@ pub async fn drive_async<F: Family>(
             });
             catching.await
         };
-        drive::end_step::<F>(panicked, log);
+        drive::end_step(script, panicked, log);
     }
 }

@@ -7,6 +7,7 @@ use super::subject::time::{
     sleep_until, timeout, timeout_at,
 };
 use crate::events::{self, What};
+use crate::families::resets_sleeps;
 use crate::lengths::{length, short_length};
 use crate::line::{pick, take};
 use crate::log::Log;
@@ -21,6 +22,7 @@ type Limited = Pin<Box<dyn Future<Output = Result<(), Elapsed>>>>;
 
 struct Run {
     start: Instant,
+    resets: bool,
     sleeps: Vec<(Pin<Box<Sleep>>, Ring)>,
     intervals: Vec<(Interval, Ring)>,
     timeouts: Vec<(Limited, Ring)>,
@@ -113,6 +115,7 @@ impl Run {
                 self.add_sleep(sleep_until(ago(which)), Some(waker), log);
             }
             Op::Poll { which, waker } => self.poll_sleep(which, waker, log),
+            Op::Reset { .. } | Op::ResetToPast { .. } if !self.resets => {}
             Op::Reset { which, length: to } => {
                 let Some((sleep, _)) = pick(&mut self.sleeps, which) else { return };
                 sleep.as_mut().reset(later(to));
@@ -136,6 +139,14 @@ impl Run {
                 return self.intervals.push((interval, Ring::counting_needed()));
             }
             Op::DropInterval { which } => return drop(take(&mut self.intervals, which)),
+            Op::ResetInterval { .. }
+            | Op::ResetImmediately { .. }
+            | Op::ResetAfter { .. }
+            | Op::ResetAt { .. }
+                if !self.resets =>
+            {
+                return;
+            }
             _ => {}
         }
         let start = self.start;
@@ -257,7 +268,8 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
     runtime().block_on(async {
         let start = Instant::now();
         let (sleeps, intervals, timeouts) = (Vec::new(), Vec::new(), Vec::new());
-        let mut run = Run { start, sleeps, intervals, timeouts, tasks: 0 };
+        let resets = resets_sleeps(script.size);
+        let mut run = Run { start, resets, sleeps, intervals, timeouts, tasks: 0 };
         let step = async |op, log: &mut Log| {
             run.step(op, log).await;
             run.settle().await;
