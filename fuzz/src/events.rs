@@ -30,7 +30,11 @@ pub fn happened(task: u32, what: What, detail: u64) {
     let _ = EVENTS.try_with(|events| events.borrow_mut().push((task, what, detail)));
 }
 
-/// Takes the events since the last look.
+/// Takes the events since the last look: first what tasks did, in order, then what was dropped. The order in which several
+/// tasks or outputs are dropped by one call is not promised.
 pub fn take() -> Vec<Event> {
-    EVENTS.with(|events| std::mem::take(&mut *events.borrow_mut()))
+    let mut events = EVENTS.with(|events| std::mem::take(&mut *events.borrow_mut()));
+    let is_drop = |what| matches!(what, What::IsDropped | What::OutputIsDropped);
+    events.sort_by_key(|&(task, what, _)| is_drop(what).then_some((what, task)));
+    events
 }

@@ -40,6 +40,7 @@ macro_rules! families {
         #[path = "runs"]
         mod on_wakeful {
             use wakeful as subject;
+            mod child;
             mod place;
             $(pub mod $family;)*
         }
@@ -47,6 +48,8 @@ macro_rules! families {
         #[path = "runs"]
         mod on_tokio {
             use tokio as subject;
+            #[allow(clippy::duplicate_mod, reason = "compiling each twice is the point")]
+            mod child;
             #[allow(clippy::duplicate_mod, reason = "compiling each twice is the point")]
             mod place;
             $(
@@ -87,6 +90,8 @@ families! {
     barrier: Bare | BlockOn | InLocalSet; in order: |_| false,
     broadcast: Bare | BlockOn | InLocalSet; in order: |_| true,
     duplex: Bare | BlockOn | InLocalSet; in order: |_| false,
+    joinset: BlockOn | InLocalSet; in order: |_| true,
+    localset: Bare | BlockOn; in order: |_| false,
     mpsc: Bare | BlockOn | InLocalSet; in order: |_| true,
     mpsc_unbounded: Bare | BlockOn | InLocalSet; in order: |_| true,
     mutex: Bare | BlockOn | InLocalSet; in order: |_| true,

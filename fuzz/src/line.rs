@@ -19,7 +19,10 @@ pub fn take<T>(from: &mut Vec<T>, which: u8) -> Option<T> {
 }
 
 /// Futures that were pending when last polled, in the order in which they came.
-pub struct Line<'a, T>(Vec<Waiting<'a, T>>);
+pub struct Line<'a, T> {
+    waiting: Vec<Waiting<'a, T>>,
+    counts_needed: bool,
+}
 
 struct Waiting<'a, T> {
     future: Pin<Box<dyn Future<Output = T> + 'a>>,
@@ -28,24 +31,30 @@ struct Waiting<'a, T> {
 
 impl<T> Default for Line<'_, T> {
     fn default() -> Self {
-        Line(Vec::new())
+        Line { waiting: Vec::new(), counts_needed: false }
     }
 }
 
 impl<'a, T> Line<'a, T> {
+    /// Makes a line whose futures count only the calls of wakers that are needed.
+    pub fn counting_needed() -> Self {
+        Line { waiting: Vec::new(), counts_needed: true }
+    }
+
     /// Polls a new future, and keeps it if it is pending.
     pub fn begin(&mut self, waker: u8, future: impl Future<Output = T> + 'a) -> Option<T> {
-        let mut waiting = Waiting { future: Box::pin(future), ring: Ring::default() };
+        let ring = if self.counts_needed { Ring::counting_needed() } else { Ring::default() };
+        let mut waiting = Waiting { future: Box::pin(future), ring };
         let output = waiting.poll(waker);
         if output.is_none() {
-            self.0.push(waiting);
+            self.waiting.push(waiting);
         }
         output
     }
 
     /// Polls one of the futures, and drops it if it is ready.
     pub fn poll(&mut self, which: u8, waker: u8) -> Option<T> {
-        let waiting = pick(&mut self.0, which)?;
+        let waiting = pick(&mut self.waiting, which)?;
         let output = waiting.poll(waker);
         if output.is_some() {
             self.give_up(which);
@@ -55,12 +64,12 @@ impl<'a, T> Line<'a, T> {
 
     /// Drops one of the futures.
     pub fn give_up(&mut self, which: u8) -> bool {
-        take(&mut self.0, which).is_some()
+        take(&mut self.waiting, which).is_some()
     }
 
     /// Counts the futures.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.waiting.len()
     }
 }
 

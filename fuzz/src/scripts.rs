@@ -3,6 +3,8 @@
 pub mod barrier;
 pub mod broadcast;
 pub mod duplex;
+pub mod joinset;
+pub mod localset;
 pub mod mpsc;
 pub mod mpsc_unbounded;
 pub mod mutex;

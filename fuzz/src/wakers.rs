@@ -52,6 +52,15 @@ impl Bell {
         }
     }
 
+    fn forget_calls_since(&self, count: usize) {
+        WAKERS.with(|wakers| {
+            let mut called = wakers.called.borrow_mut();
+            let count = count.min(called.len());
+            let since = called.split_off(count);
+            called.extend(since.into_iter().filter(|&number| number != self.number));
+        });
+    }
+
     fn ring(&self) {
         if self.is_armed.as_ref().is_some_and(|is_armed| !is_armed.swap(false, Relaxed)) {
             return;
@@ -160,9 +169,11 @@ impl Ring {
         self.forget_need();
         self.bell = Some(bell.clone());
         bell.arm(true);
+        let calls_before = WAKERS.with(|wakers| wakers.called.borrow().len());
         let polled = poll(&mut Context::from_waker(&Waker::from(bell.clone())));
-        if polled.is_ready() {
+        if polled.is_ready() && self.counts_needed {
             bell.arm(false);
+            bell.forget_calls_since(calls_before);
         }
         polled
     }
