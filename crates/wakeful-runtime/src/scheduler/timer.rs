@@ -163,13 +163,13 @@ impl Timer {
     /// In Tokio a timer fires when the millisecond of its deadline has ended and the driver has looked
     /// at the timers since. So a sleep that is due when it is first polled still gives other tasks a
     /// turn there, and programs rely on it. A deadline that Tokio would not wait for is *past*. Until
-    /// when this thread has served its timers is known; a thread without timers takes the clock for it.
+    /// when this thread has served its timers is known if it has any; else the clock is taken for it.
     pub(crate) fn is_past(&self, deadline_ns: u64) -> bool {
         let clock = &self.time().clock;
         if clock.is_changed() {
             return deadline_ns <= clock.now_ns();
         }
-        let served_ns = self.scheduler.with_own(|own| own.map(|own| own.position_ns()));
+        let served_ns = self.scheduler.with_own(|own| own?.served_ns());
         is_past(deadline_ns, served_ns.unwrap_or_else(|| clock.now_ns()))
     }
 
@@ -197,7 +197,9 @@ impl Timer {
         let rearmed = self.scheduler.with_own(|own| {
             let is_past = match now_ns {
                 Some(now_ns) => deadline_ns <= now_ns,
-                None => own.as_ref().is_some_and(|own| is_past(deadline_ns, own.position_ns())),
+                None => own.as_ref().is_some_and(|own| {
+                    is_past(deadline_ns, own.served_ns().unwrap_or_else(|| clock.now_ns()))
+                }),
             };
             if is_past {
                 return Some(Poll::Ready(()));

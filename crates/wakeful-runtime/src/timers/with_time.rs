@@ -212,9 +212,10 @@ impl SeatTimers {
         self.timers.as_ref().and_then(Timers::next_ns)
     }
 
-    /// Up to when all that was due has fired.
-    pub(crate) fn position_ns(&self) -> u64 {
-        self.timers.as_ref().map_or(0, Timers::position_ns)
+    /// Up to when all that was due has fired; none if there are no timers to be served.
+    pub(crate) fn served_ns(&self) -> Option<u64> {
+        let timers = self.timers.as_ref().filter(|timers| !timers.is_empty())?;
+        Some(timers.position_ns())
     }
 
     /// The timers, if `timer` is one of them.
