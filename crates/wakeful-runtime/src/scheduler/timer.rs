@@ -192,7 +192,7 @@ impl Timer {
     /// [past](Self::is_past): nothing is changed then. On the machine's clock only what the timers of this
     /// thread have seen of it counts: a look costs more than arming a timer.
     pub(crate) fn rearm(&mut self, deadline_ns: u64) -> Result<Poll<()>, ShutDown> {
-        let clock = &self.time().clock;
+        let clock = &self.scheduler.info().time.clock;
         let now_ns = clock.is_changed().then(|| clock.now_ns());
         let rearmed = self.scheduler.with_own(|own| {
             let is_past = match now_ns {
