@@ -163,13 +163,13 @@ impl Timer {
     /// In Tokio a timer fires when the millisecond of its deadline has ended and the driver has looked
     /// at the timers since. So a sleep that is due when it is first polled still gives other tasks a
     /// turn there, and programs rely on it. A deadline that Tokio would not wait for is *past*. Until
-    /// when this thread has served its timers is known if it has any; else the clock is taken for it.
+    /// when this thread has served its timers is known; a thread without timers takes the clock for it.
     pub(crate) fn is_past(&self, deadline_ns: u64) -> bool {
         let clock = &self.time().clock;
         if clock.is_changed() {
             return deadline_ns <= clock.now_ns();
         }
-        let served_ns = self.scheduler.with_own(|own| own?.served_ns());
+        let served_ns = self.scheduler.with_own(|own| own.map(|own| own.served_ns(clock)));
         is_past(deadline_ns, served_ns.unwrap_or_else(|| clock.now_ns()))
     }
 
@@ -197,9 +197,7 @@ impl Timer {
         let rearmed = self.scheduler.with_own(|own| {
             let is_past = match now_ns {
                 Some(now_ns) => deadline_ns <= now_ns,
-                None => own.as_ref().is_some_and(|own| {
-                    is_past(deadline_ns, own.served_ns().unwrap_or_else(|| clock.now_ns()))
-                }),
+                None => own.as_ref().is_some_and(|own| is_past(deadline_ns, own.served_ns(clock))),
             };
             if is_past {
                 return Some(Poll::Ready(()));
@@ -284,10 +282,11 @@ impl Drop for Timer {
     }
 }
 
-/// Whether Tokio's timers, which count whole milliseconds, would have fired by `served_ns`.
+/// Whether Tokio's timers, which count whole milliseconds from the runtime's start, would have fired
+/// by `served_ns`.
 fn is_past(deadline_ns: u64, served_ns: u64) -> bool {
     const RESOLUTION_NS: u64 = 1_000_000;
-    deadline_ns.saturating_add(RESOLUTION_NS) <= served_ns
+    deadline_ns == 0 || deadline_ns.saturating_add(RESOLUTION_NS) <= served_ns
 }
 
 /// What the clock of the runtime that this thread is in says; none outside of a runtime.

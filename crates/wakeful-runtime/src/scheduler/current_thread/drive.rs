@@ -251,6 +251,7 @@ impl Turn {
         let mut cx = Context::from_waker(&waker);
         self.shared.woken.store(true, Release);
         let (mut busy_since, mut looks) = (Instant::now(), 0_u32);
+        self.with_core(|core| core.timers.note_wait_end(busy_since));
         loop {
             if self.shared.woken.swap(false, AcqRel) {
                 self.with_core(|core| core.root_polls += 1);
@@ -269,7 +270,10 @@ impl Turn {
                         self.run_dry();
                     }
                     busy_since = Instant::now();
-                    self.with_core(|core| core.luck.note_sleep(busy_since));
+                    self.with_core(|core| {
+                        core.luck.note_sleep(busy_since);
+                        core.timers.note_wait_end(busy_since);
+                    });
                 }
                 Ran::Dry | Ran::All => {
                     self.look();
