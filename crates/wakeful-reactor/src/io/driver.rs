@@ -13,8 +13,8 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
-use wakeful_base::CallWaker;
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
+use wakeful_base::{CallWaker, call_now, diagnostics};
 
 /// Stands for the alarm of [`signal`] among the tokens: no slot has the last index of all.
 const ALARM_TOKEN: u64 = u32::MAX as u64;
@@ -30,6 +30,7 @@ pub struct IoDriver {
     woken: AtomicBool,
     is_shutdown: AtomicBool,
     fallback: Fallback,
+    is_break_down_told: AtomicBool,
     metrics: IoMetrics,
 }
 
@@ -86,6 +87,7 @@ impl IoDriver {
             woken: AtomicBool::new(false),
             is_shutdown: AtomicBool::new(false),
             fallback: Fallback::new(),
+            is_break_down_told: AtomicBool::new(false),
             metrics: IoMetrics::default(),
         }))
     }
@@ -102,13 +104,15 @@ impl IoDriver {
     /// [`is_broken`](Self::is_broken).
     pub fn wait(&self, events: &mut IoEvents, timeout: Option<Duration>, call: CallWaker<'_>) {
         if self.is_broken() {
+            self.tell_of_break_down(call);
             return self.fallback.wait(&self.woken, timeout);
         }
         let waited = self.poller.wait(&mut events.0, timeout);
         // Calls to `wake` up to now are answered by this return.
         self.woken.store(false, SeqCst);
         if let Err(error) = waited {
-            return self.break_down("wait for events", &error);
+            self.break_down("wait for events", &error);
+            return self.tell_of_break_down(call);
         }
         let (mut count, mut has_signals) = (0, false);
         for (token, ready) in events.0.iter() {
@@ -186,24 +190,32 @@ impl IoDriver {
     #[cold]
     fn break_down(&self, what: &str, error: &io::Error) {
         if self.fallback.begin() {
-            eprintln!(
-                "wakeful: the I/O driver of a runtime cannot {what} ({error}). Other code in this \
-                 process has closed or replaced its descriptors, or a filter refuses the system call. \
-                 From now on all I/O of this runtime fails; tasks without I/O and timers go on."
-            );
-            self.slots.for_each(|slot| slot.shut_down(Stopped::Broken));
+            diagnostics::print(format_args!(
+                "the I/O driver of a runtime cannot {what} ({error}). Other code in this process has \
+                 closed or replaced its descriptors, or a filter refuses the system call. From now on \
+                 all I/O of this runtime fails; tasks without I/O and timers go on."
+            ));
         }
     }
 
-    /// As [`break_down`](Self::break_down), while a thread may be waiting for events.
+    /// Has the wakers of all who wait for events called, once: none will come.
+    #[cold]
+    fn tell_of_break_down(&self, call: CallWaker<'_>) {
+        if !self.is_break_down_told.swap(true, AcqRel) {
+            self.slots.for_each(|slot| slot.shut_down(Stopped::Broken, call));
+        }
+    }
+
+    /// As [`break_down`](Self::break_down), while a thread may be waiting for events. That thread tells
+    /// the slots, in its next wait: here no waker may be called.
     #[cold]
     fn break_down_from_outside(&self, error: &io::Error) {
         self.break_down("end a wait for events", error);
         if let Err(error) = self.poller.interrupt() {
-            eprintln!(
-                "wakeful: nor can the thread that waits be woken in another way ({error}); without it \
-                 the runtime cannot go on. The process aborts."
-            );
+            diagnostics::print(format_args!(
+                "nor can the thread that waits be woken in another way ({error}); without it the \
+                 runtime cannot go on. The process aborts."
+            ));
             std::process::abort();
         }
         self.fallback.wake();
@@ -225,9 +237,9 @@ impl IoDriver {
         self.metrics.registered.fetch_add(1, Relaxed);
         // A shutdown that came after the look above may have passed the slot by.
         if self.is_broken() {
-            slot.shut_down(Stopped::Broken);
+            slot.shut_down(Stopped::Broken, &mut call_now);
         } else if self.is_shutdown.load(SeqCst) {
-            slot.shut_down(Stopped::ShutDown);
+            slot.shut_down(Stopped::ShutDown, &mut call_now);
         }
         Ok(Registration::new(self.clone(), index, fd))
     }
@@ -246,7 +258,7 @@ impl IoDriver {
     /// Lets every operation fail from now on, and calls all who wait.
     pub fn shut_down(&self) {
         self.is_shutdown.store(true, SeqCst);
-        self.slots.for_each(|slot| slot.shut_down(Stopped::ShutDown));
+        self.slots.for_each(|slot| slot.shut_down(Stopped::ShutDown, &mut call_now));
     }
 }
 

@@ -20,7 +20,7 @@ use std::task::{Poll, Waker};
 use wakeful_base::list::{Link, Links, List};
 use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
 use wakeful_base::sync::{Mutex, MutexGuard};
-use wakeful_base::{CallWaker, WakeList, call_now};
+use wakeful_base::{CallWaker, WakeList};
 
 const SHUTDOWN: u64 = 1 << 6;
 const BROKEN: u64 = 1 << 7;
@@ -190,14 +190,14 @@ impl Slot {
         self.change(|state| (state.tick() == tick).then_some(state.0 & !(cleared.bits() as u64)));
     }
 
-    /// No event will come any more: all waiters are called.
-    pub(crate) fn shut_down(&self, why: Stopped) {
+    /// No event will come any more: has all waiters called by `call`.
+    pub(crate) fn shut_down(&self, why: Stopped, call: CallWaker<'_>) {
         let bits = match why {
             Stopped::ShutDown => SHUTDOWN,
             Stopped::Broken => SHUTDOWN | BROKEN,
         };
         self.state.fetch_or(bits, AcqRel);
-        self.call(Ready::ALL, &mut call_now);
+        self.call(Ready::ALL, call);
     }
 
     /// The descriptor is gone: the slot is as new, for the next generation.

@@ -15,7 +15,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
-use wakeful_base::shield::shield;
+use wakeful_base::shield::{abort_on_unwind, shield};
 use wakeful_base::sync::Mutex;
 use wakeful_task::{Finishing, Polled, Runnable};
 
@@ -30,6 +30,18 @@ enum Job {
     Task(Runnable, ClockHold, AtShutdown),
     /// Something the runtime itself needs a thread for.
     Seat(Box<dyn FnOnce() + Send>),
+}
+
+/// A thread of the pool, which leaves it when this is dropped.
+struct Leaves<'a> {
+    pool: &'a Pool,
+    number: usize,
+}
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        self.pool.leave(self.number);
+    }
 }
 
 #[derive(Default)]
@@ -169,10 +181,14 @@ impl Pool {
         let number = threads.next;
         let pool = self.clone();
         let life: Box<dyn FnOnce() + Send> = Box::new(move || {
+            // By a guard: user code that leaked an `EnterGuard` here makes the context's end panic.
+            let _leaves = Leaves { pool: &pool, number };
             POOL.set(Arc::as_ptr(&pool));
-            context.run(&mut || pool.work(&context));
-            drop(context);
-            pool.leave(number);
+            context.run(&mut || {
+                abort_on_unwind("a thread of the blocking pool", || pool.work(&context));
+            });
+            // It may be the last reference to the runtime's hooks, whose drop is user code.
+            shield(|| drop(context));
         });
         let handle = builder.spawn(life)?;
         threads.next += 1;
@@ -193,7 +209,7 @@ impl Pool {
         stranded.own
     }
 
-    /// A thread's life. Does not unwind: tasks catch their panics.
+    /// A thread's life. Does not unwind: tasks and hooks contain their panics.
     fn work(self: &Arc<Self>, context: &Arc<dyn ThreadContext>) {
         config::call(&self.config.on_start);
         let mut comes = Comes::AsNew;
