@@ -16,7 +16,11 @@ pub struct AnyFamily {
 }
 
 /// Runs the script of a seed on both subjects; returns how many operations it had.
-pub fn fuzz<F: Family>(comparer: &mut Comparer, seed: u64, ops_max: usize) -> Result<usize, String> {
+pub fn fuzz<F: Family>(
+    comparer: &mut Comparer,
+    seed: u64,
+    ops_max: usize,
+) -> Result<usize, String> {
     let script = random_script::<F>(seed, ops_max);
     if comparer.is_same(&script) {
         return Ok(script.ops.len());

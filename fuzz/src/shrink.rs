@@ -5,6 +5,11 @@ use crate::script::{Family, Script};
 /// How many scripts are tried at most; a script of some hundred operations needs a few thousand.
 const TRIES_MAX: usize = 50_000;
 
+/// Numbers less than this are each tried: which one an operand picks depends on how many there are.
+const SMALL: u8 = 16;
+/// How long a script may be for each pair of its operations to be tried.
+const PAIRS_MAX: usize = 60;
+
 /// Returns a small script for which `fails` is true, given one for which it is.
 pub fn shrink<F: Family>(script: Script<F>, fails: impl FnMut(&Script<F>) -> bool) -> Script<F> {
     let mut shrinking = Shrinking { best: script, fails, tries: 0 };
@@ -12,6 +17,7 @@ pub fn shrink<F: Family>(script: Script<F>, fails: impl FnMut(&Script<F>) -> boo
         let before = shrinking.best.clone();
         shrinking.simplify_place();
         shrinking.remove_ops();
+        shrinking.remove_pairs();
         shrinking.lower_operands();
         if shrinking.best == before || shrinking.tries >= TRIES_MAX {
             return shrinking.best;
@@ -62,6 +68,23 @@ impl<F: Family, Fails: FnMut(&Script<F>) -> bool> Shrinking<F, Fails> {
         }
     }
 
+    /// Takes out two operations at once: one that makes something, say, and one that drops it.
+    fn remove_pairs(&mut self) {
+        let mut first = 0;
+        while self.best.ops.len() <= PAIRS_MAX && first + 1 < self.best.ops.len() {
+            let without_pair = |second: usize| {
+                let mut smaller = self.best.clone();
+                smaller.ops.remove(second);
+                smaller.ops.remove(first);
+                smaller
+            };
+            let pairs: Vec<_> = (first + 1..self.best.ops.len()).map(without_pair).collect();
+            if !pairs.into_iter().any(|smaller| self.attempt(smaller)) {
+                first += 1;
+            }
+        }
+    }
+
     fn lower_operands(&mut self) {
         self.lower(|script| Some(&mut script.size));
         for at in 0..self.best.ops.len() {
@@ -71,12 +94,12 @@ impl<F: Family, Fails: FnMut(&Script<F>) -> bool> Shrinking<F, Fails> {
         }
     }
 
-    /// Tries 0, then half, then one less, of a number in the script.
+    /// Makes a number in the script smaller: the smallest ones are tried first, then half, then one less.
     fn lower(&mut self, number: impl Fn(&mut Script<F>) -> Option<&mut u8>) {
         loop {
             let Some(&mut now) = number(&mut self.best.clone()) else { return };
-            let smaller = [0, now / 2, now.saturating_sub(1)];
-            let is_lower = smaller.into_iter().filter(|&value| value < now).any(|value| {
+            let smaller = (0..now.min(SMALL)).chain([now / 2, now.saturating_sub(1)]);
+            let is_lower = smaller.filter(|&value| value < now).any(|value| {
                 let mut script = self.best.clone();
                 number(&mut script).into_iter().for_each(|number| *number = value);
                 self.attempt(script)

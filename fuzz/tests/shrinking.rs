@@ -32,7 +32,10 @@ impl Family for Op {
                     stack.extend((!is_lost).then_some(number));
                 }
                 Op::Take => log.note("taken", &stack.pop()),
-                Op::Look { which } => log.note("seen", &stack.get(usize::from(which))),
+                Op::Look { which } => {
+                    let at = usize::from(which) % stack.len().max(1);
+                    log.note("seen", &stack.get(at));
+                }
             }
         }
     }
