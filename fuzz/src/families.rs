@@ -6,6 +6,7 @@ use crate::report;
 use crate::script::{Family, Place, Script, Subject, random_script};
 use crate::scripts;
 use crate::shrink::shrink;
+use crate::{on_tokio, on_wakeful};
 
 /// A family whose type of operation is not known to the caller.
 pub struct AnyFamily {
@@ -33,35 +34,8 @@ pub fn fuzz<F: Family>(
     })
 }
 
-/// Whether a script of family `time` puts sleeps off: among those that are due in the same millisecond, Tokio fires them
-/// in an order that depends on where its wheel had them before.
-pub(crate) fn resets_sleeps(size: u8) -> bool {
-    size % 2 == 0
-}
-
 macro_rules! families {
     ($($family:ident: $($place:ident)|*; in order: $in_order:expr,)*) => {
-        #[path = "runs"]
-        mod on_wakeful {
-            use wakeful as subject;
-            mod child;
-            mod place;
-            $(pub mod $family;)*
-        }
-
-        #[path = "runs"]
-        mod on_tokio {
-            use tokio as subject;
-            #[allow(clippy::duplicate_mod, reason = "compiling each twice is the point")]
-            mod child;
-            #[allow(clippy::duplicate_mod, reason = "compiling each twice is the point")]
-            mod place;
-            $(
-                #[allow(clippy::duplicate_mod, reason = "compiling each twice is the point")]
-                pub mod $family;
-            )*
-        }
-
         $(
             impl Family for scripts::$family::Op {
                 const NAME: &'static str = stringify!($family);
@@ -74,8 +48,8 @@ macro_rules! families {
 
                 fn run(subject: Subject, script: &Script<Self>, log: &mut Log) {
                     match subject {
-                        Subject::Wakeful => on_wakeful::$family::run(script, log),
-                        Subject::Tokio => on_tokio::$family::run(script, log),
+                        Subject::Wakeful => on_wakeful::runs::$family::run(script, log),
+                        Subject::Tokio => on_tokio::runs::$family::run(script, log),
                     }
                 }
             }
@@ -105,6 +79,6 @@ families! {
     rwlock: Bare | BlockOn | InLocalSet; in order: |_| true,
     semaphore: Bare | BlockOn | InLocalSet; in order: |_| true,
     set_once: Bare | BlockOn | InLocalSet; in order: |_| true,
-    time: BlockOn; in order: |size| !resets_sleeps(size),
+    time: BlockOn; in order: |size| !scripts::time::resets_sleeps(size),
     watch: Bare | BlockOn | InLocalSet; in order: |_| false,
 }

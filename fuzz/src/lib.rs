@@ -14,6 +14,8 @@ pub mod families;
 mod lengths;
 mod line;
 mod log;
+mod on_tokio;
+mod on_wakeful;
 pub mod random;
 pub mod report;
 pub mod script;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use wakeful_fuzz::families::{AnyFamily, FAMILIES};
 
+/// How many scripts of each family there are, if not said: some seconds' worth.
+const ROUNDS: u64 = 15_000;
 /// The number of operations a script has at most, if not said.
 const OPS_MAX: usize = 120;
 /// The first seed, if not said: fixed, so that two runs do the same.
@@ -37,7 +39,7 @@ impl Options {
     pub fn parse(args: &[String]) -> Result<Options, String> {
         let mut options = Options {
             families: Vec::new(),
-            until: Until::Over(Duration::from_secs(20)),
+            until: Until::Rounds(ROUNDS),
             seed: SEED,
             ops_max: OPS_MAX,
             is_verbose: false,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
 use crate::servers::Servers;
-use crate::{api_diff, conformance, demo_page, examples, features, loom, repo, tidy};
+use crate::{api_diff, conformance, demo_page, examples, features, fuzz, loom, repo, tidy};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -23,6 +23,7 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("test", if with_servers { test_with_servers } else { || cargo("test --workspace").run() }),
         ("demo-page", || demo_page::run(false)),
         ("conformance", conformance::run_all),
+        ("fuzz", fuzz::ci),
         ("bench", bench),
         ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),
         ("loom", || loom::run(None, None)),

@@ -10,6 +10,7 @@ mod conformance;
 mod demo_page;
 mod examples;
 mod features;
+mod fuzz;
 mod hello;
 mod json;
 mod loom;
@@ -31,6 +32,7 @@ usage: cargo xtask <task>
   demo-page               the demo's page in Chromium; --pictures takes those in demo/ anew instead
   examples                what is public and has no example that runs
   features                the drop-in with each of Tokio's features and the usual sets of them
+  fuzz [OPTIONS]          the same random operations on Wakeful and on Tokio, with the same outcome
   hello                   what a small program costs to build on Tokio and on the drop-in
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
   servers                 the tests that talk to PostgreSQL, Redis and NATS, which it starts and stops
@@ -45,6 +47,12 @@ conformance: --only FILE…    just these test files
              --json FILE     write there how every test of that suite ended
              --limit SECONDS for one test, 60 if not said
              --record        run on Tokio itself and write the lists anew
+fuzz:        FAMILY…         just these families of types; an unknown name lists them
+             --rounds N      scripts of each family; some seconds' worth if not said
+             --for 10m       go on for that long instead
+             --seed S        of the first script, 1 if not said; each further one has the next
+             --ops N         operations of a script at most
+             --verbose       name each script before it runs, to see which one ends the process
 loom: CRATE may leave out the `wakeful-` prefix; LOOM_* variables in the environment are kept.";
 
 fn main() -> ExitCode {
@@ -59,6 +67,7 @@ fn main() -> ExitCode {
         ["demo-page", "--pictures"] => demo_page::run(true),
         ["examples"] => examples::run(),
         ["features"] => features::run(),
+        ["fuzz", ref options @ ..] => fuzz::run(options),
         ["hello"] => hello::run(),
         ["loom"] => loom::run(None, None),
         ["loom", krate] => loom::run(Some(krate), None),

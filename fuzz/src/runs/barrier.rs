@@ -11,9 +11,7 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
     drive(script, log, |op, log| {
         let leads = match op {
             Op::Turn => None,
-            Op::Wait { waker } => {
-                line.begin(waker, async { barrier.wait().await.is_leader() })
-            }
+            Op::Wait { waker } => line.begin(waker, async { barrier.wait().await.is_leader() }),
             Op::Poll { which, waker } => line.poll(which, waker),
             Op::GiveUp { which } => Some(line.give_up(which)),
         };

@@ -130,7 +130,10 @@ impl Run<'_> {
         end: u8,
         waker: u8,
         log: &mut Log,
-        call: impl FnOnce(Pin<&mut (dyn AsyncWrite + Unpin)>, &mut Context<'_>) -> Poll<std::io::Result<usize>>,
+        call: impl FnOnce(
+            Pin<&mut (dyn AsyncWrite + Unpin)>,
+            &mut Context<'_>,
+        ) -> Poll<std::io::Result<usize>>,
     ) {
         let Some(end) = pick(&mut self.ends, end) else { return };
         let Some(side) = end.stream.write_side() else { return };
@@ -227,7 +230,8 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
     drive(script, log, |op, log| {
         run.number = run.number.wrapping_add(1);
         run.step(op, log);
-        let are_vectored = |end: &mut End| end.stream.write_side().map(|side| side.is_write_vectored());
+        let are_vectored =
+            |end: &mut End| end.stream.write_side().map(|side| side.is_write_vectored());
         let vectored: Vec<_> = run.ends.iter_mut().map(are_vectored).collect();
         log.note("ends", &(vectored, run.line.len()));
     });

@@ -76,7 +76,10 @@ impl Run {
         match op {
             Op::JoinNext { waker } => {
                 let polled = ring.poll(waker, |cx| set.poll_join_next(cx));
-                log.note("joined", &polled.map(|next| next.map(|joined| joined.map_err(Failed::from))));
+                log.note(
+                    "joined",
+                    &polled.map(|next| next.map(|joined| joined.map_err(Failed::from))),
+                );
             }
             Op::JoinNextWithId { waker } => {
                 let polled = ring.poll(waker, |cx| set.poll_join_next_with_id(cx));

@@ -145,7 +145,10 @@ impl Run<'_> {
                 line.begin(waker, closed(tx))
             }
             Op::Poll { which, waker } => line.poll(which, waker),
-            _ => return log.note("given up", &matches!(op, Op::GiveUp { which } if line.give_up(which))),
+            _ => {
+                return log
+                    .note("given up", &matches!(op, Op::GiveUp { which } if line.give_up(which)));
+            }
         };
         self.keep(got, log);
     }
@@ -169,7 +172,10 @@ impl Run<'_> {
             }
             Op::TryReserve { .. } => {
                 let permit = tx.try_reserve();
-                log.note("reserved", &permit.map(|permit| permit.send(value)).map_err(Refused::from));
+                log.note(
+                    "reserved",
+                    &permit.map(|permit| permit.send(value)).map_err(Refused::from),
+                );
             }
             Op::TryReserveMany { count, .. } => {
                 let permits = tx.try_reserve_many(usize::from(count % 8));

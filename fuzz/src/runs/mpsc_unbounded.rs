@@ -37,7 +37,8 @@ impl Run<'_> {
                 log.note("received", &self.ring.poll(waker, |cx| pin!(rx.recv()).poll(cx)));
             }
             Op::TryRecv => {
-                let received = rx.try_recv().map_err(|error| error == mpsc::error::TryRecvError::Empty);
+                let received =
+                    rx.try_recv().map_err(|error| error == mpsc::error::TryRecvError::Empty);
                 log.note("received", &received);
             }
             Op::Close => {

@@ -30,7 +30,9 @@ impl Guard<'_> {
     fn map(self) -> Self {
         match self {
             Guard::Lent(guard) => Guard::MappedLent(MutexGuard::map(guard, |value| &mut value.0)),
-            Guard::Own(guard) => Guard::MappedOwn(OwnedMutexGuard::map(guard, |value| &mut value.0)),
+            Guard::Own(guard) => {
+                Guard::MappedOwn(OwnedMutexGuard::map(guard, |value| &mut value.0))
+            }
             Guard::MappedLent(guard) => Guard::MappedLent(MappedMutexGuard::map(guard, |n| n)),
             Guard::MappedOwn(guard) => Guard::MappedOwn(OwnedMappedMutexGuard::map(guard, |n| n)),
         }
@@ -47,7 +49,8 @@ impl Guard<'_> {
                     .map_or_else(Guard::Own, Guard::MappedOwn)
             }
             Guard::MappedLent(guard) => Guard::MappedLent(
-                MappedMutexGuard::try_map(guard, |n| (!fails).then_some(n)).unwrap_or_else(|same| same),
+                MappedMutexGuard::try_map(guard, |n| (!fails).then_some(n))
+                    .unwrap_or_else(|same| same),
             ),
             Guard::MappedOwn(guard) => Guard::MappedOwn(
                 OwnedMappedMutexGuard::try_map(guard, |n| (!fails).then_some(n))

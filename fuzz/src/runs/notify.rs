@@ -82,7 +82,9 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
         Op::Poll { which, waker } => {
             log.note("polled", &pick(&mut waiting, which).map(|one| one.poll(waker)));
         }
-        Op::Enable { which } => log.note("enabled", &pick(&mut waiting, which).map(Waiting::enable)),
+        Op::Enable { which } => {
+            log.note("enabled", &pick(&mut waiting, which).map(Waiting::enable))
+        }
         Op::Drop { which } => log.note("dropped", &take(&mut waiting, which).is_some()),
         Op::NotifyOne => notify.notify_one(),
         Op::NotifyLast => notify.notify_last(),

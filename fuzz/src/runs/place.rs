@@ -59,12 +59,11 @@ pub async fn drive_async<F: Family>(
         log.begin_step();
         let panicked = {
             let mut stepping = pin!(step(op, log));
-            let catching = poll_fn(|cx| {
-                match catch_unwind(AssertUnwindSafe(|| stepping.as_mut().poll(cx))) {
+            let catching =
+                poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| stepping.as_mut().poll(cx))) {
                     Ok(polled) => polled.map(|()| false),
                     Err(_) => Poll::Ready(true),
-                }
-            });
+                });
             catching.await
         };
         drive::end_step(script, panicked, log);

@@ -126,7 +126,9 @@ impl<'a> Run<'a> {
             }
             Op::GiveUp { which } => log.note("given up", &self.line.give_up(which)),
             Op::Release { which } => log.note("released", &take(&mut self.held, which).is_some()),
-            Op::Forget { which } => take(&mut self.held, which).into_iter().for_each(Permit::forget),
+            Op::Forget { which } => {
+                take(&mut self.held, which).into_iter().for_each(Permit::forget)
+            }
             Op::Add { count } => self.semaphore.add_permits(usize::from(count % 16)),
             Op::ForgetPermits { count } => {
                 log.note("forgotten", &self.semaphore.forget_permits(usize::from(count % 16)));

@@ -7,12 +7,11 @@ use super::subject::time::{
     sleep_until, timeout, timeout_at,
 };
 use crate::events::{self, What};
-use crate::families::resets_sleeps;
 use crate::lengths::{length, short_length};
 use crate::line::{pick, take};
 use crate::log::Log;
 use crate::script::Script;
-use crate::scripts::time::Op;
+use crate::scripts::time::{Op, resets_sleeps};
 use crate::wakers::Ring;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -177,7 +176,8 @@ impl Run {
             }
             Op::PollTimeout { which, waker } => {
                 let Some((limited, ring)) = pick(&mut self.timeouts, which) else { return };
-                let polled = ring.poll(waker, |cx| limited.as_mut().poll(cx)).map(|output| output.is_ok());
+                let polled =
+                    ring.poll(waker, |cx| limited.as_mut().poll(cx)).map(|output| output.is_ok());
                 log.note("limited", &polled);
                 if polled.is_ready() {
                     drop(take(&mut self.timeouts, which));
