@@ -45,6 +45,9 @@ pub trait Operation: Copy + Debug + PartialEq + 'static {
     /// Returns to the executor once, which gives the task a new budget. Does nothing outside of a runtime.
     const TURN: Self;
 
+    /// How many units of the task's budget it takes away, if that is what it does.
+    fn spends(self) -> Option<usize>;
+
     /// Makes one of the given kind.
     fn random(kind: usize, random: &mut Random) -> Self;
 
@@ -104,17 +107,30 @@ macro_rules! operations {
         pub enum Op {
             /// Returns to the executor once; nothing outside of a runtime.
             Turn,
+            /// Takes nearly all of a full budget away, or the rest of it; nothing outside of a runtime.
+            SpendBudget { count: u8 },
             $($(#[$doc])* $name $({ $($operand: u8),* })?,)*
         }
 
         impl $crate::script::Operation for Op {
-            const WEIGHTS: &'static [usize] = &[1 $(, $weight)*];
+            const WEIGHTS: &'static [usize] = &[2, 1 $(, $weight)*];
             const TURN: Op = Op::Turn;
+
+            fn spends(self) -> Option<usize> {
+                match self {
+                    Op::SpendBudget { count } => Some(120 + usize::from(count % 16)),
+                    _ => None,
+                }
+            }
 
             fn random(kind: usize, random: &mut $crate::random::Random) -> Op {
                 let mut left = kind;
                 if left == 0 {
                     return Op::Turn;
+                }
+                left -= 1;
+                if left == 0 {
+                    return Op::SpendBudget { count: random.operand() };
                 }
                 $(
                     left -= 1;
@@ -128,6 +144,7 @@ macro_rules! operations {
             fn operands(&mut self) -> Vec<&mut u8> {
                 match self {
                     Op::Turn => Vec::new(),
+                    Op::SpendBudget { count } => vec![count],
                     $(Op::$name $({ $($operand),* })? => vec![$($($operand),*)?],)*
                 }
             }

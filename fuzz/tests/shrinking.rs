@@ -26,7 +26,7 @@ impl Family for Op {
         for &op in &script.ops {
             log.begin_step();
             match op {
-                Op::Turn => {}
+                Op::Turn | Op::SpendBudget { .. } => {}
                 Op::Put { number } => {
                     let is_lost = subject == Subject::Wakeful && number >= 3 && stack.len() == 2;
                     stack.extend((!is_lost).then_some(number));

@@ -10,7 +10,7 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
     let mut line = Line::default();
     drive(script, log, |op, log| {
         let leads = match op {
-            Op::Turn => None,
+            Op::Turn | Op::SpendBudget { .. } => None,
             Op::Wait { waker } => line.begin(waker, async { barrier.wait().await.is_leader() }),
             Op::Poll { which, waker } => line.poll(which, waker),
             Op::GiveUp { which } => Some(line.give_up(which)),

@@ -89,7 +89,7 @@ impl Run<'_> {
 
     fn step(&mut self, op: Op, log: &mut Log) {
         match op {
-            Op::Turn => {}
+            Op::Turn | Op::SpendBudget { .. } => {}
             Op::TryRecv { .. } | Op::Recv { .. } | Op::RecvOnce { .. } | Op::Poll { .. } => {
                 self.receive(op, log);
             }

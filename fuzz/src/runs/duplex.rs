@@ -179,7 +179,7 @@ impl Run<'_> {
 
     fn step(&mut self, op: Op, log: &mut Log) {
         match op {
-            Op::Turn => {}
+            Op::Turn | Op::SpendBudget { .. } => {}
             Op::Read { end, count, waker } => self.read(end, count, waker, log),
             Op::Write { end, count, waker } => {
                 let bytes = self.bytes(count);

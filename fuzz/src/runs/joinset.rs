@@ -118,6 +118,7 @@ impl Run {
     async fn step(&mut self, op: Op, log: &mut Log) {
         match op {
             Op::Turn => yield_now().await,
+            Op::SpendBudget { .. } => {}
             Op::Spawn { kind, count } => self.spawn(kind, count),
             Op::SpawnAlone { kind, count } => self.spawn_alone(kind, count),
             Op::JoinNext { .. }

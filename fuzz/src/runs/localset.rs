@@ -49,7 +49,7 @@ impl Run<'_> {
 
     fn step(&mut self, op: Op, log: &mut Log) {
         match op {
-            Op::Turn => {}
+            Op::Turn | Op::SpendBudget { .. } => {}
             Op::Spawn { kind, count } => {
                 let child = self.next_child(kind, count);
                 let handle = self.set.spawn_local(child);

@@ -220,7 +220,7 @@ impl Run<'_> {
 
     fn step(&mut self, op: Op, log: &mut Log) {
         match op {
-            Op::Turn => {}
+            Op::Turn | Op::SpendBudget { .. } => {}
             Op::TrySend { .. }
             | Op::TrySendMany { .. }
             | Op::TryReserve { .. }

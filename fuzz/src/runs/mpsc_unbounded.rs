@@ -52,7 +52,7 @@ impl Run<'_> {
 
     fn step(&mut self, op: Op, log: &mut Log) {
         match op {
-            Op::Turn => {}
+            Op::Turn | Op::SpendBudget { .. } => {}
             Op::Send { sender } => {
                 let value = Value::new(self.number);
                 let sent = pick(&mut self.txs, sender).map(|tx| tx.send(value));

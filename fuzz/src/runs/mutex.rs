@@ -69,7 +69,7 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
     drive(script, log, |op, log| {
         number += 1;
         let taken = match op {
-            Op::Turn => None,
+            Op::Turn | Op::SpendBudget { .. } => None,
             Op::Lock { waker } => line.begin(waker, async { Guard::Lent(mutex.lock().await) }),
             Op::LockOwned { waker } => {
                 let lock = mutex.clone().lock_owned();

@@ -64,7 +64,7 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
     });
     let mut waiting: Vec<Waiting<'_>> = Vec::new();
     drive(script, log, |op, log| match op {
-        Op::Turn => {}
+        Op::Turn | Op::SpendBudget { .. } => {}
         Op::Wait { .. } | Op::WaitMany { .. } | Op::Notified | Op::NotifiedOwned
             if waiting.len() >= room => {}
         Op::Wait { waker } => {

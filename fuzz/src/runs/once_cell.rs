@@ -41,7 +41,7 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
         number += 1;
         let (own, own_go) = (cell.clone(), go.clone());
         let got = match op {
-            Op::Turn => None,
+            Op::Turn | Op::SpendBudget { .. } => None,
             Op::GetOrTryInit { outcome, waker } => {
                 line.begin(waker, try_init(own, own_go, number, outcome % 2 == 1))
             }

@@ -25,7 +25,7 @@ impl Run {
 
     fn step(&mut self, op: Op, log: &mut Log) {
         match op {
-            Op::Turn => {}
+            Op::Turn | Op::SpendBudget { .. } => {}
             Op::New => *self = Run { number: self.number, ..Run::new() },
             Op::Send => {
                 let value = Value::new(self.number);

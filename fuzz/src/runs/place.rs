@@ -1,5 +1,6 @@
 use super::subject::runtime::{Builder, Runtime};
-use super::subject::task::{LocalSet, coop};
+use super::subject::task::LocalSet;
+use super::subject::task::coop::{has_budget_remaining, poll_proceed};
 use crate::drive;
 use crate::log::Log;
 use crate::script::{Family, Place, Script};
@@ -7,12 +8,22 @@ use crate::wakers;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 /// A runtime on the calling thread, with a clock that stands still.
 pub fn runtime() -> Runtime {
     let mut builder = Builder::new_current_thread();
     builder.enable_time().start_paused(true).build().expect("a runtime without I/O can be built")
+}
+
+/// Takes budget away, if the operation says so.
+fn spend_budget<F: Family>(op: F) {
+    let mut cx = Context::from_waker(Waker::noop());
+    for _ in 0..op.spends().unwrap_or(0) {
+        if let (true, Poll::Ready(unit)) = (has_budget_remaining(), poll_proceed(&mut cx)) {
+            unit.made_progress();
+        }
+    }
 }
 
 /// Takes all steps of a script, in the place that it names.
@@ -31,8 +42,9 @@ pub fn drive<F: Family>(script: &Script<F>, log: &mut Log, mut step: impl FnMut(
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
+            spend_budget(op);
             drive::step(script, op, log, &mut step);
-            log.note("budget is left", &coop::has_budget_remaining());
+            log.note("budget is left", &has_budget_remaining());
         }
         // A future that found the budget used up is woken when its task has returned to the runtime, on Tokio not if
         // that was the last time. So there is one turn more.
@@ -56,6 +68,7 @@ pub async fn drive_async<F: Family>(
     mut step: impl AsyncFnMut(F, &mut Log),
 ) {
     for &op in &script.ops {
+        spend_budget(op);
         log.begin_step();
         let panicked = {
             let mut stepping = pin!(step(op, log));

@@ -127,7 +127,7 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
         number += 1;
         let own = || lock.clone();
         let taken = match op {
-            Op::Turn => None,
+            Op::Turn | Op::SpendBudget { .. } => None,
             Op::Read { waker } => line.begin(waker, async { Read(lock.read().await) }),
             Op::ReadOwned { waker } => {
                 let read = own().read_owned();

@@ -91,7 +91,7 @@ impl<'a> Run<'a> {
 
     fn step(&mut self, op: Op, log: &mut Log) {
         match op {
-            Op::Turn => {}
+            Op::Turn | Op::SpendBudget { .. } => {}
             Op::Acquire { count: 1, waker } => {
                 let acquire = self.semaphore.acquire();
                 let acquired = self.line.begin(waker, async { Ok(Permit::Lent(acquire.await?)) });

@@ -20,7 +20,7 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
     drive(script, log, |op, log| {
         number += 1;
         let seen = match op {
-            Op::Turn => None,
+            Op::Turn | Op::SpendBudget { .. } => None,
             Op::Wait { waker } => line.begin(waker, async { cell.wait().await.0 }),
             Op::Poll { which, waker } => line.poll(which, waker),
             Op::GiveUp { which } => Some(line.give_up(which).into()),

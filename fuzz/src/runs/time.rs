@@ -195,6 +195,7 @@ impl Run {
     async fn step(&mut self, op: Op, log: &mut Log) {
         match op {
             Op::Turn => yield_now().await,
+            Op::SpendBudget { .. } => {}
             Op::Advance { length } => advance(short_length(length)).await,
             Op::Wait { length } => sleep(short_length(length)).await,
             Op::Spawn { length, times } => {

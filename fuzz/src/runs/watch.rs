@@ -139,7 +139,7 @@ impl Run<'_> {
 
     fn step(&mut self, op: Op, log: &mut Log) {
         match op {
-            Op::Turn => {}
+            Op::Turn | Op::SpendBudget { .. } => {}
             Op::Subscribe { sender } => {
                 let rx = pick(&mut self.txs, sender).map(|tx| tx.subscribe());
                 self.rxs.extend(rx);
