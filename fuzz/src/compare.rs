@@ -71,9 +71,7 @@ fn run<F: Family>(subject: Subject, script: &Script<F>, log: &mut Log) {
     wakers::finish();
     log.begin_step();
     log.note("panicked at the end", &panicked);
-    let mut woken = wakers::called();
-    woken.sort_unstable();
-    log.note("woken at the end", &woken);
+    log.note("woken at the end", &wakers::called_by_turn());
     log.note("values left", &Value::alive());
     log.note("wakers left", &wakers::alive());
 }

@@ -7,14 +7,21 @@ use crate::script::{Family, Script};
 use crate::value::Value;
 use crate::wakers;
 
+/// Begins a step.
+pub fn begin_step(budget_is_left: bool, log: &mut Log) {
+    log.begin_step();
+    wakers::begin_step(budget_is_left);
+}
+
 /// Takes one step, and notes which wakers it called, what values are left, and whether it panicked.
 pub fn step<F: Family>(
     script: &Script<F>,
     op: F,
+    budget_is_left: bool,
     log: &mut Log,
     step: &mut impl FnMut(F, &mut Log),
 ) {
-    log.begin_step();
+    begin_step(budget_is_left, log);
     let panicked = catch_unwind(AssertUnwindSafe(|| step(op, log))).is_err();
     end_step(script, panicked, log);
 }
@@ -25,7 +32,7 @@ pub fn end_step<F: Family>(script: &Script<F>, panicked: bool, log: &mut Log) {
         // Its text is not compared: texts of panics differ (docs/08-differences.md).
         log.note("panicked", &());
     }
-    let mut woken = wakers::called();
+    let mut woken = wakers::end_step();
     if !F::wakes_in_order(script.size) {
         woken.sort_unstable();
     }

@@ -6,6 +6,16 @@ use std::task::Poll;
 
 use crate::wakers::Ring;
 
+/// How many futures may wait where wakers call back. More of them are woken in several goes; in between, a waker that
+/// calls the same object again finds the rest woken on Wakeful, and still to be woken on Tokio (ARCHITECTURE.md, "One word
+/// for lock, counter and flag").
+pub const ONE_GO: usize = 30;
+
+/// How many futures may wait in a script of this size: in one of two scripts [`ONE_GO`], and wakers call back there.
+pub fn room(size: u8) -> usize {
+    if size % 2 == 1 { ONE_GO } else { usize::MAX }
+}
+
 /// Picks an item by an operand; `None` if there is none.
 pub fn pick<T>(from: &mut [T], which: u8) -> Option<&mut T> {
     let len = from.len();

@@ -16,6 +16,12 @@ type Reaction = Rc<dyn Fn(u8)>;
 struct Wakers {
     /// Numbers of those called since the last look, in order.
     called: RefCell<Vec<u32>>,
+    /// Those called since the last turn whose futures found the budget used up when they were polled last.
+    called_late: RefCell<Vec<u32>>,
+    /// Whether there was budget left when the step began; always outside of a runtime.
+    budget_is_used_up: Cell<bool>,
+    /// Whether a step is being taken, and not a turn of the runtime.
+    in_step: Cell<bool>,
     made: Cell<u32>,
     alive: Cell<usize>,
     reaction: RefCell<Option<Reaction>>,
@@ -31,8 +37,17 @@ thread_local! {
 struct Bell {
     number: u32,
     reaction: Option<u8>,
-    /// Whether the next call counts; `None` if each does.
-    is_armed: Option<AtomicBool>,
+    /// Which calls count, if not each does.
+    needed: Option<Needed>,
+}
+
+/// Which call of a waker is needed.
+#[derive(Default)]
+struct Needed {
+    /// Whether the next one is.
+    is_armed: AtomicBool,
+    /// Whether it may come at any time up to the next turn.
+    is_late: AtomicBool,
 }
 
 impl Bell {
@@ -41,14 +56,19 @@ impl Bell {
             let number = wakers.made.get();
             wakers.made.set(number + 1);
             wakers.alive.set(wakers.alive.get() + 1);
-            let is_armed = (!counts_all).then(AtomicBool::default);
-            Arc::new(Bell { number, reaction, is_armed })
+            let needed = (!counts_all).then(Needed::default);
+            Arc::new(Bell { number, reaction, needed })
         })
     }
 
     fn arm(&self, armed: bool) {
-        if let Some(is_armed) = &self.is_armed {
-            is_armed.store(armed, Relaxed);
+        if let Some(needed) = &self.needed {
+            let is_late = WAKERS.with(|wakers| {
+                wakers.called_late.borrow_mut().retain(|&number| number != self.number);
+                wakers.budget_is_used_up.get()
+            });
+            needed.is_armed.store(armed, Relaxed);
+            needed.is_late.store(is_late, Relaxed);
         }
     }
 
@@ -62,21 +82,29 @@ impl Bell {
     }
 
     fn ring(&self) {
-        if self.is_armed.as_ref().is_some_and(|is_armed| !is_armed.swap(false, Relaxed)) {
-            return;
+        let (mut is_needed, mut is_late) = (true, false);
+        if let Some(needed) = &self.needed {
+            is_needed = needed.is_armed.swap(false, Relaxed);
+            is_late = needed.is_late.load(Relaxed);
         }
-        WAKERS.with(|wakers| {
-            wakers.called.borrow_mut().push(self.number);
-            let reaction = wakers.reaction.borrow().clone();
-            if let (Some(kind), Some(reaction)) = (self.reaction, reaction) {
-                let depth = wakers.depth.get();
-                if depth < DEPTH_MAX {
-                    wakers.depth.set(depth + 1);
-                    reaction(kind);
-                    wakers.depth.set(depth);
-                }
-            }
+        WAKERS.with(|wakers| match (is_needed, is_late) {
+            (true, true) => wakers.called_late.borrow_mut().push(self.number),
+            (true, false) => self.note_and_react(wakers),
+            (false, _) => {}
         });
+    }
+
+    fn note_and_react(&self, wakers: &Wakers) {
+        wakers.called.borrow_mut().push(self.number);
+        let (reaction, depth) = (wakers.reaction.borrow().clone(), wakers.depth.get());
+        if let (Some(kind), Some(reaction)) = (self.reaction, reaction)
+            && wakers.in_step.get()
+            && depth < DEPTH_MAX
+        {
+            wakers.depth.set(depth + 1);
+            reaction(kind);
+            wakers.depth.set(depth);
+        }
     }
 }
 
@@ -101,6 +129,8 @@ impl Drop for Bell {
 pub fn reset() {
     WAKERS.with(|wakers| {
         wakers.called.borrow_mut().clear();
+        wakers.called_late.borrow_mut().clear();
+        wakers.budget_is_used_up.set(false);
         wakers.made.set(0);
         wakers.alive.set(0);
         wakers.depth.set(0);
@@ -121,9 +151,32 @@ pub fn finish() {
     });
 }
 
-/// Takes the numbers of the wakers that were called since the last look, in order.
-pub fn called() -> Vec<u32> {
-    WAKERS.with(|wakers| std::mem::take(&mut *wakers.called.borrow_mut()))
+/// Says that a step begins. Wakers call back only within steps: futures that found the budget used up are woken by the
+/// runtime, in an order that is not the same.
+pub fn begin_step(budget_is_left: bool) {
+    WAKERS.with(|wakers| {
+        wakers.in_step.set(true);
+        wakers.budget_is_used_up.set(!budget_is_left);
+    });
+}
+
+/// Says that the step is over, and takes the numbers of the wakers that were called, in order.
+pub fn end_step() -> Vec<u32> {
+    WAKERS.with(|wakers| {
+        wakers.in_step.set(false);
+        std::mem::take(&mut *wakers.called.borrow_mut())
+    })
+}
+
+/// Takes the numbers of the wakers that were called between two polls, in no order. That of a future that found the budget
+/// used up belongs to them, if only one call was needed: an unneeded one may have been its first.
+pub fn called_by_turn() -> Vec<u32> {
+    WAKERS.with(|wakers| {
+        let mut called = std::mem::take(&mut *wakers.called.borrow_mut());
+        called.append(&mut wakers.called_late.borrow_mut());
+        called.sort_unstable();
+        called
+    })
 }
 
 /// Counts the wakers that are not dropped.

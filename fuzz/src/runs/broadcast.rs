@@ -1,7 +1,7 @@
 use super::place::drive;
 use super::subject::sync::broadcast::error::{RecvError, TryRecvError};
 use super::subject::sync::broadcast::{self, Receiver, Sender, WeakSender};
-use crate::line::{Line, pick, take};
+use crate::line::{Line, ONE_GO, pick, room, take};
 use crate::log::Log;
 use crate::script::Script;
 use crate::scripts::broadcast::Op;
@@ -152,9 +152,10 @@ impl Run<'_> {
 pub fn run(script: &Script<Op>, log: &mut Log) {
     let capacity = 1 + usize::from(script.size % 16);
     let (tx, rx) = broadcast::channel(capacity);
+    let room = room(script.size);
     let reacting = tx.downgrade();
     wakers::react(move |kind| {
-        let Some(tx) = reacting.upgrade() else { return };
+        let Some(tx) = reacting.upgrade().filter(|_| room == ONE_GO) else { return };
         match kind % 3 {
             0 => drop(tx.send(Value::new(1000))),
             1 => drop(tx.subscribe()),
@@ -171,6 +172,11 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
         closings: Line::default(),
     };
     drive(script, log, |op, log| {
+        match op {
+            Op::Recv { .. } if run.line.len() >= room => return,
+            Op::SenderClosed { .. } if run.closings.len() >= room => return,
+            _ => {}
+        }
         run.number += 1;
         run.step(op, log);
         run.note_counts(log);

@@ -1,6 +1,7 @@
 use super::child::{Output, Shared, child};
 use super::place::{drive_async, runtime};
 use super::subject;
+use super::subject::task::coop::has_budget_remaining;
 use super::subject::task::{Id, JoinError, JoinHandle, JoinSet, LocalSet, yield_now};
 use super::subject::time::{Instant, sleep};
 use crate::events;
@@ -121,6 +122,13 @@ impl Run {
             Op::SpendBudget { .. } => {}
             Op::Spawn { kind, count } => self.spawn(kind, count),
             Op::SpawnAlone { kind, count } => self.spawn_alone(kind, count),
+            // When `join_next` finds the budget used up, Tokio sets the task that it has found aside until the next turn,
+            // and others come first then.
+            Op::JoinNext { .. }
+            | Op::JoinNextWithId { .. }
+            | Op::TryJoinNext
+            | Op::TryJoinNextWithId
+                if !has_budget_remaining() => {}
             Op::JoinNext { .. }
             | Op::JoinNextWithId { .. }
             | Op::TryJoinNext
@@ -128,7 +136,11 @@ impl Run {
             Op::Abort { which } => self.shared.abort(which),
             Op::AbortAll => self.set.abort_all(),
             Op::DetachAll => self.set.detach_all(),
-            Op::Shutdown => self.set.shutdown().await,
+            Op::Shutdown => {
+                // From now on the step itself waits for the tasks.
+                self.ring.forget_need();
+                self.set.shutdown().await;
+            }
             Op::DropSet => self.set = JoinSet::new(),
             Op::PollHandle { .. } | Op::AbortHandle { .. } | Op::DropHandle { .. } => {
                 self.handle(op, log);

@@ -1,7 +1,7 @@
 use super::place::drive;
 use super::subject::sync::Notify;
 use super::subject::sync::futures::{Notified, OwnedNotified};
-use crate::line::{pick, take};
+use crate::line::{ONE_GO, pick, room, take};
 use crate::log::Log;
 use crate::script::Script;
 use crate::scripts::notify::Op;
@@ -46,14 +46,9 @@ impl<'a> Waiting<'a> {
     }
 }
 
-/// How many futures may wait where wakers call back. More of them are woken in several goes; in between, a waker that
-/// calls the `Notify` again finds the rest woken on Wakeful, and still to be woken on Tokio (ARCHITECTURE.md, "One word
-/// for lock, counter and flag").
-const ONE_GO: usize = 30;
-
 pub fn run(script: &Script<Op>, log: &mut Log) {
     let notify = Arc::new(Notify::new());
-    let room = if script.size % 2 == 1 { ONE_GO } else { usize::MAX };
+    let room = room(script.size);
     let reacting = notify.clone();
     wakers::react(move |kind| match kind % 4 {
         _ if room > ONE_GO => {}

@@ -1,6 +1,6 @@
 use super::subject::runtime::{Builder, Runtime};
-use super::subject::task::LocalSet;
 use super::subject::task::coop::{has_budget_remaining, poll_proceed};
+use super::subject::task::{LocalSet, yield_now};
 use crate::drive;
 use crate::log::Log;
 use crate::script::{Family, Place, Script};
@@ -33,9 +33,7 @@ pub fn drive<F: Family>(script: &Script<F>, log: &mut Log, mut step: impl FnMut(
     let turns = |cx: &mut Context<'_>| {
         // Futures that found the budget used up: Tokio wakes them from last to first, Wakeful from first to last. Neither
         // promises an order (docs/08-differences.md).
-        let mut woken = wakers::called();
-        woken.sort_unstable();
-        log.note("woken between polls", &woken);
+        log.note("woken between polls", &wakers::called_by_turn());
         for op in ops.by_ref() {
             if op == F::TURN {
                 log.begin_step();
@@ -43,7 +41,7 @@ pub fn drive<F: Family>(script: &Script<F>, log: &mut Log, mut step: impl FnMut(
                 return Poll::Pending;
             }
             spend_budget(op);
-            drive::step(script, op, log, &mut step);
+            drive::step(script, op, has_budget_remaining(), log, &mut step);
             log.note("budget is left", &has_budget_remaining());
         }
         // A future that found the budget used up is woken when its task has returned to the runtime, on Tokio not if
@@ -55,7 +53,9 @@ pub fn drive<F: Family>(script: &Script<F>, log: &mut Log, mut step: impl FnMut(
         Poll::Pending
     };
     match script.place {
-        Place::Bare => script.ops.iter().for_each(|&op| drive::step(script, op, log, &mut step)),
+        Place::Bare => {
+            script.ops.iter().for_each(|&op| drive::step(script, op, true, log, &mut step));
+        }
         Place::BlockOn => runtime().block_on(poll_fn(turns)),
         Place::InLocalSet => LocalSet::new().block_on(&runtime(), poll_fn(turns)),
     }
@@ -69,7 +69,7 @@ pub async fn drive_async<F: Family>(
 ) {
     for &op in &script.ops {
         spend_budget(op);
-        log.begin_step();
+        drive::begin_step(has_budget_remaining(), log);
         let panicked = {
             let mut stepping = pin!(step(op, log));
             let catching =
@@ -80,5 +80,11 @@ pub async fn drive_async<F: Family>(
             catching.await
         };
         drive::end_step(script, panicked, log);
+        log.note("budget is left", &has_budget_remaining());
+        if has_budget_remaining() {
+            log.note("woken between polls", &wakers::called_by_turn());
+        }
     }
+    yield_now().await;
+    log.note("woken between polls", &wakers::called_by_turn());
 }
