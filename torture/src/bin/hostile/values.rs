@@ -1,0 +1,93 @@
+//! Values whose clone and drop panic, and panic payloads whose drop does.
+
+use crate::world::{self, Act};
+
+/// What the memory of a live value holds, and of a dropped one.
+const ALIVE: u64 = 0xa11f_e000_a11f_e000;
+const DROPPED: u64 = 0xdead_0000_dead_0000;
+
+/// Tells a live value from one that was dropped. Its memory is of its own, so that AddressSanitizer sees a use
+/// after the drop.
+#[derive(Debug)]
+struct Life {
+    mark: Box<u64>,
+}
+
+impl Life {
+    fn new() -> Life {
+        world::count_value(1);
+        Life { mark: Box::new(ALIVE) }
+    }
+
+    fn check(&self) {
+        if *self.mark != ALIVE {
+            world::finding(format!("a value was used that is not alive (mark {:#x})", *self.mark));
+        }
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        self.check();
+        *self.mark = DROPPED;
+        world::count_value(-1);
+    }
+}
+
+/// A value whose clone and drop panic, or come back to the primitive that calls them.
+#[derive(Debug)]
+pub struct Value {
+    life: Life,
+}
+
+impl Value {
+    pub fn new() -> Value {
+        Value { life: Life::new() }
+    }
+
+    /// Reads it.
+    pub fn look(&self) {
+        self.life.check();
+    }
+}
+
+impl Clone for Value {
+    fn clone(&self) -> Value {
+        self.look();
+        world::maybe_panic(Act::ValueClone);
+        Value::new()
+    }
+}
+
+impl Drop for Value {
+    fn drop(&mut self) {
+        self.look();
+        world::maybe_mischief();
+        // The field is dropped after this, whether it panics or not.
+        world::maybe_panic(Act::ValueDrop);
+    }
+}
+
+/// A panic payload whose drop panics.
+pub struct Payload {
+    life: Life,
+}
+
+impl Payload {
+    pub fn new() -> Payload {
+        Payload { life: Life::new() }
+    }
+}
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        self.life.check();
+        world::maybe_panic(Act::PayloadDrop);
+    }
+}
+
+/// A value that is no more than dropped, with what a closure or a future has captured.
+pub fn call_hostile(value: &Value) {
+    value.look();
+    world::maybe_panic(Act::Call);
+}
