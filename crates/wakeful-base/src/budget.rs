@@ -190,10 +190,16 @@ impl Drop for RestoreOnPending {
 
 /// Wakes `waker` once the runtime has looked at its other work; at once outside of a runtime.
 pub fn defer(waker: &Waker) {
-    let deferred = DEFER.with(Cell::get).is_some_and(|postpone| postpone(waker));
-    if !deferred {
+    if !try_defer(waker) {
         waker.wake_by_ref();
     }
+}
+
+/// Wakes `waker` once the runtime has looked at its other work. Returns false, and does not wake it,
+/// on a thread that drives no runtime.
+#[must_use]
+pub fn try_defer(waker: &Waker) -> bool {
+    DEFER.with(Cell::get).is_some_and(|postpone| postpone(waker))
 }
 
 /// Says how wake-ups are postponed on this thread; returns what was said before.

@@ -253,16 +253,13 @@ impl<T> Receiver<T> {
     /// assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
     /// ```
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        let Some(cell) = self.cell else {
+        if self.cell.is_none() {
             return Err(TryRecvError::Closed);
-        };
-        // SAFETY: the receiver has not left, and forgets the cell when it has.
-        match unsafe { ChannelCell::try_receive(cell) } {
+        }
+        // SAFETY: the receiver has its reference, so it has not left.
+        match unsafe { ChannelCell::try_receive(&mut self.cell) } {
             Poll::Pending => Err(TryRecvError::Empty),
-            Poll::Ready(value) => {
-                self.cell = None;
-                value.ok_or(TryRecvError::Closed)
-            }
+            Poll::Ready(value) => value.ok_or(TryRecvError::Closed),
         }
     }
 
@@ -312,15 +309,14 @@ impl<T> Future for Receiver<T> {
             panic!("oneshot::Receiver polled: called after complete, its result was taken before");
         };
         let coop = ready!(budget::poll_proceed(cx));
-        // SAFETY: the receiver has not left, and forgets the cell when it has.
-        let mut result = unsafe { ChannelCell::try_receive(cell) };
+        // SAFETY: the receiver has its reference, so it has not left.
+        let mut result = unsafe { ChannelCell::try_receive(&mut self.cell) };
         // SAFETY: there is no result, so it has neither left nor closed.
         if result.is_pending() && !unsafe { cell.as_ref().park_receiver(cx.waker()) } {
             // SAFETY: as above; the sender was done first, so this is ready.
-            result = unsafe { ChannelCell::try_receive(cell) };
+            result = unsafe { ChannelCell::try_receive(&mut self.cell) };
         }
         let value = ready!(result);
-        self.cell = None;
         coop.made_progress();
         Poll::Ready(value.ok_or(RecvError(())))
     }

@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -182,6 +183,53 @@ fn a_value_nobody_took_is_dropped_once() {
     tx.send(alive.value(0)).unwrap();
     rx.close();
     drop(rx);
+    alive.assert_none();
+}
+
+/// Leaves a waker in the channel whose last reference is the channel's, and whose drop panics.
+fn leave_sender_waker<T>(tx: &mut oneshot::Sender<T>) {
+    let waker = waker_that_panics_on_drop();
+    assert!(tx.poll_closed(&mut Context::from_waker(&waker)).is_pending());
+}
+
+/// Both ends hold slab memory of the same size: if the first channel was freed but is still
+/// reachable, the second one gets its cell.
+#[track_caller]
+fn assert_forgotten(mut rx: oneshot::Receiver<u64>) {
+    let (tx2, mut rx2) = oneshot::channel::<Box<u64>>();
+    tx2.send(Box::new(0x4141_4141)).unwrap();
+    assert!(rx.is_terminated());
+    assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
+    drop(rx);
+    assert_eq!(rx2.try_recv().as_deref(), Ok(&0x4141_4141));
+}
+
+#[test]
+fn a_receiver_whose_try_recv_panics_has_left_the_channel() {
+    let (mut tx, mut rx) = oneshot::channel::<u64>();
+    leave_sender_waker(&mut tx);
+    tx.send(1).unwrap();
+    catch_unwind(AssertUnwindSafe(|| rx.try_recv())).unwrap_err();
+    assert_forgotten(rx);
+}
+
+#[test]
+fn a_receiver_whose_poll_panics_has_left_the_channel() {
+    let (mut tx, mut rx) = oneshot::channel::<u64>();
+    leave_sender_waker(&mut tx);
+    tx.send(1).unwrap();
+    let mut cx = Context::from_waker(Waker::noop());
+    catch_unwind(AssertUnwindSafe(|| Pin::new(&mut rx).poll(&mut cx))).unwrap_err();
+    assert_forgotten(rx);
+}
+
+#[test]
+fn a_receiver_that_is_dropped_by_a_panic_of_its_try_recv_is_dropped_once() {
+    let alive = Alive::default();
+    let (mut tx, mut rx) = oneshot::channel();
+    leave_sender_waker(&mut tx);
+    tx.send(alive.value(1)).unwrap();
+    catch_unwind(AssertUnwindSafe(move || rx.try_recv().map(drop))).unwrap_err();
     alive.assert_none();
 }
 

@@ -158,6 +158,21 @@ impl Timer {
         self.armed.as_ref().is_some_and(ArmedTimer::is_due)
     }
 
+    /// Whether `deadline_ns` lies so far back that no program expects to wait for it.
+    ///
+    /// In Tokio a timer fires when the millisecond of its deadline has ended and the driver has looked
+    /// at the timers since. So a sleep that is due when it is first polled still gives other tasks a
+    /// turn there, and programs rely on it. A deadline that Tokio would not wait for is *past*. Until
+    /// when this thread has served its timers is known; a thread without timers takes the clock for it.
+    pub(crate) fn is_past(&self, deadline_ns: u64) -> bool {
+        let clock = &self.time().clock;
+        if clock.is_changed() {
+            return deadline_ns <= clock.now_ns();
+        }
+        let served_ns = self.scheduler.with_own(|own| own.map(|own| own.position_ns()));
+        is_past(deadline_ns, served_ns.unwrap_or_else(|| clock.now_ns()))
+    }
+
     /// Arms it. It must not be armed.
     pub(crate) fn arm(&mut self, deadline_ns: u64, waker: Option<Waker>) -> Result<(), ShutDown> {
         debug_assert!(self.armed.is_none(), "`rearm` is for timers that are armed");
@@ -173,15 +188,18 @@ impl Timer {
         Ok(())
     }
 
-    /// Arms it, armed or not, for another time; the waker stays. Ready if that time is known to have passed:
-    /// nothing is changed then. On the machine's clock only what the timers of this thread have seen of it
-    /// counts: a look costs more than arming a timer.
+    /// Arms it, armed or not, for another time; the waker stays. Ready if that time is known to be
+    /// [past](Self::is_past): nothing is changed then. On the machine's clock only what the timers of this
+    /// thread have seen of it counts: a look costs more than arming a timer.
     pub(crate) fn rearm(&mut self, deadline_ns: u64) -> Result<Poll<()>, ShutDown> {
         let clock = &self.time().clock;
         let now_ns = clock.is_changed().then(|| clock.now_ns());
         let rearmed = self.scheduler.with_own(|own| {
-            let seen_ns = now_ns.or_else(|| Some(own.as_ref()?.position_ns()));
-            if seen_ns.is_some_and(|seen_ns| deadline_ns <= seen_ns) {
+            let is_past = match now_ns {
+                Some(now_ns) => deadline_ns <= now_ns,
+                None => own.as_ref().is_some_and(|own| is_past(deadline_ns, own.position_ns())),
+            };
+            if is_past {
                 return Some(Poll::Ready(()));
             }
             let timer = self.armed.as_mut()?;
@@ -262,6 +280,12 @@ impl Drop for Timer {
             drop(self.disarm());
         }
     }
+}
+
+/// Whether Tokio's timers, which count whole milliseconds, would have fired by `served_ns`.
+fn is_past(deadline_ns: u64, served_ns: u64) -> bool {
+    const RESOLUTION_NS: u64 = 1_000_000;
+    deadline_ns.saturating_add(RESOLUTION_NS) <= served_ns
 }
 
 /// What the clock of the runtime that this thread is in says; none outside of a runtime.

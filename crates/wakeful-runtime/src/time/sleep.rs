@@ -10,7 +10,7 @@ use std::marker::PhantomPinned;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use wakeful_base::budget::poll_proceed;
+use wakeful_base::budget::{poll_proceed, try_defer};
 
 /// A deadline so far ahead when a sleep is made is taken to be still ahead at its first poll. That saves
 /// a look at the clock, 40 ns; if it was wrong, the sleep ends a look at the timers later.
@@ -34,7 +34,10 @@ pub fn sleep(duration: Duration) -> Sleep {
     Sleep::new("sleep", deadline, duration >= FAR)
 }
 
-/// Waits until `deadline`. One that has passed is ready at once.
+/// Waits until `deadline`.
+///
+/// If it has passed already, other tasks that are ready still have a turn first, unless it passed more
+/// than a millisecond ago.
 ///
 /// # Panics
 /// Outside of a runtime with time enabled.
@@ -86,7 +89,8 @@ enum Phase {
     New { is_far: bool },
     /// The timer is armed.
     Waits,
-    /// The time has come, and the timer was not needed.
+    /// The time had come by the first poll, which may still have given other tasks a turn. The
+    /// timer is not armed.
     Elapsed,
 }
 
@@ -192,8 +196,13 @@ impl Sleep {
         };
         let deadline_ns = time.clock.deadline_ns(self.deadline.into_std());
         if !is_far && deadline_ns <= time.clock.now_ns() {
-            self.set_phase(Phase::Elapsed);
-            return Ok(Poll::Ready(()));
+            let is_past = self.timer.is_past(deadline_ns);
+            // A sleep that is due but not past gives other tasks one turn. A thread that drives no tasks
+            // has none to give: there the timer is armed, so that a worker has its turn before it fires.
+            if is_past || try_defer(cx.waker()) {
+                self.set_phase(Phase::Elapsed);
+                return Ok(if is_past { Poll::Ready(()) } else { Poll::Pending });
+            }
         }
         self.timer.arm(deadline_ns, Some(cx.waker().clone()))?;
         Ok(Poll::Pending)

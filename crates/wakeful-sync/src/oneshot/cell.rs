@@ -111,26 +111,33 @@ impl<T> ChannelCell<T> {
                 // SAFETY: the state gave the receiver's waker to us.
                 let waker = unsafe { cell.rx_waker.take() };
                 // SAFETY: the sender touches the cell no more.
-                unsafe { free_if(cell.state.leave_sender(), this) };
+                let own_waker = unsafe { free_if(cell.state.leave_sender(), this) };
                 waker.wake();
+                drop(own_waker);
                 Ok(())
             }
             Finished::ReceiverClosed => {
                 // SAFETY: it was written above and nobody else was given it.
                 let value = with_value.then(|| unsafe { cell.take_value() });
                 // SAFETY: the sender touches the cell no more.
-                unsafe { free_if(cell.state.leave_sender(), this) };
+                drop(unsafe { free_if(cell.state.leave_sender(), this) });
                 Err(value)
             }
         }
     }
 
-    /// Receiver: is there a result? If so, takes it and leaves.
+    /// Receiver: takes the result if there is one, and leaves.
+    ///
+    /// `owner` is the receiver's own reference. It is cleared before the last waker is dropped: if that
+    /// drop panics, the receiver must not reach the freed cell again.
     ///
     /// # Safety
-    /// Only for the receiver, which has not left; after `Ready` it has.
+    /// Only the receiver may call this. `owner` must hold its reference, and the receiver must not have
+    /// left; after `Ready` it has.
     #[inline]
-    pub(super) unsafe fn try_receive(this: CellRef<T>) -> Poll<Option<T>> {
+    pub(super) unsafe fn try_receive(owner: &mut Option<CellRef<T>>) -> Poll<Option<T>> {
+        // SAFETY: it holds the reference, by contract.
+        let this = unsafe { owner.unwrap_unchecked() };
         // SAFETY: the receiver has not left, so the cell is live.
         let cell = unsafe { this.as_ref() };
         let state = cell.state.load();
@@ -139,8 +146,9 @@ impl<T> ChannelCell<T> {
         }
         // SAFETY: what was sent is the receiver's, and taken only here or in `drop_receiver`, once.
         let value = state.is_sent().then(|| unsafe { cell.take_value() });
+        *owner = None;
         // SAFETY: the receiver touches the cell no more.
-        unsafe { free_if(cell.state.leave_receiver(), this) };
+        drop(unsafe { free_if(cell.state.leave_receiver(), this) });
         Poll::Ready(value)
     }
 
@@ -234,11 +242,11 @@ impl<T> ChannelCell<T> {
         // SAFETY: what was sent is the receiver's, and it was not taken.
         let value = cell.state.load().is_sent().then(|| unsafe { cell.take_value() });
         // SAFETY: the receiver touches the cell no more.
-        unsafe { free_if(cell.state.leave_receiver(), this) };
+        let left_behind = unsafe { free_if(cell.state.leave_receiver(), this) };
         if let Some(waker) = sender_waker {
             waker.wake();
         }
-        drop((own_waker, value));
+        drop((own_waker, value, left_behind));
     }
 
     /// # Safety
@@ -249,14 +257,17 @@ impl<T> ChannelCell<T> {
     }
 }
 
-/// Frees the cell, if the caller was the last to leave.
+/// Frees the cell if the caller was the last to leave. Returns a waker that the sender left there.
+///
+/// The drop of a waker is user code: the caller drops it, once it refers to the cell no more.
 ///
 /// # Safety
 /// `left` must come from this cell's state.
 #[inline]
-unsafe fn free_if<T>(left: Left, this: CellRef<T>) {
+#[must_use]
+unsafe fn free_if<T>(left: Left, this: CellRef<T>) -> Option<Waker> {
     if left == Left::First {
-        return;
+        return None;
     }
     // SAFETY: both ends have left, so nobody else refers to it.
     let cell = unsafe { this.as_ref() };
@@ -269,5 +280,5 @@ unsafe fn free_if<T>(left: Left, this: CellRef<T>) {
         this.drop_in_place();
         recycle::free(this);
     }
-    drop(waker);
+    waker
 }

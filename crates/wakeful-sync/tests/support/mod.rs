@@ -94,6 +94,25 @@ pub fn panicking_waker() -> Waker {
     Arc::new(PanickingWaker).into()
 }
 
+/// A waker whose drop panics, unless a panic is under way.
+pub struct PanicsOnDrop;
+
+impl Wake for PanicsOnDrop {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for PanicsOnDrop {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("the drop of a waker panics");
+        }
+    }
+}
+
+pub fn waker_that_panics_on_drop() -> Waker {
+    Arc::new(PanicsOnDrop).into()
+}
+
 /// Counts values that are alive; each made by [`value`](Self::value) must be dropped once.
 #[derive(Clone, Debug, Default)]
 pub struct Alive(Arc<AtomicUsize>);

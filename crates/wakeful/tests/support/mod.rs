@@ -47,6 +47,23 @@ pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
+/// Runs `test` on a thread of its own and passes its panic on; panics if it has not ended after
+/// `limit`.
+#[track_caller]
+pub fn within(limit: Duration, test: impl FnOnce() + Send + 'static) {
+    let (done, is_done) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let _done: std::sync::mpsc::Sender<()> = done;
+        test();
+    });
+    if is_done.recv_timeout(limit) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+        panic!("the test hangs: it has not ended after {limit:?}");
+    }
+    if let Err(payload) = thread.join() {
+        panic::resume_unwind(payload);
+    }
+}
+
 /// A flag, set by one task and waited for by others, which block their threads.
 #[derive(Clone, Default)]
 pub struct Flag(Arc<(Mutex<bool>, Condvar)>);

@@ -8,7 +8,7 @@ use crate::scheduler::context::allow_defer;
 use crate::scheduler::luck::{LOOK_EVERY, SEARCH_MAX, WAKE_UP};
 use crate::stall;
 use crate::timers::{PreciseThread, SeatTimers};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -63,15 +63,14 @@ fn with_turn_of<R>(shared: *const CurrentThread, f: impl FnOnce(Option<&Turn>) -
 pub(super) fn spawn_local(shared: &Arc<CurrentThread>, runnable: Runnable) -> Option<Runnable> {
     with_turn_of(Arc::as_ptr(shared), |turn| {
         let Some(turn) = turn else { return Some(runnable) };
+        let Some(mut core) = turn.try_core() else { return Some(runnable) };
         shared.metrics.spawned.add(1);
-        let is_refused = turn.with_core(|core| {
-            core.refs.take_one(shared);
-            core.panicked
-        });
-        if is_refused {
+        core.refs.take_one(shared);
+        if core.panicked {
+            drop(core);
             shared.cancel(runnable);
         } else {
-            turn.push(runnable);
+            turn.push(&mut core, runnable);
         }
         None
     })
@@ -81,7 +80,8 @@ pub(super) fn spawn_local(shared: &Arc<CurrentThread>, runnable: Runnable) -> Op
 pub(super) fn schedule_local(shared: *const CurrentThread, runnable: Runnable) -> Option<Runnable> {
     with_turn_of(shared, |turn| {
         let Some(turn) = turn else { return Some(runnable) };
-        turn.push(runnable);
+        let Some(mut core) = turn.try_core() else { return Some(runnable) };
+        turn.push(&mut core, runnable);
         None
     })
 }
@@ -90,8 +90,9 @@ pub(super) fn schedule_local(shared: *const CurrentThread, runnable: Runnable) -
 pub(crate) fn release_local(shared: *const CurrentThread) -> bool {
     with_turn_of(shared, |turn| {
         let Some(turn) = turn else { return false };
+        let Some(mut core) = turn.try_core() else { return false };
         // SAFETY: the caller passes the cell's reference on.
-        turn.with_core(|core| unsafe { core.refs.put_one(&turn.shared) });
+        unsafe { core.refs.put_one(&turn.shared) };
         true
     })
 }
@@ -100,8 +101,8 @@ pub(crate) fn release_local(shared: *const CurrentThread) -> bool {
 #[cfg(feature = "time")]
 pub(crate) fn retain_local(shared: &Arc<CurrentThread>) -> bool {
     with_turn_of(Arc::as_ptr(shared), |turn| {
-        let Some(turn) = turn else { return false };
-        turn.with_core(|core| core.refs.take_one(shared));
+        let Some(mut core) = turn.and_then(Turn::try_core) else { return false };
+        core.refs.take_one(shared);
         true
     })
 }
@@ -112,8 +113,8 @@ pub(crate) fn with_own_timers<R>(
     shared: *const CurrentThread,
     f: impl FnOnce(Option<&mut SeatTimers>) -> R,
 ) -> R {
-    with_turn_of(shared, |turn| match turn {
-        Some(turn) => turn.with_core(|core| f(Some(&mut core.timers))),
+    with_turn_of(shared, |turn| match turn.and_then(Turn::try_core) {
+        Some(mut core) => f(Some(&mut core.timers)),
         None => f(None),
     })
 }
@@ -124,10 +125,14 @@ pub(crate) fn defer(waker: &Waker) -> bool {
         let Some(turn) = turn else { return false };
         // Not any task: one that runs inside of another, in a `LocalSet` say, returns to that one.
         if turn.polling.get().is_some_and(|task| is_waker_of(waker, task)) {
-            turn.with_core(|core| core.yielding = true);
+            let Some(mut core) = turn.try_core() else { return false };
+            core.yielding = true;
         } else {
             let waker = waker.clone();
-            turn.with_core(|core| core.deferred.push(waker));
+            match turn.try_core() {
+                Some(mut core) => core.deferred.push(waker),
+                None => waker.wake(),
+            }
         }
         true
     })
@@ -223,15 +228,21 @@ impl Turn {
         f(&mut self.core.borrow_mut())
     }
 
-    fn push(&self, runnable: Runnable) {
+    /// Borrows the core for a call that user code made.
+    ///
+    /// `None` if the core is borrowed already: then the call comes from an allocator that uses the
+    /// runtime, in the middle of a change to the core. The caller goes the way of other threads.
+    fn try_core(&self) -> Option<RefMut<'_, Box<Core>>> {
+        self.core.try_borrow_mut().ok()
+    }
+
+    fn push(&self, core: &mut Core, runnable: Runnable) {
         self.shared.metrics.local_schedules.add(1);
-        self.with_core(|core| {
-            if self.is_told.get() {
-                core.ready.push_woken(runnable);
-            } else {
-                core.ready.push(runnable);
-            }
-        });
+        if self.is_told.get() {
+            core.ready.push_woken(runnable);
+        } else {
+            core.ready.push(runnable);
+        }
     }
 
     /// Until `root` is ready, or a task's panic has ended the runtime.

@@ -61,9 +61,10 @@ fn give_seat_away() -> Away {
     }
     with_sitter(|sitter| {
         let Some(sitter) = sitter else { return Away::Driving(None) };
-        if sitter.is_gathering() {
+        if sitter.is_gathering() || sitter.stay.is_inside() {
             // A task that somebody wakes while its own runtime ends is dropped on the spot: this may be the driver. Our
-            // place there would not pass on with the seat, and whoever sat here would sleep beside it.
+            // place there would not pass on with the seat, and whoever sat here would sleep beside it. Nor does a
+            // seat pass on in the middle of a core section, to which an allocator may have called us.
             return Away::Driving(None);
         }
         sitter.call_foreign();

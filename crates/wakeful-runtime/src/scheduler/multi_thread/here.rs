@@ -70,7 +70,7 @@ pub(crate) fn defer(waker: &Waker) -> bool {
             return true;
         }
         let waker = waker.clone();
-        match sitter.enter() {
+        match sitter.enter_from_user_code() {
             Some(mut core) => core.deferred.push_back(waker),
             None => waker.wake(),
         }

@@ -135,6 +135,19 @@ impl Sitter {
         begun.then_some(CoreSection { sitter: self })
     }
 
+    /// Opens a core section for a call that user code made; none if the seat is lost.
+    ///
+    /// None also if a section is open already: then the call comes from an allocator that uses the
+    /// runtime, in the middle of a change to the core. The caller goes the way of other threads. The
+    /// worker's own sections need no such check: the worker opens none while it has one open.
+    #[inline]
+    pub(super) fn enter_from_user_code(&self) -> Option<CoreSection<'_>> {
+        if self.stay.is_inside() {
+            return None;
+        }
+        self.enter()
+    }
+
     /// What lies here may have waited for us: the driver, timers and the end of the runtime come first.
     fn begin(&self) {
         if let Some(mut core) = self.enter() {
@@ -156,7 +169,7 @@ pub(super) fn with_sitter<R>(f: impl FnOnce(Option<&Sitter>) -> R) -> R {
     f(unsafe { sitter.as_ref() })
 }
 
-/// Opens a core section if this thread sits on a seat of `shared`.
+/// Opens a core section if this thread sits on a seat of `shared` and has none open.
 #[inline]
 pub(super) fn with_core_of<R>(
     shared: *const MultiThread,
@@ -164,7 +177,7 @@ pub(super) fn with_core_of<R>(
 ) -> R {
     with_sitter(|sitter| match sitter {
         Some(sitter) if ptr::eq(Arc::as_ptr(&sitter.shared), shared) => {
-            f(sitter.enter().map(|core| (sitter, core)))
+            f(sitter.enter_from_user_code().map(|core| (sitter, core)))
         }
         _ => f(None),
     })

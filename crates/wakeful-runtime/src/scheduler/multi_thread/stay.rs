@@ -141,6 +141,12 @@ impl Stay {
         verdict.load(Acquire) == SEATED
     }
 
+    /// Whether a core section is open. For the sitter's thread.
+    #[inline]
+    pub(super) fn is_inside(&self) -> bool {
+        self.flags.inside.load(Relaxed)
+    }
+
     #[inline]
     pub(super) fn end_section(&self) {
         self.flags.inside.store(false, Release);

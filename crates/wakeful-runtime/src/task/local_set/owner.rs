@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 use wakeful_base::budget;
+use wakeful_base::call_now;
 use wakeful_base::enter::{Entered, EnteredGuard, entered, set_entered};
 use wakeful_task::{Finishing, Id, JoinHandle, Outcome, Polled, Runnable, Running, new_task};
 
@@ -61,24 +62,28 @@ impl Owner {
 
     /// Not generic, so that a spawn's code is small.
     fn admit(&self, runnable: Runnable) {
-        let admitted = self.with_core(|core| {
-            if core.is_closed {
-                return Err(runnable);
-            }
-            core.queue.push_back(runnable);
-            Ok(core.is_polled)
-        });
-        match admitted {
-            Ok(true) => {}
-            Ok(false) => self.call_poller(),
-            Err(runnable) => runnable.cancel().complete(),
+        // SAFETY: not being `Send`, we are on the thread that made the tasks.
+        let Some(mut core) = (unsafe { self.tasks.try_core() }) else {
+            self.tasks.push_remote(runnable);
+            return self.call_poller();
+        };
+        if core.is_closed {
+            drop(core);
+            return runnable.cancel().complete();
+        }
+        core.queue.push_back(runnable);
+        let is_polled = core.is_polled;
+        drop(core);
+        if !is_polled {
+            self.call_poller();
         }
     }
 
-    /// Wakes who polls the set.
+    /// Wakes the task that polls the set. A panic of its waker goes no further: the caller spawns or
+    /// drops something else.
     fn call_poller(&self) {
         if let Some(waker) = self.tasks.poller.take() {
-            waker.wake();
+            call_now(waker);
         }
     }
 

@@ -3,11 +3,12 @@
 use super::waker_slot::WakerSlot;
 use crate::config::UnhandledPanic;
 use crate::scheduler::inject::{Closed, InjectQueue};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use wakeful_base::call_now;
 use wakeful_base::list::List;
 use wakeful_task::{OwnedLink, Runnable, Schedule, TaskRef};
 
@@ -85,6 +86,27 @@ impl LocalTasks {
     pub(super) unsafe fn with_core<R>(&self, f: impl FnOnce(&mut Core) -> R) -> R {
         f(&mut self.core.borrow_mut())
     }
+
+    /// Borrows the core for a call that user code made.
+    ///
+    /// `None` if the core is borrowed already: then the call comes from an allocator that uses the
+    /// set, in the middle of a change to the core. The caller goes the way of other threads.
+    ///
+    /// # Safety
+    /// The calling thread must be the owner.
+    pub(super) unsafe fn try_core(&self) -> Option<RefMut<'_, Core>> {
+        self.core.try_borrow_mut().ok()
+    }
+
+    /// Queues an entry as a thread that is not the owner does. The caller then wakes the poller.
+    ///
+    /// The owner may run the task to its end as soon as it is in the queue, and the set may be gone
+    /// after this.
+    pub(super) fn push_remote(&self, runnable: Runnable) {
+        if let Err(Closed(runnable)) = self.remote.push(runnable) {
+            unreachable!("the remote queue of a `LocalSet` is never closed: {:?}", &*runnable);
+        }
+    }
 }
 
 // SAFETY: a home is a part of `LocalTasks`, of which every cell has a counted reference; `release_cell`
@@ -96,27 +118,22 @@ unsafe impl Schedule for Home {
     unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
         // SAFETY: the entry we hold keeps the task, and the task its home.
         let tasks = unsafe { &*home.as_ref().tasks };
-        let waker = if tasks.owner == ThreadToken::current() {
-            // SAFETY: just looked. The entry stays in the queue, and keeps `tasks`, until this thread
-            // takes it out.
-            let is_polled = unsafe {
-                tasks.with_core(|core| {
-                    core.queue.push_back(runnable);
-                    core.is_polled
-                })
-            };
-            if is_polled { None } else { tasks.poller.take() }
+        let is_owner = tasks.owner == ThreadToken::current();
+        // SAFETY: just looked.
+        let core = if is_owner { unsafe { tasks.try_core() } } else { None };
+        let waker = if let Some(mut core) = core {
+            // The entry stays in the queue, and keeps `tasks`, until this thread takes it out.
+            core.queue.push_back(runnable);
+            if core.is_polled { None } else { tasks.poller.take() }
         } else {
-            // The owner may run the task to its end as soon as it is in the queue.
             let _keeps_tasks = runnable.retain();
-            if let Err(Closed(runnable)) = tasks.remote.push(runnable) {
-                unreachable!("the remote queue of a `LocalSet` is never closed: {:?}", &*runnable);
-            }
+            tasks.push_remote(runnable);
             tasks.poller.take()
         };
-        // Last, without touching `tasks`: it may be gone already, or go in here.
+        // Last, without touching `tasks`: it may be gone already, or go in here. A waker that panics
+        // must not reach the caller, which may be a worker that ends a task.
         if let Some(waker) = waker {
-            waker.wake();
+            call_now(waker);
         }
     }
 
