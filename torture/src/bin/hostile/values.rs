@@ -1,6 +1,6 @@
 //! Values whose clone and drop panic, and panic payloads whose drop does.
 
-use crate::world::{self, Act};
+use crate::world::{self, Act, Counted};
 
 /// What the memory of a live value holds, and of a dropped one.
 const ALIVE: u64 = 0xa11f_e000_a11f_e000;
@@ -11,12 +11,12 @@ const DROPPED: u64 = 0xdead_0000_dead_0000;
 #[derive(Debug)]
 struct Life {
     mark: Box<u64>,
+    _counted: Counted,
 }
 
 impl Life {
     fn new() -> Life {
-        world::count_value(1);
-        Life { mark: Box::new(ALIVE) }
+        Life { mark: Box::new(ALIVE), _counted: Counted::value() }
     }
 
     fn check(&self) {
@@ -30,7 +30,6 @@ impl Drop for Life {
     fn drop(&mut self) {
         self.check();
         *self.mark = DROPPED;
-        world::count_value(-1);
     }
 }
 
@@ -86,7 +85,7 @@ impl Drop for Payload {
     }
 }
 
-/// A value that is no more than dropped, with what a closure or a future has captured.
+/// Uses a value that a closure or a future has captured, and panics, or not.
 pub fn call_hostile(value: &Value) {
     value.look();
     world::maybe_panic(Act::Call);

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
-use crate::world::{self, Act};
+use crate::world::{self, Act, Counted};
 
 /// What a hostile waker points to.
 struct Target {
@@ -13,6 +13,7 @@ struct Target {
     real: Option<Waker>,
     /// Shows a use after the last drop.
     mark: Box<u64>,
+    _counted: Counted,
 }
 
 const ALIVE: u64 = 0xa3a8_e000_a3a8_e000;
@@ -36,7 +37,6 @@ impl Drop for Target {
     fn drop(&mut self) {
         self.check();
         *self.mark = !ALIVE;
-        world::count_waker(-1);
     }
 }
 
@@ -46,8 +46,8 @@ pub fn hostile() -> Waker {
 }
 
 fn new(real: Option<Waker>) -> Waker {
-    world::count_waker(1);
-    let data = Arc::into_raw(Arc::new(Target { real, mark: Box::new(ALIVE) }));
+    let target = Target { real, mark: Box::new(ALIVE), _counted: Counted::waker() };
+    let data = Arc::into_raw(Arc::new(target));
     // SAFETY: the functions of the table take the pointer for what it is: a reference of an `Arc<Target>`, which is
     // `Send` and `Sync`.
     unsafe { Waker::from_raw(RawWaker::new(data.cast(), &TABLE)) }

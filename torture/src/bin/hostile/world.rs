@@ -29,6 +29,13 @@ const ACTS: usize = Act::PayloadDrop as usize + 1;
 /// How likely an act may be to panic, in thousandths. A scenario draws one for each act.
 const CHANCES: &[u32] = &[0, 0, 20, 100, 400];
 
+/// What is called by drops. A panic there may leak values by Rust's own rules: what a function is about to return is
+/// not dropped if the drop of one of its locals panics.
+const DROPS: &[Act] = &[Act::Wake, Act::WakerDrop, Act::ValueDrop, Act::PayloadDrop];
+
+/// How often drops may panic, in thousandths. In the other scenarios nothing may leak.
+const DROPS_CHANCE: u32 = 600;
+
 /// How likely a wake or a drop is to come back to the primitive that it is called by, where that is wanted.
 const MISCHIEF_CHANCE: u32 = 150;
 
@@ -39,8 +46,11 @@ static ROLLS: AtomicU64 = AtomicU64::new(0);
 static OPERATIONS: AtomicU64 = AtomicU64::new(0);
 static PANICS: AtomicU64 = AtomicU64::new(0);
 static MISCHIEFS: AtomicU64 = AtomicU64::new(0);
+/// Of this scenario.
+static DROP_PANICS: AtomicU64 = AtomicU64::new(0);
 static LIVE_VALUES: AtomicI64 = AtomicI64::new(0);
 static LIVE_WAKERS: AtomicI64 = AtomicI64::new(0);
+static SCENARIO: AtomicU64 = AtomicU64::new(0);
 
 /// An operation on the primitive under test, called from inside of wakers and drops.
 pub type Mischief = Arc<dyn Fn(&mut Rng) + Send + Sync>;
@@ -55,8 +65,14 @@ pub struct Plain;
 
 /// Starts a scenario: draws how likely each act is to panic.
 pub fn begin(rng: &mut Rng) {
-    for chance in &CHANCE {
-        chance.store(CHANCES[rng.below(CHANCES.len())], Relaxed);
+    SCENARIO.fetch_add(1, Relaxed);
+    [&LIVE_VALUES, &LIVE_WAKERS].iter().for_each(|live| live.store(0, Relaxed));
+    DROP_PANICS.store(0, Relaxed);
+    let do_drops_panic = rng.chance(DROPS_CHANCE);
+    for (act, chance) in CHANCE.iter().enumerate() {
+        let drawn = CHANCES[rng.below(CHANCES.len())];
+        let is_drop = DROPS.iter().any(|drop| *drop as usize == act);
+        chance.store(if is_drop && !do_drops_panic { 0 } else { drawn }, Relaxed);
     }
     ROLLS.store(rng.next_u64(), Relaxed);
     ARMED.store(true, Relaxed);
@@ -83,6 +99,9 @@ pub fn maybe_panic(act: Act) {
         return;
     }
     PANICS.fetch_add(1, Relaxed);
+    if DROPS.iter().any(|drop| *drop as usize == act as usize) {
+        DROP_PANICS.fetch_add(1, Relaxed);
+    }
     // Without the panic hook, which is for the panics of others. A payload whose own drop panics must not throw
     // another one: who catches that may have to leak it.
     if matches!(act, Act::PayloadDrop) || rng.chance(700) {
@@ -153,19 +172,44 @@ pub fn take_findings() -> Vec<String> {
     std::mem::take(&mut *locked(&FINDINGS))
 }
 
-/// Counts a value (by 1 or -1).
-pub fn count_value(by: i64) {
-    LIVE_VALUES.fetch_add(by, Relaxed);
+/// Counts something that is made and dropped, for the scenario that it was made in.
+#[derive(Debug)]
+pub struct Counted {
+    live: &'static AtomicI64,
+    scenario: u64,
 }
 
-/// Counts a hostile waker's data.
-pub fn count_waker(by: i64) {
-    LIVE_WAKERS.fetch_add(by, Relaxed);
+impl Counted {
+    pub fn value() -> Counted {
+        Counted::new(&LIVE_VALUES)
+    }
+
+    pub fn waker() -> Counted {
+        Counted::new(&LIVE_WAKERS)
+    }
+
+    fn new(live: &'static AtomicI64) -> Counted {
+        live.fetch_add(1, Relaxed);
+        Counted { live, scenario: SCENARIO.load(Relaxed) }
+    }
 }
 
-/// Values and wakers that were made and not dropped.
+impl Drop for Counted {
+    fn drop(&mut self) {
+        if self.scenario == SCENARIO.load(Relaxed) {
+            self.live.fetch_sub(1, Relaxed);
+        }
+    }
+}
+
+/// Values and wakers of this scenario that were made and not dropped.
 pub fn live() -> (i64, i64) {
     (LIVE_VALUES.load(Relaxed), LIVE_WAKERS.load(Relaxed))
+}
+
+/// Whether a drop has panicked in this scenario.
+pub fn has_drop_panicked() -> bool {
+    DROP_PANICS.load(Relaxed) > 0
 }
 
 /// Operations, panics raised by hostile code, and operations from inside of wakers and drops, since it was called last.

@@ -1,10 +1,9 @@
-//! Pipes in memory.
+//! Pipes in memory. Not `io::split`, whose halves hold a lock while the stream calls a waker, as Tokio's do.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use wakeful::io::{
-    self, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, ReadHalf,
-    WriteHalf,
+    self, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf,
 };
 use wakeful_torture::rng::Rng;
 
@@ -16,8 +15,6 @@ use crate::world::discard;
 #[derive(Default)]
 pub struct Duplex {
     streams: Basket<DuplexStream>,
-    readers: Basket<ReadHalf<DuplexStream>>,
-    writers: Basket<WriteHalf<DuplexStream>>,
 }
 
 impl Shared for Duplex {
@@ -27,17 +24,11 @@ impl Shared for Duplex {
 
     fn act(self: &Arc<Self>, pool: &mut Pool, rng: &mut Rng) {
         let shared = self.clone();
-        match rng.below(12) {
+        match rng.below(10) {
             0 | 1 => {
                 let (one, other) = io::duplex(1 + rng.below(20));
                 self.streams.put(one);
-                if rng.chance(500) {
-                    self.streams.put(other);
-                } else {
-                    let (reader, writer) = io::split(other);
-                    self.readers.put(reader);
-                    self.writers.put(writer);
-                }
+                self.streams.put(other);
             }
             2 => self.streams.with(rng, |stream| {
                 let mut buf = [0; 7];
@@ -58,31 +49,19 @@ impl Shared for Duplex {
                     });
                 }
             }
-            7 => {
-                if let Some(mut reader) = self.readers.take(rng) {
+            7 | 8 => {
+                if let Some(mut stream) = self.streams.take(rng) {
                     pool.add(async move {
-                        discard(reader.read_exact(&mut [0; 9]).await);
-                        shared.readers.put(reader);
+                        discard(stream.read_exact(&mut [0; 9]).await);
+                        shared.streams.put(stream);
                     });
                 }
             }
-            8 => {
-                if let Some(mut writer) = self.writers.take(rng) {
-                    pool.add(async move {
-                        discard(writer.write_all(&[1; 30]).await);
-                        shared.writers.put(writer);
-                    });
-                }
-            }
-            9 => self.readers.drop_one(rng),
-            10 => self.writers.drop_one(rng),
             _ => self.streams.drop_one(rng),
         }
     }
 
     fn clear(&self) {
         self.streams.clear();
-        self.readers.clear();
-        self.writers.clear();
     }
 }

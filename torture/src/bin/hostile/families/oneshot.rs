@@ -46,7 +46,9 @@ impl Shared for Oneshot {
                 }
             }
             7 => {
-                if let Some(rx) = self.receivers.take(rng) {
+                if let Some(rx) = self.receivers.take(rng)
+                    && !rx.is_terminated()
+                {
                     pool.add(async move { discard(rx.await) });
                 }
             }
