@@ -206,11 +206,12 @@ impl IoDriver {
 
     pub(super) fn deregister(&self, index: u32, fd: RawFd) -> io::Result<()> {
         let removed = self.poller.remove(fd);
-        if let Some(slot) = self.slots.get(index) {
-            slot.retire();
-            self.slots.give_back(index);
-        }
         self.metrics.deregistered.fetch_add(1, Relaxed);
+        if let Some(slot) = self.slots.get(index) {
+            let wakers = slot.retire();
+            self.slots.give_back(index);
+            drop(wakers);
+        }
         removed
     }
 
@@ -228,3 +229,6 @@ fn token(index: u32, generation: u32) -> u64 {
 fn split_token(token: u64) -> (u32, u32) {
     (token as u32, (token >> 32) as u32)
 }
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests;

@@ -90,6 +90,14 @@ pub(crate) struct Waiters {
 // SAFETY: waiters are touched under the slot's lock only, and hold nothing but a waker.
 unsafe impl Send for Waiters {}
 
+/// Wakers that lay in a slot when it was retired, to be dropped and not called.
+#[derive(Debug)]
+pub(crate) struct LeftWakers {
+    _polled: [Option<Waker>; 2],
+    /// Those of futures that were forgotten instead of dropped.
+    _forgotten: Vec<Waker>,
+}
+
 /// A future that waits, in its slot's list. All but `interest` under the slot's lock.
 #[derive(Debug)]
 pub(crate) struct Waiter {
@@ -182,16 +190,25 @@ impl Slot {
     }
 
     /// The descriptor is gone: the slot is as new, for the next generation.
-    pub(crate) fn retire(&self) {
+    ///
+    /// Returns the wakers that are left. Their drop is user code and may panic, so the caller drops
+    /// them after it has given the slot back.
+    #[must_use]
+    pub(crate) fn retire(&self) -> LeftWakers {
         self.change(|state| {
             let next = u64::from(state.generation().wrapping_add(1)) << GENERATION_SHIFT;
             Some(next | state.0 & SHUTDOWN)
         });
         let mut waiters = self.waiters.lock();
-        let wakers = (waiters.reader.take(), waiters.writer.take());
-        debug_assert!(waiters.list.is_empty(), "a future that waits borrows the registration");
-        drop(waiters);
-        drop(wakers);
+        let polled = [waiters.reader.take(), waiters.writer.take()];
+        let mut forgotten = Vec::new();
+        // A future that waits borrows the registration, so those in the list were forgotten. Being
+        // pinned, their memory is still there; the next generation must not meet them.
+        while let Some(mut waiter) = waiters.list.pop_front() {
+            // SAFETY: what is in the list is alive, and touched under the lock only.
+            forgotten.extend(unsafe { waiter.as_mut() }.waker.take());
+        }
+        LeftWakers { _polled: polled, _forgotten: forgotten }
     }
 
     fn change(&self, new: impl Fn(SlotState) -> Option<u64>) -> bool {
