@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 use wakeful::runtime::Runtime;
 use wakeful::sync::{Notify, Semaphore, broadcast, mpsc, oneshot, watch};
-use wakeful::task;
+use wakeful::task::{self, JoinHandle};
 use wakeful::time::{sleep, timeout};
 use wakeful_torture::rng::Rng;
 
@@ -42,8 +42,49 @@ impl Drop for Alive {
     }
 }
 
-/// Runs a round. Returns the number of its tasks, without children.
+/// Runs a round to its end. Returns the number of its tasks, without children.
 pub fn round(runtime: &Runtime, rng: &mut Rng) -> Result<usize, String> {
+    let (shared, receivers) = begin(runtime, rng);
+    let alive = Arc::new(AtomicUsize::new(0));
+    runtime.block_on(async {
+        let tasks: Vec<_> = (0..TASKS)
+            .map(|_| task::spawn(member(shared.clone(), rng.fork(), Alive::new(&alive))))
+            .collect();
+        for task in tasks {
+            // `Err` if the allocator has aborted it.
+            _ = task.await;
+        }
+        end();
+        // Those that are not joined, too; they hold the senders.
+        drop(shared);
+        for receiver in receivers {
+            receiver.await.map_err(|error| format!("a receiver ended: {error}"))?;
+        }
+        while alive.load(SeqCst) > 0 {
+            task::yield_now().await;
+        }
+        Ok(TASKS)
+    })
+}
+
+/// Begins a round and drops the runtime in the middle of it, while the allocator calls it.
+pub fn abandoned_round(runtime: Runtime, rng: &mut Rng) -> Result<usize, String> {
+    let (shared, receivers) = begin(&runtime, rng);
+    let alive = Arc::new(AtomicUsize::new(0));
+    for _ in 0..TASKS {
+        runtime.spawn(member(shared.clone(), rng.fork(), Alive::new(&alive)));
+    }
+    drop(runtime);
+    end();
+    // Wakers of tasks hold their memory only; what the tasks held is gone.
+    drop((shared, receivers));
+    match alive.load(SeqCst) {
+        0 => Ok(TASKS),
+        left => Err(format!("{left} futures are alive after the drop of their runtime")),
+    }
+}
+
+fn begin(runtime: &Runtime, rng: &mut Rng) -> (Arc<Shared>, [JoinHandle<()>; 2]) {
     let (bounded, bounded_receiver) = mpsc::channel(16);
     let (unbounded, unbounded_receiver) = mpsc::unbounded_channel();
     let shared = Arc::new(Shared {
@@ -59,34 +100,19 @@ pub fn round(runtime: &Runtime, rng: &mut Rng) -> Result<usize, String> {
         wakers: Default::default(),
         join_handles: Default::default(),
     });
-    let alive = Arc::new(AtomicUsize::new(0));
+    let receivers = [
+        runtime.spawn(receive(bounded_receiver)),
+        runtime.spawn(receive_unbounded(unbounded_receiver)),
+    ];
     calls::set_current(Some(shared.clone()));
     let (period, size_min) = PERIODS[rng.below(PERIODS.len())];
-    runtime.block_on(async {
-        let receivers = [
-            task::spawn(receive(bounded_receiver)),
-            task::spawn(receive_unbounded(unbounded_receiver)),
-        ];
-        allocator::call_on_each(period, size_min);
-        let tasks: Vec<_> = (0..TASKS)
-            .map(|_| task::spawn(member(shared.clone(), rng.fork(), Alive::new(&alive))))
-            .collect();
-        for task in tasks {
-            // `Err` if the allocator has aborted it.
-            _ = task.await;
-        }
-        allocator::stop_calling();
-        calls::set_current(None);
-        // Those that are not joined, too; they hold the senders.
-        drop(shared);
-        for receiver in receivers {
-            receiver.await.map_err(|error| format!("a receiver ended: {error}"))?;
-        }
-        while alive.load(SeqCst) > 0 {
-            task::yield_now().await;
-        }
-        Ok(TASKS)
-    })
+    allocator::call_on_each(period, size_min);
+    (shared, receivers)
+}
+
+fn end() {
+    allocator::stop_calling();
+    calls::set_current(None);
 }
 
 async fn receive(mut receiver: mpsc::Receiver<u64>) {
