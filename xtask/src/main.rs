@@ -11,13 +11,16 @@ mod demo_page;
 mod examples;
 mod features;
 mod hello;
+mod hostile;
 mod json;
 mod loom;
 mod manifest;
+mod options;
 mod probe;
 mod repo;
 mod rust;
 mod servers;
+mod soak;
 mod tidy;
 
 use std::process::ExitCode;
@@ -32,8 +35,11 @@ usage: cargo xtask <task>
   examples                what is public and has no example that runs
   features                the drop-in with each of Tokio's features and the usual sets of them
   hello                   what a small program costs to build on Tokio and on the drop-in
+  hostile [OPTIONS]       wakers, values and hooks that panic, an allocator that calls the runtime; under
+                          AddressSanitizer where there is a nightly toolchain
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
   servers                 the tests that talk to PostgreSQL, Redis and NATS, which it starts and stops
+  soak [OPTIONS]          everything at once for a while, with sums that must agree
   tidy                    layers, module cycles, unsafe comments, leftovers, dead files, sizes
 
 api-diff:    --features A,B  with these features of Tokio's, full and test-util if not said
@@ -45,6 +51,10 @@ conformance: --only FILE…    just these test files
              --json FILE     write there how every test of that suite ended
              --limit SECONDS for one test, 60 if not said
              --record        run on Tokio itself and write the lists anew
+hostile:     --for TIME      such as 30s or 10m, of all its programs together
+             --seed N        other scenarios
+             --only FAMILY   just these; `allocator` is the one that has a program of its own
+soak:        --for TIME, --seed N, --workers N
 loom: CRATE may leave out the `wakeful-` prefix; LOOM_* variables in the environment are kept.";
 
 fn main() -> ExitCode {
@@ -60,10 +70,12 @@ fn main() -> ExitCode {
         ["examples"] => examples::run(),
         ["features"] => features::run(),
         ["hello"] => hello::run(),
+        ["hostile", ref options @ ..] => hostile::run(options),
         ["loom"] => loom::run(None, None),
         ["loom", krate] => loom::run(Some(krate), None),
         ["loom", krate, filter] => loom::run(Some(krate), Some(filter)),
         ["servers"] => servers::run(),
+        ["soak", ref options @ ..] => soak::run(options),
         ["tidy"] => tidy::run(),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
