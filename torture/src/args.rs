@@ -13,8 +13,9 @@ pub struct Args {
 }
 
 impl Args {
-    /// Reads the process's arguments. Prints `usage` and exits on `--help`, and on an option that is neither in
-    /// `options`, which take a value, nor in `switches`, which take none. Names come without their dashes.
+    /// Reads the process's arguments. Prints `usage` and exits on `--help`, and on an option that
+    /// is neither in `options`, which take a value, nor in `switches`, which take none. Names come
+    /// without their dashes.
     pub fn from_env(usage: &str, options: &[&str], switches: &[&str]) -> Args {
         let args: Vec<String> = std::env::args().skip(1).collect();
         if args.iter().any(|arg| arg == "--help" || arg == "-h") {

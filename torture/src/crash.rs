@@ -41,8 +41,8 @@ impl Drop for Doing {
 
 /// Installs the handler for a signal; returns what was there.
 fn install(signal: libc::c_int) -> libc::sigaction {
-    // SAFETY: all zeroes are a valid `sigaction`, and both are valid for the call; the handler does only what a signal
-    // handler may do.
+    // SAFETY: all zeroes are a valid `sigaction`, and both are valid for the call; the handler does
+    // only what a signal handler may do.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as extern "C" fn(libc::c_int) as usize;
@@ -61,8 +61,8 @@ extern "C" fn handler(signal: libc::c_int) {
     }
     let before = SIGNALS.iter().position(|each| *each == signal).zip(BEFORE.get());
     if let Some((at, before)) = before {
-        // The fault happens again, and is for whoever handled it before: std, AddressSanitizer, the default.
-        // SAFETY: it is what the system has told.
+        // The fault happens again, and goes to the handler that was there before: std's,
+        // AddressSanitizer's, or the default one. SAFETY: it is what the system has told.
         unsafe { libc::sigaction(signal, &before[at], ptr::null_mut()) };
     }
 }

@@ -35,7 +35,8 @@ impl Rng {
         self.below(1000) < per_mille as usize
     }
 
-    /// Returns a generator for a part of the work, which draws from it without changing this one's sequence.
+    /// Returns a generator for a part of the work, which draws from it without changing this one's
+    /// sequence.
     pub fn fork(&mut self) -> Rng {
         Rng::new(self.next_u64())
     }

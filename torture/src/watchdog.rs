@@ -15,8 +15,8 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts to watch. After `limit` it prints `what` took too long, and aborts, so that a debugger or a core
-    /// file shows all threads.
+    /// Starts to watch. After `limit` it prints `what` took too long, and aborts, so that a
+    /// debugger or a core file shows all threads.
     ///
     /// # Panics
     /// If there is no thread to be had.

@@ -18,7 +18,8 @@ impl Cargo {
         Cargo { command, shown: format!("cargo {args}") }
     }
 
-    /// As [`new`](Self::new), with the nightly toolchain. That is rustup's to choose, so not the cargo that runs us.
+    /// As [`new`](Self::new), with the nightly toolchain: by rustup's cargo, not the one that runs
+    /// this program.
     pub fn nightly(root: &Path, args: &str) -> Cargo {
         let mut command = Command::new("cargo");
         command.current_dir(root).arg("+nightly").args(args.split_whitespace());

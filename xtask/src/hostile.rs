@@ -1,7 +1,9 @@
-//! `cargo xtask hostile`: wakers, values and hooks that panic, and an allocator that calls the runtime.
+//! `cargo xtask hostile`: wakers, values and hooks that panic, and an allocator that calls the
+//! runtime.
 //!
-//! With a nightly toolchain on Linux AddressSanitizer looks on, once with the slab allocator and once without it, so
-//! that each task is an allocation of its own. `torture/src/bin` has the programs.
+//! With a nightly toolchain on Linux AddressSanitizer looks on, once with the slab allocator and
+//! once without it, so that each task is an allocation of its own. `torture/src/bin` has the
+//! programs.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -19,8 +21,8 @@ const TARGETS: &[(&str, &str, &str)] = &[
     ("linux", "aarch64", "aarch64-unknown-linux-gnu"),
 ];
 
-/// What leaks is counted by the programs; it is not all by mistake. After a report the programs abort, and say what
-/// they were doing.
+/// What leaks is counted by the programs; it is not all by mistake. After a report the programs
+/// abort, and say what they were doing.
 const ASAN_OPTIONS: &str = "detect_leaks=0:detect_stack_use_after_return=1:abort_on_error=1";
 
 /// One way to build the programs.

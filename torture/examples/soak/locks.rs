@@ -39,7 +39,7 @@ pub async fn notify(mut scene: Scene) {
     }
 }
 
-/// Permits come back from whoever gives up, and are all there in the end.
+/// A task that gives up returns its permits, and all of them are there in the end.
 pub async fn semaphore(mut scene: Scene) {
     let mut rng = scene.rng();
     while scene.goes_on() {

@@ -1,6 +1,7 @@
-//! Everything at once for a while: sockets, channels, locks, blocking calls, files and timers, on a current-thread and a
-//! multi-thread runtime, a `LocalSet` and a `LocalRuntime` side by side. Much of it is given up, aborted or reset in the
-//! middle; what was begun and what has ended must agree all the same, and the process must be as small after it as before.
+//! Everything at once for a while: sockets, channels, locks, blocking calls, files and timers, on a
+//! current-thread and a multi-thread runtime, a `LocalSet` and a `LocalRuntime` side by side. Much
+//! of it is given up, aborted or reset in the middle; what was begun and what has ended must agree,
+//! and the process must be as small after it as before.
 //!
 //! ```text
 //! cargo run --release -p wakeful-torture --example soak -- --for 2m
@@ -46,7 +47,8 @@ const REPORT_EVERY: Duration = Duration::from_secs(5);
 /// For what is under way at the end of a generation.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What may be resident beyond what was after the first generation: what the allocators keep of the largest load.
+/// What may be resident beyond what was after the first generation: what the allocators keep of the
+/// largest load.
 const GROWTH_MAX_KIB: u64 = 48 * 1024;
 
 fn main() -> io::Result<ExitCode> {
@@ -58,6 +60,7 @@ fn main() -> io::Result<ExitCode> {
     let folder = env::temp_dir().join(format!("wakeful-soak-{}", process::id()));
     fs::create_dir(&folder)?;
 
+    println!("at the start: {}", Footprint::now()?);
     let start = Instant::now();
     generation(FIRST.min(time), workers, &mut seeds, &folder)?;
     let first = Footprint::now()?;

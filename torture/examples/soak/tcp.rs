@@ -1,7 +1,7 @@
 //! Clients and servers on 127.0.0.1 that close, half-close, reset, time out and give up.
 //!
-//! A message is a header of 11 bytes, kind, length and id, and as many bytes made from the id. The server sends it
-//! back, at once or late, or resets the connection.
+//! A message is a header of 11 bytes, kind, length and id, and as many bytes made from the id. The
+//! server sends it back, at once or late, or resets the connection.
 
 use std::future::pending;
 use std::io::{self, ErrorKind};
@@ -27,7 +27,8 @@ const BYTES_MAX: usize = 6000;
 const LATE: Duration = Duration::from_millis(8);
 const IMPATIENCE: Duration = Duration::from_millis(2);
 
-/// In which a connection that a client has opened is accepted, and a handler whose client is gone ends.
+/// In which a connection that a client has opened is accepted, and a handler whose client is gone
+/// ends.
 const LIMIT: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -180,7 +181,7 @@ async fn connection(
         4 => {
             let limit = moment(rng, 400);
             select! {
-                _ = exchange(&mut stream, Kind::AtOnce, rng) => note("exchanges not given up in time"),
+                _ = exchange(&mut stream, Kind::AtOnce, rng) => note("exchanges done in time"),
                 () = sleep(limit) => note("exchanges given up"),
             }
         }

@@ -1,9 +1,10 @@
 //! Wakers, values, closures and hooks that panic at random, at every primitive of the runtime.
 //!
-//! A scenario is a family (a primitive), and a seed, from which all else follows: how likely which hostile code is to
-//! panic, the operations, how many parties there are, and where they run: by hand, on threads, in a runtime of either
-//! kind. After each the runtime must still run tasks, its drop must return, nothing may be dropped twice or not at
-//! all, and no panic may have been raised but by hostile code.
+//! A scenario is a family (a primitive), and a seed, from which all else follows: how likely which
+//! hostile code is to panic, the operations, how many parties there are, and where they run: by
+//! hand, on threads, in a runtime of either kind. After each the runtime must still run tasks, its
+//! drop must return, nothing may be dropped twice or not at all, and no panic may have been raised
+//! but by hostile code.
 
 mod basket;
 mod families;

@@ -97,7 +97,8 @@ fn hooks(builder: &mut Builder, rng: &mut Rng) {
     }
 }
 
-/// Shows that the runtime still runs tasks, timers and blocking calls. Nothing may be hostile by now.
+/// Shows that the runtime still runs tasks, timers and blocking calls. Nothing may be hostile by
+/// now.
 pub fn check(runtime: &Runtime) {
     let output = attempt(|| {
         runtime.block_on(async {

@@ -53,7 +53,8 @@ pub fn run<S: Shared>(rng: &mut Rng) {
     drop(shared);
 }
 
-/// Waits until everything that the scenario has made is dropped. Returns how much was leaked by panics of drops.
+/// Waits until everything that the scenario has made is dropped. Returns how much was leaked by
+/// panics of drops.
 pub fn leaked() -> u64 {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -149,7 +150,7 @@ fn with_runtime<S: Shared>(parties: Vec<Party<S>>, rng: &mut Rng) {
             by_turns(parties, rng);
         }
         2 => on_local_set(&runtime, parties),
-        // Nobody waits: the runtime is dropped while they are at it, on another thread perhaps.
+        // No thread waits for the parties: the runtime is dropped while they run.
         3 if rng.chance(500) => parties.into_iter().for_each(|party| {
             attempt(|| drop(runtime.spawn(party.all_turns_async())));
         }),

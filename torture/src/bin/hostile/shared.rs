@@ -16,7 +16,8 @@ pub trait Shared: Send + Sync + Sized + 'static {
 
     fn make(rng: &mut Rng) -> Self;
 
-    /// Does something with it, or puts a future into `pool` that will. A panic of hostile code may come out.
+    /// Does something with it, or puts a future into `pool` that will. A panic of hostile code may
+    /// come out.
     fn act(self: &Arc<Self>, pool: &mut Pool, rng: &mut Rng);
 
     /// Drops all handles, and checks what must be true then.

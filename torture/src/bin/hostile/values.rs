@@ -1,4 +1,4 @@
-//! Values whose clone and drop panic, and panic payloads whose drop does.
+//! Values whose clone and drop panic.
 
 use crate::world::{self, Act, Counted};
 
@@ -6,8 +6,8 @@ use crate::world::{self, Act, Counted};
 const ALIVE: u64 = 0xa11f_e000_a11f_e000;
 const DROPPED: u64 = 0xdead_0000_dead_0000;
 
-/// Tells a live value from one that was dropped. Its memory is of its own, so that AddressSanitizer sees a use
-/// after the drop.
+/// Tells a live value from one that was dropped. Its memory is of its own, so that AddressSanitizer
+/// sees a use after the drop.
 #[derive(Debug)]
 struct Life {
     mark: Box<u64>,
@@ -64,24 +64,6 @@ impl Drop for Value {
         world::maybe_mischief();
         // The field is dropped after this, whether it panics or not.
         world::maybe_panic(Act::ValueDrop);
-    }
-}
-
-/// A panic payload whose drop panics.
-pub struct Payload {
-    life: Life,
-}
-
-impl Payload {
-    pub fn new() -> Payload {
-        Payload { life: Life::new() }
-    }
-}
-
-impl Drop for Payload {
-    fn drop(&mut self) {
-        self.life.check();
-        world::maybe_panic(Act::PayloadDrop);
     }
 }
 

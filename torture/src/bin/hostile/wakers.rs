@@ -9,7 +9,7 @@ use crate::world::{self, Act, Counted};
 
 /// What a hostile waker points to.
 struct Target {
-    /// Called in any case, and before a panic: whoever waits behind a hostile waker is woken.
+    /// Called in any case, and before a panic, so that the task behind a hostile waker is woken.
     real: Option<Waker>,
     /// Shows a use after the last drop.
     mark: Box<u64>,
@@ -48,8 +48,8 @@ pub fn hostile() -> Waker {
 fn new(real: Option<Waker>) -> Waker {
     let target = Target { real, mark: Box::new(ALIVE), _counted: Counted::waker() };
     let data = Arc::into_raw(Arc::new(target));
-    // SAFETY: the functions of the table take the pointer for what it is: a reference of an `Arc<Target>`, which is
-    // `Send` and `Sync`.
+    // SAFETY: the functions of the table take the pointer for what it is: a reference of an
+    // `Arc<Target>`, which is `Send` and `Sync`.
     unsafe { Waker::from_raw(RawWaker::new(data.cast(), &TABLE)) }
 }
 

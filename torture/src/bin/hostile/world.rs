@@ -1,4 +1,5 @@
-//! When hostile code panics, and what is counted. One scenario runs at a time, so all of it is static.
+//! When hostile code panics, and what is counted. One scenario runs at a time, so all of it is
+//! static.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -7,8 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::R
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use wakeful_torture::rng::Rng;
-
-use crate::values::Payload;
 
 /// What hostile code was called for when it panics.
 #[derive(Debug, Clone, Copy)]
@@ -29,14 +28,15 @@ const ACTS: usize = Act::PayloadDrop as usize + 1;
 /// How likely an act may be to panic, in thousandths. A scenario draws one for each act.
 const CHANCES: &[u32] = &[0, 0, 20, 100, 400];
 
-/// What is called by drops. A panic there may leak values by Rust's own rules: what a function is about to return is
-/// not dropped if the drop of one of its locals panics.
+/// What is called by drops. A panic there may leak values by Rust's own rules: what a function is
+/// about to return is not dropped if the drop of one of its locals panics.
 const DROPS: &[Act] = &[Act::Wake, Act::WakerDrop, Act::ValueDrop, Act::PayloadDrop];
 
 /// How often drops may panic, in thousandths. In the other scenarios nothing may leak.
 const DROPS_CHANCE: u32 = 600;
 
-/// How likely a wake or a drop is to come back to the primitive that it is called by, where that is wanted.
+/// How likely a wake or a drop is to come back to the primitive that it is called by, where that is
+/// wanted.
 const MISCHIEF_CHANCE: u32 = 150;
 
 static ARMED: AtomicBool = AtomicBool::new(false);
@@ -61,7 +61,18 @@ static MISCHIEF: Mutex<Option<Mischief>> = Mutex::new(None);
 static FINDINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// The payload of a panic that hostile code raises, if it is not a [`Payload`].
-pub struct Plain;
+struct Plain;
+
+/// A panic payload whose drop panics.
+struct Payload {
+    _counted: Counted,
+}
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        maybe_panic(Act::PayloadDrop);
+    }
+}
 
 /// Starts a scenario: draws how likely each act is to panic.
 pub fn begin(rng: &mut Rng) {
@@ -102,12 +113,12 @@ pub fn maybe_panic(act: Act) {
     if DROPS.iter().any(|drop| *drop as usize == act as usize) {
         DROP_PANICS.fetch_add(1, Relaxed);
     }
-    // Without the panic hook, which is for the panics of others. A payload whose own drop panics must not throw
-    // another one: who catches that may have to leak it.
+    // Without the panic hook, which is for the panics of others. A payload whose own drop panics
+    // must not throw another one: the code that catches it may have to leak it.
     if matches!(act, Act::PayloadDrop) || rng.chance(700) {
         resume_unwind(Box::new(Plain));
     }
-    resume_unwind(Box::new(Payload::new()));
+    resume_unwind(Box::new(Payload { _counted: Counted::value() }));
 }
 
 /// Comes back to the primitive under test, if there is one for that and the dice say so.
@@ -212,7 +223,8 @@ pub fn has_drop_panicked() -> bool {
     DROP_PANICS.load(Relaxed) > 0
 }
 
-/// Operations, panics raised by hostile code, and operations from inside of wakers and drops, since it was called last.
+/// Operations, panics raised by hostile code, and operations from inside of wakers and drops, since
+/// it was called last.
 pub fn take_counts() -> [(&'static str, u64); 3] {
     [
         ("operations", OPERATIONS.swap(0, Relaxed)),

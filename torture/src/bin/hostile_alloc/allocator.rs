@@ -45,8 +45,8 @@ fn allocated(size: usize) {
     }
 }
 
-// SAFETY: all memory is the system allocator's. What is called in between does not unwind, and memory that it
-// allocates comes from here, too, without being called again.
+// SAFETY: all memory is the system allocator's. What is called in between does not unwind, and
+// memory that it allocates comes from here, too, without being called again.
 unsafe impl GlobalAlloc for Calling {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         allocated(layout.size());

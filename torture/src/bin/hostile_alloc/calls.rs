@@ -31,8 +31,8 @@ const NAMES: &[&str] = &[
     "Handle::current",
 ];
 
-/// What the tasks of a round and the allocator share. A vector is only changed under `try_lock` by the allocator: the
-/// task that holds it may be the one that allocates.
+/// What the tasks of a round and the allocator share. A vector is only changed under `try_lock` by
+/// the allocator: the task that holds it may be the one that allocates.
 pub struct Shared {
     pub handle: Handle,
     pub notifies: [Notify; NOTIFIES],

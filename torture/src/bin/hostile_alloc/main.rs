@@ -1,5 +1,5 @@
-//! An allocator that uses the runtime: it notifies, spawns, sends, aborts and wakes on each so many-th allocation, which
-//! may be one of the runtime's own. All tasks must end.
+//! An allocator that uses the runtime: it notifies, spawns, sends, aborts and wakes on each so
+//! many-th allocation, which may be one of the runtime's own. All tasks must end.
 
 mod allocator;
 mod calls;

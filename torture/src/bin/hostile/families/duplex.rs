@@ -1,4 +1,5 @@
-//! Pipes in memory. Not `io::split`, whose halves hold a lock while the stream calls a waker, as Tokio's do.
+//! Pipes in memory. Not `io::split`, whose halves hold a lock while the stream calls a waker, as
+//! Tokio's do.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Local sets: polled by hand with hostile wakers, driven by a runtime, dropped with what is in them.
+//! Local sets: polled by hand with hostile wakers, driven by a runtime, dropped with what is in
+//! them.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -141,7 +142,7 @@ impl Scene {
         });
     }
 
-    /// A thread of the runtime wakes a task of the set, and with it who polled the set.
+    /// A thread of the runtime wakes a task of the set, and with it the waker that polled the set.
     fn wake_from_afar(&mut self, rng: &mut Rng) {
         let waker = take(&mut self.wakers.borrow_mut(), rng);
         if let Some(waker) = waker {

@@ -76,7 +76,8 @@ impl Readiness {
         let (one, other) = StdUnixStream::pair()?;
         for stream in [one, other] {
             stream.set_nonblocking(true)?;
-            // SAFETY: the `AsyncFd` owns the stream, whose descriptor stays open until it is dropped.
+            // SAFETY: the `AsyncFd` owns the stream, whose descriptor stays open until it is
+            // dropped.
             let descriptor = unsafe { AsyncFd::register(stream)? };
             self.descriptors.put(Arc::new(descriptor));
         }
