@@ -62,7 +62,9 @@ extern "C" fn handler(signal: libc::c_int) {
     let before = SIGNALS.iter().position(|each| *each == signal).zip(BEFORE.get());
     if let Some((at, before)) = before {
         // The fault happens again, and goes to the handler that was there before: std's,
-        // AddressSanitizer's, or the default one. SAFETY: it is what the system has told.
+        // AddressSanitizer's, or the default one.
+        //
+        // SAFETY: `before` is the action that the system returned for this signal.
         unsafe { libc::sigaction(signal, &before[at], ptr::null_mut()) };
     }
 }
