@@ -9,6 +9,7 @@ mod ci;
 mod conformance;
 mod demo_page;
 mod examples;
+mod faults;
 mod features;
 mod hello;
 mod json;
@@ -30,8 +31,10 @@ usage: cargo xtask <task>
   ci                      everything a change has to pass, in the order of what fails fastest
   demo-page               the demo's page in Chromium; --pictures takes those in demo/ anew instead
   examples                what is public and has no example that runs
+  faults [OPTIONS]        system calls that fail, limits, closed descriptors: what becomes of a runtime
   features                the drop-in with each of Tokio's features and the usual sets of them
   hello                   what a small program costs to build on Tokio and on the drop-in
+  leaks [OPTIONS]         whether descriptors, threads and memory come back
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
   servers                 the tests that talk to PostgreSQL, Redis and NATS, which it starts and stops
   tidy                    layers, module cycles, unsafe comments, leftovers, dead files, sizes
@@ -45,6 +48,7 @@ conformance: --only FILE…    just these test files
              --json FILE     write there how every test of that suite ended
              --limit SECONDS for one test, 60 if not said
              --record        run on Tokio itself and write the lists anew
+faults, leaks: --all instead of some in less than a minute, --only NAME, --list; `--help` says more
 loom: CRATE may leave out the `wakeful-` prefix; LOOM_* variables in the environment are kept.";
 
 fn main() -> ExitCode {
@@ -58,8 +62,10 @@ fn main() -> ExitCode {
         ["demo-page"] => demo_page::run(false),
         ["demo-page", "--pictures"] => demo_page::run(true),
         ["examples"] => examples::run(),
+        ["faults", ref options @ ..] => faults::run(options),
         ["features"] => features::run(),
         ["hello"] => hello::run(),
+        ["leaks", ref options @ ..] => faults::run_leaks(options),
         ["loom"] => loom::run(None, None),
         ["loom", krate] => loom::run(Some(krate), None),
         ["loom", krate, filter] => loom::run(Some(krate), Some(filter)),
