@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
 use crate::servers::Servers;
-use crate::{api_diff, conformance, demo_page, examples, faults, features, loom, repo, tidy};
+use crate::{
+    api_diff, conformance, demo_page, examples, faults, features, hostile, loom, repo, soak, tidy,
+};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -23,6 +25,8 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("test", if with_servers { test_with_servers } else { || cargo("test --workspace").run() }),
         ("faults", || faults::run(&[])),
         ("leaks", || faults::run_leaks(&[])),
+        ("hostile", || hostile::run(&[])),
+        ("soak", || soak::run(&[])),
         ("demo-page", || demo_page::run(false)),
         ("conformance", conformance::run_all),
         ("bench", bench),

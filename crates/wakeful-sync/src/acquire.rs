@@ -17,7 +17,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::ptr::NonNull;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 use wakeful_base::budget;
 
@@ -36,6 +36,8 @@ pub(crate) trait PermitSource {
     fn release(&self, n: usize);
 
     /// Takes `n` permits, or leaves `waiter` in the queue with the permits there are.
+    ///
+    /// Does not panic once it has done either: the caller could not tell, and would give nothing back.
     ///
     /// # Safety
     /// `waiter` must be live, in no queue, and stay in place until it is granted or has
@@ -155,16 +157,23 @@ impl<S: PermitSource> Future for Acquire<'_, S> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: nothing is moved out of the borrow.
         let this = unsafe { self.get_unchecked_mut() };
-        let result = match this.take_or_wait(cx) {
-            Ok(Enqueued::Waiting) => Poll::Pending,
-            Ok(Enqueued::Granted) => budget::poll_proceed(cx).map(|unit| {
-                unit.made_progress();
-                Ok(())
-            }),
-            Err(closed) => Poll::Ready(Err(closed)),
-        };
-        this.phase = if result.is_ready() { Phase::Done } else { Phase::Queued };
-        result
+        match this.take_or_wait(cx) {
+            Ok(enqueued) => {
+                // From here on the waiter is in the queue, or the permits are ours. The budget may call
+                // a waker: should that panic, our drop gives back what we have.
+                this.phase = Phase::Queued;
+                if enqueued == Enqueued::Waiting {
+                    return Poll::Pending;
+                }
+                ready!(budget::poll_proceed(cx)).made_progress();
+                this.phase = Phase::Done;
+                Poll::Ready(Ok(()))
+            }
+            Err(closed) => {
+                this.phase = Phase::Done;
+                Poll::Ready(Err(closed))
+            }
+        }
     }
 }
 

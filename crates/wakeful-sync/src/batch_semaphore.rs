@@ -26,6 +26,7 @@ use crate::on_unwind::OnUnwind;
 use crate::permit_queue::{PermitQueue, Waiter};
 use state::{PermitWord, Put, Take};
 use wakeful_base::WakeList;
+use wakeful_base::shield::shield;
 
 /// How many permits a semaphore can have.
 pub(crate) const MAX_PERMITS: usize = usize::MAX >> 3;
@@ -186,6 +187,8 @@ impl PermitSource for BatchSemaphore {
             }
         };
         drop(queue);
+        // The clone was not needed. The permits, which are the caller's, must not be lost by its drop.
+        shield(|| drop(waker));
         outcome
     }
 

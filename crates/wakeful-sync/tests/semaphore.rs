@@ -3,12 +3,14 @@
 mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, LazyLock};
 
-use support::{Random, manual, panicking_waker, stress};
-use wakeful_base::block_on;
+use std::task::Poll;
+
+use support::{Random, manual, panicking_waker, stress, waker_with_hostile_clones};
 use wakeful_base::enter::{Entered, set_entered};
+use wakeful_base::{block_on, budget};
 use wakeful_sync::{Semaphore, TryAcquireError};
 
 #[test]
@@ -329,4 +331,31 @@ fn stress_no_permit_is_lost_or_made() {
         threads.into_iter().for_each(|t| t.join().unwrap());
         assert_eq!(semaphore.available_permits(), 5);
     });
+}
+
+#[test]
+fn permits_are_not_lost_by_a_waker_that_panics_when_the_budget_is_used_up() {
+    let semaphore = Semaphore::new(1);
+    budget::with_initial(|| {
+        while budget::has_remaining() {
+            budget::proceed().unwrap().made_progress();
+        }
+        let mut acquire = manual(semaphore.acquire());
+        // Outside of a runtime the waker is called at once.
+        let poll = || acquire.poll_with(&panicking_waker()).is_ready();
+        catch_unwind(AssertUnwindSafe(poll)).unwrap_err();
+        drop(acquire);
+    });
+    assert_eq!(semaphore.available_permits(), 1);
+}
+
+#[test]
+fn permits_are_not_lost_by_a_waker_that_panics_when_it_was_not_needed() {
+    static SEMAPHORE: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(0));
+    let waker = waker_with_hostile_clones(&|| SEMAPHORE.add_permits(1));
+    let mut acquire = manual(SEMAPHORE.acquire());
+    // The clone brings the permit, so that the future need not wait.
+    let Poll::Ready(Ok(permit)) = acquire.poll_with(&waker) else { panic!("there is a permit") };
+    drop((permit, acquire));
+    assert_eq!(SEMAPHORE.available_permits(), 1);
 }

@@ -8,7 +8,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{Context, Poll, Wake, Waker};
 use support::{current_thread, each_flavor, multi_thread, panic_of};
 use wakeful::io::unix::AsyncFd;
 use wakeful::io::{Interest, Ready};
@@ -195,5 +196,38 @@ fn a_closed_peer_ends_the_wait() {
             ours.readable().await.unwrap().clear_ready();
             assert!(poll_now(ours.readable()).is_ready());
         });
+    }
+}
+
+#[test]
+fn a_readiness_future_that_was_forgotten_does_no_harm() {
+    current_thread().block_on(async {
+        let woken = Arc::new(CountWakes::default());
+        let (first, mut theirs) = pair();
+        let first = Box::leak(Box::new(first));
+        let mut waits = Box::pin(first.readable());
+        let waker = Waker::from(woken.clone());
+        assert!(waits.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        std::mem::forget(waits);
+        // SAFETY: leaked above, and the future that borrows it is never used again.
+        drop(unsafe { Box::from_raw(first) });
+        theirs.write_all(b"a").unwrap_err();
+
+        // The slot's next descriptor does not wake the forgotten future.
+        let (next, mut theirs) = pair();
+        theirs.write_all(b"a").unwrap();
+        next.readable().await.unwrap().retain_ready();
+        assert_eq!(woken.0.load(SeqCst), 0);
+        drop(waker);
+        assert_eq!(Arc::strong_count(&woken), 1, "its waker was dropped with the descriptor");
+    });
+}
+
+#[derive(Default)]
+struct CountWakes(AtomicUsize);
+
+impl Wake for CountWakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
     }
 }

@@ -9,7 +9,7 @@ use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 use support::within;
 use wakeful::runtime::{Builder, Runtime};
-use wakeful::task::LocalSet;
+use wakeful::task::{JoinSet, LocalSet};
 
 struct Panics;
 
@@ -94,4 +94,22 @@ fn spawning_onto_a_set_with_a_panicking_waker_returns_the_handle() {
     // The first spawn takes the waker and calls it.
     let join = set.spawn_local(async { 5 });
     assert_eq!(set.block_on(&runtime, join).unwrap(), 5);
+}
+
+#[test]
+fn a_join_set_that_is_dropped_aborts_all_of_its_tasks() {
+    let alive = Arc::new(());
+    let mut set = LocalSet::new();
+    let mut tasks = JoinSet::new();
+    for _ in 0..4 {
+        let alive = alive.clone();
+        tasks.spawn_local_on(async move { (pending::<()>().await, alive).0 }, &set);
+    }
+    // Polled with a waker that panics, which the first abort calls.
+    let waker = Waker::from(Arc::new(Panics));
+    assert!(pin!(&mut set).poll(&mut Context::from_waker(&waker)).is_pending());
+    assert_eq!(Arc::strong_count(&alive), 5);
+    drop(tasks);
+    assert!(pin!(&mut set).poll(&mut Context::from_waker(Waker::noop())).is_ready());
+    assert_eq!(Arc::strong_count(&alive), 1);
 }

@@ -6,21 +6,24 @@
 //! |---|---|
 //! | 0–5 | [`Ready`]: what the kernel said and nobody has disproved since |
 //! | 6 | `SHUTDOWN`: the driver is gone, no event will come any more |
+//! | 7 | `BROKEN`, with `SHUTDOWN`: the driver failed, and was not shut down |
 //! | 16–31 | tick: counts events, so that clearing after a `WouldBlock` cannot wipe out a newer one |
 //! | 32–63 | generation: which use of the slot this is |
 //!
 //! All of it changes by compare-and-swap on the whole word, so an event for an earlier generation can
 //! never set anything.
 
+use super::stopped::Stopped;
 use crate::{Interest, Ready};
 use std::ptr::NonNull;
 use std::task::{Poll, Waker};
 use wakeful_base::list::{Link, Links, List};
 use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
 use wakeful_base::sync::{Mutex, MutexGuard};
-use wakeful_base::{CallWaker, WakeList, call_now};
+use wakeful_base::{CallWaker, WakeList};
 
 const SHUTDOWN: u64 = 1 << 6;
+const BROKEN: u64 = 1 << 7;
 const TICK_SHIFT: u32 = 16;
 const TICK_MASK: u64 = 0xffff << TICK_SHIFT;
 const GENERATION_SHIFT: u32 = 32;
@@ -56,6 +59,10 @@ impl SlotState {
         self.0 & SHUTDOWN != 0
     }
 
+    pub(crate) fn is_broken(self) -> bool {
+        self.0 & BROKEN != 0
+    }
+
     pub(crate) fn tick(self) -> u16 {
         (self.0 >> TICK_SHIFT) as u16
     }
@@ -89,6 +96,14 @@ pub(crate) struct Waiters {
 
 // SAFETY: waiters are touched under the slot's lock only, and hold nothing but a waker.
 unsafe impl Send for Waiters {}
+
+/// Wakers that lay in a slot when it was retired, to be dropped and not called.
+#[derive(Debug)]
+pub(crate) struct LeftWakers {
+    _polled: [Option<Waker>; 2],
+    /// Those of futures that were forgotten instead of dropped.
+    _forgotten: Vec<Waker>,
+}
 
 /// A future that waits, in its slot's list. All but `interest` under the slot's lock.
 #[derive(Debug)]
@@ -175,23 +190,36 @@ impl Slot {
         self.change(|state| (state.tick() == tick).then_some(state.0 & !(cleared.bits() as u64)));
     }
 
-    /// No event will come any more: everybody is called.
-    pub(crate) fn shut_down(&self) {
-        self.state.fetch_or(SHUTDOWN, AcqRel);
-        self.call(Ready::ALL, &mut call_now);
+    /// No event will come any more: has all waiters called by `call`.
+    pub(crate) fn shut_down(&self, why: Stopped, call: CallWaker<'_>) {
+        let bits = match why {
+            Stopped::ShutDown => SHUTDOWN,
+            Stopped::Broken => SHUTDOWN | BROKEN,
+        };
+        self.state.fetch_or(bits, AcqRel);
+        self.call(Ready::ALL, call);
     }
 
     /// The descriptor is gone: the slot is as new, for the next generation.
-    pub(crate) fn retire(&self) {
+    ///
+    /// Returns the wakers that are left. Their drop is user code and may panic, so the caller drops
+    /// them after it has given the slot back.
+    #[must_use]
+    pub(crate) fn retire(&self) -> LeftWakers {
         self.change(|state| {
             let next = u64::from(state.generation().wrapping_add(1)) << GENERATION_SHIFT;
-            Some(next | state.0 & SHUTDOWN)
+            Some(next | state.0 & (SHUTDOWN | BROKEN))
         });
         let mut waiters = self.waiters.lock();
-        let wakers = (waiters.reader.take(), waiters.writer.take());
-        debug_assert!(waiters.list.is_empty(), "a future that waits borrows the registration");
-        drop(waiters);
-        drop(wakers);
+        let polled = [waiters.reader.take(), waiters.writer.take()];
+        let mut forgotten = Vec::new();
+        // A future that waits borrows the registration, so those in the list were forgotten. Being
+        // pinned, their memory is still there; the next generation must not meet them.
+        while let Some(mut waiter) = waiters.list.pop_front() {
+            // SAFETY: what is in the list is alive, and touched under the lock only.
+            forgotten.extend(unsafe { waiter.as_mut() }.waker.take());
+        }
+        LeftWakers { _polled: polled, _forgotten: forgotten }
     }
 
     fn change(&self, new: impl Fn(SlotState) -> Option<u64>) -> bool {

@@ -78,6 +78,9 @@ impl Driver for WaitForIo {
     fn wait_for_beat(&mut self, beat: Beat, call: CallWaker<'_>) {
         let Beat { now_ns, at_ns, every_ns } = beat;
         let left = Duration::from_nanos(at_ns.saturating_sub(now_ns));
+        if self.io.is_broken() {
+            return self.wait(Some(left), call);
+        }
         match self.beats().and_then(|beats| beats.arm(now_ns, at_ns, at_ns + every_ns)) {
             Ok(()) => self.wait(None, call),
             // There are no descriptors left, say.

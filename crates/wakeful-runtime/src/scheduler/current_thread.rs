@@ -50,7 +50,8 @@ pub(crate) struct CurrentThread {
     /// Home of tasks in the core's list.
     listed: Home,
     resting: Mutex<Resting>,
-    /// Timers of the core's that sleepers elsewhere want no more.
+    /// Timers of the core's that sleepers elsewhere want no more. Dropped after `resting`, as fields are
+    /// in their order: the core's wheel may still point to what is in here.
     left_timers: SeatInbox,
     refs: CellRefs,
     remote: RemoteMetrics,

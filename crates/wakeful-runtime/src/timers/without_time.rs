@@ -4,7 +4,7 @@ use super::{Fired, TimeConfig};
 use crate::driver::{Driver, WakeDriver};
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wakeful_base::CallWaker;
 
 pub(crate) struct TimeHandle;
@@ -58,6 +58,8 @@ impl SeatTimers {
     }
 
     pub(crate) fn note(&mut self, _: Fired) {}
+
+    pub(crate) fn note_wait_end(&mut self, _: Instant) {}
 }
 
 impl SeatInbox {

@@ -30,6 +30,7 @@ use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::on_unwind::OnUnwind;
 use crate::permit_queue::{PermitQueue, Waiter};
 use wakeful_base::WakeList;
+use wakeful_base::shield::shield;
 
 pub(super) struct Capacity {
     bound: usize,
@@ -155,6 +156,8 @@ impl Capacity {
             Self::settle(&mut bank, words);
         }
         drop(bank);
+        // The clone was not needed. The permits, which are the caller's, must not be lost by its drop.
+        shield(|| drop(waker));
         match taken {
             Err(TryAcquireError::Closed) => Err(AcquireError::closed()),
             _ => Ok(Enqueued::Granted),

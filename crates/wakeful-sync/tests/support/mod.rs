@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::time::{Duration, Instant};
 
 /// Wakers that count their calls.
@@ -111,6 +111,37 @@ impl Drop for PanicsOnDrop {
 
 pub fn waker_that_panics_on_drop() -> Waker {
     Arc::new(PanicsOnDrop).into()
+}
+
+/// A waker that calls `on_clone` when it is cloned, and whose clones panic when they are dropped.
+pub fn waker_with_hostile_clones<F: Fn() + Send + Sync>(on_clone: &'static F) -> Waker {
+    fn vtable<F: Fn()>() -> &'static RawWakerVTable {
+        &const {
+            RawWakerVTable::new(
+                |data| {
+                    // SAFETY: made from a `&'static F` below.
+                    unsafe { (*data.cast::<F>())() };
+                    RawWaker::new(data, &PANICS_ON_DROP)
+                },
+                |_| (),
+                |_| (),
+                |_| (),
+            )
+        }
+    }
+
+    static PANICS_ON_DROP: RawWakerVTable =
+        RawWakerVTable::new(|data| RawWaker::new(data, &PANICS_ON_DROP), drop, |_| (), drop);
+
+    fn drop(_: *const ()) {
+        if !std::thread::panicking() {
+            panic!("the drop of a waker panics");
+        }
+    }
+
+    let raw = RawWaker::new(std::ptr::from_ref(on_clone).cast(), vtable::<F>());
+    // SAFETY: the data is `'static` and may be used on any thread, and nothing is counted.
+    unsafe { Waker::from_raw(raw) }
 }
 
 /// Counts values that are alive; each made by [`value`](Self::value) must be dropped once.

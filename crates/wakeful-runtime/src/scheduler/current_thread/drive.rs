@@ -251,6 +251,7 @@ impl Turn {
         let mut cx = Context::from_waker(&waker);
         self.shared.woken.store(true, Release);
         let (mut busy_since, mut looks) = (Instant::now(), 0_u32);
+        self.with_core(|core| core.timers.note_wait_end(busy_since));
         loop {
             if self.shared.woken.swap(false, AcqRel) {
                 self.with_core(|core| core.root_polls += 1);
@@ -269,7 +270,10 @@ impl Turn {
                         self.run_dry();
                     }
                     busy_since = Instant::now();
-                    self.with_core(|core| core.luck.note_sleep(busy_since));
+                    self.with_core(|core| {
+                        core.luck.note_sleep(busy_since);
+                        core.timers.note_wait_end(busy_since);
+                    });
                 }
                 Ran::Dry | Ran::All => {
                     self.look();
@@ -289,16 +293,17 @@ impl Turn {
     /// Runs as many tasks as may go before a look at the driver.
     fn run_tasks(&self) -> Ran {
         for _ in 0..self.shared.config.event_interval {
+            // It may be that a task of an earlier `block_on` panicked.
+            if self.with_core(|core| core.panicked) {
+                return Ran::IntoPanic;
+            }
             let Some(runnable) = self.next() else { return Ran::Dry };
             budget::with_initial(|| {
                 self.poll(runnable);
                 self.shared.metrics.note_budget();
             });
-            if self.with_core(|core| core.panicked) {
-                return Ran::IntoPanic;
-            }
         }
-        Ran::All
+        if self.with_core(|core| core.panicked) { Ran::IntoPanic } else { Ran::All }
     }
 
     fn next(&self) -> Option<Runnable> {
@@ -470,12 +475,19 @@ impl Turn {
     }
 
     fn in_driver(&self, f: impl FnOnce(&mut dyn Driver)) {
-        let driver = self.with_core(|core| core.driver.take());
-        let mut driver = driver.expect("the driver is there between two waits");
+        /// Puts the driver back, even if a wait panics.
+        struct InDriver<'a>(&'a Turn, Option<Box<dyn Driver>>);
+
+        impl Drop for InDriver<'_> {
+            fn drop(&mut self) {
+                self.0.is_told.set(false);
+                self.0.with_core(|core| core.driver = self.1.take());
+            }
+        }
+
+        let mut inside = InDriver(self, self.with_core(|core| core.driver.take()));
         self.is_told.set(true);
-        f(&mut *driver);
-        self.is_told.set(false);
-        self.with_core(|core| core.driver = Some(driver));
+        f(&mut **inside.1.as_mut().expect("the driver is there between two waits"));
     }
 
     /// Waits in the driver, then calls the wakers that were waiting for that.

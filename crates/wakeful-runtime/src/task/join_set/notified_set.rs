@@ -154,6 +154,9 @@ impl<V> NotifiedSet<V> {
     }
 
     /// (5) Takes all members out, announced or not.
+    ///
+    /// `f` must not panic: the members behind would be dropped instead of given to it. To abort a task
+    /// or to drop its handle does not, for both contain the panics of user code.
     pub(super) fn drain(&mut self, mut f: impl FnMut(V)) {
         self.in_line = None;
         // Who waits goes on waiting, for members to come.

@@ -26,9 +26,10 @@ impl Shared for Signals {
     fn act(self: &Arc<Self>, pool: &mut Pool, rng: &mut Rng) {
         let shared = self.clone();
         match rng.below(12) {
+            // Neither can be had while the runtime ends.
             0 => {
-                let signal = signal(SignalKind::user_defined1()).expect("a listener for SIGUSR1");
-                self.signals.put(signal);
+                let signal = signal(SignalKind::user_defined1());
+                signal.into_iter().for_each(|signal| self.signals.put(signal));
             }
             1 | 2 => {
                 // Before there is a handler the signal would end the process.
@@ -50,7 +51,7 @@ impl Shared for Signals {
             7 => self.signals.drop_one(rng),
             8 if rng.chance(100) => {
                 let child = Command::new("true").kill_on_drop(rng.chance(500)).spawn();
-                self.children.put(child.expect("`true` starts"));
+                child.into_iter().for_each(|child| self.children.put(child));
             }
             9 | 10 => {
                 if let Some(mut child) = self.children.take(rng) {
