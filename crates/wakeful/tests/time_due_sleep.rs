@@ -87,7 +87,7 @@ fn a_timeout_of_no_time_is_longer_than_a_yield() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             assert_eq!(timeout(Duration::ZERO, yield_now()).await, Ok(()));
-            let task = wakeful::spawn(timeout(Duration::ZERO, yield_now()));
+            let task = wakeful::spawn(async { timeout(Duration::ZERO, yield_now()).await });
             assert_eq!(task.await.unwrap(), Ok(()));
             assert_eq!(timeout_at(Instant::now(), yield_now()).await, Ok(()));
         });
