@@ -29,8 +29,8 @@ impl When {
 
 /// What is to come of a case. Never that something hangs, that a result is wrong, or that the process dies without a word.
 ///
-/// An operation fails with an error or a panic. In a text, `{errno}` stands for what the system says to the error that a
-/// system call fails with.
+/// An operation fails with an error or a panic. In a text, `{call}` stands for the system call that fails, and
+/// `{errno}` for what the system says to its error.
 #[derive(Debug, Clone, Copy)]
 pub enum Expected {
     /// Everything does what it does elsewhere.
@@ -42,6 +42,9 @@ pub enum Expected {
     MayFail(&'static [&'static str]),
     /// There is no runtime: `Builder::build` returns an error that contains the text.
     NoRuntime(&'static str),
+    /// The runtime goes on, and its I/O does not: operations with I/O that fail say so, and standard error says why, in this
+    /// text.
+    IoEnds(&'static str),
     /// The runtime cannot go on. Every operation that fails says so, or the process ends and does.
     Ends(&'static [&'static str]),
 }
@@ -54,6 +57,7 @@ impl Expected {
             Expected::Works => ["works", "照常"],
             Expected::Without(_) | Expected::MayFail(_) => ["limited", "受限"],
             Expected::NoRuntime(_) => ["no runtime", "无法创建"],
+            Expected::IoEnds(_) => ["I/O ends", "I/O 终止"],
             Expected::Ends(_) => ["ends", "终止"],
         }
     }

@@ -1,11 +1,18 @@
 //! Whether what became of a case is what was to come of it.
 
-use crate::cases::{Case, Expected};
+use crate::cases::{Case, Expected, When};
 use crate::fault::Fault;
 use crate::parent::{End, Run};
 use crate::report::Phase;
 use crate::seccomp::Action;
 use crate::workload::Outcome;
+
+/// The operations that a driver without working descriptors cannot serve.
+const USE_IO: [&str; 7] = ["tcp", "udp", "unix", "pipe", "signal", "process", "background"];
+
+/// What they say, and `Builder::build`.
+const NO_IO: &str = "the I/O driver of the runtime that this I/O resource belongs to has failed";
+const NO_DRIVER: &str = "cannot make the I/O driver";
 
 /// Returns what is not as expected, a line each.
 pub fn findings(case: &Case, run: &Run) -> Vec<String> {
@@ -13,9 +20,9 @@ pub fn findings(case: &Case, run: &Run) -> Vec<String> {
     for (phase, name, outcome) in &run.outcomes {
         let is_expected = match phase {
             Phase::Before => *outcome == Outcome::Works,
-            // The monitor, for which there was no thread, is started when a worker has waited for it.
-            Phase::After if name == "hand-off" => {
-                *outcome == Outcome::Works || is_expected(case, name, outcome)
+            // A runtime whose monitor could not be started goes without.
+            Phase::After if case.when == When::Start && name.starts_with("hand-off") => {
+                is_expected(case, name, outcome)
             }
             Phase::After => *outcome == Outcome::Works,
             Phase::During => is_expected(case, name, outcome),
@@ -47,6 +54,11 @@ fn is_expected(case: &Case, name: &str, outcome: &Outcome) -> bool {
             None => *outcome == Outcome::Works,
         },
         Expected::NoRuntime(text) => says(text),
+        Expected::IoEnds(_) => {
+            *outcome == Outcome::Works
+                || (USE_IO.contains(&name) && says(NO_IO))
+                || (name == "new runtime" && says(NO_DRIVER))
+        }
         Expected::MayFail(texts) | Expected::Ends(texts) => {
             *outcome == Outcome::Works || texts.iter().any(|text| says(text))
         }
@@ -61,6 +73,9 @@ fn is_right_end(case: &Case, run: &Run) -> bool {
             && texts.iter().any(|text| run.stderr.contains(text))
     };
     match case.expected {
+        Expected::IoEnds(text) => {
+            run.end == End::Done && run.stderr.contains(&with_errno(case, text))
+        }
         Expected::MayFail(texts) => run.end == End::Done || ends_with(texts),
         Expected::Ends(texts) => {
             let has_failed = run.outcomes.iter().any(|(_, _, outcome)| *outcome != Outcome::Works);
@@ -75,7 +90,8 @@ fn with_errno(case: &Case, text: &str) -> String {
     match rules.first().map(|rule| rule.action) {
         Some(Action::Fail(errno)) => {
             let error = std::io::Error::from_raw_os_error(errno).to_string();
-            text.replace("{errno}", &error)
+            let call = case.name.split('.').next().unwrap_or_default();
+            text.replace("{errno}", &error).replace("{call}", call)
         }
         _ => text.to_owned(),
     }

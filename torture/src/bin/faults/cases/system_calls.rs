@@ -4,15 +4,15 @@
 //! threads that start, which can do nothing without them. Each fails as a sandbox refuses it (`EPERM`), as on a kernel that
 //! does not have it (`ENOSYS`), and as it may fail where something has run out.
 
-use super::Expected::{Ends, NoRuntime, Without, Works};
+use super::Expected::{IoEnds, NoRuntime, Without, Works};
 use super::{Expected, Flavour, Group, When};
 use crate::fault::Fault;
 use crate::seccomp::{Argument, Rule};
 use libc::{EAGAIN, EMFILE, ENFILE, ENOBUFS, ENOMEM, ENOSPC, ENOSYS, EOPNOTSUPP, EPERM};
 use std::ffi::{c_int, c_long};
 
-const NO_NEW_RUNTIME: Expected = Without(&[("new runtime", "`Builder::build`: {errno}")]);
-const CANNOT_WAIT: Expected = Ends(&["the I/O driver cannot wait for events ({errno}"]);
+const NO_DRIVER: &str = "cannot make the I/O driver: `{call}` failed: {errno}";
+const NO_NEW_RUNTIME: Expected = Without(&[("new runtime", NO_DRIVER)]);
 const NO_WORKER: &str = "`Builder::build`: cannot start a worker thread: {errno}";
 const NO_THREAD: &str = "gave no thread for it: {errno}";
 
@@ -43,24 +43,26 @@ fn driver() -> Vec<Group> {
     let memory = [("EPERM", EPERM), ("ENOSYS", ENOSYS), ("ENOMEM", ENOMEM), ("ENOSPC", ENOSPC)];
     vec![
         calls("epoll_create1", &[libc::SYS_epoll_create1], &descriptor)
-            .start(NoRuntime("{errno}"))
+            .start(NoRuntime(NO_DRIVER))
             .later(NO_NEW_RUNTIME)
             .quick(),
         calls("eventfd", &[libc::SYS_eventfd2], &descriptor)
-            .start(NoRuntime("{errno}"))
+            .start(NoRuntime(NO_DRIVER))
             .later(NO_NEW_RUNTIME),
         calls("epoll_ctl", &[libc::SYS_epoll_ctl], &memory)
-            .start(NoRuntime("{errno}"))
+            .start(NoRuntime(NO_DRIVER))
             .later(Without(&[
                 ("tcp", "`TcpListener::bind`: {errno}"),
                 ("udp", "`UdpSocket::bind`: {errno}"),
                 ("unix", "`UnixStream::pair`: {errno}"),
                 ("pipe", "`pipe`: {errno}"),
                 ("process", "`Command::output`: {errno}"),
-                ("new runtime", "`Builder::build`: {errno}"),
+                ("new runtime", NO_DRIVER),
             ]))
             .quick(),
-        calls("epoll_pwait", &[libc::SYS_epoll_pwait], REFUSED).both(CANNOT_WAIT),
+        calls("epoll_pwait", &[libc::SYS_epoll_pwait], REFUSED)
+            .start(NoRuntime(NO_DRIVER))
+            .later(IoEnds("cannot wait for events ({errno}")),
         calls("epoll_pwait2", &[libc::SYS_epoll_pwait2], REFUSED).both(Works).quick(),
         calls("timerfd", &[libc::SYS_timerfd_create, libc::SYS_timerfd_settime], &descriptor)
             .both(Works)
@@ -89,11 +91,7 @@ fn threads() -> Vec<Group> {
             .on(
                 Flavour::CurrentThread,
                 When::Start,
-                Without(&[
-                    ("fs", NO_THREAD),
-                    ("spawn_blocking", NO_THREAD),
-                    ("new runtime", NO_WORKER),
-                ]),
+                Without(&[("spawn_blocking", NO_THREAD), ("new runtime", NO_WORKER)]),
             )
             .on(
                 Flavour::MultiThread,

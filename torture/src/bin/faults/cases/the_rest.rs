@@ -1,6 +1,6 @@
 //! Limits, descriptors that are closed, storms of signals, forks, clocks.
 
-use super::Expected::{self, Ends, MayFail, Without, Works};
+use super::Expected::{self, Ends, IoEnds, MayFail, Without, Works};
 use super::Group;
 use crate::fault::{DescriptorKind, Fault};
 use std::fmt::Display;
@@ -11,7 +11,7 @@ const NO_HAND_OFF: &str = "no hand-off";
 
 /// The standard library's, of a debug build; another one goes on, to where the driver waits.
 const NOT_OPEN: &str = "owned file descriptor already closed";
-const CANNOT_WAIT: &str = "the I/O driver cannot wait for events";
+const NO_IO: &str = "the I/O driver of the runtime that this I/O resource belongs to has failed";
 
 const TOO_LITTLE_MEMORY: Expected = MayFail(&[
     NO_THREADS,
@@ -28,7 +28,7 @@ const NONE_LEFT: Expected = Without(&[
     ("pipe", "`pipe`: Too many open files"),
     ("fs", "`fs::write`: Too many open files"),
     ("process", "`Command::output`: Too many open files"),
-    ("new runtime", "`Builder::build`: Too many open files"),
+    ("new runtime", "`epoll_create1` failed: Too many open files"),
 ]);
 
 fn one(name: &'static str, fault: Fault) -> Group {
@@ -60,13 +60,13 @@ pub fn groups() -> Vec<Group> {
             .quick(),
         descriptors("epoll descriptor closed", DescriptorKind::Epoll, false)
             .row("epoll descriptor")
-            .later(Ends(&[CANNOT_WAIT]))
+            .later(IoEnds("cannot wait for events"))
             .quick(),
         descriptors("epoll descriptor replaced", DescriptorKind::Epoll, true)
             .row("epoll descriptor")
-            .later(Ends(&[CANNOT_WAIT])),
+            .later(IoEnds("cannot wait for events")),
         descriptors("eventfd closed", DescriptorKind::Event, false)
-            .later(Ends(&["cannot wake"]))
+            .later(IoEnds("cannot end a wait for events"))
             .quick(),
         descriptors("timerfd closed", DescriptorKind::Timer, false)
             .row("timerfd descriptor")
@@ -76,7 +76,7 @@ pub fn groups() -> Vec<Group> {
             .row("timerfd descriptor")
             .later(Works),
         descriptors("all descriptors closed", DescriptorKind::All, false)
-            .later(Ends(&[NOT_OPEN, CANNOT_WAIT]))
+            .later(Ends(&[NOT_OPEN, NO_IO, "Bad file descriptor"]))
             .quick(),
         one("stopped and continued", Fault::Stops).later(Works).quick(),
         one("signals", Fault::Signals).both(Works).quick(),
