@@ -123,6 +123,11 @@ impl InForce {
 }
 
 impl Fault {
+    /// Whether only root can bring it about.
+    pub fn needs_root(&self) -> bool {
+        matches!(self, Fault::ThreadLimit(_))
+    }
+
     /// Brings it about. `number` is the case's, unlike all others'.
     pub fn begin(&self, number: usize) -> io::Result<InForce> {
         let mut in_force = InForce::default();
@@ -177,7 +182,11 @@ fn spoil(number: c_int, replaced: bool) -> io::Result<()> {
     } else {
         // SAFETY: takes a number. That its owner will close it again, or somebody else's file in its place, is
         // the fault that is tried.
-        result_of(unsafe { libc::close(number) })
+        match result_of(unsafe { libc::close(number) }) {
+            // Its owner was faster.
+            Err(error) if error.raw_os_error() == Some(libc::EBADF) => Ok(()),
+            result => result,
+        }
     }
 }
 
