@@ -145,7 +145,8 @@ impl SchedulerHandle {
         join
     }
 
-    /// As `spawn_blocking`, with an error where the closure will not be run.
+    /// As `spawn_blocking`, with an error where the closure will not be run. One that a shutdown has to
+    /// wait for runs here if there is no thread and none can be started.
     pub(crate) fn try_spawn_blocking<F, R>(
         &self,
         call: F,
@@ -160,6 +161,10 @@ impl SchedulerHandle {
         let (join, submitted) = self.submit(call, id, spawned_at, at_shutdown);
         match submitted {
             Ok(()) => Ok(join),
+            Err(Refused::NoThread(task, _error)) if at_shutdown == AtShutdown::Run => {
+                task.run();
+                Ok(join)
+            }
             Err(Refused::NoThread(task, error)) => {
                 task.cancel();
                 Err(error)

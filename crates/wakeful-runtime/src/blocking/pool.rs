@@ -32,18 +32,6 @@ enum Job {
     Seat(Box<dyn FnOnce() + Send>),
 }
 
-/// A thread of the pool, which leaves it when this is dropped.
-struct Leaves<'a> {
-    pool: &'a Pool,
-    number: usize,
-}
-
-impl Drop for Leaves<'_> {
-    fn drop(&mut self) {
-        self.pool.leave(self.number);
-    }
-}
-
 #[derive(Default)]
 struct Threads {
     next: usize,
@@ -181,14 +169,16 @@ impl Pool {
         let number = threads.next;
         let pool = self.clone();
         let life: Box<dyn FnOnce() + Send> = Box::new(move || {
-            // By a guard: user code that leaked an `EnterGuard` here makes the context's end panic.
-            let _leaves = Leaves { pool: &pool, number };
             POOL.set(Arc::as_ptr(&pool));
-            context.run(&mut || {
-                abort_on_unwind("a thread of the blocking pool", || pool.work(&context));
+            // The end of the context panics if user code leaked an `EnterGuard` on this thread.
+            shield(|| {
+                context.run(&mut || {
+                    abort_on_unwind("a thread of the blocking pool", || pool.work(&context));
+                });
             });
-            // It may be the last reference to the runtime's hooks, whose drop is user code.
-            shield(|| drop(context));
+            pool.leave(number);
+            // These may be the last references to the runtime's hooks, whose drop is user code.
+            shield(|| drop((context, pool)));
         });
         let handle = builder.spawn(life)?;
         threads.next += 1;

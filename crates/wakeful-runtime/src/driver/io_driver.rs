@@ -15,16 +15,20 @@ pub(crate) struct IoHandle(Option<Arc<IoDriver>>);
 
 impl IoHandle {
     pub(super) fn enabled(max: EventsMax) -> io::Result<Option<DriverParts>> {
-        let io = IoDriver::new()?;
+        let driver = IoDriver::new()?;
         if cfg!(feature = "signal") {
-            io.attend_to_signals()?;
+            driver.attend_to_signals().map_err(|error| {
+                let text =
+                    format!("cannot make the I/O driver: it cannot watch for signals: {error}");
+                io::Error::new(error.kind(), text)
+            })?;
         }
         let events = IoEvents::with_capacity(max.waiting);
         let busy_events = IoEvents::with_capacity(max.busy);
         Ok(Some(DriverParts {
-            driver: Box::new(WaitForIo { io: io.clone(), events, busy_events, beats: None }),
-            waker: Arc::new(WakeIo(io.clone())),
-            io: IoHandle(Some(io)),
+            driver: Box::new(WaitForIo { io: driver.clone(), events, busy_events, beats: None }),
+            waker: Arc::new(WakeIo(driver.clone())),
+            io: IoHandle(Some(driver)),
         }))
     }
 

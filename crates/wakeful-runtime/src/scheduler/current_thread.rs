@@ -73,8 +73,15 @@ unsafe impl Sync for CurrentThread {}
 
 /// The core while nobody is in `block_on`, and who waits for it.
 struct Resting {
-    core: Option<Box<Core>>,
+    core: Option<CoreAndDriver>,
     waiting: Vec<(ThreadId, Unparker)>,
+}
+
+/// What passes from one thread in `block_on` to the next.
+struct CoreAndDriver {
+    core: Box<Core>,
+    /// Beside the core, which wakers change while the thread waits here.
+    driver: Box<dyn Driver>,
 }
 
 /// What only the thread in `block_on` touches, and never while user code runs.
@@ -90,8 +97,6 @@ struct Core {
     /// As `yielded`, for wakers of something else than the task under way.
     deferred: Vec<Waker>,
     until_inject: u32,
-    /// None while somebody waits in it.
-    driver: Option<Box<dyn Driver>>,
     /// A task panicked, and the runtime was told to end by that.
     panicked: bool,
     timers: SeatTimers,
@@ -128,12 +133,12 @@ pub(crate) fn new(
         yielded: Vec::new(),
         deferred: Vec::new(),
         until_inject: 1,
-        driver: Some(driver.driver),
         panicked: false,
         timers: SeatTimers::new(0),
         luck: Luck::new(),
         root_polls: 0,
     });
+    let core = CoreAndDriver { core, driver: driver.driver };
     Arc::new_cyclic(|weak| CurrentThread {
         inject: InjectQueue::new(),
         driver_waker: driver.waker,

@@ -71,10 +71,11 @@ where
 }
 
 /// As [`spawn_blocking`], but a shutdown that comes before the closure's turn waits for it instead of
-/// dropping it: for what the caller is told has been done. `call` is what users called.
+/// dropping it: for what the caller is told has been done. If the operating system gives no thread, the
+/// closure runs on the calling one before this returns. `call` is what users called.
 ///
 /// # Errors
-/// If the closure will not be run.
+/// If the runtime has shut down.
 ///
 /// # Panics
 /// Outside of a runtime.

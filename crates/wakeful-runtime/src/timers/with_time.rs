@@ -33,8 +33,8 @@ pub(crate) struct SeatTimers {
     pub(super) timers: Option<Timers>,
     /// How those have fired, its own and others', that the worker served.
     firing: Firing,
-    /// When the worker last came from a wait, after which it serves its timers. None at first.
-    came_at: Option<Instant>,
+    /// When the worker last came from a wait, after which it serves its timers. Zero at first.
+    came_ns: u64,
 }
 
 /// Where others leave timers of a worker's that they want no more.
@@ -110,6 +110,12 @@ impl TimeHandle {
         }
         self.common.fire(now_ns, call);
         Fired { count, now_ns }
+    }
+
+    /// A worker with these timers of its own comes from a wait, at `now`, and is about to serve them.
+    #[inline]
+    pub(crate) fn note_wait_end(&self, own: &mut SeatTimers, now: Instant) {
+        own.came_ns = self.clock.deadline_ns(now);
     }
 
     /// Whether one of a worker's own timers is due `within` a while, or was.
@@ -200,7 +206,7 @@ impl SeatTimers {
             id: OwnerId(index as u32),
             timers: None,
             firing: Firing::default(),
-            came_at: None,
+            came_ns: 0,
         }
     }
 
@@ -219,17 +225,10 @@ impl SeatTimers {
         self.timers.as_ref().and_then(Timers::next_ns)
     }
 
-    /// The worker comes from a wait, at `now`, and is about to serve its timers.
-    #[inline]
-    pub(crate) fn note_wait_end(&mut self, now: Instant) {
-        self.came_at = Some(now);
-    }
-
     /// Up to when the timers were served, at least.
-    pub(crate) fn served_ns(&self, clock: &Clock) -> u64 {
-        let came_ns = self.came_at.map_or(0, |came_at| clock.deadline_ns(came_at));
+    pub(crate) fn served_ns(&self) -> u64 {
         // The position stands still while there are no timers.
-        came_ns.max(self.timers.as_ref().map_or(0, Timers::position_ns))
+        self.came_ns.max(self.timers.as_ref().map_or(0, Timers::position_ns))
     }
 
     /// The timers, if `timer` is one of them.

@@ -41,6 +41,8 @@ impl TimeHandle {
         Until(None, PhantomData)
     }
 
+    pub(crate) fn note_wait_end(&self, _: &mut SeatTimers, _: Instant) {}
+
     pub(crate) fn next_skip(&self, _: &SeatTimers) -> Option<u64> {
         None
     }
@@ -58,8 +60,6 @@ impl SeatTimers {
     }
 
     pub(crate) fn note(&mut self, _: Fired) {}
-
-    pub(crate) fn note_wait_end(&mut self, _: Instant) {}
 }
 
 impl SeatInbox {

@@ -1,6 +1,6 @@
 //! How a current-thread scheduler ends: every task is dropped by the thread that drops the runtime.
 
-use super::{Core, CurrentThread};
+use super::{Core, CoreAndDriver, CurrentThread};
 use crate::config;
 use crate::metrics::RemoteMetrics;
 use crate::scheduler::SchedulerHandle;
@@ -16,7 +16,10 @@ impl CurrentThread {
     pub(crate) fn shutdown(self: &Arc<Self>) {
         self.stalls.monitor.end();
         // Absent only if `block_on` is unwinding through the runtime's owner.
-        let Some(mut core) = self.resting.lock().core.take() else { return };
+        let Some(CoreAndDriver { mut core, driver: _driver }) = self.resting.lock().core.take()
+        else {
+            return;
+        };
         let handle = SchedulerHandle::CurrentThread(self.clone());
         // A future's drop may want its runtime; where the thread is ending it has to do without.
         let current =
