@@ -2,9 +2,10 @@
 
 use crate::seccomp::{self, Rule};
 use std::ffi::c_int;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 
 /// What goes wrong.
 #[derive(Debug, Clone)]
@@ -19,8 +20,8 @@ pub enum Fault {
     ThreadLimit(u64),
     /// So many bytes of address space more than there are.
     MemoryLimit(u64),
-    /// All descriptors of this kind are closed, or replaced by `/dev/null`, behind the runtime's back.
-    Descriptors { kind: DescriptorKind, replaced: bool },
+    /// All descriptors of this kind are closed or replaced behind the runtime's back.
+    Descriptors { kind: DescriptorKind, how: Spoiled },
     /// The parent stops this process, and lets it go on, again and again.
     Stops,
     /// Signals interrupt system calls on all threads.
@@ -29,6 +30,17 @@ pub enum Fault {
     Fork,
     /// The wall clock is set, forwards and back.
     Clock,
+}
+
+/// What becomes of a descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spoiled {
+    Closed,
+    /// All calls but `close` fail as if it were closed (`EBADF`); but no other file gets its number, by which its owner would
+    /// close that one in the end.
+    AsIfClosed,
+    /// `/dev/null` is in its place.
+    Replaced,
 }
 
 /// What `/proc/self/fd` says that a descriptor is.
@@ -74,8 +86,6 @@ pub struct InForce {
     taken: Vec<File>,
     /// What limits were before.
     limits: Vec<(Resource, libc::rlimit)>,
-    /// Descriptors that were closed, which their owners do not know.
-    closed: Vec<c_int>,
 }
 
 type Resource = libc::__rlimit_resource_t;
@@ -88,24 +98,6 @@ impl InForce {
         for (resource, limit) in self.limits {
             // SAFETY: the limit lives through the call.
             result_of(unsafe { libc::setrlimit(resource, &raw const limit) })?;
-        }
-        if let Some(&highest) = self.closed.iter().max() {
-            let file = File::open("/dev/null")?;
-            // A number of its own, above those that are to be filled.
-            // SAFETY: takes numbers.
-            let filler =
-                unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, highest + 1) };
-            result_of(filler)?;
-            drop(file);
-            for number in self.closed {
-                // SAFETY: takes numbers. The descriptor's owner, who is about to close it, owns the new file; the
-                // standard library of a debug build would end the process if there were none.
-                unsafe {
-                    if libc::fcntl(number, libc::F_GETFD) < 0 {
-                        result_of(libc::dup2(filler, number))?;
-                    }
-                }
-            }
         }
         Ok(can_end)
     }
@@ -147,12 +139,9 @@ impl Fault {
             Fault::MemoryLimit(more) => {
                 in_force.limit(libc::RLIMIT_AS, address_space()? + more)?;
             }
-            Fault::Descriptors { kind, replaced } => {
+            Fault::Descriptors { kind, how } => {
                 for number in kind.list()? {
-                    spoil(number, *replaced)?;
-                    if !replaced {
-                        in_force.closed.push(number);
-                    }
+                    spoil(number, *how)?;
                 }
             }
             Fault::Signals => crate::storms::interrupt_all_threads()?,
@@ -173,21 +162,25 @@ fn become_user(user: libc::uid_t) -> io::Result<()> {
     }
 }
 
-/// Closes a descriptor that somebody else owns, or puts another file in its place.
-fn spoil(number: c_int, replaced: bool) -> io::Result<()> {
-    if replaced {
-        let other = File::open("/dev/null")?;
-        // SAFETY: takes numbers. The owner of the old file owns the new one.
-        result_of(unsafe { libc::dup2(other.as_raw_fd(), number) })
-    } else {
-        // SAFETY: takes a number. That its owner will close it again, or somebody else's file in its place, is
-        // the fault that is tried.
-        match result_of(unsafe { libc::close(number) }) {
-            // Its owner was faster.
-            Err(error) if error.raw_os_error() == Some(libc::EBADF) => Ok(()),
-            result => result,
+/// Does to a descriptor what its owner would not.
+fn spoil(number: c_int, how: Spoiled) -> io::Result<()> {
+    let mut other = OpenOptions::new();
+    match how {
+        Spoiled::Replaced => other.read(true).write(true),
+        Spoiled::AsIfClosed => other.read(true).custom_flags(libc::O_PATH),
+        Spoiled::Closed => {
+            // SAFETY: takes a number. That its owner will close it again, or another file in its place, is the fault that
+            // is tried.
+            return match result_of(unsafe { libc::close(number) }) {
+                // Its owner was faster.
+                Err(error) if error.raw_os_error() == Some(libc::EBADF) => Ok(()),
+                result => result,
+            };
         }
-    }
+    };
+    let other = other.open("/dev/null")?;
+    // SAFETY: takes numbers. The owner of the old file owns the new one.
+    result_of(unsafe { libc::dup2(other.as_raw_fd(), number) })
 }
 
 fn result_of(result: c_int) -> io::Result<()> {

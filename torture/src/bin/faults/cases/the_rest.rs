@@ -2,6 +2,7 @@
 
 use super::Expected::{self, Ends, IoEnds, MayFail, Without, Works};
 use super::Group;
+use crate::fault::Spoiled::{AsIfClosed, Closed, Replaced};
 use crate::fault::{DescriptorKind, Fault};
 use std::fmt::Display;
 
@@ -44,7 +45,7 @@ fn each<T: Copy + Display>(
 }
 
 pub fn groups() -> Vec<Group> {
-    let descriptors = |name, kind, replaced| one(name, Fault::Descriptors { kind, replaced });
+    let descriptors = |name, kind, how| one(name, Fault::Descriptors { kind, how });
     let memory = [1_u64, 0, 2, 4, 8, 12, 16, 24, 32, 48, 64, 128];
     vec![
         // First those of which all do something.
@@ -58,24 +59,24 @@ pub fn groups() -> Vec<Group> {
         each("memory limit", memory, |mib| Fault::MemoryLimit(mib << 20))
             .both(TOO_LITTLE_MEMORY)
             .quick(),
-        descriptors("epoll descriptor closed", DescriptorKind::Epoll, false)
+        descriptors("epoll descriptor closed", DescriptorKind::Epoll, AsIfClosed)
             .row("epoll descriptor")
             .later(IoEnds("cannot wait for events"))
             .quick(),
-        descriptors("epoll descriptor replaced", DescriptorKind::Epoll, true)
+        descriptors("epoll descriptor replaced", DescriptorKind::Epoll, Replaced)
             .row("epoll descriptor")
             .later(IoEnds("cannot wait for events")),
-        descriptors("eventfd closed", DescriptorKind::Event, false)
+        descriptors("eventfd closed", DescriptorKind::Event, AsIfClosed)
             .later(IoEnds("cannot end a wait for events"))
             .quick(),
-        descriptors("timerfd closed", DescriptorKind::Timer, false)
+        descriptors("timerfd closed", DescriptorKind::Timer, AsIfClosed)
             .row("timerfd descriptor")
             .later(Works)
             .quick(),
-        descriptors("timerfd replaced", DescriptorKind::Timer, true)
+        descriptors("timerfd replaced", DescriptorKind::Timer, Replaced)
             .row("timerfd descriptor")
             .later(Works),
-        descriptors("all descriptors closed", DescriptorKind::All, false)
+        descriptors("all descriptors closed", DescriptorKind::All, Closed)
             .later(Ends(&[NOT_OPEN, NO_IO, "Bad file descriptor"]))
             .quick(),
         one("stopped and continued", Fault::Stops).later(Works).quick(),
