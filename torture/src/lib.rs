@@ -6,6 +6,7 @@
 
 pub mod args;
 pub mod counts;
+pub mod crash;
 pub mod process;
 pub mod rng;
 pub mod watchdog;

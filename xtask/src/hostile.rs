@@ -19,8 +19,9 @@ const TARGETS: &[(&str, &str, &str)] = &[
     ("linux", "aarch64", "aarch64-unknown-linux-gnu"),
 ];
 
-/// What leaks is counted by the programs; it is not all by mistake.
-const ASAN_OPTIONS: &str = "detect_leaks=0:detect_stack_use_after_return=1";
+/// What leaks is counted by the programs; it is not all by mistake. After a report the programs abort, and say what
+/// they were doing.
+const ASAN_OPTIONS: &str = "detect_leaks=0:detect_stack_use_after_return=1:abort_on_error=1";
 
 /// One way to build the programs.
 struct Variant {

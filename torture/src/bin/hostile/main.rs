@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use wakeful_torture::args::Args;
 use wakeful_torture::counts::Counts;
+use wakeful_torture::crash::Doing;
 use wakeful_torture::rng::Rng;
 use wakeful_torture::watchdog::Watchdog;
 
@@ -67,10 +68,12 @@ fn main() -> ExitCode {
 /// Runs a scenario. Returns whether nothing was found.
 fn one((name, run): &Family, seed: u64, counts: &mut Counts) -> bool {
     let again = format!("scenario of {name}; again with --only {name} --scenario {seed:#x}");
+    let doing = Doing::new(&again);
     let watchdog = Watchdog::start(LIMIT, &again);
     run(&mut Rng::new(seed));
     let leaked = scenario::leaked();
     drop(watchdog);
+    drop(doing);
     counts.add(name, "scenarios", 1);
     counts.add(name, "leaked by Rust", leaked);
     for (column, count) in world::take_counts() {

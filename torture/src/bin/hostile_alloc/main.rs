@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use wakeful::runtime::{Builder, Runtime};
 use wakeful_torture::args::Args;
 use wakeful_torture::counts::Counts;
+use wakeful_torture::crash::Doing;
 use wakeful_torture::rng::Rng;
 use wakeful_torture::watchdog::Watchdog;
 
@@ -48,9 +49,11 @@ fn main() -> ExitCode {
         let mut rng = Rng::new(seed);
         let workers = args.number("workers").unwrap_or(WORKERS[rng.below(WORKERS.len())]);
         let again = format!("round with {workers} workers; again with --round {seed:#x}");
+        let doing = Doing::new(&again);
         let watchdog = Watchdog::start(LIMIT, &again);
         let outcome = one(workers, &mut rng);
         drop(watchdog);
+        drop(doing);
         let row = format!("{workers} workers");
         counts.add(&row, "rounds", 1);
         match outcome {
