@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::cargo::Cargo;
 use crate::servers::Servers;
 use crate::{
-    api_diff, conformance, demo_page, examples, features, hostile, loom, repo, soak, tidy,
+    api_diff, conformance, demo_page, examples, faults, features, hostile, loom, repo, soak, tidy,
 };
 
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -23,6 +23,8 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("api-diff", api_diff::run_all),
         ("examples", examples::run),
         ("test", if with_servers { test_with_servers } else { || cargo("test --workspace").run() }),
+        ("faults", || faults::run(&[])),
+        ("leaks", || faults::run_leaks(&[])),
         ("hostile", || hostile::run(&[])),
         ("soak", || soak::run(&[])),
         ("demo-page", || demo_page::run(false)),

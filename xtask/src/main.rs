@@ -9,6 +9,7 @@ mod ci;
 mod conformance;
 mod demo_page;
 mod examples;
+mod faults;
 mod features;
 mod hello;
 mod hostile;
@@ -33,10 +34,12 @@ usage: cargo xtask <task>
   ci                      everything a change has to pass, in the order of what fails fastest
   demo-page               the demo's page in Chromium; --pictures takes those in demo/ anew instead
   examples                what is public and has no example that runs
+  faults [OPTIONS]        system calls that fail, limits, closed descriptors: what becomes of a runtime
   features                the drop-in with each of Tokio's features and the usual sets of them
   hello                   what a small program costs to build on Tokio and on the drop-in
   hostile [OPTIONS]       wakers, values and hooks that panic, an allocator that calls the runtime; under
                           AddressSanitizer where there is a nightly toolchain
+  leaks [OPTIONS]         whether descriptors, threads and memory come back
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
   servers                 the tests that talk to PostgreSQL, Redis and NATS, which it starts and stops
   soak [OPTIONS]          everything at once for a while, with sums that must agree
@@ -51,6 +54,7 @@ conformance: --only FILE…    just these test files
              --json FILE     write there how every test of that suite ended
              --limit SECONDS for one test, 60 if not said
              --record        run on Tokio itself and write the lists anew
+faults, leaks: --all instead of some in less than a minute, --only NAME, --list; `--help` says more
 hostile:     --for TIME      such as 30s or 10m, of all its programs together
              --seed N        other scenarios
              --only FAMILY   just these; `allocator` is the one that has a program of its own
@@ -68,9 +72,11 @@ fn main() -> ExitCode {
         ["demo-page"] => demo_page::run(false),
         ["demo-page", "--pictures"] => demo_page::run(true),
         ["examples"] => examples::run(),
+        ["faults", ref options @ ..] => faults::run(options),
         ["features"] => features::run(),
         ["hello"] => hello::run(),
         ["hostile", ref options @ ..] => hostile::run(options),
+        ["leaks", ref options @ ..] => faults::run_leaks(options),
         ["loom"] => loom::run(None, None),
         ["loom", krate] => loom::run(Some(krate), None),
         ["loom", krate, filter] => loom::run(Some(krate), Some(filter)),
