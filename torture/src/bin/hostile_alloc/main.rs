@@ -29,11 +29,17 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 const WORKERS: &[u64] = &[0, 1, 2, 4];
 
+/// A sleep that a task polls while its runtime is dropped, after the timers have ended.
+const EXPECTED: &str = "context was found, but it is being shutdown";
+
 fn main() -> ExitCode {
     let args = Args::from_env(USAGE, &["for", "seed", "round", "workers"], &[]);
     static PANICKED: AtomicBool = AtomicBool::new(false);
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
+        if panic.to_string().contains(EXPECTED) {
+            return;
+        }
         PANICKED.store(true, SeqCst);
         eprintln!("FINDING: a panic");
         report(panic);
