@@ -200,10 +200,7 @@ impl PermitSource for BatchSemaphore {
     unsafe fn leave(&self, n: usize, waiter: NonNull<Waiter>) {
         let mut queue = self.queue.lock();
         // SAFETY: passed on to the caller.
-        let dealt = unsafe {
-            queue.remove(waiter);
-            n - waiter.as_ref().needed()
-        };
+        let dealt = unsafe { queue.remove(waiter, n) };
         self.deal(queue, dealt);
     }
 }

@@ -415,6 +415,21 @@ fn a_receiver_goes_whole_though_wakers_of_senders_panic() {
 }
 
 #[test]
+fn a_closed_channel_ends_though_the_receivers_waker_panics_while_a_sender_leaves() {
+    let (tx, mut rx) = mpsc::channel::<u8>(2);
+    let permit = tx.try_reserve().unwrap();
+    let mut waiting = manual(tx.reserve_many(2));
+    waiting.pending();
+    rx.close();
+    assert!(rx.poll_recv(&mut Context::from_waker(&panicking_waker())).is_pending());
+    drop(permit);
+    // It gives back the permit that it was dealt, and nothing is under way after.
+    let _ = catch_unwind(AssertUnwindSafe(|| waiting.poll().is_ready()));
+    drop(waiting);
+    assert_eq!(manual(rx.recv()).ready(), None);
+}
+
+#[test]
 fn values_of_any_size() {
     let (tx, mut rx) = mpsc::channel(40);
     (0..40).for_each(|_| tx.try_send(()).unwrap());

@@ -188,10 +188,7 @@ impl Capacity {
     pub(super) unsafe fn leave(&self, words: Words<'_>, n: usize, waiter: NonNull<Waiter>) {
         let mut bank = self.bank.lock();
         // SAFETY: passed on to the caller.
-        let dealt = unsafe {
-            bank.queue.remove(waiter);
-            n - waiter.as_ref().needed()
-        };
+        let dealt = unsafe { bank.queue.remove(waiter, n) };
         self.deal(words, bank, dealt);
     }
 
