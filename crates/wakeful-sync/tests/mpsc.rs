@@ -5,7 +5,7 @@ mod support;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll, Waker};
 
-use support::{Alive, manual, panicking_waker};
+use support::{Alive, manual, panicking_waker, release_many_that_panic};
 use wakeful_base::enter::{Entered, set_entered};
 use wakeful_sync::Semaphore;
 use wakeful_sync::mpsc::error::{SendError, TryRecvError, TrySendError};
@@ -427,6 +427,18 @@ fn a_closed_channel_ends_though_the_receivers_waker_panics_while_a_sender_leaves
     let _ = catch_unwind(AssertUnwindSafe(|| waiting.poll().is_ready()));
     drop(waiting);
     assert_eq!(manual(rx.recv()).ready(), None);
+}
+
+#[test]
+fn any_number_of_wakers_of_senders_may_panic() {
+    let (tx, mut rx) = mpsc::channel::<u8>(10_000);
+    let all = tx.try_reserve_many(10_000).unwrap();
+    let waiters = || (0..10_000).map(|_| tx.reserve());
+    let mut waiting = release_many_that_panic(waiters(), || drop(all));
+    let permits: Vec<_> = waiting.iter_mut().map(|waiter| waiter.ready().unwrap()).collect();
+    let mut waiting = release_many_that_panic(waiters(), || rx.close());
+    waiting.iter_mut().for_each(|waiter| assert!(waiter.ready().is_err()));
+    drop(permits);
 }
 
 #[test]

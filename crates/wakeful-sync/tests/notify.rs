@@ -239,6 +239,14 @@ fn panicking_wakers_do_not_cost_the_others_their_call() {
 }
 
 #[test]
+fn any_number_of_wakers_may_panic() {
+    let notify = Notify::new();
+    let waiters = (0..10_000).map(|_| notify.notified());
+    let mut all = release_many_that_panic(waiters, || notify.notify_waiters());
+    all.iter_mut().for_each(Manual::ready);
+}
+
+#[test]
 fn who_notifies_before_all_are_told_tells_them_and_keeps_its_own_permit() {
     let notify = Notify::new();
     while_half_told(&notify, |mut waiters| {

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use support::{Random, manual, panicking_waker, stress, waker_with_hostile_clones};
+use support::{
+    Random, manual, panicking_waker, release_many_that_panic, stress, waker_with_hostile_clones,
+};
 use wakeful_base::enter::{Entered, set_entered};
 use wakeful_base::{block_on, budget};
 use wakeful_sync::{AcquireError, OwnedSemaphorePermit, Semaphore, TryAcquireError};
@@ -395,4 +397,15 @@ fn a_waiter_whose_leave_is_ended_by_a_panic_gives_its_permits_back_once() {
     assert!(polls_once.0.lock().unwrap().is_none());
     drop(others);
     assert_eq!(semaphore.available_permits(), 1);
+}
+
+#[test]
+fn any_number_of_wakers_may_panic() {
+    let semaphore = Semaphore::new(0);
+    let waiters = || (0..10_000).map(|_| semaphore.acquire());
+    let mut all = release_many_that_panic(waiters(), || semaphore.add_permits(10_001));
+    all.iter_mut().for_each(|waiter| waiter.ready().unwrap().forget());
+    assert_eq!(semaphore.forget_permits(2), 1);
+    let mut all = release_many_that_panic(waiters(), || semaphore.close());
+    all.iter_mut().for_each(|waiter| assert!(waiter.ready().is_err()));
 }

@@ -27,7 +27,6 @@ use wakeful_base::sync::{Mutex, MutexGuard};
 use super::state::{CREDITS_MAX, ClaimWord, ReceivedWord};
 use crate::acquire::Enqueued;
 use crate::acquire_error::{AcquireError, TryAcquireError};
-use crate::on_unwind::OnUnwind;
 use crate::permit_queue::{PermitQueue, Waiter};
 use wakeful_base::WakeList;
 use wakeful_base::shield::shield;
@@ -203,11 +202,11 @@ impl Capacity {
                 Self::settle(&mut bank, words);
             }
             drop(bank);
-            let unfinished = OnUnwind(|| self.close(words));
-            wakers.wake_all();
-            std::mem::forget(unfinished);
+            wakers.wake_batch();
             bank = self.bank.lock();
         }
+        drop(bank);
+        wakers.wake_all();
     }
 
     pub(super) fn with_queue<R>(&self, f: impl FnOnce(&mut PermitQueue) -> R) -> R {
@@ -229,12 +228,9 @@ impl Capacity {
             }
             drop(bank);
             if ended {
-                wakers.wake_all();
-                return;
+                return wakers.wake_all();
             }
-            let unfinished = OnUnwind(|| self.deal(words, self.bank.lock(), 0));
-            wakers.wake_all();
-            std::mem::forget(unfinished);
+            wakers.wake_batch();
             bank = self.bank.lock();
         }
     }

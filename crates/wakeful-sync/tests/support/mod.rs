@@ -94,6 +94,36 @@ pub fn panicking_waker() -> Waker {
     Arc::new(PanickingWaker).into()
 }
 
+/// Has many futures wait, every 20th with a waker that panics, and calls `release`, which has to call them all, on a
+/// thread with little memory for its stack. Returns them.
+pub fn release_many_that_panic<F: Future + Send>(
+    futures: impl Iterator<Item = F>,
+    release: impl FnOnce() + Send,
+) -> Vec<Manual<F>> {
+    struct PanicsSilently;
+    impl Wake for PanicsSilently {
+        fn wake(self: Arc<Self>) {
+            std::panic::resume_unwind(Box::new("this many messages take long to print"));
+        }
+    }
+    let panics = Waker::from(Arc::new(PanicsSilently));
+    let mut waiting: Vec<_> = futures.map(manual).collect();
+    for (i, waiter) in waiting.iter_mut().enumerate() {
+        if i % 20 == 0 {
+            assert!(waiter.poll_with(&panics).is_pending());
+        } else {
+            waiter.pending();
+        }
+    }
+    std::thread::scope(|scope| {
+        let small = std::thread::Builder::new().stack_size(64 << 10);
+        // Whether a panic goes on is for other tests.
+        let _ = small.spawn_scoped(scope, release).unwrap().join();
+    });
+    assert!(waiting.iter().enumerate().all(|(i, waiter)| waiter.is_woken() || i % 20 == 0));
+    waiting
+}
+
 /// A waker whose drop panics, unless a panic is under way.
 pub struct PanicsOnDrop;
 
