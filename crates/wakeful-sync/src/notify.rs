@@ -20,6 +20,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use crate::on_unwind::OnUnwind;
 use crate::wait_queue::{Stage, Wait, WaitQueue, Waiter, Word};
 
 /// Wakes tasks that wait for something to happen.
@@ -238,8 +239,11 @@ impl Notify {
                 }
             };
             if locked.has_stale() {
-                // They were called by `notify_waiters` and must not use up this notification.
+                // They were called by `notify_waiters` and must not use up this notification. It must not be
+                // lost either if the waker of one panics.
+                let notify_nevertheless = OnUnwind(|| self.notify_with(stage));
                 locked.release_stale();
+                std::mem::forget(notify_nevertheless);
                 word = self.queue.settled();
                 continue;
             }

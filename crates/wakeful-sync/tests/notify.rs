@@ -259,6 +259,30 @@ fn who_notifies_before_all_are_told_tells_them_and_keeps_its_own_permit() {
 }
 
 #[test]
+fn a_notification_is_not_lost_by_a_panic_of_one_who_was_called_before() {
+    struct NotifiesOne(Arc<Notify>);
+    impl std::task::Wake for NotifiesOne {
+        fn wake(self: Arc<Self>) {
+            catch_unwind(AssertUnwindSafe(|| self.0.notify_one())).unwrap_err();
+        }
+    }
+    let notify = Arc::new(Notify::new());
+    let mut waiters: Vec<_> = (0..40).map(|_| manual(notify.notified())).collect();
+    for (i, waiter) in waiters.iter_mut().enumerate() {
+        let waker = match i {
+            // One of the first 32, while the others are not told yet.
+            0 => Waker::from(Arc::new(NotifiesOne(notify.clone()))),
+            35 => panicking_waker(),
+            _ => Waker::noop().clone(),
+        };
+        assert!(waiter.poll_with(&waker).is_pending());
+    }
+    notify.notify_waiters();
+    waiters.iter_mut().for_each(Manual::ready);
+    manual(notify.notified()).ready();
+}
+
+#[test]
 fn who_polls_again_before_all_are_told_tells_them() {
     let notify = Notify::new();
     while_half_told(&notify, |mut waiters| {
