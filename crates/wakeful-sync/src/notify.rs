@@ -416,6 +416,8 @@ unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) 
             return Wait::Over;
         }
         if word.flag() {
+            // Not needed, it seems. It goes first: a panic of its drop must not cost the permit.
+            drop(cloned.take());
             match queue.change(word, word.with_flag(false)) {
                 Ok(()) => return Wait::Over,
                 Err(now) => word = now,

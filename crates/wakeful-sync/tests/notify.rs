@@ -339,6 +339,16 @@ fn a_panic_in_one_waker_still_counts_as_its_notification() {
 }
 
 #[test]
+fn a_permit_is_not_lost_by_a_waker_that_panics_when_it_was_not_needed() {
+    static NOTIFY: Notify = Notify::const_new();
+    // The clone brings the permit, so that the future need not wait.
+    let waker = waker_with_hostile_clones(&|| NOTIFY.notify_one());
+    let mut waiter = manual(NOTIFY.notified());
+    catch_unwind(AssertUnwindSafe(|| waiter.poll_with(&waker).is_ready())).unwrap_err();
+    waiter.ready();
+}
+
+#[test]
 fn a_waker_may_come_back_to_the_same_notify() {
     struct Reenter(Arc<Notify>);
     impl std::task::Wake for Reenter {
