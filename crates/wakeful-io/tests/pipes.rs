@@ -272,3 +272,48 @@ fn a_pipe_without_room_is_refused() {
     assert_eq!(panic_text(|| _ = simplex(0)), text);
     assert_eq!(panic_text(|| _ = SimplexStream::new_unsplit(0)), text);
 }
+
+fn panicking_waker() -> Waker {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("a waker panics");
+        }
+    }
+    Arc::new(Panics).into()
+}
+
+#[test]
+fn an_end_may_be_dropped_though_both_wakers_of_the_other_panic() {
+    let (near, mut far) = duplex(1);
+    let waker = panicking_waker();
+    assert!(poll_read(&mut far, &waker, 1).is_pending());
+    assert!(poll_write(&mut far, &waker, &[b"x"]).is_ready());
+    assert!(poll_write(&mut far, &waker, &[b"x"]).is_pending());
+    drop(near);
+    let Poll::Ready(Ok(bytes)) = poll_read(&mut far, &waker, 1) else { panic!("it has ended") };
+    assert!(bytes.is_empty());
+}
+
+#[test]
+fn no_byte_is_lost_by_a_panic_of_the_other_sides_waker() {
+    fn check(mut reader: impl AsyncRead + Unpin, mut writer: impl AsyncWrite + Unpin) {
+        let waker = panicking_waker();
+        assert!(poll_read(&mut reader, &waker, 8).is_pending());
+        for bytes in [b"1234", b"5678"] {
+            let Poll::Ready(Ok(4)) = poll_write(&mut writer, &waker, &[bytes]) else {
+                panic!("there is room for four bytes");
+            };
+            assert!(poll_write(&mut writer, &waker, &[b"9"]).is_pending());
+            let Poll::Ready(Ok(read)) = poll_read(&mut reader, &waker, 8) else {
+                panic!("there are bytes");
+            };
+            assert_eq!(read, bytes);
+            assert!(poll_read(&mut reader, &waker, 8).is_pending());
+        }
+    }
+    let (near, far) = duplex(4);
+    check(near, far);
+    let (reader, writer) = simplex(4);
+    check(reader, writer);
+}

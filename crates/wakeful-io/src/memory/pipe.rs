@@ -1,6 +1,9 @@
 use std::io::{self, ErrorKind};
 use std::task::{Context, Poll, Waker};
 
+use wakeful_base::call_now;
+use wakeful_base::shield::shield;
+
 use crate::traits::ReadBuf;
 
 /// Bytes from one who writes to one who reads, and who of them waits.
@@ -30,11 +33,15 @@ pub(super) struct Afterwards {
 }
 
 impl Drop for Afterwards {
+    /// A panic of a waker would cost the caller what it has read, or how much it has written.
+    #[inline]
     fn drop(&mut self) {
         if let Some(waker) = self.wake.take() {
-            waker.wake();
+            call_now(waker);
         }
-        drop(self.replaced.take());
+        if let Some(waker) = self.replaced.take() {
+            shield(|| drop(waker));
+        }
     }
 }
 
