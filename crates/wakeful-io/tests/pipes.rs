@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use support::{WakeCount, panic_text, poll_read, random_bytes, run};
+use support::{WakeCount, must_end, panic_text, poll_read, random_bytes, run};
 use wakeful_base::FastRng;
 use wakeful_io::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, SimplexStream, duplex,
@@ -316,4 +316,27 @@ fn no_byte_is_lost_by_a_panic_of_the_other_sides_waker() {
     check(near, far);
     let (reader, writer) = simplex(4);
     check(reader, writer);
+}
+
+#[test]
+fn a_stream_can_be_shown_in_what_is_written_to_itself() {
+    struct IntoStream(DuplexStream);
+    impl std::fmt::Write for IntoStream {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            assert!(poll_write(&mut self.0, Waker::noop(), &[text.as_bytes()]).is_ready());
+            Ok(())
+        }
+    }
+    must_end(|| {
+        let (mut near, far) = duplex(1000);
+        std::fmt::write(&mut IntoStream(far), format_args!("{near:?}")).unwrap();
+        let Poll::Ready(Ok(text)) = poll_read(&mut near, Waker::noop(), 1000) else {
+            panic!("nothing was written");
+        };
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.starts_with("DuplexStream"), "{text}");
+        assert!(text.contains("len_max: 1000"), "{text}");
+    });
+    let pipe = SimplexStream::new_unsplit(7);
+    assert!(format!("{pipe:?}").contains("len_max: 7"));
 }

@@ -34,6 +34,11 @@
 //! assert_eq!(rx.try_recv(), Ok(30));
 //! ```
 //!
+//! # Cloning
+//! A value is cloned while its place in the channel is locked, so that `T` need not be `Sync`. A `clone` that takes
+//! long keeps others from this value. One that sends to the same channel or receives from it, or whose memory comes
+//! from an allocator that does, may deadlock.
+//!
 //! # Closing
 //! When all senders are gone, receivers take what is left and then get
 //! [`RecvError::Closed`]. A receiver that is dropped gives up its share in what it has not taken.

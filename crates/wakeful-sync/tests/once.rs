@@ -215,3 +215,20 @@ fn stress_one_value_for_all() {
         alive.assert_none();
     }
 }
+
+#[test]
+fn a_barrier_can_be_shown_by_what_waits_for_it() {
+    struct WaitsForIt(Arc<Barrier>, String);
+    impl std::fmt::Write for WaitsForIt {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            manual(self.0.wait()).pending();
+            self.1.write_str(text)
+        }
+    }
+    must_end(|| {
+        let barrier = Arc::new(Barrier::new(100));
+        let mut shown = WaitsForIt(barrier.clone(), String::new());
+        std::fmt::write(&mut shown, format_args!("{barrier:?}")).unwrap();
+        assert_eq!(shown.1, "Barrier { arrived: 0, size: 100 }");
+    });
+}

@@ -11,7 +11,8 @@ pub fn seq_cst_for_loom() {}
 
 /// A mutual exclusion lock without poisoning.
 ///
-/// None of our locks is held while user code runs, so a poisoned one cannot happen by a user's panic.
+/// Hardly any of our locks is held while user code runs; those that are say so, and are left whole by its panic. So
+/// nothing is gained by poisoning.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(std::sync::Mutex<T>);
 

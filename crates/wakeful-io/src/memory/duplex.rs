@@ -1,3 +1,4 @@
+use std::fmt;
 use std::io::{self, IoSlice};
 use std::iter;
 use std::ops::Deref;
@@ -42,7 +43,6 @@ use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 /// server.await??;
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
-#[derive(Debug)]
 pub struct DuplexStream {
     incoming: Arc<Mutex<Pipe>>,
     outgoing: Arc<Mutex<Pipe>>,
@@ -150,5 +150,17 @@ impl Drop for DuplexStream {
         let (mut reader, mut writer) = (Afterwards::default(), Afterwards::default());
         self.outgoing.lock().close_by_writer(&mut reader);
         self.incoming.lock().close_by_reader(&mut writer);
+    }
+}
+
+impl fmt::Debug for DuplexStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not under the locks: what `f` writes to may be the other end.
+        let incoming = self.incoming.lock().state();
+        let outgoing = self.outgoing.lock().state();
+        f.debug_struct("DuplexStream")
+            .field("incoming", &incoming)
+            .field("outgoing", &outgoing)
+            .finish()
     }
 }

@@ -10,7 +10,6 @@ use crate::traits::ReadBuf;
 ///
 /// It has no lock. Whoever keeps it in one passes an [`Afterwards`], and lets go of the lock before
 /// that is dropped: wakers are foreign code, and may come back here.
-#[derive(Debug)]
 pub(super) struct Pipe {
     /// The first of them have been read; they go when room is needed. (In a `VecDeque` nothing
     /// would have to be moved, but to take bytes out of one costs more.)
@@ -22,6 +21,15 @@ pub(super) struct Pipe {
     reader: Option<Waker>,
     /// Waits for room, or the end.
     writer: Option<Waker>,
+}
+
+/// What a pipe is shown as, without its lock.
+#[derive(Debug)]
+#[expect(dead_code, reason = "it is only shown")]
+pub(super) struct PipeState {
+    unread_len: usize,
+    len_max: usize,
+    closed: bool,
 }
 
 /// What to do once the lock is free.
@@ -110,6 +118,11 @@ impl Pipe {
         }
         afterwards.wake = self.reader.take();
         Poll::Ready(Ok(room - left))
+    }
+
+    pub(super) fn state(&self) -> PipeState {
+        let (unread_len, len_max, closed) = (self.unread_len(), self.len_max, self.closed);
+        PipeState { unread_len, len_max, closed }
     }
 
     fn unread_len(&self) -> usize {

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::io::{self, IoSlice};
 use std::iter;
 use std::ops::Deref;
@@ -30,7 +31,6 @@ use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 /// assert_eq!(text, "there and back");
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
-#[derive(Debug)]
 pub struct SimplexStream {
     pipe: Pipe,
 }
@@ -124,5 +124,11 @@ impl AsyncWrite for SimplexStream {
     fn poll_shutdown(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.pipe.close_by_writer(&mut Afterwards::default());
         Poll::Ready(Ok(()))
+    }
+}
+
+impl fmt::Debug for SimplexStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SimplexStream").field("pipe", &self.pipe.state()).finish()
     }
 }

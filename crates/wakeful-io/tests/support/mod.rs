@@ -11,6 +11,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 use wakeful_base::FastRng;
 use wakeful_io::{AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
@@ -72,6 +73,23 @@ pub fn panic_text(f: impl FnOnce()) -> String {
     match payload.downcast::<String>() {
         Ok(text) => *text,
         Err(payload) => payload.downcast_ref::<&str>().expect("a text").to_string(),
+    }
+}
+
+/// Runs `test` on a thread of its own and passes its panic on; panics if it has not ended after ten seconds.
+#[track_caller]
+pub fn must_end(test: impl FnOnce() + Send + 'static) {
+    let (done, is_done) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let _done: std::sync::mpsc::Sender<()> = done;
+        test();
+    });
+    let limit = Duration::from_secs(10);
+    if is_done.recv_timeout(limit) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+        panic!("the test hangs: it has not ended after {limit:?}");
+    }
+    if let Err(payload) = thread.join() {
+        std::panic::resume_unwind(payload);
     }
 }
 

@@ -214,6 +214,23 @@ impl Drop for Counted {
     }
 }
 
+/// Runs `test` on a thread of its own and passes its panic on; panics if it has not ended after ten seconds.
+#[track_caller]
+pub fn must_end(test: impl FnOnce() + Send + 'static) {
+    let (done, is_done) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let _done: std::sync::mpsc::Sender<()> = done;
+        test();
+    });
+    let limit = Duration::from_secs(10);
+    if is_done.recv_timeout(limit) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+        panic!("the test hangs: it has not ended after {limit:?}");
+    }
+    if let Err(payload) = thread.join() {
+        std::panic::resume_unwind(payload);
+    }
+}
+
 /// When a stress test should end: in a second, or when `WAKEFUL_STRESS_SECONDS` says.
 pub fn stress_deadline() -> Instant {
     let seconds = std::env::var("WAKEFUL_STRESS_SECONDS").ok().and_then(|s| s.parse().ok());
