@@ -28,8 +28,8 @@ use super::state::{CREDITS_MAX, ClaimWord, ReceivedWord};
 use crate::acquire::Enqueued;
 use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::permit_queue::{PermitQueue, Waiter};
-use wakeful_base::WakeList;
 use wakeful_base::shield::shield;
+use wakeful_base::{WakeList, call_now};
 
 pub(super) struct Capacity {
     bound: usize,
@@ -214,6 +214,8 @@ impl Capacity {
     }
 
     /// Puts `n` permits and all that were received into the bank, and deals them to those who wait.
+    ///
+    /// Contains the panics of their wakers: the caller may have received a value, or have one to give back.
     #[cold]
     fn deal<'a>(&'a self, words: Words<'_>, mut bank: MutexGuard<'a, Bank>, n: usize) {
         let mut wakers = WakeList::new();
@@ -227,10 +229,10 @@ impl Capacity {
                 Self::settle(&mut bank, words);
             }
             drop(bank);
+            wakers.take_all(call_now);
             if ended {
-                return wakers.wake_all();
+                return;
             }
-            wakers.wake_batch();
             bank = self.bank.lock();
         }
     }

@@ -9,8 +9,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::task::{Context, Poll, Waker, ready};
 
-use wakeful_base::budget;
 use wakeful_base::sync::atomic::AtomicUsize;
+use wakeful_base::{budget, call_now};
 
 use super::capacity::{Capacity, Words};
 use super::error::TryRecvError;
@@ -357,10 +357,11 @@ impl<T> Chan<T, Capacity> {
         claimed
     }
 
-    /// Tells the receiver of a closed channel that nothing is under way any more, if so.
+    /// Tells the receiver of a closed channel that nothing is under way any more, if so. Contains the panic of its
+    /// waker: the caller may have a value to give back.
     fn after_release(&self) {
         if self.is_closed() && self.flow.is_idle(self.words()) {
-            self.rx_waker.wake();
+            self.rx_waker.take().map(call_now);
         }
     }
 }
