@@ -56,6 +56,7 @@ use self::error::{RecvError, SendError, TryRecvError};
 use self::recv::Recv;
 use self::ring::Ring;
 use crate::cooperative::cooperative;
+use crate::on_unwind::{OnUnwind, drop_all};
 use crate::wait_queue::Round;
 
 /// Sends to all receivers of a channel.
@@ -454,21 +455,18 @@ impl<T: Clone> Receiver<T> {
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
-        /// Tells the senders even if the drop of a value panics.
-        struct TellSenders<'a, T>(&'a Ring<T>);
-
-        impl<T> Drop for TellSenders<'_, T> {
-            fn drop(&mut self) {
-                self.0.no_receivers.notify_waiters();
+        let Receiver { ring, next } = self;
+        let (end, was_last) = ring.remove_receiver();
+        let tell_senders = || {
+            if was_last {
+                ring.no_receivers.notify_waiters();
             }
-        }
-
-        let (end, was_last) = self.ring.remove_receiver();
-        let _tell = was_last.then(|| TellSenders(&*self.ring));
+        };
+        let value_panics = OnUnwind(tell_senders);
         // Gives up its share in what it was counted for. Lagging takes it on to what is left.
-        while self.next.is_before(end) {
-            drop(self.ring.take(&mut self.next));
-        }
+        drop_all(|| next.is_before(end).then(|| ring.take(next)));
+        std::mem::forget(value_panics);
+        tell_senders();
     }
 }
 

@@ -12,3 +12,20 @@ impl<F: FnMut()> Drop for OnUnwind<F> {
         shield(&mut self.0);
     }
 }
+
+/// Drops all that `next` returns, which must not panic itself. If a drop does, the others are dropped before the panic
+/// goes on.
+pub(crate) fn drop_all<T>(next: impl FnMut() -> Option<T>) {
+    struct Rest<T, N: FnMut() -> Option<T>>(N);
+    impl<T, N: FnMut() -> Option<T>> Drop for Rest<T, N> {
+        fn drop(&mut self) {
+            while let Some(value) = (self.0)() {
+                shield(|| drop(value));
+            }
+        }
+    }
+    let mut rest = Rest(next);
+    while let Some(value) = (rest.0)() {
+        drop(value);
+    }
+}

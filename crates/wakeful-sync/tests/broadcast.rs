@@ -218,6 +218,21 @@ fn a_panicking_clone_counts_as_taken_and_a_panicking_waker_costs_nobody_else() {
 }
 
 #[test]
+fn a_receiver_gives_up_all_its_shares_though_the_drop_of_a_value_panics() {
+    let alive = Alive::default();
+    let (tx, rx) = broadcast::channel(4);
+    for i in 0..4 {
+        assert!(tx.send(PanicsWhenDropped(alive.value(i), i == 1)).is_ok());
+    }
+    let mut closed = manual(tx.closed());
+    closed.pending();
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(rx))).is_err());
+    assert_eq!(tx.len(), 0);
+    alive.assert_none();
+    closed.ready();
+}
+
+#[test]
 fn a_value_whose_drop_uses_the_channel_is_dropped_without_locks() {
     #[derive(Clone)]
     struct Nosy(broadcast::WeakSender<Nosy>);

@@ -5,7 +5,7 @@ mod support;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll, Waker};
 
-use support::{Alive, manual, panicking_waker, release_many_that_panic};
+use support::{Alive, PanicsWhenDropped, manual, panicking_waker, release_many_that_panic};
 use wakeful_base::enter::{Entered, set_entered};
 use wakeful_sync::Semaphore;
 use wakeful_sync::mpsc::error::{SendError, TryRecvError, TrySendError};
@@ -361,18 +361,24 @@ fn no_value_is_leaked_or_dropped_twice() {
 
 #[test]
 fn a_panic_in_a_values_drop_leaks_no_other() {
-    struct Panics(#[allow(dead_code)] support::Counted, bool);
-    impl Drop for Panics {
-        fn drop(&mut self) {
-            assert!(!self.1, "a value panics");
-        }
-    }
     let alive = Alive::default();
     let (tx, rx) = mpsc::unbounded_channel();
-    (0..100).for_each(|i| assert!(tx.send(Panics(alive.value(i), i == 3)).is_ok()));
+    let value = |i| PanicsWhenDropped(alive.value(i), i == 3);
+    (0..100).for_each(|i| assert!(tx.send(value(i)).is_ok()));
     assert!(catch_unwind(AssertUnwindSafe(|| drop(rx))).is_err());
     drop(tx);
-    assert_eq!(alive.count(), 0);
+    alive.assert_none();
+
+    // Sent after the receiver has gone, the values are dropped with the channel.
+    let (tx, rx) = mpsc::channel(100);
+    let permits = tx.try_reserve_many(100).unwrap();
+    drop(rx);
+    for (i, permit) in permits.enumerate() {
+        permit.send(value(i));
+    }
+    assert_eq!(alive.count(), 100);
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(tx))).is_err());
+    alive.assert_none();
 }
 
 #[test]

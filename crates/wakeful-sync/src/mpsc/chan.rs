@@ -20,7 +20,7 @@ use crate::acquire::{Enqueued, PermitSource};
 use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::backoff::Backoff;
 use crate::batch_semaphore::BatchSemaphore;
-use crate::on_unwind::OnUnwind;
+use crate::on_unwind::{OnUnwind, drop_all};
 use crate::permit_queue::{PermitQueue, Waiter};
 
 /// What a value in the channel costs.
@@ -283,21 +283,8 @@ impl<T, F: Flow> Chan<T, F> {
     /// # Safety
     /// Only the receiver.
     unsafe fn drain(&self) {
-        struct Rest<'a, T, F: Flow>(&'a Chan<T, F>);
-        impl<T, F: Flow> Drop for Rest<'_, T, F> {
-            // Goes on where a value's own `drop` has panicked.
-            fn drop(&mut self) {
-                // SAFETY: as in `drain`.
-                while let Some(value) = unsafe { self.0.pop_left() } {
-                    drop(value);
-                }
-            }
-        }
-        let rest = Rest(self);
         // SAFETY: passed on to the caller.
-        while let Some(value) = unsafe { rest.0.pop_left() } {
-            drop(value);
-        }
+        drop_all(|| unsafe { self.pop_left() });
     }
 
     /// How many values have been or are being sent, and not been received.

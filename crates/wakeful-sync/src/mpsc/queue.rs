@@ -33,6 +33,7 @@ use super::block::{Block, Slot, is_last};
 use super::state::{ClaimWord, ReceivedWord};
 use crate::acquire_error::TryAcquireError;
 use crate::backoff::Backoff;
+use crate::on_unwind::drop_all;
 
 const SPARES: usize = 4;
 
@@ -247,7 +248,8 @@ impl<T> Queue<T> {
 impl<T> Drop for Queue<T> {
     fn drop(&mut self) {
         // What is left was sent by permits that users had, after the receiver had gone.
-        FreeBlocks::all_of(self).drop_values();
+        let mut blocks = FreeBlocks::all_of(self);
+        drop_all(|| blocks.pop());
     }
 }
 
@@ -267,20 +269,21 @@ impl<T> FreeBlocks<T> {
         }
     }
 
-    fn drop_values(mut self) {
+    fn pop(&mut self) -> Option<T> {
         // SAFETY: the queue is being dropped, so its blocks are ours alone; every ready slot from the
         // head's position on has a value that nobody took.
         unsafe {
-            while self.block.as_ref().slot(self.position).is_ready() {
-                let value = self.block.as_ref().slot(self.position).take();
-                if is_last(self.position) {
-                    let next =
-                        self.block.as_ref().next().expect("set before the last is published");
-                    Block::free(std::mem::replace(&mut self.block, next));
-                }
-                self.position += 1;
-                drop(value);
+            let slot = self.block.as_ref().slot(self.position);
+            if !slot.is_ready() {
+                return None;
             }
+            let value = slot.take();
+            if is_last(self.position) {
+                let next = self.block.as_ref().next().expect("set before the last is published");
+                Block::free(std::mem::replace(&mut self.block, next));
+            }
+            self.position += 1;
+            Some(value)
         }
     }
 }

@@ -214,6 +214,16 @@ impl Drop for Counted {
     }
 }
 
+/// A value whose drop panics, if the second field says so.
+#[derive(Clone)]
+pub struct PanicsWhenDropped(pub Counted, pub bool);
+
+impl Drop for PanicsWhenDropped {
+    fn drop(&mut self) {
+        assert!(!self.1, "the drop of a value panics");
+    }
+}
+
 /// Runs `test` on a thread of its own and passes its panic on; panics if it has not ended after ten seconds.
 #[track_caller]
 pub fn must_end(test: impl FnOnce() + Send + 'static) {
