@@ -464,7 +464,7 @@ impl<T> Drop for Receiver<T> {
         };
         let value_panics = OnUnwind(tell_senders);
         // Gives up its share in what it was counted for. Lagging takes it on to what is left.
-        drop_all(|| next.is_before(end).then(|| ring.take(next)));
+        drop_all(|| next.is_before(end).then(|| ring.take(next).ok()?.give_up()));
         std::mem::forget(value_panics);
         tell_senders();
     }

@@ -15,6 +15,7 @@ use std::fmt;
 use std::future::Future;
 use std::mem::{ManuallyDrop, MaybeUninit};
 
+use wakeful_base::shield::shield;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
 
@@ -57,7 +58,8 @@ struct Turn<'a>(&'a Notify);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.notify_one();
+        // This may be an unwinding, or an error be on its way: the next one's waker must not panic into it.
+        shield(|| self.0.notify_one());
     }
 }
 

@@ -382,6 +382,15 @@ fn a_panic_in_a_values_drop_leaks_no_other() {
 }
 
 #[test]
+fn panics_of_several_values_do_not_abort() {
+    let alive = Alive::default();
+    let (tx, rx) = mpsc::unbounded_channel();
+    (0..100).for_each(|i| assert!(tx.send(PanicsWhenDropped(alive.value(i), i % 2 == 0)).is_ok()));
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(rx))).is_err());
+    alive.assert_none();
+}
+
+#[test]
 fn a_panic_in_a_waker_loses_no_value_and_no_room() {
     let (tx, mut rx) = mpsc::channel(1);
     assert!(manual(rx.recv()).poll_with(&panicking_waker()).is_pending());
