@@ -51,7 +51,8 @@ struct Head<T> {
     block: Cell<NonNull<Block<T>>>,
 }
 
-/// A slot that a sender has claimed. All others wait until a value is published in it: nothing may come in between that could panic.
+/// A slot that a sender has claimed. All others wait until a value is published in it: nothing may come in between that
+/// could panic, nor user code, which might be one of the others.
 #[must_use]
 pub(super) struct Claimed<T> {
     slot: NonNull<Slot<T>>,
@@ -147,6 +148,10 @@ impl<T> Queue<T> {
             if last && next_block.is_none() {
                 next_block = Some(self.take_spare().unwrap_or_else(Block::new));
             }
+            if !last {
+                // Before the claim: between that and the value nothing may run that waits for the value.
+                self.put_unused(next_block.take());
+            }
             match self.tail.claims.claim(claims, price, last) {
                 Ok(()) => {
                     // SAFETY: the word had not changed, so `block` was the tail when we claimed a slot
@@ -161,9 +166,7 @@ impl<T> Queue<T> {
                 Err(changed) => claims = changed,
             }
         };
-        if let Some(unused) = next_block {
-            self.put_spare(unused);
-        }
+        self.put_unused(next_block);
         outcome
     }
 
@@ -184,6 +187,14 @@ impl<T> Queue<T> {
         })
     }
 
+    #[inline]
+    fn put_unused(&self, next_block: Option<NonNull<Block<T>>>) {
+        if let Some(unused) = next_block {
+            self.put_spare(unused);
+        }
+    }
+
+    /// May free the block, in the user's allocator.
     fn put_spare(&self, block: NonNull<Block<T>>) {
         let put = self.spares.iter().any(|spare| {
             let (none, block) = (ptr::null_mut(), block.as_ptr());
