@@ -57,7 +57,8 @@ struct SharedStream<T> {
 
 /// Splits a stream into a half that reads and a half that writes.
 ///
-/// The halves take turns by a lock around each poll. [`ReadHalf::unsplit`] puts them together
+/// The halves take turns by a lock around each poll. Wakers that the stream clones or calls in a poll are so under
+/// that lock: they must not poll the other half themselves. [`ReadHalf::unsplit`] puts the halves together
 /// again. The stream is dropped with the second of them.
 ///
 /// ```

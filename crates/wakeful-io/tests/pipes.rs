@@ -8,7 +8,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use support::{WakeCount, must_end, panic_text, poll_read, random_bytes, run};
+use support::{
+    WakeCount, must_end, panic_text, poll_read, random_bytes, run, waker_that_clones_by,
+};
 use wakeful_base::FastRng;
 use wakeful_io::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, SimplexStream, duplex,
@@ -339,4 +341,25 @@ fn a_stream_can_be_shown_in_what_is_written_to_itself() {
     });
     let pipe = SimplexStream::new_unsplit(7);
     assert!(format!("{pipe:?}").contains("len_max: 7"));
+}
+
+#[test]
+fn a_wakers_clone_may_use_the_stream_that_is_about_to_wait() {
+    static FAR: Mutex<Option<DuplexStream>> = Mutex::new(None);
+    let waker = waker_that_clones_by(&|| drop(FAR.lock().unwrap().take()));
+    must_end(move || {
+        let (mut near, far) = duplex(1);
+        *FAR.lock().unwrap() = Some(far);
+        // It has ended by the time the waker is there.
+        let Poll::Ready(Ok(read)) = poll_read(&mut near, &waker, 1) else { panic!("it has ended") };
+        assert!(read.is_empty());
+
+        let (mut near, far) = duplex(1);
+        *FAR.lock().unwrap() = Some(far);
+        assert!(poll_write(&mut near, &waker, &[b"x"]).is_ready());
+        let Poll::Ready(Err(error)) = poll_write(&mut near, &waker, &[b"x"]) else {
+            panic!("nobody reads");
+        };
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    });
 }

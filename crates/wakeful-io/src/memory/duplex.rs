@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use wakeful_base::budget;
 use wakeful_base::sync::{Arc, Mutex};
 
-use super::pipe::{Afterwards, Pipe};
+use super::pipe::{Afterwards, Pipe, Side, poll_locked};
 use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// One end of a connection in memory; [`duplex`] makes both.
@@ -87,8 +87,9 @@ impl DuplexStream {
         bufs: impl Iterator<Item = &'b [u8]> + Clone,
     ) -> Poll<io::Result<usize>> {
         let unit = ready!(budget::poll_proceed(cx));
-        let mut afterwards = Afterwards::default();
-        let result = ready!(self.outgoing.lock().poll_write(cx, bufs, &mut afterwards));
+        let result = ready!(poll_locked(&self.outgoing, Side::Writer, cx, |pipe, afterwards| {
+            pipe.write(bufs.clone(), afterwards)
+        }));
         unit.made_progress();
         Poll::Ready(result)
     }
@@ -106,10 +107,11 @@ impl AsyncRead for DuplexStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let unit = ready!(budget::poll_proceed(cx));
-        let mut afterwards = Afterwards::default();
-        let result = ready!(self.incoming.lock().poll_read(cx, buf, &mut afterwards));
+        ready!(poll_locked(&self.incoming, Side::Reader, cx, |pipe, afterwards| {
+            pipe.read(buf, afterwards)
+        }));
         unit.made_progress();
-        Poll::Ready(result)
+        Poll::Ready(Ok(()))
     }
 }
 

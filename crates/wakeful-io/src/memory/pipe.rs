@@ -1,15 +1,17 @@
 use std::io::{self, ErrorKind};
+use std::mem;
 use std::task::{Context, Poll, Waker};
 
 use wakeful_base::call_now;
 use wakeful_base::shield::shield;
+use wakeful_base::sync::Mutex;
 
 use crate::traits::ReadBuf;
 
 /// Bytes from one who writes to one who reads, and who of them waits.
 ///
-/// It has no lock. Whoever keeps it in one passes an [`Afterwards`], and lets go of the lock before
-/// that is dropped: wakers are foreign code, and may come back here.
+/// It has no lock of its own. Whoever keeps it in one passes an [`Afterwards`], and lets go of the lock before
+/// that is dropped, or a waker cloned: wakers are foreign code, and may come back here. See [`poll_locked`].
 pub(super) struct Pipe {
     /// The first of them have been read; they go when room is needed. (In a `VecDeque` nothing
     /// would have to be moved, but to take bytes out of one costs more.)
@@ -36,8 +38,8 @@ pub(super) struct PipeState {
 #[derive(Default)]
 pub(super) struct Afterwards {
     wake: Option<Waker>,
-    /// Only to be dropped.
-    replaced: Option<Waker>,
+    /// The task's own, before it is put into the pipe; then the one that it replaced there. Only to be dropped.
+    own: Option<Waker>,
 }
 
 impl Drop for Afterwards {
@@ -47,9 +49,44 @@ impl Drop for Afterwards {
         if let Some(waker) = self.wake.take() {
             call_now(waker);
         }
-        if let Some(waker) = self.replaced.take() {
+        if let Some(waker) = self.own.take() {
             shield(|| drop(waker));
         }
+    }
+}
+
+/// Who may have to wait for a pipe.
+#[derive(Clone, Copy)]
+pub(super) enum Side {
+    Reader,
+    Writer,
+}
+
+/// Does to the pipe what `side` wants done, or waits until that can be done.
+#[inline]
+pub(super) fn poll_locked<T>(
+    pipe: &Mutex<Pipe>,
+    side: Side,
+    cx: &Context<'_>,
+    mut attempt: impl FnMut(&mut Pipe, &mut Afterwards) -> Option<T>,
+) -> Poll<T> {
+    let mut afterwards = Afterwards::default();
+    let mut locked = pipe.lock();
+    loop {
+        if let Some(result) = attempt(&mut locked, &mut afterwards) {
+            return Poll::Ready(result);
+        }
+        let place = locked.waker_of(side);
+        if is_same(place, cx.waker()) {
+            return Poll::Pending;
+        }
+        if afterwards.own.is_some() {
+            mem::swap(place, &mut afterwards.own);
+            return Poll::Pending;
+        }
+        drop(locked);
+        afterwards.own = Some(cx.waker().clone());
+        locked = pipe.lock();
     }
 }
 
@@ -60,23 +97,44 @@ impl Pipe {
         Pipe { bytes: Vec::new(), n_read: 0, len_max, closed: false, reader: None, writer: None }
     }
 
-    /// What is inside is read even after the end.
-    pub(super) fn poll_read(
+    /// As [`poll_locked`], for who has the pipe to itself.
+    #[inline]
+    pub(super) fn poll<T>(
         &mut self,
-        cx: &mut Context<'_>,
+        side: Side,
+        cx: &Context<'_>,
+        attempt: impl FnOnce(&mut Pipe, &mut Afterwards) -> Option<T>,
+    ) -> Poll<T> {
+        let mut afterwards = Afterwards::default();
+        if let Some(result) = attempt(self, &mut afterwards) {
+            return Poll::Ready(result);
+        }
+        let place = self.waker_of(side);
+        if !is_same(place, cx.waker()) {
+            afterwards.own = place.replace(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+
+    fn waker_of(&mut self, side: Side) -> &mut Option<Waker> {
+        match side {
+            Side::Reader => &mut self.reader,
+            Side::Writer => &mut self.writer,
+        }
+    }
+
+    /// What is inside is read even after the end. `None` if there is nothing yet.
+    pub(super) fn read(
+        &mut self,
         buf: &mut ReadBuf<'_>,
         afterwards: &mut Afterwards,
-    ) -> Poll<io::Result<()>> {
+    ) -> Option<()> {
         if buf.remaining() == 0 {
-            return Poll::Ready(Ok(()));
+            return Some(());
         }
         let unread = &self.bytes[self.n_read..];
         if unread.is_empty() {
-            if self.closed {
-                return Poll::Ready(Ok(()));
-            }
-            afterwards.replaced = wait_in(&mut self.reader, cx);
-            return Poll::Pending;
+            return self.closed.then_some(());
         }
         let n = unread.len().min(buf.remaining());
         buf.put_slice(&unread[..n]);
@@ -86,26 +144,24 @@ impl Pipe {
             self.n_read = 0;
         }
         afterwards.wake = self.writer.take();
-        Poll::Ready(Ok(()))
+        Some(())
     }
 
-    /// Takes as many bytes as there is room for, from one buffer after the other.
-    pub(super) fn poll_write<'b>(
+    /// Takes as many bytes as there is room for, from one buffer after the other. `None` if there is no room.
+    pub(super) fn write<'b>(
         &mut self,
-        cx: &mut Context<'_>,
         bufs: impl Iterator<Item = &'b [u8]> + Clone,
         afterwards: &mut Afterwards,
-    ) -> Poll<io::Result<usize>> {
+    ) -> Option<io::Result<usize>> {
         if self.closed {
-            return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
+            return Some(Err(ErrorKind::BrokenPipe.into()));
         }
         if bufs.clone().all(<[u8]>::is_empty) {
-            return Poll::Ready(Ok(0));
+            return Some(Ok(0));
         }
         let room = self.len_max - self.unread_len();
         if room == 0 {
-            afterwards.replaced = wait_in(&mut self.writer, cx);
-            return Poll::Pending;
+            return None;
         }
         let mut left = room;
         for buf in bufs {
@@ -117,7 +173,7 @@ impl Pipe {
             }
         }
         afterwards.wake = self.reader.take();
-        Poll::Ready(Ok(room - left))
+        Some(Ok(room - left))
     }
 
     pub(super) fn state(&self) -> PipeState {
@@ -152,10 +208,6 @@ impl Pipe {
     }
 }
 
-/// Puts the task's waker into `place`, and returns what was there, to be dropped later.
-fn wait_in(place: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
-    match place {
-        Some(waker) if waker.will_wake(cx.waker()) => None,
-        _ => place.replace(cx.waker().clone()),
-    }
+fn is_same(place: &Option<Waker>, waker: &Waker) -> bool {
+    matches!(place, Some(there) if there.will_wake(waker))
 }

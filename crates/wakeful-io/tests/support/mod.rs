@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::time::Duration;
 
 use wakeful_base::FastRng;
@@ -35,6 +35,28 @@ impl WakeCount {
     pub fn get(&self) -> usize {
         self.0.load(Ordering::SeqCst)
     }
+}
+
+/// A waker that does nothing but call `on_clone` when it is cloned.
+pub fn waker_that_clones_by<F: Fn() + Send + Sync>(on_clone: &'static F) -> Waker {
+    fn vtable<F: Fn()>() -> &'static RawWakerVTable {
+        &const {
+            RawWakerVTable::new(
+                |data| {
+                    // SAFETY: made from a `&'static F` below.
+                    unsafe { (*data.cast::<F>())() };
+                    RawWaker::new(data, vtable::<F>())
+                },
+                |_| (),
+                |_| (),
+                |_| (),
+            )
+        }
+    }
+
+    let raw = RawWaker::new(std::ptr::from_ref(on_clone).cast(), vtable::<F>());
+    // SAFETY: the data is `'static` and may be used on any thread, and nothing is counted.
+    unsafe { Waker::from_raw(raw) }
 }
 
 /// Polls to the end. Whoever returns `Pending` must have arranged to be woken.
