@@ -2,7 +2,8 @@
 //!
 //! What every other crate of the workspace stands on and that knows neither tasks nor I/O: the one
 //! switch between std and loom ([`sync`]), a [`parker`], an intrusive [`list`], cache padding, a small
-//! random number generator, [`block_on`], fences in unequal pairs ([`asymmetric_fence`]), an [`alarm`], [`cpu_time`], a [thread's number](thread_number), memory of small
+//! random number generator, [`block_on`], fences in unequal pairs ([`asymmetric_fence`]), an [`alarm`], [`cpu_time`],
+//! messages on standard error ([`diagnostics`]), a [thread's number](thread_number), memory of small
 //! things kept at hand ([`recycle`]) or fetched ahead ([`prefetch`](mod@prefetch)), the cooperative [`budget`] and the mark that says whether this thread is
 //! inside a runtime ([`enter`]).
 //!
@@ -13,6 +14,7 @@ pub mod asymmetric_fence;
 pub mod budget;
 pub mod cache_padded;
 pub mod cpu_time;
+pub mod diagnostics;
 pub mod enter;
 pub mod list;
 pub mod parker;

@@ -12,13 +12,16 @@
 //! dropped. Slots never move and are freed with the driver only, so no event can find none.
 
 mod driver;
+mod fallback;
 mod readiness;
 mod registration;
 mod slot;
 mod slots;
+mod stopped;
 
 pub use crate::sys::BeatTimers;
-pub use driver::{IoDriver, IoEvents, IoMetrics, is_shutdown_error};
+pub use driver::{IoDriver, IoEvents, IoMetrics};
 pub use readiness::Readiness;
 pub use registration::{ReadyEvent, Registration};
 pub use slot::Direction;
+pub use stopped::{is_shutdown_error, is_stopped_error};

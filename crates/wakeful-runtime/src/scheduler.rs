@@ -117,14 +117,36 @@ impl SchedulerHandle {
         match submitted {
             // Once the pool is stopped the task is cancelled, which the join handle tells.
             Ok(()) | Err(Refused::Stopped) => join,
-            Err(Refused::NoThread(error)) => panic!(
-                "`spawn_blocking` called, but the operating system gave no thread for it: \
+            Err(Refused::NoThread(task, error)) => {
+                task.cancel();
+                panic!(
+                    "`spawn_blocking` called, but the operating system gave no thread for it: \
                  {error}. Raise the limit on threads (`ulimit -u`) or free memory"
-            ),
+                )
+            }
         }
     }
 
-    /// As `spawn_blocking`, with an error where the closure will not be run.
+    /// As `spawn_blocking`, but if there is no thread and none can be started, the closure runs here.
+    pub(crate) fn spawn_blocking_or_run<F, R>(
+        &self,
+        call: F,
+        id: Id,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        let (join, submitted) = self.submit(call, id, spawned_at, AtShutdown::Cancelled);
+        if let Err(Refused::NoThread(task, _error)) = submitted {
+            task.run();
+        }
+        join
+    }
+
+    /// As `spawn_blocking`, with an error where the closure will not be run. One that a shutdown has to
+    /// wait for runs here if there is no thread and none can be started.
     pub(crate) fn try_spawn_blocking<F, R>(
         &self,
         call: F,
@@ -139,7 +161,14 @@ impl SchedulerHandle {
         let (join, submitted) = self.submit(call, id, spawned_at, at_shutdown);
         match submitted {
             Ok(()) => Ok(join),
-            Err(Refused::NoThread(error)) => Err(error),
+            Err(Refused::NoThread(task, _error)) if at_shutdown == AtShutdown::Run => {
+                task.run();
+                Ok(join)
+            }
+            Err(Refused::NoThread(task, error)) => {
+                task.cancel();
+                Err(error)
+            }
             Err(Refused::Stopped) => Err(io::Error::other(Stopped)),
         }
     }

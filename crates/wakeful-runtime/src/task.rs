@@ -36,7 +36,10 @@ mod spawn;
 mod task_local;
 mod yield_now;
 
-pub use blocking::{block_in_place, spawn_blocking, spawn_mandatory_blocking};
+pub use blocking::{
+    block_in_place, spawn_blocking, spawn_blocking_or_run, spawn_mandatory_blocking,
+    try_spawn_blocking,
+};
 pub use builder::Builder;
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 #[doc(inline)]

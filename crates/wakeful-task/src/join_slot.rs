@@ -83,12 +83,14 @@ pub(crate) fn replace(header: &Header, waker: Waker) -> Option<Waker> {
     old.map(|old| unsafe { unpack(old) })
 }
 
-/// Wakes who joins. The slot must be filled.
+/// Wakes the task or thread that joins. The slot must be filled. Does not unwind.
 pub(crate) fn wake(header: &Header) {
-    peek(header, |joiner| match joiner {
-        Some(Joiner::Task(task)) => borrowed_waker(task).wake_by_ref(),
-        Some(Joiner::Other(other)) => shield(|| other.wake_by_ref()),
-        None => unreachable!("`JOIN_WAKER` is set only with the slot filled"),
+    peek(header, |joiner| {
+        shield(|| match joiner {
+            Some(Joiner::Task(task)) => borrowed_waker(task).wake_by_ref(),
+            Some(Joiner::Other(other)) => other.wake_by_ref(),
+            None => unreachable!("`JOIN_WAKER` is set only with the slot filled"),
+        });
     });
 }
 

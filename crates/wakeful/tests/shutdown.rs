@@ -4,14 +4,15 @@ mod support;
 
 use std::cell::RefCell;
 use std::future::{Future, pending, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
-use support::{DropCount, Mailbox, current_thread, each_flavor, eventually, multi_thread};
-use wakeful::runtime::{Builder, Handle, Runtime};
+use support::{DropCount, Mailbox, current_thread, each_flavor, eventually, multi_thread, within};
+use wakeful::runtime::{Builder, Handle, Runtime, UnhandledPanic};
 use wakeful::task::{JoinHandle, block_in_place, spawn_blocking, yield_now};
 
 #[test]
@@ -446,3 +447,66 @@ fn stress_shutdown_with_tasks_that_lost_their_seats() {
         foreign.join().unwrap();
     }
 }
+
+#[test]
+fn every_block_on_after_a_panic_that_ended_the_runtime_panics() {
+    within(Duration::from_secs(20), || {
+        let runtime = Builder::new_current_thread()
+            .unhandled_panic(UnhandledPanic::ShutdownRuntime)
+            .build()
+            .unwrap();
+        for _ in 0..3 {
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                runtime.block_on(async {
+                    wakeful::spawn(async { panic!("on purpose") });
+                    pending::<()>().await;
+                });
+            }));
+            let payload = ended.unwrap_err();
+            let text = payload.downcast_ref::<&str>().unwrap();
+            assert!(text.contains("a spawned task panicked"), "{text}");
+        }
+    });
+}
+
+/// The monitor is told to end by the last worker, and so may end after the workers' threads.
+#[test]
+#[cfg(target_os = "linux")]
+fn no_thread_is_left_after_a_shutdown_with_a_timeout() {
+    let test = "no_thread_is_left_after_a_shutdown_with_a_timeout";
+    if std::env::var_os(CHILD).is_none() {
+        // In a process of its own, where no other test has threads.
+        let child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test, "--test-threads=1"])
+            .env(CHILD, "1")
+            .output()
+            .unwrap();
+        assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+        return;
+    }
+    // Not those that are ending: the kernel takes a moment after they were joined.
+    let threads = || {
+        let ids = std::fs::read_dir("/proc/self/task").unwrap().map(|entry| entry.unwrap().path());
+        let is_there = |stat: &String| {
+            const EXITING: u32 = 0x4;
+            let mut fields = stat[stat.rfind(')').unwrap() + 2..].split(' ');
+            let flags: u32 = fields.nth(6).unwrap().parse().unwrap();
+            flags & EXITING == 0
+        };
+        ids.filter_map(|id| std::fs::read_to_string(id.join("stat")).ok()).filter(is_there).count()
+    };
+    let before = threads();
+    for round in 0..200 {
+        let runtime = multi_thread(2);
+        // Both workers have something to do, so that there is a monitor.
+        let tasks: Vec<_> = (0..8).map(|_| runtime.spawn(wakeful::task::yield_now())).collect();
+        for task in tasks {
+            runtime.block_on(task).unwrap();
+        }
+        runtime.shutdown_timeout(Duration::from_secs(10));
+        assert_eq!(threads(), before, "round {round}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+const CHILD: &str = "WAKEFUL_SHUTDOWN_CHILD";

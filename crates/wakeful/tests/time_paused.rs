@@ -236,3 +236,12 @@ fn panics_say_what_to_do() {
     });
     assert!(text.contains("new_current_thread"), "{text}");
 }
+
+#[test]
+fn a_sleep_whose_time_has_come_before_its_first_poll_is_ready_at_once() {
+    paused().block_on(async {
+        let sleep = time::sleep(ms(1));
+        time::advance(ms(5)).await;
+        assert!(is_ready(sleep).await);
+    });
+}

@@ -1,7 +1,9 @@
 //! Waits for the kernel's events and hands them to the slots.
 
+use super::fallback::Fallback;
 use super::registration::Registration;
 use super::slots::Slots;
+use super::stopped::Stopped;
 use crate::Interest;
 use crate::signal;
 use crate::sys::{BeatTimers, Events, Poller};
@@ -9,9 +11,10 @@ use std::fmt;
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
-use wakeful_base::CallWaker;
+use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
+use wakeful_base::{CallWaker, call_now, diagnostics};
 
 /// Stands for the alarm of [`signal`] among the tokens: no slot has the last index of all.
 const ALARM_TOKEN: u64 = u32::MAX as u64;
@@ -26,6 +29,8 @@ pub struct IoDriver {
     /// A wake-up is under way that no wait has ended by yet.
     woken: AtomicBool,
     is_shutdown: AtomicBool,
+    fallback: Fallback,
+    is_break_down_told: AtomicBool,
     metrics: IoMetrics,
 }
 
@@ -70,30 +75,6 @@ impl fmt::Debug for IoEvents {
     }
 }
 
-/// What operations fail with once the driver is shut down.
-#[derive(Debug)]
-struct ShutDown;
-
-impl fmt::Display for ShutDown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "the runtime that this I/O resource belongs to has shut down or is shutting down; \
-             nothing can be awaited on it any more",
-        )
-    }
-}
-
-impl std::error::Error for ShutDown {}
-
-pub(super) fn shutdown_error() -> io::Error {
-    io::Error::other(ShutDown)
-}
-
-/// Whether `error` says that the runtime has shut down.
-pub fn is_shutdown_error(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|source| source.is::<ShutDown>())
-}
-
 impl IoDriver {
     /// A new driver.
     ///
@@ -105,6 +86,8 @@ impl IoDriver {
             slots: Slots::new(),
             woken: AtomicBool::new(false),
             is_shutdown: AtomicBool::new(false),
+            fallback: Fallback::new(),
+            is_break_down_told: AtomicBool::new(false),
             metrics: IoMetrics::default(),
         }))
     }
@@ -117,15 +100,19 @@ impl IoDriver {
     /// Waits for events, a call to [`wake`](Self::wake), or the end of `timeout` (none: for ever), and
     /// has the wakers of those who waited for what came called by `call`.
     ///
-    /// # Panics
-    /// If the kernel refuses the wait for another reason than a signal, which means that the driver's
-    /// own descriptor was closed by somebody else.
+    /// If the kernel refuses the wait for another reason than a signal, the driver is broken: see
+    /// [`is_broken`](Self::is_broken).
     pub fn wait(&self, events: &mut IoEvents, timeout: Option<Duration>, call: CallWaker<'_>) {
+        if self.is_broken() {
+            self.tell_of_break_down(call);
+            return self.fallback.wait(&self.woken, timeout);
+        }
         let waited = self.poller.wait(&mut events.0, timeout);
-        // Whoever called us up to now is answered by this return.
+        // Calls to `wake` up to now are answered by this return.
         self.woken.store(false, SeqCst);
         if let Err(error) = waited {
-            panic!("the I/O driver cannot wait for events ({error}): was its descriptor closed?");
+            self.break_down("wait for events", &error);
+            return self.tell_of_break_down(call);
         }
         let (mut count, mut has_signals) = (0, false);
         for (token, ready) in events.0.iter() {
@@ -168,19 +155,70 @@ impl IoDriver {
     /// # Errors
     /// If it is shut down.
     pub fn check_running(&self) -> io::Result<()> {
-        if self.is_shutdown.load(Acquire) { Err(shutdown_error()) } else { Ok(()) }
+        if self.is_broken() {
+            return Err(Stopped::Broken.into());
+        }
+        if self.is_shutdown.load(Acquire) { Err(Stopped::ShutDown.into()) } else { Ok(()) }
     }
 
-    /// Whether a wait would end at once. Takes nothing, and calls nobody.
+    /// Whether a wait would end at once. Takes no event and calls no waker.
     pub fn has_events(&self) -> bool {
-        self.poller.has_events()
+        !self.is_broken() && self.poller.has_events()
     }
 
     /// Ends the wait under way, or the next one. From any thread.
     pub fn wake(&self) {
-        if !self.woken.swap(true, SeqCst) {
-            self.poller.wake();
+        if self.woken.swap(true, SeqCst) {
+            return;
         }
+        if self.is_broken() {
+            self.fallback.wake();
+        } else if let Err(error) = self.poller.wake() {
+            self.break_down_from_outside(&error);
+        }
+    }
+
+    /// Whether the driver's own descriptors do not work any more: other code in the process has closed
+    /// or replaced them, or the kernel has begun to refuse the calls.
+    ///
+    /// Its operations fail from then on. Waits last until their timeout or a call to
+    /// [`wake`](Self::wake), so that tasks and timers go on.
+    pub fn is_broken(&self) -> bool {
+        self.fallback.is_used()
+    }
+
+    #[cold]
+    fn break_down(&self, what: &str, error: &io::Error) {
+        if self.fallback.begin() {
+            diagnostics::print(format_args!(
+                "the I/O driver of a runtime cannot {what} ({error}). Other code in this process has \
+                 closed or replaced its descriptors, or a filter refuses the system call. From now on \
+                 all I/O of this runtime fails; tasks without I/O and timers go on."
+            ));
+        }
+    }
+
+    /// Has the wakers of all who wait for events called, once: none will come.
+    #[cold]
+    fn tell_of_break_down(&self, call: CallWaker<'_>) {
+        if !self.is_break_down_told.swap(true, AcqRel) {
+            self.slots.for_each(|slot| slot.shut_down(Stopped::Broken, call));
+        }
+    }
+
+    /// As [`break_down`](Self::break_down), while a thread may be waiting for events. That thread tells
+    /// the slots, in its next wait: here no waker may be called.
+    #[cold]
+    fn break_down_from_outside(&self, error: &io::Error) {
+        self.break_down("end a wait for events", error);
+        if let Err(error) = self.poller.interrupt() {
+            diagnostics::print(format_args!(
+                "nor can the thread that waits be woken in another way ({error}); without it the \
+                 runtime cannot go on. The process aborts."
+            ));
+            std::process::abort();
+        }
+        self.fallback.wake();
     }
 
     /// Registers a descriptor, which must stay open until the registration is gone.
@@ -198,8 +236,10 @@ impl IoDriver {
         }
         self.metrics.registered.fetch_add(1, Relaxed);
         // A shutdown that came after the look above may have passed the slot by.
-        if self.is_shutdown.load(SeqCst) {
-            slot.shut_down();
+        if self.is_broken() {
+            slot.shut_down(Stopped::Broken, &mut call_now);
+        } else if self.is_shutdown.load(SeqCst) {
+            slot.shut_down(Stopped::ShutDown, &mut call_now);
         }
         Ok(Registration::new(self.clone(), index, fd))
     }
@@ -218,7 +258,7 @@ impl IoDriver {
     /// Lets every operation fail from now on, and calls all who wait.
     pub fn shut_down(&self) {
         self.is_shutdown.store(true, SeqCst);
-        self.slots.for_each(|slot| slot.shut_down());
+        self.slots.for_each(|slot| slot.shut_down(Stopped::ShutDown, &mut call_now));
     }
 }
 

@@ -1,8 +1,9 @@
 //! A descriptor's place in the driver: what sockets and pipes are built on.
 
-use super::driver::{IoDriver, shutdown_error};
+use super::driver::IoDriver;
 use super::readiness::Readiness;
 use super::slot::{Direction, Slot, SlotState};
+use super::stopped::Stopped;
 use crate::{Interest, Ready};
 use std::io;
 use std::os::fd::RawFd;
@@ -168,7 +169,8 @@ impl Drop for Registration {
 /// What a wait for `interest` ends with in this state.
 pub(super) fn outcome(state: SlotState, interest: Interest) -> io::Result<ReadyEvent> {
     if state.is_shutdown() {
-        return Err(shutdown_error());
+        let why = if state.is_broken() { Stopped::Broken } else { Stopped::ShutDown };
+        return Err(why.into());
     }
     Ok(ReadyEvent::new(state, interest))
 }

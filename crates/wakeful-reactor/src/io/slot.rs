@@ -6,21 +6,24 @@
 //! |---|---|
 //! | 0–5 | [`Ready`]: what the kernel said and nobody has disproved since |
 //! | 6 | `SHUTDOWN`: the driver is gone, no event will come any more |
+//! | 7 | `BROKEN`, with `SHUTDOWN`: the driver failed, and was not shut down |
 //! | 16–31 | tick: counts events, so that clearing after a `WouldBlock` cannot wipe out a newer one |
 //! | 32–63 | generation: which use of the slot this is |
 //!
 //! All of it changes by compare-and-swap on the whole word, so an event for an earlier generation can
 //! never set anything.
 
+use super::stopped::Stopped;
 use crate::{Interest, Ready};
 use std::ptr::NonNull;
 use std::task::{Poll, Waker};
 use wakeful_base::list::{Link, Links, List};
 use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
 use wakeful_base::sync::{Mutex, MutexGuard};
-use wakeful_base::{CallWaker, WakeList, call_now};
+use wakeful_base::{CallWaker, WakeList};
 
 const SHUTDOWN: u64 = 1 << 6;
+const BROKEN: u64 = 1 << 7;
 const TICK_SHIFT: u32 = 16;
 const TICK_MASK: u64 = 0xffff << TICK_SHIFT;
 const GENERATION_SHIFT: u32 = 32;
@@ -54,6 +57,10 @@ impl SlotState {
 
     pub(crate) fn is_shutdown(self) -> bool {
         self.0 & SHUTDOWN != 0
+    }
+
+    pub(crate) fn is_broken(self) -> bool {
+        self.0 & BROKEN != 0
     }
 
     pub(crate) fn tick(self) -> u16 {
@@ -183,10 +190,14 @@ impl Slot {
         self.change(|state| (state.tick() == tick).then_some(state.0 & !(cleared.bits() as u64)));
     }
 
-    /// No event will come any more: everybody is called.
-    pub(crate) fn shut_down(&self) {
-        self.state.fetch_or(SHUTDOWN, AcqRel);
-        self.call(Ready::ALL, &mut call_now);
+    /// No event will come any more: has all waiters called by `call`.
+    pub(crate) fn shut_down(&self, why: Stopped, call: CallWaker<'_>) {
+        let bits = match why {
+            Stopped::ShutDown => SHUTDOWN,
+            Stopped::Broken => SHUTDOWN | BROKEN,
+        };
+        self.state.fetch_or(bits, AcqRel);
+        self.call(Ready::ALL, call);
     }
 
     /// The descriptor is gone: the slot is as new, for the next generation.
@@ -197,7 +208,7 @@ impl Slot {
     pub(crate) fn retire(&self) -> LeftWakers {
         self.change(|state| {
             let next = u64::from(state.generation().wrapping_add(1)) << GENERATION_SHIFT;
-            Some(next | state.0 & SHUTDOWN)
+            Some(next | state.0 & (SHUTDOWN | BROKEN))
         });
         let mut waiters = self.waiters.lock();
         let polled = [waiters.reader.take(), waiters.writer.take()];

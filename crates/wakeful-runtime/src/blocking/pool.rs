@@ -15,7 +15,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
-use wakeful_base::shield::shield;
+use wakeful_base::shield::{abort_on_unwind, shield};
 use wakeful_base::sync::Mutex;
 use wakeful_task::{Finishing, Polled, Runnable};
 
@@ -54,7 +54,24 @@ pub(crate) enum Refused {
     /// The runtime has shut down.
     Stopped,
     /// There is no thread, and none could be started.
-    NoThread(io::Error),
+    NoThread(UnrunTask, io::Error),
+}
+
+/// A blocking task that no thread will run. The caller decides what becomes of it.
+#[derive(Debug)]
+#[must_use = "a task that is neither run nor cancelled never ends"]
+pub(crate) struct UnrunTask(Runnable);
+
+impl UnrunTask {
+    /// Runs the closure on the calling thread.
+    pub(crate) fn run(self) {
+        run_to_end(self.0).complete();
+    }
+
+    /// Drops the closure.
+    pub(crate) fn cancel(self) {
+        self.0.cancel().complete();
+    }
 }
 
 /// What a thread of the pool sets up around its work.
@@ -91,13 +108,15 @@ impl Pool {
             AtShutdown::Cancelled => Kind::Short,
             AtShutdown::Run => Kind::Mandatory,
         };
-        self.submit(Job::Task(task, hold, at_shutdown), kind, context).map_err(|error| {
-            let (job, why) = match error {
-                SubmitError::Stopped(job) => (job, Refused::Stopped),
-                SubmitError::NoThread(job, error) => (job, Refused::NoThread(error)),
-            };
-            job.cancel();
-            why
+        let submitted = self.submit(Job::Task(task, hold, at_shutdown), kind, context);
+        submitted.map_err(|error| match error {
+            SubmitError::NoThread(Job::Task(task, ..), error) => {
+                Refused::NoThread(UnrunTask(task), error)
+            }
+            SubmitError::Stopped(job) | SubmitError::NoThread(job, _) => {
+                job.cancel();
+                Refused::Stopped
+            }
         })
     }
 
@@ -151,9 +170,15 @@ impl Pool {
         let pool = self.clone();
         let life: Box<dyn FnOnce() + Send> = Box::new(move || {
             POOL.set(Arc::as_ptr(&pool));
-            context.run(&mut || pool.work(&context));
-            drop(context);
+            // The end of the context panics if user code leaked an `EnterGuard` on this thread.
+            shield(|| {
+                context.run(&mut || {
+                    abort_on_unwind("a thread of the blocking pool", || pool.work(&context));
+                });
+            });
             pool.leave(number);
+            // These may be the last references to the runtime's hooks, whose drop is user code.
+            shield(|| drop((context, pool)));
         });
         let handle = builder.spawn(life)?;
         threads.next += 1;
@@ -174,7 +199,7 @@ impl Pool {
         stranded.own
     }
 
-    /// A thread's life. Does not unwind: tasks catch their panics.
+    /// A thread's life. Does not unwind: tasks and hooks contain their panics.
     fn work(self: &Arc<Self>, context: &Arc<dyn ThreadContext>) {
         config::call(&self.config.on_start);
         let mut comes = Comes::AsNew;

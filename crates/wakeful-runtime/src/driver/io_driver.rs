@@ -15,16 +15,20 @@ pub(crate) struct IoHandle(Option<Arc<IoDriver>>);
 
 impl IoHandle {
     pub(super) fn enabled(max: EventsMax) -> io::Result<Option<DriverParts>> {
-        let io = IoDriver::new()?;
+        let driver = IoDriver::new()?;
         if cfg!(feature = "signal") {
-            io.attend_to_signals()?;
+            driver.attend_to_signals().map_err(|error| {
+                let text =
+                    format!("cannot make the I/O driver: it cannot watch for signals: {error}");
+                io::Error::new(error.kind(), text)
+            })?;
         }
         let events = IoEvents::with_capacity(max.waiting);
         let busy_events = IoEvents::with_capacity(max.busy);
         Ok(Some(DriverParts {
-            driver: Box::new(WaitForIo { io: io.clone(), events, busy_events, beats: None }),
-            waker: Arc::new(WakeIo(io.clone())),
-            io: IoHandle(Some(io)),
+            driver: Box::new(WaitForIo { io: driver.clone(), events, busy_events, beats: None }),
+            waker: Arc::new(WakeIo(driver.clone())),
+            io: IoHandle(Some(driver)),
         }))
     }
 
@@ -78,6 +82,9 @@ impl Driver for WaitForIo {
     fn wait_for_beat(&mut self, beat: Beat, call: CallWaker<'_>) {
         let Beat { now_ns, at_ns, every_ns } = beat;
         let left = Duration::from_nanos(at_ns.saturating_sub(now_ns));
+        if self.io.is_broken() {
+            return self.wait(Some(left), call);
+        }
         match self.beats().and_then(|beats| beats.arm(now_ns, at_ns, at_ns + every_ns)) {
             Ok(()) => self.wait(None, call),
             // There are no descriptors left, say.

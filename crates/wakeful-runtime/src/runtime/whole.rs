@@ -202,9 +202,13 @@ impl Drop for Runtime {
             );
         }
         let are_threads_gone = self.handle.scheduler.pool().shutdown(self.wait);
-        // It ends with the last worker. Who is told of a stall may take longer than that.
-        if are_threads_gone && self.wait.is_none() {
-            self.handle.scheduler.stalls().join();
+        if are_threads_gone {
+            let stalls = self.handle.scheduler.stalls();
+            // The last worker has told it to end, and it runs no user code: the wait is short.
+            stalls.monitor.join();
+            if self.wait.is_none() {
+                stalls.join_reporter();
+            }
         }
     }
 }

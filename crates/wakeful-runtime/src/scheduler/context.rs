@@ -42,8 +42,10 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&SchedulerHandle) -> R) -> Result<R
 /// While the thread's locals are being destroyed.
 #[track_caller]
 pub(crate) fn set_current(handle: &SchedulerHandle) -> CurrentGuard {
+    // Before the cell is borrowed: an allocator may ask which runtime it is in.
+    let handle = Rc::new(handle.clone());
     let set = CURRENT.try_with(|current| {
-        let before = current.handle.borrow_mut().replace(Rc::new(handle.clone()));
+        let before = current.handle.borrow_mut().replace(handle);
         current.depth.set(current.depth.get() + 1);
         CurrentGuard { before, depth: current.depth.get(), _not_send: PhantomData }
     });

@@ -50,7 +50,8 @@ pub(crate) struct CurrentThread {
     /// Home of tasks in the core's list.
     listed: Home,
     resting: Mutex<Resting>,
-    /// Timers of the core's that sleepers elsewhere want no more.
+    /// Timers of the core's that sleepers elsewhere want no more. Dropped after `resting`, as fields are
+    /// in their order: the core's wheel may still point to what is in here.
     left_timers: SeatInbox,
     refs: CellRefs,
     remote: RemoteMetrics,
@@ -72,8 +73,15 @@ unsafe impl Sync for CurrentThread {}
 
 /// The core while nobody is in `block_on`, and who waits for it.
 struct Resting {
-    core: Option<Box<Core>>,
+    core: Option<CoreAndDriver>,
     waiting: Vec<(ThreadId, Unparker)>,
+}
+
+/// What passes from one thread in `block_on` to the next.
+struct CoreAndDriver {
+    core: Box<Core>,
+    /// Beside the core, which wakers change while the thread waits here.
+    driver: Box<dyn Driver>,
 }
 
 /// What only the thread in `block_on` touches, and never while user code runs.
@@ -89,8 +97,6 @@ struct Core {
     /// As `yielded`, for wakers of something else than the task under way.
     deferred: Vec<Waker>,
     until_inject: u32,
-    /// None while somebody waits in it.
-    driver: Option<Box<dyn Driver>>,
     /// A task panicked, and the runtime was told to end by that.
     panicked: bool,
     timers: SeatTimers,
@@ -127,12 +133,12 @@ pub(crate) fn new(
         yielded: Vec::new(),
         deferred: Vec::new(),
         until_inject: 1,
-        driver: Some(driver.driver),
         panicked: false,
         timers: SeatTimers::new(0),
         luck: Luck::new(),
         root_polls: 0,
     });
+    let core = CoreAndDriver { core, driver: driver.driver };
     Arc::new_cyclic(|weak| CurrentThread {
         inject: InjectQueue::new(),
         driver_waker: driver.waker,

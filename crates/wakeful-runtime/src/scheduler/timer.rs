@@ -169,7 +169,7 @@ impl Timer {
         if clock.is_changed() {
             return deadline_ns <= clock.now_ns();
         }
-        let served_ns = self.scheduler.with_own(|own| own.map(|own| own.position_ns()));
+        let served_ns = self.scheduler.with_own(|own| own.map(|own| own.served_ns()));
         is_past(deadline_ns, served_ns.unwrap_or_else(|| clock.now_ns()))
     }
 
@@ -191,13 +191,14 @@ impl Timer {
     /// Arms it, armed or not, for another time; the waker stays. Ready if that time is known to be
     /// [past](Self::is_past): nothing is changed then. On the machine's clock only what the timers of this
     /// thread have seen of it counts: a look costs more than arming a timer.
+    #[inline]
     pub(crate) fn rearm(&mut self, deadline_ns: u64) -> Result<Poll<()>, ShutDown> {
-        let clock = &self.time().clock;
+        let clock = &self.scheduler.info().time.clock;
         let now_ns = clock.is_changed().then(|| clock.now_ns());
         let rearmed = self.scheduler.with_own(|own| {
             let is_past = match now_ns {
                 Some(now_ns) => deadline_ns <= now_ns,
-                None => own.as_ref().is_some_and(|own| is_past(deadline_ns, own.position_ns())),
+                None => own.as_ref().is_some_and(|own| is_past(deadline_ns, own.served_ns())),
             };
             if is_past {
                 return Some(Poll::Ready(()));
@@ -282,10 +283,11 @@ impl Drop for Timer {
     }
 }
 
-/// Whether Tokio's timers, which count whole milliseconds, would have fired by `served_ns`.
+/// Whether Tokio's timers, which count whole milliseconds from the runtime's start, would have fired
+/// by `served_ns`.
 fn is_past(deadline_ns: u64, served_ns: u64) -> bool {
     const RESOLUTION_NS: u64 = 1_000_000;
-    deadline_ns.saturating_add(RESOLUTION_NS) <= served_ns
+    deadline_ns == 0 || deadline_ns.saturating_add(RESOLUTION_NS) <= served_ns
 }
 
 /// What the clock of the runtime that this thread is in says; none outside of a runtime.

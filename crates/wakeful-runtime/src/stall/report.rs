@@ -2,9 +2,9 @@
 
 use super::Stall;
 use std::env;
-use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
+use wakeful_base::diagnostics;
 use wakeful_base::shield::shield;
 
 type StallCallback = Arc<dyn Fn(&Stall) + Send + Sync>;
@@ -46,28 +46,10 @@ impl StallConfig {
     /// Tells those who want to know. User code runs in here.
     pub(crate) fn tell(&self, stall: &Stall) {
         if self.prints {
-            print(stall);
+            diagnostics::print(format_args!("{stall}"));
         }
         if let Some(callback) = &self.callback {
             shield(|| callback(stall));
         }
     }
-}
-
-/// Prints a line, without std's lock on stderr: the task that stands still may be holding it.
-#[cfg(unix)]
-fn print(stall: &Stall) {
-    use std::fs::File;
-    use std::mem::ManuallyDrop;
-    use std::os::fd::FromRawFd;
-
-    // SAFETY: descriptor 2 is the process's for as long as it lives, and is not closed here.
-    let mut stderr = ManuallyDrop::new(unsafe { File::from_raw_fd(2) });
-    // In one write, so that lines of other threads do not mix in. There is nobody to tell of an error.
-    let _unheard = stderr.write_all(format!("wakeful: {stall}\n").as_bytes());
-}
-
-#[cfg(not(unix))]
-fn print(stall: &Stall) {
-    let _unheard = writeln!(std::io::stderr(), "wakeful: {stall}");
 }

@@ -67,9 +67,8 @@ impl StallWatch {
         }
     }
 
-    /// Waits for the threads of the above to end, but for the caller's own.
-    pub(crate) fn join(&self) {
-        self.monitor.join();
+    /// Waits for the reporter's thread to end, unless it is the caller. User code may hold it up.
+    pub(crate) fn join_reporter(&self) {
         self.teller.join();
     }
 
@@ -79,11 +78,12 @@ impl StallWatch {
             return Ok(());
         }
         self.monitor.prepare();
-        let watch = self.clone();
+        let ends = EndsTelling(self.clone());
         self.start(Box::new(move || {
+            let watch = &*ends.0;
             let (mut monitor, mut quiet_looks) = (BoundMonitor::default(), 0);
             loop {
-                let is_busy = monitor.look(&watch, Instant::now());
+                let is_busy = monitor.look(watch, Instant::now());
                 quiet_looks = if is_busy { 0 } else { quiet_looks + 1 };
                 let goes_on = if is_busy {
                     watch.monitor.tick(watch.config.after)
@@ -91,9 +91,18 @@ impl StallWatch {
                     watch.rest_after(quiet_looks, watch.config.after, || watch.are_bound_asleep())
                 };
                 if !goes_on {
-                    return watch.end_telling();
+                    return;
                 }
             }
         }))
+    }
+}
+
+/// The reporter's thread ends when this is dropped, with the monitor, however that ends.
+struct EndsTelling(Arc<StallWatch>);
+
+impl Drop for EndsTelling {
+    fn drop(&mut self) {
+        self.0.end_telling();
     }
 }

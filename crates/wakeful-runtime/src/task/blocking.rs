@@ -34,11 +34,48 @@ where
     current_or_panic("spawn_blocking", |scheduler| scheduler.spawn_blocking(f, id, caller))
 }
 
-/// As [`spawn_blocking`], but a shutdown that comes before the closure's turn waits for it instead of
-/// dropping it: for what the caller is told has been done. `call` is what users called.
+/// As [`spawn_blocking`], with an error where the operating system gives no thread. `call` is what users
+/// called.
 ///
 /// # Errors
 /// If the closure will not be run.
+///
+/// # Panics
+/// Outside of a runtime.
+#[doc(hidden)]
+#[track_caller]
+pub fn try_spawn_blocking<F, R>(call: &str, f: F) -> io::Result<JoinHandle<R>>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    let (id, caller) = (Id::next(), Location::caller());
+    let at_shutdown = AtShutdown::Cancelled;
+    current_or_panic(call, |scheduler| scheduler.try_spawn_blocking(f, id, caller, at_shutdown))
+}
+
+/// As [`spawn_blocking`], but if the operating system gives no thread, the closure runs on the calling
+/// one before this returns: for operations on files. `call` is what users called.
+///
+/// # Panics
+/// Outside of a runtime.
+#[doc(hidden)]
+#[track_caller]
+pub fn spawn_blocking_or_run<F, R>(call: &str, f: F) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    let (id, caller) = (Id::next(), Location::caller());
+    current_or_panic(call, |scheduler| scheduler.spawn_blocking_or_run(f, id, caller))
+}
+
+/// As [`spawn_blocking`], but a shutdown that comes before the closure's turn waits for it instead of
+/// dropping it: for what the caller is told has been done. If the operating system gives no thread, the
+/// closure runs on the calling one before this returns. `call` is what users called.
+///
+/// # Errors
+/// If the runtime has shut down.
 ///
 /// # Panics
 /// Outside of a runtime.

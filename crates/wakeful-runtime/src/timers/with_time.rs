@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::task::Waker;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wakeful_base::shield::shield;
 use wakeful_base::{CallWaker, WakeList};
 use wakeful_reactor::time::{
@@ -33,6 +33,8 @@ pub(crate) struct SeatTimers {
     pub(super) timers: Option<Timers>,
     /// How those have fired, its own and others', that the worker served.
     firing: Firing,
+    /// When the worker last came from a wait, after which it serves its timers. Zero at first.
+    came_ns: u64,
 }
 
 /// Where others leave timers of a worker's that they want no more.
@@ -108,6 +110,12 @@ impl TimeHandle {
         }
         self.common.fire(now_ns, call);
         Fired { count, now_ns }
+    }
+
+    /// A worker with these timers of its own comes from a wait, at `now`, and is about to serve them.
+    #[inline]
+    pub(crate) fn note_wait_end(&self, own: &mut SeatTimers, now: Instant) {
+        own.came_ns = self.clock.deadline_ns(now);
     }
 
     /// Whether one of a worker's own timers is due `within` a while, or was.
@@ -194,7 +202,12 @@ impl TimeHandle {
 impl SeatTimers {
     /// Those of the worker with this index.
     pub(crate) fn new(index: usize) -> SeatTimers {
-        SeatTimers { id: OwnerId(index as u32), timers: None, firing: Firing::default() }
+        SeatTimers {
+            id: OwnerId(index as u32),
+            timers: None,
+            firing: Firing::default(),
+            came_ns: 0,
+        }
     }
 
     pub(crate) fn get(&mut self) -> &mut Timers {
@@ -212,9 +225,10 @@ impl SeatTimers {
         self.timers.as_ref().and_then(Timers::next_ns)
     }
 
-    /// Up to when all that was due has fired.
-    pub(crate) fn position_ns(&self) -> u64 {
-        self.timers.as_ref().map_or(0, Timers::position_ns)
+    /// Up to when the timers were served, at least.
+    pub(crate) fn served_ns(&self) -> u64 {
+        // The position stands still while there are no timers.
+        self.came_ns.max(self.timers.as_ref().map_or(0, Timers::position_ns))
     }
 
     /// The timers, if `timer` is one of them.

@@ -4,7 +4,7 @@ use super::{Fired, TimeConfig};
 use crate::driver::{Driver, WakeDriver};
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wakeful_base::CallWaker;
 
 pub(crate) struct TimeHandle;
@@ -40,6 +40,8 @@ impl TimeHandle {
     pub(crate) fn until(&self, _: &SeatTimers, _: impl FnOnce() -> Option<u64>) -> Until<'_> {
         Until(None, PhantomData)
     }
+
+    pub(crate) fn note_wait_end(&self, _: &mut SeatTimers, _: Instant) {}
 
     pub(crate) fn next_skip(&self, _: &SeatTimers) -> Option<u64> {
         None

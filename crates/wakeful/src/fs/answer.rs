@@ -5,12 +5,12 @@ use std::io;
 use std::task::{Context, Poll, ready};
 use wakeful_base::budget::{self, RestoreOnPending};
 use wakeful_runtime::runtime::expect_current;
-use wakeful_runtime::task::spawn_blocking;
+use wakeful_runtime::task::spawn_blocking_or_run;
 
 /// A transfer of this size costs one unit of the budget, one that is so many times as large as many.
 const BYTES_PER_UNIT: usize = 64 * 1024;
 
-/// Has a thread of the pool run `operation`, for `call`.
+/// Has a thread of the pool run `operation`, for `call`; if the system gives no thread, runs it here.
 ///
 /// # Errors
 /// Those of the operation, or one that says that the runtime has shut down.
@@ -22,8 +22,7 @@ where
     F: FnOnce() -> io::Result<T> + Send + 'static,
     T: Send + 'static,
 {
-    expect_current(call);
-    match spawn_blocking(operation).await {
+    match spawn_blocking_or_run(call, operation).await {
         Ok(result) => result,
         Err(_) => Err(not_run()),
     }

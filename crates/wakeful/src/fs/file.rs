@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, ready};
 use std::time::SystemTime;
-use wakeful_runtime::task::spawn_blocking;
+use wakeful_runtime::task::spawn_blocking_or_run;
 use wakeful_sync::Mutex;
 
 /// An open file.
@@ -214,7 +214,7 @@ impl File {
         let mut in_flight = self.in_flight.lock().await;
         in_flight.settle_all().await;
         let (std, mut staging) = (self.std.clone(), in_flight.take_staging());
-        in_flight.job = Job::Running(spawn_blocking(move || {
+        in_flight.job = Job::Running(spawn_blocking_or_run("fs::File::set_len", move || {
             // What was read ahead may be gone afterwards.
             let result = go_back(&std, staging.len());
             if result.is_ok() {

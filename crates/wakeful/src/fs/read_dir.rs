@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use wakeful_runtime::task::{JoinHandle, spawn_blocking};
+use wakeful_runtime::task::{JoinHandle, spawn_blocking_or_run};
 
 /// So many entries are read at once.
 const CHUNK: usize = 128;
@@ -125,10 +125,13 @@ impl ReadDir {
                         return Poll::Ready(Ok(None));
                     }
                     let mut listing = slot.take().expect("just seen");
-                    self.0 = State::Reading(spawn_blocking(move || {
-                        listing.read_chunk();
-                        listing
-                    }));
+                    self.0 = State::Reading(spawn_blocking_or_run(
+                        "fs::ReadDir::next_entry",
+                        move || {
+                            listing.read_chunk();
+                            listing
+                        },
+                    ));
                 }
                 State::Reading(job) => {
                     let read = ready!(Pin::new(job).poll(cx));

@@ -6,7 +6,7 @@ use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use wakeful_reactor::Interest;
-use wakeful_reactor::io::{Direction, IoDriver, Registration, is_shutdown_error};
+use wakeful_reactor::io::{Direction, IoDriver, Registration, is_stopped_error};
 use wakeful_reactor::signal::{Listener, listen};
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl ExitWatch {
     pub(super) fn new(child: &Child, driver: &Arc<IoDriver>) -> io::Result<ExitWatch> {
         match Pidfd::open(child.id(), driver) {
             Ok(pidfd) => Ok(ExitWatch::Pidfd(pidfd)),
-            Err(error) if is_shutdown_error(&error) => Err(error),
+            Err(error) if is_stopped_error(&error) => Err(error),
             // An older kernel, a sandbox that does not know the call, no descriptor left.
             Err(_) => Ok(ExitWatch::AnyChild(listen(libc::SIGCHLD)?)),
         }

@@ -15,7 +15,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use wakeful_base::budget::with_unconstrained;
-use wakeful_reactor::io::is_shutdown_error;
+use wakeful_reactor::io::is_stopped_error;
 
 struct Orphan(Mutex<Option<Left>>);
 
@@ -46,7 +46,7 @@ impl Orphan {
                 with_unconstrained(|| left.process.poll_exit(&mut Context::from_waker(&waker)));
             let is_homeless = match exit {
                 Poll::Pending => return,
-                Poll::Ready(Err(error)) if is_shutdown_error(&error) => {
+                Poll::Ready(Err(error)) if is_stopped_error(&error) => {
                     if left.move_to_reaper().is_ok() {
                         continue;
                     }

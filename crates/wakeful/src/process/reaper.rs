@@ -32,7 +32,7 @@ fn reaper() -> MutexGuard<'static, Option<Reaper>> {
 /// If there is no thread or no descriptor to be had for it.
 pub(super) fn stay() -> io::Result<Stay> {
     let mut reaper = reaper();
-    if reaper.is_none() {
+    if reaper.as_ref().is_none_or(|reaper| reaper.driver.is_broken()) {
         *reaper = Some(start()?);
     }
     let reaper = reaper.as_mut().expect("just started, if it was not there");
@@ -47,20 +47,22 @@ fn start() -> io::Result<Reaper> {
     let turned = driver.clone();
     builder().spawn(move || {
         let mut events = IoEvents::with_capacity(EVENTS_MAX);
-        while !leaves() {
+        while !leaves(&turned) {
             turned.wait(&mut events, None, &mut call_now);
         }
     })?;
     Ok(Reaper { driver, stays: 0 })
 }
 
-/// Whether the thread ends, because nobody needs it any more.
-fn leaves() -> bool {
+/// Whether the thread ends: when no orphan needs it, or when its driver is broken. The orphans are
+/// told of the latter by an error, and move to the reaper that the first of them starts.
+fn leaves(driver: &IoDriver) -> bool {
     let mut reaper = reaper();
-    if reaper.as_ref().is_some_and(|reaper| reaper.stays > 0) {
+    let is_needed = reaper.as_ref().is_some_and(|reaper| reaper.stays > 0);
+    if is_needed && !driver.is_broken() {
         return false;
     }
-    *reaper = None;
+    reaper.take_if(|reaper| std::ptr::eq(&*reaper.driver, driver));
     true
 }
 
@@ -73,7 +75,9 @@ impl Stay {
 impl Drop for Stay {
     fn drop(&mut self) {
         let mut reaper = reaper();
-        if let Some(reaper) = &mut *reaper {
+        // Another reaper may be in the place of one whose driver broke.
+        let own = reaper.as_mut().filter(|reaper| Arc::ptr_eq(&reaper.driver, &self.driver));
+        if let Some(reaper) = own {
             reaper.stays -= 1;
         }
         drop(reaper);

@@ -7,7 +7,7 @@ use std::io;
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use wakeful_reactor::io::{IoDriver, is_shutdown_error};
+use wakeful_reactor::io::{IoDriver, is_stopped_error};
 use wakeful_runtime::runtime::try_current_io;
 
 /// A child, and how its end is noticed. Becomes an orphan when dropped.
@@ -67,7 +67,7 @@ impl Running {
         loop {
             match ready!(process.poll_exit(cx)) {
                 // The runtime it was started in is gone: the one it is waited for in takes its place.
-                Err(error) if is_shutdown_error(&error) => match try_current_io() {
+                Err(error) if is_stopped_error(&error) => match try_current_io() {
                     Some(driver) => process.watch.move_to(&driver)?,
                     None => return Poll::Ready(Err(error)),
                 },

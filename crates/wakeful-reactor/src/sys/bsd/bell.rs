@@ -24,10 +24,20 @@ impl Bell {
         self.heard.as_raw_fd()
     }
 
-    /// Lets everybody who watches have an event. A signal handler may call this.
-    pub(crate) fn ring(&self) {
-        // SAFETY: the buffer lives through the call. If there is no room, what fills it has not been heard yet.
-        unsafe { libc::write(self.rung.as_raw_fd(), b"!".as_ptr().cast(), 1) };
+    /// Lets each kqueue that watches have an event. A signal handler may call this.
+    ///
+    /// # Errors
+    /// If other code in the process has closed or replaced the descriptor.
+    pub(crate) fn ring(&self) -> io::Result<()> {
+        // SAFETY: the buffer lives through the call.
+        if unsafe { libc::write(self.rung.as_raw_fd(), b"!".as_ptr().cast(), 1) } >= 0 {
+            return Ok(());
+        }
+        match io::Error::last_os_error() {
+            // What fills the buffer has not been heard yet.
+            error if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+            error => Err(error),
+        }
     }
 
     /// One of those who watch has had the event. Others may find nothing any more, so what is to be done about it has to

@@ -152,8 +152,18 @@ impl Poller {
     }
 
     /// Ends the wait under way, or the next one. From any thread.
-    pub(crate) fn wake(&self) {
-        self.bell.ring();
+    ///
+    /// # Errors
+    /// If the bell does not work any more.
+    pub(crate) fn wake(&self) -> io::Result<()> {
+        self.bell.ring()
+    }
+
+    /// Ends the wait under way although the bell does not work any more, by a new one. Once.
+    pub(crate) fn interrupt(&self) -> io::Result<()> {
+        let bell = mem::ManuallyDrop::new(Bell::new()?);
+        self.change(bell.fd(), libc::EVFILT_READ, ADD, WAKE_TOKEN)?;
+        bell.ring()
     }
 }
 

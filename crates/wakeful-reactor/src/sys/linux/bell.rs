@@ -24,22 +24,30 @@ impl Bell {
         self.0.as_raw_fd()
     }
 
-    /// Lets everybody who watches have an event. A signal handler may call this.
-    pub(crate) fn ring(&self) {
-        if !self.add_one() {
-            // The counter is at its limit: it begins anew.
-            self.quiet();
-            self.add_one();
+    /// Lets each epoll instance that watches have an event. A signal handler may call this.
+    ///
+    /// # Errors
+    /// If other code in the process has closed or replaced the descriptor, or the kernel refuses to
+    /// write to it.
+    pub(crate) fn ring(&self) -> io::Result<()> {
+        match self.add_one() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                // The counter is at its limit: it begins anew.
+                self.quiet();
+                self.add_one()
+            }
+            result => result,
         }
     }
 
     /// One of those who watch has had the event.
     pub(crate) fn heard(&self) {}
 
-    fn add_one(&self) -> bool {
+    fn add_one(&self) -> io::Result<()> {
         let one = 1u64.to_ne_bytes();
         // SAFETY: the buffer lives through the call.
-        unsafe { libc::write(self.fd(), one.as_ptr().cast(), one.len()) >= 0 }
+        let written = unsafe { libc::write(self.fd(), one.as_ptr().cast(), one.len()) };
+        if written < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
     fn quiet(&self) {

@@ -4,7 +4,9 @@ use super::Bell;
 use super::descriptors::make_room;
 use crate::{Interest, Ready};
 use std::io;
+use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Stands for the bell among the tokens.
@@ -15,6 +17,8 @@ const WAKE_TOKEN: u64 = u64::MAX;
 pub(crate) struct Poller {
     epoll: OwnedFd,
     bell: Bell,
+    /// False once the kernel has refused `epoll_pwait2`.
+    has_pwait2: AtomicBool,
 }
 
 /// Room for the events of one wait.
@@ -37,10 +41,16 @@ impl Events {
 impl Poller {
     pub(crate) fn new() -> io::Result<Poller> {
         // SAFETY: the call takes no pointers; what it returns is a new descriptor or an error.
-        let epoll = unsafe { owned(libc::epoll_create1(libc::EPOLL_CLOEXEC))? };
+        let epoll = unsafe { owned(libc::epoll_create1(libc::EPOLL_CLOEXEC)) };
+        let epoll = epoll.map_err(|error| cannot_make("epoll_create1", error))?;
         make_room(epoll.as_raw_fd());
-        let poller = Poller { epoll, bell: Bell::new()? };
-        poller.add_silent(poller.bell.fd())?;
+        let bell = Bell::new().map_err(|error| cannot_make("eventfd", error))?;
+        let poller = Poller { epoll, bell, has_pwait2: AtomicBool::new(true) };
+        let added = poller.add_silent(poller.bell.fd());
+        added.map_err(|error| cannot_make("epoll_ctl", error))?;
+        // A filter of system calls that refuses this one is found out while there is a caller to tell.
+        let waited = poller.wait(&mut Events::with_capacity(1), Some(Duration::ZERO));
+        waited.map_err(|error| cannot_make("epoll_pwait", error))?;
         Ok(poller)
     }
 
@@ -75,7 +85,7 @@ impl Poller {
         let result = match timeout {
             None => self.wait_millis(&mut events.list, capacity, -1),
             Some(Duration::ZERO) => self.wait_millis(&mut events.list, capacity, 0),
-            Some(timeout) => self.wait_nanos(&mut events.list, capacity, timeout),
+            Some(timeout) => self.wait_timeout(&mut events.list, capacity, timeout),
         };
         match result {
             Ok(count) => {
@@ -86,6 +96,26 @@ impl Poller {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
             Err(error) => Err(error),
         }
+    }
+
+    /// Waits with a timeout, rounded up to milliseconds only where the kernel has no finer one.
+    fn wait_timeout(
+        &self,
+        list: &mut Vec<libc::epoll_event>,
+        capacity: i32,
+        timeout: Duration,
+    ) -> io::Result<usize> {
+        if self.has_pwait2.load(Relaxed) {
+            match self.wait_nanos(list, capacity, timeout) {
+                // `EPERM`: from filters of system calls that are older than the call.
+                Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
+                    self.has_pwait2.store(false, Relaxed);
+                }
+                result => return result,
+            }
+        }
+        let millis = timeout.as_nanos().div_ceil(1_000_000);
+        self.wait_millis(list, capacity, i32::try_from(millis).unwrap_or(i32::MAX))
     }
 
     /// `epoll_pwait2`, whose timeout is not rounded to milliseconds. Linux has it since 5.11.
@@ -113,14 +143,7 @@ impl Poller {
                 0usize,
             )
         };
-        match usize::try_from(count).map_err(|_| io::Error::last_os_error()) {
-            Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {
-                // Rounds up, so as not to come back early.
-                let millis = timeout.as_nanos().div_ceil(1_000_000);
-                self.wait_millis(list, capacity, i32::try_from(millis).unwrap_or(i32::MAX))
-            }
-            result => result,
-        }
+        usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }
 
     /// `epoll_pwait`, for whole milliseconds, none of them or for ever (-1): without a timeout to be read from
@@ -156,9 +179,23 @@ impl Poller {
     }
 
     /// Ends the wait under way, or the next one. From any thread.
-    pub(crate) fn wake(&self) {
-        self.bell.ring();
+    ///
+    /// # Errors
+    /// If the bell does not work any more.
+    pub(crate) fn wake(&self) -> io::Result<()> {
+        self.bell.ring()
     }
+
+    /// Ends the wait under way although the bell does not work any more, by a new one. Once.
+    pub(crate) fn interrupt(&self) -> io::Result<()> {
+        let bell = ManuallyDrop::new(Bell::new()?);
+        self.add_silent(bell.fd())?;
+        bell.ring()
+    }
+}
+
+fn cannot_make(call: &str, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot make the I/O driver: `{call}` failed: {error}"))
 }
 
 /// # Safety

@@ -1,6 +1,6 @@
 //! `block_on`: one thread drives the scheduler and a future of its own.
 
-use super::{Core, CurrentThread, Home};
+use super::{Core, CoreAndDriver, CurrentThread, Home};
 use crate::config::{self, UnhandledPanic};
 use crate::driver::Driver;
 use crate::scheduler::block_on::{Root, parker_and_waker};
@@ -28,6 +28,8 @@ const LOOKS_PER_NOTE: u32 = 64;
 struct Turn {
     shared: Arc<CurrentThread>,
     core: RefCell<Box<Core>>,
+    /// Borrowed while the thread waits in it.
+    driver: RefCell<Box<dyn Driver>>,
     /// The task under way.
     polling: Cell<Option<TaskRef>>,
     tells_of_stalls: bool,
@@ -152,7 +154,7 @@ impl CurrentThread {
     }
 
     /// Drives `root` alone until the core is free. None if it is ready before.
-    fn wait_for_core(&self, mut root: Root<'_>) -> Option<Box<Core>> {
+    fn wait_for_core(&self, mut root: Root<'_>) -> Option<CoreAndDriver> {
         let (parker, waker) = parker_and_waker();
         let mut cx = Context::from_waker(&waker);
         let _in_line = InLine::new(self, &parker);
@@ -168,15 +170,16 @@ impl CurrentThread {
     }
 
     /// Runs `f` with the core, then puts it back.
-    fn take_turn<R>(self: &Arc<Self>, core: Box<Core>, f: impl FnOnce(&Turn) -> R) -> R {
+    fn take_turn<R>(self: &Arc<Self>, taken: CoreAndDriver, f: impl FnOnce(&Turn) -> R) -> R {
         /// Puts the core back, even if the future of `block_on` panics.
         struct PutBack(Option<Turn>);
 
         impl Drop for PutBack {
             fn drop(&mut self) {
-                let Turn { shared, core, .. } = self.0.take().expect("put back once");
+                let Turn { shared, core, driver, .. } = self.0.take().expect("put back once");
+                let (core, driver) = (core.into_inner(), driver.into_inner());
                 let mut resting = shared.resting.lock();
-                resting.core = Some(core.into_inner());
+                resting.core = Some(CoreAndDriver { core, driver });
                 // All who wait, as some of them may want it no more by now.
                 for (_, waiting) in &resting.waiting {
                     waiting.unpark();
@@ -187,7 +190,8 @@ impl CurrentThread {
         self.metrics.sit();
         let turn = PutBack(Some(Turn {
             shared: self.clone(),
-            core: RefCell::new(core),
+            core: RefCell::new(taken.core),
+            driver: RefCell::new(taken.driver),
             polling: Cell::new(None),
             tells_of_stalls: self.stalls.config.reports(),
             precise: PreciseThread::new(),
@@ -251,6 +255,8 @@ impl Turn {
         let mut cx = Context::from_waker(&waker);
         self.shared.woken.store(true, Release);
         let (mut busy_since, mut looks) = (Instant::now(), 0_u32);
+        let time = &self.shared.info.time;
+        self.with_core(|core| time.note_wait_end(&mut core.timers, busy_since));
         loop {
             if self.shared.woken.swap(false, AcqRel) {
                 self.with_core(|core| core.root_polls += 1);
@@ -269,7 +275,10 @@ impl Turn {
                         self.run_dry();
                     }
                     busy_since = Instant::now();
-                    self.with_core(|core| core.luck.note_sleep(busy_since));
+                    self.with_core(|core| {
+                        core.luck.note_sleep(busy_since);
+                        time.note_wait_end(&mut core.timers, busy_since);
+                    });
                 }
                 Ran::Dry | Ran::All => {
                     self.look();
@@ -289,32 +298,37 @@ impl Turn {
     /// Runs as many tasks as may go before a look at the driver.
     fn run_tasks(&self) -> Ran {
         for _ in 0..self.shared.config.event_interval {
-            let Some(runnable) = self.next() else { return Ran::Dry };
+            let runnable = match self.next() {
+                Next::Run(runnable) => runnable,
+                Next::Nothing => return Ran::Dry,
+                Next::IntoPanic => return Ran::IntoPanic,
+            };
             budget::with_initial(|| {
                 self.poll(runnable);
                 self.shared.metrics.note_budget();
             });
-            if self.with_core(|core| core.panicked) {
-                return Ran::IntoPanic;
-            }
         }
         Ran::All
     }
 
-    fn next(&self) -> Option<Runnable> {
+    fn next(&self) -> Next {
         let inject = &self.shared.inject;
         self.with_core(|core| {
+            // By a task of this `block_on`, or of an earlier one.
+            if core.panicked {
+                return Next::IntoPanic;
+            }
             core.until_inject -= 1;
             if core.until_inject == 0 {
                 core.until_inject = self.shared.inject_interval();
                 if let Some(runnable) = inject.pop() {
-                    return Some(runnable);
+                    return Next::Run(runnable);
                 }
             }
             if core.ready.is_common_empty() && !inject.is_empty() {
                 inject.pop_many(|len| len, |runnable| core.ready.push(runnable));
             }
-            core.ready.pop()
+            core.ready.pop().map_or(Next::Nothing, Next::Run)
         })
     }
 
@@ -470,12 +484,10 @@ impl Turn {
     }
 
     fn in_driver(&self, f: impl FnOnce(&mut dyn Driver)) {
-        let driver = self.with_core(|core| core.driver.take());
-        let mut driver = driver.expect("the driver is there between two waits");
+        let mut driver = self.driver.borrow_mut();
         self.is_told.set(true);
-        f(&mut *driver);
+        f(&mut **driver);
         self.is_told.set(false);
-        self.with_core(|core| core.driver = Some(driver));
     }
 
     /// Waits in the driver, then calls the wakers that were waiting for that.
@@ -494,6 +506,14 @@ impl Turn {
             shield(|| waker.wake());
         }
     }
+}
+
+/// What is to be done next.
+enum Next {
+    Run(Runnable),
+    Nothing,
+    /// Nothing any more: a task panicked in a runtime that ends by that.
+    IntoPanic,
 }
 
 /// What running tasks led to.

@@ -1,6 +1,6 @@
 //! How a current-thread scheduler ends: every task is dropped by the thread that drops the runtime.
 
-use super::{Core, CurrentThread};
+use super::{Core, CoreAndDriver, CurrentThread};
 use crate::config;
 use crate::metrics::RemoteMetrics;
 use crate::scheduler::SchedulerHandle;
@@ -16,10 +16,13 @@ impl CurrentThread {
     pub(crate) fn shutdown(self: &Arc<Self>) {
         self.stalls.monitor.end();
         // Absent only if `block_on` is unwinding through the runtime's owner.
-        let Some(mut core) = self.resting.lock().core.take() else { return };
+        let Some(CoreAndDriver { mut core, driver: _driver }) = self.resting.lock().core.take()
+        else {
+            return;
+        };
         let handle = SchedulerHandle::CurrentThread(self.clone());
         // A future's drop may want its runtime; where the thread is ending it has to do without.
-        let _current =
+        let current =
             (with_current(|_| ()) != Err(NoCurrent::ThreadEnds)).then(|| set_current(&handle));
         self.stopped.store(true, Release);
         self.clear_up(|f| f(&mut core));
@@ -27,6 +30,8 @@ impl CurrentThread {
         self.info.time.begin_end();
         self.info.time.end(&self.left_timers, |f| f(&mut core.timers));
         core.refs.empty(self);
+        // It panics if a future's drop leaked an `EnterGuard`. The pool is still to be shut down.
+        shield(|| drop(current));
     }
 
     /// Drops every task after one has panicked in a runtime that ends by that.

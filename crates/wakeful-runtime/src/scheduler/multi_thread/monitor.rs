@@ -50,8 +50,10 @@ use super::stay::Stay;
 use crate::scheduler::cpus::cpus;
 use crate::stall::{BoundMonitor, Stall, StallOutcome, Stalled};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 use wakeful_base::asymmetric_fence::heavy_fence;
+use wakeful_base::diagnostics;
 use wakeful_base::sync::atomic::Ordering::*;
 
 /// After so many looks without a stall it has more patience.
@@ -69,10 +71,30 @@ const COMPUTING_MAX_PER_CPU: usize = 4;
 /// Starts the monitor.
 pub(super) fn start(shared: &Arc<MultiThread>) -> std::io::Result<()> {
     let mut monitor = Monitor::new(shared.clone());
+    let ends = MonitorEnds(shared.clone());
     shared.stalls.start(Box::new(move || {
+        let _ends = ends;
         monitor.run();
-        monitor.shared.stalls.end_telling();
     }))
+}
+
+/// The monitor ends when this is dropped. By a panic, the runtime goes on without.
+struct MonitorEnds(Arc<MultiThread>);
+
+impl Drop for MonitorEnds {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            // Without a monitor no task may be kept behind a poll that blocks.
+            self.0.keep_no_tasks();
+            self.0.standing.store(0, Relaxed);
+            diagnostics::print(format_args!(
+                "a panic in the monitor, reported above, is a defect of Wakeful itself. Tasks go on, \
+                 but from now on a task that blocks its worker holds up those behind it. Please report \
+                 it, with the panic's text."
+            ));
+        }
+        self.0.stalls.end_telling();
+    }
 }
 
 struct Monitor {

@@ -46,15 +46,16 @@ pub(super) struct Seat {
     pub(super) home: CachePadded<Home>,
     /// Tasks of this seat's list that ended elsewhere.
     ended: AtomicPtr<Header>,
-    /// Timers of this seat's that sleepers elsewhere want no more.
-    pub(super) left_timers: SeatInbox,
-    /// This seat's timers while its sitter sleeps.
-    pub(super) lent_timers: LentTimers,
     pub(super) sitting: Sitting,
     /// A thread is on its way that will take the seat if it is still stuck.
     pub(super) spare_called: AtomicBool,
     pub(super) woken: Woken,
     pub(super) core: CachePadded<UnsafeCell<SeatCore>>,
+    /// This seat's timers while its sitter sleeps.
+    pub(super) lent_timers: LentTimers,
+    /// Timers of this seat's that sleepers elsewhere want no more. Dropped after `core` and
+    /// `lent_timers`, as fields are in their order: those wheels may still point to what is in here.
+    pub(super) left_timers: SeatInbox,
 }
 
 // SAFETY: `core` is the sitter's alone, all else is made for sharing.
@@ -215,8 +216,8 @@ impl Seat {
             metrics: CachePadded::new(WorkerMetrics::default()),
             home: CachePadded::new(Home::new(shared, Place::Seat(index))),
             ended: AtomicPtr::new(ptr::null_mut()),
-            left_timers: SeatInbox::new(),
             lent_timers: LentTimers::new(),
+            left_timers: SeatInbox::new(),
             sitting: Sitting::new(),
             spare_called: AtomicBool::new(false),
             woken: Woken::new(),

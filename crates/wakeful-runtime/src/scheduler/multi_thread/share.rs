@@ -281,6 +281,7 @@ impl Sitter {
     pub(super) fn measure_anew(&self, core: &mut SeatCore, now: Instant) {
         let seat = self.seat();
         seat.woken.note(seat.progress(), now);
+        self.shared.info.time.note_wait_end(&mut core.timers, now);
         core.pace.restart(seat.metrics.polls.get(), now);
         core.luck.note_sleep(now);
         core.next_backlog = now.checked_add(BACKLOG_AFTER);

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use wakeful_base::Parker;
 use wakeful_base::enter::{Entered, set_entered};
+use wakeful_base::shield::abort_on_unwind;
 
 /// A thread on a seat, or one that was.
 pub(super) struct Sitter {
@@ -104,9 +105,11 @@ fn stay_seated(shared: Arc<MultiThread>, index: usize, stay: Arc<Stay>, first: f
     };
     let _on_seat = SetSitter(SITTER.with(|before| before.replace(&raw const sitter)));
     let _deferring = allow_defer();
-    sitter.begin();
-    first(&sitter);
-    sitter.run();
+    abort_on_unwind("a worker's loop", || {
+        sitter.begin();
+        first(&sitter);
+        sitter.run();
+    });
     if let Some(since) = sitter.stay.stuck_since() {
         let stalls = &sitter.shared.stalls;
         stalls.metrics.note_end(since.elapsed(), stalls.config.after);

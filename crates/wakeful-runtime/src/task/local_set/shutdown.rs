@@ -36,8 +36,10 @@ impl Owner {
                 Found::Nothing => break,
             }
         }
+        // The list's memory goes after the borrow: an allocator that wakes a task of the set while the
+        // core is borrowed would leave it in the remote queue, at which nothing looks any more.
         self.with_core(|core| {
-            for task in up_the_stack {
+            for &task in &up_the_stack {
                 // SAFETY: it was in the list, is alive as long as its poll lasts, and is in none now.
                 unsafe { core.owned.push_back(task) };
             }

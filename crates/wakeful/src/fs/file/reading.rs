@@ -9,7 +9,7 @@ use std::io::{self, IoSlice, Seek};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use wakeful_runtime::task::spawn_blocking;
+use wakeful_runtime::task::spawn_blocking_or_run;
 
 impl AsyncRead for File {
     fn poll_read(
@@ -99,7 +99,7 @@ impl InFlight {
     /// Has the rest of `n` bytes read in the background.
     fn start_read(&mut self, std: &Arc<StdFile>, n: usize) {
         let (std, mut staging) = (std.clone(), self.take_staging());
-        self.job = Job::Running(spawn_blocking(move || {
+        self.job = Job::Running(spawn_blocking_or_run("fs::File::read", move || {
             let rest = n - staging.len();
             let result = staging.read_from(&mut &*std, rest);
             (Outcome::Read(result), staging)

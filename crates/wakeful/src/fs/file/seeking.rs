@@ -7,7 +7,7 @@ use std::io::{self, Seek, SeekFrom};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use wakeful_runtime::runtime::expect_current;
-use wakeful_runtime::task::spawn_blocking;
+use wakeful_runtime::task::spawn_blocking_or_run;
 
 impl AsyncSeek for File {
     fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()> {
@@ -24,7 +24,7 @@ impl AsyncSeek for File {
         // the kernel's memory.
         if !is_running || matches!(position, SeekFrom::End(_)) && !file.is_local {
             let (std, mut staging) = (file.std.clone(), in_flight.take_staging());
-            in_flight.job = Job::Running(spawn_blocking(move || {
+            in_flight.job = Job::Running(spawn_blocking_or_run("fs::File::seek", move || {
                 let result = seek(&std, &mut staging, position);
                 (Outcome::Sought(result), staging)
             }));

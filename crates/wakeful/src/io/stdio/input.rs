@@ -5,8 +5,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use wakeful_runtime::runtime::expect_current;
-use wakeful_runtime::task::{JoinHandle, spawn_blocking};
+use wakeful_runtime::task::{JoinHandle, try_spawn_blocking};
 
 /// What was read, and the read that is under way.
 #[derive(Debug, Default)]
@@ -26,7 +25,7 @@ impl PoolReader {
                 self.staging.copy_to(buf);
                 return Poll::Ready(Ok(()));
             }
-            self.start(buf.remaining().min(TRANSFER_MAX));
+            self.start(buf.remaining().min(TRANSFER_MAX))?;
         }
         let job = self.job.as_mut().expect("under way or just begun");
         let ended = ready!(Pin::new(job).poll(cx));
@@ -38,12 +37,12 @@ impl PoolReader {
         Poll::Ready(Ok(()))
     }
 
-    fn start(&mut self, n: usize) {
-        expect_current("io::Stdin::read");
+    fn start(&mut self, n: usize) -> io::Result<()> {
         let mut staging = std::mem::take(&mut self.staging);
-        self.job = Some(spawn_blocking(move || {
+        self.job = Some(try_spawn_blocking("io::Stdin::read", move || {
             let result = staging.read_from(&mut io::stdin(), n);
             (result, staging)
-        }));
+        })?);
+        Ok(())
     }
 }

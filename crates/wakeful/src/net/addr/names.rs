@@ -9,7 +9,7 @@ use std::option;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::vec;
-use wakeful_runtime::task::{JoinHandle, spawn_blocking};
+use wakeful_runtime::task::{JoinHandle, try_spawn_blocking};
 
 /// The addresses that `name` stands for.
 pub(in crate::net) fn resolve<T: ToSocketAddrs>(name: T) -> T::Future {
@@ -103,6 +103,8 @@ pub struct MaybeReady(Lookup);
 enum Lookup {
     Known(Option<SocketAddr>),
     UnderWay(JoinHandle<io::Result<vec::IntoIter<SocketAddr>>>),
+    /// There was no thread for it. Taken when polled.
+    Failed(Option<io::Error>),
 }
 
 #[derive(Debug)]
@@ -120,7 +122,10 @@ impl MaybeReady {
     where
         F: FnOnce() -> io::Result<vec::IntoIter<SocketAddr>> + Send + 'static,
     {
-        MaybeReady(Lookup::UnderWay(spawn_blocking(lookup)))
+        MaybeReady(match try_spawn_blocking("net::lookup_host", lookup) {
+            Ok(lookup) => Lookup::UnderWay(lookup),
+            Err(error) => Lookup::Failed(Some(error)),
+        })
     }
 }
 
@@ -130,6 +135,7 @@ impl Future for MaybeReady {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(match &mut self.0 {
             Lookup::Known(address) => Ok(OneOrMore::One(address.take().into_iter())),
+            Lookup::Failed(error) => Err(error.take().expect("polled after it was ready")),
             Lookup::UnderWay(lookup) => ready!(Pin::new(lookup).poll(cx))?.map(OneOrMore::More),
         })
     }

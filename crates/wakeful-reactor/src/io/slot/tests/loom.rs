@@ -7,6 +7,7 @@ use ::loom::sync::Arc;
 use ::loom::thread;
 use std::future::Future;
 use std::future::poll_fn;
+use wakeful_base::call_now;
 
 fn model(f: impl Fn(Arc<Slot>) + Send + Sync + 'static) {
     ::loom::model(move || f(Arc::new(Slot::new())));
@@ -56,7 +57,7 @@ fn a_future_dropped_while_it_is_called_leaves_nothing() {
 fn shutdown_reaches_who_polls_and_who_waits() {
     model(|slot| {
         let (driver, other) = (slot.clone(), slot.clone());
-        let driver = thread::spawn(move || driver.shut_down());
+        let driver = thread::spawn(move || driver.shut_down(Stopped::ShutDown, &mut call_now));
         let other =
             thread::spawn(move || block_on(Readiness::new(&other, Interest::WRITABLE)).is_err());
         let state = block_on(poll_fn(|cx| slot.poll(cx.waker(), Direction::Read)));

@@ -1,0 +1,28 @@
+use super::*;
+use std::env;
+use std::process::Command;
+
+/// Names the test that a child process is to run.
+const CHILD: &str = "WAKEFUL_ABORTING_CHILD";
+
+#[test]
+fn what_does_not_unwind_returns_its_result() {
+    assert_eq!(abort_on_unwind("a test", || 7), 7);
+}
+
+#[test]
+fn a_panic_of_our_own_aborts_with_a_message() {
+    if env::var_os(CHILD).is_some() {
+        return abort_on_unwind("the loop of a test", || panic!("an invariant is broken"));
+    }
+    let test = "shield::tests::a_panic_of_our_own_aborts_with_a_message";
+    let child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&child.stderr);
+    assert_eq!(child.status.code(), None, "the process is ended by a signal: {text}");
+    assert!(text.contains("an invariant is broken"), "{text}");
+    assert!(text.contains("wakeful: a panic in the loop of a test"), "{text}");
+}

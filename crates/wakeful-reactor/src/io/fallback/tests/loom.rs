@@ -1,0 +1,71 @@
+use super::Fallback;
+use loom::thread;
+use wakeful_base::sync::Arc;
+use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
+
+struct Driver {
+    fallback: Fallback,
+    woken: AtomicBool,
+    /// What the wake-up is made for.
+    work: AtomicBool,
+}
+
+impl Driver {
+    fn new() -> Arc<Driver> {
+        Arc::new(Driver {
+            fallback: Fallback::new(),
+            woken: AtomicBool::new(false),
+            work: AtomicBool::new(false),
+        })
+    }
+
+    /// As `IoDriver::wake`. A wake-up by the kernel has no effect: the driver breaks down.
+    fn wake(&self) {
+        if !self.woken.swap(true, SeqCst) && self.fallback.is_used() {
+            self.fallback.wake();
+        }
+    }
+
+    /// As a wait that fails, and all after it.
+    fn wait_for_work(&self) {
+        self.woken.store(false, SeqCst);
+        self.fallback.begin();
+        while !self.work.load(SeqCst) {
+            self.fallback.wait(&self.woken, None);
+        }
+    }
+}
+
+#[test]
+fn no_wake_up_is_lost_when_the_driver_breaks_down() {
+    loom::model(|| {
+        let driver = Driver::new();
+        let waker = driver.clone();
+        let waking = thread::spawn(move || {
+            waker.work.store(true, SeqCst);
+            waker.wake();
+        });
+        driver.wait_for_work();
+        waking.join().unwrap();
+    });
+}
+
+#[test]
+fn of_two_wake_ups_the_second_is_not_needed() {
+    loom::model(|| {
+        let driver = Driver::new();
+        let wakers: Vec<_> = (0..2)
+            .map(|_| {
+                let waker = driver.clone();
+                thread::spawn(move || {
+                    waker.work.store(true, SeqCst);
+                    waker.wake();
+                })
+            })
+            .collect();
+        driver.wait_for_work();
+        for waker in wakers {
+            waker.join().unwrap();
+        }
+    });
+}

@@ -1,0 +1,51 @@
+//! Why a driver's descriptors cannot be awaited any more, as users are told.
+
+use std::fmt;
+use std::io;
+
+/// What operations fail with once the driver has stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stopped {
+    /// Its runtime has shut down.
+    ShutDown,
+    /// Its own descriptors do not work any more.
+    Broken,
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stopped::ShutDown => {
+                "the runtime that this I/O resource belongs to has shut down or is shutting down; \
+                 nothing can be awaited on it any more"
+            }
+            Stopped::Broken => {
+                "the I/O driver of the runtime that this I/O resource belongs to has failed, as a \
+                 message on stderr says; nothing can be awaited on it any more. Look for code in this \
+                 process that closes descriptors which are not its own, or for a filter of system calls"
+            }
+        })
+    }
+}
+
+impl std::error::Error for Stopped {}
+
+impl From<Stopped> for io::Error {
+    fn from(why: Stopped) -> io::Error {
+        io::Error::other(why)
+    }
+}
+
+fn why(error: &io::Error) -> Option<Stopped> {
+    error.get_ref()?.downcast_ref().copied()
+}
+
+/// Whether `error` says that the runtime has shut down.
+pub fn is_shutdown_error(error: &io::Error) -> bool {
+    why(error) == Some(Stopped::ShutDown)
+}
+
+/// Whether `error` says that the driver waits for nothing any more, for whatever reason.
+pub fn is_stopped_error(error: &io::Error) -> bool {
+    why(error).is_some()
+}
