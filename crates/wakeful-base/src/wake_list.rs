@@ -29,7 +29,7 @@ pub struct WakeList {
     slots: [MaybeUninit<Waker>; CAPACITY],
     called: usize,
     len: usize,
-    /// What a waker of an earlier batch panicked with.
+    /// The payload of the first waker that panicked in [`wake_batch`](Self::wake_batch).
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -68,8 +68,8 @@ impl WakeList {
 
     /// Calls all wakers, in the order they came, and leaves the list empty.
     ///
-    /// Should one panic, the others are called before the panic goes on, as does the first of those that
-    /// [`wake_batch`](Self::wake_batch) has kept.
+    /// If one panics, the others are called before the panic goes on. If [`wake_batch`](Self::wake_batch) has kept
+    /// a panic, that one goes on.
     #[inline]
     pub fn wake_all(&mut self) {
         if !self.is_empty() {
@@ -80,7 +80,8 @@ impl WakeList {
         }
     }
 
-    /// As [`wake_all`](Self::wake_all) for a caller that has more wakers to call: keeps the panic of one until that.
+    /// As [`wake_all`](Self::wake_all), for a caller with more wakers to come: keeps the first panic until that is
+    /// called.
     pub fn wake_batch(&mut self) {
         while !self.is_empty() {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.take_all(Waker::wake))) {

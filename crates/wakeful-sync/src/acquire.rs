@@ -53,7 +53,7 @@ pub(crate) trait PermitSource {
     fn with_queue<R>(&self, f: impl FnOnce(&mut PermitQueue) -> R) -> R;
 
     /// Takes `waiter` out of the queue and gives back what it was dealt of its `n` permits, which may call
-    /// wakers. If one panics the waiter has left all the same, and may leave again.
+    /// wakers. If one of these panics, the waiter has left nevertheless, and a second call does no harm.
     ///
     /// # Safety
     /// `waiter` must have been enqueued here, and be live.

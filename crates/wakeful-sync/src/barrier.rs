@@ -91,7 +91,7 @@ impl Barrier {
 
 impl fmt::Debug for Barrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not under the lock: what `f` writes to may use this barrier.
+        // Not under the lock: the writer behind `f` is user code, which may use this barrier.
         let arrived = self.arrivals.lock().count;
         f.debug_struct("Barrier").field("arrived", &arrived).field("size", &self.size).finish()
     }

@@ -35,9 +35,9 @@
 //! ```
 //!
 //! # Cloning
-//! A value is cloned while its place in the channel is locked, so that `T` need not be `Sync`. A `clone` that takes
-//! long keeps others from this value. One that sends to the same channel or receives from it, or whose memory comes
-//! from an allocator that does, may deadlock.
+//! A receiver clones a value while it holds the lock of that value's slot, so that `T` need not be `Sync`. While a
+//! slow `clone` runs, other receivers wait for this value. A `clone` that sends to the same channel or receives from
+//! it may deadlock, as may a global allocator that does so when the clone allocates.
 //!
 //! # Closing
 //! When all senders are gone, receivers take what is left and then get

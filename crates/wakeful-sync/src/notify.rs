@@ -239,8 +239,8 @@ impl Notify {
                 }
             };
             if locked.has_stale() {
-                // They were called by `notify_waiters` and must not use up this notification. It must not be
-                // lost either if the waker of one panics.
+                // They were released by `notify_waiters` and must not use up this notification. Nor may it be
+                // lost if a waker of theirs panics.
                 let notify_nevertheless = OnUnwind(|| self.notify_with(stage));
                 locked.release_stale();
                 std::mem::forget(notify_nevertheless);
@@ -416,7 +416,7 @@ unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) 
             return Wait::Over;
         }
         if word.flag() {
-            // Not needed, it seems. It goes first: a panic of its drop must not cost the permit.
+            // The clone is not needed. It is dropped first: after the change a panic would lose the permit.
             drop(cloned.take());
             match queue.change(word, word.with_flag(false)) {
                 Ok(()) => return Wait::Over,

@@ -13,8 +13,9 @@ impl<F: FnMut()> Drop for OnUnwind<F> {
     }
 }
 
-/// Drops all that `next` returns, which must not panic itself. If a drop does, the others are dropped before the panic
-/// goes on.
+/// Drops all values that `next` returns. If a drop panics, the others are dropped before the panic goes on.
+///
+/// `next` itself must not panic.
 pub(crate) fn drop_all<T>(next: impl FnMut() -> Option<T>) {
     struct Rest<T, N: FnMut() -> Option<T>>(N);
     impl<T, N: FnMut() -> Option<T>> Drop for Rest<T, N> {

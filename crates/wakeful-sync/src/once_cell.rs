@@ -58,7 +58,8 @@ struct Turn<'a>(&'a Notify);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        // This may be an unwinding, or an error be on its way: the next one's waker must not panic into it.
+        // The initializer may have panicked, or returned an error that the caller is to get. So the panic of the
+        // next task's waker is contained.
         shield(|| self.0.notify_one());
     }
 }

@@ -134,12 +134,13 @@ impl PermitQueue {
         }
     }
 
-    /// Takes `waiter` out, if it is still in, and from it what it was dealt of `n` permits; returns how many
-    /// these are. It needs all of them again after: to leave once more gives back nothing.
+    /// Removes `waiter`, if it is in the queue, and takes back what it was dealt of `n` permits; returns how many.
+    ///
+    /// The waiter needs all of them again then, so a second call returns 0.
     ///
     /// # Safety
     /// `waiter` must be live, and in this queue or in none.
-    #[must_use = "these permits belong to others now"]
+    #[must_use = "the permits must be given to others"]
     pub(crate) unsafe fn remove(&mut self, waiter: NonNull<Waiter>, n: usize) -> usize {
         // SAFETY: passed on to the caller.
         let waiter = unsafe {

@@ -449,7 +449,7 @@ impl<T> Sender<T> {
     /// assert_eq!(tx.send_replace(3), 2);
     /// ```
     pub fn send_replace(&self, mut value: T) -> T {
-        // The value before is not to be lost by the panic of a receiver's waker.
+        // A panic of a receiver's waker must not cost the caller the previous value.
         shield(|| self.send_modify(|current| std::mem::swap(current, &mut value)));
         value
     }

@@ -157,7 +157,7 @@ impl Drop for DuplexStream {
 
 impl fmt::Debug for DuplexStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not under the locks: what `f` writes to may be the other end.
+        // Not under the locks: the writer behind `f` is user code, which may use this stream.
         let incoming = self.incoming.lock().state();
         let outgoing = self.outgoing.lock().state();
         f.debug_struct("DuplexStream")

@@ -10,8 +10,8 @@ use crate::traits::ReadBuf;
 
 /// Bytes from one who writes to one who reads, and who of them waits.
 ///
-/// It has no lock of its own. Whoever keeps it in one passes an [`Afterwards`], and lets go of the lock before
-/// that is dropped, or a waker cloned: wakers are foreign code, and may come back here. See [`poll_locked`].
+/// It has no lock of its own. A caller that keeps it in a lock passes an [`Afterwards`], and releases the lock before
+/// it drops that and before it clones a waker: wakers are user code, which may use the same pipe. See [`poll_locked`].
 pub(super) struct Pipe {
     /// The first of them have been read; they go when room is needed. (In a `VecDeque` nothing
     /// would have to be moved, but to take bytes out of one costs more.)
@@ -25,7 +25,7 @@ pub(super) struct Pipe {
     writer: Option<Waker>,
 }
 
-/// What a pipe is shown as, without its lock.
+/// What `Debug` shows of a pipe, copied out of the lock.
 #[derive(Debug)]
 #[expect(dead_code, reason = "it is only shown")]
 pub(super) struct PipeState {
@@ -38,12 +38,12 @@ pub(super) struct PipeState {
 #[derive(Default)]
 pub(super) struct Afterwards {
     wake: Option<Waker>,
-    /// The task's own, before it is put into the pipe; then the one that it replaced there. Only to be dropped.
+    /// A clone of the task's own waker until that is put into the pipe, then the waker it replaced. Only dropped.
     own: Option<Waker>,
 }
 
 impl Drop for Afterwards {
-    /// A panic of a waker would cost the caller what it has read, or how much it has written.
+    /// Contains panics: the caller would lose the bytes it has read, or the number of those it has written.
     #[inline]
     fn drop(&mut self) {
         if let Some(waker) = self.wake.take() {
@@ -55,14 +55,16 @@ impl Drop for Afterwards {
     }
 }
 
-/// Who may have to wait for a pipe.
+/// The two that may have to wait for a pipe.
 #[derive(Clone, Copy)]
 pub(super) enum Side {
     Reader,
     Writer,
 }
 
-/// Does to the pipe what `side` wants done, or waits until that can be done.
+/// Makes an `attempt` at a pipe. If that returns `None`, the task waits: `side`'s waker is its own then.
+///
+/// The lock is released while the task's waker is cloned, after which there is another attempt.
 #[inline]
 pub(super) fn poll_locked<T>(
     pipe: &Mutex<Pipe>,
@@ -97,7 +99,7 @@ impl Pipe {
         Pipe { bytes: Vec::new(), n_read: 0, len_max, closed: false, reader: None, writer: None }
     }
 
-    /// As [`poll_locked`], for who has the pipe to itself.
+    /// As [`poll_locked`], for a caller that has the pipe to itself.
     #[inline]
     pub(super) fn poll<T>(
         &mut self,
@@ -123,7 +125,7 @@ impl Pipe {
         }
     }
 
-    /// What is inside is read even after the end. `None` if there is nothing yet.
+    /// Reads what is inside, even after the end. Returns `None` if there is nothing yet.
     pub(super) fn read(
         &mut self,
         buf: &mut ReadBuf<'_>,
@@ -147,7 +149,8 @@ impl Pipe {
         Some(())
     }
 
-    /// Takes as many bytes as there is room for, from one buffer after the other. `None` if there is no room.
+    /// Takes as many bytes as there is room for, from one buffer after the other. Returns `None` if there is
+    /// no room.
     pub(super) fn write<'b>(
         &mut self,
         bufs: impl Iterator<Item = &'b [u8]> + Clone,
@@ -208,6 +211,7 @@ impl Pipe {
     }
 }
 
+/// Whether the waker in `place` wakes the same task as `waker`.
 fn is_same(place: &Option<Waker>, waker: &Waker) -> bool {
     matches!(place, Some(there) if there.will_wake(waker))
 }

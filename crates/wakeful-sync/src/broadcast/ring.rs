@@ -208,7 +208,7 @@ impl<T: Clone> Taking<'_, T> {
 }
 
 impl<T> Taking<'_, T> {
-    /// Returns the value if nobody wants it any more; to drop it is user code, which runs without the lock.
+    /// Gives the share up. Returns the value if it was the last one, for the caller to drop without the lock.
     pub(super) fn give_up(&mut self) -> Option<T> {
         let mut slot = self.slot.take()?;
         slot.takers -= 1;
@@ -217,7 +217,7 @@ impl<T> Taking<'_, T> {
 }
 
 impl<T> Drop for Taking<'_, T> {
-    /// The value may have been cloned, or its clone have panicked: its own drop must not panic into that.
+    /// Contains the panic of the value's drop: the caller may hold a clone, or the clone have panicked.
     fn drop(&mut self) {
         let unwanted = self.give_up();
         shield(|| drop(unwanted));

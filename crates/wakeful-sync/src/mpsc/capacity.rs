@@ -215,7 +215,7 @@ impl Capacity {
 
     /// Puts `n` permits and all that were received into the bank, and deals them to those who wait.
     ///
-    /// Contains the panics of their wakers: the caller may have received a value, or have one to give back.
+    /// Contains the panics of their wakers: the caller may hold a value that it has received or is to return.
     #[cold]
     fn deal<'a>(&'a self, words: Words<'_>, mut bank: MutexGuard<'a, Bank>, n: usize) {
         let mut wakers = WakeList::new();

@@ -345,7 +345,7 @@ impl<T> Chan<T, Capacity> {
     }
 
     /// Tells the receiver of a closed channel that nothing is under way any more, if so. Contains the panic of its
-    /// waker: the caller may have a value to give back.
+    /// waker: the caller may hold a value that it is to return.
     fn after_release(&self) {
         if self.is_closed() && self.flow.is_idle(self.words()) {
             self.rx_waker.take().map(call_now);

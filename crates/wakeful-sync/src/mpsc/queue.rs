@@ -52,7 +52,7 @@ struct Head<T> {
 }
 
 /// A slot that a sender has claimed. All others wait until a value is published in it: nothing may come in between that
-/// could panic, nor user code, which might be one of the others.
+/// could panic, and no user code, which might wait for the value itself.
 #[must_use]
 pub(super) struct Claimed<T> {
     slot: NonNull<Slot<T>>,
@@ -149,7 +149,7 @@ impl<T> Queue<T> {
                 next_block = Some(self.take_spare().unwrap_or_else(Block::new));
             }
             if !last {
-                // Before the claim: between that and the value nothing may run that waits for the value.
+                // Before the claim: this may call the user's allocator, which may wait for the claimed slot's value.
                 self.put_unused(next_block.take());
             }
             match self.tail.claims.claim(claims, price, last) {
@@ -194,7 +194,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// May free the block, in the user's allocator.
+    /// Keeps `block` for the next sender that needs one, or frees it.
     fn put_spare(&self, block: NonNull<Block<T>>) {
         let put = self.spares.iter().any(|spare| {
             let (none, block) = (ptr::null_mut(), block.as_ptr());

@@ -19,7 +19,7 @@ pub(super) struct OwnedShare<T: ?Sized> {
     count: u32,
 }
 
-/// Contains the panic of a reader's waker: the guard, which the caller has in its hand, would be lost by it.
+/// Gives all permits but one back. Contains the panic of a reader's waker: the caller would lose its guard by it.
 fn release_all_but_one(permits: &BatchSemaphore, count: &mut u32) {
     let rest = std::mem::replace(count, 1) - 1;
     shield(|| permits.release(rest as usize));
