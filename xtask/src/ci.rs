@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use crate::cargo::Cargo;
 use crate::servers::Servers;
 use crate::{
-    api_diff, conformance, demo_page, examples, faults, features, hostile, loom, repo, soak, tidy,
+    api_diff, conformance, demo_page, examples, faults, features, fuzz, hostile, loom, repo, soak,
+    tidy,
 };
 
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -29,6 +30,7 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("soak", || soak::run(&[])),
         ("demo-page", || demo_page::run(false)),
         ("conformance", conformance::run_all),
+        ("fuzz", fuzz::ci),
         ("bench", bench),
         ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),
         ("loom", || loom::run(None, None)),

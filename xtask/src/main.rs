@@ -11,6 +11,7 @@ mod demo_page;
 mod examples;
 mod faults;
 mod features;
+mod fuzz;
 mod hello;
 mod hostile;
 mod json;
@@ -36,6 +37,7 @@ usage: cargo xtask <task>
   examples                what is public and has no example that runs
   faults [OPTIONS]        system calls that fail, limits, closed descriptors: what becomes of a runtime
   features                the drop-in with each of Tokio's features and the usual sets of them
+  fuzz [OPTIONS]          the same random operations on Wakeful and on Tokio, with the same outcome
   hello                   what a small program costs to build on Tokio and on the drop-in
   hostile [OPTIONS]       wakers, values and hooks that panic, an allocator that calls the runtime; under
                           AddressSanitizer where there is a nightly toolchain
@@ -59,6 +61,12 @@ hostile:     --for TIME      such as 30s or 10m, of all its programs together
              --seed N        other scenarios
              --only FAMILY   just these; `allocator` is the one that has a program of its own
 soak:        --for TIME, --seed N, --workers N
+fuzz:        FAMILY…         just these families of types; an unknown name lists them
+             --rounds N      scripts of each family; some seconds' worth if not said
+             --for 10m       go on for that long instead
+             --seed S        of the first script, 1 if not said; each further one has the next
+             --ops N         operations of a script at most
+             --verbose       name each script before it runs, to see which one ends the process
 loom: CRATE may leave out the `wakeful-` prefix; LOOM_* variables in the environment are kept.";
 
 fn main() -> ExitCode {
@@ -74,6 +82,7 @@ fn main() -> ExitCode {
         ["examples"] => examples::run(),
         ["faults", ref options @ ..] => faults::run(options),
         ["features"] => features::run(),
+        ["fuzz", ref options @ ..] => fuzz::run(options),
         ["hello"] => hello::run(),
         ["hostile", ref options @ ..] => hostile::run(options),
         ["leaks", ref options @ ..] => faults::run_leaks(options),
