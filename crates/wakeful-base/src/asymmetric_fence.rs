@@ -89,7 +89,8 @@ pub fn heavy_fence() -> bool {
 ))]
 mod barrier {
     use std::ffi::{c_int, c_long, c_uint};
-    use std::sync::{Once, OnceLock};
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
     const SYS_MEMBARRIER: c_long = if cfg!(target_arch = "x86_64") { 324 } else { 283 };
     const QUERY: c_int = 0;
@@ -118,15 +119,17 @@ mod barrier {
     /// To register takes the kernel 3 µs for a process with one thread, and up to 13 ms for others.
     pub(super) fn prepare() {
         // A process that has had threads once mostly has them from then on.
-        static FIRST: Once = Once::new();
-        FIRST.call_once(|| {
-            let threads =
-                std::fs::read_dir("/proc/self/task").map_or(0, |threads| threads.take(2).count());
-            if threads == 1 {
-                // Refused, it is tried again with the first fence, whose caller is told.
-                membarrier(REGISTER_PRIVATE_EXPEDITED);
-            }
-        });
+        static IS_TRIED: AtomicBool = AtomicBool::new(false);
+        // No caller waits for another: reading the directory allocates, and the allocator may call this again.
+        if IS_TRIED.swap(true, Relaxed) {
+            return;
+        }
+        let threads =
+            std::fs::read_dir("/proc/self/task").map_or(0, |threads| threads.take(2).count());
+        if threads == 1 {
+            // Refused, it is tried again with the first fence, whose caller is told.
+            membarrier(REGISTER_PRIVATE_EXPEDITED);
+        }
     }
 
     /// Makes all threads of the process pass a fence.

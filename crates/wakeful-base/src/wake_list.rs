@@ -4,8 +4,10 @@
 //! waiters takes their wakers out under the lock, a few at a time, lets the lock go and
 //! only then calls them.
 
-use crate::shield::shield;
+use crate::shield::{discard, shield};
+use std::any::Any;
 use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 
 /// How many wakers fit; what one hold of a lock may release. In a model two, of which some users take no fewer at
@@ -27,13 +29,16 @@ pub struct WakeList {
     slots: [MaybeUninit<Waker>; CAPACITY],
     called: usize,
     len: usize,
+    /// The payload of the first waker that panicked in [`wake_batch`](Self::wake_batch).
+    panic: Option<Box<dyn Any + Send>>,
 }
 
 impl WakeList {
     /// An empty list.
     #[inline]
     pub fn new() -> Self {
-        WakeList { slots: [const { MaybeUninit::uninit() }; CAPACITY], called: 0, len: 0 }
+        let slots = [const { MaybeUninit::uninit() }; CAPACITY];
+        WakeList { slots, called: 0, len: 0, panic: None }
     }
 
     /// Whether another waker fits.
@@ -48,6 +53,7 @@ impl WakeList {
     }
 
     /// Whether none is in it.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.called == self.len
     }
@@ -62,9 +68,36 @@ impl WakeList {
 
     /// Calls all wakers, in the order they came, and leaves the list empty.
     ///
-    /// Should one panic, the others are called before the panic goes on.
+    /// If one panics, the others are called before the panic goes on. If [`wake_batch`](Self::wake_batch) has kept
+    /// a panic, that one goes on.
+    #[inline]
     pub fn wake_all(&mut self) {
-        self.take_all(Waker::wake);
+        if !self.is_empty() {
+            self.wake_batch();
+        }
+        if let Some(payload) = self.panic.take() {
+            resume_unwind(payload);
+        }
+    }
+
+    /// As [`wake_all`](Self::wake_all), for a caller with more wakers to come: keeps the first panic until that is
+    /// called.
+    pub fn wake_batch(&mut self) {
+        while !self.is_empty() {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.take_all(Waker::wake))) {
+                self.keep(payload);
+            }
+        }
+        (self.called, self.len) = (0, 0);
+    }
+
+    #[cold]
+    fn keep(&mut self, payload: Box<dyn Any + Send>) {
+        if self.panic.is_none() {
+            self.panic = Some(payload);
+        } else {
+            discard(payload);
+        }
     }
 
     /// Gives all wakers to `take`, in the order they came, and leaves the list empty.
@@ -104,6 +137,7 @@ impl std::fmt::Debug for WakeList {
 
 impl Drop for WakeList {
     /// Calls what is left, which is something only when a waker panicked.
+    #[inline]
     fn drop(&mut self) {
         while let Some(waker) = self.next() {
             // A second panic during the first would abort the program.

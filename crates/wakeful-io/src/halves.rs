@@ -57,8 +57,9 @@ struct SharedStream<T> {
 
 /// Splits a stream into a half that reads and a half that writes.
 ///
-/// The halves take turns by a lock around each poll. [`ReadHalf::unsplit`] puts them together
-/// again. The stream is dropped with the second of them.
+/// The halves take turns by a lock around each poll. The stream calls and clones wakers under that lock: a waker
+/// that polls the other half itself, instead of scheduling a task, deadlocks. [`ReadHalf::unsplit`] puts the halves
+/// together again. The stream is dropped with the second of them.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

@@ -8,7 +8,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use support::{WakeCount, panic_text, poll_read, random_bytes, run};
+use support::{
+    WakeCount, must_end, panic_text, poll_read, random_bytes, run, waker_that_clones_by,
+};
 use wakeful_base::FastRng;
 use wakeful_io::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, SimplexStream, duplex,
@@ -271,4 +273,93 @@ fn a_pipe_without_room_is_refused() {
     assert_eq!(panic_text(|| _ = duplex(0)), text);
     assert_eq!(panic_text(|| _ = simplex(0)), text);
     assert_eq!(panic_text(|| _ = SimplexStream::new_unsplit(0)), text);
+}
+
+fn panicking_waker() -> Waker {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("a waker panics");
+        }
+    }
+    Arc::new(Panics).into()
+}
+
+#[test]
+fn an_end_may_be_dropped_though_both_wakers_of_the_other_panic() {
+    let (near, mut far) = duplex(1);
+    let waker = panicking_waker();
+    assert!(poll_read(&mut far, &waker, 1).is_pending());
+    assert!(poll_write(&mut far, &waker, &[b"x"]).is_ready());
+    assert!(poll_write(&mut far, &waker, &[b"x"]).is_pending());
+    drop(near);
+    let Poll::Ready(Ok(bytes)) = poll_read(&mut far, &waker, 1) else { panic!("it has ended") };
+    assert!(bytes.is_empty());
+}
+
+#[test]
+fn no_byte_is_lost_by_a_panic_of_the_other_sides_waker() {
+    fn check(mut reader: impl AsyncRead + Unpin, mut writer: impl AsyncWrite + Unpin) {
+        let waker = panicking_waker();
+        assert!(poll_read(&mut reader, &waker, 8).is_pending());
+        for bytes in [b"1234", b"5678"] {
+            let Poll::Ready(Ok(4)) = poll_write(&mut writer, &waker, &[bytes]) else {
+                panic!("there is room for four bytes");
+            };
+            assert!(poll_write(&mut writer, &waker, &[b"9"]).is_pending());
+            let Poll::Ready(Ok(read)) = poll_read(&mut reader, &waker, 8) else {
+                panic!("there are bytes");
+            };
+            assert_eq!(read, bytes);
+            assert!(poll_read(&mut reader, &waker, 8).is_pending());
+        }
+    }
+    let (near, far) = duplex(4);
+    check(near, far);
+    let (reader, writer) = simplex(4);
+    check(reader, writer);
+}
+
+#[test]
+fn a_stream_can_be_shown_in_what_is_written_to_itself() {
+    struct IntoStream(DuplexStream);
+    impl std::fmt::Write for IntoStream {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            assert!(poll_write(&mut self.0, Waker::noop(), &[text.as_bytes()]).is_ready());
+            Ok(())
+        }
+    }
+    must_end(|| {
+        let (mut near, far) = duplex(1000);
+        std::fmt::write(&mut IntoStream(far), format_args!("{near:?}")).unwrap();
+        let Poll::Ready(Ok(text)) = poll_read(&mut near, Waker::noop(), 1000) else {
+            panic!("nothing was written");
+        };
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.starts_with("DuplexStream"), "{text}");
+        assert!(text.contains("len_max: 1000"), "{text}");
+    });
+    let pipe = SimplexStream::new_unsplit(7);
+    assert!(format!("{pipe:?}").contains("len_max: 7"));
+}
+
+#[test]
+fn a_wakers_clone_may_use_the_stream_that_is_about_to_wait() {
+    static FAR: Mutex<Option<DuplexStream>> = Mutex::new(None);
+    let waker = waker_that_clones_by(&|| drop(FAR.lock().unwrap().take()));
+    must_end(move || {
+        let (mut near, far) = duplex(1);
+        *FAR.lock().unwrap() = Some(far);
+        // It has ended by the time the waker is there.
+        let Poll::Ready(Ok(read)) = poll_read(&mut near, &waker, 1) else { panic!("it has ended") };
+        assert!(read.is_empty());
+
+        let (mut near, far) = duplex(1);
+        *FAR.lock().unwrap() = Some(far);
+        assert!(poll_write(&mut near, &waker, &[b"x"]).is_ready());
+        let Poll::Ready(Err(error)) = poll_write(&mut near, &waker, &[b"x"]) else {
+            panic!("nobody reads");
+        };
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    });
 }

@@ -52,7 +52,8 @@ pub(crate) trait PermitSource {
     /// Runs `f` on the queue, under its lock.
     fn with_queue<R>(&self, f: impl FnOnce(&mut PermitQueue) -> R) -> R;
 
-    /// Takes `waiter` out of the queue and gives back what it was dealt of its `n` permits.
+    /// Takes `waiter` out of the queue and gives back what it was dealt of its `n` permits, which may call
+    /// wakers. If one of these panics, the waiter has left nevertheless, and a second call does no harm.
     ///
     /// # Safety
     /// `waiter` must have been enqueued here, and be live.

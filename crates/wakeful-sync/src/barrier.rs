@@ -4,6 +4,8 @@
 //! calls everybody, after it has let the lock go. So its call may also reach somebody who has arrived for the
 //! next generation meanwhile; that one looks at the generation and goes on waiting.
 
+use std::fmt;
+
 use wakeful_base::sync::Mutex;
 
 use crate::Notify;
@@ -28,7 +30,6 @@ use crate::cooperative::cooperative;
 /// assert_eq!(leaders.count(), 1);
 /// # });
 /// ```
-#[derive(Debug)]
 pub struct Barrier {
     arrivals: Mutex<Arrivals>,
     /// Called when a generation is complete.
@@ -36,7 +37,6 @@ pub struct Barrier {
     size: usize,
 }
 
-#[derive(Debug)]
 struct Arrivals {
     count: usize,
     generation: usize,
@@ -86,6 +86,14 @@ impl Barrier {
         arrivals.count = 0;
         arrivals.generation = arrivals.generation.wrapping_add(1);
         None
+    }
+}
+
+impl fmt::Debug for Barrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not under the lock: the writer behind `f` is user code, which may use this barrier.
+        let arrived = self.arrivals.lock().count;
+        f.debug_struct("Barrier").field("arrived", &arrived).field("size", &self.size).finish()
     }
 }
 

@@ -22,7 +22,6 @@ use wakeful_base::sync::{Mutex, MutexGuard};
 
 use crate::acquire::{Acquire, Enqueued, PermitSource};
 use crate::acquire_error::{AcquireError, TryAcquireError};
-use crate::on_unwind::OnUnwind;
 use crate::permit_queue::{PermitQueue, Waiter};
 use state::{PermitWord, Put, Take};
 use wakeful_base::WakeList;
@@ -115,11 +114,11 @@ impl BatchSemaphore {
                 self.word.settle(0);
             }
             drop(queue);
-            let unfinished = OnUnwind(|| self.close());
-            wakers.wake_all();
-            std::mem::forget(unfinished);
+            wakers.wake_batch();
             queue = self.queue.lock();
         }
+        drop(queue);
+        wakers.wake_all();
     }
 
     /// Deals `permits` to the queue, which may be empty by now.
@@ -143,12 +142,9 @@ impl BatchSemaphore {
             }
             drop(queue);
             if ended {
-                wakers.wake_all();
-                return;
+                return wakers.wake_all();
             }
-            let unfinished = OnUnwind(|| self.release(permits));
-            wakers.wake_all();
-            std::mem::forget(unfinished);
+            wakers.wake_batch();
             queue = self.queue.lock();
         }
     }
@@ -200,10 +196,7 @@ impl PermitSource for BatchSemaphore {
     unsafe fn leave(&self, n: usize, waiter: NonNull<Waiter>) {
         let mut queue = self.queue.lock();
         // SAFETY: passed on to the caller.
-        let dealt = unsafe {
-            queue.remove(waiter);
-            n - waiter.as_ref().needed()
-        };
+        let dealt = unsafe { queue.remove(waiter, n) };
         self.deal(queue, dealt);
     }
 }

@@ -34,6 +34,11 @@
 //! assert_eq!(rx.try_recv(), Ok(30));
 //! ```
 //!
+//! # Cloning
+//! A receiver clones a value while it holds the lock of that value's slot, so that `T` need not be `Sync`. While a
+//! slow `clone` runs, other receivers wait for this value. A `clone` that sends to the same channel or receives from
+//! it may deadlock, as may a global allocator that does so when the clone allocates.
+//!
 //! # Closing
 //! When all senders are gone, receivers take what is left and then get
 //! [`RecvError::Closed`]. A receiver that is dropped gives up its share in what it has not taken.
@@ -51,6 +56,7 @@ use self::error::{RecvError, SendError, TryRecvError};
 use self::recv::Recv;
 use self::ring::Ring;
 use crate::cooperative::cooperative;
+use crate::on_unwind::{OnUnwind, drop_all};
 use crate::wait_queue::Round;
 
 /// Sends to all receivers of a channel.
@@ -449,21 +455,18 @@ impl<T: Clone> Receiver<T> {
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
-        /// Tells the senders even if the drop of a value panics.
-        struct TellSenders<'a, T>(&'a Ring<T>);
-
-        impl<T> Drop for TellSenders<'_, T> {
-            fn drop(&mut self) {
-                self.0.no_receivers.notify_waiters();
+        let Receiver { ring, next } = self;
+        let (end, was_last) = ring.remove_receiver();
+        let tell_senders = || {
+            if was_last {
+                ring.no_receivers.notify_waiters();
             }
-        }
-
-        let (end, was_last) = self.ring.remove_receiver();
-        let _tell = was_last.then(|| TellSenders(&*self.ring));
+        };
+        let value_panics = OnUnwind(tell_senders);
         // Gives up its share in what it was counted for. Lagging takes it on to what is left.
-        while self.next.is_before(end) {
-            drop(self.ring.take(&mut self.next));
-        }
+        drop_all(|| next.is_before(end).then(|| ring.take(next).ok()?.give_up()));
+        std::mem::forget(value_panics);
+        tell_senders();
     }
 }
 

@@ -20,6 +20,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use crate::on_unwind::OnUnwind;
 use crate::wait_queue::{Stage, Wait, WaitQueue, Waiter, Word};
 
 /// Wakes tasks that wait for something to happen.
@@ -238,8 +239,11 @@ impl Notify {
                 }
             };
             if locked.has_stale() {
-                // They were called by `notify_waiters` and must not use up this notification.
+                // They were released by `notify_waiters` and must not use up this notification. Nor may it be
+                // lost if a waker of theirs panics.
+                let notify_nevertheless = OnUnwind(|| self.notify_with(stage));
                 locked.release_stale();
+                std::mem::forget(notify_nevertheless);
                 word = self.queue.settled();
                 continue;
             }
@@ -412,6 +416,8 @@ unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) 
             return Wait::Over;
         }
         if word.flag() {
+            // The clone is not needed. It is dropped first: after the change a panic would lose the permit.
+            drop(cloned.take());
             match queue.change(word, word.with_flag(false)) {
                 Ok(()) => return Wait::Over,
                 Err(now) => word = now,

@@ -12,3 +12,21 @@ impl<F: FnMut()> Drop for OnUnwind<F> {
         shield(&mut self.0);
     }
 }
+
+/// Drops all values that `next` returns. If a drop panics, the others are dropped before the panic goes on.
+///
+/// `next` itself must not panic.
+pub(crate) fn drop_all<T>(next: impl FnMut() -> Option<T>) {
+    struct Rest<T, N: FnMut() -> Option<T>>(N);
+    impl<T, N: FnMut() -> Option<T>> Drop for Rest<T, N> {
+        fn drop(&mut self) {
+            while let Some(value) = (self.0)() {
+                shield(|| drop(value));
+            }
+        }
+    }
+    let mut rest = Rest(next);
+    while let Some(value) = (rest.0)() {
+        drop(value);
+    }
+}

@@ -10,7 +10,8 @@
 //!                      │                                        │ the owner sees the 0 without
 //!                      │ remove, remove_all                     ▼ the lock, and may be gone at once
 //!                      ▼                                     (unlinked)
-//!                  unlinked, needed > 0: owner keeps what it was dealt so far
+//!                  unlinked, needed > 0: remove takes back what it was dealt so far,
+//!                  after remove_all that stays with it until it leaves
 //! ```
 //!
 //! Who may touch a waiter's fields, and when:
@@ -69,16 +70,10 @@ impl Waiter {
         }
     }
 
-    /// How many permits are still to come. Exact only under the queue's lock, but for 0, which stays.
-    #[inline]
-    pub(crate) fn needed(&self) -> usize {
-        self.needed.load(Acquire)
-    }
-
-    /// Whether all that was asked for has been dealt.
+    /// Whether all that was asked for has been dealt. Once it is, that stays so until it leaves.
     #[inline]
     pub(crate) fn is_granted(&self) -> bool {
-        self.needed() == 0
+        self.needed.load(Acquire) == 0
     }
 }
 
@@ -139,13 +134,22 @@ impl PermitQueue {
         }
     }
 
-    /// Takes `waiter` out, if it is still in. What it was dealt stays with it.
+    /// Removes `waiter`, if it is in the queue, and takes back what it was dealt of `n` permits; returns how many.
+    ///
+    /// The waiter needs all of them again then, so a second call returns 0.
     ///
     /// # Safety
     /// `waiter` must be live, and in this queue or in none.
-    pub(crate) unsafe fn remove(&mut self, waiter: NonNull<Waiter>) {
+    #[must_use = "the permits must be given to others"]
+    pub(crate) unsafe fn remove(&mut self, waiter: NonNull<Waiter>, n: usize) -> usize {
         // SAFETY: passed on to the caller.
-        unsafe { self.waiters.remove(waiter) };
+        let waiter = unsafe {
+            self.waiters.remove(waiter);
+            waiter.as_ref()
+        };
+        let dealt = n - waiter.needed.load(Relaxed);
+        waiter.needed.store(n, Relaxed);
+        dealt
     }
 
     /// Deals all `permits` to the first waiter, if it needs as many, and returns its waker.

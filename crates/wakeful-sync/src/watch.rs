@@ -50,6 +50,7 @@ mod shared;
 use std::fmt;
 use std::ops::Deref;
 
+use wakeful_base::shield::shield;
 use wakeful_base::sync::atomic::Ordering::{AcqRel, Relaxed};
 use wakeful_base::sync::{Arc, RwLockReadGuard};
 
@@ -376,7 +377,8 @@ impl<T> Sender<T> {
         if self.receiver_count() == 0 {
             return Err(SendError(value));
         }
-        self.send_replace(value);
+        let mut other = value;
+        self.send_modify(|current| std::mem::swap(current, &mut other));
         Ok(())
     }
 
@@ -447,7 +449,8 @@ impl<T> Sender<T> {
     /// assert_eq!(tx.send_replace(3), 2);
     /// ```
     pub fn send_replace(&self, mut value: T) -> T {
-        self.send_modify(|current| std::mem::swap(current, &mut value));
+        // A panic of a receiver's waker must not cost the caller the previous value.
+        shield(|| self.send_modify(|current| std::mem::swap(current, &mut value)));
         value
     }
 

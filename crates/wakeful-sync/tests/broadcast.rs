@@ -218,6 +218,69 @@ fn a_panicking_clone_counts_as_taken_and_a_panicking_waker_costs_nobody_else() {
 }
 
 #[test]
+fn a_receiver_gives_up_all_its_shares_though_the_drop_of_a_value_panics() {
+    let alive = Alive::default();
+    let (tx, rx) = broadcast::channel(4);
+    for i in 0..4 {
+        assert!(tx.send(PanicsWhenDropped(alive.value(i), i == 1)).is_ok());
+    }
+    let mut closed = manual(tx.closed());
+    closed.pending();
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(rx))).is_err());
+    assert_eq!(tx.len(), 0);
+    alive.assert_none();
+    closed.ready();
+}
+
+#[test]
+fn panics_of_several_values_and_wakers_do_not_abort() {
+    let alive = Alive::default();
+    let (tx, rx) = broadcast::channel(4);
+    for i in 0..4 {
+        assert!(tx.send(PanicsWhenDropped(alive.value(i), i != 1)).is_ok());
+    }
+    let mut closed = manual(tx.closed());
+    assert!(closed.poll_with(&panicking_waker()).is_pending());
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(rx))).is_err());
+    alive.assert_none();
+    closed.ready();
+
+    struct Hostile;
+    impl Clone for Hostile {
+        fn clone(&self) -> Self {
+            panic!("the clone of a value panics");
+        }
+    }
+    impl Drop for Hostile {
+        fn drop(&mut self) {
+            panic!("the drop of a value panics");
+        }
+    }
+    let (tx, mut rx) = broadcast::channel(1);
+    assert!(tx.send(Hostile).is_ok());
+    assert!(catch_unwind(AssertUnwindSafe(|| rx.try_recv().map(drop))).is_err());
+    assert!(tx.is_empty());
+}
+
+#[test]
+fn a_clone_is_received_though_the_drop_of_the_value_panics() {
+    struct Original(bool);
+    impl Clone for Original {
+        fn clone(&self) -> Self {
+            Original(false)
+        }
+    }
+    impl Drop for Original {
+        fn drop(&mut self) {
+            assert!(!self.0, "the drop of the original panics");
+        }
+    }
+    let (tx, mut rx) = broadcast::channel(1);
+    assert!(tx.send(Original(true)).is_ok());
+    assert!(rx.try_recv().is_ok());
+}
+
+#[test]
 fn a_value_whose_drop_uses_the_channel_is_dropped_without_locks() {
     #[derive(Clone)]
     struct Nosy(broadcast::WeakSender<Nosy>);

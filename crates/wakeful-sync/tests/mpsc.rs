@@ -5,7 +5,7 @@ mod support;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll, Waker};
 
-use support::{Alive, manual, panicking_waker};
+use support::{Alive, PanicsWhenDropped, manual, panicking_waker, release_many_that_panic};
 use wakeful_base::enter::{Entered, set_entered};
 use wakeful_sync::Semaphore;
 use wakeful_sync::mpsc::error::{SendError, TryRecvError, TrySendError};
@@ -361,18 +361,33 @@ fn no_value_is_leaked_or_dropped_twice() {
 
 #[test]
 fn a_panic_in_a_values_drop_leaks_no_other() {
-    struct Panics(#[allow(dead_code)] support::Counted, bool);
-    impl Drop for Panics {
-        fn drop(&mut self) {
-            assert!(!self.1, "a value panics");
-        }
-    }
     let alive = Alive::default();
     let (tx, rx) = mpsc::unbounded_channel();
-    (0..100).for_each(|i| assert!(tx.send(Panics(alive.value(i), i == 3)).is_ok()));
+    let value = |i| PanicsWhenDropped(alive.value(i), i == 3);
+    (0..100).for_each(|i| assert!(tx.send(value(i)).is_ok()));
     assert!(catch_unwind(AssertUnwindSafe(|| drop(rx))).is_err());
     drop(tx);
-    assert_eq!(alive.count(), 0);
+    alive.assert_none();
+
+    // Sent after the receiver has gone, the values are dropped with the channel.
+    let (tx, rx) = mpsc::channel(100);
+    let permits = tx.try_reserve_many(100).unwrap();
+    drop(rx);
+    for (i, permit) in permits.enumerate() {
+        permit.send(value(i));
+    }
+    assert_eq!(alive.count(), 100);
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(tx))).is_err());
+    alive.assert_none();
+}
+
+#[test]
+fn panics_of_several_values_do_not_abort() {
+    let alive = Alive::default();
+    let (tx, rx) = mpsc::unbounded_channel();
+    (0..100).for_each(|i| assert!(tx.send(PanicsWhenDropped(alive.value(i), i % 2 == 0)).is_ok()));
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(rx))).is_err());
+    alive.assert_none();
 }
 
 #[test]
@@ -385,10 +400,31 @@ fn a_panic_in_a_waker_loses_no_value_and_no_room() {
     tx.try_send(2).unwrap();
     let mut first = manual(tx.send(3));
     assert!(first.poll_with(&panicking_waker()).is_pending());
-    assert!(catch_unwind(AssertUnwindSafe(|| rx.try_recv())).is_err());
+    assert_eq!(rx.try_recv(), Ok(2));
     first.ready().unwrap();
-    assert_eq!(rx.try_recv(), Ok(3));
+    let mut second = manual(tx.send(4));
+    assert!(second.poll_with(&panicking_waker()).is_pending());
+    assert_eq!(manual(rx.recv()).ready(), Some(3));
+    second.ready().unwrap();
+    assert_eq!(rx.try_recv(), Ok(4));
     assert_eq!(tx.capacity(), 1);
+}
+
+#[test]
+fn a_panic_in_a_waker_costs_nobody_the_sender_of_a_permit() {
+    let (tx, mut rx) = mpsc::channel::<u8>(1);
+    let other = tx.clone();
+    let permit = tx.try_reserve_owned().unwrap();
+    let mut waiting = manual(other.reserve());
+    assert!(waiting.poll_with(&panicking_waker()).is_pending());
+    let tx = permit.release();
+    let permit = waiting.ready().unwrap();
+    rx.close();
+    assert!(manual(rx.recv()).poll_with(&panicking_waker()).is_pending());
+    // The last permit of a closed channel: the receiver is told.
+    drop(permit);
+    assert_eq!(manual(rx.recv()).ready(), None);
+    drop(tx);
 }
 
 #[test]
@@ -412,6 +448,33 @@ fn a_receiver_goes_whole_though_wakers_of_senders_panic() {
     assert_eq!(waiting.iter().filter(|w| w.is_woken()).count(), 98);
     assert!(waiting.iter_mut().all(|w| w.ready().is_err()));
     alive.assert_none();
+}
+
+#[test]
+fn a_closed_channel_ends_though_the_receivers_waker_panics_while_a_sender_leaves() {
+    let (tx, mut rx) = mpsc::channel::<u8>(2);
+    let permit = tx.try_reserve().unwrap();
+    let mut waiting = manual(tx.reserve_many(2));
+    waiting.pending();
+    rx.close();
+    assert!(rx.poll_recv(&mut Context::from_waker(&panicking_waker())).is_pending());
+    drop(permit);
+    // It gives back the permit that it was dealt, and nothing is under way after.
+    assert!(waiting.ready().is_err());
+    drop(waiting);
+    assert_eq!(manual(rx.recv()).ready(), None);
+}
+
+#[test]
+fn any_number_of_wakers_of_senders_may_panic() {
+    let (tx, mut rx) = mpsc::channel::<u8>(10_000);
+    let all = tx.try_reserve_many(10_000).unwrap();
+    let waiters = || (0..10_000).map(|_| tx.reserve());
+    let mut waiting = release_many_that_panic(waiters(), || drop(all));
+    let permits: Vec<_> = waiting.iter_mut().map(|waiter| waiter.ready().unwrap()).collect();
+    let mut waiting = release_many_that_panic(waiters(), || rx.close());
+    waiting.iter_mut().for_each(|waiter| assert!(waiter.ready().is_err()));
+    drop(permits);
 }
 
 #[test]

@@ -239,6 +239,14 @@ fn panicking_wakers_do_not_cost_the_others_their_call() {
 }
 
 #[test]
+fn any_number_of_wakers_may_panic() {
+    let notify = Notify::new();
+    let waiters = (0..10_000).map(|_| notify.notified());
+    let mut all = release_many_that_panic(waiters, || notify.notify_waiters());
+    all.iter_mut().for_each(Manual::ready);
+}
+
+#[test]
 fn who_notifies_before_all_are_told_tells_them_and_keeps_its_own_permit() {
     let notify = Notify::new();
     while_half_told(&notify, |mut waiters| {
@@ -248,6 +256,30 @@ fn who_notifies_before_all_are_told_tells_them_and_keeps_its_own_permit() {
         waiters[32..].iter_mut().for_each(Manual::ready);
         manual(notify.notified()).ready();
     });
+}
+
+#[test]
+fn a_notification_is_not_lost_by_a_panic_of_one_who_was_called_before() {
+    struct NotifiesOne(Arc<Notify>);
+    impl std::task::Wake for NotifiesOne {
+        fn wake(self: Arc<Self>) {
+            catch_unwind(AssertUnwindSafe(|| self.0.notify_one())).unwrap_err();
+        }
+    }
+    let notify = Arc::new(Notify::new());
+    let mut waiters: Vec<_> = (0..40).map(|_| manual(notify.notified())).collect();
+    for (i, waiter) in waiters.iter_mut().enumerate() {
+        let waker = match i {
+            // One of the first 32, while the others are not told yet.
+            0 => Waker::from(Arc::new(NotifiesOne(notify.clone()))),
+            35 => panicking_waker(),
+            _ => Waker::noop().clone(),
+        };
+        assert!(waiter.poll_with(&waker).is_pending());
+    }
+    notify.notify_waiters();
+    waiters.iter_mut().for_each(Manual::ready);
+    manual(notify.notified()).ready();
 }
 
 #[test]
@@ -304,6 +336,16 @@ fn a_panic_in_one_waker_still_counts_as_its_notification() {
     assert!(catch_unwind(AssertUnwindSafe(|| notify.notify_one())).is_err());
     waiter.ready();
     manual(notify.notified()).pending();
+}
+
+#[test]
+fn a_permit_is_not_lost_by_a_waker_that_panics_when_it_was_not_needed() {
+    static NOTIFY: Notify = Notify::const_new();
+    // The clone brings the permit, so that the future need not wait.
+    let waker = waker_with_hostile_clones(&|| NOTIFY.notify_one());
+    let mut waiter = manual(NOTIFY.notified());
+    catch_unwind(AssertUnwindSafe(|| waiter.poll_with(&waker).is_ready())).unwrap_err();
+    waiter.ready();
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use support::*;
 use wakeful_base::block_on;
-use wakeful_sync::{Barrier, OnceCell, SetError, SetOnce, SetOnceError};
+use wakeful_sync::{Barrier, Notify, OnceCell, SetError, SetOnce, SetOnceError};
 
 #[test]
 fn a_cell_is_set_once() {
@@ -214,4 +214,50 @@ fn stress_one_value_for_all() {
         drop(cell);
         alive.assert_none();
     }
+}
+
+#[test]
+fn a_barrier_can_be_shown_by_what_waits_for_it() {
+    struct WaitsForIt(Arc<Barrier>, String);
+    impl std::fmt::Write for WaitsForIt {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            manual(self.0.wait()).pending();
+            self.1.write_str(text)
+        }
+    }
+    must_end(|| {
+        let barrier = Arc::new(Barrier::new(100));
+        let mut shown = WaitsForIt(barrier.clone(), String::new());
+        std::fmt::write(&mut shown, format_args!("{barrier:?}")).unwrap();
+        assert_eq!(shown.1, "Barrier { arrived: 0, size: 100 }");
+    });
+}
+
+#[test]
+fn the_turn_passes_on_though_both_its_holder_and_the_next_waker_panic() {
+    let cell = OnceCell::new();
+    let start = Notify::new();
+    let mut first = manual(cell.get_or_init(|| async {
+        start.notified().await;
+        panic!("the value cannot be made")
+    }));
+    first.pending();
+    let mut second = manual(cell.get_or_init(|| ready(2)));
+    assert!(second.poll_with(&panicking_waker()).is_pending());
+    start.notify_one();
+    assert!(catch_unwind(AssertUnwindSafe(|| first.poll().is_ready())).is_err());
+    assert_eq!(second.ready(), &2);
+
+    // Without a panic of its own the first one gets its error.
+    let cell = OnceCell::new();
+    let mut first = manual(cell.get_or_try_init(|| async {
+        start.notified().await;
+        Err("not yet")
+    }));
+    first.pending();
+    let mut second = manual(cell.get_or_init(|| ready(2)));
+    assert!(second.poll_with(&panicking_waker()).is_pending());
+    start.notify_one();
+    assert_eq!(first.ready(), Err("not yet"));
+    assert_eq!(second.ready(), &2);
 }

@@ -4,7 +4,7 @@ mod support;
 
 use std::sync::Arc;
 
-use support::{Random, manual, stress};
+use support::{Random, manual, panicking_waker, stress};
 use wakeful_base::block_on;
 use wakeful_sync::{
     OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
@@ -218,4 +218,23 @@ fn stress_writers_keep_two_numbers_alike() {
         let written: i32 = threads.into_iter().map(|t| t.join().unwrap()).sum();
         assert_eq!(*lock.try_write().unwrap(), (written, written));
     });
+}
+
+#[test]
+fn a_downgrade_keeps_the_lock_though_a_waker_panics() {
+    let lock = Arc::new(RwLock::new(1));
+    let writer = manual(lock.write()).ready();
+    let mut reading = manual(lock.read());
+    assert!(reading.poll_with(&panicking_waker()).is_pending());
+    let reader = writer.downgrade();
+    assert_eq!((*reader, *reading.ready()), (1, 1));
+    assert!(lock.try_write().is_err());
+    drop(reader);
+
+    let writer = manual(lock.clone().write_owned()).ready();
+    let mut reading = manual(lock.read());
+    assert!(reading.poll_with(&panicking_waker()).is_pending());
+    let reader = writer.downgrade();
+    assert_eq!((*reader, *reading.ready()), (1, 1));
+    assert!(lock.try_write().is_err());
 }

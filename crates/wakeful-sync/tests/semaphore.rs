@@ -2,16 +2,19 @@
 
 mod support;
 
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
 
-use std::task::Poll;
-
-use support::{Random, manual, panicking_waker, stress, waker_with_hostile_clones};
+use support::{
+    Random, manual, panicking_waker, release_many_that_panic, stress, waker_with_hostile_clones,
+};
 use wakeful_base::enter::{Entered, set_entered};
 use wakeful_base::{block_on, budget};
-use wakeful_sync::{Semaphore, TryAcquireError};
+use wakeful_sync::{AcquireError, OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
 #[test]
 fn permits_are_taken_and_given_back() {
@@ -358,4 +361,51 @@ fn permits_are_not_lost_by_a_waker_that_panics_when_it_was_not_needed() {
     let Poll::Ready(Ok(permit)) = acquire.poll_with(&waker) else { panic!("there is a permit") };
     drop((permit, acquire));
     assert_eq!(SEMAPHORE.available_permits(), 1);
+}
+
+#[test]
+fn a_waiter_whose_leave_is_ended_by_a_panic_gives_its_permits_back_once() {
+    type Waiting = Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send>>;
+
+    /// Polls the future once more when it is called, and drops it.
+    struct PollsOnce(Mutex<Option<Waiting>>);
+
+    impl Wake for PollsOnce {
+        fn wake(self: Arc<Self>) {
+            let mut waiting = self.0.lock().unwrap().take().unwrap();
+            let poll = || waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
+            catch_unwind(AssertUnwindSafe(poll)).unwrap_err();
+        }
+    }
+
+    let semaphore = Arc::new(Semaphore::new(1));
+    let mut first: Waiting = Box::pin(semaphore.clone().acquire_many_owned(2));
+    let polls_once = Arc::new(PollsOnce(Mutex::new(None)));
+    let waker = Waker::from(polls_once.clone());
+    assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    *polls_once.0.lock().unwrap() = Some(first);
+    let mut others: Vec<_> = (0..40).map(|_| manual(semaphore.acquire())).collect();
+    for (i, other) in others.iter_mut().enumerate() {
+        if i == 31 {
+            assert!(other.poll_with(&panicking_waker()).is_pending());
+        } else {
+            other.pending();
+        }
+    }
+    // While 32 wakers are called, the first waiter leaves, and its permit goes to one that panics.
+    semaphore.close();
+    assert!(polls_once.0.lock().unwrap().is_none());
+    drop(others);
+    assert_eq!(semaphore.available_permits(), 1);
+}
+
+#[test]
+fn any_number_of_wakers_may_panic() {
+    let semaphore = Semaphore::new(0);
+    let waiters = || (0..10_000).map(|_| semaphore.acquire());
+    let mut all = release_many_that_panic(waiters(), || semaphore.add_permits(10_001));
+    all.iter_mut().for_each(|waiter| waiter.ready().unwrap().forget());
+    assert_eq!(semaphore.forget_permits(2), 1);
+    let mut all = release_many_that_panic(waiters(), || semaphore.close());
+    all.iter_mut().for_each(|waiter| assert!(waiter.ready().is_err()));
 }

@@ -402,3 +402,12 @@ fn stress_every_receiver_sees_the_last_value() {
         assert_eq!(receiver.join().unwrap(), value);
     }
 }
+
+#[test]
+fn a_value_that_was_replaced_is_returned_though_a_waker_panics() {
+    let (tx, mut rx) = watch::channel(1);
+    let mut changed = manual(rx.changed());
+    assert!(changed.poll_with(&panicking_waker()).is_pending());
+    assert_eq!(tx.send_replace(2), 1);
+    changed.ready().unwrap();
+}

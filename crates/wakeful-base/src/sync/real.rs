@@ -11,7 +11,8 @@ pub fn seq_cst_for_loom() {}
 
 /// A mutual exclusion lock without poisoning.
 ///
-/// None of our locks is held while user code runs, so a poisoned one cannot happen by a user's panic.
+/// User code runs under none of our locks, but for those that say so (a value of `watch` or `broadcast`); these
+/// protect state that a panic leaves whole. So poisoning would gain nothing.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(std::sync::Mutex<T>);
 

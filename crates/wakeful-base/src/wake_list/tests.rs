@@ -49,3 +49,23 @@ fn a_panic_does_not_cost_the_others_their_call() {
     assert_eq!((good.woken.load(SeqCst), bad.woken.load(SeqCst)), (3, 2));
     assert_eq!((Arc::strong_count(&good), Arc::strong_count(&bad)), (1, 1));
 }
+
+#[test]
+fn a_panic_is_kept_until_the_last_batch_has_been_called() {
+    let (good, bad) = (counter(false), counter(true));
+    let mut list = WakeList::new();
+    for round in 1..=3 {
+        for waker in [&good, &bad, &good, &bad] {
+            list.push(waker.clone().into());
+        }
+        list.wake_batch();
+        assert_eq!((good.woken.load(SeqCst), bad.woken.load(SeqCst)), (2 * round, 2 * round));
+    }
+    while list.can_push() {
+        list.push(good.clone().into());
+    }
+    assert!(catch_unwind(AssertUnwindSafe(|| list.wake_all())).is_err());
+    assert_eq!(good.woken.load(SeqCst), 6 + CAPACITY);
+    // It goes on once.
+    list.wake_all();
+}

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::io::{self, IoSlice};
 use std::iter;
 use std::ops::Deref;
@@ -7,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use wakeful_base::budget;
 use wakeful_base::sync::{Arc, Mutex};
 
-use super::pipe::{Afterwards, Pipe};
+use super::pipe::{Afterwards, Pipe, Side, poll_locked};
 use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// One end of a connection in memory; [`duplex`] makes both.
@@ -42,7 +43,6 @@ use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 /// server.await??;
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
-#[derive(Debug)]
 pub struct DuplexStream {
     incoming: Arc<Mutex<Pipe>>,
     outgoing: Arc<Mutex<Pipe>>,
@@ -87,8 +87,9 @@ impl DuplexStream {
         bufs: impl Iterator<Item = &'b [u8]> + Clone,
     ) -> Poll<io::Result<usize>> {
         let unit = ready!(budget::poll_proceed(cx));
-        let mut afterwards = Afterwards::default();
-        let result = ready!(self.outgoing.lock().poll_write(cx, bufs, &mut afterwards));
+        let result = ready!(poll_locked(&self.outgoing, Side::Writer, cx, |pipe, afterwards| {
+            pipe.write(bufs.clone(), afterwards)
+        }));
         unit.made_progress();
         Poll::Ready(result)
     }
@@ -106,10 +107,11 @@ impl AsyncRead for DuplexStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let unit = ready!(budget::poll_proceed(cx));
-        let mut afterwards = Afterwards::default();
-        let result = ready!(self.incoming.lock().poll_read(cx, buf, &mut afterwards));
+        ready!(poll_locked(&self.incoming, Side::Reader, cx, |pipe, afterwards| {
+            pipe.read(buf, afterwards)
+        }));
         unit.made_progress();
-        Poll::Ready(result)
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -150,5 +152,17 @@ impl Drop for DuplexStream {
         let (mut reader, mut writer) = (Afterwards::default(), Afterwards::default());
         self.outgoing.lock().close_by_writer(&mut reader);
         self.incoming.lock().close_by_reader(&mut writer);
+    }
+}
+
+impl fmt::Debug for DuplexStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not under the locks: the writer behind `f` is user code, which may use this stream.
+        let incoming = self.incoming.lock().state();
+        let outgoing = self.outgoing.lock().state();
+        f.debug_struct("DuplexStream")
+            .field("incoming", &incoming)
+            .field("outgoing", &outgoing)
+            .finish()
     }
 }

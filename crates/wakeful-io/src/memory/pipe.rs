@@ -1,13 +1,17 @@
 use std::io::{self, ErrorKind};
+use std::mem;
 use std::task::{Context, Poll, Waker};
+
+use wakeful_base::call_now;
+use wakeful_base::shield::shield;
+use wakeful_base::sync::Mutex;
 
 use crate::traits::ReadBuf;
 
 /// Bytes from one who writes to one who reads, and who of them waits.
 ///
-/// It has no lock. Whoever keeps it in one passes an [`Afterwards`], and lets go of the lock before
-/// that is dropped: wakers are foreign code, and may come back here.
-#[derive(Debug)]
+/// It has no lock of its own. A caller that keeps it in a lock passes an [`Afterwards`], and releases the lock before
+/// it drops that and before it clones a waker: wakers are user code, which may use the same pipe. See [`poll_locked`].
 pub(super) struct Pipe {
     /// The first of them have been read; they go when room is needed. (In a `VecDeque` nothing
     /// would have to be moved, but to take bytes out of one costs more.)
@@ -21,20 +25,70 @@ pub(super) struct Pipe {
     writer: Option<Waker>,
 }
 
+/// What `Debug` shows of a pipe, copied out of the lock.
+#[derive(Debug)]
+#[expect(dead_code, reason = "it is only shown")]
+pub(super) struct PipeState {
+    unread_len: usize,
+    len_max: usize,
+    closed: bool,
+}
+
 /// What to do once the lock is free.
 #[derive(Default)]
 pub(super) struct Afterwards {
     wake: Option<Waker>,
-    /// Only to be dropped.
-    replaced: Option<Waker>,
+    /// A clone of the task's own waker until that is put into the pipe, then the waker it replaced. Only dropped.
+    own: Option<Waker>,
 }
 
 impl Drop for Afterwards {
+    /// Contains panics: the caller would lose the bytes it has read, or the number of those it has written.
+    #[inline]
     fn drop(&mut self) {
         if let Some(waker) = self.wake.take() {
-            waker.wake();
+            call_now(waker);
         }
-        drop(self.replaced.take());
+        if let Some(waker) = self.own.take() {
+            shield(|| drop(waker));
+        }
+    }
+}
+
+/// The two that may have to wait for a pipe.
+#[derive(Clone, Copy)]
+pub(super) enum Side {
+    Reader,
+    Writer,
+}
+
+/// Makes an `attempt` at a pipe. If that returns `None`, the task waits: `side`'s waker is its own then.
+///
+/// The lock is released while the task's waker is cloned, after which there is another attempt.
+#[inline]
+pub(super) fn poll_locked<T>(
+    pipe: &Mutex<Pipe>,
+    side: Side,
+    cx: &Context<'_>,
+    mut attempt: impl FnMut(&mut Pipe, &mut Afterwards) -> Option<T>,
+) -> Poll<T> {
+    let mut afterwards = Afterwards::default();
+    let mut locked = pipe.lock();
+    loop {
+        if let Some(result) = attempt(&mut locked, &mut afterwards) {
+            return Poll::Ready(result);
+        }
+        let place = locked.waker_of(side);
+        if is_same(place, cx.waker()) {
+            return Poll::Pending;
+        }
+        if afterwards.own.is_some() {
+            mem::swap(place, &mut afterwards.own);
+            return Poll::Pending;
+        }
+        drop(locked);
+        afterwards.own = Some(cx.waker().clone());
+        locked = pipe.lock();
     }
 }
 
@@ -45,23 +99,44 @@ impl Pipe {
         Pipe { bytes: Vec::new(), n_read: 0, len_max, closed: false, reader: None, writer: None }
     }
 
-    /// What is inside is read even after the end.
-    pub(super) fn poll_read(
+    /// As [`poll_locked`], for a caller that has the pipe to itself.
+    #[inline]
+    pub(super) fn poll<T>(
         &mut self,
-        cx: &mut Context<'_>,
+        side: Side,
+        cx: &Context<'_>,
+        attempt: impl FnOnce(&mut Pipe, &mut Afterwards) -> Option<T>,
+    ) -> Poll<T> {
+        let mut afterwards = Afterwards::default();
+        if let Some(result) = attempt(self, &mut afterwards) {
+            return Poll::Ready(result);
+        }
+        let place = self.waker_of(side);
+        if !is_same(place, cx.waker()) {
+            afterwards.own = place.replace(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+
+    fn waker_of(&mut self, side: Side) -> &mut Option<Waker> {
+        match side {
+            Side::Reader => &mut self.reader,
+            Side::Writer => &mut self.writer,
+        }
+    }
+
+    /// Reads what is inside, even after the end. Returns `None` if there is nothing yet.
+    pub(super) fn read(
+        &mut self,
         buf: &mut ReadBuf<'_>,
         afterwards: &mut Afterwards,
-    ) -> Poll<io::Result<()>> {
+    ) -> Option<()> {
         if buf.remaining() == 0 {
-            return Poll::Ready(Ok(()));
+            return Some(());
         }
         let unread = &self.bytes[self.n_read..];
         if unread.is_empty() {
-            if self.closed {
-                return Poll::Ready(Ok(()));
-            }
-            afterwards.replaced = wait_in(&mut self.reader, cx);
-            return Poll::Pending;
+            return self.closed.then_some(());
         }
         let n = unread.len().min(buf.remaining());
         buf.put_slice(&unread[..n]);
@@ -71,26 +146,25 @@ impl Pipe {
             self.n_read = 0;
         }
         afterwards.wake = self.writer.take();
-        Poll::Ready(Ok(()))
+        Some(())
     }
 
-    /// Takes as many bytes as there is room for, from one buffer after the other.
-    pub(super) fn poll_write<'b>(
+    /// Takes as many bytes as there is room for, from one buffer after the other. Returns `None` if there is
+    /// no room.
+    pub(super) fn write<'b>(
         &mut self,
-        cx: &mut Context<'_>,
         bufs: impl Iterator<Item = &'b [u8]> + Clone,
         afterwards: &mut Afterwards,
-    ) -> Poll<io::Result<usize>> {
+    ) -> Option<io::Result<usize>> {
         if self.closed {
-            return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
+            return Some(Err(ErrorKind::BrokenPipe.into()));
         }
         if bufs.clone().all(<[u8]>::is_empty) {
-            return Poll::Ready(Ok(0));
+            return Some(Ok(0));
         }
         let room = self.len_max - self.unread_len();
         if room == 0 {
-            afterwards.replaced = wait_in(&mut self.writer, cx);
-            return Poll::Pending;
+            return None;
         }
         let mut left = room;
         for buf in bufs {
@@ -102,7 +176,12 @@ impl Pipe {
             }
         }
         afterwards.wake = self.reader.take();
-        Poll::Ready(Ok(room - left))
+        Some(Ok(room - left))
+    }
+
+    pub(super) fn state(&self) -> PipeState {
+        let (unread_len, len_max, closed) = (self.unread_len(), self.len_max, self.closed);
+        PipeState { unread_len, len_max, closed }
     }
 
     fn unread_len(&self) -> usize {
@@ -132,10 +211,7 @@ impl Pipe {
     }
 }
 
-/// Puts the task's waker into `place`, and returns what was there, to be dropped later.
-fn wait_in(place: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
-    match place {
-        Some(waker) if waker.will_wake(cx.waker()) => None,
-        _ => place.replace(cx.waker().clone()),
-    }
+/// Whether the waker in `place` wakes the same task as `waker`.
+fn is_same(place: &Option<Waker>, waker: &Waker) -> bool {
+    matches!(place, Some(there) if there.will_wake(waker))
 }

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::io::{self, IoSlice};
 use std::iter;
 use std::ops::Deref;
@@ -6,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use wakeful_base::budget;
 
-use super::pipe::{Afterwards, Pipe};
+use super::pipe::{Afterwards, Pipe, Side};
 use crate::halves::{ReadHalf, WriteHalf, split};
 use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -30,7 +31,6 @@ use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 /// assert_eq!(text, "there and back");
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
-#[derive(Debug)]
 pub struct SimplexStream {
     pipe: Pipe,
 }
@@ -83,7 +83,7 @@ impl AsyncRead for SimplexStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let unit = ready!(budget::poll_proceed(cx));
-        ready!(self.pipe.poll_read(cx, buf, &mut Afterwards::default()))?;
+        ready!(self.pipe.poll(Side::Reader, cx, |pipe, afterwards| pipe.read(buf, afterwards)));
         unit.made_progress();
         Poll::Ready(Ok(()))
     }
@@ -96,7 +96,9 @@ impl AsyncWrite for SimplexStream {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let unit = ready!(budget::poll_proceed(cx));
-        let result = ready!(self.pipe.poll_write(cx, iter::once(buf), &mut Afterwards::default()));
+        let result = ready!(self.pipe.poll(Side::Writer, cx, |pipe, afterwards| {
+            pipe.write(iter::once(buf), afterwards)
+        }));
         unit.made_progress();
         Poll::Ready(result)
     }
@@ -108,7 +110,9 @@ impl AsyncWrite for SimplexStream {
     ) -> Poll<io::Result<usize>> {
         let unit = ready!(budget::poll_proceed(cx));
         let bufs = bufs.iter().map(Deref::deref);
-        let result = ready!(self.pipe.poll_write(cx, bufs, &mut Afterwards::default()));
+        let result = ready!(
+            self.pipe.poll(Side::Writer, cx, |pipe, afterwards| { pipe.write(bufs, afterwards) })
+        );
         unit.made_progress();
         Poll::Ready(result)
     }
@@ -124,5 +128,11 @@ impl AsyncWrite for SimplexStream {
     fn poll_shutdown(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.pipe.close_by_writer(&mut Afterwards::default());
         Poll::Ready(Ok(()))
+    }
+}
+
+impl fmt::Debug for SimplexStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SimplexStream").field("pipe", &self.pipe.state()).finish()
     }
 }

@@ -10,7 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
+use std::time::Duration;
 
 use wakeful_base::FastRng;
 use wakeful_io::{AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
@@ -34,6 +35,28 @@ impl WakeCount {
     pub fn get(&self) -> usize {
         self.0.load(Ordering::SeqCst)
     }
+}
+
+/// A waker that does nothing but call `on_clone` when it is cloned.
+pub fn waker_that_clones_by<F: Fn() + Send + Sync>(on_clone: &'static F) -> Waker {
+    fn vtable<F: Fn()>() -> &'static RawWakerVTable {
+        &const {
+            RawWakerVTable::new(
+                |data| {
+                    // SAFETY: made from a `&'static F` below.
+                    unsafe { (*data.cast::<F>())() };
+                    RawWaker::new(data, vtable::<F>())
+                },
+                |_| (),
+                |_| (),
+                |_| (),
+            )
+        }
+    }
+
+    let raw = RawWaker::new(std::ptr::from_ref(on_clone).cast(), vtable::<F>());
+    // SAFETY: the data is `'static` and may be used on any thread, and nothing is counted.
+    unsafe { Waker::from_raw(raw) }
 }
 
 /// Polls to the end. Whoever returns `Pending` must have arranged to be woken.
@@ -72,6 +95,23 @@ pub fn panic_text(f: impl FnOnce()) -> String {
     match payload.downcast::<String>() {
         Ok(text) => *text,
         Err(payload) => payload.downcast_ref::<&str>().expect("a text").to_string(),
+    }
+}
+
+/// Runs `test` on a thread of its own and passes its panic on; panics if it has not ended after ten seconds.
+#[track_caller]
+pub fn must_end(test: impl FnOnce() + Send + 'static) {
+    let (done, is_done) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let _done: std::sync::mpsc::Sender<()> = done;
+        test();
+    });
+    let limit = Duration::from_secs(10);
+    if is_done.recv_timeout(limit) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+        panic!("the test hangs: it has not ended after {limit:?}");
+    }
+    if let Err(payload) = thread.join() {
+        std::panic::resume_unwind(payload);
     }
 }
 

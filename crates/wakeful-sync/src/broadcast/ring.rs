@@ -18,6 +18,7 @@
 //! is foreign code and may take its time; the line's never is. So a sender first locks the slot it is going to
 //! write, then the line; if another sender was faster, it tries the next slot.
 
+use wakeful_base::shield::shield;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use wakeful_base::sync::{Mutex, MutexGuard};
 
@@ -195,7 +196,7 @@ impl<T> Ring<T> {
 
 /// A receiver's share in a value; given up when dropped, by the last of them with the value.
 pub(super) struct Taking<'a, T> {
-    /// Always there, until dropped.
+    /// Always there, until it is given up.
     slot: Option<MutexGuard<'a, Slot<T>>>,
 }
 
@@ -206,15 +207,19 @@ impl<T: Clone> Taking<'_, T> {
     }
 }
 
-impl<T> Drop for Taking<'_, T> {
-    fn drop(&mut self) {
-        let Some(mut slot) = self.slot.take() else {
-            return;
-        };
+impl<T> Taking<'_, T> {
+    /// Gives the share up. Returns the value if it was the last one, for the caller to drop without the lock.
+    pub(super) fn give_up(&mut self) -> Option<T> {
+        let mut slot = self.slot.take()?;
         slot.takers -= 1;
-        let unwanted = if slot.takers == 0 { slot.value.take() } else { None };
-        // A value's drop is foreign code.
-        drop(slot);
-        drop(unwanted);
+        if slot.takers == 0 { slot.value.take() } else { None }
+    }
+}
+
+impl<T> Drop for Taking<'_, T> {
+    /// Contains the panic of the value's drop: the caller may hold a clone, or the clone have panicked.
+    fn drop(&mut self) {
+        let unwanted = self.give_up();
+        shield(|| drop(unwanted));
     }
 }

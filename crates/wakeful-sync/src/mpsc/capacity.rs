@@ -27,10 +27,9 @@ use wakeful_base::sync::{Mutex, MutexGuard};
 use super::state::{CREDITS_MAX, ClaimWord, ReceivedWord};
 use crate::acquire::Enqueued;
 use crate::acquire_error::{AcquireError, TryAcquireError};
-use crate::on_unwind::OnUnwind;
 use crate::permit_queue::{PermitQueue, Waiter};
-use wakeful_base::WakeList;
 use wakeful_base::shield::shield;
+use wakeful_base::{WakeList, call_now};
 
 pub(super) struct Capacity {
     bound: usize,
@@ -188,10 +187,7 @@ impl Capacity {
     pub(super) unsafe fn leave(&self, words: Words<'_>, n: usize, waiter: NonNull<Waiter>) {
         let mut bank = self.bank.lock();
         // SAFETY: passed on to the caller.
-        let dealt = unsafe {
-            bank.queue.remove(waiter);
-            n - waiter.as_ref().needed()
-        };
+        let dealt = unsafe { bank.queue.remove(waiter, n) };
         self.deal(words, bank, dealt);
     }
 
@@ -206,11 +202,11 @@ impl Capacity {
                 Self::settle(&mut bank, words);
             }
             drop(bank);
-            let unfinished = OnUnwind(|| self.close(words));
-            wakers.wake_all();
-            std::mem::forget(unfinished);
+            wakers.wake_batch();
             bank = self.bank.lock();
         }
+        drop(bank);
+        wakers.wake_all();
     }
 
     pub(super) fn with_queue<R>(&self, f: impl FnOnce(&mut PermitQueue) -> R) -> R {
@@ -218,6 +214,8 @@ impl Capacity {
     }
 
     /// Puts `n` permits and all that were received into the bank, and deals them to those who wait.
+    ///
+    /// Contains the panics of their wakers: the caller may hold a value that it has received or is to return.
     #[cold]
     fn deal<'a>(&'a self, words: Words<'_>, mut bank: MutexGuard<'a, Bank>, n: usize) {
         let mut wakers = WakeList::new();
@@ -231,13 +229,10 @@ impl Capacity {
                 Self::settle(&mut bank, words);
             }
             drop(bank);
+            wakers.take_all(call_now);
             if ended {
-                wakers.wake_all();
                 return;
             }
-            let unfinished = OnUnwind(|| self.deal(words, self.bank.lock(), 0));
-            wakers.wake_all();
-            std::mem::forget(unfinished);
             bank = self.bank.lock();
         }
     }

@@ -9,8 +9,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::task::{Context, Poll, Waker, ready};
 
-use wakeful_base::budget;
 use wakeful_base::sync::atomic::AtomicUsize;
+use wakeful_base::{budget, call_now};
 
 use super::capacity::{Capacity, Words};
 use super::error::TryRecvError;
@@ -20,7 +20,7 @@ use crate::acquire::{Enqueued, PermitSource};
 use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::backoff::Backoff;
 use crate::batch_semaphore::BatchSemaphore;
-use crate::on_unwind::OnUnwind;
+use crate::on_unwind::{OnUnwind, drop_all};
 use crate::permit_queue::{PermitQueue, Waiter};
 
 /// What a value in the channel costs.
@@ -283,21 +283,8 @@ impl<T, F: Flow> Chan<T, F> {
     /// # Safety
     /// Only the receiver.
     unsafe fn drain(&self) {
-        struct Rest<'a, T, F: Flow>(&'a Chan<T, F>);
-        impl<T, F: Flow> Drop for Rest<'_, T, F> {
-            // Goes on where a value's own `drop` has panicked.
-            fn drop(&mut self) {
-                // SAFETY: as in `drain`.
-                while let Some(value) = unsafe { self.0.pop_left() } {
-                    drop(value);
-                }
-            }
-        }
-        let rest = Rest(self);
         // SAFETY: passed on to the caller.
-        while let Some(value) = unsafe { rest.0.pop_left() } {
-            drop(value);
-        }
+        drop_all(|| unsafe { self.pop_left() });
     }
 
     /// How many values have been or are being sent, and not been received.
@@ -357,10 +344,11 @@ impl<T> Chan<T, Capacity> {
         claimed
     }
 
-    /// Tells the receiver of a closed channel that nothing is under way any more, if so.
+    /// Tells the receiver of a closed channel that nothing is under way any more, if so. Contains the panic of its
+    /// waker: the caller may hold a value that it is to return.
     fn after_release(&self) {
         if self.is_closed() && self.flow.is_idle(self.words()) {
-            self.rx_waker.wake();
+            self.rx_waker.take().map(call_now);
         }
     }
 }

@@ -33,6 +33,7 @@ use super::block::{Block, Slot, is_last};
 use super::state::{ClaimWord, ReceivedWord};
 use crate::acquire_error::TryAcquireError;
 use crate::backoff::Backoff;
+use crate::on_unwind::drop_all;
 
 const SPARES: usize = 4;
 
@@ -50,7 +51,8 @@ struct Head<T> {
     block: Cell<NonNull<Block<T>>>,
 }
 
-/// A slot that a sender has claimed. All others wait until a value is published in it: nothing may come in between that could panic.
+/// A slot that a sender has claimed. All others wait until a value is published in it: nothing may come in between that
+/// could panic, and no user code, which might wait for the value itself.
 #[must_use]
 pub(super) struct Claimed<T> {
     slot: NonNull<Slot<T>>,
@@ -146,6 +148,10 @@ impl<T> Queue<T> {
             if last && next_block.is_none() {
                 next_block = Some(self.take_spare().unwrap_or_else(Block::new));
             }
+            if !last {
+                // Before the claim: this may call the user's allocator, which may wait for the claimed slot's value.
+                self.put_unused(next_block.take());
+            }
             match self.tail.claims.claim(claims, price, last) {
                 Ok(()) => {
                     // SAFETY: the word had not changed, so `block` was the tail when we claimed a slot
@@ -160,9 +166,7 @@ impl<T> Queue<T> {
                 Err(changed) => claims = changed,
             }
         };
-        if let Some(unused) = next_block {
-            self.put_spare(unused);
-        }
+        self.put_unused(next_block);
         outcome
     }
 
@@ -183,6 +187,14 @@ impl<T> Queue<T> {
         })
     }
 
+    #[inline]
+    fn put_unused(&self, next_block: Option<NonNull<Block<T>>>) {
+        if let Some(unused) = next_block {
+            self.put_spare(unused);
+        }
+    }
+
+    /// Keeps `block` for the next sender that needs one, or frees it.
     fn put_spare(&self, block: NonNull<Block<T>>) {
         let put = self.spares.iter().any(|spare| {
             let (none, block) = (ptr::null_mut(), block.as_ptr());
@@ -247,7 +259,8 @@ impl<T> Queue<T> {
 impl<T> Drop for Queue<T> {
     fn drop(&mut self) {
         // What is left was sent by permits that users had, after the receiver had gone.
-        FreeBlocks::all_of(self).drop_values();
+        let mut blocks = FreeBlocks::all_of(self);
+        drop_all(|| blocks.pop());
     }
 }
 
@@ -267,20 +280,21 @@ impl<T> FreeBlocks<T> {
         }
     }
 
-    fn drop_values(mut self) {
+    fn pop(&mut self) -> Option<T> {
         // SAFETY: the queue is being dropped, so its blocks are ours alone; every ready slot from the
         // head's position on has a value that nobody took.
         unsafe {
-            while self.block.as_ref().slot(self.position).is_ready() {
-                let value = self.block.as_ref().slot(self.position).take();
-                if is_last(self.position) {
-                    let next =
-                        self.block.as_ref().next().expect("set before the last is published");
-                    Block::free(std::mem::replace(&mut self.block, next));
-                }
-                self.position += 1;
-                drop(value);
+            let slot = self.block.as_ref().slot(self.position);
+            if !slot.is_ready() {
+                return None;
             }
+            let value = slot.take();
+            if is_last(self.position) {
+                let next = self.block.as_ref().next().expect("set before the last is published");
+                Block::free(std::mem::replace(&mut self.block, next));
+            }
+            self.position += 1;
+            Some(value)
         }
     }
 }

@@ -13,6 +13,7 @@ use std::ptr::NonNull;
 use std::task::{Poll, Waker};
 
 use wakeful_base::recycle;
+use wakeful_base::shield::shield;
 use wakeful_base::sync::UnsafeCell;
 
 use super::state::{Closed, Finished, Left, State};
@@ -111,16 +112,15 @@ impl<T> ChannelCell<T> {
                 // SAFETY: the state gave the receiver's waker to us.
                 let waker = unsafe { cell.rx_waker.take() };
                 // SAFETY: the sender touches the cell no more.
-                let own_waker = unsafe { free_if(cell.state.leave_sender(), this) };
+                unsafe { free_if(cell.state.leave_sender(), this) };
                 waker.wake();
-                drop(own_waker);
                 Ok(())
             }
             Finished::ReceiverClosed => {
                 // SAFETY: it was written above and nobody else was given it.
                 let value = with_value.then(|| unsafe { cell.take_value() });
                 // SAFETY: the sender touches the cell no more.
-                drop(unsafe { free_if(cell.state.leave_sender(), this) });
+                unsafe { free_if(cell.state.leave_sender(), this) };
                 Err(value)
             }
         }
@@ -128,8 +128,8 @@ impl<T> ChannelCell<T> {
 
     /// Receiver: takes the result if there is one, and leaves.
     ///
-    /// `owner` is the receiver's own reference. It is cleared before the last waker is dropped: if that
-    /// drop panics, the receiver must not reach the freed cell again.
+    /// `owner` is the receiver's own reference. It is cleared before user code runs, the drop of the last
+    /// waker: the receiver must not reach the freed cell again.
     ///
     /// # Safety
     /// Only the receiver may call this. `owner` must hold its reference, and the receiver must not have
@@ -148,7 +148,7 @@ impl<T> ChannelCell<T> {
         let value = state.is_sent().then(|| unsafe { cell.take_value() });
         *owner = None;
         // SAFETY: the receiver touches the cell no more.
-        drop(unsafe { free_if(cell.state.leave_receiver(), this) });
+        unsafe { free_if(cell.state.leave_receiver(), this) };
         Poll::Ready(value)
     }
 
@@ -242,11 +242,11 @@ impl<T> ChannelCell<T> {
         // SAFETY: what was sent is the receiver's, and it was not taken.
         let value = cell.state.load().is_sent().then(|| unsafe { cell.take_value() });
         // SAFETY: the receiver touches the cell no more.
-        let left_behind = unsafe { free_if(cell.state.leave_receiver(), this) };
+        unsafe { free_if(cell.state.leave_receiver(), this) };
         if let Some(waker) = sender_waker {
             waker.wake();
         }
-        drop((own_waker, value, left_behind));
+        drop((own_waker, value));
     }
 
     /// # Safety
@@ -257,28 +257,48 @@ impl<T> ChannelCell<T> {
     }
 }
 
-/// Frees the cell if the caller was the last to leave. Returns a waker that the sender left there.
+/// Frees the cell if the caller was the last to leave, and drops a waker that the sender left there.
 ///
-/// The drop of a waker is user code: the caller drops it, once it refers to the cell no more.
+/// Contains the panic of that drop, since the caller may have a value in its hand.
 ///
 /// # Safety
-/// `left` must come from this cell's state.
+/// `left` must come from this cell's state. The caller must have forgotten the cell.
 #[inline]
-#[must_use]
-unsafe fn free_if<T>(left: Left, this: CellRef<T>) -> Option<Waker> {
+unsafe fn free_if<T>(left: Left, this: CellRef<T>) {
     if left == Left::First {
-        return None;
+        return;
     }
     // SAFETY: both ends have left, so nobody else refers to it.
-    let cell = unsafe { this.as_ref() };
-    let state = cell.state.load();
-    let has_waker = state.has_tx_waker() && !state.is_closed();
-    // SAFETY: nobody took it, as `state.rs` says.
-    let waker = has_waker.then(|| unsafe { cell.tx_waker.take() });
+    let state = unsafe { this.as_ref() }.state.load();
+    if state.has_tx_waker() && !state.is_closed() {
+        // SAFETY: as above. Nobody took the waker, as `state.rs` says.
+        unsafe { free_with_waker(this) };
+    } else {
+        // SAFETY: as above.
+        unsafe { free(this) };
+    }
+}
+
+/// # Safety
+/// Nobody else may refer to the cell, in which there must be a waker of the sender's.
+#[cold]
+unsafe fn free_with_waker<T>(this: CellRef<T>) {
+    // SAFETY: by contract.
+    let waker = unsafe {
+        let waker = this.as_ref().tx_waker.take();
+        free(this);
+        waker
+    };
+    shield(|| drop(waker));
+}
+
+/// # Safety
+/// Nobody else may refer to the cell, which must be empty.
+#[inline]
+unsafe fn free<T>(this: CellRef<T>) {
     // SAFETY: made by `allocate`; its fields are plain, but for the value and the wakers, which are gone.
     unsafe {
         this.drop_in_place();
         recycle::free(this);
     }
-    waker
 }

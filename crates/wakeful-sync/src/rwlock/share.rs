@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use wakeful_base::shield::shield;
+
 use super::RwLock;
 use crate::batch_semaphore::BatchSemaphore;
 
@@ -17,6 +19,12 @@ pub(super) struct OwnedShare<T: ?Sized> {
     count: u32,
 }
 
+/// Gives all permits but one back. Contains the panic of a reader's waker: the caller would lose its guard by it.
+fn release_all_but_one(permits: &BatchSemaphore, count: &mut u32) {
+    let rest = std::mem::replace(count, 1) - 1;
+    shield(|| permits.release(rest as usize));
+}
+
 impl<'a> Share<'a> {
     /// The caller has taken the permits.
     #[inline]
@@ -26,8 +34,7 @@ impl<'a> Share<'a> {
 
     /// Gives all permits but a reader's back.
     pub(super) fn keep_one(&mut self) {
-        let rest = std::mem::replace(&mut self.count, 1) - 1;
-        self.permits.release(rest as usize);
+        release_all_but_one(self.permits, &mut self.count);
     }
 }
 
@@ -51,8 +58,7 @@ impl<T: ?Sized> OwnedShare<T> {
 
     /// Gives all permits but a reader's back.
     pub(super) fn keep_one(&mut self) {
-        let rest = std::mem::replace(&mut self.count, 1) - 1;
-        self.lock.permits.release(rest as usize);
+        release_all_but_one(&self.lock.permits, &mut self.count);
     }
 }
 

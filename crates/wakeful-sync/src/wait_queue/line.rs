@@ -1,6 +1,5 @@
 //! The line, while somebody has it to itself.
 
-use std::mem::forget;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::Waker;
@@ -11,7 +10,6 @@ use wakeful_base::sync::atomic::Ordering::*;
 
 use super::waiter::ByLinks;
 use super::{Stage, WaitQueue, Waiter, Word};
-use crate::on_unwind::OnUnwind;
 
 /// Waiters in the order they came.
 pub(super) struct Line {
@@ -111,7 +109,14 @@ impl<'a> LockedLine<'a> {
     ///
     /// The lock is let go while wakers are called, so many at a time as a [`WakeList`] holds. Should one
     /// panic, the others are called before the panic goes on.
-    pub(crate) fn release_stale(mut self) {
+    #[inline]
+    pub(crate) fn release_stale(self) {
+        if self.has_stale() {
+            self.release_all_stale();
+        }
+    }
+
+    fn release_all_stale(mut self) {
         let queue = self.queue;
         let mut wakers = WakeList::new();
         while self.has_stale() {
@@ -120,9 +125,7 @@ impl<'a> LockedLine<'a> {
             }
             if !wakers.can_push() {
                 drop(self);
-                let unfinished = OnUnwind(|| queue.lock().release_stale());
-                wakers.wake_all();
-                forget(unfinished);
+                wakers.wake_batch();
                 self = queue.lock();
             }
         }

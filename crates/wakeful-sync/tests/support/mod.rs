@@ -94,6 +94,36 @@ pub fn panicking_waker() -> Waker {
     Arc::new(PanickingWaker).into()
 }
 
+/// Has many futures wait, every 20th with a waker that panics, and calls `release`, which has to call them all, on a
+/// thread with little memory for its stack. Returns them.
+pub fn release_many_that_panic<F: Future + Send>(
+    futures: impl Iterator<Item = F>,
+    release: impl FnOnce() + Send,
+) -> Vec<Manual<F>> {
+    struct PanicsSilently;
+    impl Wake for PanicsSilently {
+        fn wake(self: Arc<Self>) {
+            std::panic::resume_unwind(Box::new("this many messages take long to print"));
+        }
+    }
+    let panics = Waker::from(Arc::new(PanicsSilently));
+    let mut waiting: Vec<_> = futures.map(manual).collect();
+    for (i, waiter) in waiting.iter_mut().enumerate() {
+        if i % 20 == 0 {
+            assert!(waiter.poll_with(&panics).is_pending());
+        } else {
+            waiter.pending();
+        }
+    }
+    std::thread::scope(|scope| {
+        let small = std::thread::Builder::new().stack_size(64 << 10);
+        // Whether a panic goes on is for other tests.
+        let _ = small.spawn_scoped(scope, release).unwrap().join();
+    });
+    assert!(waiting.iter().enumerate().all(|(i, waiter)| waiter.is_woken() || i % 20 == 0));
+    waiting
+}
+
 /// A waker whose drop panics, unless a panic is under way.
 pub struct PanicsOnDrop;
 
@@ -181,6 +211,33 @@ impl Clone for Counted {
 impl Drop for Counted {
     fn drop(&mut self) {
         assert_ne!(self.alive.0.fetch_sub(1, SeqCst), 0, "more values dropped than made");
+    }
+}
+
+/// A value whose drop panics, if the second field says so.
+#[derive(Clone)]
+pub struct PanicsWhenDropped(pub Counted, pub bool);
+
+impl Drop for PanicsWhenDropped {
+    fn drop(&mut self) {
+        assert!(!self.1, "the drop of a value panics");
+    }
+}
+
+/// Runs `test` on a thread of its own and passes its panic on; panics if it has not ended after ten seconds.
+#[track_caller]
+pub fn must_end(test: impl FnOnce() + Send + 'static) {
+    let (done, is_done) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let _done: std::sync::mpsc::Sender<()> = done;
+        test();
+    });
+    let limit = Duration::from_secs(10);
+    if is_done.recv_timeout(limit) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+        panic!("the test hangs: it has not ended after {limit:?}");
+    }
+    if let Err(payload) = thread.join() {
+        std::panic::resume_unwind(payload);
     }
 }
 
