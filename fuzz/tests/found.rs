@@ -29,3 +29,18 @@ fn time_8_tick() {
         ],
     );
 }
+
+/// A future that was polled twice where the budget was used up was woken twice.
+#[test]
+fn broadcast_18() {
+    use wakeful_fuzz::scripts::broadcast::Op::*;
+    check(
+        Place::BlockOn,
+        0,
+        &[
+            SpendBudget { count: 8 },
+            Recv { receiver: 0, waker: 0 },
+            Poll { which: 0, waker: 0 },
+        ],
+    );
+}
