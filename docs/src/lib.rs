@@ -20,4 +20,5 @@ chapters! {
     stalls: "06-stalls.md", "06-stalls.zh-CN.md";
     moving: "07-moving.md", "07-moving.zh-CN.md";
     differences: "08-differences.md", "08-differences.zh-CN.md";
+    faults: "09-faults.md", "09-faults.zh-CN.md";
 }

@@ -18,6 +18,14 @@ impl Cargo {
         Cargo { command, shown: format!("cargo {args}") }
     }
 
+    /// As [`new`](Self::new), with the nightly toolchain: by rustup's cargo, not the one that runs
+    /// this program.
+    pub fn nightly(root: &Path, args: &str) -> Cargo {
+        let mut command = Command::new("cargo");
+        command.current_dir(root).arg("+nightly").args(args.split_whitespace());
+        Cargo { command, shown: format!("cargo +nightly {args}") }
+    }
+
     pub fn env(mut self, name: &str, value: &str) -> Cargo {
         self.command.env(name, value);
         self.shown = format!("{name}={} {}", quoted(value), self.shown);

@@ -4,7 +4,10 @@ use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
 use crate::servers::Servers;
-use crate::{api_diff, conformance, demo_page, examples, features, loom, repo, tidy};
+use crate::{
+    api_diff, conformance, demo_page, examples, faults, features, fuzz, hostile, loom, repo, soak,
+    tidy,
+};
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
@@ -21,8 +24,13 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("api-diff", api_diff::run_all),
         ("examples", examples::run),
         ("test", if with_servers { test_with_servers } else { || cargo("test --workspace").run() }),
+        ("faults", || faults::run(&[])),
+        ("leaks", || faults::run_leaks(&[])),
+        ("hostile", || hostile::run(&[])),
+        ("soak", || soak::run(&[])),
         ("demo-page", || demo_page::run(false)),
         ("conformance", conformance::run_all),
+        ("fuzz", fuzz::ci),
         ("bench", bench),
         ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),
         ("loom", || loom::run(None, None)),

@@ -75,8 +75,9 @@ const DEPOT_LOOKS: usize = 4;
 /// How often a thread that is about to end tries to get at the depot: somebody may have forked while it was locked.
 const LAST_TRIES: usize = 10_000;
 
-/// Miri and loom are to see every allocation; but this is to be tested with Miri as well.
-const IS_ON: bool = !cfg!(wakeful_loom) && (!cfg!(miri) || cfg!(test));
+/// Whether there are slabs at all. Miri and loom see every allocation, and so does AddressSanitizer
+/// in a build with `--cfg wakeful_no_slab`. The tests of this module always have slabs, under Miri too.
+const IS_ON: bool = !cfg!(wakeful_loom) && (cfg!(test) || !cfg!(any(miri, wakeful_no_slab)));
 
 /// In front of each piece: the slab that it is of, if it is of one.
 type Tag = *mut Slab;

@@ -1,0 +1,6 @@
+//! The interpreters, on Wakeful.
+
+use wakeful as subject;
+
+#[path = "runs/mod.rs"]
+pub mod runs;

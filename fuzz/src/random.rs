@@ -1,0 +1,33 @@
+//! Pseudo-random numbers; the same seed gives the same numbers on every machine.
+
+/// A SplitMix64 generator.
+pub struct Random(u64);
+
+impl Random {
+    /// Starts the sequence that belongs to `seed`.
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Returns a number less than `end`.
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() >> 33) as usize % end
+    }
+
+    /// Returns an operand: mostly a small one, since most scripts have only a few things to pick from.
+    pub fn operand(&mut self) -> u8 {
+        let end = match self.below(32) {
+            0 => 256,
+            1..=7 => 16,
+            _ => 4,
+        };
+        self.below(end) as u8
+    }
+}

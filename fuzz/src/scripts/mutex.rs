@@ -1,0 +1,15 @@
+//! `Mutex`.
+
+crate::operations! {
+    6 Lock { waker },
+    4 LockOwned { waker },
+    3 TryLock,
+    2 TryLockOwned,
+    6 Poll { which, waker },
+    3 GiveUp { which },
+    5 Unlock { which },
+    2 Map { which },
+    /// Fails to map every other time.
+    2 TryMap { which, fails },
+    2 Write { which },
+}

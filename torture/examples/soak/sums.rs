@@ -1,0 +1,161 @@
+//! Counters in pairs that must agree in the end.
+
+use std::fmt;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// A pair of counters.
+#[derive(Debug, Clone, Copy)]
+pub enum What {
+    Connections,
+    Handlers,
+    Echoes,
+    Mpsc,
+    MpscIds,
+    Unbounded,
+    Oneshots,
+    Broadcast,
+    Watch,
+    Notify,
+    Permits,
+    Mutex,
+    RwLock,
+    Barrier,
+    Tokens,
+    Tasks,
+    Blocking,
+    InPlace,
+    FileBytes,
+    Sleeps,
+}
+
+/// What is counted, and the names of both counters.
+const NAMES: &[(&str, &str, &str)] = &[
+    ("connections", "opened", "accepted"),
+    ("handlers", "begun", "ended"),
+    ("echoes", "asked for", "checked"),
+    ("mpsc", "sent", "received"),
+    ("mpsc, sum of ids", "sent", "received"),
+    ("mpsc, unbounded", "sent", "received"),
+    ("oneshot", "asked", "answered or given up"),
+    ("broadcast", "sent to receivers", "received or lagged"),
+    ("watch", "last values", "seen by each"),
+    ("notify", "notified", "heard"),
+    ("semaphore", "acquired", "released"),
+    ("mutex", "locked", "counted under it"),
+    ("rwlock", "written", "counted under it"),
+    ("barrier", "rounds", "leaders"),
+    ("values", "made", "dropped"),
+    ("tasks", "spawned", "finished, cancelled or panicked"),
+    ("spawn_blocking", "called", "done, or dropped with its runtime"),
+    ("block_in_place", "called", "done"),
+    ("files, bytes", "written", "read back"),
+    ("sleeps", "begun", "ended or given up"),
+];
+
+/// All pairs, of all flavours together.
+pub struct Sums {
+    pairs: [[AtomicU64; 2]; NAMES.len()],
+}
+
+pub static SUMS: Sums = Sums { pairs: [const { [const { AtomicU64::new(0) }; 2] }; NAMES.len()] };
+
+impl Sums {
+    /// Counts in the first of the pair.
+    pub fn left(&self, what: What, count: u64) {
+        self.pairs[what as usize][0].fetch_add(count, Relaxed);
+    }
+
+    /// Counts in the second of the pair.
+    pub fn right(&self, what: What, count: u64) {
+        self.pairs[what as usize][1].fetch_add(count, Relaxed);
+    }
+
+    /// The first counters, on one line, to see that it goes on.
+    pub fn line(&self) -> String {
+        let shown = [What::Connections, What::Echoes, What::Mpsc, What::Permits, What::Tasks];
+        let shown = shown.iter().chain(&[What::Blocking, What::FileBytes, What::Sleeps]);
+        let shown = shown.map(|what| {
+            let count = self.pairs[*what as usize][0].load(Relaxed);
+            format!("{count} {}", NAMES[*what as usize].0)
+        });
+        shown.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Notes each pair that does not agree.
+    pub fn check(&self) {
+        for ((name, left, right), pair) in NAMES.iter().zip(&self.pairs) {
+            let (a, b) = (pair[0].load(Relaxed), pair[1].load(Relaxed));
+            if a != b {
+                finding(format!("{name}: {a} {left}, but {b} {right}"));
+            }
+        }
+    }
+}
+
+impl fmt::Display for Sums {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for ((name, left, right), pair) in NAMES.iter().zip(&self.pairs) {
+            let (a, b) = (pair[0].load(Relaxed), pair[1].load(Relaxed));
+            writeln!(f, "  {name:18} {a:>12} {left}, {b} {right}")?;
+        }
+        Ok(())
+    }
+}
+
+static FOUND: AtomicBool = AtomicBool::new(false);
+
+/// Notes something that is wrong.
+pub fn finding(text: impl fmt::Display) {
+    FOUND.store(true, Relaxed);
+    eprintln!("FINDING: {text}");
+}
+
+/// Whether something was found.
+pub fn has_found() -> bool {
+    FOUND.load(Relaxed)
+}
+
+/// What is tried and does not work out, by name: not in pairs, but to be seen.
+static OTHER: Mutex<Vec<(&str, u64)>> = Mutex::new(Vec::new());
+
+/// Counts something that has no counterpart.
+pub fn note(name: &'static str) {
+    let mut other = OTHER.lock().unwrap_or_else(PoisonError::into_inner);
+    match other.iter_mut().find(|(noted, _)| *noted == name) {
+        Some((_, count)) => *count += 1,
+        None => other.push((name, 1)),
+    }
+}
+
+/// What was [noted](note).
+pub fn noted() -> String {
+    let other = OTHER.lock().unwrap_or_else(PoisonError::into_inner);
+    other.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+}
+
+/// A value whose drop is counted.
+#[derive(Debug)]
+pub struct Token {
+    pub id: u64,
+}
+
+impl Token {
+    pub fn new(id: u64) -> Token {
+        SUMS.left(What::Tokens, 1);
+        Token { id }
+    }
+}
+
+impl Clone for Token {
+    fn clone(&self) -> Token {
+        Token::new(self.id)
+    }
+}
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        SUMS.right(What::Tokens, 1);
+    }
+}

@@ -1,0 +1,55 @@
+//! A wall clock that goes wrong, for this program only.
+//!
+//! To set the machine's clock would disturb it. Instead this program has a `clock_gettime` of its own, which the standard
+//! library and all crates are linked with: what it says of the wall clock can be set, forwards and back. What the kernel
+//! is told to wait for is watched: no timer and no futex may be on the wall clock.
+
+use crate::seccomp::{self, Action, Argument, Rule};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+/// How far the wall clock is set.
+static OFFSET_SECONDS: AtomicI64 = AtomicI64::new(0);
+static STEPS: AtomicBool = AtomicBool::new(false);
+
+/// In the place of the C library's.
+///
+/// # Safety
+/// As of the C library's: `time` must be valid for a write.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -> i32 {
+    // SAFETY: by contract.
+    let result = unsafe { libc::syscall(libc::SYS_clock_gettime, clock, time) };
+    if result == 0 && clock == libc::CLOCK_REALTIME {
+        // SAFETY: just written.
+        unsafe { (*time).tv_sec += OFFSET_SECONDS.load(Relaxed) };
+    }
+    result as i32
+}
+
+/// Sets the wall clock forwards and back, each 5 ms, until the process ends.
+pub fn begin_to_step() -> io::Result<()> {
+    const REALTIME: u32 = libc::CLOCK_REALTIME as u32;
+    const ON_REALTIME: u32 = libc::FUTEX_CLOCK_REALTIME as u32;
+    let argument = |index, mask, value, is| Argument { index, mask, value, is };
+    let is_realtime = || vec![argument(0, u32::MAX, REALTIME, true)];
+    // Not without a timeout, as when a thread waits for another's end: then the clock does not matter.
+    let timed = vec![argument(1, ON_REALTIME, ON_REALTIME, true), argument(3, u32::MAX, 0, false)];
+    let rule = |call, arguments| Rule { call, arguments, action: Action::Kill };
+    seccomp::enforce(&[
+        rule(libc::SYS_timerfd_create, is_realtime()),
+        rule(libc::SYS_timer_create, is_realtime()),
+        rule(libc::SYS_futex, timed),
+    ])?;
+    if !STEPS.swap(true, Relaxed) {
+        thread::Builder::new().spawn(|| {
+            for offset in [3_600, -3_600, 0, 86_400 * 365, -86_400].into_iter().cycle() {
+                OFFSET_SECONDS.store(offset, Relaxed);
+                thread::sleep(Duration::from_millis(5));
+            }
+        })?;
+    }
+    Ok(())
+}

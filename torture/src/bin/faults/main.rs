@@ -1,0 +1,115 @@
+//! What happens when something goes wrong: system calls that fail, limits, descriptors that are closed, storms of signals.
+//!
+//! Each case is a child process of this program (`child.rs`) in which one thing goes wrong (`fault.rs`) while a runtime is at
+//! work (`workload.rs`). What is to come of it is in one table (`cases.rs`), with which the guide's page is compared
+//! (`page.rs`).
+
+mod cases;
+mod child;
+mod clock;
+mod fault;
+mod fork;
+#[cfg(test)]
+mod page;
+mod parent;
+mod report;
+mod seccomp;
+mod storms;
+mod verdict;
+mod workload;
+
+use cases::Case;
+use parent::{End, Run};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+use std::time::Instant;
+use wakeful_torture::args::Args;
+use workload::Outcome;
+
+const USAGE: &str = "\
+usage: faults [OPTIONS]
+
+  --all        all cases; else some of each kind, in less than a minute
+  --only TEXT  the cases whose names contain TEXT
+  --list       print the names, and run nothing
+  --show       print what became of every operation
+  --jobs N     so many cases at a time (4)";
+
+fn main() -> ExitCode {
+    let args = Args::from_env(USAGE, &["only", "jobs", "child"], &["all", "list", "show"]);
+    let mut cases = cases::all();
+    if let Some(name) = args.text("child") {
+        let case = cases.iter().find(|case| case.name == name).expect("the parent knows the names");
+        return match child::run(case) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("the case itself failed: {error}");
+                ExitCode::from(3)
+            }
+        };
+    }
+    match args.text("only") {
+        Some(text) => cases.retain(|case| case.name.contains(text)),
+        None if args.has("all") || args.has("list") => {}
+        None => cases.retain(|case| case.quick),
+    }
+    if args.has("list") {
+        cases.iter().for_each(|case| println!("{}", case.name));
+        return ExitCode::SUCCESS;
+    }
+    // SAFETY: takes nothing, and returns a number.
+    if unsafe { libc::geteuid() } != 0 {
+        let before = cases.len();
+        cases.retain(|case| !case.fault.needs_root());
+        println!("left out, since only root can become another user: {}", before - cases.len());
+    }
+    let jobs = args.number("jobs").unwrap_or(4).max(1);
+    run_all(&cases, jobs as usize, args.has("show"))
+}
+
+fn run_all(cases: &[Case], jobs: usize, shows: bool) -> ExitCode {
+    let begun = Instant::now();
+    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let printing = Mutex::new(());
+    thread::scope(|scope| {
+        for _ in 0..jobs.min(cases.len()) {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Relaxed)) {
+                    let run = parent::run(case).expect("a child process starts");
+                    let findings = verdict::findings(case, &run);
+                    let _one_at_a_time = printing.lock().expect("nothing panics while it prints");
+                    print(case, &run, shows);
+                    if !findings.is_empty() {
+                        failed.fetch_add(1, Relaxed);
+                    }
+                    if !findings.is_empty() && !shows {
+                        println!("FINDING {}, expected {:?}", case.name, case.expected);
+                        findings.iter().for_each(|finding| println!("    {finding}"));
+                        println!("    again: cargo xtask faults --only {}", case.name);
+                    }
+                }
+            });
+        }
+    });
+    let (failed, took) = (failed.into_inner(), begun.elapsed().as_secs_f64());
+    println!("faults: {} cases, {failed} findings, in {took:.1} s", cases.len());
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn print(case: &Case, run: &Run, shows: bool) {
+    if shows {
+        let failed = run.outcomes.iter().filter(|(_, _, outcome)| *outcome != Outcome::Works);
+        println!("{}: {:?}, {} hand-offs", case.name, run.end, run.hand_offs);
+        for (phase, name, outcome) in failed {
+            println!("    {} {name}: {outcome:?}", verdict::name_of(*phase));
+        }
+        if run.end != End::Done {
+            println!("    last: {}; stderr: {}", run.last, verdict::tail(&run.stderr));
+        }
+    }
+    if run.stops > 0 {
+        println!("{}: stopped {} times, {} hand-offs", case.name, run.stops, run.hand_offs);
+    }
+}

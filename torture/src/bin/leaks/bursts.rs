@@ -1,0 +1,235 @@
+//! Many tasks, timers, channels and messages at once, and the memory that is resident before, with them, and after.
+
+use crate::Size;
+use std::hint::black_box;
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+use wakeful::runtime::{Builder, Runtime};
+use wakeful::sync::{Semaphore, broadcast, mpsc, oneshot};
+use wakeful::task::{JoinSet, yield_now};
+use wakeful::time::{sleep, timeout};
+use wakeful_torture::process::Footprint;
+
+/// What the program may still have from the allocator once the runtime is dropped: what the thread that is left keeps for
+/// each size of task, and what the depots do (128 KiB for each size, see `recycle.rs` in `wakeful-base`).
+const IN_USE_MAX_KIB: u64 = 1_024;
+
+/// The share of what was resident at the peak that may stay when the allocator has given back what it can: it gives whole
+/// pages only, and keeps the first of each free piece.
+const STAYS_MAX: f64 = 0.05;
+
+/// What a message carries.
+type Message = [u64; 4];
+
+const MESSAGE: Message = [7; 4];
+
+pub fn tasks(size: Size) -> Result<(), String> {
+    measure(size, &multi_thread(), tasks_at_once)
+}
+
+pub fn tasks_of_one_thread(size: Size) -> Result<(), String> {
+    measure(size, &|| Builder::new_current_thread().enable_all().build(), tasks_at_once)
+}
+
+pub fn timers(size: Size) -> Result<(), String> {
+    measure(size, &multi_thread(), |count, seen| async move {
+        let begun = Instant::now();
+        // They are all there when the first is due.
+        let due = Duration::from_secs(1 + count as u64 / 500_000);
+        let mut sleeps: JoinSet<()> = (0..count).map(|_| sleep(due)).collect();
+        while begun.elapsed() < due / 2 {
+            yield_now().await;
+        }
+        seen.at_peak();
+        while sleeps.join_next().await.is_some() {}
+    })
+}
+
+pub fn oneshot(size: Size) -> Result<(), String> {
+    measure(size, &multi_thread(), |count, seen| async move {
+        let (senders, receivers): (Vec<_>, Vec<_>) =
+            (0..count).map(|_| oneshot::channel::<Message>()).unzip();
+        let sends = wakeful::spawn(async move {
+            for sender in senders {
+                // The receivers are there until all is received.
+                let _ = sender.send(MESSAGE);
+            }
+        });
+        seen.at_peak();
+        for receiver in receivers {
+            assert_eq!(receiver.await.ok(), Some(MESSAGE));
+        }
+        sends.await.expect("it does not panic");
+    })
+}
+
+pub fn mpsc_unbounded(size: Size) -> Result<(), String> {
+    measure(size, &multi_thread(), |count, seen| async move {
+        let (to, mut from) = mpsc::unbounded_channel();
+        for _ in 0..count {
+            assert!(to.send(MESSAGE).is_ok());
+        }
+        seen.at_peak();
+        drop(to);
+        let mut received = 0;
+        while from.recv().await.is_some() {
+            received += 1;
+        }
+        assert_eq!(received, count);
+    })
+}
+
+pub fn mpsc_bounded(size: Size) -> Result<(), String> {
+    measure(size, &multi_thread(), |count, seen| async move {
+        let (to, mut from) = mpsc::channel(count / 2);
+        let sends = wakeful::spawn(async move {
+            for _ in 0..count {
+                assert!(to.send(MESSAGE).await.is_ok());
+            }
+        });
+        // Until it is full.
+        while from.len() < count / 2 {
+            yield_now().await;
+        }
+        seen.at_peak();
+        let mut received = 0;
+        while from.recv().await.is_some() {
+            received += 1;
+        }
+        assert_eq!(received, count);
+        sends.await.expect("it does not panic");
+    })
+}
+
+pub fn broadcast(size: Size) -> Result<(), String> {
+    measure(size, &multi_thread(), |count, seen| async move {
+        let (to, from) = broadcast::channel(count);
+        let receivers: Vec<_> = (0..2).map(|_| from.resubscribe()).collect();
+        drop(from);
+        for _ in 0..count {
+            assert!(to.send(MESSAGE).is_ok());
+        }
+        seen.at_peak();
+        drop(to);
+        for mut receiver in receivers {
+            let mut received = 0;
+            while receiver.recv().await.is_ok() {
+                received += 1;
+            }
+            assert_eq!(received, count);
+        }
+    })
+}
+
+/// What the allocator alone keeps: as many boxes of a task's size, made in a task and freed in another.
+pub fn boxes(size: Size) -> Result<(), String> {
+    measure(size, &multi_thread(), |count, seen| async move {
+        let boxes: Vec<Box<[u8; 192]>> = (0..count).map(|_| Box::new([1; 192])).collect();
+        let boxes = black_box(boxes);
+        seen.at_peak();
+        wakeful::spawn(async move { drop(boxes) }).await.expect("it does not panic");
+    })
+}
+
+async fn tasks_at_once(count: usize, seen: Seen) {
+    let gate = Arc::new(Semaphore::new(0));
+    let mut tasks = JoinSet::new();
+    for _ in 0..count {
+        let gate = gate.clone();
+        tasks.spawn(async move { gate.acquire().await.is_ok() });
+    }
+    // All but a few wait at the gate by then.
+    yield_now().await;
+    seen.at_peak();
+    gate.add_permits(count);
+    let mut done = 0;
+    while let Some(passed) = tasks.join_next().await {
+        done += usize::from(passed.is_ok_and(|passed| passed));
+    }
+    assert_eq!(done, count);
+}
+
+fn multi_thread() -> impl Fn() -> io::Result<Runtime> {
+    || Builder::new_multi_thread().worker_threads(2).enable_all().build()
+}
+
+/// Takes down what is resident when most is.
+struct Seen(Arc<std::sync::OnceLock<u64>>);
+
+impl Seen {
+    fn at_peak(&self) {
+        // The first look counts.
+        let _ = self.0.set(resident_kib());
+    }
+}
+
+fn measure<F>(
+    size: Size,
+    build: &impl Fn() -> io::Result<Runtime>,
+    burst: impl FnOnce(usize, Seen) -> F,
+) -> Result<(), String>
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let runtime = build().map_err(|error| error.to_string())?;
+    // All threads have begun, and have what they keep.
+    runtime.block_on(async { wakeful::spawn(sleep(Duration::from_millis(20))).await.ok() });
+    let (before, in_use_before) = (resident_kib(), in_use_kib());
+    let peak = Arc::default();
+    let future = burst(size.burst, Seen(Arc::clone(&peak)));
+    let limit = Duration::from_secs(120);
+    let is_done = runtime.block_on(async { timeout(limit, wakeful::spawn(future)).await });
+    is_done.map_err(|_| "not done after two minutes")?.map_err(|error| error.to_string())?;
+    let begun = Instant::now();
+    let peak = *peak.get().unwrap_or(&0);
+    let mut resident = format!("resident: {:.1} MiB before", mib(before));
+    resident += &format!(", {:.1} with {}", mib(peak), size.burst);
+    resident += &format!(", {:.1} right after", mib(resident_kib()));
+    for after_s in [1, 10] {
+        if after_s <= size.patience_s {
+            thread::sleep(Duration::from_secs(after_s).saturating_sub(begun.elapsed()));
+            resident += &format!(", {:.1} after {after_s} s", mib(resident_kib()));
+        }
+    }
+    trim();
+    resident += &format!(", {:.1} trimmed", mib(resident_kib()));
+    let in_use_idle = in_use_kib();
+    drop(runtime);
+    trim();
+    let (stays, in_use) = (resident_kib(), in_use_kib());
+    println!("    {resident}; {:.1} without the runtime", mib(stays));
+    let [used_before, used_idle, used] = [in_use_before, in_use_idle, in_use].map(mib);
+    println!(
+        "    in use: {used_before:.1} before, {used_idle:.1} after, {used:.1} without the runtime"
+    );
+    if in_use > in_use_before + IN_USE_MAX_KIB {
+        return Err(format!("{} KiB are still in use", in_use - in_use_before));
+    }
+    if stays.saturating_sub(before) as f64 > peak as f64 * STAYS_MAX {
+        return Err(format!("{} KiB stay resident", stays - before));
+    }
+    Ok(())
+}
+
+fn resident_kib() -> u64 {
+    Footprint::now().expect("there is a /proc").resident_kib
+}
+
+fn mib(kib: u64) -> f64 {
+    kib as f64 / 1024.0
+}
+
+/// What the program has from the C library's allocator.
+fn in_use_kib() -> u64 {
+    // SAFETY: takes nothing, and returns numbers.
+    let info = unsafe { libc::mallinfo2() };
+    (info.uordblks + info.hblkhd) as u64 / 1024
+}
+
+/// Has the C library give back to the system what it can.
+fn trim() {
+    // SAFETY: takes and returns numbers.
+    unsafe { libc::malloc_trim(0) };
+}

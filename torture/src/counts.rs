@@ -1,0 +1,42 @@
+//! Named counters, printed as a table at the end of a run.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Counters by name, in rows by name.
+#[derive(Debug, Default, Clone)]
+pub struct Counts {
+    rows: BTreeMap<String, BTreeMap<&'static str, u64>>,
+}
+
+impl Counts {
+    /// Adds `count` to a counter.
+    pub fn add(&mut self, row: &str, column: &'static str, count: u64) {
+        *self.rows.entry(row.to_owned()).or_default().entry(column).or_default() += count;
+    }
+
+    /// Returns the sum of a column over all rows.
+    pub fn total(&self, column: &str) -> u64 {
+        self.rows.values().filter_map(|row| row.get(column)).sum()
+    }
+}
+
+/// A line for each row, and one for the totals.
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut totals: BTreeMap<&str, u64> = BTreeMap::new();
+        for (name, row) in &self.rows {
+            write_row(f, name, row)?;
+            row.iter().for_each(|(column, count)| *totals.entry(column).or_default() += count);
+        }
+        write_row(f, "total", &totals)
+    }
+}
+
+fn write_row(f: &mut fmt::Formatter<'_>, name: &str, row: &BTreeMap<&str, u64>) -> fmt::Result {
+    write!(f, "  {name:24}")?;
+    for (column, count) in row {
+        write!(f, " {count:>10} {column}")?;
+    }
+    writeln!(f)
+}
