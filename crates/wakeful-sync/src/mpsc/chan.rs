@@ -348,7 +348,9 @@ impl<T> Chan<T, Capacity> {
     /// waker: the caller may hold a value that it is to return.
     fn after_release(&self) {
         if self.is_closed() && self.flow.is_idle(self.words()) {
-            self.rx_waker.take().map(call_now);
+            if let Some(waker) = self.rx_waker.take() {
+                call_now(waker);
+            }
         }
     }
 }
