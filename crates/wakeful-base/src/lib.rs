@@ -4,7 +4,7 @@
 //! switch between std and loom ([`sync`]), a [`parker`], an intrusive [`list`], cache padding, a small
 //! random number generator, [`block_on`], fences in unequal pairs ([`asymmetric_fence`]), an [`alarm`], [`cpu_time`],
 //! messages on standard error ([`diagnostics`]), a [thread's number](thread_number), memory of small
-//! things kept at hand ([`recycle`]) or fetched ahead ([`prefetch`](mod@prefetch)), the cooperative [`budget`] and the mark that says whether this thread is
+//! things kept at hand ([`slab_alloc`]) or fetched ahead ([`prefetch`](mod@prefetch)), the cooperative [`budget`] and the mark that says whether this thread is
 //! inside a runtime ([`enter`]).
 //!
 //! This crate is an implementation detail of `wakeful`; its API follows no version promise.
@@ -13,15 +13,15 @@ pub mod alarm;
 pub mod asymmetric_fence;
 pub mod budget;
 pub mod cache_padded;
+pub mod catch_panic;
 pub mod cpu_time;
 pub mod diagnostics;
 pub mod enter;
 pub mod list;
 pub mod parker;
 pub mod prefetch;
-pub mod recycle;
 pub mod rng;
-pub mod shield;
+pub mod slab_alloc;
 pub mod sync;
 pub mod thread_number;
 pub mod wake_list;

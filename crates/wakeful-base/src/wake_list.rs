@@ -4,7 +4,7 @@
 //! waiters takes their wakers out under the lock, a few at a time, lets the lock go and
 //! only then calls them.
 
-use crate::shield::{discard, shield};
+use crate::catch_panic::{contain_panic, drop_payload};
 use std::any::Any;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -20,7 +20,7 @@ pub type CallWaker<'a> = &'a mut dyn FnMut(Waker);
 
 /// Calls `waker`, whose panic is nobody's to see.
 pub fn call_now(waker: Waker) {
-    shield(|| waker.wake());
+    contain_panic(|| waker.wake());
 }
 
 /// A few wakers on the stack.
@@ -96,7 +96,7 @@ impl WakeList {
         if self.panic.is_none() {
             self.panic = Some(payload);
         } else {
-            discard(payload);
+            drop_payload(payload);
         }
     }
 
@@ -141,7 +141,7 @@ impl Drop for WakeList {
     fn drop(&mut self) {
         while let Some(waker) = self.next() {
             // A second panic during the first would abort the program.
-            shield(|| waker.wake());
+            contain_panic(|| waker.wake());
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::stall::StallConfig;
 use crate::task_meta::TaskMeta;
 use std::sync::Arc;
 use std::time::Duration;
-use wakeful_base::shield::shield;
+use wakeful_base::catch_panic::contain_panic;
 use wakeful_task::Header;
 
 pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;
@@ -64,7 +64,7 @@ pub(crate) struct TaskHooks {
 #[inline]
 pub(crate) fn call(hook: &Option<Callback>) {
     if let Some(hook) = hook {
-        shield(|| hook());
+        contain_panic(|| hook());
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn call(hook: &Option<Callback>) {
 #[inline]
 pub(crate) fn call_for(hook: &Option<TaskCallback>, task: &Header) {
     if let Some(hook) = hook {
-        shield(|| hook(&TaskMeta::new(task)));
+        contain_panic(|| hook(&TaskMeta::new(task)));
     }
 }
 

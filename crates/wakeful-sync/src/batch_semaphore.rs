@@ -25,7 +25,7 @@ use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::permit_queue::{PermitQueue, Waiter};
 use state::{PermitWord, Put, Take};
 use wakeful_base::WakeList;
-use wakeful_base::shield::shield;
+use wakeful_base::catch_panic::contain_panic;
 
 /// How many permits a semaphore can have.
 pub(crate) const MAX_PERMITS: usize = usize::MAX >> 3;
@@ -184,7 +184,7 @@ impl PermitSource for BatchSemaphore {
         };
         drop(queue);
         // The clone was not needed. The permits, which are the caller's, must not be lost by its drop.
-        shield(|| drop(waker));
+        contain_panic(|| drop(waker));
         outcome
     }
 

@@ -1,6 +1,6 @@
 //! Finishes what a waker's panic would leave half done.
 
-use wakeful_base::shield::shield;
+use wakeful_base::catch_panic::contain_panic;
 
 /// Calls its function when dropped: in an unwinding, since those who get past the call that may panic
 /// forget the guard.
@@ -9,7 +9,7 @@ pub(crate) struct OnUnwind<F: FnMut()>(pub(crate) F);
 impl<F: FnMut()> Drop for OnUnwind<F> {
     fn drop(&mut self) {
         // A second panic during the first would abort the program.
-        shield(&mut self.0);
+        contain_panic(&mut self.0);
     }
 }
 
@@ -21,7 +21,7 @@ pub(crate) fn drop_all<T>(next: impl FnMut() -> Option<T>) {
     impl<T, N: FnMut() -> Option<T>> Drop for Rest<T, N> {
         fn drop(&mut self) {
             while let Some(value) = (self.0)() {
-                shield(|| drop(value));
+                contain_panic(|| drop(value));
             }
         }
     }

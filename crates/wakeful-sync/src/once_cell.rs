@@ -15,7 +15,7 @@ use std::fmt;
 use std::future::Future;
 use std::mem::{ManuallyDrop, MaybeUninit};
 
-use wakeful_base::shield::shield;
+use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
 
@@ -60,7 +60,7 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         // The initializer may have panicked, or returned an error that the caller is to get. So the panic of the
         // next task's waker is contained.
-        shield(|| self.0.notify_one());
+        contain_panic(|| self.0.notify_one());
     }
 }
 

@@ -50,7 +50,7 @@ mod shared;
 use std::fmt;
 use std::ops::Deref;
 
-use wakeful_base::shield::shield;
+use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::atomic::Ordering::{AcqRel, Relaxed};
 use wakeful_base::sync::{Arc, RwLockReadGuard};
 
@@ -450,7 +450,7 @@ impl<T> Sender<T> {
     /// ```
     pub fn send_replace(&self, mut value: T) -> T {
         // A panic of a receiver's waker must not cost the caller the previous value.
-        shield(|| self.send_modify(|current| std::mem::swap(current, &mut value)));
+        contain_panic(|| self.send_modify(|current| std::mem::swap(current, &mut value)));
         value
     }
 

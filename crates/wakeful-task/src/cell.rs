@@ -15,8 +15,8 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
-use wakeful_base::recycle;
-use wakeful_base::shield::{discard, shield};
+use wakeful_base::catch_panic::{contain_panic, drop_payload};
+use wakeful_base::slab_alloc;
 use wakeful_base::sync::UnsafeCell;
 
 /// The future while it runs, then the output, or the panic that came instead.
@@ -51,7 +51,7 @@ where
     F::Output: 'static,
     S: Schedule,
 {
-    let cell = recycle::allocate::<TaskCell<F, S>>();
+    let cell = slab_alloc::allocate::<TaskCell<F, S>>();
     // SAFETY: just allocated for one.
     unsafe {
         cell.write(TaskCell {
@@ -113,7 +113,7 @@ unsafe fn poll<F: Future, S>(task: TaskRef, cx: &mut Context<'_>) -> PollResult 
             Ok(()) => (Outcome::Value, Slot { output: ManuallyDrop::new(output) }),
             Err(payload) => {
                 // As with Tokio, whoever joins learns of a panic rather than getting the value.
-                shield(|| drop(output));
+                contain_panic(|| drop(output));
                 (Outcome::Panic, panic_slot(payload))
             }
         },
@@ -131,7 +131,7 @@ impl<F: Future> Drop for DropOnUnwind<'_, F> {
     fn drop(&mut self) {
         // SAFETY: made in `poll`, which has the turn, and forgotten there unless it unwinds.
         if let Err(payload) = unsafe { drop_future(self.0) } {
-            discard(payload);
+            drop_payload(payload);
         }
     }
 }
@@ -176,7 +176,7 @@ unsafe fn drop_output<F: Future, S>(task: TaskRef) {
     let outcome = unsafe { task.as_ref() }.state.outcome();
     // SAFETY: types by the vtable.
     let slot = unsafe { TaskCell::<F, S>::slot(task) };
-    shield(|| {
+    contain_panic(|| {
         slot.with_mut(|slot| {
             // SAFETY: the outcome says which field is there, and it is the caller's.
             unsafe {
@@ -237,7 +237,7 @@ unsafe fn free<F: Future, S: Schedule>(task: TaskRef) {
     // SAFETY: allocated by `new_task` for this type, and dropped once.
     unsafe {
         place.drop_in_place();
-        recycle::free(place);
+        slab_alloc::free(place);
     }
     // SAFETY: the home was valid for the cell, which is gone now.
     unsafe { S::release_cell(home) };

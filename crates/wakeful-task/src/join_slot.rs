@@ -11,7 +11,7 @@ use crate::waker::{WAKER, borrowed_waker, is_waker_of};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 use std::task::{RawWaker, Waker};
-use wakeful_base::shield::shield;
+use wakeful_base::catch_panic::contain_panic;
 
 const BOXED: usize = 1;
 
@@ -86,7 +86,7 @@ pub(crate) fn replace(header: &Header, waker: Waker) -> Option<Waker> {
 /// Wakes the task or thread that joins. The slot must be filled. Does not unwind.
 pub(crate) fn wake(header: &Header) {
     peek(header, |joiner| {
-        shield(|| match joiner {
+        contain_panic(|| match joiner {
             Some(Joiner::Task(task)) => borrowed_waker(task).wake_by_ref(),
             Some(Joiner::Other(other)) => other.wake_by_ref(),
             None => unreachable!("`JOIN_WAKER` is set only with the slot filled"),
@@ -100,6 +100,6 @@ pub(crate) fn empty(header: &Header) {
     let old = header.join_waker.with_mut(|slot| unsafe { (*slot).take() });
     if let Some(old) = old {
         // SAFETY: it came from `pack`, and has left the slot.
-        shield(|| drop(unsafe { unpack(old) }));
+        contain_panic(|| drop(unsafe { unpack(old) }));
     }
 }

@@ -3,7 +3,7 @@ use std::mem;
 use std::task::{Context, Poll, Waker};
 
 use wakeful_base::call_now;
-use wakeful_base::shield::shield;
+use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::Mutex;
 
 use crate::traits::ReadBuf;
@@ -50,7 +50,7 @@ impl Drop for Afterwards {
             call_now(waker);
         }
         if let Some(waker) = self.own.take() {
-            shield(|| drop(waker));
+            contain_panic(|| drop(waker));
         }
     }
 }

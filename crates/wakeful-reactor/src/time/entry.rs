@@ -13,7 +13,7 @@ use super::state::{EntryState, Fire, Leave};
 use super::wheel::TimerNode;
 use std::ptr::{self, NonNull};
 use std::task::{Poll, Waker};
-use wakeful_base::recycle;
+use wakeful_base::slab_alloc;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::AtomicPtr;
 
@@ -144,7 +144,7 @@ impl TimerEntry {
     pub(super) fn armed(owner: OwnerId, waker: Option<Waker>) -> NonNull<TimerEntry> {
         #[cfg(test)]
         live::add(1);
-        let entry = recycle::allocate();
+        let entry = slab_alloc::allocate();
         let state = EntryState::new();
         state.arm();
         // SAFETY: just allocated for one.
@@ -169,7 +169,7 @@ impl TimerEntry {
         // SAFETY: made by `armed`, and nobody else's.
         unsafe {
             entry.drop_in_place();
-            recycle::free(entry);
+            slab_alloc::free(entry);
         }
     }
 

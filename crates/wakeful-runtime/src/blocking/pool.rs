@@ -15,7 +15,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
-use wakeful_base::shield::{abort_on_unwind, shield};
+use wakeful_base::catch_panic::{abort_on_unwind, contain_panic};
 use wakeful_base::sync::Mutex;
 use wakeful_task::{Finishing, Polled, Runnable};
 
@@ -156,7 +156,7 @@ impl Pool {
     fn start_thread(self: &Arc<Self>, context: Arc<dyn ThreadContext>) -> io::Result<()> {
         // The thread is counted on already, so it does without a name that cannot be had.
         let mut name = None;
-        shield(|| name = Some((self.config.name)()));
+        contain_panic(|| name = Some((self.config.name)()));
         let mut builder = thread::Builder::new();
         if let Some(name) = name.filter(|name| !name.contains('\0')) {
             builder = builder.name(name);
@@ -171,14 +171,14 @@ impl Pool {
         let life: Box<dyn FnOnce() + Send> = Box::new(move || {
             POOL.set(Arc::as_ptr(&pool));
             // The end of the context panics if user code leaked an `EnterGuard` on this thread.
-            shield(|| {
+            contain_panic(|| {
                 context.run(&mut || {
                     abort_on_unwind("a thread of the blocking pool", || pool.work(&context));
                 });
             });
             pool.leave(number);
             // These may be the last references to the runtime's hooks, whose drop is user code.
-            shield(|| drop((context, pool)));
+            contain_panic(|| drop((context, pool)));
         });
         let handle = builder.spawn(life)?;
         threads.next += 1;

@@ -4,8 +4,8 @@ use super::Stall;
 use std::env;
 use std::sync::Arc;
 use std::time::Duration;
+use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::diagnostics;
-use wakeful_base::shield::shield;
 
 type StallCallback = Arc<dyn Fn(&Stall) + Send + Sync>;
 
@@ -49,7 +49,7 @@ impl StallConfig {
             diagnostics::print(format_args!("{stall}"));
         }
         if let Some(callback) = &self.callback {
-            shield(|| callback(stall));
+            contain_panic(|| callback(stall));
         }
     }
 }

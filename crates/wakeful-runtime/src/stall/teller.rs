@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use wakeful_base::shield::shield;
+use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::{Condvar, Mutex};
 
 /// Stalls that may wait to be told of. More than that are left out.
@@ -58,7 +58,7 @@ impl Teller {
         queue.state.lock().is_served = true;
         let tells: Box<dyn FnOnce() + Send> = Box::new(move || {
             while let Some(stall) = queue.next() {
-                shield(|| config.tell(&stall));
+                contain_panic(|| config.tell(&stall));
             }
         });
         let thread = thread::Builder::new().name("wakeful-stalls".into()).spawn(tells)?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::task::Waker;
 use std::time::{Duration, Instant};
-use wakeful_base::shield::shield;
+use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::{CallWaker, WakeList};
 use wakeful_reactor::time::{
     ArmedTimer, BEAT_MAX_NS, Clock, Firing, NextWake, OwnerId, PreciseWaits, TimerInbox, Timers,
@@ -180,7 +180,7 @@ impl TimeHandle {
                     timers.fire_all(&mut wakers)
                 });
             });
-            shield(|| wakers.wake_all());
+            contain_panic(|| wakers.wake_all());
         }
     }
 

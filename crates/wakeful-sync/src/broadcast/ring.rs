@@ -18,7 +18,7 @@
 //! is foreign code and may take its time; the line's never is. So a sender first locks the slot it is going to
 //! write, then the line; if another sender was faster, it tries the next slot.
 
-use wakeful_base::shield::shield;
+use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use wakeful_base::sync::{Mutex, MutexGuard};
 
@@ -220,6 +220,6 @@ impl<T> Drop for Taking<'_, T> {
     /// Contains the panic of the value's drop: the caller may hold a clone, or the clone have panicked.
     fn drop(&mut self) {
         let unwanted = self.give_up();
-        shield(|| drop(unwanted));
+        contain_panic(|| drop(unwanted));
     }
 }

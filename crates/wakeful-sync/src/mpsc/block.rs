@@ -14,7 +14,7 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use wakeful_base::recycle;
+use wakeful_base::slab_alloc;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicPtr};
 
@@ -67,7 +67,7 @@ pub(super) struct Block<T> {
 impl<T> Block<T> {
     /// A block of empty slots.
     pub(super) fn new() -> NonNull<Block<T>> {
-        let place = recycle::allocate::<Block<T>>();
+        let place = slab_alloc::allocate::<Block<T>>();
         // SAFETY: just allocated for one. The fields are written in place, since a block of large values does not fit on
         // the stack; a `MaybeUninit` needs no writing.
         unsafe {
@@ -90,7 +90,7 @@ impl<T> Block<T> {
         // SAFETY: nobody uses it; it came from `new`.
         unsafe {
             block.drop_in_place();
-            recycle::free(block);
+            slab_alloc::free(block);
         }
     }
 

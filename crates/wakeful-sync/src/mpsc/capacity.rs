@@ -28,7 +28,7 @@ use super::state::{CREDITS_MAX, ClaimWord, ReceivedWord};
 use crate::acquire::Enqueued;
 use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::permit_queue::{PermitQueue, Waiter};
-use wakeful_base::shield::shield;
+use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::{WakeList, call_now};
 
 pub(super) struct Capacity {
@@ -156,7 +156,7 @@ impl Capacity {
         }
         drop(bank);
         // The clone was not needed. The permits, which are the caller's, must not be lost by its drop.
-        shield(|| drop(waker));
+        contain_panic(|| drop(waker));
         match taken {
             Err(TryAcquireError::Closed) => Err(AcquireError::closed()),
             _ => Ok(Enqueued::Granted),

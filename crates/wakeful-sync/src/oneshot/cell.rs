@@ -12,8 +12,8 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::task::{Poll, Waker};
 
-use wakeful_base::recycle;
-use wakeful_base::shield::shield;
+use wakeful_base::catch_panic::contain_panic;
+use wakeful_base::slab_alloc;
 use wakeful_base::sync::UnsafeCell;
 
 use super::state::{Closed, Finished, Left, State};
@@ -61,7 +61,7 @@ pub(super) type CellRef<T> = NonNull<ChannelCell<T>>;
 
 impl<T> ChannelCell<T> {
     pub(super) fn allocate() -> CellRef<T> {
-        let cell = recycle::allocate();
+        let cell = slab_alloc::allocate();
         // SAFETY: just allocated for one.
         unsafe {
             cell.write(ChannelCell {
@@ -289,7 +289,7 @@ unsafe fn free_with_waker<T>(this: CellRef<T>) {
         free(this);
         waker
     };
-    shield(|| drop(waker));
+    contain_panic(|| drop(waker));
 }
 
 /// # Safety
@@ -299,6 +299,6 @@ unsafe fn free<T>(this: CellRef<T>) {
     // SAFETY: made by `allocate`; its fields are plain, but for the value and the wakers, which are gone.
     unsafe {
         this.drop_in_place();
-        recycle::free(this);
+        slab_alloc::free(this);
     }
 }

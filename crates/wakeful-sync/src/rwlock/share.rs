@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wakeful_base::shield::shield;
+use wakeful_base::catch_panic::contain_panic;
 
 use super::RwLock;
 use crate::batch_semaphore::BatchSemaphore;
@@ -22,7 +22,7 @@ pub(super) struct OwnedShare<T: ?Sized> {
 /// Gives all permits but one back. Contains the panic of a reader's waker: the caller would lose its guard by it.
 fn release_all_but_one(permits: &BatchSemaphore, count: &mut u32) {
     let rest = std::mem::replace(count, 1) - 1;
-    shield(|| permits.release(rest as usize));
+    contain_panic(|| permits.release(rest as usize));
 }
 
 impl<'a> Share<'a> {

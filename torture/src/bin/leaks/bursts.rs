@@ -13,7 +13,7 @@ use wakeful::time::{sleep, timeout};
 use wakeful_torture::process::Footprint;
 
 /// What the program may still have from the allocator once the runtime is dropped: what the thread that is left keeps for
-/// each size of task, and what the depots do (128 KiB for each size, see `recycle.rs` in `wakeful-base`).
+/// each size of task, and what the depots do (128 KiB for each size, see `slab_alloc.rs` in `wakeful-base`).
 const IN_USE_MAX_KIB: u64 = 1_024;
 
 /// The share of what was resident at the peak that may stay when the allocator has given back what it can: it gives whole

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
-use wakeful_base::shield::shield;
+use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::{hint, seq_cst_for_loom};
 use wakeful_base::{Parker, budget, call_now};
@@ -503,7 +503,7 @@ impl Turn {
         });
         for waker in deferred {
             // Somebody else's code: its panic must not cost the others their wake.
-            shield(|| waker.wake());
+            contain_panic(|| waker.wake());
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::metrics::RemoteMetrics;
 use crate::scheduler::SchedulerHandle;
 use crate::scheduler::context::{NoCurrent, set_current, with_current};
 use std::sync::Arc;
-use wakeful_base::shield::shield;
+use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::thread;
 use wakeful_task::{Finishing, Runnable, Running};
@@ -31,7 +31,7 @@ impl CurrentThread {
         self.info.time.end(&self.left_timers, |f| f(&mut core.timers));
         core.refs.empty(self);
         // It panics if a future's drop leaked an `EnterGuard`. The pool is still to be shut down.
-        shield(|| drop(current));
+        contain_panic(|| drop(current));
     }
 
     /// Drops every task after one has panicked in a runtime that ends by that.
@@ -62,7 +62,7 @@ impl CurrentThread {
             });
             // Whoever gave way here may belong to somebody else, who goes on.
             for waker in deferred {
-                shield(|| waker.wake());
+                contain_panic(|| waker.wake());
             }
             match (queued, claimed) {
                 (None, None) if is_empty => break,

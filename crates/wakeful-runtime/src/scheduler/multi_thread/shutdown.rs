@@ -19,8 +19,8 @@ use super::{CommonTasks, MultiThread};
 use crate::config;
 use crate::metrics::RemoteMetrics;
 use std::sync::Arc;
+use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::list::List;
-use wakeful_base::shield::shield;
 use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::thread;
 use wakeful_task::{Done, Finishing, OwnedLink, Runnable, Running, TaskRef};
@@ -84,7 +84,7 @@ impl MultiThread {
                 core.foreign.pop_front().or_else(|| core.deferred.pop_front())
             };
             while let Some(waker) = self.with_left_core(index, next_waker) {
-                shield(|| waker.wake());
+                contain_panic(|| waker.wake());
             }
         }
         while let Some(runnable) = self.inject.pop() {

@@ -12,8 +12,8 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::Instant;
 use wakeful_base::Parker;
+use wakeful_base::catch_panic::abort_on_unwind;
 use wakeful_base::enter::{Entered, set_entered};
-use wakeful_base::shield::abort_on_unwind;
 
 /// A thread on a seat, or one that was.
 pub(super) struct Sitter {
