@@ -85,6 +85,9 @@ fn run_child(name: &str, is_all: bool) -> bool {
     let program = std::env::current_exe().expect("a program has a path");
     let mut child = Command::new(program);
     child.args(["--child", name]);
+    // By default glibc raises these thresholds whenever a large block is freed. `malloc_trim` leaves
+    // the end of a thread's heap alone, so up to a raised threshold would stay resident.
+    child.env("MALLOC_TRIM_THRESHOLD_", "131072").env("MALLOC_MMAP_THRESHOLD_", "131072");
     if is_all {
         child.arg("--all");
     }
