@@ -37,10 +37,6 @@ fn broadcast_18() {
     check(
         Place::BlockOn,
         0,
-        &[
-            SpendBudget { count: 8 },
-            Recv { receiver: 0, waker: 0 },
-            Poll { which: 0, waker: 0 },
-        ],
+        &[SpendBudget { count: 8 }, Recv { receiver: 0, waker: 0 }, Poll { which: 0, waker: 0 }],
     );
 }

@@ -15,7 +15,7 @@ type Step = (&'static str, fn() -> Result<(), String>);
 fn steps(with_servers: bool) -> Vec<Step> {
     let mut steps: Vec<Step> = vec![
         ("tidy", tidy::run),
-        ("fmt", || cargo("fmt --all --check").run()),
+        ("fmt", fmt),
         ("clippy", || {
             cargo("clippy --workspace --all-targets --features ecosystem/servers -- -D warnings")
                 .run()
@@ -64,11 +64,17 @@ fn test_with_servers() -> Result<(), String> {
     servers.known_to(cargo("test --workspace --features ecosystem/servers")).run()
 }
 
+/// Checks the format of all three workspaces.
+fn fmt() -> Result<(), String> {
+    let root = repo::root();
+    let workspaces = [root.clone(), root.join("bench"), root.join("fuzz")];
+    workspaces.iter().try_for_each(|dir| Cargo::new(dir, "fmt --all --check").run())
+}
+
 /// The benchmarks are a workspace of their own. That they work is shown by one quick round of ours, without figures to keep.
 fn bench() -> Result<(), String> {
     let bench = repo::root().join("bench");
     let steps = [
-        "fmt --check",
         "clippy --all-targets -- -D warnings",
         "test",
         "run -- all --quick --only wakeful-mt,wakeful-ct",
