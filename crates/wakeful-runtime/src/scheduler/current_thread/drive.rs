@@ -130,6 +130,14 @@ pub(crate) fn defer(waker: &Waker) -> bool {
             let Some(mut core) = turn.try_core() else { return false };
             core.yielding = true;
         } else {
+            // A task that finds its budget used up in many futures needs one wake-up only.
+            let core = turn.try_core();
+            let last = core.as_ref().and_then(|core| core.deferred.last());
+            if last.is_some_and(|last| last.will_wake(waker)) {
+                return true;
+            }
+            // The clone is the caller's code, so the core is not borrowed meanwhile.
+            drop(core);
             let waker = waker.clone();
             match turn.try_core() {
                 Some(mut core) => core.deferred.push(waker),

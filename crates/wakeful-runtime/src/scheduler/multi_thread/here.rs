@@ -69,6 +69,14 @@ pub(crate) fn defer(waker: &Waker) -> bool {
             sitter.yielding.set(true);
             return true;
         }
+        // A task that finds its budget used up in many futures needs one wake-up only.
+        let section = sitter.enter_from_user_code();
+        let last = section.as_ref().and_then(|core| core.deferred.back());
+        if last.is_some_and(|last| last.will_wake(waker)) {
+            return true;
+        }
+        // The clone is the caller's code, so no section is open meanwhile.
+        drop(section);
         let waker = waker.clone();
         match sitter.enter_from_user_code() {
             Some(mut core) => core.deferred.push_back(waker),
