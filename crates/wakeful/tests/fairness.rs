@@ -2,10 +2,11 @@
 
 mod support;
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use std::sync::{Arc, mpsc};
-use std::task::Poll;
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::{Mailbox, current_thread, each_flavor, multi_thread, stress_time};
@@ -82,6 +83,42 @@ fn the_budget_is_128_units_a_poll_and_unconstrained_has_none() {
                 assert_eq!(polls, 1);
             }))
             .unwrap();
+    }
+}
+
+/// Counts its wake-ups.
+struct Counting(AtomicUsize);
+
+impl Wake for Counting {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+#[test]
+fn futures_that_share_a_waker_and_find_the_budget_used_up_are_woken_once() {
+    for runtime in each_flavor() {
+        let counting = Arc::new(Counting(AtomicUsize::new(0)));
+        let seen = counting.clone();
+        let task = runtime.spawn(async move {
+            poll_fn(|cx| {
+                let waker = Waker::from(seen.clone());
+                while coop::has_budget_remaining() {
+                    let _spent = pin!(consume_budget()).poll(cx);
+                }
+                for _ in 0..100 {
+                    let mut unit = pin!(consume_budget());
+                    assert!(unit.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+                }
+                assert_eq!(seen.0.load(SeqCst), 0, "not before the task has returned");
+                Poll::Ready(())
+            })
+            .await;
+            // A deferred wake-up comes before the next poll of a task that yields.
+            yield_now().await;
+            seen.0.load(SeqCst)
+        });
+        assert_eq!(runtime.block_on(task).unwrap(), 1);
     }
 }
 
