@@ -47,7 +47,25 @@ pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 /// ```
 pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u64> {
     let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
-    on_pool("fs::copy", move || std::fs::copy(from, to)).await
+    on_pool("fs::copy", move || copy_again_if_interrupted(&to, || std::fs::copy(&from, &to))).await
+}
+
+/// Calls `copy`, which overwrites `to`, again while a signal interrupts it.
+///
+/// `std::fs::copy` does not continue after `EINTR` but returns it. Starting over is safe only if `to` is a regular file,
+/// which is truncated first: a pipe would receive the first bytes twice.
+fn copy_again_if_interrupted(
+    to: &Path,
+    mut copy: impl FnMut() -> io::Result<u64>,
+) -> io::Result<u64> {
+    loop {
+        match copy() {
+            Err(error)
+                if error.kind() == io::ErrorKind::Interrupted
+                    && std::fs::metadata(to).is_ok_and(|to| to.is_file()) => {}
+            result => return result,
+        }
+    }
 }
 
 /// Makes a directory in one that is there.
@@ -375,3 +393,6 @@ pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
     let path = path.to_owned();
     on_pool(call, move || path.try_exists()).await
 }
+
+#[cfg(test)]
+mod tests;
