@@ -6,7 +6,7 @@ use super::slots::Slots;
 use super::stopped::Stopped;
 use crate::Interest;
 use crate::signal;
-use crate::sys::{BeatTimers, Events, Poller};
+use crate::sys::{Events, Poller, TickTimers};
 use std::fmt;
 use std::io;
 use std::os::fd::RawFd;
@@ -142,12 +142,12 @@ impl IoDriver {
         self.poller.add(signal::alarm_fd()?, ALARM_TOKEN, Interest::READABLE)
     }
 
-    /// Timers whose beats end this driver's waits.
+    /// Timers whose ticks end this driver's waits.
     ///
     /// # Errors
     /// If the kernel gives no descriptors for it.
-    pub fn new_beat_timers(&self) -> io::Result<BeatTimers> {
-        BeatTimers::new(&self.poller)
+    pub fn new_tick_timers(&self) -> io::Result<TickTimers> {
+        TickTimers::new(&self.poller)
     }
 
     /// Whether operations can still be waited for.
