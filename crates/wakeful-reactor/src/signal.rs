@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   kernel ──▶ handler ──note──▶ board: "this signal came"
-//!                  └─────ring──▶ alarm ──▶ an event in every driver that attends to signals
+//!                  └─────ring──▶ notifier ──▶ an event in every driver that attends to signals
 //!   IoDriver::wait ──distribute──▶ board: one more delivery, wakers called
 //!   Listener ──poll: no new delivery──▶ waker left on the board
 //! ```
@@ -11,13 +11,13 @@
 //! process's: a listener belongs to no driver, and whichever driver turns first serves the listeners of
 //! all. A signal that came and was not handed out yet is had by listeners made meanwhile, too.
 
-mod alarm;
 mod board;
 mod handler;
+mod notifier;
 
 pub use board::Listener;
 
-pub(crate) use alarm::alarm_fd;
+pub(crate) use notifier::notifier_fd;
 
 use board::Board;
 use std::io;
@@ -46,7 +46,7 @@ pub fn listen(signal: i32) -> io::Result<Listener<'static>> {
 
 /// Hands out what the handler noted, to wakers that are called by `call`.
 pub(crate) fn distribute(call: CallWaker<'_>) {
-    alarm::heard();
+    notifier::acknowledge();
     if let Some(board) = BOARD.get() {
         board.distribute(call);
     }

@@ -16,8 +16,8 @@ use std::time::Duration;
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_base::{CallWaker, call_now, diagnostics};
 
-/// Stands for the alarm of [`signal`] among the tokens: no slot has the last index of all.
-const ALARM_TOKEN: u64 = u32::MAX as u64;
+/// Stands for the notifier of [`signal`] among the tokens: no slot has the last index of all.
+const SIGNAL_TOKEN: u64 = u32::MAX as u64;
 
 /// Readiness of descriptors, for any number of threads.
 ///
@@ -116,7 +116,7 @@ impl IoDriver {
         }
         let (mut count, mut has_signals) = (0, false);
         for (token, ready) in events.0.iter() {
-            if token == ALARM_TOKEN {
+            if token == SIGNAL_TOKEN {
                 has_signals = true;
                 continue;
             }
@@ -139,7 +139,7 @@ impl IoDriver {
     /// # Errors
     /// If the kernel gives no descriptor for it.
     pub fn attend_to_signals(&self) -> io::Result<()> {
-        self.poller.add(signal::alarm_fd()?, ALARM_TOKEN, Interest::READABLE)
+        self.poller.add(signal::notifier_fd()?, SIGNAL_TOKEN, Interest::READABLE)
     }
 
     /// Timers whose ticks end this driver's waits.

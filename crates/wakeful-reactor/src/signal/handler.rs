@@ -4,7 +4,7 @@
 //! allocates nothing and cannot panic: it loads and sets atomics, calls `write`, and leaves `errno` as it
 //! was. Who handled the signal before is called next.
 
-use super::{BOARD, SIGNALS_MAX, alarm};
+use super::{BOARD, SIGNALS_MAX, notifier};
 use crate::sys::KeepErrno;
 use libc::{c_int, c_void, siginfo_t};
 use std::io;
@@ -78,7 +78,7 @@ extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_voi
     if let Some(board) = BOARD.get() {
         board.note(index);
     }
-    alarm::ring();
+    notifier::notify();
     let before = BEFORE[index].load(Acquire);
     if !before.is_null() {
         // SAFETY: made by `remember`, never freed; it was the process's handler for this signal, and the
