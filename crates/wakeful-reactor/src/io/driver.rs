@@ -2,7 +2,7 @@
 
 use super::fallback::Fallback;
 use super::registration::Registration;
-use super::slots::Slots;
+use super::slots::IoSlots;
 use super::stopped::Stopped;
 use crate::Interest;
 use crate::signal;
@@ -25,7 +25,7 @@ const SIGNAL_TOKEN: u64 = u32::MAX as u64;
 #[derive(Debug)]
 pub struct IoDriver {
     poller: Poller,
-    pub(super) slots: Slots,
+    pub(super) slots: IoSlots,
     /// A wake-up is under way that no wait has ended by yet.
     woken: AtomicBool,
     is_shutdown: AtomicBool,
@@ -83,7 +83,7 @@ impl IoDriver {
     pub fn new() -> io::Result<Arc<IoDriver>> {
         Ok(Arc::new(IoDriver {
             poller: Poller::new()?,
-            slots: Slots::new(),
+            slots: IoSlots::new(),
             woken: AtomicBool::new(false),
             is_shutdown: AtomicBool::new(false),
             fallback: Fallback::new(),
