@@ -19,7 +19,7 @@ mod slot;
 mod slots;
 mod stopped;
 
-pub use crate::sys::BeatTimers;
+pub use crate::sys::TickTimers;
 pub use driver::{IoDriver, IoEvents, IoMetrics};
 pub use readiness::Readiness;
 pub use registration::{ReadyEvent, Registration};

@@ -1,25 +1,25 @@
 //! Signals: from the handler to who listens.
 //!
 //! ```text
-//!   kernel ──▶ handler ──note──▶ board: "this signal came"
-//!                  └─────ring──▶ alarm ──▶ an event in every driver that attends to signals
-//!   IoDriver::wait ──distribute──▶ board: one more delivery, wakers called
-//!   Listener ──poll: no new delivery──▶ waker left on the board
+//!   kernel ──▶ handler ──note──▶ pending: "this signal came"
+//!                  └─────ring──▶ notifier ──▶ an event in every driver that attends to signals
+//!   IoDriver::wait ──distribute──▶ pending: one more delivery, wakers called
+//!   Listener ──poll: no new delivery──▶ waker left on the pending
 //! ```
 //!
 //! The handler does what may be done in one: it sets a bit and writes to a descriptor. All of this is the
 //! process's: a listener belongs to no driver, and whichever driver turns first serves the listeners of
 //! all. A signal that came and was not handed out yet is had by listeners made meanwhile, too.
 
-mod alarm;
-mod board;
 mod handler;
+mod notifier;
+mod pending;
 
-pub use board::Listener;
+pub use pending::Listener;
 
-pub(crate) use alarm::alarm_fd;
+pub(crate) use notifier::notifier_fd;
 
-use board::Board;
+use pending::PendingSignals;
 use std::io;
 use std::sync::OnceLock;
 use wakeful_base::CallWaker;
@@ -28,7 +28,7 @@ use wakeful_base::CallWaker;
 const SIGNALS_MAX: usize = 64;
 
 /// There before the first handler is.
-static BOARD: OnceLock<Board> = OnceLock::new();
+static PENDING: OnceLock<PendingSignals> = OnceLock::new();
 
 /// Has `signal` caught from now on, for good, and makes a listener for it.
 ///
@@ -39,15 +39,15 @@ pub fn listen(signal: i32) -> io::Result<Listener<'static>> {
         let why = format!("there is no signal {signal}, or it is not one to listen for");
         return Err(io::Error::other(why));
     };
-    let board = BOARD.get_or_init(|| Board::new(SIGNALS_MAX));
+    let pending = PENDING.get_or_init(|| PendingSignals::new(SIGNALS_MAX));
     handler::install(signal, index)?;
-    Ok(board.listen(index))
+    Ok(pending.listen(index))
 }
 
 /// Hands out what the handler noted, to wakers that are called by `call`.
 pub(crate) fn distribute(call: CallWaker<'_>) {
-    alarm::heard();
-    if let Some(board) = BOARD.get() {
-        board.distribute(call);
+    notifier::acknowledge();
+    if let Some(pending) = PENDING.get() {
+        pending.distribute(call);
     }
 }

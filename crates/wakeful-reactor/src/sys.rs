@@ -15,5 +15,5 @@ mod bsd;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 use bsd as platform;
 
-pub use platform::{BeatTimers, PreciseWaits};
-pub(crate) use platform::{Bell, Events, Poller};
+pub(crate) use platform::{EventNotifier, Events, Poller};
+pub use platform::{PreciseWaits, TickTimers};

@@ -10,8 +10,8 @@
 //! is polled or dropped elsewhere uses the entry's state word (`state.rs` has the protocol) and never
 //! waits for the owner.
 
-mod beat;
 mod clock;
+mod coalesce;
 mod entry;
 mod inbox;
 mod state;
@@ -19,8 +19,8 @@ mod timers;
 mod wheel;
 
 pub use crate::sys::PreciseWaits;
-pub use beat::{BEAT_MAX_NS, Firing, NextWake};
 pub use clock::{Clock, ClockError, is_any_clock_changed};
+pub use coalesce::{FireRate, NextWake, TICK_MAX_NS};
 pub use entry::{ArmedTimer, LeftEntry, LeftTimer, OwnerId};
 pub use inbox::TimerInbox;
 pub use timers::{Looked, Timers};

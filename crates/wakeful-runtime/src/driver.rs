@@ -27,16 +27,16 @@ pub(crate) trait Driver: Send {
     fn wait(&mut self, timeout: Option<Duration>, call: CallWaker<'_>);
 
     /// As [`wait`](Self::wait), until a beat that others are likely to follow.
-    #[cfg_attr(not(feature = "time"), expect(dead_code, reason = "only timers have beats"))]
-    fn wait_for_beat(&mut self, beat: Beat, call: CallWaker<'_>) {
-        self.wait(Some(Duration::from_nanos(beat.at_ns.saturating_sub(beat.now_ns))), call);
+    #[cfg_attr(not(feature = "time"), expect(dead_code, reason = "only timers have ticks"))]
+    fn wait_for_tick(&mut self, tick: TimerTick, call: CallWaker<'_>) {
+        self.wait(Some(Duration::from_nanos(tick.at_ns.saturating_sub(tick.now_ns))), call);
     }
 }
 
 /// A time that is likely to be waited for again and again, on the machine's clock.
-#[cfg_attr(not(feature = "time"), allow(dead_code, reason = "only timers have beats"))]
+#[cfg_attr(not(feature = "time"), allow(dead_code, reason = "only timers have ticks"))]
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Beat {
+pub(crate) struct TimerTick {
     pub(crate) now_ns: u64,
     /// Later than `now_ns`.
     pub(crate) at_ns: u64,

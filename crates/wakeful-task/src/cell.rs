@@ -20,7 +20,7 @@ use wakeful_base::slab_alloc;
 use wakeful_base::sync::UnsafeCell;
 
 /// The future while it runs, then the output, or the panic that came instead.
-union Slot<F: Future> {
+union FutureOrOutput<F: Future> {
     future: ManuallyDrop<F>,
     output: ManuallyDrop<F::Output>,
     // Boxed twice to stay one word: the union is at least as large as its largest field.
@@ -30,7 +30,7 @@ union Slot<F: Future> {
 #[repr(C)]
 struct TaskCell<F: Future, S> {
     header: Header,
-    slot: UnsafeCell<Slot<F>>,
+    stage: UnsafeCell<FutureOrOutput<F>>,
     _home: PhantomData<fn(S)>,
 }
 
@@ -56,7 +56,7 @@ where
     unsafe {
         cell.write(TaskCell {
             header: Header::new(vtable::<F, S>(), home.cast(), id, spawned_at),
-            slot: UnsafeCell::new(Slot { future: ManuallyDrop::new(future) }),
+            stage: UnsafeCell::new(FutureOrOutput { future: ManuallyDrop::new(future) }),
             _home: PhantomData,
         });
     }
@@ -82,9 +82,9 @@ fn vtable<F: Future, S: Schedule>() -> &'static Vtable {
 impl<F: Future, S> TaskCell<F, S> {
     /// # Safety
     /// `task` must be a live cell of just these types.
-    unsafe fn slot<'a>(task: TaskRef) -> &'a UnsafeCell<Slot<F>> {
+    unsafe fn stage<'a>(task: TaskRef) -> &'a UnsafeCell<FutureOrOutput<F>> {
         // SAFETY: the header is the first field of a `repr(C)` struct.
-        unsafe { &(*task.cast::<TaskCell<F, S>>().as_ptr()).slot }
+        unsafe { &(*task.cast::<TaskCell<F, S>>().as_ptr()).stage }
     }
 }
 
@@ -94,12 +94,12 @@ unsafe fn poll<F: Future, S>(task: TaskRef, cx: &mut Context<'_>) -> PollResult 
     // SAFETY: the caller's claim on the cell outlives this call.
     let _current = unsafe { CurrentGuard::enter(task) };
     // SAFETY: types by the vtable.
-    let slot = unsafe { TaskCell::<F, S>::slot(task) };
+    let stage = unsafe { TaskCell::<F, S>::stage(task) };
     let polled = catch_unwind(AssertUnwindSafe(|| {
-        let on_unwind = DropOnUnwind(slot);
-        let polled = slot.with_mut(|slot| {
+        let on_unwind = DropOnUnwind(stage);
+        let polled = stage.with_mut(|stage| {
             // SAFETY: the turn makes the future ours; a cell never moves, so it is pinned.
-            let future = unsafe { Pin::new_unchecked(&mut *(*slot).future) };
+            let future = unsafe { Pin::new_unchecked(&mut *(*stage).future) };
             future.poll(cx)
         });
         mem::forget(on_unwind);
@@ -107,25 +107,25 @@ unsafe fn poll<F: Future, S>(task: TaskRef, cx: &mut Context<'_>) -> PollResult 
     }));
     let (outcome, new) = match polled {
         Ok(Poll::Pending) => return PollResult::Pending,
-        Err(payload) => (Outcome::Panic, panic_slot(payload)),
+        Err(payload) => (Outcome::Panic, panic_stage(payload)),
         // SAFETY: the future is still ours, and dropped this once.
-        Ok(Poll::Ready(output)) => match unsafe { drop_future(slot) } {
-            Ok(()) => (Outcome::Value, Slot { output: ManuallyDrop::new(output) }),
+        Ok(Poll::Ready(output)) => match unsafe { drop_future(stage) } {
+            Ok(()) => (Outcome::Value, FutureOrOutput { output: ManuallyDrop::new(output) }),
             Err(payload) => {
                 // As with Tokio, whoever joins learns of a panic rather than getting the value.
                 contain_panic(|| drop(output));
-                (Outcome::Panic, panic_slot(payload))
+                (Outcome::Panic, panic_stage(payload))
             }
         },
     };
-    // SAFETY: the slot is ours and empty now.
-    slot.with_mut(|slot| unsafe { slot.write(new) });
+    // SAFETY: the stage is ours and empty now.
+    stage.with_mut(|stage| unsafe { stage.write(new) });
     PollResult::Ready(outcome)
 }
 
 /// Drops the future of a poll that panics while the panic is still under way, so that its destructors
 /// can tell. A second panic in there is contained: the first is the one to report.
-struct DropOnUnwind<'a, F: Future>(&'a UnsafeCell<Slot<F>>);
+struct DropOnUnwind<'a, F: Future>(&'a UnsafeCell<FutureOrOutput<F>>);
 
 impl<F: Future> Drop for DropOnUnwind<'_, F> {
     fn drop(&mut self) {
@@ -142,29 +142,31 @@ unsafe fn cancel<F: Future, S>(task: TaskRef) -> Outcome {
     // SAFETY: the caller's claim on the cell outlives this call.
     let _current = unsafe { CurrentGuard::enter(task) };
     // SAFETY: types by the vtable.
-    let slot = unsafe { TaskCell::<F, S>::slot(task) };
+    let stage = unsafe { TaskCell::<F, S>::stage(task) };
     // SAFETY: the turn makes the future ours to drop, once.
-    match unsafe { drop_future(slot) } {
+    match unsafe { drop_future(stage) } {
         Ok(()) => Outcome::Cancelled,
         Err(payload) => {
-            // SAFETY: the slot is ours and empty now.
-            slot.with_mut(|slot| unsafe { slot.write(panic_slot(payload)) });
+            // SAFETY: the stage is ours and empty now.
+            stage.with_mut(|stage| unsafe { stage.write(panic_stage(payload)) });
             Outcome::Panic
         }
     }
 }
 
 /// # Safety
-/// The slot must hold a future that is the caller's to drop.
-unsafe fn drop_future<F: Future>(slot: &UnsafeCell<Slot<F>>) -> Result<(), Box<dyn Any + Send>> {
+/// The stage must hold a future that is the caller's to drop.
+unsafe fn drop_future<F: Future>(
+    stage: &UnsafeCell<FutureOrOutput<F>>,
+) -> Result<(), Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: passed on to the caller.
-        slot.with_mut(|slot| unsafe { ManuallyDrop::drop(&mut (*slot).future) })
+        stage.with_mut(|stage| unsafe { ManuallyDrop::drop(&mut (*stage).future) })
     }))
 }
 
-fn panic_slot<F: Future>(payload: Box<dyn Any + Send>) -> Slot<F> {
-    Slot { panic: ManuallyDrop::new(Box::new(PanicPayload::new(payload))) }
+fn panic_stage<F: Future>(payload: Box<dyn Any + Send>) -> FutureOrOutput<F> {
+    FutureOrOutput { panic: ManuallyDrop::new(Box::new(PanicPayload::new(payload))) }
 }
 
 /// # Safety
@@ -175,14 +177,14 @@ unsafe fn drop_output<F: Future, S>(task: TaskRef) {
     // SAFETY: a live cell.
     let outcome = unsafe { task.as_ref() }.state.outcome();
     // SAFETY: types by the vtable.
-    let slot = unsafe { TaskCell::<F, S>::slot(task) };
+    let stage = unsafe { TaskCell::<F, S>::stage(task) };
     contain_panic(|| {
-        slot.with_mut(|slot| {
+        stage.with_mut(|stage| {
             // SAFETY: the outcome says which field is there, and it is the caller's.
             unsafe {
                 match outcome {
-                    Outcome::Value => ManuallyDrop::drop(&mut (*slot).output),
-                    Outcome::Panic => ManuallyDrop::drop(&mut (*slot).panic),
+                    Outcome::Value => ManuallyDrop::drop(&mut (*stage).output),
+                    Outcome::Panic => ManuallyDrop::drop(&mut (*stage).panic),
                     Outcome::Cancelled => {}
                 }
             }
@@ -196,14 +198,14 @@ unsafe fn take_output<F: Future, S>(task: TaskRef, into: *mut ()) {
     // SAFETY: a live cell.
     let header = unsafe { task.as_ref() };
     // SAFETY: types by the vtable.
-    let slot = unsafe { TaskCell::<F, S>::slot(task) };
-    let result = slot.with_mut(|slot| {
+    let stage = unsafe { TaskCell::<F, S>::stage(task) };
+    let result = stage.with_mut(|stage| {
         // SAFETY: the outcome says which field is there; it is the caller's, who takes it once.
         unsafe {
             match header.state.outcome() {
-                Outcome::Value => Ok(ManuallyDrop::take(&mut (*slot).output)),
+                Outcome::Value => Ok(ManuallyDrop::take(&mut (*stage).output)),
                 Outcome::Panic => {
-                    let payload = ManuallyDrop::take(&mut (*slot).panic);
+                    let payload = ManuallyDrop::take(&mut (*stage).panic);
                     Err(JoinError::panic(header.id(), *payload))
                 }
                 Outcome::Cancelled => Err(JoinError::cancelled(header.id())),
@@ -224,14 +226,14 @@ unsafe fn schedule<S: Schedule>(task: TaskRef) {
 }
 
 /// # Safety
-/// The caller has given up the last reference, and the slot is empty.
+/// The caller has given up the last reference, and the stage is empty.
 unsafe fn free<F: Future, S: Schedule>(task: TaskRef) {
     let place = task.cast::<TaskCell<F, S>>();
     // SAFETY: written by `new_task` with these types, and nobody else refers to it any more.
     let cell = unsafe { &mut *place.as_ptr() };
     cell.header.assert_at_end();
-    // Nothing is in the slot; the access tells loom that whatever was done to it is over.
-    cell.slot.with_mut(|_| ());
+    // Nothing is in the stage; the access tells loom that whatever was done to it is over.
+    cell.stage.with_mut(|_| ());
     // SAFETY: the last reference may touch every field.
     let home = cell.header.home.with(|home| unsafe { *home }).cast::<S>();
     // SAFETY: allocated by `new_task` for this type, and dropped once.

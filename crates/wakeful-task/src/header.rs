@@ -1,7 +1,7 @@
 //! The part of a task that is the same for every future.
 
 use crate::id::Id;
-use crate::state::{Outcome, State};
+use crate::state::{Outcome, TaskState};
 use crate::wait::WaitsFor;
 use std::fmt;
 use std::panic::Location;
@@ -38,7 +38,7 @@ pub(crate) enum PollResult {
 
 /// The first part of every task.
 pub struct Header {
-    pub(crate) state: State,
+    pub(crate) state: TaskState,
     pub(crate) vtable: &'static Vtable,
     /// While scheduled: next entry of an intrusive queue. Else: what the task waits for.
     link: AtomicPtr<Header>,
@@ -62,7 +62,7 @@ impl Header {
         spawned_at: &'static Location<'static>,
     ) -> Header {
         Header {
-            state: State::new(),
+            state: TaskState::new(),
             vtable,
             link: AtomicPtr::new(std::ptr::null_mut()),
             owned: Links::new(),

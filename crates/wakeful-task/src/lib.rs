@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A task is reached through references named by their holder: the scheduler's ([`Runnable`] while in
-//! a queue, [`Running`] during a poll, [`Finishing`] and [`Done`] at its end), the [`JoinHandle`], the
+//! a queue, [`RunningTask`] during a poll, [`FinishingTask`] and [`CompletedTask`] at its end), the [`JoinHandle`], the
 //! [`AbortHandle`]s, and the wakers. Which of them may do what is settled by the state word alone; all
 //! its transitions are in `state.rs`.
 //!
@@ -52,7 +52,7 @@ pub use error::JoinError;
 pub use header::{Header, OwnedLink, TaskRef};
 pub use id::Id;
 pub use join::{JoinHandle, set_join_waker};
-pub use refs::{Done, Finishing, Polled, Retained, Runnable, Running, Schedule};
+pub use refs::{CompletedTask, FinishingTask, Polled, Retained, Runnable, RunningTask, Schedule};
 pub use state::Outcome;
 pub use wait::{WaitKind, WaitsFor};
 pub use waker::{is_waker_of, only_queues};

@@ -2,7 +2,7 @@
 
 use crate::header::{Header, PollResult, TaskRef, release};
 use crate::join_slot;
-use crate::state::{Idle, Outcome, SlotOwner, Start};
+use crate::state::{Idle, Outcome, Start, WakerSlotOwner};
 use crate::waker::borrowed_waker;
 use std::mem;
 use std::ops::Deref;
@@ -12,7 +12,7 @@ use std::task::Context;
 /// Where the entries of a task go when it is woken.
 ///
 /// # Safety
-/// A home handed to [`new_task`](crate::new_task) or [`Running::set_home`](crate::Running::set_home)
+/// A home handed to [`new_task`](crate::new_task) or [`RunningTask::set_home`](crate::RunningTask::set_home)
 /// must stay valid until [`release_cell`](Self::release_cell) is called on it for that task.
 pub unsafe trait Schedule: Sized + 'static {
     /// Whether [`schedule`](Self::schedule) calls a waker that somebody else may have made.
@@ -49,10 +49,10 @@ unsafe impl Send for Runnable {}
 /// What a poll led to.
 #[derive(Debug)]
 pub enum Polled {
-    /// The task waits, or wants another turn: [`Running::idle`] tells.
-    Pending(Running),
+    /// The task waits, or wants another turn: [`RunningTask::idle`] tells.
+    Pending(RunningTask),
     /// The task has ended.
-    Ended(Finishing),
+    Ended(FinishingTask),
 }
 
 impl Polled {
@@ -68,12 +68,12 @@ impl Polled {
 /// A task whose future is the holder's alone.
 #[must_use = "a task left running is never polled again"]
 #[derive(Debug)]
-pub struct Running(TaskRef);
+pub struct RunningTask(TaskRef);
 
 /// A task whose future is gone, not yet known to be complete.
 #[must_use = "the join handle waits for the completion"]
 #[derive(Debug)]
-pub struct Finishing {
+pub struct FinishingTask {
     task: TaskRef,
     outcome: Outcome,
 }
@@ -81,7 +81,7 @@ pub struct Finishing {
 /// A complete task, with the scheduler's reference still to be given up.
 #[must_use = "the task's memory waits for the scheduler's reference"]
 #[derive(Debug)]
-pub struct Done(TaskRef);
+pub struct CompletedTask(TaskRef);
 
 impl Runnable {
     /// The pointer alone, for a queue to keep.
@@ -113,22 +113,22 @@ impl Runnable {
     /// Polls the task once, or drops its future if it was aborted. User code runs in here.
     pub fn run(self) -> Polled {
         let running = match self.header().state.start() {
-            Start::Poll => Running(self.into_raw()),
-            Start::Cancel => return Polled::Ended(Running(self.into_raw()).cancel()),
+            Start::Poll => RunningTask(self.into_raw()),
+            Start::Cancel => return Polled::Ended(RunningTask(self.into_raw()).cancel()),
         };
         let waker = borrowed_waker(running.0);
         let mut cx = Context::from_waker(&waker);
         // SAFETY: `start` gave us the future.
         match unsafe { (running.header().vtable.poll)(running.0, &mut cx) } {
             PollResult::Pending => Polled::Pending(running),
-            PollResult::Ready(outcome) => Polled::Ended(Finishing { task: running.0, outcome }),
+            PollResult::Ready(outcome) => Polled::Ended(FinishingTask { task: running.0, outcome }),
         }
     }
 
     /// Drops the future instead of polling it. User code runs in here.
-    pub fn cancel(self) -> Finishing {
+    pub fn cancel(self) -> FinishingTask {
         let _either_way = self.header().state.start();
-        Running(self.into_raw()).cancel()
+        RunningTask(self.into_raw()).cancel()
     }
 
     /// Hands the entry to the task's home.
@@ -169,15 +169,15 @@ impl Drop for Retained {
     }
 }
 
-impl Running {
+impl RunningTask {
     /// Takes the turn of a task that waits; none if it is active or complete.
     ///
     /// # Safety
     /// `task` must be alive: in the list of its home, say.
-    pub unsafe fn claim_idle(task: TaskRef) -> Option<Running> {
+    pub unsafe fn claim_idle(task: TaskRef) -> Option<RunningTask> {
         // SAFETY: by contract.
         let claimed = unsafe { task.as_ref() }.state.claim_idle();
-        claimed.then_some(Running(task))
+        claimed.then_some(RunningTask(task))
     }
 
     /// The task.
@@ -222,10 +222,10 @@ impl Running {
     }
 
     /// Drops the future. User code runs in here.
-    pub fn cancel(self) -> Finishing {
+    pub fn cancel(self) -> FinishingTask {
         // SAFETY: the turn makes the future ours.
         let outcome = unsafe { (self.header().vtable.cancel)(self.0) };
-        Finishing { task: self.0, outcome }
+        FinishingTask { task: self.0, outcome }
     }
 
     fn header(&self) -> &Header {
@@ -234,7 +234,7 @@ impl Running {
     }
 }
 
-impl Finishing {
+impl FinishingTask {
     /// The task.
     pub fn task(&self) -> TaskRef {
         self.task
@@ -281,7 +281,7 @@ impl Finishing {
             return;
         }
         join_slot::wake(header);
-        if header.state.release_after_wake() == SlotOwner::Completer {
+        if header.state.release_after_wake() == WakerSlotOwner::Completer {
             join_slot::empty(header);
             // SAFETY: with the waker to drop, the reference was kept.
             unsafe { release(task) };
@@ -290,7 +290,7 @@ impl Finishing {
 
     /// As [`complete`](Self::complete), keeping the scheduler's reference: for a task that still has
     /// to be taken out of a list.
-    pub fn complete_keeping_ref(self) -> Done {
+    pub fn complete_keeping_ref(self) -> CompletedTask {
         let header = self.header();
         let completed = header.state.complete(self.outcome);
         if completed.drop_output {
@@ -299,11 +299,11 @@ impl Finishing {
         }
         if completed.wake_join {
             join_slot::wake(header);
-            if header.state.release_waker() == SlotOwner::Completer {
+            if header.state.release_waker() == WakerSlotOwner::Completer {
                 join_slot::empty(header);
             }
         }
-        Done(self.task)
+        CompletedTask(self.task)
     }
 
     fn header(&self) -> &'static Header {
@@ -313,7 +313,7 @@ impl Finishing {
     }
 }
 
-impl Done {
+impl CompletedTask {
     /// The pointer alone, for a queue to keep.
     pub fn into_raw(self) -> TaskRef {
         let task = self.0;
@@ -325,8 +325,8 @@ impl Done {
     ///
     /// # Safety
     /// `task` must come from [`into_raw`](Self::into_raw), and be used once.
-    pub unsafe fn from_raw(task: TaskRef) -> Done {
-        Done(task)
+    pub unsafe fn from_raw(task: TaskRef) -> CompletedTask {
+        CompletedTask(task)
     }
 
     /// The task.
@@ -335,7 +335,7 @@ impl Done {
     }
 }
 
-impl Drop for Done {
+impl Drop for CompletedTask {
     fn drop(&mut self) {
         // SAFETY: the scheduler's reference is ours.
         unsafe { release(self.0) };

@@ -127,7 +127,7 @@ pub(crate) struct Completed {
 /// Whose the waker slot is after the completing side has woken it.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum SlotOwner {
+pub(crate) enum WakerSlotOwner {
     /// The join handle's again.
     Join,
     /// The join handle is gone: the completing side drops the waker.
@@ -137,7 +137,7 @@ pub(crate) enum SlotOwner {
 /// What dropping a join handle asks for.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct JoinDrop {
+pub(crate) struct JoinDropActions {
     /// The output is the join handle's to drop.
     pub drop_output: bool,
     /// The waker in the slot is the join handle's to drop.
@@ -151,8 +151,8 @@ pub(crate) struct JoinDrop {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct AlreadyComplete;
 
-/// The word after somebody asked for a poll.
-fn asked(word: usize) -> usize {
+/// Returns `word` with a poll requested.
+fn with_poll_requested(word: usize) -> usize {
     match word & (ACTIVE | COMPLETE) {
         0 => word | ACTIVE,
         ACTIVE => word | AGAIN,
@@ -161,12 +161,12 @@ fn asked(word: usize) -> usize {
 }
 
 #[derive(Debug)]
-pub(crate) struct State(AtomicUsize);
+pub(crate) struct TaskState(AtomicUsize);
 
-impl State {
+impl TaskState {
     /// (1) With an entry, a reference for the scheduler and one for the join handle.
-    pub(crate) fn new() -> State {
-        State(AtomicUsize::new(ACTIVE | JOIN_INTEREST | (2 * REF_ONE)))
+    pub(crate) fn new() -> TaskState {
+        TaskState(AtomicUsize::new(ACTIVE | JOIN_INTEREST | (2 * REF_ONE)))
     }
 
     /// (2) The holder of the entry begins the turn.
@@ -186,14 +186,14 @@ impl State {
 
     /// (3) Asks for a poll, keeping the caller's reference.
     pub(crate) fn wake_by_ref(&self) -> Wake {
-        self.ask_for_turn(0)
+        self.request_poll(0)
     }
 
     /// (3) Asks for a poll and gives the caller's reference up.
     pub(crate) fn wake_by_val(&self) -> Wake {
         let mut word = self.0.load(Relaxed);
         loop {
-            let after = asked(word) - REF_ONE;
+            let after = with_poll_requested(word) - REF_ONE;
             match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
                 Err(now) => word = now,
                 Ok(_) if word & (ACTIVE | COMPLETE) == 0 => return Wake::Schedule,
@@ -205,15 +205,15 @@ impl State {
 
     /// (3) Asks for the future to be dropped at its next turn.
     pub(crate) fn abort(&self) -> Wake {
-        self.ask_for_turn(CANCELLED)
+        self.request_poll(CANCELLED)
     }
 
-    fn ask_for_turn(&self, mark: usize) -> Wake {
+    fn request_poll(&self, mark: usize) -> Wake {
         let mut word = self.0.load(Relaxed);
         while word & COMPLETE == 0 {
             // Always a read-modify-write, even if `AGAIN` is set already: it makes what the caller wrote
             // before visible to the poll that is still to come.
-            let after = asked(word) | mark;
+            let after = with_poll_requested(word) | mark;
             match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
                 Err(now) => word = now,
                 Ok(_) if word & ACTIVE == 0 => return Wake::Schedule,
@@ -227,7 +227,10 @@ impl State {
     pub(crate) fn idle(&self) -> Idle {
         let mut word = self.0.load(Acquire);
         while word & AGAIN == 0 {
-            debug_assert!(word & (ACTIVE | COMPLETE) == ACTIVE, "idle without a turn: {word:#x}");
+            debug_assert!(
+                word & (ACTIVE | COMPLETE) == ACTIVE,
+                "idle without being active: {word:#x}"
+            );
             match self.0.compare_exchange_weak(word, word & !ACTIVE, AcqRel, Acquire) {
                 Ok(_) => return Idle::Parked,
                 Err(now) => word = now,
@@ -241,7 +244,7 @@ impl State {
     pub(crate) fn requeue(&self) {
         debug_assert!(
             self.0.load(Relaxed) & (ACTIVE | COMPLETE) == ACTIVE,
-            "requeued without a turn"
+            "requeued without being active"
         );
     }
 
@@ -266,7 +269,7 @@ impl State {
     /// (5) The future is gone, the output in place. The scheduler's reference is kept.
     pub(crate) fn complete(&self, outcome: Outcome) -> Completed {
         let before = self.0.fetch_add(COMPLETE - ACTIVE + outcome.bits(), AcqRel);
-        debug_assert!(before & (ACTIVE | COMPLETE) == ACTIVE, "complete without a turn");
+        debug_assert!(before & (ACTIVE | COMPLETE) == ACTIVE, "completed without being active");
         Completed {
             drop_output: before & JOIN_INTEREST == 0,
             wake_join: before & JOIN_INTEREST != 0 && before & JOIN_WAKER != 0,
@@ -280,22 +283,22 @@ impl State {
     }
 
     /// The completing side has woken the slot's waker: the slot goes back to the join handle.
-    pub(crate) fn release_waker(&self) -> SlotOwner {
+    pub(crate) fn release_waker(&self) -> WakerSlotOwner {
         let before = self.0.fetch_sub(JOIN_WAKER, AcqRel);
         debug_assert!(before & COMPLETE != 0 && before & JOIN_WAKER != 0, "{before:#x}");
-        if before & JOIN_INTEREST == 0 { SlotOwner::Completer } else { SlotOwner::Join }
+        if before & JOIN_INTEREST == 0 { WakerSlotOwner::Completer } else { WakerSlotOwner::Join }
     }
 
     /// As `release_waker`, and gives the scheduler's reference up if the slot is the join handle's.
     ///
     /// It cannot be the last then: there is the handle's. Otherwise it is kept for the waker's drop.
-    pub(crate) fn release_after_wake(&self) -> SlotOwner {
+    pub(crate) fn release_after_wake(&self) -> WakerSlotOwner {
         let mut word = self.0.load(Relaxed);
         loop {
             let (after, owner) = if word & JOIN_INTEREST == 0 {
-                (word - JOIN_WAKER, SlotOwner::Completer)
+                (word - JOIN_WAKER, WakerSlotOwner::Completer)
             } else {
-                (word - JOIN_WAKER - REF_ONE, SlotOwner::Join)
+                (word - JOIN_WAKER - REF_ONE, WakerSlotOwner::Join)
             };
             match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
                 Ok(_) => return owner,
@@ -377,7 +380,7 @@ impl State {
     }
 
     /// The join handle goes.
-    pub(crate) fn drop_join(&self) -> JoinDrop {
+    pub(crate) fn drop_join(&self) -> JoinDropActions {
         let mut word = self.0.load(Acquire);
         loop {
             debug_assert!(word & JOIN_INTEREST != 0, "a task has one join handle");
@@ -396,7 +399,7 @@ impl State {
             match self.0.compare_exchange_weak(word, after, AcqRel, Acquire) {
                 Err(now) => word = now,
                 Ok(_) => {
-                    return JoinDrop {
+                    return JoinDropActions {
                         drop_output: complete,
                         // With the slot back in its hands the handle drops what it left there.
                         drop_waker: drop_waker || (complete && word & JOIN_WAKER == 0),

@@ -11,7 +11,7 @@ mod aborting;
 #[cfg(not(wakeful_loom))]
 mod current_task;
 #[cfg(not(wakeful_loom))]
-mod foreign_wakers;
+mod external_wakers;
 #[cfg(not(wakeful_loom))]
 mod joining;
 #[cfg(not(wakeful_loom))]

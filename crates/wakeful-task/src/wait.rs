@@ -7,7 +7,7 @@ use std::fmt;
 #[non_exhaustive]
 pub enum WaitKind {
     /// Its next turn: it gave way of its own accord.
-    Turn = 1,
+    Yield = 1,
     /// The end of another task; the detail is that task's id, or zero for any task of a set.
     Task = 2,
     /// A point in time.
@@ -44,7 +44,7 @@ impl WaitsFor {
     /// The kind of thing waited for.
     pub fn kind(self) -> WaitKind {
         match (self.0 & 0xff) >> KIND_SHIFT {
-            1 => WaitKind::Turn,
+            1 => WaitKind::Yield,
             2 => WaitKind::Task,
             3 => WaitKind::Time,
             4 => WaitKind::Io,

@@ -42,7 +42,7 @@ pub fn only_queues(waker: &Waker) -> bool {
         && unsafe { !task_of(waker.data()).as_ref().vtable.calls_wakers }
 }
 
-/// Does what a transition that asked for a poll says.
+/// Does what a transition that with_poll_requested for a poll says.
 ///
 /// # Safety
 /// `task` must be alive, and `todo` come from its state word.

@@ -2,11 +2,11 @@
 
 use super::fallback::Fallback;
 use super::registration::Registration;
-use super::slots::Slots;
+use super::slots::IoSlots;
 use super::stopped::Stopped;
 use crate::Interest;
 use crate::signal;
-use crate::sys::{BeatTimers, Events, Poller};
+use crate::sys::{Events, Poller, TickTimers};
 use std::fmt;
 use std::io;
 use std::os::fd::RawFd;
@@ -16,8 +16,8 @@ use std::time::Duration;
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_base::{CallWaker, call_now, diagnostics};
 
-/// Stands for the alarm of [`signal`] among the tokens: no slot has the last index of all.
-const ALARM_TOKEN: u64 = u32::MAX as u64;
+/// Stands for the notifier of [`signal`] among the tokens: no slot has the last index of all.
+const SIGNAL_TOKEN: u64 = u32::MAX as u64;
 
 /// Readiness of descriptors, for any number of threads.
 ///
@@ -25,7 +25,7 @@ const ALARM_TOKEN: u64 = u32::MAX as u64;
 #[derive(Debug)]
 pub struct IoDriver {
     poller: Poller,
-    pub(super) slots: Slots,
+    pub(super) slots: IoSlots,
     /// A wake-up is under way that no wait has ended by yet.
     woken: AtomicBool,
     is_shutdown: AtomicBool,
@@ -83,7 +83,7 @@ impl IoDriver {
     pub fn new() -> io::Result<Arc<IoDriver>> {
         Ok(Arc::new(IoDriver {
             poller: Poller::new()?,
-            slots: Slots::new(),
+            slots: IoSlots::new(),
             woken: AtomicBool::new(false),
             is_shutdown: AtomicBool::new(false),
             fallback: Fallback::new(),
@@ -116,7 +116,7 @@ impl IoDriver {
         }
         let (mut count, mut has_signals) = (0, false);
         for (token, ready) in events.0.iter() {
-            if token == ALARM_TOKEN {
+            if token == SIGNAL_TOKEN {
                 has_signals = true;
                 continue;
             }
@@ -139,15 +139,15 @@ impl IoDriver {
     /// # Errors
     /// If the kernel gives no descriptor for it.
     pub fn attend_to_signals(&self) -> io::Result<()> {
-        self.poller.add(signal::alarm_fd()?, ALARM_TOKEN, Interest::READABLE)
+        self.poller.add(signal::notifier_fd()?, SIGNAL_TOKEN, Interest::READABLE)
     }
 
-    /// Timers whose beats end this driver's waits.
+    /// Timers whose ticks end this driver's waits.
     ///
     /// # Errors
     /// If the kernel gives no descriptors for it.
-    pub fn new_beat_timers(&self) -> io::Result<BeatTimers> {
-        BeatTimers::new(&self.poller)
+    pub fn new_tick_timers(&self) -> io::Result<TickTimers> {
+        TickTimers::new(&self.poller)
     }
 
     /// Whether operations can still be waited for.

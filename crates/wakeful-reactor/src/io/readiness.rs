@@ -1,7 +1,7 @@
 //! A future for readiness, of which any number may wait on one descriptor.
 
 use super::registration::{ReadyEvent, outcome};
-use super::slot::{Slot, Waiter};
+use super::slot::{IoSlot, IoWaiter};
 use crate::Interest;
 use std::future::Future;
 use std::io;
@@ -16,12 +16,12 @@ use wakeful_base::sync::UnsafeCell;
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Readiness<'a> {
-    slot: &'a Slot,
+    slot: &'a IoSlot,
     interest: Interest,
     /// Whether the waiter was put into the slot's list.
     is_waiting: bool,
     /// In the slot's list, and touched under the slot's lock only, once `is_waiting`.
-    waiter: UnsafeCell<Waiter>,
+    waiter: UnsafeCell<IoWaiter>,
     _pinned: PhantomPinned,
 }
 
@@ -31,8 +31,8 @@ unsafe impl Send for Readiness<'_> {}
 unsafe impl Sync for Readiness<'_> {}
 
 impl<'a> Readiness<'a> {
-    pub(super) fn new(slot: &'a Slot, interest: Interest) -> Readiness<'a> {
-        let waiter = Waiter { links: Links::new(), waker: None, interest, is_called: false };
+    pub(super) fn new(slot: &'a IoSlot, interest: Interest) -> Readiness<'a> {
+        let waiter = IoWaiter { links: Links::new(), waker: None, interest, is_called: false };
         Readiness {
             slot,
             interest,
@@ -42,7 +42,7 @@ impl<'a> Readiness<'a> {
         }
     }
 
-    fn waiter(&self) -> NonNull<Waiter> {
+    fn waiter(&self) -> NonNull<IoWaiter> {
         self.waiter.with_mut(|waiter| NonNull::new(waiter).expect("a field is not at zero"))
     }
 }

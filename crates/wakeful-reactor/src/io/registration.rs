@@ -2,7 +2,7 @@
 
 use super::driver::IoDriver;
 use super::readiness::Readiness;
-use super::slot::{Direction, Slot, SlotState};
+use super::slot::{Direction, IoSlot, IoSlotState};
 use super::stopped::Stopped;
 use crate::{Interest, Ready};
 use std::io;
@@ -29,7 +29,7 @@ pub struct ReadyEvent {
 }
 
 impl ReadyEvent {
-    fn new(state: SlotState, interest: Interest) -> ReadyEvent {
+    fn new(state: IoSlotState, interest: Interest) -> ReadyEvent {
         ReadyEvent { ready: state.ready() & interest.answer(), tick: state.tick() }
     }
 
@@ -44,7 +44,7 @@ impl Registration {
         Registration { driver, index, fd: Some(fd) }
     }
 
-    fn slot(&self) -> &Slot {
+    fn slot(&self) -> &IoSlot {
         self.driver.slots.get(self.index).expect("the slot of a registration is there")
     }
 
@@ -167,7 +167,7 @@ impl Drop for Registration {
 }
 
 /// What a wait for `interest` ends with in this state.
-pub(super) fn outcome(state: SlotState, interest: Interest) -> io::Result<ReadyEvent> {
+pub(super) fn outcome(state: IoSlotState, interest: Interest) -> io::Result<ReadyEvent> {
     if state.is_shutdown() {
         let why = if state.is_broken() { Stopped::Broken } else { Stopped::ShutDown };
         return Err(why.into());

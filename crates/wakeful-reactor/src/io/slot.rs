@@ -48,9 +48,9 @@ impl Direction {
 
 /// What a slot's state word says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SlotState(u64);
+pub(crate) struct IoSlotState(u64);
 
-impl SlotState {
+impl IoSlotState {
     pub(crate) fn ready(self) -> Ready {
         Ready::from_bits(self.0 as usize)
     }
@@ -78,24 +78,24 @@ impl SlotState {
 }
 
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct IoSlot {
     state: AtomicU64,
-    pub(crate) waiters: Mutex<Waiters>,
+    pub(crate) waiters: Mutex<IoWaiters>,
 }
 
 /// Who waits for a slot's descriptor.
 #[derive(Debug, Default)]
-pub(crate) struct Waiters {
+pub(crate) struct IoWaiters {
     /// The one task that waits to read by polling.
     reader: Option<Waker>,
     /// The one task that waits to write by polling.
     writer: Option<Waker>,
     /// Any number of futures.
-    pub(crate) list: List<WaiterLink>,
+    pub(crate) list: List<IoWaiterLink>,
 }
 
 // SAFETY: waiters are touched under the slot's lock only, and hold nothing but a waker.
-unsafe impl Send for Waiters {}
+unsafe impl Send for IoWaiters {}
 
 /// Wakers that lay in a slot when it was retired, to be dropped and not called.
 #[derive(Debug)]
@@ -107,8 +107,8 @@ pub(crate) struct LeftWakers {
 
 /// A future that waits, in its slot's list. All but `interest` under the slot's lock.
 #[derive(Debug)]
-pub(crate) struct Waiter {
-    pub(crate) links: Links<Waiter>,
+pub(crate) struct IoWaiter {
+    pub(crate) links: Links<IoWaiter>,
     pub(crate) waker: Option<Waker>,
     pub(crate) interest: Interest,
     /// It was taken out of the list because what it waits for came.
@@ -116,25 +116,25 @@ pub(crate) struct Waiter {
 }
 
 #[derive(Debug)]
-pub(crate) struct WaiterLink;
+pub(crate) struct IoWaiterLink;
 
 // SAFETY: the links are a field of the waiter that nothing else touches.
-unsafe impl Link for WaiterLink {
-    type Node = Waiter;
+unsafe impl Link for IoWaiterLink {
+    type Node = IoWaiter;
 
-    unsafe fn links(node: NonNull<Waiter>) -> NonNull<Links<Waiter>> {
+    unsafe fn links(node: NonNull<IoWaiter>) -> NonNull<Links<IoWaiter>> {
         // SAFETY: the node is live by the trait's contract, and a field of it is not null.
         unsafe { NonNull::new_unchecked(&raw mut (*node.as_ptr()).links) }
     }
 }
 
-impl Slot {
-    pub(crate) fn new() -> Slot {
-        Slot { state: AtomicU64::new(0), waiters: Mutex::new(Waiters::default()) }
+impl IoSlot {
+    pub(crate) fn new() -> IoSlot {
+        IoSlot { state: AtomicU64::new(0), waiters: Mutex::new(IoWaiters::default()) }
     }
 
-    pub(crate) fn state(&self) -> SlotState {
-        SlotState(self.state.load(Acquire))
+    pub(crate) fn state(&self) -> IoSlotState {
+        IoSlotState(self.state.load(Acquire))
     }
 
     pub(crate) fn generation(&self) -> u32 {
@@ -143,7 +143,7 @@ impl Slot {
 
     /// Waits for `direction` on behalf of the one task that polls for it: leaves `waker` in place of the
     /// one before, unless it need not wait.
-    pub(crate) fn poll(&self, waker: &Waker, direction: Direction) -> Poll<SlotState> {
+    pub(crate) fn poll(&self, waker: &Waker, direction: Direction) -> Poll<IoSlotState> {
         let interest = direction.interest();
         let state = self.state();
         if state.ends_wait_for(interest) {
@@ -222,9 +222,9 @@ impl Slot {
         LeftWakers { _polled: polled, _forgotten: forgotten }
     }
 
-    fn change(&self, new: impl Fn(SlotState) -> Option<u64>) -> bool {
+    fn change(&self, new: impl Fn(IoSlotState) -> Option<u64>) -> bool {
         let mut now = self.state.load(Acquire);
-        while let Some(next) = new(SlotState(now)) {
+        while let Some(next) = new(IoSlotState(now)) {
             match self.state.compare_exchange_weak(now, next, AcqRel, Acquire) {
                 Ok(_) => return true,
                 Err(other) => now = other,
@@ -254,7 +254,7 @@ impl Slot {
     #[inline(never)]
     fn call_listed<'a>(
         &'a self,
-        mut waiters: MutexGuard<'a, Waiters>,
+        mut waiters: MutexGuard<'a, IoWaiters>,
         ready: Ready,
         call: CallWaker<'_>,
     ) {
@@ -269,7 +269,7 @@ impl Slot {
     }
 }
 
-impl Waiters {
+impl IoWaiters {
     /// Where the one task that polls for `direction` leaves its waker.
     fn place(&mut self, direction: Direction) -> &mut Option<Waker> {
         match direction {
@@ -281,7 +281,7 @@ impl Waiters {
     /// Moves waiters for any of `ready` from the list to `wakers`. True if there may be more.
     fn take_called(&mut self, ready: Ready, wakers: &mut WakeList) -> bool {
         // SAFETY: what is in the list is alive, and touched under the lock only.
-        let is_called = |waiter: NonNull<Waiter>| unsafe {
+        let is_called = |waiter: NonNull<IoWaiter>| unsafe {
             !(ready & waiter.as_ref().interest.answer()).is_empty()
         };
         for mut waiter in self.list.extract_if(is_called) {

@@ -1,25 +1,25 @@
 //! All slots of a driver: found by index without a lock, used again, never moved.
 
-use super::slot::Slot;
+use super::slot::IoSlot;
 use std::ptr;
 use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicPtr, Ordering::*};
 
-/// Slots of the first chunk; each further one doubles the whole.
+/// IoSlots of the first chunk; each further one doubles the whole.
 const FIRST_CHUNK: usize = 64;
 
 /// Enough for every index of 32 bits.
 const CHUNKS: usize = 27;
 
 #[derive(Debug)]
-pub(super) struct Slots {
+pub(super) struct IoSlots {
     /// Chunk `n` has `FIRST_CHUNK << n` slots, or is not there yet.
-    chunks: [AtomicPtr<Slot>; CHUNKS],
-    free: Mutex<FreeSlots>,
+    chunks: [AtomicPtr<IoSlot>; CHUNKS],
+    free: Mutex<FreeIoSlots>,
 }
 
 #[derive(Debug, Default)]
-struct FreeSlots {
+struct FreeIoSlots {
     /// Used before, the one given back last on top: it is in the cache.
     used: Vec<u32>,
     /// From here on none was ever used.
@@ -34,16 +34,16 @@ fn locate(index: u32) -> (usize, usize, usize) {
     (chunk, shifted - size, size)
 }
 
-impl Slots {
-    pub(super) fn new() -> Slots {
-        Slots {
+impl IoSlots {
+    pub(super) fn new() -> IoSlots {
+        IoSlots {
             chunks: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
-            free: Mutex::new(FreeSlots::default()),
+            free: Mutex::new(FreeIoSlots::default()),
         }
     }
 
     /// A slot that nobody uses, and its index. None if there are as many as can be counted.
-    pub(super) fn take(&self) -> Option<(u32, &Slot)> {
+    pub(super) fn take(&self) -> Option<(u32, &IoSlot)> {
         let mut free = self.free.lock();
         let index = match free.used.pop() {
             Some(index) => index,
@@ -65,7 +65,7 @@ impl Slots {
     }
 
     /// The slot of that index, if there ever was one.
-    pub(super) fn get(&self, index: u32) -> Option<&Slot> {
+    pub(super) fn get(&self, index: u32) -> Option<&IoSlot> {
         let (chunk, at, _) = locate(index);
         let slots = self.chunks[chunk].load(Acquire);
         // SAFETY: a chunk that is there has that many slots, and goes with us.
@@ -73,7 +73,7 @@ impl Slots {
     }
 
     /// Calls `f` with every slot there is.
-    pub(super) fn for_each(&self, mut f: impl FnMut(&Slot)) {
+    pub(super) fn for_each(&self, mut f: impl FnMut(&IoSlot)) {
         let fresh = self.free.lock().fresh;
         for index in 0..fresh {
             if let Some(slot) = self.get(index) {
@@ -86,13 +86,13 @@ impl Slots {
     fn make(&self, index: u32) {
         let (chunk, _, size) = locate(index);
         if self.chunks[chunk].load(Relaxed).is_null() {
-            let slots: Box<[Slot]> = (0..size).map(|_| Slot::new()).collect();
+            let slots: Box<[IoSlot]> = (0..size).map(|_| IoSlot::new()).collect();
             self.chunks[chunk].store(Box::into_raw(slots).cast(), Release);
         }
     }
 }
 
-impl Drop for Slots {
+impl Drop for IoSlots {
     fn drop(&mut self) {
         for (chunk, slots) in self.chunks.iter().enumerate() {
             let slots = slots.load(Relaxed);
@@ -112,9 +112,9 @@ mod tests {
 
     #[test]
     fn indices_lead_to_different_slots_that_stay() {
-        let slots = Slots::new();
+        let slots = IoSlots::new();
         let taken: Vec<_> = (0..1000).map(|_| slots.take().unwrap()).collect();
-        let places: HashSet<*const Slot> =
+        let places: HashSet<*const IoSlot> =
             taken.iter().map(|(_, slot)| ptr::from_ref(*slot)).collect();
         assert_eq!(places.len(), 1000);
         for (index, slot) in &taken {
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_slot_given_back_is_used_again() {
-        let slots = Slots::new();
+        let slots = IoSlots::new();
         let (first, _) = slots.take().unwrap();
         let (second, _) = slots.take().unwrap();
         slots.give_back(first);

@@ -4,7 +4,7 @@
 //! allocates nothing and cannot panic: it loads and sets atomics, calls `write`, and leaves `errno` as it
 //! was. Who handled the signal before is called next.
 
-use super::{BOARD, SIGNALS_MAX, alarm};
+use super::{PENDING, SIGNALS_MAX, notifier};
 use crate::sys::KeepErrno;
 use libc::{c_int, c_void, siginfo_t};
 use std::io;
@@ -75,10 +75,10 @@ fn remember(index: usize, action: &libc::sigaction) {
 extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let Some(index) = index_of(signal) else { return };
     let _errno = KeepErrno::begin();
-    if let Some(board) = BOARD.get() {
-        board.note(index);
+    if let Some(pending) = PENDING.get() {
+        pending.set_pending(index);
     }
-    alarm::ring();
+    notifier::notify();
     let before = BEFORE[index].load(Acquire);
     if !before.is_null() {
         // SAFETY: made by `remember`, never freed; it was the process's handler for this signal, and the

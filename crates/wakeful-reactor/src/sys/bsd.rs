@@ -1,11 +1,11 @@
 //! The BSDs and Apple's systems: kqueue.
 
-mod beat_timers;
-mod bell;
+mod event_notifier;
 mod kqueue;
 mod slack;
+mod tick_timers;
 
-pub use beat_timers::BeatTimers;
-pub(crate) use bell::Bell;
+pub(crate) use event_notifier::EventNotifier;
 pub(crate) use kqueue::{Events, Poller};
 pub use slack::PreciseWaits;
+pub use tick_timers::TickTimers;

@@ -1,12 +1,12 @@
 //! Linux: epoll, eventfd, timerfd.
 
-mod beat_timers;
-mod bell;
 mod descriptors;
 mod epoll;
+mod event_notifier;
 mod slack;
+mod tick_timers;
 
-pub use beat_timers::BeatTimers;
-pub(crate) use bell::Bell;
 pub(crate) use epoll::{Events, Poller};
+pub(crate) use event_notifier::EventNotifier;
 pub use slack::PreciseWaits;
+pub use tick_timers::TickTimers;

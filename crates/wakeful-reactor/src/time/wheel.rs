@@ -50,11 +50,11 @@ const AHEAD: usize = 8;
 /// A timer, as the wheel sees it. Lives in whatever it is a timer of.
 #[derive(Debug)]
 pub struct TimerNode {
-    place: Cell<Place>,
+    place: Cell<NodePlace>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum NodePlace {
     /// In no wheel.
     Nowhere,
     /// The `index`-th in a slot.
@@ -71,12 +71,12 @@ enum Place {
 impl TimerNode {
     /// A timer in no wheel.
     pub const fn new() -> TimerNode {
-        TimerNode { place: Cell::new(Place::Nowhere) }
+        TimerNode { place: Cell::new(NodePlace::Nowhere) }
     }
 
     /// Whether a wheel still refers to it.
     pub fn is_held(&self) -> bool {
-        self.place.get() != Place::Nowhere
+        self.place.get() != NodePlace::Nowhere
     }
 }
 
@@ -100,7 +100,7 @@ pub struct Wheel {
 struct Level {
     /// A bit for each slot that has timers.
     occupied: u64,
-    slots: [Slot; SLOTS],
+    slots: [WheelSlot; SLOTS],
 }
 
 /// A timer in a slot or in the near heap. The node is live, and says in which.
@@ -114,13 +114,13 @@ struct HeldTimer {
 
 /// Timers in no order.
 #[derive(Debug, Default)]
-struct Slot(Vec<HeldTimer>);
+struct WheelSlot(Vec<HeldTimer>);
 
 // SAFETY: the wheel owns no node; who may touch them is settled by the contracts of its methods.
 unsafe impl Send for Wheel {}
 
 impl HeldTimer {
-    fn set_place(&self, place: Place) {
+    fn set_place(&self, place: NodePlace) {
         // SAFETY: what is held is live.
         unsafe { self.node.as_ref() }.place.set(place);
     }
@@ -151,7 +151,7 @@ impl Level {
     fn push(&mut self, level: u8, slot: u8, timer: HeldTimer) {
         let timers = &mut self.slots[usize::from(slot)].0;
         let index = u32::try_from(timers.len()).expect("a slot has room for four billion timers");
-        timer.set_place(Place::Slot { level, slot, index });
+        timer.set_place(NodePlace::Slot { level, slot, index });
         timers.push(timer);
         self.occupied |= 1 << slot;
     }
@@ -161,7 +161,7 @@ impl Level {
         let timers = &mut self.slots[usize::from(slot)].0;
         timers.swap_remove(index as usize);
         if let Some(moved) = timers.get(index as usize) {
-            moved.set_place(Place::Slot { level, slot, index });
+            moved.set_place(NodePlace::Slot { level, slot, index });
         }
         if timers.capacity() > ROOM_KEPT.max(4 * timers.len()) {
             timers.shrink_to(2 * timers.len());
@@ -198,7 +198,7 @@ pub enum Popped {
 impl Wheel {
     /// An empty wheel at `position_ns`.
     pub fn new(position_ns: u64) -> Wheel {
-        let level = |_| Level { occupied: 0, slots: [const { Slot(Vec::new()) }; SLOTS] };
+        let level = |_| Level { occupied: 0, slots: [const { WheelSlot(Vec::new()) }; SLOTS] };
         // By way of a vector: an array in a box would be made on the stack, 12 KB, and moved.
         let levels: Vec<Level> = (0..LEVELS).map(level).collect();
         Wheel {
@@ -224,7 +224,7 @@ impl Wheel {
     fn place(&mut self, timer: HeldTimer) {
         let (slot_no, here) = (timer.deadline_ns >> SLOT_BITS, self.position_ns >> SLOT_BITS);
         if slot_no <= here {
-            timer.set_place(Place::Near);
+            timer.set_place(NodePlace::Near);
             self.near.push(timer);
             return;
         }
@@ -243,7 +243,7 @@ impl Wheel {
     #[must_use]
     pub unsafe fn reinsert(&mut self, node: NonNull<TimerNode>, deadline_ns: u64) -> bool {
         // SAFETY: by contract.
-        if let Place::Slot { level, slot, index } = unsafe { node.as_ref() }.place.get() {
+        if let NodePlace::Slot { level, slot, index } = unsafe { node.as_ref() }.place.get() {
             let timers = &mut self.levels[usize::from(level)].slots[usize::from(slot)].0;
             let timer = &mut timers[index as usize];
             if (timer.deadline_ns ^ deadline_ns) >> slot_shift(level.into()) == 0 {
@@ -270,14 +270,14 @@ impl Wheel {
         // SAFETY: by contract.
         let timer = unsafe { node.as_ref() };
         match timer.place.get() {
-            Place::Nowhere => true,
-            Place::Near | Place::NearRemoved => {
-                timer.place.set(Place::NearRemoved);
+            NodePlace::Nowhere => true,
+            NodePlace::Near | NodePlace::NearRemoved => {
+                timer.place.set(NodePlace::NearRemoved);
                 false
             }
-            Place::Slot { level, slot, index } => {
+            NodePlace::Slot { level, slot, index } => {
                 self.levels[usize::from(level)].remove(level, slot, index);
-                timer.place.set(Place::Nowhere);
+                timer.place.set(NodePlace::Nowhere);
                 true
             }
         }
@@ -296,8 +296,8 @@ impl Wheel {
         }
         let node = self.near.pop()?.node;
         // SAFETY: what is in the heap is live.
-        let was = unsafe { node.as_ref() }.place.replace(Place::Nowhere);
-        Some(if was == Place::NearRemoved { Popped::Released(node) } else { Popped::Due(node) })
+        let was = unsafe { node.as_ref() }.place.replace(NodePlace::Nowhere);
+        Some(if was == NodePlace::NearRemoved { Popped::Released(node) } else { Popped::Due(node) })
     }
 
     /// Moves every timer whose slot begins by `now_ns` down, and the position, which is before that, there.

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wakeful_base::catch_panic::{abort_on_unwind, contain_panic};
 use wakeful_base::sync::Mutex;
-use wakeful_task::{Finishing, Polled, Runnable};
+use wakeful_task::{FinishingTask, Polled, Runnable};
 
 pub(crate) struct Pool {
     queue: JobQueue<Job>,
@@ -326,7 +326,7 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-fn run_to_end(task: Runnable) -> Finishing {
+fn run_to_end(task: Runnable) -> FinishingTask {
     match task.run() {
         Polled::Ended(ended) => ended,
         Polled::Pending(_) => unreachable!("a blocking task ends at its first poll"),

@@ -1,11 +1,11 @@
 //! The driver of a runtime with I/O: the reactor's.
 
-use super::{Beat, Driver, DriverParts, EventsMax, WakeDriver};
+use super::{Driver, DriverParts, EventsMax, TimerTick, WakeDriver};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use wakeful_base::CallWaker;
-use wakeful_reactor::io::{BeatTimers, IoDriver, IoEvents};
+use wakeful_reactor::io::{IoDriver, IoEvents, TickTimers};
 
 pub(crate) use wakeful_reactor::io::is_shutdown_error;
 
@@ -26,7 +26,7 @@ impl IoHandle {
         let events = IoEvents::with_capacity(max.waiting);
         let busy_events = IoEvents::with_capacity(max.busy);
         Ok(Some(DriverParts {
-            driver: Box::new(WaitForIo { io: driver.clone(), events, busy_events, beats: None }),
+            driver: Box::new(WaitForIo { io: driver.clone(), events, busy_events, ticks: None }),
             waker: Arc::new(WakeIo(driver.clone())),
             io: IoHandle(Some(driver)),
         }))
@@ -59,16 +59,16 @@ struct WaitForIo {
     events: IoEvents,
     /// For a look without waiting.
     busy_events: IoEvents,
-    beats: Option<BeatTimers>,
+    ticks: Option<TickTimers>,
 }
 
 impl WaitForIo {
     /// Timers for beats, which few runtimes need.
-    fn beats(&mut self) -> io::Result<&mut BeatTimers> {
-        if self.beats.is_none() {
-            self.beats = Some(self.io.new_beat_timers()?);
+    fn ticks(&mut self) -> io::Result<&mut TickTimers> {
+        if self.ticks.is_none() {
+            self.ticks = Some(self.io.new_tick_timers()?);
         }
-        Ok(self.beats.as_mut().expect("just set"))
+        Ok(self.ticks.as_mut().expect("just set"))
     }
 }
 
@@ -79,13 +79,13 @@ impl Driver for WaitForIo {
         self.io.wait(events, timeout, call);
     }
 
-    fn wait_for_beat(&mut self, beat: Beat, call: CallWaker<'_>) {
-        let Beat { now_ns, at_ns, every_ns } = beat;
+    fn wait_for_tick(&mut self, tick: TimerTick, call: CallWaker<'_>) {
+        let TimerTick { now_ns, at_ns, every_ns } = tick;
         let left = Duration::from_nanos(at_ns.saturating_sub(now_ns));
         if self.io.is_broken() {
             return self.wait(Some(left), call);
         }
-        match self.beats().and_then(|beats| beats.arm(now_ns, at_ns, at_ns + every_ns)) {
+        match self.ticks().and_then(|ticks| ticks.arm(now_ns, at_ns, at_ns + every_ns)) {
             Ok(()) => self.wait(None, call),
             // There are no descriptors left, say.
             Err(_) => self.wait(Some(left), call),

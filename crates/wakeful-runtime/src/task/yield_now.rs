@@ -25,7 +25,7 @@ pub async fn yield_now() {
             return Poll::Ready(());
         }
         yielded = true;
-        note_wait(WaitKind::Turn, 0);
+        note_wait(WaitKind::Yield, 0);
         budget::defer(cx.waker());
         Poll::Pending
     })

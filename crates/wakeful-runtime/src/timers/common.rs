@@ -145,9 +145,9 @@ impl CommonTimers {
 
     /// Whether who waits in the driver may wake up for `wake` too: for one of them there are beats anyhow.
     /// Not if his time has come: he is on his way out.
-    pub(super) fn can_share_beat(&self, wake: NextWake, now_ns: u64) -> bool {
+    pub(super) fn can_share_tick(&self, wake: NextWake, now_ns: u64) -> bool {
         let waits_until = self.state.lock().waits_until;
-        waits_until.at_ns > now_ns && (waits_until.beat_ns.is_some() || wake.beat_ns.is_some())
+        waits_until.at_ns > now_ns && (waits_until.tick_ns.is_some() || wake.tick_ns.is_some())
     }
 
     /// Timers have been lent: who waits in the driver, or is about to, is to look at them by `by_ns`.

@@ -2,7 +2,7 @@
 
 use super::common::{COMMON, CommonTimers};
 use super::{Fired, TimeConfig};
-use crate::driver::{Beat, Driver, WakeDriver};
+use crate::driver::{Driver, TimerTick, WakeDriver};
 use std::cell::OnceCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::{CallWaker, WakeList};
 use wakeful_reactor::time::{
-    ArmedTimer, BEAT_MAX_NS, Clock, Firing, NextWake, OwnerId, PreciseWaits, TimerInbox, Timers,
+    ArmedTimer, Clock, FireRate, NextWake, OwnerId, PreciseWaits, TICK_MAX_NS, TimerInbox, Timers,
 };
 
 pub(crate) use super::common::ShutDown;
@@ -32,7 +32,7 @@ pub(crate) struct SeatTimers {
     /// A wheel takes some memory, and many a runtime needs none.
     pub(super) timers: Option<Timers>,
     /// How those have fired, its own and others', that the worker served.
-    firing: Firing,
+    fire_rate: FireRate,
     /// When the worker last came from a wait, after which it serves its timers. Zero at first.
     came_ns: u64,
 }
@@ -140,7 +140,7 @@ impl TimeHandle {
     ) -> Until<'_> {
         let lends = self.common.lends();
         let (own_ns, lent_ns) = (own.next_ns(), lent_ns());
-        let wake = |next_ns| own.firing.next_wake(next_ns);
+        let wake = |next_ns| own.fire_rate.next_wake(next_ns);
         let all = own_ns.into_iter().chain(lent_ns).min().map(wake);
         Until { own: own_ns.map(wake), all, lends, at_most: None, time: self }
     }
@@ -205,7 +205,7 @@ impl SeatTimers {
         SeatTimers {
             id: OwnerId(index as u32),
             timers: None,
-            firing: Firing::default(),
+            fire_rate: FireRate::default(),
             came_ns: 0,
         }
     }
@@ -217,7 +217,7 @@ impl SeatTimers {
     /// The worker has fired timers, these or others'.
     pub(crate) fn note(&mut self, fired: Fired) {
         if fired.count > 0 {
-            self.firing.note(fired.now_ns, fired.count);
+            self.fire_rate.note(fired.now_ns, fired.count);
         }
     }
 
@@ -259,13 +259,13 @@ impl Until<'_> {
         if !self.time.is_enabled {
             return driver.wait(self.at_most, call);
         }
-        let NextWake { at_ns, beat_ns } = common.begin_wait(self.all, self.lends);
-        let beat = beat_ns.filter(|_| !clock.is_changed()).map(|every_ns| {
+        let NextWake { at_ns, tick_ns } = common.begin_wait(self.all, self.lends);
+        let tick = tick_ns.filter(|_| !clock.is_changed()).map(|every_ns| {
             let now_ns = clock.now_ns();
-            Beat { now_ns, at_ns, every_ns }
+            TimerTick { now_ns, at_ns, every_ns }
         });
-        match beat.filter(|beat| beat.at_ns > beat.now_ns) {
-            Some(beat) => driver.wait_for_beat(beat, call),
+        match tick.filter(|tick| tick.at_ns > tick.now_ns) {
+            Some(tick) => driver.wait_for_tick(tick, call),
             None => driver.wait(self.shorter(clock.time_until(at_ns)), call),
         }
         common.end_wait();
@@ -274,13 +274,13 @@ impl Until<'_> {
     /// Whether someone who does not wait in the driver should have his timers served by him who does.
     pub(crate) fn is_for_driver(&self) -> bool {
         let TimeHandle { common, clock, .. } = self.time;
-        self.own.is_some_and(|own| common.can_share_beat(own, clock.now_ns()))
+        self.own.is_some_and(|own| common.can_share_tick(own, clock.now_ns()))
     }
 
     /// They are lent: has him who waits in the driver wake up for them.
     pub(crate) fn tell_driver(&self) {
         if let Some(own) = self.own {
-            self.time.common.note_lend(own.at_ns.saturating_add(BEAT_MAX_NS));
+            self.time.common.note_lend(own.at_ns.saturating_add(TICK_MAX_NS));
         }
     }
 

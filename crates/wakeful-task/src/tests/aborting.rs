@@ -1,8 +1,8 @@
 //! Abort and shutdown: the future is dropped once, at its next turn, and nothing is scheduled twice.
 
-use super::home::{ENDINGS, TestHome, Turn};
+use super::home::{ENDINGS, RunResult, TestHome};
 use super::probes::{Foreign, Gate, Tally, now, poll_with};
-use crate::{AbortHandle, Outcome, Polled, Running};
+use crate::{AbortHandle, Outcome, Polled, RunningTask};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
@@ -16,8 +16,8 @@ fn a_task_aborted_before_its_first_turn_is_never_polled() {
         join.abort();
         join.abort();
         assert_eq!((home.schedule_calls(), home.queued()), (0, 1), "it has its entry");
-        assert_eq!((outputs.dropped(), join.is_finished()), (0, false), "not before its turn");
-        assert_eq!(home.turn(home.pop().unwrap(), ending), Turn::Ended(Outcome::Cancelled));
+        assert_eq!((outputs.dropped(), join.is_finished()), (0, false), "not before its poll");
+        assert_eq!(home.run(home.pop().unwrap(), ending), RunResult::Ended(Outcome::Cancelled));
         assert_eq!((gate.polls(), outputs.dropped()), (0, 1));
         let error = now(join).err().expect("cancelled");
         assert!(error.is_cancelled() && !error.is_panic() && error.id() == id);
@@ -37,7 +37,11 @@ fn aborting_a_task_that_waits_schedules_it_once() {
     join.abort_handle().abort();
     assert_eq!((home.schedule_calls(), home.queued()), (1, 1));
     gate.open();
-    assert_eq!(home.run_one(), Turn::Ended(Outcome::Cancelled), "an abort comes before a wake");
+    assert_eq!(
+        home.run_one(),
+        RunResult::Ended(Outcome::Cancelled),
+        "an abort comes before a wake"
+    );
     assert_eq!((gate.polls(), outputs.dropped(), foreign.woken()), (1, 1, 1));
     assert!(now(join).err().unwrap().is_cancelled());
     waker.wake();
@@ -53,7 +57,7 @@ fn an_abort_reaches_a_task_that_was_woken_first() {
     gate.take_waker().wake();
     join.abort();
     assert_eq!(home.queued(), 1);
-    assert_eq!(home.run_one(), Turn::Ended(Outcome::Cancelled));
+    assert_eq!(home.run_one(), RunResult::Ended(Outcome::Cancelled));
     assert!(now(join).unwrap_err().is_cancelled());
     home.assert_all_freed();
 }
@@ -65,13 +69,13 @@ fn an_abort_still_holds_when_all_handles_are_gone() {
     let join = home.spawn(gate.then(()));
     join.abort();
     drop(join);
-    assert_eq!(home.run_one(), Turn::Ended(Outcome::Cancelled));
+    assert_eq!(home.run_one(), RunResult::Ended(Outcome::Cancelled));
     assert_eq!(gate.polls(), 0);
     home.assert_all_freed();
 }
 
 /// A task that aborts itself in its only poll, and returns what `last` says.
-fn aborts_itself(last: Poll<u8>) -> (Arc<TestHome>, crate::JoinHandle<u8>, Turn) {
+fn aborts_itself(last: Poll<u8>) -> (Arc<TestHome>, crate::JoinHandle<u8>, RunResult) {
     let (home, own) = (TestHome::new(), Arc::new(Mutex::new(None::<AbortHandle>)));
     let (seen, mut polled) = (own.clone(), false);
     let join = home.spawn(poll_fn(move |_| {
@@ -80,23 +84,23 @@ fn aborts_itself(last: Poll<u8>) -> (Arc<TestHome>, crate::JoinHandle<u8>, Turn)
         last
     }));
     *own.lock().unwrap() = Some(join.abort_handle());
-    let turn = home.run_one();
-    (home, join, turn)
+    let run = home.run_one();
+    (home, join, run)
 }
 
 #[test]
 fn an_abort_during_the_poll_waits_for_its_end() {
-    let (home, join, turn) = aborts_itself(Poll::Pending);
-    assert_eq!((turn, home.schedule_calls()), (Turn::Again, 0), "the poller has the entry");
-    assert_eq!(home.run_one(), Turn::Ended(Outcome::Cancelled));
+    let (home, join, run) = aborts_itself(Poll::Pending);
+    assert_eq!((run, home.schedule_calls()), (RunResult::Again, 0), "the poller has the entry");
+    assert_eq!(home.run_one(), RunResult::Ended(Outcome::Cancelled));
     assert!(now(join).unwrap_err().is_cancelled());
     home.assert_all_freed();
 }
 
 #[test]
 fn an_abort_during_the_last_poll_comes_too_late() {
-    let (home, join, turn) = aborts_itself(Poll::Ready(9));
-    assert_eq!((turn, home.queued()), (Turn::Ended(Outcome::Value), 0));
+    let (home, join, run) = aborts_itself(Poll::Ready(9));
+    assert_eq!((run, home.queued()), (RunResult::Ended(Outcome::Value), 0));
     assert_eq!(now(join).unwrap(), 9);
     home.assert_all_freed();
 }
@@ -146,7 +150,7 @@ fn an_abort_in_the_drop_of_the_aborted_future_does_nothing() {
     let join = home.spawn(async move { drop(guard) });
     *own.lock().unwrap() = Some(join.abort_handle());
     join.abort();
-    assert_eq!(home.run_one(), Turn::Ended(Outcome::Cancelled));
+    assert_eq!(home.run_one(), RunResult::Ended(Outcome::Cancelled));
     assert_eq!((home.schedule_calls(), home.queued()), (0, 0));
     assert!(now(join).unwrap_err().is_cancelled());
     home.assert_all_freed();
@@ -173,7 +177,7 @@ fn shutdown_claims_a_task_that_waits_and_no_other() {
     let (runnable, join) = home.task(gate.then(outputs.token()));
     let task = runnable.into_raw();
     // SAFETY: `join` keeps the task alive.
-    let claim = || unsafe { Running::claim_idle(task) };
+    let claim = || unsafe { RunningTask::claim_idle(task) };
 
     assert!(claim().is_none(), "scheduled");
     // SAFETY: from `into_raw` above.
@@ -189,7 +193,7 @@ fn shutdown_claims_a_task_that_waits_and_no_other() {
     waker.wake();
     join.abort();
     assert_eq!(home.queued(), 0, "whoever has claimed the task has it to the end");
-    assert_eq!(home.end(claimed.cancel(), ENDINGS[0]), Turn::Ended(Outcome::Cancelled));
+    assert_eq!(home.end(claimed.cancel(), ENDINGS[0]), RunResult::Ended(Outcome::Cancelled));
     assert_eq!((gate.polls(), outputs.dropped()), (1, 1));
     assert!(claim().is_none(), "complete");
     assert!(now(join).err().unwrap().is_cancelled());

@@ -1,8 +1,10 @@
 //! Which task is the current one, and what it is noted to wait for.
 
-use super::home::{ENDINGS, TestHome, Turn};
+use super::home::{ENDINGS, RunResult, TestHome};
 use super::probes::{Gate, now};
-use crate::{Done, Id, Outcome, Polled, WaitKind, WaitsFor, id, new_task, note_wait, try_id};
+use crate::{
+    CompletedTask, Id, Outcome, Polled, WaitKind, WaitsFor, id, new_task, note_wait, try_id,
+};
 use std::future::poll_fn;
 use std::panic::{Location, catch_unwind};
 use std::ptr;
@@ -31,7 +33,7 @@ fn a_task_knows_its_id_in_its_poll_and_drops() {
             });
             let expected = Some(join.id());
             let join = joined.then_some(join);
-            home.turn(runnable, ending);
+            home.run(runnable, ending);
             drop(join);
             assert_eq!(*seen.lock().unwrap(), [expected; 3]);
             assert_eq!(try_id(), None);
@@ -55,7 +57,7 @@ fn a_task_is_current_again_after_one_that_ran_inside_its_poll() {
     let inner_join = inner.spawn(async { id() });
     let join = outer.spawn(async move {
         let before = id();
-        assert_eq!(inner.run_one(), Turn::Ended(Outcome::Value));
+        assert_eq!(inner.run_one(), RunResult::Ended(Outcome::Value));
         let within = now(inner_join).unwrap();
         (before, within, id())
     });
@@ -99,7 +101,7 @@ fn what_a_task_waits_for_is_noted_until_it_is_queued() {
     assert_eq!(runnable.waits_for(), None);
     let line = runnable.spawned_at().line();
     assert!(runnable.spawned_at().file().ends_with("current_task.rs") && line > 90, "{line}");
-    home.turn(runnable, ENDINGS[0]);
+    home.run(runnable, ENDINGS[0]);
     gate.take_waker().wake();
     let runnable = home.pop().unwrap();
     let noted = runnable.waits_for().expect("noted");
@@ -114,7 +116,7 @@ fn what_a_task_waits_for_is_noted_until_it_is_queued() {
 
 #[test]
 fn a_note_keeps_its_kind_and_detail() {
-    for kind in [WaitKind::Turn, WaitKind::Task, WaitKind::Time, WaitKind::Io, WaitKind::Sync] {
+    for kind in [WaitKind::Yield, WaitKind::Task, WaitKind::Time, WaitKind::Io, WaitKind::Sync] {
         for detail in [0, 1, 0xffff_ffff >> 8] {
             let note = WaitsFor::new(kind, detail);
             assert_eq!((note.kind(), note.detail()), (kind, detail));
@@ -146,7 +148,7 @@ fn the_drop_of_an_output_leaves_a_complete_tasks_link_alone() {
     link.store(neighbour, SeqCst);
     drop(join);
     assert_eq!(link.load(SeqCst), neighbour);
-    drop::<Done>(done);
+    drop::<CompletedTask>(done);
     home.assert_all_freed();
 }
 

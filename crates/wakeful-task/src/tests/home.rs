@@ -1,7 +1,8 @@
 //! A scheduler for tests: a queue, a list of the living, and counters.
 
 use crate::{
-    Finishing, Id, JoinHandle, Outcome, OwnedLink, Polled, Runnable, Schedule, TaskRef, new_task,
+    FinishingTask, Id, JoinHandle, Outcome, OwnedLink, Polled, Runnable, Schedule, TaskRef,
+    new_task,
 };
 use std::collections::VecDeque;
 use std::future::Future;
@@ -47,7 +48,7 @@ unsafe impl Schedule for TestHome {
 
 /// What one turn led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum RunResult {
     /// The task waits.
     Parked,
     /// The task was woken during the poll, and is in the queue again.
@@ -117,20 +118,20 @@ impl TestHome {
     }
 
     /// Runs an entry as a worker would.
-    pub(super) fn turn(&self, runnable: Runnable, ending: Ending) -> Turn {
+    pub(super) fn run(&self, runnable: Runnable, ending: Ending) -> RunResult {
         match runnable.run() {
             Polled::Pending(running) => match running.idle() {
-                None => Turn::Parked,
+                None => RunResult::Parked,
                 Some(again) => {
                     lock(&self.queue).push_back(again);
-                    Turn::Again
+                    RunResult::Again
                 }
             },
             Polled::Ended(finishing) => self.end(finishing, ending),
         }
     }
 
-    pub(super) fn end(&self, finishing: Finishing, ending: Ending) -> Turn {
+    pub(super) fn end(&self, finishing: FinishingTask, ending: Ending) -> RunResult {
         let (task, outcome) = (finishing.task(), finishing.outcome());
         match ending {
             Ending::AtOnce => {
@@ -143,7 +144,7 @@ impl TestHome {
                 drop(done);
             }
         }
-        Turn::Ended(outcome)
+        RunResult::Ended(outcome)
     }
 
     fn disown(&self, task: TaskRef) {
@@ -155,27 +156,27 @@ impl TestHome {
 
     /// Runs the next entry.
     #[track_caller]
-    pub(super) fn run_one(&self) -> Turn {
+    pub(super) fn run_one(&self) -> RunResult {
         let runnable = self.pop().expect("there is an entry in the queue");
-        self.turn(runnable, Ending::AtOnce)
+        self.run(runnable, Ending::AtOnce)
     }
 
     /// Runs entries until there are none.
     pub(super) fn run_all(&self) {
         while let Some(runnable) = self.pop() {
-            self.turn(runnable, Ending::AtOnce);
+            self.run(runnable, Ending::AtOnce);
         }
     }
 
     /// Takes a task that waits, if there is one.
     #[cfg(not(wakeful_loom))]
-    pub(super) fn claim_any(&self) -> Option<crate::Running> {
+    pub(super) fn claim_any(&self) -> Option<crate::RunningTask> {
         let mut owned = lock(&self.owned);
         let (mut claimed, mut passed) = (None, Vec::new());
         while let Some(task) = owned.0.pop_front() {
             passed.push(task);
             // SAFETY: in the list until just now, and nobody takes it out without the lock.
-            claimed = unsafe { crate::Running::claim_idle(task) };
+            claimed = unsafe { crate::RunningTask::claim_idle(task) };
             if claimed.is_some() {
                 break;
             }

@@ -1,6 +1,6 @@
 //! The join handle: what it gives, and who drops the output and the waker when it goes.
 
-use super::home::{ENDINGS, Ending, TestHome, Turn};
+use super::home::{ENDINGS, Ending, RunResult, TestHome};
 use super::probes::{Foreign, Gate, Tally, now, poll_with};
 use crate::{JoinHandle, Outcome, set_join_waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,7 @@ fn the_join_side_is_woken_once_when_the_task_ends() {
         let (runnable, mut join) = home.task(async { 5 });
         assert!(poll_with(&mut join, &foreign.waker()).is_pending());
         assert_eq!(foreign.woken(), 0);
-        home.turn(runnable, ending);
+        home.run(runnable, ending);
         assert_eq!(foreign.woken(), 1);
         assert_eq!(now(&mut join).unwrap(), 5);
         drop(join);
@@ -40,7 +40,7 @@ fn the_same_waker_is_cloned_once_and_a_new_one_takes_its_place() {
 
         assert!(poll_with(&mut join, &second.waker()).is_pending());
         assert_eq!((first.alive(), second.alive()), (0, 1));
-        home.turn(runnable, ending);
+        home.run(runnable, ending);
         assert_eq!((first.woken(), second.woken()), (0, 1));
         drop(join);
         assert_eq!((first.alive(), second.alive()), (0, 0));
@@ -60,7 +60,7 @@ fn a_handle_dropped_before_the_end_takes_its_waker_along_and_leaves_the_output_t
             }
             drop(join);
             assert_eq!((foreign.alive(), home.cells_freed()), (0, 0));
-            assert_eq!(home.turn(runnable, ending), Turn::Ended(Outcome::Value));
+            assert_eq!(home.run(runnable, ending), RunResult::Ended(Outcome::Value));
             assert_eq!((outputs.dropped(), foreign.woken()), (1, 0));
             home.assert_all_freed();
         }
@@ -76,7 +76,7 @@ fn with_a_waker_about_the_output_of_a_detached_task_is_still_dropped_at_its_end(
         let waker = gate.take_waker();
         gate.open();
         waker.wake_by_ref();
-        home.turn(home.pop().unwrap(), ending);
+        home.run(home.pop().unwrap(), ending);
         assert_eq!((outputs.dropped(), home.cells_freed()), (1, 0), "the waker is the last");
         drop(waker);
         home.assert_all_freed();
@@ -94,7 +94,7 @@ fn a_handle_dropped_after_the_end_drops_the_output_unless_taken() {
                 if polled {
                     assert!(poll_with(&mut join, &foreign.waker()).is_pending());
                 }
-                home.turn(runnable, ending);
+                home.run(runnable, ending);
                 let output = taken.then(|| now(&mut join));
                 assert_eq!(outputs.dropped(), 0);
                 drop(join);
@@ -117,7 +117,7 @@ fn in_the_wake_itself(
     let (runnable, mut join) = home.task(async { output });
     assert!(poll_with(&mut join, &foreign.waker()).is_pending());
     *foreign.on_wake.lock().unwrap() = Some(Box::new(move || what(join)));
-    home.turn(runnable, ending);
+    home.run(runnable, ending);
     assert_eq!((foreign.woken(), foreign.alive(), outputs.dropped()), (1, 0, 1));
     home.assert_all_freed();
 }
@@ -155,9 +155,9 @@ fn a_task_may_own_its_own_handle() {
         });
         let abort = join.abort_handle();
         *own.lock().unwrap() = Some(join);
-        assert_eq!(home.run_one(), Turn::Parked);
+        assert_eq!(home.run_one(), RunResult::Parked);
         abort.abort();
-        assert_eq!(home.turn(home.pop().unwrap(), ending), Turn::Ended(Outcome::Cancelled));
+        assert_eq!(home.run(home.pop().unwrap(), ending), RunResult::Ended(Outcome::Cancelled));
         drop(abort);
         assert_eq!(futures.dropped(), 1);
         home.assert_all_freed();
@@ -174,7 +174,7 @@ fn the_slot_may_hold_a_waker_of_the_very_task() {
         assert!(poll_with(&mut join, &waker).is_pending());
         gate.open();
         waker.wake();
-        home.turn(home.pop().unwrap(), ending);
+        home.run(home.pop().unwrap(), ending);
         assert_eq!(home.queued(), 0, "a complete task is not scheduled");
         drop(join);
         home.assert_all_freed();
@@ -201,7 +201,7 @@ fn the_slot_tells_wakers_of_tasks_and_others_apart() {
             if !last_is_task {
                 assert!(poll_with(&mut join, &other).is_pending());
             }
-            home.turn(runnable, ending);
+            home.run(runnable, ending);
             assert_eq!(joiners.queued(), usize::from(last_is_task));
             assert_eq!(foreign.woken(), usize::from(!last_is_task));
             drop((first, second, parked));

@@ -1,8 +1,8 @@
 //! Whoever gives up the last reference frees the cell, and nobody before.
 
-use super::home::{ENDINGS, TestHome, Turn};
+use super::home::{ENDINGS, RunResult, TestHome};
 use super::probes::{Gate, Tally, Token, now};
-use crate::{Done, Id, Outcome, Polled, Runnable, Schedule, new_task};
+use crate::{CompletedTask, Id, Outcome, Polled, Runnable, Schedule, new_task};
 use std::future::poll_fn;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -21,7 +21,7 @@ fn each_kind_of_reference_can_be_the_last() {
             let (second_waker, second_abort) = (waker.clone(), abort.clone());
             gate.open();
             waker.wake_by_ref();
-            assert_eq!(home.turn(home.pop().unwrap(), ending), Turn::Ended(Outcome::Value));
+            assert_eq!(home.run(home.pop().unwrap(), ending), RunResult::Ended(Outcome::Value));
 
             let mut drops: [Option<Box<dyn FnOnce()>>; 4] = [
                 Some(Box::new(move || drop((waker, abort)))),
@@ -67,7 +67,7 @@ fn a_complete_task_lives_until_its_home_lets_go() {
     drop(now(join).unwrap());
     assert_eq!((home.cells_freed(), outputs.dropped()), (0, 1));
     // SAFETY: from `into_raw` above.
-    drop(unsafe { Done::from_raw(task) });
+    drop(unsafe { CompletedTask::from_raw(task) });
     home.assert_all_freed();
 }
 
@@ -109,7 +109,7 @@ fn an_output_may_hold_wakers_of_its_own_task() {
                 Poll::Ready(OwnWaker { waker: Some(cx.waker().clone()), _token: token.take() })
             }));
             let join = joined.then_some(join);
-            home.turn(runnable, ending);
+            home.run(runnable, ending);
             assert_eq!(outputs.dropped(), usize::from(!joined));
             drop(join);
             assert_eq!((outputs.dropped(), home.queued()), (1, 0));
@@ -136,7 +136,7 @@ impl Drop for OwnWaker {
 fn an_output_that_holds_the_last_waker_may_be_taken_and_outlive_the_handle() {
     let home = TestHome::new();
     let (runnable, join) = home.task(poll_fn(|cx| Poll::Ready(cx.waker().clone())));
-    home.turn(runnable, ENDINGS[0]);
+    home.run(runnable, ENDINGS[0]);
     let waker = now(join).unwrap();
     assert_eq!(home.cells_freed(), 0);
     waker.wake();

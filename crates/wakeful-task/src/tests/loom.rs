@@ -5,7 +5,7 @@
 //!
 //! `RUSTFLAGS="--cfg wakeful_loom" LOOM_MAX_PREEMPTIONS=3 cargo test --release --lib -p wakeful-task loom`
 
-use super::home::{TestHome, Turn};
+use super::home::{RunResult, TestHome};
 use super::probes::{Gate, Tally, Token};
 use crate::{JoinHandle, Runnable, TaskRef};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Case {
     /// Waiting, with the waker.
     fn parked() -> (Case, Waker) {
         let case = Case::scheduled();
-        assert_eq!(case.home.run_one(), Turn::Parked);
+        assert_eq!(case.home.run_one(), RunResult::Parked);
         let waker = case.gate.take_waker();
         (case, waker)
     }

@@ -1,6 +1,6 @@
 //! Panics of the user's code: who sees them, and that nothing is dropped twice or left behind.
 
-use super::home::{ENDINGS, TestHome, Turn};
+use super::home::{ENDINGS, RunResult, TestHome};
 use super::probes::{Gate, Tally, Token, now, quiet_panic};
 use crate::{JoinError, Outcome};
 use std::future::{Future, poll_fn};
@@ -40,7 +40,7 @@ fn a_panic_in_the_poll_is_the_joiners_to_see() {
     for ending in ENDINGS {
         let (home, futures) = (TestHome::new(), Tally::default());
         let (runnable, join) = home.task(Ends::<()>::new(futures.token(), || quiet_panic("poll")));
-        assert_eq!(home.turn(runnable, ending), Turn::Ended(Outcome::Panic));
+        assert_eq!(home.run(runnable, ending), RunResult::Ended(Outcome::Panic));
         assert_eq!(futures.dropped(), 1);
         let id = join.id();
         let error = now(join).unwrap_err();
@@ -58,7 +58,7 @@ fn a_panic_in_the_poll_of_a_detached_task_is_dropped() {
         let future = Ends::<()>::new(futures.token(), || quiet_panic(payload));
         let (runnable, join) = home.task(future);
         drop(join);
-        assert_eq!(home.turn(runnable, ending), Turn::Ended(Outcome::Panic));
+        assert_eq!(home.run(runnable, ending), RunResult::Ended(Outcome::Panic));
         assert_eq!((futures.dropped(), payloads.dropped()), (1, 1));
         home.assert_all_freed();
     }
@@ -71,7 +71,7 @@ fn a_panic_in_the_drop_of_a_ready_future_takes_the_place_of_its_output() {
             let (home, futures, outputs) = (TestHome::new(), Tally::default(), Tally::default());
             let output = if explodes { outputs.bomb() } else { outputs.token() };
             let (runnable, join) = home.task(Ends::new(futures.bomb(), || output));
-            assert_eq!(home.turn(runnable, ending), Turn::Ended(Outcome::Panic));
+            assert_eq!(home.run(runnable, ending), RunResult::Ended(Outcome::Panic));
             assert_eq!((futures.dropped(), outputs.dropped()), (1, 1));
             assert_eq!(text_of(now(join).err().unwrap()), "a token exploded");
             home.assert_all_freed();
@@ -98,7 +98,7 @@ fn of_two_panics_the_first_is_reported() {
             let _owned_by_the_future = &guard;
             Pin::new(&mut future).poll(cx)
         }));
-        assert_eq!(home.run_one(), Turn::Ended(Outcome::Panic));
+        assert_eq!(home.run_one(), RunResult::Ended(Outcome::Panic));
         assert_eq!((futures.dropped(), seconds.dropped()), (1, 1));
         assert_eq!(text_of(now(join).unwrap_err()), "first");
         home.assert_all_freed();
@@ -134,7 +134,7 @@ fn a_panic_in_the_drop_of_an_aborted_future_is_the_joiners_to_see() {
         let join = home.spawn(gate.then(futures.bomb()));
         home.run_one();
         join.abort();
-        assert_eq!(home.turn(home.pop().unwrap(), ending), Turn::Ended(Outcome::Panic));
+        assert_eq!(home.run(home.pop().unwrap(), ending), RunResult::Ended(Outcome::Panic));
         assert_eq!(futures.dropped(), 1);
         assert_eq!(text_of(now(join).err().unwrap()), "a token exploded");
         drop(gate);
@@ -150,7 +150,7 @@ fn a_panic_in_the_drop_of_an_output_reaches_nobody() {
             let output = outputs.bomb();
             let (runnable, join) = home.task(async { output });
             let join = joined.then_some(join);
-            assert_eq!(home.turn(runnable, ending), Turn::Ended(Outcome::Value));
+            assert_eq!(home.run(runnable, ending), RunResult::Ended(Outcome::Value));
             assert_eq!(outputs.dropped(), usize::from(!joined));
             drop(join);
             assert_eq!(outputs.dropped(), 1);
@@ -167,7 +167,7 @@ fn a_panic_in_the_drop_of_a_payload_reaches_nobody() {
             let payload = payloads.bomb();
             let (runnable, join) = home.task(async { quiet_panic(payload) });
             let join = joined.then_some(join);
-            assert_eq!(home.turn(runnable, ending), Turn::Ended(Outcome::Panic));
+            assert_eq!(home.run(runnable, ending), RunResult::Ended(Outcome::Panic));
             assert_eq!(payloads.dropped(), usize::from(!joined));
             drop(join);
             assert_eq!(payloads.dropped(), 1);
@@ -191,7 +191,7 @@ fn a_payload_whose_drop_panics_with_another_such_is_leaked_rather_than_followed(
     let (home, drops) = (TestHome::new(), Tally::default());
     let payload = Matryoshka(drops.clone(), 5);
     drop(home.spawn(async { quiet_panic(payload) }));
-    assert_eq!(home.run_one(), Turn::Ended(Outcome::Panic));
+    assert_eq!(home.run_one(), RunResult::Ended(Outcome::Panic));
     assert_eq!(drops.dropped(), 2, "the payload and what its drop threw, no further");
     home.assert_all_freed();
 }

@@ -4,7 +4,7 @@
 
 use super::home::{ENDINGS, TestHome};
 use super::probes::{Foreign, Tally, Token, poll_with, quiet_panic};
-use crate::{AbortHandle, JoinHandle, Polled, Running};
+use crate::{AbortHandle, JoinHandle, Polled, RunningTask};
 use std::env;
 use std::future::Future;
 use std::mem;
@@ -25,9 +25,9 @@ const MEDDLERS: u64 = 2;
 /// What everybody knows of a task.
 #[derive(Default)]
 struct Subject {
-    /// How many wake-ups were asked for, and how many of them the last poll knew of. Both relaxed:
+    /// How many wake-ups were requested for, and how many of them the last poll knew of. Both relaxed:
     /// what orders them is up to the task.
-    asked: AtomicUsize,
+    requested: AtomicUsize,
     seen: AtomicUsize,
     wakers: Mutex<Vec<Waker>>,
     inside: AtomicBool,
@@ -66,7 +66,7 @@ impl Future for Erratic {
         if subject.inside.swap(true, Relaxed) {
             accounts.polled_by_two.store(true, Relaxed);
         }
-        subject.seen.store(subject.asked.load(Relaxed), Relaxed);
+        subject.seen.store(subject.requested.load(Relaxed), Relaxed);
         let what = self.rng.below(32);
         let mut wakers = subject.wakers.lock().unwrap();
         if wakers.len() < 3 {
@@ -160,10 +160,10 @@ impl Round {
                     }
                 },
                 (Some(runnable), _) => {
-                    home.turn(runnable, ending);
+                    home.run(runnable, ending);
                     None
                 }
-                (None, 0) => home.claim_any().map(Running::cancel),
+                (None, 0) => home.claim_any().map(RunningTask::cancel),
                 (None, _) => {
                     thread::yield_now();
                     None
@@ -236,8 +236,11 @@ impl Round {
         home.run_all();
         let slots: Vec<Slot> = slots.into_iter().map(|slot| slot.into_inner().unwrap()).collect();
         for Slot { subject, abort, .. } in &slots {
-            let (asked, seen) = (subject.asked.load(Relaxed), subject.seen.load(Relaxed));
-            assert!(abort.is_finished() || asked == seen, "asked {asked}, seen {seen}: lost wake");
+            let (requested, seen) = (subject.requested.load(Relaxed), subject.seen.load(Relaxed));
+            assert!(
+                abort.is_finished() || requested == seen,
+                "requested {requested}, seen {seen}: lost wake"
+            );
         }
         home.shut_down();
         for mut joining in slots.into_iter().filter_map(|slot| slot.joining) {
@@ -270,7 +273,7 @@ fn wake(subject: &Subject, how: u32) {
         drop(waker);
         return;
     }
-    subject.asked.fetch_add(1, Relaxed);
+    subject.requested.fetch_add(1, Relaxed);
     if how % 2 == 0 {
         waker.wake_by_ref();
     } else {

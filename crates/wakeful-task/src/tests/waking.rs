@@ -1,6 +1,6 @@
 //! One wake-up, one entry, one poll.
 
-use super::home::{ENDINGS, TestHome, Turn};
+use super::home::{ENDINGS, RunResult, TestHome};
 use super::probes::{Gate, Tally, now, poll_with, wake_by_value};
 use crate::{Outcome, Polled, is_waker_of};
 use std::future::poll_fn;
@@ -20,7 +20,7 @@ fn a_ready_future_is_polled_once_and_everything_dropped_once() {
             output.take().expect("polled once")
         });
         assert_eq!((futures.dropped(), home.cells_freed()), (0, 0));
-        assert_eq!(home.turn(runnable, ending), Turn::Ended(Outcome::Value));
+        assert_eq!(home.run(runnable, ending), RunResult::Ended(Outcome::Value));
         assert_eq!((futures.dropped(), outputs.dropped(), home.cells_freed()), (1, 0, 0));
         let output = now(join).expect("a value");
         assert_eq!((outputs.dropped(), home.cells_freed()), (0, 1), "the handle was the last");
@@ -34,7 +34,7 @@ fn a_ready_future_is_polled_once_and_everything_dropped_once() {
 fn a_task_that_waits_is_scheduled_once_however_often_it_is_woken() {
     let (home, gate) = (TestHome::new(), Gate::default());
     let join = home.spawn(gate.then(7));
-    assert_eq!(home.run_one(), Turn::Parked);
+    assert_eq!(home.run_one(), RunResult::Parked);
     assert_eq!((home.schedule_calls(), home.queued()), (0, 0), "nobody woke it");
 
     let waker = gate.take_waker();
@@ -44,12 +44,12 @@ fn a_task_that_waits_is_scheduled_once_however_often_it_is_woken() {
     wake_by_value(&waker);
     assert_eq!((home.schedule_calls(), home.queued()), (1, 1), "it is scheduled already");
 
-    assert_eq!(home.run_one(), Turn::Parked);
+    assert_eq!(home.run_one(), RunResult::Parked);
     assert_eq!(gate.polls(), 2);
     gate.open();
     waker.wake();
     assert_eq!((home.schedule_calls(), home.queued()), (2, 1), "it waited again");
-    assert_eq!(home.run_one(), Turn::Ended(Outcome::Value));
+    assert_eq!(home.run_one(), RunResult::Ended(Outcome::Value));
     assert_eq!(now(join).unwrap(), 7);
     drop(gate);
     home.assert_all_freed();
@@ -67,11 +67,11 @@ fn a_wake_during_the_poll_gives_the_entry_to_the_poller() {
         wake_by_value(cx.waker());
         if polls == 3 { Poll::Ready(()) } else { Poll::Pending }
     }));
-    assert_eq!(home.run_one(), Turn::Again);
-    assert_eq!(home.run_one(), Turn::Again);
+    assert_eq!(home.run_one(), RunResult::Again);
+    assert_eq!(home.run_one(), RunResult::Again);
     assert_eq!(
         home.run_one(),
-        Turn::Ended(Outcome::Value),
+        RunResult::Ended(Outcome::Value),
         "woken in its last poll, which ends it"
     );
     assert_eq!((home.schedule_calls(), home.queued()), (0, 0));
@@ -95,8 +95,8 @@ fn a_wake_on_another_thread_during_the_poll_is_not_lost() {
         other.join().unwrap();
         Poll::Pending
     }));
-    assert_eq!(home.run_one(), Turn::Again);
-    assert_eq!(home.run_one(), Turn::Ended(Outcome::Value));
+    assert_eq!(home.run_one(), RunResult::Again);
+    assert_eq!(home.run_one(), RunResult::Ended(Outcome::Value));
     assert_eq!(home.schedule_calls(), 0);
     drop(join);
     home.assert_all_freed();
@@ -111,7 +111,7 @@ fn a_wake_between_the_poll_and_idle_is_not_lost() {
     assert_eq!(home.queued(), 0, "the poller still has the task");
     let again = running.idle().expect("woken meanwhile");
     gate.open();
-    assert_eq!(home.turn(again, ENDINGS[0]), Turn::Ended(Outcome::Value));
+    assert_eq!(home.run(again, ENDINGS[0]), RunResult::Ended(Outcome::Value));
     drop(join);
     home.assert_all_freed();
 }
@@ -134,7 +134,7 @@ fn a_requeued_task_has_one_entry_whatever_else_asked_for_it() {
         assert_eq!((home.schedule_calls(), home.queued()), (0, 0), "the poller has the entry");
         gate.open();
         let outcome = if abort { Outcome::Cancelled } else { Outcome::Value };
-        assert_eq!(home.turn(again, ENDINGS[0]), Turn::Ended(outcome));
+        assert_eq!(home.run(again, ENDINGS[0]), RunResult::Ended(outcome));
         assert_eq!(now(join).ok(), (!abort).then_some(3));
         home.assert_all_freed();
     }
@@ -148,7 +148,7 @@ fn a_wake_after_the_end_does_nothing() {
     let waker = gate.take_waker();
     gate.open();
     waker.wake_by_ref();
-    assert_eq!(home.run_one(), Turn::Ended(Outcome::Value));
+    assert_eq!(home.run_one(), RunResult::Ended(Outcome::Value));
     waker.wake_by_ref();
     wake_by_value(&waker);
     assert_eq!((home.schedule_calls(), home.queued()), (1, 0));
@@ -204,7 +204,7 @@ fn a_task_given_another_home_is_scheduled_and_freed_there() {
     gate.take_waker().wake();
     assert_eq!((first.queued(), second.queued()), (0, 1));
     let runnable = second.pop().unwrap();
-    first.turn(runnable, ENDINGS[0]);
+    first.run(runnable, ENDINGS[0]);
     drop(join);
     assert_eq!((first.cells_freed(), second.cells_freed()), (0, 1));
     assert_eq!((Arc::strong_count(&first), Arc::strong_count(&second)), (1, 1));

@@ -1,13 +1,13 @@
 //! Readiness through kqueue, edge-triggered, for the BSDs and Apple's systems.
 
-use super::Bell;
+use super::EventNotifier;
 use crate::{Interest, Ready};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 use std::{mem, ptr};
 
-/// Stands for the bell among the tokens.
+/// Stands for the notifier among the tokens.
 const WAKE_TOKEN: u64 = u64::MAX;
 
 /// Some kernels refuse times that are too long; nobody minds to be woken once a day.
@@ -26,11 +26,11 @@ const ADD: Flags = libc::EV_ADD | libc::EV_CLEAR;
 
 const _: () = assert!(usize::BITS == 64, "a token goes through the kernel as a pointer");
 
-/// A kqueue, and a bell to end a wait in it.
+/// A kqueue, and a notifier to end a wait in it.
 #[derive(Debug)]
 pub(crate) struct Poller {
     queue: OwnedFd,
-    bell: Bell,
+    notifier: EventNotifier,
 }
 
 /// Room for the events of one wait.
@@ -66,8 +66,8 @@ impl Poller {
         if unsafe { libc::fcntl(queue.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
             return Err(io::Error::last_os_error());
         }
-        let poller = Poller { queue, bell: Bell::new()? };
-        poller.change(poller.bell.fd(), libc::EVFILT_READ, ADD, WAKE_TOKEN)?;
+        let poller = Poller { queue, notifier: EventNotifier::new()? };
+        poller.change(poller.notifier.fd(), libc::EVFILT_READ, ADD, WAKE_TOKEN)?;
         Ok(poller)
     }
 
@@ -137,7 +137,7 @@ impl Poller {
             },
         }
         if list.iter().any(|event| event.udata as usize as u64 == WAKE_TOKEN) {
-            self.bell.heard();
+            self.notifier.acknowledge();
         }
         Ok(())
     }
@@ -154,16 +154,16 @@ impl Poller {
     /// Ends the wait under way, or the next one. From any thread.
     ///
     /// # Errors
-    /// If the bell does not work any more.
+    /// If the notifier does not work any more.
     pub(crate) fn wake(&self) -> io::Result<()> {
-        self.bell.ring()
+        self.notifier.notify()
     }
 
-    /// Ends the wait under way although the bell does not work any more, by a new one. Once.
+    /// Ends the wait under way although the notifier does not work any more, by a new one. Once.
     pub(crate) fn interrupt(&self) -> io::Result<()> {
-        let bell = mem::ManuallyDrop::new(Bell::new()?);
-        self.change(bell.fd(), libc::EVFILT_READ, ADD, WAKE_TOKEN)?;
-        bell.ring()
+        let notifier = mem::ManuallyDrop::new(EventNotifier::new()?);
+        self.change(notifier.fd(), libc::EVFILT_READ, ADD, WAKE_TOKEN)?;
+        notifier.notify()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Readiness through Linux epoll, edge-triggered.
 
-use super::Bell;
+use super::EventNotifier;
 use super::descriptors::make_room;
 use crate::{Interest, Ready};
 use std::io;
@@ -9,14 +9,14 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Stands for the bell among the tokens.
+/// Stands for the notifier among the tokens.
 const WAKE_TOKEN: u64 = u64::MAX;
 
-/// An epoll instance, and a bell to end a wait in it.
+/// An epoll instance, and a notifier to end a wait in it.
 #[derive(Debug)]
 pub(crate) struct Poller {
     epoll: OwnedFd,
-    bell: Bell,
+    notifier: EventNotifier,
     /// False once the kernel has refused `epoll_pwait2`.
     has_pwait2: AtomicBool,
 }
@@ -44,9 +44,9 @@ impl Poller {
         let epoll = unsafe { owned(libc::epoll_create1(libc::EPOLL_CLOEXEC)) };
         let epoll = epoll.map_err(|error| cannot_make("epoll_create1", error))?;
         make_room(epoll.as_raw_fd());
-        let bell = Bell::new().map_err(|error| cannot_make("eventfd", error))?;
-        let poller = Poller { epoll, bell, has_pwait2: AtomicBool::new(true) };
-        let added = poller.add_silent(poller.bell.fd());
+        let notifier = EventNotifier::new().map_err(|error| cannot_make("eventfd", error))?;
+        let poller = Poller { epoll, notifier, has_pwait2: AtomicBool::new(true) };
+        let added = poller.add_silent(poller.notifier.fd());
         added.map_err(|error| cannot_make("epoll_ctl", error))?;
         // A filter of system calls that refuses this one is found out while there is a caller to tell.
         let waited = poller.wait(&mut Events::with_capacity(1), Some(Duration::ZERO));
@@ -181,16 +181,16 @@ impl Poller {
     /// Ends the wait under way, or the next one. From any thread.
     ///
     /// # Errors
-    /// If the bell does not work any more.
+    /// If the notifier does not work any more.
     pub(crate) fn wake(&self) -> io::Result<()> {
-        self.bell.ring()
+        self.notifier.notify()
     }
 
-    /// Ends the wait under way although the bell does not work any more, by a new one. Once.
+    /// Ends the wait under way although the notifier does not work any more, by a new one. Once.
     pub(crate) fn interrupt(&self) -> io::Result<()> {
-        let bell = ManuallyDrop::new(Bell::new()?);
-        self.add_silent(bell.fd())?;
-        bell.ring()
+        let notifier = ManuallyDrop::new(EventNotifier::new()?);
+        self.add_silent(notifier.fd())?;
+        notifier.notify()
     }
 }
 

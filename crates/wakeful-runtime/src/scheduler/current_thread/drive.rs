@@ -18,7 +18,7 @@ use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::{hint, seq_cst_for_loom};
 use wakeful_base::{Parker, budget, call_now};
-use wakeful_task::{Finishing, Outcome, Polled, Runnable, Running, TaskRef, is_waker_of};
+use wakeful_task::{FinishingTask, Outcome, Polled, Runnable, RunningTask, TaskRef, is_waker_of};
 
 /// How many looks at the driver a busy thread takes until it notes how long it has been busy: where all tasks give way
 /// a look comes every few polls, and reading the clock costs as much as one of them.
@@ -361,7 +361,7 @@ impl Turn {
     }
 
     /// Lets a task wait, or queues it again if it was woken during its poll.
-    fn settle(&self, running: Running) {
+    fn settle(&self, running: RunningTask) {
         self.with_core(|core| {
             // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
             if !unsafe { running.home::<Home>().as_ref() }.is_listed {
@@ -382,7 +382,7 @@ impl Turn {
     }
 
     /// Takes leave of a task that has ended. User code runs in here.
-    fn end(&self, ended: Finishing) {
+    fn end(&self, ended: FinishingTask) {
         self.shared.metrics.ended.add(1);
         // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
         let is_listed = unsafe { ended.home::<Home>().as_ref() }.is_listed;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::thread;
-use wakeful_task::{Finishing, Runnable, Running};
+use wakeful_task::{FinishingTask, Runnable, RunningTask};
 
 impl CurrentThread {
     /// Drops every task. Nothing that is spawned later runs.
@@ -54,7 +54,7 @@ impl CurrentThread {
                 // SAFETY: what is in the list is alive. One that is scheduled is in a queue, or about
                 // to be put into one: it goes back, to be met there.
                 unsafe {
-                    claimed = Running::claim_idle(task);
+                    claimed = RunningTask::claim_idle(task);
                     if claimed.is_none() {
                         core.owned.push_back(task);
                     }
@@ -94,7 +94,7 @@ impl CurrentThread {
         self.finish(runnable.cancel());
     }
 
-    fn finish(&self, ended: Finishing) {
+    fn finish(&self, ended: FinishingTask) {
         RemoteMetrics::inc(&self.remote.ended);
         // SAFETY: the scheduler's reference keeps the task alive.
         config::call_for(&self.config.hooks.terminate, unsafe { ended.task().as_ref() });

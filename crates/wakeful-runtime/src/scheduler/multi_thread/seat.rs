@@ -31,7 +31,7 @@ use wakeful_base::FastRng;
 use wakeful_base::list::List;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*};
-use wakeful_task::{Done, Header, Id, OwnedLink, Runnable, TaskRef};
+use wakeful_task::{CompletedTask, Header, Id, OwnedLink, Runnable, TaskRef};
 
 /// After how many tasks that ended elsewhere than on their seats these are woken to free the memory.
 pub(super) const ENDED_ELSEWHERE_MAX: u32 = 64;
@@ -274,7 +274,7 @@ impl Seat {
     }
 
     /// Leaves a complete task for the sitter to take out of its list. From any thread.
-    pub(super) fn push_ended(&self, done: Done) {
+    pub(super) fn push_ended(&self, done: CompletedTask) {
         let task = done.into_raw();
         let mut top = self.ended.load(Relaxed);
         loop {
@@ -317,7 +317,7 @@ impl Drop for EndedTasks {
             // SAFETY: `push_ended` took these references apart, once each.
             unsafe {
                 self.0 = task.as_ref().queue_next().load(Relaxed);
-                drop(Done::from_raw(task));
+                drop(CompletedTask::from_raw(task));
             }
         }
     }

@@ -23,7 +23,7 @@ use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::list::List;
 use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_base::sync::thread;
-use wakeful_task::{Done, Finishing, OwnedLink, Runnable, Running, TaskRef};
+use wakeful_task::{CompletedTask, FinishingTask, OwnedLink, Runnable, RunningTask, TaskRef};
 
 impl MultiThread {
     /// (1) Tells all workers to stop.
@@ -116,7 +116,7 @@ impl MultiThread {
             let mut rest = List::new();
             while let Some(task) = list.pop_front() {
                 // SAFETY: what was in the list until now is alive, and in none now.
-                match unsafe { Running::claim_idle(task) } {
+                match unsafe { RunningTask::claim_idle(task) } {
                     Some(running) => self.finish(running.cancel()),
                     // SAFETY: as above.
                     None => unsafe { rest.push_back(task) },
@@ -132,13 +132,13 @@ impl MultiThread {
     }
 
     /// Takes a task that waits out of the common list.
-    fn claim_common(&self) -> Option<Running> {
+    fn claim_common(&self) -> Option<RunningTask> {
         let mut common = self.common.lock();
         let (mut passed, mut claimed) = (List::<OwnedLink>::new(), None);
         while let Some(task) = common.tasks.pop_front() {
             // SAFETY: what was in the list until now is alive, and in none now.
             unsafe {
-                claimed = Running::claim_idle(task);
+                claimed = RunningTask::claim_idle(task);
                 if claimed.is_some() {
                     break;
                 }
@@ -189,12 +189,12 @@ impl MultiThread {
     }
 
     /// Takes leave of a task that is in no list, on a thread without a seat.
-    fn finish(&self, ended: Finishing) {
+    fn finish(&self, ended: FinishingTask) {
         self.note_end(&ended);
         ended.complete();
     }
 
-    fn note_end(&self, ended: &Finishing) {
+    fn note_end(&self, ended: &FinishingTask) {
         RemoteMetrics::inc(&self.remote.ended);
         // SAFETY: the scheduler's reference keeps the task alive.
         config::call_for(&self.config.hooks.terminate, unsafe { ended.task().as_ref() });
@@ -211,7 +211,7 @@ impl MultiThread {
     }
 
     /// Lets a task wait, or gives it another turn, whose poller lost its seat meanwhile.
-    pub(super) fn settle_seatless(&self, running: Running, yields: bool) {
+    pub(super) fn settle_seatless(&self, running: RunningTask, yields: bool) {
         let mut common = self.common.lock();
         if common.cleared || self.is_stopping() {
             drop(common);
@@ -235,7 +235,7 @@ impl MultiThread {
     }
 
     /// Takes leave of a task whose poller has no seat, or that is in the common list.
-    pub(super) fn end_seatless(&self, ended: Finishing) {
+    pub(super) fn end_seatless(&self, ended: FinishingTask) {
         self.note_end(&ended);
         // SAFETY: as above.
         let place = unsafe { ended.home::<Home>().as_ref() }.place;
@@ -255,7 +255,7 @@ impl MultiThread {
 
     /// Leaves a complete task to the seat in whose list it is, on a thread without a seat: the task is away
     /// until here.
-    pub(super) fn push_ended_seatless(&self, index: usize, done: Done) {
+    pub(super) fn push_ended_seatless(&self, index: usize, done: CompletedTask) {
         let mut common = self.common.lock();
         common.come_back(done.task());
         if common.cleared {

@@ -5,7 +5,7 @@ use super::sitter::{CoreSection, Sitter};
 use super::stay::UserCode;
 use crate::config;
 use wakeful_base::budget::{self, Budget};
-use wakeful_task::{Finishing, Polled, Runnable, Running, TaskRef};
+use wakeful_task::{FinishingTask, Polled, Runnable, RunningTask, TaskRef};
 
 impl Sitter {
     /// Polls a task, and those that it woke last.
@@ -78,7 +78,7 @@ impl Sitter {
 
     /// Lets a task wait, or queues it again if it was woken during its poll.
     #[inline]
-    fn settle(&self, running: Running) {
+    fn settle(&self, running: RunningTask) {
         self.stay.end_user_code();
         let yields = self.yielding.take();
         let Some(mut core) = self.enter() else {
@@ -104,7 +104,7 @@ impl Sitter {
 
     /// Takes leave of a task that has ended. User code runs in here.
     #[inline]
-    fn end(&self, ended: Finishing) {
+    fn end(&self, ended: FinishingTask) {
         // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
         let place = unsafe { ended.home::<Home>().as_ref() }.place;
         self.yielding.set(false);
@@ -142,7 +142,7 @@ impl Sitter {
     }
 
     /// Ends a task that is in the list of another seat, and leaves it there to be taken out.
-    fn end_elsewhere(&self, ended: Finishing, index: usize, is_much: bool) {
+    fn end_elsewhere(&self, ended: FinishingTask, index: usize, is_much: bool) {
         self.call_terminate_hook(&ended);
         let done = ended.complete_keeping_ref();
         self.stay.end_user_code();
@@ -171,14 +171,14 @@ impl Sitter {
 
     /// From here on, what is run is about the end of a task: who sees us stuck there is told of which.
     #[inline]
-    fn begin_end(&self, core: &mut SeatCore, ended: &Finishing, listed: Option<TaskRef>) {
+    fn begin_end(&self, core: &mut SeatCore, ended: &FinishingTask, listed: Option<TaskRef>) {
         // SAFETY: the scheduler's reference keeps the task alive.
         let task = unsafe { ended.task().as_ref() };
         core.ending = Some((task.id(), task.spawned_at()));
         self.stay.begin_user_code(UserCode::End(listed));
     }
 
-    fn call_terminate_hook(&self, ended: &Finishing) {
+    fn call_terminate_hook(&self, ended: &FinishingTask) {
         // SAFETY: the scheduler's reference keeps the task alive.
         config::call_for(&self.shared.config.hooks.terminate, unsafe { ended.task().as_ref() });
     }

@@ -14,7 +14,9 @@ use std::task::Waker;
 use wakeful_base::budget;
 use wakeful_base::call_now;
 use wakeful_base::enter::{Entered, EnteredGuard, entered, set_entered};
-use wakeful_task::{Finishing, Id, JoinHandle, Outcome, Polled, Runnable, Running, new_task};
+use wakeful_task::{
+    FinishingTask, Id, JoinHandle, Outcome, Polled, Runnable, RunningTask, new_task,
+};
 
 /// How many tasks run in one poll of the set.
 const TASKS_PER_POLL_MAX: u32 = 61;
@@ -180,7 +182,7 @@ impl Owner {
     }
 
     /// Lets a task wait, or queues it again if it was woken during its poll.
-    fn settle(&self, running: Running) {
+    fn settle(&self, running: RunningTask) {
         let unwanted = self.with_core(|core| {
             if core.is_closed {
                 return Some(running);
@@ -206,7 +208,7 @@ impl Owner {
     }
 
     /// Takes leave of a task that has ended. User code runs in here.
-    pub(super) fn end(&self, ended: Finishing) {
+    pub(super) fn end(&self, ended: FinishingTask) {
         let shuts_down = self.with_core(|core| {
             // SAFETY: in our list or in none.
             unsafe { core.owned.remove(ended.task()) };

@@ -11,11 +11,11 @@
 //! With no task left nothing can be woken any more, so that the remote queue need not be closed.
 
 use super::owner::Owner;
-use wakeful_task::{Runnable, Running, TaskRef};
+use wakeful_task::{Runnable, RunningTask, TaskRef};
 
 enum Found {
     Queued(Runnable),
-    Waiting(Running),
+    Waiting(RunningTask),
     /// Its entry is on the way.
     OnTheWay,
     UpTheStack(TaskRef),
@@ -55,7 +55,7 @@ impl Owner {
             let Some(task) = core.owned.pop_front() else { return Found::Nothing };
             // SAFETY: what is in the list is alive.
             unsafe {
-                if let Some(running) = Running::claim_idle(task) {
+                if let Some(running) = RunningTask::claim_idle(task) {
                     return Found::Waiting(running);
                 }
                 if core.polling.contains(&task) {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::driver::{Beat, Driver, WakeDriver};
+use crate::driver::{Driver, TimerTick, WakeDriver};
 use crate::timers::{Fired, SeatInbox, TimeConfig};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -31,7 +31,7 @@ struct Scene<F: FnMut(Waits)>(F);
 #[derive(Debug, Clone, Copy)]
 enum Waits {
     For(Option<Duration>),
-    ForBeat(u64),
+    ForTick(u64),
 }
 
 impl<F: FnMut(Waits) + Send> Driver for Scene<F> {
@@ -39,8 +39,8 @@ impl<F: FnMut(Waits) + Send> Driver for Scene<F> {
         (self.0)(Waits::For(timeout));
     }
 
-    fn wait_for_beat(&mut self, beat: Beat, _: CallWaker<'_>) {
-        (self.0)(Waits::ForBeat(beat.at_ns));
+    fn wait_for_tick(&mut self, tick: TimerTick, _: CallWaker<'_>) {
+        (self.0)(Waits::ForTick(tick.at_ns));
     }
 }
 
@@ -186,7 +186,7 @@ fn nothing_is_lent_to_who_should_have_left_the_driver() {
     let lender = &time.until(&lent, nothing_lent);
     assert!(!lender.is_for_driver(), "nobody is in it");
     let mut scene = Scene(|waits| {
-        let Waits::ForBeat(at_ns) = waits else { panic!("{waits:?} is no beat") };
+        let Waits::ForTick(at_ns) = waits else { panic!("{waits:?} is no tick") };
         assert!(lender.is_for_driver() || time.clock.now_ns() >= at_ns);
         // As if who is in the driver was late.
         while time.clock.now_ns() < at_ns {

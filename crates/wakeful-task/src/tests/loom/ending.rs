@@ -1,9 +1,9 @@
 //! Aborts and shutdowns that meet a wake, a poll, the end or each other.
 
 use super::{Case, assert_gone, join_all, model, wakes};
-use crate::tests::home::{ENDINGS, TestHome, Turn};
+use crate::tests::home::{ENDINGS, RunResult, TestHome};
 use crate::tests::probes::now;
-use crate::{Outcome, Running, TaskRef};
+use crate::{Outcome, RunningTask, TaskRef};
 use std::task::Waker;
 use wakeful_base::sync::thread;
 
@@ -18,14 +18,14 @@ fn an_abort_meets_the_end() {
                 drop(abort);
             });
             drop(waker);
-            let turn = home.turn(home.pop().unwrap(), ending);
+            let run = home.run(home.pop().unwrap(), ending);
             other.join().unwrap();
             assert_eq!(wakes(&home), 1);
             match now(join) {
-                Ok(_) => assert_eq!(turn, Turn::Ended(Outcome::Value)),
+                Ok(_) => assert_eq!(run, RunResult::Ended(Outcome::Value)),
                 Err(error) => {
                     assert!(error.is_cancelled() && gate.polls() == polls);
-                    assert_eq!(turn, Turn::Ended(Outcome::Cancelled));
+                    assert_eq!(run, RunResult::Ended(Outcome::Cancelled));
                 }
             }
             assert_gone(home, gate, outputs);
@@ -41,7 +41,7 @@ fn an_abort_and_a_wake_give_one_entry() {
         join_all([thread::spawn(move || abort.abort()), thread::spawn(move || waker.wake())]);
         assert_eq!((wakes(&home), home.queued()), (1, 1));
         gate.open();
-        assert_eq!(home.run_one(), Turn::Ended(Outcome::Cancelled));
+        assert_eq!(home.run_one(), RunResult::Ended(Outcome::Cancelled));
         drop(join);
         assert_gone(home, gate, outputs);
     });
@@ -68,7 +68,7 @@ fn shutdown_and_a_wake_give_the_task_to_one_of_them() {
         let (Case { home, gate, outputs, task, join }, waker) = Case::parked();
         let other = thread::spawn(move || waker.wake());
         // SAFETY: `join` keeps the task alive.
-        let claimed = unsafe { Running::claim_idle(task) };
+        let claimed = unsafe { RunningTask::claim_idle(task) };
         let was_claimed = claimed.is_some();
         if let Some(running) = claimed {
             home.end(running.cancel(), ENDINGS[0]);
@@ -94,7 +94,7 @@ fn shutdown_meets_a_poll_and_an_abort() {
         });
         let aborting = thread::spawn(move || abort.abort());
         // SAFETY: `join` keeps the task alive.
-        if let Some(running) = unsafe { Running::claim_idle(task) } {
+        if let Some(running) = unsafe { RunningTask::claim_idle(task) } {
             home.end(running.cancel(), ENDINGS[0]);
         }
         join_all([polling, aborting]);
@@ -111,7 +111,7 @@ fn two_shutdowns_claim_a_task_once() {
         let claim = |home: &TestHome, waker: Waker| {
             let task = TaskRef::new(waker.data().cast_mut().cast()).unwrap();
             // SAFETY: the waker keeps the task alive.
-            let claimed = unsafe { Running::claim_idle(task) };
+            let claimed = unsafe { RunningTask::claim_idle(task) };
             claimed.map(|running| home.end(running.cancel(), ENDINGS[0])).is_some()
         };
         let (ends, second) = (home.clone(), waker.clone());

@@ -1,7 +1,7 @@
 //! A join handle that is polled or dropped while its task ends.
 
 use super::{Case, assert_gone, join_all, model, wakes};
-use crate::Running;
+use crate::RunningTask;
 use crate::tests::home::{ENDINGS, TestHome};
 use crate::tests::probes::{Foreign, Tally, now, poll_with};
 use std::task::Poll;
@@ -16,7 +16,7 @@ fn a_handle_polled_with_changing_wakers_meets_the_end() {
             let (runnable, mut join) = home.task(async { output });
             let ends = home.clone();
             let other = thread::spawn(move || {
-                ends.turn(runnable, ending);
+                ends.run(runnable, ending);
             });
             let wakers = [Foreign::new(), Foreign::new()];
             let mut waits_with = None;
@@ -57,7 +57,7 @@ fn a_handle_polled_again_then_dropped_meets_the_end() {
                 assert!(poll_with(&mut join, &waker).is_pending());
                 let ends = home.clone();
                 let other = thread::spawn(move || {
-                    ends.turn(runnable, ending);
+                    ends.run(runnable, ending);
                 });
                 let again = if same_waker { waker.clone() } else { second.waker() };
                 drop(poll_with(&mut join, &again));
@@ -82,7 +82,7 @@ fn a_handle_dropped_at_the_end_leaves_neither_output_nor_waker() {
                 }
                 let other = thread::spawn(move || drop(join));
                 drop(waker);
-                home.turn(home.pop().unwrap(), ending);
+                home.run(home.pop().unwrap(), ending);
                 other.join().unwrap();
                 assert_eq!(foreign.alive(), 0);
                 assert_gone(home, gate, outputs);
@@ -99,7 +99,7 @@ fn handle_waker_and_end_leave_nothing_whoever_is_last() {
             let foreign = Foreign::new();
             assert!(poll_with(&mut join, &foreign.waker()).is_pending());
             let threads = [thread::spawn(move || drop(join)), thread::spawn(move || drop(waker))];
-            home.turn(home.pop().unwrap(), ending);
+            home.run(home.pop().unwrap(), ending);
             join_all(threads);
             assert_eq!(foreign.alive(), 0);
             assert_gone(home, gate, outputs);
@@ -123,7 +123,7 @@ fn a_task_that_joins_meets_the_end_whatever_was_in_the_slot_before() {
                 assert!(poll_with(&mut join, wakers[0]).is_pending());
                 let ends = home.clone();
                 let ending = thread::spawn(move || {
-                    ends.turn(runnable, ending);
+                    ends.run(runnable, ending);
                 });
                 let waits = poll_with(&mut join, wakers[1]).is_pending();
                 ending.join().unwrap();
@@ -138,7 +138,7 @@ fn a_task_that_joins_meets_the_end_whatever_was_in_the_slot_before() {
                 let finishing = match joiners.pop() {
                     Some(runnable) => runnable.cancel(),
                     // SAFETY: a task that has not ended is alive.
-                    None => unsafe { Running::claim_idle(joiner) }.expect("it waits").cancel(),
+                    None => unsafe { RunningTask::claim_idle(joiner) }.expect("it waits").cancel(),
                 };
                 joiners.end(finishing, ENDINGS[0]);
                 assert_gone(joiners, gate, outputs);

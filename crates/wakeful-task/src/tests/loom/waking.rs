@@ -1,7 +1,7 @@
 //! Wakes that meet each other, a poll or the end; homes that change meanwhile.
 
 use super::{Case, assert_gone, join_all, model, wakes};
-use crate::tests::home::{ENDINGS, TestHome, Turn};
+use crate::tests::home::{ENDINGS, RunResult, TestHome};
 use crate::tests::probes::{Gate, now};
 use crate::{AbortHandle, JoinHandle, Outcome, Polled};
 use std::future::poll_fn;
@@ -114,7 +114,7 @@ fn a_task_that_gives_way_has_one_entry_and_sees_what_came_before() {
                 let again = running.requeue();
                 join_all(threads);
                 assert_eq!((home.queued(), wakes(&home)), (0, 1));
-                assert_eq!(home.turn(again, ENDINGS[0]), Turn::Ended(Outcome::Value));
+                assert_eq!(home.run(again, ENDINGS[0]), RunResult::Ended(Outcome::Value));
             }
             Polled::Ended(ended) => {
                 home.end(ended, ENDINGS[0]);
@@ -137,7 +137,7 @@ fn a_task_that_gives_way_may_go_on_at_another_thread() {
         let other = thread::spawn(move || {
             let entry = taken.lock().take();
             if let Some(runnable) = entry {
-                elsewhere.turn(runnable, ENDINGS[0]);
+                elsewhere.run(runnable, ENDINGS[0]);
             }
         });
         let Polled::Pending(running) = runnable.run() else { panic!("the gate is shut") };
@@ -146,7 +146,7 @@ fn a_task_that_gives_way_may_go_on_at_another_thread() {
         other.join().unwrap();
         let left = queue.lock().take();
         if let Some(runnable) = left {
-            home.turn(runnable, ENDINGS[0]);
+            home.run(runnable, ENDINGS[0]);
         }
         drop(join);
         assert_gone(home, gate, outputs);
@@ -165,7 +165,7 @@ fn an_abort_of_a_task_that_gives_way_is_not_lost() {
                 let again = running.requeue();
                 other.join().unwrap();
                 assert_eq!(home.queued(), 0);
-                assert_eq!(home.turn(again, ENDINGS[0]), Turn::Ended(Outcome::Cancelled));
+                assert_eq!(home.run(again, ENDINGS[0]), RunResult::Ended(Outcome::Cancelled));
             }
             Polled::Ended(ended) => {
                 home.end(ended, ENDINGS[0]);
@@ -183,8 +183,8 @@ fn a_wake_by_value_that_meets_the_end_schedules_nothing_and_frees_once() {
         model(move || {
             let (Case { home, gate, outputs, join, .. }, waker) = Case::about_to_end();
             let threads = [thread::spawn(move || waker.wake()), thread::spawn(move || drop(join))];
-            let turn = home.turn(home.pop().unwrap(), ending);
-            assert_eq!(turn, Turn::Ended(Outcome::Value));
+            let run = home.run(home.pop().unwrap(), ending);
+            assert_eq!(run, RunResult::Ended(Outcome::Value));
             join_all(threads);
             assert_eq!(wakes(&home), 1);
             assert_gone(home, gate, outputs);
@@ -200,7 +200,7 @@ fn of_waker_and_end_the_last_one_frees() {
             drop(join);
             // With the waker gone early, the task starts and ends by the shorter ways.
             let other = thread::spawn(move || drop(waker));
-            home.turn(home.pop().unwrap(), ending);
+            home.run(home.pop().unwrap(), ending);
             other.join().unwrap();
             assert_gone(home, gate, outputs);
         });
@@ -245,7 +245,7 @@ fn change_home(ask: fn(Waker, AbortHandle)) {
             gate.take_waker().wake();
             second.pop().expect("scheduled at the new home")
         });
-        home.turn(runnable, ENDINGS[0]);
+        home.run(runnable, ENDINGS[0]);
         drop((join, gate));
         assert_eq!((outputs.dropped(), home.cells_freed(), second.cells_freed()), (1, 0, 1));
     });

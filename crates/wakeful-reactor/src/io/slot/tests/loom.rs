@@ -9,8 +9,8 @@ use std::future::Future;
 use std::future::poll_fn;
 use wakeful_base::call_now;
 
-fn model(f: impl Fn(Arc<Slot>) + Send + Sync + 'static) {
-    ::loom::model(move || f(Arc::new(Slot::new())));
+fn model(f: impl Fn(Arc<IoSlot>) + Send + Sync + 'static) {
+    ::loom::model(move || f(Arc::new(IoSlot::new())));
 }
 
 #[test]

@@ -3,20 +3,20 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// An eventfd. Each ring is an edge for every epoll instance that has it, so that nobody needs to read it, and none of
+/// An eventfd. Each notify is an edge for every epoll instance that has it, so that nobody needs to read it, and none of
 /// those who watch it can take the news from another.
 #[derive(Debug)]
-pub(crate) struct Bell(OwnedFd);
+pub(crate) struct EventNotifier(OwnedFd);
 
-impl Bell {
-    pub(crate) fn new() -> io::Result<Bell> {
+impl EventNotifier {
+    pub(crate) fn new() -> io::Result<EventNotifier> {
         // SAFETY: takes and returns numbers only.
         let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: new, and nobody else's.
-        Ok(Bell(unsafe { OwnedFd::from_raw_fd(fd) }))
+        Ok(EventNotifier(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
     /// The descriptor to watch.
@@ -29,11 +29,11 @@ impl Bell {
     /// # Errors
     /// If other code in the process has closed or replaced the descriptor, or the kernel refuses to
     /// write to it.
-    pub(crate) fn ring(&self) -> io::Result<()> {
+    pub(crate) fn notify(&self) -> io::Result<()> {
         match self.add_one() {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 // The counter is at its limit: it begins anew.
-                self.quiet();
+                self.reset();
                 self.add_one()
             }
             result => result,
@@ -41,7 +41,7 @@ impl Bell {
     }
 
     /// One of those who watch has had the event.
-    pub(crate) fn heard(&self) {}
+    pub(crate) fn acknowledge(&self) {}
 
     fn add_one(&self) -> io::Result<()> {
         let one = 1u64.to_ne_bytes();
@@ -50,7 +50,7 @@ impl Bell {
         if written < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    fn quiet(&self) {
+    fn reset(&self) {
         let mut count = [0u8; 8];
         // SAFETY: the buffer lives through the call.
         unsafe { libc::read(self.fd(), count.as_mut_ptr().cast(), count.len()) };

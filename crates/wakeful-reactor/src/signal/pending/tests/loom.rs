@@ -7,8 +7,8 @@ use ::loom::thread;
 use std::future::poll_fn;
 use wakeful_base::call_now;
 
-fn model(f: impl Fn(Arc<Board>) + Send + Sync + 'static) {
-    ::loom::model(move || f(Arc::new(Board::new(2))));
+fn model(f: impl Fn(Arc<PendingSignals>) + Send + Sync + 'static) {
+    ::loom::model(move || f(Arc::new(PendingSignals::new(2))));
 }
 
 async fn recv(listener: &mut Listener<'_>) {
@@ -17,11 +17,11 @@ async fn recv(listener: &mut Listener<'_>) {
 
 #[test]
 fn a_signal_reaches_who_listens() {
-    model(|board| {
-        let mut listener = board.listen(0);
-        let driver = board.clone();
+    model(|pending| {
+        let mut listener = pending.listen(0);
+        let driver = pending.clone();
         let driver = thread::spawn(move || {
-            driver.note(0);
+            driver.set_pending(0);
             driver.distribute(&mut call_now);
         });
         block_on(recv(&mut listener));
@@ -32,15 +32,15 @@ fn a_signal_reaches_who_listens() {
 /// Either may take away what the other's handler noted; both signals arrive all the same.
 #[test]
 fn two_drivers_that_distribute_at_once_lose_nothing() {
-    model(|board| {
-        let (mut first, mut second) = (board.listen(0), board.listen(1));
-        let driver = board.clone();
+    model(|pending| {
+        let (mut first, mut second) = (pending.listen(0), pending.listen(1));
+        let driver = pending.clone();
         let driver = thread::spawn(move || {
-            driver.note(0);
+            driver.set_pending(0);
             driver.distribute(&mut call_now);
         });
-        board.note(1);
-        board.distribute(&mut call_now);
+        pending.set_pending(1);
+        pending.distribute(&mut call_now);
         block_on(recv(&mut second));
         block_on(recv(&mut first));
         driver.join().unwrap();
@@ -49,14 +49,14 @@ fn two_drivers_that_distribute_at_once_lose_nothing() {
 
 #[test]
 fn a_second_signal_after_the_first_was_received_is_received_too() {
-    model(|board| {
-        let mut listener = board.listen(0);
-        let driver = board.clone();
-        board.note(0);
+    model(|pending| {
+        let mut listener = pending.listen(0);
+        let driver = pending.clone();
+        pending.set_pending(0);
         let driver = thread::spawn(move || driver.distribute(&mut call_now));
         block_on(recv(&mut listener));
-        board.note(0);
-        board.distribute(&mut call_now);
+        pending.set_pending(0);
+        pending.distribute(&mut call_now);
         block_on(recv(&mut listener));
         driver.join().unwrap();
     });
@@ -64,14 +64,14 @@ fn a_second_signal_after_the_first_was_received_is_received_too() {
 
 #[test]
 fn a_listener_that_goes_while_it_is_called_leaves_nothing() {
-    model(|board| {
-        let driver = board.clone();
-        board.note(0);
-        let mut listener = board.listen(0);
+    model(|pending| {
+        let driver = pending.clone();
+        pending.set_pending(0);
+        let mut listener = pending.listen(0);
         let driver = thread::spawn(move || driver.distribute(&mut call_now));
         let _either = listener.poll_delivery(Waker::noop());
         drop(listener);
         driver.join().unwrap();
-        assert!(board.channels[0].listeners.lock().places.is_empty());
+        assert!(pending.channels[0].listeners.lock().wakers.is_empty());
     });
 }

@@ -24,14 +24,15 @@ fn poll(listener: &mut Listener<'_>) -> Poll<()> {
 
 #[test]
 fn signals_that_come_together_are_one_delivery() {
-    let board = Board::new(4);
-    let (mut first, mut second, mut other) = (board.listen(1), board.listen(1), board.listen(2));
-    board.note(1);
-    board.note(1);
+    let pending = PendingSignals::new(4);
+    let (mut first, mut second, mut other) =
+        (pending.listen(1), pending.listen(1), pending.listen(2));
+    pending.set_pending(1);
+    pending.set_pending(1);
     assert!(poll(&mut first).is_pending(), "nothing is handed out yet");
-    board.distribute(&mut call_now);
-    board.note(1);
-    board.distribute(&mut call_now);
+    pending.distribute(&mut call_now);
+    pending.set_pending(1);
+    pending.distribute(&mut call_now);
     for listener in [&mut first, &mut second] {
         assert!(poll(listener).is_ready());
         assert!(poll(listener).is_pending());
@@ -41,46 +42,46 @@ fn signals_that_come_together_are_one_delivery() {
 
 #[test]
 fn a_listener_has_what_was_noted_but_not_handed_out_before_it() {
-    let board = Board::new(1);
-    board.note(0);
-    let mut early = board.listen(0);
-    board.distribute(&mut call_now);
-    let mut late = board.listen(0);
+    let pending = PendingSignals::new(1);
+    pending.set_pending(0);
+    let mut early = pending.listen(0);
+    pending.distribute(&mut call_now);
+    let mut late = pending.listen(0);
     assert!(poll(&mut early).is_ready());
     assert!(poll(&mut late).is_pending());
 }
 
 #[test]
 fn every_waker_is_called_once_and_the_last_one_only() {
-    let board = Board::new(1);
+    let pending = PendingSignals::new(1);
     // More than are called at once.
-    let mut listeners: Vec<_> = (0..100).map(|_| board.listen(0)).collect();
+    let mut listeners: Vec<_> = (0..100).map(|_| pending.listen(0)).collect();
     let ((old, old_waker), (new, new_waker)) = (counter(), counter());
     for listener in &mut listeners {
         assert!(listener.poll_delivery(&old_waker).is_pending());
         assert!(listener.poll_delivery(&new_waker).is_pending());
     }
-    board.note(0);
-    board.distribute(&mut call_now);
-    board.note(0);
-    board.distribute(&mut call_now);
+    pending.set_pending(0);
+    pending.distribute(&mut call_now);
+    pending.set_pending(0);
+    pending.distribute(&mut call_now);
     assert_eq!((old.0.load(SeqCst), new.0.load(SeqCst)), (0, 100));
     assert!(listeners.iter_mut().all(|listener| poll(listener).is_ready()));
 }
 
 #[test]
 fn what_a_dropped_listener_had_is_given_back() {
-    let board = Board::new(1);
+    let pending = PendingSignals::new(1);
     let (count, waker) = counter();
-    let mut dropped = board.listen(0);
+    let mut dropped = pending.listen(0);
     assert!(dropped.poll_delivery(&waker).is_pending());
     drop(waker);
     drop(dropped);
     assert_eq!(Arc::strong_count(&count), 1, "its waker went with it");
     for _ in 0..1000 {
-        drop((board.listen(0), board.listen(0)));
+        drop((pending.listen(0), pending.listen(0)));
     }
-    assert_eq!(board.channels[0].listeners.lock().places.len(), 0);
+    assert_eq!(pending.channels[0].listeners.lock().wakers.len(), 0);
 }
 
 #[test]
@@ -91,34 +92,34 @@ fn a_waker_that_panics_costs_the_others_nothing() {
             panic!("a waker's own");
         }
     }
-    let board = Board::new(1);
-    let (mut first, mut second) = (board.listen(0), board.listen(0));
+    let pending = PendingSignals::new(1);
+    let (mut first, mut second) = (pending.listen(0), pending.listen(0));
     let (count, waker) = counter();
     assert!(first.poll_delivery(&Arc::new(Panics).into()).is_pending());
     assert!(second.poll_delivery(&waker).is_pending());
-    board.note(0);
-    board.distribute(&mut call_now);
+    pending.set_pending(0);
+    pending.distribute(&mut call_now);
     assert_eq!(count.0.load(SeqCst), 1);
 }
 
 #[test]
 fn a_waker_may_poll_listen_and_drop() {
-    struct Busy(Mutex<Option<Listener<'static>>>, &'static Board);
+    struct Busy(Mutex<Option<Listener<'static>>>, &'static PendingSignals);
     impl Wake for Busy {
         fn wake(self: Arc<Self>) {
             let mut listener = self.0.lock().take().unwrap();
             assert!(poll(&mut listener).is_ready());
             drop(listener);
             drop(self.1.listen(0));
-            self.1.note(0);
+            self.1.set_pending(0);
         }
     }
-    let board: &'static Board = Box::leak(Box::new(Board::new(1)));
-    let busy = Arc::new(Busy(Mutex::new(None), board));
-    let mut listener = board.listen(0);
+    let pending: &'static PendingSignals = Box::leak(Box::new(PendingSignals::new(1)));
+    let busy = Arc::new(Busy(Mutex::new(None), pending));
+    let mut listener = pending.listen(0);
     assert!(listener.poll_delivery(&busy.clone().into()).is_pending());
     *busy.0.lock() = Some(listener);
-    board.note(0);
-    board.distribute(&mut call_now);
+    pending.set_pending(0);
+    pending.distribute(&mut call_now);
     assert!(busy.0.lock().is_none());
 }

@@ -1,4 +1,4 @@
-//! Ends waits on a beat.
+//! Ends waits on a tick.
 
 use super::epoll::{Poller, owned};
 use std::io;
@@ -8,20 +8,20 @@ use std::os::fd::{AsRawFd, OwnedFd};
 ///
 /// Arming the earliest timer of a CPU means programming its hardware, which on a virtual machine is a call
 /// to the host; so is what the interrupt of the timer before did last, since it knew of none that is as
-/// early. With the next beat armed ahead that one is enough. (Two virtual CPUs: 9 µs of CPU time per
+/// early. With the next tick armed ahead that one is enough. (Two virtual CPUs: 9 µs of CPU time per
 /// wake-up instead of 15.)
 ///
-/// A beat that comes while nobody waits counts as an event that waits, once, as it should: it was armed for timers, which
+/// A tick that comes while nobody waits counts as an event that waits, once, as it should: it was armed for timers, which
 /// wait with it.
 #[derive(Debug)]
-pub struct BeatTimers {
+pub struct TickTimers {
     timers: [OwnedFd; 2],
-    /// For which beats they were armed last.
+    /// For which ticks they were armed last.
     armed_ns: [u64; 2],
 }
 
-impl BeatTimers {
-    pub(crate) fn new(poller: &Poller) -> io::Result<BeatTimers> {
+impl TickTimers {
+    pub(crate) fn new(poller: &Poller) -> io::Result<TickTimers> {
         let timer = || {
             let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
             // SAFETY: the call takes no pointer, and returns a new descriptor or an error.
@@ -29,22 +29,22 @@ impl BeatTimers {
             poller.add_silent(timer.as_raw_fd())?;
             Ok::<_, io::Error>(timer)
         };
-        Ok(BeatTimers { timers: [timer()?, timer()?], armed_ns: [0; 2] })
+        Ok(TickTimers { timers: [timer()?, timer()?], armed_ns: [0; 2] })
     }
 
-    /// Has waits end at the beats `next_ns` and `after_ns`, which are to come: it is `now_ns`, or was a moment ago.
-    /// All times are on one clock that goes as the machine's does, and no beat is taken for another. After an error
+    /// Has waits end at the ticks `next_ns` and `after_ns`, which are to come: it is `now_ns`, or was a moment ago.
+    /// All times are on one clock that goes as the machine's does, and no tick is taken for another. After an error
     /// nothing is certain to end the wait.
     pub fn arm(&mut self, now_ns: u64, next_ns: u64, after_ns: u64) -> io::Result<()> {
-        let beats_ns = [next_ns, after_ns];
-        for beat_ns in beats_ns {
-            if self.armed_ns.contains(&beat_ns) {
+        let ticks_ns = [next_ns, after_ns];
+        for tick_ns in ticks_ns {
+            if self.armed_ns.contains(&tick_ns) {
                 continue;
             }
-            let is_free = |armed_ns: &u64| !beats_ns.contains(armed_ns);
-            let free = self.armed_ns.iter().position(is_free).expect("two timers for two beats");
-            set(&self.timers[free], beat_ns.saturating_sub(now_ns).max(1))?;
-            self.armed_ns[free] = beat_ns;
+            let is_free = |armed_ns: &u64| !ticks_ns.contains(armed_ns);
+            let free = self.armed_ns.iter().position(is_free).expect("two timers for two ticks");
+            set(&self.timers[free], tick_ns.saturating_sub(now_ns).max(1))?;
+            self.armed_ns[free] = tick_ns;
         }
         Ok(())
     }
@@ -70,25 +70,25 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn each_beat_ends_one_wait_and_is_armed_during_the_one_before() {
-        const BEAT_NS: u64 = 2_000_000;
+    fn each_tick_ends_one_wait_and_is_armed_during_the_one_before() {
+        const TICK_NS: u64 = 2_000_000;
         let poller = Poller::new().unwrap();
-        let (mut beats, mut events) = (BeatTimers::new(&poller).unwrap(), Events::with_capacity(4));
+        let (mut ticks, mut events) = (TickTimers::new(&poller).unwrap(), Events::with_capacity(4));
         let started = Instant::now();
         let now_ns = || started.elapsed().as_nanos() as u64;
         for _ in 0..20 {
-            let next_ns = (now_ns() + 1).next_multiple_of(BEAT_NS);
-            beats.arm(now_ns(), next_ns, next_ns + BEAT_NS).unwrap();
-            let armed_ns = beats.armed_ns;
-            beats.arm(now_ns(), next_ns, next_ns + BEAT_NS).unwrap();
-            assert_eq!(beats.armed_ns, armed_ns, "what is armed stays as it is");
+            let next_ns = (now_ns() + 1).next_multiple_of(TICK_NS);
+            ticks.arm(now_ns(), next_ns, next_ns + TICK_NS).unwrap();
+            let armed_ns = ticks.armed_ns;
+            ticks.arm(now_ns(), next_ns, next_ns + TICK_NS).unwrap();
+            assert_eq!(ticks.armed_ns, armed_ns, "what is armed stays as it is");
             poller.wait(&mut events, None).unwrap();
             assert!(now_ns() >= next_ns, "early");
-            assert_eq!(events.iter().count(), 0, "nobody else is told of a beat");
+            assert_eq!(events.iter().count(), 0, "nobody else is told of a tick");
         }
         // The last that was armed comes and goes, if it has not yet.
         for _ in 0..2 {
-            poller.wait(&mut events, Some(Duration::from_nanos(2 * BEAT_NS))).unwrap();
+            poller.wait(&mut events, Some(Duration::from_nanos(2 * TICK_NS))).unwrap();
         }
         assert!(!poller.has_events());
     }

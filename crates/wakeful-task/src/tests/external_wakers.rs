@@ -1,6 +1,6 @@
 //! Wakers of somebody else's that panic: the task goes its way, and each waker is dropped once.
 
-use super::home::{ENDINGS, TestHome, Turn};
+use super::home::{ENDINGS, RunResult, TestHome};
 use super::probes::{Foreign, Tally, now, poll_with};
 use crate::{JoinHandle, Outcome};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,7 +22,7 @@ fn a_panic_in_wake_does_not_reach_the_completing_side() {
         let output = outputs.token();
         let (runnable, mut join) = home.task(async { output });
         assert!(poll_with(&mut join, &foreign.waker()).is_pending());
-        assert_eq!(home.turn(runnable, ending), Turn::Ended(Outcome::Value));
+        assert_eq!(home.run(runnable, ending), RunResult::Ended(Outcome::Value));
         assert_eq!(foreign.woken(), 1);
         drop(now(&mut join).expect("the output is there all the same"));
         drop(join);
@@ -40,7 +40,7 @@ fn a_panic_in_the_clone_of_the_first_waker_leaves_the_slot_empty() {
         poll_panics(&mut join, &foreign);
         assert_eq!(foreign.alive(), 0);
         assert!(poll_with(&mut join, &sane.waker()).is_pending());
-        home.turn(runnable, ending);
+        home.run(runnable, ending);
         assert_eq!((foreign.woken(), sane.woken()), (0, 1));
         drop(join);
         assert_eq!(sane.alive(), 0);
@@ -61,9 +61,9 @@ fn a_panic_in_the_clone_of_the_next_waker_leaves_the_one_before_in_place() {
             if drop_join {
                 drop(join);
                 assert_eq!(sane.alive(), 0, "it goes with the handle, not with the task");
-                home.turn(runnable, ending);
+                home.run(runnable, ending);
             } else {
-                home.turn(runnable, ending);
+                home.run(runnable, ending);
                 assert_eq!(sane.woken(), 1);
                 now(join).unwrap();
             }
@@ -86,9 +86,9 @@ fn a_panic_in_the_drop_of_the_waker_before_leaves_the_next_in_place() {
             if drop_join {
                 drop(join);
                 assert_eq!(sane.alive(), 0, "it goes with the handle, not with the task");
-                home.turn(runnable, ending);
+                home.run(runnable, ending);
             } else {
-                home.turn(runnable, ending);
+                home.run(runnable, ending);
                 assert_eq!((foreign.woken(), sane.woken()), (0, 1));
                 now(join).unwrap();
             }
@@ -108,14 +108,14 @@ fn a_panic_in_the_drop_of_the_slots_waker_reaches_nobody() {
             foreign.panic_in_drop.store(true, SeqCst);
             if when == "before the end" {
                 drop(join);
-                home.turn(runnable, ending);
+                home.run(runnable, ending);
             } else if when == "after the end" {
-                home.turn(runnable, ending);
+                home.run(runnable, ending);
                 drop(join);
             } else {
                 // With the handle gone by then, the completing side has the waker to drop.
                 *foreign.on_wake.lock().unwrap() = Some(Box::new(move || drop(join)));
-                home.turn(runnable, ending);
+                home.run(runnable, ending);
             }
             assert_eq!(foreign.alive(), 0, "{when}");
             home.assert_all_freed();

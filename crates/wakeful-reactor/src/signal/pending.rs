@@ -1,8 +1,8 @@
 //! What came, what was handed out, and who waits.
 //!
-//! `noted` is a set of signals: [`note`](Board::note) adds one, from a handler, and
-//! [`distribute`](Board::distribute) takes all of it away at once. Whatever is noted is so before the
-//! alarm rings, and every ring makes some driver distribute: so nothing that was noted stays. Signals
+//! `pending` is a set of signals: [`set_pending`](PendingSignals::set_pending) adds one, from a handler, and
+//! [`distribute`](PendingSignals::distribute) takes all of it away at once. Whatever is pending is so before the
+//! alarm rings, and every ring makes some driver distribute: so nothing that was pending stays. Signals
 //! that come faster than they are distributed become one.
 //!
 //! Each signal has a **channel**: how often it was delivered, and the wakers of its listeners. Deliveries
@@ -16,9 +16,9 @@ use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
 use wakeful_base::{CallWaker, WakeList};
 
 #[derive(Debug)]
-pub(super) struct Board {
+pub(super) struct PendingSignals {
     /// A bit for each signal that came and was not handed out yet.
-    noted: AtomicU64,
+    pending: AtomicU64,
     channels: Box<[Channel]>,
 }
 
@@ -29,28 +29,31 @@ struct Channel {
     listeners: Mutex<Listeners>,
 }
 
-/// A place for each listener, where its waker is while it waits.
+/// An entry for each listener, where its waker is while it waits.
 #[derive(Debug, Default)]
 struct Listeners {
-    places: Vec<Option<Waker>>,
+    wakers: Vec<Option<Waker>>,
     free: Vec<usize>,
 }
 
-impl Board {
+impl PendingSignals {
     /// For signals from zero to below `signals`, which are 64 at most.
-    pub(super) fn new(signals: usize) -> Board {
+    pub(super) fn new(signals: usize) -> PendingSignals {
         let channel = || Channel { deliveries: AtomicU64::new(0), listeners: Mutex::default() };
-        Board { noted: AtomicU64::new(0), channels: (0..signals).map(|_| channel()).collect() }
+        PendingSignals {
+            pending: AtomicU64::new(0),
+            channels: (0..signals).map(|_| channel()).collect(),
+        }
     }
 
     /// A signal came. Safe in a signal handler; the alarm has to ring after it.
-    pub(super) fn note(&self, signal: usize) {
-        self.noted.fetch_or(1 << signal, Release);
+    pub(super) fn set_pending(&self, signal: usize) {
+        self.pending.fetch_or(1 << signal, Release);
     }
 
-    /// Delivers everything that was noted, to wakers that are called by `call`.
+    /// Delivers everything that was pending, to wakers that are called by `call`.
     pub(super) fn distribute(&self, call: CallWaker<'_>) {
-        let mut left = self.noted.swap(0, Acquire);
+        let mut left = self.pending.swap(0, Acquire);
         while left != 0 {
             self.channels[left.trailing_zeros() as usize].deliver(call);
             left &= left - 1;
@@ -61,10 +64,10 @@ impl Board {
     pub(super) fn listen(&self, signal: usize) -> Listener<'_> {
         let channel = &self.channels[signal];
         let mut listeners = channel.listeners.lock();
-        let place = listeners.add();
+        let index = listeners.add();
         let seen = channel.deliveries.load(Relaxed);
         drop(listeners);
-        Listener { channel, place, seen }
+        Listener { channel, index, seen }
     }
 }
 
@@ -75,7 +78,7 @@ impl Channel {
         let (mut wakers, mut from) = (WakeList::new(), 0);
         loop {
             from = listeners.take_wakers(from, &mut wakers);
-            let is_last = from == listeners.places.len();
+            let is_last = from == listeners.wakers.len();
             drop(listeners);
             wakers.take_all(&mut *call);
             if is_last {
@@ -89,16 +92,16 @@ impl Channel {
 impl Listeners {
     fn add(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
-            self.places.push(None);
-            self.places.len() - 1
+            self.wakers.push(None);
+            self.wakers.len() - 1
         })
     }
 
-    /// Gives a place up; returns the waker in it, to be dropped without the lock.
-    fn remove(&mut self, place: usize) -> Option<Waker> {
-        let waker = self.places[place].take();
-        self.free.push(place);
-        if self.free.len() == self.places.len() {
+    /// Gives an entry up; returns the waker in it, to be dropped without the lock.
+    fn remove(&mut self, index: usize) -> Option<Waker> {
+        let waker = self.wakers[index].take();
+        self.free.push(index);
+        if self.free.len() == self.wakers.len() {
             *self = Listeners::default();
         }
         waker
@@ -106,9 +109,9 @@ impl Listeners {
 
     /// Moves wakers to `wakers` while there is room, beginning at `from`; returns where it ended.
     fn take_wakers(&mut self, from: usize, wakers: &mut WakeList) -> usize {
-        let mut at = from.min(self.places.len());
-        while at < self.places.len() && wakers.can_push() {
-            if let Some(waker) = self.places[at].take() {
+        let mut at = from.min(self.wakers.len());
+        while at < self.wakers.len() && wakers.can_push() {
+            if let Some(waker) = self.wakers[at].take() {
                 wakers.push(waker);
             }
             at += 1;
@@ -121,7 +124,7 @@ impl Listeners {
 #[derive(Debug)]
 pub struct Listener<'b> {
     channel: &'b Channel,
-    place: usize,
+    index: usize,
     /// How many deliveries it knows of.
     seen: u64,
 }
@@ -146,7 +149,7 @@ impl Listener<'_> {
         let mut listeners = channel.listeners.lock();
         let is_new = self.sees_new(channel.deliveries.load(Relaxed));
         if !is_new {
-            std::mem::swap(&mut listeners.places[self.place], &mut other);
+            std::mem::swap(&mut listeners.wakers[self.index], &mut other);
         }
         drop(listeners);
         drop(other);
@@ -161,14 +164,14 @@ impl Listener<'_> {
 impl Drop for Listener<'_> {
     fn drop(&mut self) {
         let mut listeners = self.channel.listeners.lock();
-        let waker = listeners.remove(self.place);
+        let waker = listeners.remove(self.index);
         drop(listeners);
         drop(waker);
     }
 }
 
 #[cfg(all(test, wakeful_loom))]
-#[path = "board/tests/loom.rs"]
+#[path = "pending/tests/loom.rs"]
 mod loom;
 #[cfg(all(test, not(wakeful_loom)))]
 mod tests;
