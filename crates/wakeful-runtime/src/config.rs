@@ -9,7 +9,7 @@ use wakeful_task::Header;
 
 pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;
 pub(crate) type TaskCallback = Arc<dyn Fn(&TaskMeta<'_>) + Send + Sync>;
-pub(crate) type ThreadName = Arc<dyn Fn() -> String + Send + Sync>;
+pub(crate) type OsThreadId = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// What a runtime does when a task panics.
 ///
@@ -82,7 +82,7 @@ pub(crate) struct ThreadConfig {
     pub threads_max: usize,
     pub keep_alive: Duration,
     pub stack_size: Option<usize>,
-    pub name: ThreadName,
+    pub name: OsThreadId,
     pub on_start: Option<Callback>,
     pub on_stop: Option<Callback>,
 }

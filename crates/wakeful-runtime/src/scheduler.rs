@@ -15,7 +15,7 @@ pub(crate) mod timer;
 
 use crate::blocking::{AtShutdown, Pool, Refused, Stopped, ThreadContext, blocking_task};
 use crate::driver::IoHandle;
-use crate::stall::StallWatch;
+use crate::stall::StallState;
 use crate::timers::{ClockHold, TimeHandle};
 use block_on::{poll_to_end, with_root};
 use std::future::Future;
@@ -67,8 +67,8 @@ impl SchedulerHandle {
         F::Output: Send + 'static,
     {
         match self {
-            SchedulerHandle::CurrentThread(shared) => shared.spawn(future, id, spawned_at),
-            SchedulerHandle::MultiThread(shared) => shared.spawn(future, id, spawned_at),
+            SchedulerHandle::CurrentThread(scheduler) => scheduler.spawn(future, id, spawned_at),
+            SchedulerHandle::MultiThread(scheduler) => scheduler.spawn(future, id, spawned_at),
         }
     }
 
@@ -84,9 +84,9 @@ impl SchedulerHandle {
         };
         let _driving = context::drive(self, mark, call);
         let output = with_root(future, |root| match self {
-            SchedulerHandle::CurrentThread(shared) => shared.drive(root),
-            SchedulerHandle::MultiThread(shared) => {
-                shared.stalls.while_bound(None, || poll_to_end(root));
+            SchedulerHandle::CurrentThread(scheduler) => scheduler.drive(root),
+            SchedulerHandle::MultiThread(scheduler) => {
+                scheduler.stalls.while_pinned(None, || poll_to_end(root));
             }
         });
         match output {
@@ -195,22 +195,22 @@ impl SchedulerHandle {
 
     pub(crate) fn pool(&self) -> &Arc<Pool> {
         match self {
-            SchedulerHandle::CurrentThread(shared) => &shared.pool,
-            SchedulerHandle::MultiThread(shared) => &shared.pool,
+            SchedulerHandle::CurrentThread(scheduler) => &scheduler.pool,
+            SchedulerHandle::MultiThread(scheduler) => &scheduler.pool,
         }
     }
 
-    pub(crate) fn stalls(&self) -> &StallWatch {
+    pub(crate) fn stalls(&self) -> &StallState {
         match self {
-            SchedulerHandle::CurrentThread(shared) => &shared.stalls,
-            SchedulerHandle::MultiThread(shared) => &shared.stalls,
+            SchedulerHandle::CurrentThread(scheduler) => &scheduler.stalls,
+            SchedulerHandle::MultiThread(scheduler) => &scheduler.stalls,
         }
     }
 
     pub(crate) fn info(&self) -> &RuntimeInfo {
         match self {
-            SchedulerHandle::CurrentThread(shared) => &shared.info,
-            SchedulerHandle::MultiThread(shared) => &shared.info,
+            SchedulerHandle::CurrentThread(scheduler) => &scheduler.info,
+            SchedulerHandle::MultiThread(scheduler) => &scheduler.info,
         }
     }
 }

@@ -1,26 +1,26 @@
 //! Polls that stand still: what is said of them, to whom, and on which thread that is found out.
 
-mod blocked_thread;
-mod bound_thread;
 mod metrics;
+mod monitor_alarm;
 mod monitor_thread;
+mod os_thread;
+mod pinned_thread;
 mod report;
-mod rest;
-mod teller;
-mod watch;
+mod reporter;
+mod stall_state;
 
 use std::fmt;
 use std::panic::Location;
 use std::time::Duration;
 use wakeful_task::Id;
 
-pub(crate) use blocked_thread::ThreadName;
-pub(crate) use bound_thread::{BoundMonitor, run_future, run_task};
 pub(crate) use metrics::StallMetrics;
 pub(crate) use monitor_thread::MonitorThread;
+pub(crate) use os_thread::OsThreadId;
+pub(crate) use pinned_thread::{PinnedMonitor, run_future, run_task};
 pub(crate) use report::StallConfig;
-pub(crate) use teller::Teller;
-pub(crate) use watch::StallWatch;
+pub(crate) use reporter::StallReporter;
+pub(crate) use stall_state::StallState;
 
 /// A task whose poll has not returned for a while, so that its thread serves no other.
 ///

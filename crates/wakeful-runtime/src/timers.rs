@@ -1,6 +1,6 @@
 //! A runtime's timers, as its schedulers see them.
 //!
-//! Each worker has [`SeatTimers`] of its own, in its core: arming, re-arming and taking out a timer there
+//! Each worker has [`WorkerTimers`] of its own, in its core: arming, re-arming and taking out a timer there
 //! takes no lock. Threads that sit nowhere (in `block_on` of a multi-thread runtime, in `block_in_place`,
 //! or strangers) use the **common** timers, behind a lock, which are served by whichever worker waits in
 //! the driver or looks at it.
@@ -12,7 +12,7 @@
 //! In a build without the `time` feature all of this is empty.
 
 #[cfg(feature = "time")]
-mod common;
+mod external;
 #[cfg(feature = "time")]
 mod lent;
 #[cfg(feature = "time")]
@@ -21,14 +21,14 @@ mod with_time;
 pub(crate) use lent::LentTimers;
 #[cfg(feature = "time")]
 pub(crate) use with_time::{
-    ClockHold, PreciseThread, SeatInbox, SeatTimers, ShutDown, TimeHandle, Until,
+    ClockHold, PreciseThread, ShutDown, TimeHandle, Until, WorkerTimerInbox, WorkerTimers,
 };
 
 #[cfg(not(feature = "time"))]
 mod without_time;
 #[cfg(not(feature = "time"))]
 pub(crate) use without_time::{
-    ClockHold, LentTimers, PreciseThread, SeatInbox, SeatTimers, TimeHandle, Until,
+    ClockHold, LentTimers, PreciseThread, TimeHandle, Until, WorkerTimerInbox, WorkerTimers,
 };
 
 /// Timers that a worker has fired just now, and had somebody to wake.

@@ -33,7 +33,7 @@ use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 use wakeful_base::sync::{Condvar, Mutex, MutexGuard, hint};
 
 /// How long a queue may stand still before the guard takes over.
-const GUARD_TICK: Duration = Duration::from_millis(1);
+const WATCHDOG_TICK: Duration = Duration::from_millis(1);
 
 /// A queue that is expected to be empty by then is not worth a wake-up.
 const WAKE_NS: u64 = 20_000;
@@ -65,19 +65,19 @@ struct QueueState<J> {
     /// Of these: not there yet.
     starting: usize,
     /// Busy with a job without end.
-    seated: usize,
+    worker_jobs: usize,
     looking: usize,
     looks: Looks,
     /// Done with a job but for telling who waits for it, which may bring the next one.
-    returning: usize,
+    finishing: usize,
     sleeping: usize,
     /// Sleepers that were told to come and did not yet.
     woken: usize,
     /// One of those on their way was called for jobs that nobody came for.
-    relieving: bool,
+    backup_requested: bool,
     /// A job has come while another waited, and the guard has seen no quiet tick since.
     was_busy: bool,
-    guard: bool,
+    watchdog: bool,
     completed: u64,
     average_ns: u64,
     /// Somebody waits until so many threads are left.
@@ -118,7 +118,7 @@ pub(super) struct Stranded<J> {
 /// What a thread is to do.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next<J> {
+pub(super) enum NextJob<J> {
     Run(J),
     /// As `Run`, but start another thread first, which is counted already.
     StartThreadAndRun(J),
@@ -126,7 +126,7 @@ pub(super) enum Next<J> {
 }
 
 /// Who comes to those that are left behind.
-enum Called {
+enum BackupThread {
     Sleeper,
     NewThread,
     Nobody,
@@ -140,12 +140,12 @@ pub(super) enum Kind {
     /// As `Short`, but to be run even if the queue is closed before its turn.
     Mandatory,
     /// It ends with the runtime: a worker.
-    Seat,
+    Worker,
 }
 
 /// How a thread comes for its next job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Comes {
+pub(super) enum Arrival {
     /// For the first time.
     AsNew,
     /// From its last one, as it said it would.
@@ -163,15 +163,15 @@ impl<J> JobQueue<J> {
                 closed: false,
                 threads: 0,
                 starting: 0,
-                seated: 0,
+                worker_jobs: 0,
                 looking: 0,
                 looks: Looks::new(),
-                returning: 0,
+                finishing: 0,
                 sleeping: 0,
                 woken: 0,
-                relieving: false,
+                backup_requested: false,
                 was_busy: false,
-                guard: false,
+                watchdog: false,
                 completed: 0,
                 average_ns: AVERAGE_NS_AT_START,
                 awaited: None,
@@ -187,7 +187,7 @@ impl<J> JobQueue<J> {
     pub(super) fn push(&self, job: J, kind: Kind) -> Push<J> {
         let mut state = self.state.lock();
         // A seat whose thread is stuck wants another even then, so that its worker can stop.
-        if state.closed && (kind != Kind::Seat || state.threads == 0) {
+        if state.closed && (kind != Kind::Worker || state.threads == 0) {
             return Push::Closed(job);
         }
         let number = state.next_number;
@@ -195,23 +195,23 @@ impl<J> JobQueue<J> {
         let waiting = Waiting { job, kind, number };
         match kind {
             Kind::Short | Kind::Mandatory => state.jobs.push_back(waiting),
-            Kind::Seat => state.jobs.push_front(waiting),
+            Kind::Worker => state.jobs.push_front(waiting),
         }
         state.was_busy |= state.jobs.len() > 1;
         if !state.closed {
             self.hint.store(state.jobs.len(), Release);
         }
-        if state.jobs.len() <= state.coming() || (kind != Kind::Seat && state.is_soon_empty()) {
+        if state.jobs.len() <= state.coming() || (kind != Kind::Worker && state.is_soon_empty()) {
             return Push::Queued;
         }
         match state.call_one(self.threads_max) {
-            Called::Sleeper => {
+            BackupThread::Sleeper => {
                 drop(state);
                 self.arrived.notify_one();
                 Push::Queued
             }
-            Called::NewThread => Push::StartThread(JobNumber(number)),
-            Called::Nobody => Push::Queued,
+            BackupThread::NewThread => Push::StartThread(JobNumber(number)),
+            BackupThread::Nobody => Push::Queued,
         }
     }
 
@@ -220,11 +220,11 @@ impl<J> JobQueue<J> {
     pub(super) fn start_failed(&self, asked_for: Option<JobNumber>) -> Stranded<J> {
         let mut state = self.state.lock();
         state.starting -= 1;
-        state.relieving = false;
+        state.backup_requested = false;
         self.note_gone(&mut state);
         let is_own = |waiting: &Waiting<J>| Some(JobNumber(waiting.number)) == asked_for;
-        let goes_before = |waiting: &Waiting<J>| waiting.kind == Kind::Seat && !is_own(waiting);
-        let free_again = state.threads - state.seated;
+        let goes_before = |waiting: &Waiting<J>| waiting.kind == Kind::Worker && !is_own(waiting);
+        let free_again = state.threads - state.worker_jobs;
         if free_again > state.jobs.iter().filter(|waiting| goes_before(waiting)).count() {
             if state.jobs.len() > state.coming() && state.sleeping > state.woken {
                 state.woken += 1;
@@ -242,15 +242,15 @@ impl<J> JobQueue<J> {
     }
 
     /// Waits for a job. `Exit` if the thread is wanted no more, and counts no longer.
-    pub(super) fn next(&self, comes: Comes) -> Next<J> {
+    pub(super) fn next(&self, arrival: Arrival) -> NextJob<J> {
         let mut state = self.state.lock();
-        match comes {
-            Comes::AsNew => {
+        match arrival {
+            Arrival::AsNew => {
                 state.starting -= 1;
-                state.relieving = false;
+                state.backup_requested = false;
             }
-            Comes::Announced => state.returning -= 1,
-            Comes::Unannounced => {}
+            Arrival::Announced => state.finishing -= 1,
+            Arrival::Unannounced => {}
         }
         loop {
             if let Some(next) = self.take(&mut state) {
@@ -272,15 +272,15 @@ impl<J> JobQueue<J> {
                     continue;
                 }
             }
-            if !state.guard && state.are_jobs_short() && state.was_busy {
-                state = self.stand_guard(state);
+            if !state.watchdog && state.are_jobs_short() && state.was_busy {
+                state = self.run_watchdog(state);
                 if !state.jobs.is_empty() || state.retiring {
                     continue;
                 }
             }
-            let stay;
-            (state, stay) = self.sleep(state);
-            if !stay {
+            let lease;
+            (state, lease) = self.sleep(state);
+            if !lease {
                 return self.exit(state);
             }
         }
@@ -288,20 +288,20 @@ impl<J> JobQueue<J> {
 
     /// A short job has ended that began at `began`. With `Announced` the thread promises to come for
     /// the next one right away.
-    pub(super) fn end(&self, began: Instant, comes: Comes) {
+    pub(super) fn end(&self, began: Instant, arrival: Arrival) {
         // Loom has no time, and wants the same decisions in each run.
         let took = if cfg!(wakeful_loom) { Duration::ZERO } else { began.elapsed() };
         let mut state = self.state.lock();
-        if comes == Comes::Announced {
-            state.returning += 1;
+        if arrival == Arrival::Announced {
+            state.finishing += 1;
         }
         state.completed += 1;
         state.add_to_average(took);
     }
 
     /// A seat is left: its thread is one as the others again.
-    pub(super) fn end_seat(&self) {
-        self.state.lock().seated -= 1;
+    pub(super) fn end_worker_job(&self) {
+        self.state.lock().worker_jobs -= 1;
     }
 
     /// Closes the queue: threads exit once it is empty. Short jobs that no thread is on its way to are
@@ -364,7 +364,7 @@ impl<J> JobQueue<J> {
     /// Whether there is a thread for one more job, or could be.
     pub(super) fn has_thread(&self) -> bool {
         let state = self.state.lock();
-        let coming = state.sleeping + state.looking + state.returning + state.starting;
+        let coming = state.sleeping + state.looking + state.finishing + state.starting;
         coming > state.jobs.len() || state.threads < self.threads_max
     }
 
@@ -374,29 +374,29 @@ impl<J> JobQueue<J> {
         (state.threads, state.sleeping + state.looking, state.jobs.len())
     }
 
-    fn take(&self, state: &mut QueueState<J>) -> Option<Next<J>> {
+    fn take(&self, state: &mut QueueState<J>) -> Option<NextJob<J>> {
         let Waiting { job, kind, .. } = state.jobs.pop_front()?;
-        if kind == Kind::Seat {
-            state.seated += 1;
+        if kind == Kind::Worker {
+            state.worker_jobs += 1;
         }
         if state.closed {
-            return Some(Next::Run(job));
+            return Some(NextJob::Run(job));
         }
         self.hint.store(state.jobs.len(), Release);
-        if state.guard || state.relieving || state.jobs.len() <= state.coming() {
-            return Some(Next::Run(job));
+        if state.watchdog || state.backup_requested || state.jobs.len() <= state.coming() {
+            return Some(NextJob::Run(job));
         }
         Some(match state.call_one(self.threads_max) {
-            Called::Sleeper => {
-                state.relieving = true;
+            BackupThread::Sleeper => {
+                state.backup_requested = true;
                 self.arrived.notify_one();
-                Next::Run(job)
+                NextJob::Run(job)
             }
-            Called::NewThread => {
-                state.relieving = true;
-                Next::StartThreadAndRun(job)
+            BackupThread::NewThread => {
+                state.backup_requested = true;
+                NextJob::StartThreadAndRun(job)
             }
-            Called::Nobody => Next::Run(job),
+            BackupThread::Nobody => NextJob::Run(job),
         })
     }
 
@@ -420,10 +420,10 @@ impl<J> JobQueue<J> {
     ) -> (MutexGuard<'a, QueueState<J>>, bool) {
         let deadline = Instant::now().checked_add(self.keep_alive);
         state.sleeping += 1;
-        let (mut elapsed, mut stay) = (false, true);
+        let (mut elapsed, mut lease) = (false, true);
         while !state.answer_call() && !state.closed {
             if elapsed {
-                stay = !state.jobs.is_empty();
+                lease = !state.jobs.is_empty();
                 break;
             }
             (state, elapsed) = match deadline {
@@ -435,39 +435,39 @@ impl<J> JobQueue<J> {
             };
         }
         state.sleeping -= 1;
-        (state, stay)
+        (state, lease)
     }
 
     /// Sleeps tick by tick, until the queue stands still or nothing happened for a tick.
-    fn stand_guard<'a>(
+    fn run_watchdog<'a>(
         &'a self,
         mut state: MutexGuard<'a, QueueState<J>>,
     ) -> MutexGuard<'a, QueueState<J>> {
-        state.guard = true;
+        state.watchdog = true;
         state.sleeping += 1;
         loop {
             let completed = state.completed;
-            state = self.arrived.wait_timeout(state, GUARD_TICK).0;
+            state = self.arrived.wait_timeout(state, WATCHDOG_TICK).0;
             if state.answer_call() || state.closed {
                 break;
             }
             if state.completed == completed {
                 if !state.jobs.is_empty() {
                     // Those at work take at least that long: no more guesses for a while.
-                    state.add_to_average(GUARD_TICK);
+                    state.add_to_average(WATCHDOG_TICK);
                 }
                 state.was_busy = false;
                 break;
             }
         }
         state.sleeping -= 1;
-        state.guard = false;
+        state.watchdog = false;
         state
     }
 
-    fn exit(&self, mut state: MutexGuard<'_, QueueState<J>>) -> Next<J> {
+    fn exit(&self, mut state: MutexGuard<'_, QueueState<J>>) -> NextJob<J> {
         self.note_gone(&mut state);
-        Next::Exit
+        NextJob::Exit
     }
 
     fn note_gone(&self, state: &mut QueueState<J>) {
@@ -481,20 +481,20 @@ impl<J> JobQueue<J> {
 impl<J> QueueState<J> {
     /// Threads that are on their way to the queue, each of which takes a job.
     fn coming(&self) -> usize {
-        self.looking + self.returning + self.starting + self.woken
+        self.looking + self.finishing + self.starting + self.woken
     }
 
     /// Gets one more thread on its way: a sleeper, which is to be notified, or a new one.
-    fn call_one(&mut self, threads_max: usize) -> Called {
+    fn call_one(&mut self, threads_max: usize) -> BackupThread {
         if self.sleeping > self.woken {
             self.woken += 1;
-            Called::Sleeper
+            BackupThread::Sleeper
         } else if self.threads < threads_max {
             self.threads += 1;
             self.starting += 1;
-            Called::NewThread
+            BackupThread::NewThread
         } else {
-            Called::Nobody
+            BackupThread::Nobody
         }
     }
 
@@ -504,7 +504,7 @@ impl<J> QueueState<J> {
             return false;
         }
         self.woken -= 1;
-        self.relieving = false;
+        self.backup_requested = false;
         true
     }
 
@@ -544,8 +544,8 @@ impl<J> QueueState<J> {
     /// Whether the threads at work, or on their way, will be through the queue before a sleeper would be up, with
     /// the guard there in case they are not.
     fn is_soon_empty(&self) -> bool {
-        let draining = self.threads - self.seated - (self.sleeping - self.woken);
-        self.guard
+        let draining = self.threads - self.worker_jobs - (self.sleeping - self.woken);
+        self.watchdog
             && draining > 0
             && self.average_ns.saturating_mul(self.jobs.len() as u64) / (draining as u64) < WAKE_NS
     }

@@ -3,7 +3,7 @@
 //! Workers are jobs like others, so that one thread can be both: a worker that gives its seat away in
 //! `block_in_place` is an ordinary thread of the pool until its closure ends.
 
-use super::job_queue::{Comes, JobNumber, JobQueue, Kind, Next, Push};
+use super::job_queue::{Arrival, JobNumber, JobQueue, Kind, NextJob, Push};
 use crate::config::{self, ThreadConfig};
 use crate::timers::ClockHold;
 use std::cell::Cell;
@@ -29,7 +29,7 @@ enum Job {
     /// A `spawn_blocking`, and what a paused clock is held by until it has ended.
     Task(Runnable, ClockHold, AtShutdown),
     /// Something the runtime itself needs a thread for.
-    Seat(Box<dyn FnOnce() + Send>),
+    Worker(Box<dyn FnOnce() + Send>),
 }
 
 #[derive(Default)]
@@ -122,12 +122,12 @@ impl Pool {
 
     /// Has a thread of its own run `work`, which lasts as long as the runtime. Does nothing once all
     /// threads are gone.
-    pub(crate) fn submit_seat(
+    pub(crate) fn submit_worker(
         self: &Arc<Self>,
         work: Box<dyn FnOnce() + Send>,
         context: NewContext<'_>,
     ) -> io::Result<()> {
-        match self.submit(Job::Seat(work), Kind::Seat, context) {
+        match self.submit(Job::Worker(work), Kind::Worker, context) {
             // A pool without threads has no workers: the seat needs no sitter any more.
             Ok(()) | Err(SubmitError::Stopped(_)) => Ok(()),
             Err(SubmitError::NoThread(_, error)) => Err(error),
@@ -202,40 +202,40 @@ impl Pool {
     /// A thread's life. Does not unwind: tasks and hooks contain their panics.
     fn work(self: &Arc<Self>, context: &Arc<dyn ThreadContext>) {
         config::call(&self.config.on_start);
-        let mut comes = Comes::AsNew;
+        let mut arrival = Arrival::AsNew;
         loop {
-            let job = match self.queue.next(comes) {
-                Next::Run(job) => job,
-                Next::StartThreadAndRun(job) => {
+            let job = match self.queue.next(arrival) {
+                NextJob::Run(job) => job,
+                NextJob::StartThreadAndRun(job) => {
                     if self.start_thread(context.clone()).is_err() {
                         let none = self.start_failed(None);
                         debug_assert!(none.is_none(), "it was asked for no job in particular");
                     }
                     job
                 }
-                Next::Exit => break,
+                NextJob::Exit => break,
             };
-            comes = match job {
+            arrival = match job {
                 Job::Task(task, _hold, _) => self.run_task(task),
-                Job::Seat(work) => {
+                Job::Worker(work) => {
                     work();
-                    self.queue.end_seat();
-                    Comes::Unannounced
+                    self.queue.end_worker_job();
+                    Arrival::Unannounced
                 }
             }
         }
         config::call(&self.config.on_stop);
     }
 
-    fn run_task(&self, task: Runnable) -> Comes {
+    fn run_task(&self, task: Runnable) -> Arrival {
         let began = Instant::now();
         let ended = run_to_end(task);
         // Who waits for it may send the next one before we are back, and should not start a thread for
         // that. With nobody to wait the output is dropped here, which may take any time.
-        let comes = if ended.is_joined() { Comes::Announced } else { Comes::Unannounced };
-        self.queue.end(began, comes);
+        let arrival = if ended.is_joined() { Arrival::Announced } else { Arrival::Unannounced };
+        self.queue.end(began, arrival);
         ended.complete();
-        comes
+        arrival
     }
 
     /// Takes a thread that is about to end out of the books, and joins the one that left before it, unless the

@@ -3,7 +3,7 @@
 use super::{Handle, LocalOptions, LocalRuntime, Runtime};
 use crate::blocking::Pool;
 use crate::config::{
-    Callback, Config, TaskCallback, TaskHooks, ThreadConfig, ThreadName, UnhandledPanic,
+    Callback, Config, OsThreadId, TaskCallback, TaskHooks, ThreadConfig, UnhandledPanic,
 };
 use crate::driver::{DriverParts, EventsMax};
 use crate::scheduler::{RuntimeInfo, SchedulerHandle, current_thread, multi_thread};
@@ -32,7 +32,7 @@ pub struct Builder {
     name: Option<String>,
     worker_threads: Option<usize>,
     max_blocking_threads: usize,
-    thread_name: ThreadName,
+    thread_name: OsThreadId,
     thread_stack_size: Option<usize>,
     keep_alive: Duration,
     on_thread_start: Option<Callback>,
@@ -605,7 +605,7 @@ impl Builder {
         let driver = DriverParts::new(self.enable_io.then_some(self.events_max))?;
         let info = self.info(&driver);
         let shared = current_thread::new(self.config(), self.pool(0), info, driver, bound_to);
-        shared.stalls.start_bound()?;
+        shared.stalls.start_pinned()?;
         Ok(Runtime::from_handle(Handle::new(SchedulerHandle::CurrentThread(shared))))
     }
 

@@ -141,7 +141,7 @@ impl Handle {
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _driving = drive(&self.scheduler, Entered::MayBlockInPlace, "Handle::block_on");
-        self.scheduler.stalls().while_bound(None, || block_on(future))
+        self.scheduler.stalls().while_pinned(None, || block_on(future))
     }
 
     /// The kind of the runtime.

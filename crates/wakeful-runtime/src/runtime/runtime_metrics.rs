@@ -42,7 +42,7 @@ impl RuntimeMetrics {
     pub fn num_workers(&self) -> usize {
         match &self.handle.scheduler {
             SchedulerHandle::CurrentThread(_) => 1,
-            SchedulerHandle::MultiThread(shared) => shared.workers(),
+            SchedulerHandle::MultiThread(shared) => shared.worker_count(),
         }
     }
 
@@ -191,7 +191,7 @@ impl RuntimeMetrics {
     pub fn num_blocking_threads(&self) -> usize {
         let workers = match &self.handle.scheduler {
             SchedulerHandle::CurrentThread(_) => 0,
-            SchedulerHandle::MultiThread(shared) => shared.workers(),
+            SchedulerHandle::MultiThread(shared) => shared.worker_count(),
         };
         self.handle.scheduler.pool().threads(workers)
     }

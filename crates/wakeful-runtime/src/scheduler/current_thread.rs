@@ -15,12 +15,12 @@ use crate::driver::{Driver, DriverParts, WakeDriver};
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::RuntimeInfo;
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells, RefBag};
-use crate::scheduler::inject::{Closed, InjectQueue};
+use crate::scheduler::inject::{Closed, InjectionQueue};
 use crate::scheduler::luck::Luck;
 #[cfg(feature = "time")]
 use crate::scheduler::timer::TimerHome;
-use crate::stall::StallWatch;
-use crate::timers::{SeatInbox, SeatTimers};
+use crate::stall::StallState;
+use crate::timers::{WorkerTimerInbox, WorkerTimers};
 use std::future::Future;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -38,7 +38,7 @@ pub(crate) use drive::{defer, is_driving};
 pub(crate) use drive::{release_local, retain_local, with_own_timers};
 
 pub(crate) struct CurrentThread {
-    inject: InjectQueue,
+    inject: InjectionQueue,
     driver_waker: Arc<dyn WakeDriver>,
     /// The core's holder waits in the driver, or is about to.
     asleep: AtomicBool,
@@ -52,11 +52,11 @@ pub(crate) struct CurrentThread {
     resting: Mutex<Resting>,
     /// Timers of the core's that sleepers elsewhere want no more. Dropped after `resting`, as fields are
     /// in their order: the core's wheel may still point to what is in here.
-    left_timers: SeatInbox,
+    left_timers: WorkerTimerInbox,
     refs: CellRefs,
     remote: RemoteMetrics,
     pub(crate) metrics: WorkerMetrics,
-    pub(crate) stalls: Arc<StallWatch>,
+    pub(crate) stalls: Arc<StallState>,
     config: Config,
     pub(crate) pool: Arc<Pool>,
     pub(crate) info: RuntimeInfo,
@@ -99,7 +99,7 @@ struct Core {
     until_inject: u32,
     /// A task panicked, and the runtime was told to end by that.
     panicked: bool,
-    timers: SeatTimers,
+    timers: WorkerTimers,
     luck: Luck,
     /// Of what `block_on` was given.
     root_polls: u64,
@@ -107,7 +107,7 @@ struct Core {
 
 /// Where a task's entries go.
 struct Home {
-    shared: *const CurrentThread,
+    scheduler: *const CurrentThread,
     is_listed: bool,
 }
 
@@ -134,25 +134,25 @@ pub(crate) fn new(
         deferred: Vec::new(),
         until_inject: 1,
         panicked: false,
-        timers: SeatTimers::new(0),
+        timers: WorkerTimers::new(0),
         luck: Luck::new(),
         root_polls: 0,
     });
     let core = CoreAndDriver { core, driver: driver.driver };
     Arc::new_cyclic(|weak| CurrentThread {
-        inject: InjectQueue::new(),
+        inject: InjectionQueue::new(),
         driver_waker: driver.waker,
         asleep: AtomicBool::new(false),
         woken: AtomicBool::new(false),
         stopped: AtomicBool::new(false),
-        fresh: Home { shared: weak.as_ptr(), is_listed: false },
-        listed: Home { shared: weak.as_ptr(), is_listed: true },
+        fresh: Home { scheduler: weak.as_ptr(), is_listed: false },
+        listed: Home { scheduler: weak.as_ptr(), is_listed: true },
         resting: Mutex::new(Resting { core: Some(core), waiting: Vec::new() }),
-        left_timers: SeatInbox::new(),
+        left_timers: WorkerTimerInbox::new(),
         refs: CellRefs::new(),
         remote: RemoteMetrics::default(),
         metrics: WorkerMetrics::default(),
-        stalls: Arc::new(StallWatch::new(config.stall.clone())),
+        stalls: Arc::new(StallState::new(config.stall.clone())),
         config,
         pool,
         info,
@@ -228,8 +228,8 @@ impl CurrentThread {
     /// Leaves a timer of the core's, which nobody waits for any more, to who drives it.
     #[cfg(feature = "time")]
     pub(crate) fn push_left_timer(&self, left: wakeful_reactor::time::LeftEntry) {
-        let is_much = self.left_timers.0.push(left);
-        if is_much {
+        let is_batch_full = self.left_timers.0.push(left);
+        if is_batch_full {
             self.call_driver();
         }
     }
@@ -268,23 +268,23 @@ impl Wake for CurrentThread {
 unsafe impl Schedule for Home {
     unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
         // SAFETY: the entry we hold keeps the task, and the task its home.
-        let shared = unsafe { home.as_ref() }.shared;
+        let scheduler = unsafe { home.as_ref() }.scheduler;
         // On the driving thread `block_on` keeps `CurrentThread`; elsewhere nothing might once the entry is in
         // the queue.
-        let Some(runnable) = drive::schedule_local(shared, runnable) else { return };
-        let _keep_shared = runnable.retain();
+        let Some(runnable) = drive::schedule_local(scheduler, runnable) else { return };
+        let _keep_scheduler = runnable.retain();
         // SAFETY: the task, which we hold a reference to, keeps it.
-        let shared = unsafe { &*shared };
-        RemoteMetrics::inc(&shared.remote.schedules);
-        shared.push_remote(runnable);
+        let scheduler = unsafe { &*scheduler };
+        RemoteMetrics::inc(&scheduler.remote.schedules);
+        scheduler.push_remote(runnable);
     }
 
     unsafe fn release_cell(home: NonNull<Home>) {
         // SAFETY: valid up to here by the reference that is given back.
-        let shared = unsafe { home.as_ref() }.shared;
-        if !drive::release_local(shared) {
+        let scheduler = unsafe { home.as_ref() }.scheduler;
+        if !drive::release_local(scheduler) {
             // SAFETY: the cell's reference is ours.
-            unsafe { CellRefs::give_back(shared, 1) };
+            unsafe { CellRefs::give_back(scheduler, 1) };
         }
     }
 }

@@ -16,7 +16,7 @@ use wakeful_base::sync::TryMutex;
 use wakeful_base::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
 use wakeful_task::{Header, Runnable, TaskRef};
 
-pub(crate) struct InjectQueue {
+pub(crate) struct InjectionQueue {
     stack: AtomicPtr<Header>,
     taken: TryMutex<Taken>,
     /// How many entries `taken` has, to be read without the lock. Not zero while a consumer moves the
@@ -41,9 +41,9 @@ fn closed_mark() -> *mut Header {
     ptr::without_provenance_mut(1)
 }
 
-impl InjectQueue {
-    pub(crate) fn new() -> InjectQueue {
-        InjectQueue {
+impl InjectionQueue {
+    pub(crate) fn new() -> InjectionQueue {
+        InjectionQueue {
             stack: AtomicPtr::new(ptr::null_mut()),
             taken: TryMutex::new(Taken { first: ptr::null_mut() }),
             taken_len: AtomicUsize::new(0),

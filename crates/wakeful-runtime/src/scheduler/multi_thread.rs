@@ -10,48 +10,48 @@
 //! that are spawned and run to their end at once cost nothing there.
 
 mod block_in_place;
+mod context;
 mod crowd;
-mod foreign;
+mod external_wakers;
 mod gather;
 mod handoff;
-mod here;
 mod idle;
+mod lazy_monitor;
+mod lease;
 mod lend;
+mod maintenance;
 mod monitor;
-mod pace;
+mod park;
+mod park_state;
 mod queue;
-mod rest;
 mod retreat;
-mod search;
-mod seat;
+mod run;
+mod run_task;
 mod share;
 mod shutdown;
-mod sitter;
-mod sleep;
-mod stay;
+mod stats;
+mod steal;
 mod step_back;
 mod trial;
-mod turn;
-mod upkeep;
-mod watch;
 mod worker;
+mod worker_thread;
 
 use crate::blocking::Pool;
 use crate::config::{self, Config};
 use crate::driver::DriverParts;
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
 use crate::scheduler::cell_refs::{CellRefs, KeptByCells};
-use crate::scheduler::inject::{Closed, InjectQueue};
+use crate::scheduler::inject::{Closed, InjectionQueue};
 #[cfg(feature = "time")]
 use crate::scheduler::timer::TimerHome;
 use crate::scheduler::{RuntimeInfo, SchedulerHandle};
-use crate::stall::{StallWatch, ThreadName};
+use crate::stall::{OsThreadId, StallState};
 use crowd::Crowd;
 use idle::Idle;
+use lazy_monitor::LazyMonitor;
+use lease::Lease;
+use park_state::SharedDriver;
 use retreat::Retreats;
-use seat::{Home, Place, Seat};
-use sleep::SharedDriver;
-use stay::Stay;
 use std::future::Future;
 use std::io;
 use std::panic::Location;
@@ -63,25 +63,25 @@ use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use wakeful_base::{CachePadded, FastRng};
 use wakeful_task::{Id, JoinHandle, OwnedLink, Runnable, Schedule, TaskRef, new_task};
-use watch::Watch;
+use worker::{ListId, TaskList, Worker};
 
 pub(crate) use block_in_place::block_in_place;
-pub(crate) use here::{defer, worker_index};
+pub(crate) use context::{defer, worker_index};
 #[cfg(feature = "time")]
-pub(crate) use here::{release_local, retain_local, with_own_timers};
+pub(crate) use context::{release_local, retain_local, with_own_timers};
 
 pub(crate) struct MultiThread {
-    seats: Box<[Seat]>,
-    inject: CachePadded<InjectQueue>,
+    workers: Box<[Worker]>,
+    inject: CachePadded<InjectionQueue>,
     idle: CachePadded<Idle>,
     crowd: Crowd,
     retreats: Retreats,
     driver: SharedDriver,
-    /// Home of tasks that never waited.
-    fresh: Home,
-    /// Home of tasks in the `common` list.
-    common_home: Home,
-    common: Mutex<CommonTasks>,
+    /// TaskList of tasks that never waited.
+    unlisted: TaskList,
+    /// TaskList of tasks in the `shared_tasks` list.
+    shared_list: TaskList,
+    shared_tasks: Mutex<SharedTasks>,
     /// Set once; workers stop at their next look.
     stopping: AtomicBool,
     /// Workers that did not stop yet; the last one clears up.
@@ -93,11 +93,11 @@ pub(crate) struct MultiThread {
     /// Whether workers may keep tasks from who is idle. Not the models': nothing is handed over by it.
     keeps_tasks: std::sync::atomic::AtomicBool,
     /// How many workers stood still when the monitor looked last. As above.
-    standing: std::sync::atomic::AtomicUsize,
+    stalled: std::sync::atomic::AtomicUsize,
     /// What a sitter's sections need, depending on whether its seat can be taken from it.
     light_fence: LightFence,
-    pub(crate) stalls: StallWatch,
-    watch: Watch,
+    pub(crate) stalls: StallState,
+    lazy_monitor: LazyMonitor,
     refs: CellRefs,
     remote: RemoteMetrics,
     config: Config,
@@ -109,21 +109,21 @@ pub(crate) struct MultiThread {
 
 /// Tasks that waited first when their poller had no seat.
 #[derive(Default)]
-struct CommonTasks {
+struct SharedTasks {
     tasks: List<OwnedLink>,
     /// Tasks that are being polled, or ended, by threads without a seat.
-    away: Vec<TaskRef>,
+    detached: Vec<TaskRef>,
     /// Tasks that such threads ended, and left to the seats in whose lists they are.
     ended_elsewhere: u32,
     /// The runtime has shut down: there are no lists any more.
     cleared: bool,
 }
 
-impl CommonTasks {
+impl SharedTasks {
     /// `task` is in the hands of no seatless thread any more, if it was.
-    fn come_back(&mut self, task: TaskRef) {
-        if let Some(at) = self.away.iter().position(|&away| away == task) {
-            self.away.swap_remove(at);
+    fn remove_detached(&mut self, task: TaskRef) {
+        if let Some(at) = self.detached.iter().position(|&detached| detached == task) {
+            self.detached.swap_remove(at);
         }
     }
 }
@@ -152,26 +152,26 @@ pub(crate) fn start(
         asymmetric_fence::prepare();
     }
     let driver = SharedDriver::new(driver.driver, driver.waker);
-    let shared = MultiThread::new(workers, config, pool, info, driver);
-    if shared.stalls.config.is_watched() {
-        shared.stalls.monitor.prepare();
+    let scheduler = MultiThread::new(workers, config, pool, info, driver);
+    if scheduler.stalls.config.is_watched() {
+        scheduler.stalls.monitor.prepare();
     }
     for index in 0..workers {
-        if let Err(error) = sitter::start(&shared, index) {
+        if let Err(error) = worker_thread::start(&scheduler, index) {
             for _ in index..workers {
-                shared.worker_stopped();
+                scheduler.worker_stopped();
             }
-            shared.stop();
+            scheduler.stop();
             return Err(error);
         }
     }
-    if shared.stalls.config.is_watched() && !shared.watch.is_on() {
-        if let Err(error) = monitor::start(&shared) {
-            shared.stop();
+    if scheduler.stalls.config.is_watched() && !scheduler.lazy_monitor.is_on() {
+        if let Err(error) = monitor::start(&scheduler) {
+            scheduler.stop();
             return Err(error);
         }
     }
-    Ok(shared)
+    Ok(scheduler)
 }
 
 impl MultiThread {
@@ -188,33 +188,33 @@ impl MultiThread {
             if cfg!(wakeful_loom) { FastRng::from_seed(1) } else { FastRng::from_entropy() };
         Arc::new_cyclic(|weak| {
             let this = weak.as_ptr();
-            let seat = |index| {
+            let worker = |index| {
                 let rng = FastRng::from_seed(seeds.next_u64());
-                Seat::new(this, (index, workers), rng, &config)
+                Worker::new(this, (index, workers), rng, &config)
             };
             MultiThread {
-                seats: (0..workers).map(seat).collect(),
-                inject: CachePadded::new(InjectQueue::new()),
+                workers: (0..workers).map(worker).collect(),
+                inject: CachePadded::new(InjectionQueue::new()),
                 idle: CachePadded::new(Idle::new(workers)),
                 crowd: Crowd::new(),
                 retreats: Retreats::new(),
                 driver,
-                fresh: Home::new(this, Place::Fresh),
-                common_home: Home::new(this, Place::Common),
-                common: Mutex::default(),
+                unlisted: TaskList::new(this, ListId::Unlisted),
+                shared_list: TaskList::new(this, ListId::Common),
+                shared_tasks: Mutex::default(),
                 stopping: AtomicBool::new(false),
                 workers_left: AtomicUsize::new(workers),
                 vacant: AtomicUsize::new(0),
                 lenders: AtomicUsize::new(0),
                 keeps_tasks: config.stall.hands_off.into(),
-                standing: 0.into(),
+                stalled: 0.into(),
                 light_fence: if config.stall.is_watched() {
                     LightFence::new()
                 } else {
                     LightFence::unpaired()
                 },
-                stalls: StallWatch::new(config.stall.clone()),
-                watch: Watch::new(workers, &config, &pool),
+                stalls: StallState::new(config.stall.clone()),
+                lazy_monitor: LazyMonitor::new(workers, &config, &pool),
                 refs: CellRefs::new(),
                 remote: RemoteMetrics::default(),
                 config,
@@ -239,7 +239,7 @@ impl MultiThread {
     {
         // SAFETY: `admit` takes the reference that keeps the home valid before the task gets anywhere;
         // the future is `Send`.
-        let (runnable, join) = unsafe { new_task(future, self.fresh.as_ptr(), id, spawned_at) };
+        let (runnable, join) = unsafe { new_task(future, self.unlisted.as_ptr(), id, spawned_at) };
         self.admit(runnable);
         join
     }
@@ -247,7 +247,7 @@ impl MultiThread {
     /// Takes a new task in. Not generic, so that a spawn's code is small.
     fn admit(self: &Arc<Self>, runnable: Runnable) {
         config::call_for(&self.config.hooks.spawn, &runnable);
-        let Some(runnable) = here::spawn_local(self, runnable) else { return };
+        let Some(runnable) = context::spawn_local(self, runnable) else { return };
         CellRefs::take(self, 1);
         RemoteMetrics::inc(&self.remote.spawned);
         if self.is_stopping() {
@@ -260,73 +260,74 @@ impl MultiThread {
     /// Puts an entry where any worker finds it, and sees to it that one looks.
     fn push_remote(&self, runnable: Runnable) {
         match self.inject.push(runnable) {
-            Ok(()) => self.wake_worker(),
+            Ok(()) => self.notify_parked(),
             Err(Closed(runnable)) => self.cancel(runnable),
         }
     }
 
     /// Wakes a sleeping worker unless one searches already.
-    fn wake_worker(&self) {
-        if let Some(index) = self.idle.worker_to_wake() {
-            self.seats[index].sleep.call(&self.driver);
+    fn notify_parked(&self) {
+        if let Some(index) = self.idle.worker_to_notify() {
+            self.workers[index].park_state.unpark(&self.driver);
         }
     }
 
     /// A worker stops searching: another one searches if there is something to be found.
     fn end_search(&self) {
         if self.idle.end_search() && self.has_work() {
-            self.wake_worker();
+            self.notify_parked();
         }
     }
 
     /// Has every seat free what is left of its tasks that ended elsewhere: one that sleeps would not.
     #[cold]
-    fn call_for_ended(&self) {
-        for seat in self.seats.iter().filter(|seat| seat.has_ended()) {
-            seat.sleep.call(&self.driver);
+    fn wake_for_ended(&self) {
+        for worker in self.workers.iter().filter(|worker| worker.has_ended()) {
+            worker.park_state.unpark(&self.driver);
         }
     }
 
     /// Whether somebody should be called, for something that is not in the queue of seat `index`.
     fn has_work_besides(&self, index: usize) -> bool {
-        let mut others = self.seats.iter().enumerate().filter(|&(other, _)| other != index);
+        let mut others = self.workers.iter().enumerate().filter(|&(other, _)| other != index);
         !self.inject.is_empty()
-            || others.any(|(_, seat)| self.should_call_for(seat, seat.queue.len()))
+            || others.any(|(_, worker)| self.should_call_for(worker, worker.queue.len()))
     }
 
     /// Whether somebody should be called.
     fn has_work(&self) -> bool {
-        let mut seats = self.seats.iter();
-        !self.inject.is_empty() || seats.any(|seat| self.should_call_for(seat, seat.queue.len()))
+        let mut workers = self.workers.iter();
+        !self.inject.is_empty()
+            || workers.any(|worker| self.should_call_for(worker, worker.queue.len()))
     }
 
     /// Whether there is work for which somebody should be called even if no CPU is free.
     fn has_work_for_all(&self) -> bool {
-        !self.inject.is_empty() || self.seats.iter().any(Seat::is_worth_a_cpu)
+        !self.inject.is_empty() || self.workers.iter().any(Worker::is_worth_a_cpu)
     }
 
     /// Whether a worker that looks around would find something.
     fn has_visible_work(&self) -> bool {
-        !self.inject.is_empty() || self.seats.iter().any(Seat::is_worth_taking)
+        !self.inject.is_empty() || self.workers.iter().any(Worker::is_worth_taking)
     }
 
-    fn new_stay(&self) -> Arc<Stay> {
+    fn new_lease(&self) -> Arc<Lease> {
         let is_named = self.stalls.config.is_watched() && !cfg!(wakeful_loom);
-        Stay::new(self.light_fence, is_named.then(ThreadName::current).flatten())
+        Lease::new(self.light_fence, is_named.then(OsThreadId::current).flatten())
     }
 
     /// Has a thread of the pool run `work`, which is to sit on a seat.
-    fn submit_seat(self: &Arc<Self>, work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
-        self.pool.submit_seat(work, &|| Arc::new(SchedulerHandle::MultiThread(self.clone())))
+    fn submit_worker(self: &Arc<Self>, work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        self.pool.submit_worker(work, &|| Arc::new(SchedulerHandle::MultiThread(self.clone())))
     }
 
     /// Leaves a timer of a seat's, which nobody waits for any more, to its sitter.
     #[cfg(feature = "time")]
     pub(crate) fn push_left_timer(&self, index: usize, left: wakeful_reactor::time::LeftEntry) {
-        let seat = &self.seats[index];
-        let is_much = seat.left_timers.0.push(left);
-        if is_much {
-            seat.sleep.call(&self.driver);
+        let worker = &self.workers[index];
+        let is_batch_full = worker.left_timers.0.push(left);
+        if is_batch_full {
+            worker.park_state.unpark(&self.driver);
         }
     }
 
@@ -334,16 +335,16 @@ impl MultiThread {
         self.stopping.load(Acquire)
     }
 
-    pub(crate) fn workers(&self) -> usize {
-        self.seats.len()
+    pub(crate) fn worker_count(&self) -> usize {
+        self.workers.len()
     }
 
     pub(crate) fn worker_metrics(&self, worker: usize) -> &WorkerMetrics {
-        &self.seats[worker].metrics
+        &self.workers[worker].metrics
     }
 
     pub(crate) fn local_queue_depth(&self, worker: usize) -> usize {
-        self.seats[worker].queue.len()
+        self.workers[worker].queue.len()
     }
 
     pub(crate) fn remote_metrics(&self) -> &RemoteMetrics {
@@ -356,26 +357,26 @@ impl MultiThread {
 }
 
 // SAFETY: a home is a part of `MultiThread`, which the cell's reference keeps; `release_cell` gives it back.
-unsafe impl Schedule for Home {
-    unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
+unsafe impl Schedule for TaskList {
+    unsafe fn schedule(home: NonNull<TaskList>, runnable: Runnable) {
         // SAFETY: the entry we hold keeps the task, and the task its home.
-        let shared = unsafe { home.as_ref() }.shared;
+        let scheduler = unsafe { home.as_ref() }.scheduler;
         // On a worker of this runtime the thread keeps `MultiThread`; elsewhere nothing might once the
         // entry is in the queue.
-        let Some(runnable) = here::schedule_local(shared, runnable) else { return };
-        let _keep_shared = runnable.retain();
+        let Some(runnable) = context::schedule_local(scheduler, runnable) else { return };
+        let _keep_scheduler = runnable.retain();
         // SAFETY: the task, which we hold a reference to, keeps it.
-        let shared = unsafe { &*shared };
-        RemoteMetrics::inc(&shared.remote.schedules);
-        shared.push_remote(runnable);
+        let scheduler = unsafe { &*scheduler };
+        RemoteMetrics::inc(&scheduler.remote.schedules);
+        scheduler.push_remote(runnable);
     }
 
-    unsafe fn release_cell(home: NonNull<Home>) {
+    unsafe fn release_cell(home: NonNull<TaskList>) {
         // SAFETY: valid up to here by the reference that is given back.
-        let shared = unsafe { home.as_ref() }.shared;
-        if !here::release_local(shared) {
+        let scheduler = unsafe { home.as_ref() }.scheduler;
+        if !context::release_local(scheduler) {
             // SAFETY: the cell's reference is ours.
-            unsafe { CellRefs::give_back(shared, 1) };
+            unsafe { CellRefs::give_back(scheduler, 1) };
         }
     }
 }

@@ -4,7 +4,7 @@ use super::cell_refs::CellRefs;
 #[cfg(feature = "test-util")]
 use super::context::with_current;
 use super::{RuntimeInfo, SchedulerHandle, current_thread, multi_thread};
-use crate::timers::{SeatTimers, ShutDown, TimeHandle};
+use crate::timers::{ShutDown, TimeHandle, WorkerTimers};
 use std::num::NonZero;
 use std::ptr::NonNull;
 use std::task::{Poll, Waker};
@@ -35,17 +35,17 @@ const NOTE_MASK: usize = align_of::<TimerHome>() - 1;
 impl KeptScheduler {
     fn new(scheduler: &SchedulerHandle) -> KeptScheduler {
         let home = match scheduler {
-            SchedulerHandle::CurrentThread(shared) => {
-                if !current_thread::retain_local(shared) {
-                    CellRefs::take(shared, 1);
+            SchedulerHandle::CurrentThread(scheduler) => {
+                if !current_thread::retain_local(scheduler) {
+                    CellRefs::take(scheduler, 1);
                 }
-                &shared.timer_home
+                &scheduler.timer_home
             }
-            SchedulerHandle::MultiThread(shared) => {
-                if !multi_thread::retain_local(shared) {
-                    CellRefs::take(shared, 1);
+            SchedulerHandle::MultiThread(scheduler) => {
+                if !multi_thread::retain_local(scheduler) {
+                    CellRefs::take(scheduler, 1);
                 }
-                &shared.timer_home
+                &scheduler.timer_home
             }
         };
         KeptScheduler(NonNull::from(home))
@@ -75,8 +75,8 @@ impl KeptScheduler {
         // SAFETY: we keep it.
         unsafe {
             match self.home() {
-                TimerHome::CurrentThread(shared) => &(*shared).info,
-                TimerHome::MultiThread(shared) => &(*shared).info,
+                TimerHome::CurrentThread(scheduler) => &(*scheduler).info,
+                TimerHome::MultiThread(scheduler) => &(*scheduler).info,
             }
         }
     }
@@ -84,10 +84,10 @@ impl KeptScheduler {
     /// Calls `f` with the timers of this thread's own, if it is a worker of this runtime. No user code
     /// may run in it.
     #[inline]
-    fn with_own<R>(&self, f: impl FnOnce(Option<&mut SeatTimers>) -> R) -> R {
+    fn with_own<R>(&self, f: impl FnOnce(Option<&mut WorkerTimers>) -> R) -> R {
         match self.home() {
-            TimerHome::CurrentThread(shared) => current_thread::with_own_timers(shared, f),
-            TimerHome::MultiThread(shared) => multi_thread::with_own_timers(shared, f),
+            TimerHome::CurrentThread(scheduler) => current_thread::with_own_timers(scheduler, f),
+            TimerHome::MultiThread(scheduler) => multi_thread::with_own_timers(scheduler, f),
         }
     }
 
@@ -96,8 +96,8 @@ impl KeptScheduler {
         // SAFETY: we keep it.
         unsafe {
             match self.home() {
-                TimerHome::CurrentThread(shared) => (*shared).push_left_timer(left),
-                TimerHome::MultiThread(shared) => (*shared).push_left_timer(owner, left),
+                TimerHome::CurrentThread(scheduler) => (*scheduler).push_left_timer(left),
+                TimerHome::MultiThread(scheduler) => (*scheduler).push_left_timer(owner, left),
             }
         }
     }
@@ -108,14 +108,14 @@ impl Drop for KeptScheduler {
         // SAFETY: the reference is ours.
         unsafe {
             match self.home() {
-                TimerHome::CurrentThread(shared) => {
-                    if !current_thread::release_local(shared) {
-                        CellRefs::give_back(shared, 1);
+                TimerHome::CurrentThread(scheduler) => {
+                    if !current_thread::release_local(scheduler) {
+                        CellRefs::give_back(scheduler, 1);
                     }
                 }
-                TimerHome::MultiThread(shared) => {
-                    if !multi_thread::release_local(shared) {
-                        CellRefs::give_back(shared, 1);
+                TimerHome::MultiThread(scheduler) => {
+                    if !multi_thread::release_local(scheduler) {
+                        CellRefs::give_back(scheduler, 1);
                     }
                 }
             }
@@ -183,7 +183,7 @@ impl Timer {
         });
         self.armed = Some(match armed {
             Some(armed) => armed,
-            None => self.time().arm_common(deadline_ns, waker)?,
+            None => self.time().arm_external(deadline_ns, waker)?,
         });
         Ok(())
     }
@@ -260,7 +260,7 @@ impl Timer {
     /// Leaves a timer of somebody else's.
     #[cold]
     fn leave(&self, timer: ArmedTimer) -> Option<Waker> {
-        let timer = match self.time().disarm_common(timer) {
+        let timer = match self.time().disarm_external(timer) {
             Ok(waker) => return waker,
             Err(timer) => timer,
         };

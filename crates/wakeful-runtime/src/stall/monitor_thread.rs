@@ -1,6 +1,6 @@
 //! The thread that looks at others now and then, and rests while they do.
 
-use super::rest::RestAlarm;
+use super::monitor_alarm::MonitorAlarm;
 use std::io;
 use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
@@ -12,12 +12,12 @@ pub(super) use parking::{park, unpark};
 /// A runtime's monitor, if it has one.
 ///
 /// It looks, waits for a tick, looks again. When nobody is awake it **rests**, until one of those it watches has been awake for
-/// some time ([`RestAlarm`]): that one says that it is awake and then looks whether the monitor rests, the monitor says that it
+/// some time ([`MonitorAlarm`]): that one says that it is awake and then looks whether the monitor rests, the monitor says that it
 /// rests and then looks whether all sleep. So one of them sees the other.
 pub(crate) struct MonitorThread {
     rests: AtomicBool,
     ends: AtomicBool,
-    alarm: RestAlarm,
+    alarm: MonitorAlarm,
     thread: Mutex<Option<thread::JoinHandle<()>>>,
 }
 
@@ -27,7 +27,7 @@ impl MonitorThread {
         MonitorThread {
             rests: AtomicBool::new(false),
             ends: AtomicBool::new(false),
-            alarm: RestAlarm::new(),
+            alarm: MonitorAlarm::new(),
             thread: Mutex::new(None),
         }
     }
@@ -58,8 +58,8 @@ impl MonitorThread {
 
     /// For those who are watched: one is about to sleep, and counts as asleep.
     #[inline]
-    pub(crate) fn note_asleep(&self, are_all_asleep: impl FnOnce() -> bool) {
-        self.alarm.note_asleep(are_all_asleep);
+    pub(crate) fn note_asleep(&self, are_all_parked: impl FnOnce() -> bool) {
+        self.alarm.note_asleep(are_all_parked);
     }
 
     /// The thread is to end, if there is one. From any thread, more than once if need be.
@@ -90,7 +90,7 @@ impl MonitorThread {
 
     /// For the thread itself: rests if `all_sleep`, until one of them has been awake for a `tick` or two; if not, waits for one.
     /// False if it is to end.
-    pub(crate) fn rest(&self, tick: Duration, all_sleep: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn monitor_alarm(&self, tick: Duration, all_sleep: impl FnOnce() -> bool) -> bool {
         if !self.wait_for_alarm(tick, None, all_sleep) {
             return self.tick(tick);
         }

@@ -44,7 +44,7 @@ impl StallConfig {
     }
 
     /// Tells those who want to know. User code runs in here.
-    pub(crate) fn tell(&self, stall: &Stall) {
+    pub(crate) fn report(&self, stall: &Stall) {
         if self.prints {
             diagnostics::print(format_args!("{stall}"));
         }

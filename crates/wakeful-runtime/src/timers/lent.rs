@@ -9,7 +9,7 @@
 //! since he looked. Still he may be stuck, in a poll or in a waker. So their owner looks himself once the first has
 //! been due for [`LATE_NS`], about when the monitor too would see that somebody is.
 
-use super::with_time::{SeatTimers, TimeHandle};
+use super::with_time::{TimeHandle, WorkerTimers};
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::time::Duration;
 use wakeful_base::sync::Mutex;
@@ -20,7 +20,7 @@ const LATE_NS: u64 = 3_000_000;
 
 /// One seat's, lent or not.
 pub(crate) struct LentTimers {
-    timers: Mutex<Option<SeatTimers>>,
+    timers: Mutex<Option<WorkerTimers>>,
     /// When to look; `u64::MAX` for never. Written under the lock.
     next_ns: AtomicU64,
 }
@@ -31,21 +31,21 @@ impl LentTimers {
     }
 
     /// Others may serve `timers` until they are taken back.
-    pub(crate) fn lend(&self, timers: SeatTimers) {
+    pub(crate) fn lend(&self, timers: WorkerTimers) {
         let mut lent = self.timers.lock();
         self.note_next(&timers);
         *lent = Some(timers);
     }
 
     /// The timers, if they are lent.
-    pub(crate) fn take_back(&self) -> Option<SeatTimers> {
+    pub(crate) fn take_back(&self) -> Option<WorkerTimers> {
         let mut lent = self.timers.lock();
         self.next_ns.store(u64::MAX, Relaxed);
         lent.take()
     }
 
     /// Calls `f` with the timers, if they are lent. No user code may run in it.
-    pub(crate) fn with(&self, f: &mut dyn FnMut(&mut SeatTimers)) {
+    pub(crate) fn with(&self, f: &mut dyn FnMut(&mut WorkerTimers)) {
         if let Some(timers) = &mut *self.timers.lock() {
             f(timers);
             self.note_next(timers);
@@ -69,7 +69,7 @@ impl LentTimers {
         time.clock.time_until(late_ns)
     }
 
-    fn note_next(&self, timers: &SeatTimers) {
+    fn note_next(&self, timers: &WorkerTimers) {
         self.next_ns.store(timers.next_ns().unwrap_or(u64::MAX), Relaxed);
     }
 }

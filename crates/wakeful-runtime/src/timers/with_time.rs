@@ -1,6 +1,6 @@
 //! Timers, in a build that has them.
 
-use super::common::{COMMON, CommonTimers};
+use super::external::{EXTERNAL, ExternalTimers};
 use super::{Fired, TimeConfig};
 use crate::driver::{Driver, TimerTick, WakeDriver};
 use std::cell::OnceCell;
@@ -14,7 +14,7 @@ use wakeful_reactor::time::{
     ArmedTimer, Clock, FireRate, NextWake, OwnerId, PreciseWaits, TICK_MAX_NS, TimerInbox, Timers,
 };
 
-pub(crate) use super::common::ShutDown;
+pub(crate) use super::external::ShutDown;
 
 /// What is common to all timers of a runtime.
 pub(crate) struct TimeHandle {
@@ -22,23 +22,23 @@ pub(crate) struct TimeHandle {
     is_enabled: bool,
     /// The runtime has shut down.
     is_ended: AtomicBool,
-    common: CommonTimers,
+    external: ExternalTimers,
     driver: Arc<dyn WakeDriver>,
 }
 
 /// A worker's own timers. In its core.
-pub(crate) struct SeatTimers {
+pub(crate) struct WorkerTimers {
     id: OwnerId,
     /// A wheel takes some memory, and many a runtime needs none.
     pub(super) timers: Option<Timers>,
     /// How those have fired, its own and others', that the worker served.
     fire_rate: FireRate,
     /// When the worker last came from a wait, after which it serves its timers. Zero at first.
-    came_ns: u64,
+    woke_ns: u64,
 }
 
 /// Where others leave timers of a worker's that they want no more.
-pub(crate) struct SeatInbox(pub(crate) TimerInbox);
+pub(crate) struct WorkerTimerInbox(pub(crate) TimerInbox);
 
 /// Until when a worker may sleep.
 pub(crate) struct Until<'a> {
@@ -62,7 +62,7 @@ impl TimeHandle {
             clock,
             is_enabled: config.is_enabled,
             is_ended: AtomicBool::new(false),
-            common: CommonTimers::new(driver.clone()),
+            external: ExternalTimers::new(driver.clone()),
             driver,
         })
     }
@@ -80,8 +80,8 @@ impl TimeHandle {
     /// `with_own` gives access to the former; wakers are called outside of it, by `call`.
     pub(crate) fn serve(
         &self,
-        inbox: &SeatInbox,
-        mut with_own: impl FnMut(&mut dyn FnMut(&mut SeatTimers)),
+        inbox: &WorkerTimerInbox,
+        mut with_own: impl FnMut(&mut dyn FnMut(&mut WorkerTimers)),
         call: CallWaker<'_>,
     ) -> Fired {
         if !self.is_enabled {
@@ -93,7 +93,7 @@ impl TimeHandle {
             timers.clear_left(&inbox.0);
             has_own = !timers.is_empty();
         });
-        if !has_own && self.common.is_empty() {
+        if !has_own && self.external.is_empty() {
             return Fired::default();
         }
         let now_ns = self.clock.now_ns();
@@ -108,26 +108,26 @@ impl TimeHandle {
             count += wakers.len();
             wakers.take_all(&mut *call);
         }
-        self.common.fire(now_ns, call);
+        self.external.fire(now_ns, call);
         Fired { count, now_ns }
     }
 
     /// A worker with these timers of its own comes from a wait, at `now`, and is about to serve them.
     #[inline]
-    pub(crate) fn note_wait_end(&self, own: &mut SeatTimers, now: Instant) {
-        own.came_ns = self.clock.deadline_ns(now);
+    pub(crate) fn note_wait_end(&self, own: &mut WorkerTimers, now: Instant) {
+        own.woke_ns = self.clock.deadline_ns(now);
     }
 
     /// Whether one of a worker's own timers is due `within` a while, or was.
-    pub(crate) fn is_soon_due(&self, own: &SeatTimers, within: Duration) -> bool {
+    pub(crate) fn is_soon_due(&self, own: &WorkerTimers, within: Duration) -> bool {
         let next_ns = own.next_ns();
         let within_ns = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
         next_ns.is_some_and(|next_ns| next_ns <= self.clock.now_ns().saturating_add(within_ns))
     }
 
     /// Whether one of the common timers is due.
-    pub(crate) fn is_common_due(&self) -> bool {
-        let next_ns = self.common.next_ns();
+    pub(crate) fn is_external_due(&self) -> bool {
+        let next_ns = self.external.next_ns();
         next_ns.is_some_and(|next_ns| next_ns <= self.clock.now_ns())
     }
 
@@ -135,10 +135,10 @@ impl TimeHandle {
     /// others have lent is due.
     pub(crate) fn until(
         &self,
-        own: &SeatTimers,
+        own: &WorkerTimers,
         lent_ns: impl FnOnce() -> Option<u64>,
     ) -> Until<'_> {
-        let lends = self.common.lends();
+        let lends = self.external.lends();
         let (own_ns, lent_ns) = (own.next_ns(), lent_ns());
         let wake = |next_ns| own.fire_rate.next_wake(next_ns);
         let all = own_ns.into_iter().chain(lent_ns).min().map(wake);
@@ -146,12 +146,12 @@ impl TimeHandle {
     }
 
     /// When a paused clock that moves by itself will move to; none if there is no such clock or no timer.
-    pub(crate) fn next_skip(&self, own: &SeatTimers) -> Option<u64> {
+    pub(crate) fn next_skip(&self, own: &WorkerTimers) -> Option<u64> {
         if !self.is_enabled || !self.clock.moves_by_itself() {
             return None;
         }
         let own_ns = own.next_ns();
-        own_ns.into_iter().chain(self.common.next_ns()).min()
+        own_ns.into_iter().chain(self.external.next_ns()).min()
     }
 
     /// Moves a paused clock to `next_ns`.
@@ -162,14 +162,14 @@ impl TimeHandle {
     /// From now on nobody can wait for a timer. Goes before [`end`](Self::end).
     pub(crate) fn begin_end(&self) {
         self.is_ended.store(true, Release);
-        self.common.close();
+        self.external.close();
     }
 
     /// Fires all timers of a worker's, since there is nobody any more who could wait for them.
     pub(crate) fn end(
         &self,
-        inbox: &SeatInbox,
-        mut with_own: impl FnMut(&mut dyn FnMut(&mut SeatTimers)),
+        inbox: &WorkerTimerInbox,
+        mut with_own: impl FnMut(&mut dyn FnMut(&mut WorkerTimers)),
     ) {
         let mut has_more = true;
         while has_more {
@@ -185,28 +185,28 @@ impl TimeHandle {
     }
 
     /// Arms a timer for a thread that has none of its own.
-    pub(crate) fn arm_common(
+    pub(crate) fn arm_external(
         &self,
         deadline_ns: u64,
         waker: Option<Waker>,
     ) -> Result<ArmedTimer, ShutDown> {
-        self.common.arm(deadline_ns, waker)
+        self.external.arm(deadline_ns, waker)
     }
 
     /// Takes out a timer that is not the caller's own, if it is a common one; else gives it back.
-    pub(crate) fn disarm_common(&self, timer: ArmedTimer) -> Result<Option<Waker>, ArmedTimer> {
-        if timer.owner() == COMMON { Ok(self.common.disarm(timer)) } else { Err(timer) }
+    pub(crate) fn disarm_external(&self, timer: ArmedTimer) -> Result<Option<Waker>, ArmedTimer> {
+        if timer.owner() == EXTERNAL { Ok(self.external.disarm(timer)) } else { Err(timer) }
     }
 }
 
-impl SeatTimers {
+impl WorkerTimers {
     /// Those of the worker with this index.
-    pub(crate) fn new(index: usize) -> SeatTimers {
-        SeatTimers {
+    pub(crate) fn new(index: usize) -> WorkerTimers {
+        WorkerTimers {
             id: OwnerId(index as u32),
             timers: None,
             fire_rate: FireRate::default(),
-            came_ns: 0,
+            woke_ns: 0,
         }
     }
 
@@ -228,7 +228,7 @@ impl SeatTimers {
     /// Up to when the timers were served, at least.
     pub(crate) fn served_ns(&self) -> u64 {
         // The position stands still while there are no timers.
-        self.came_ns.max(self.timers.as_ref().map_or(0, Timers::position_ns))
+        self.woke_ns.max(self.timers.as_ref().map_or(0, Timers::position_ns))
     }
 
     /// The timers, if `timer` is one of them.
@@ -237,9 +237,9 @@ impl SeatTimers {
     }
 }
 
-impl SeatInbox {
-    pub(crate) fn new() -> SeatInbox {
-        SeatInbox(TimerInbox::new())
+impl WorkerTimerInbox {
+    pub(crate) fn new() -> WorkerTimerInbox {
+        WorkerTimerInbox(TimerInbox::new())
     }
 }
 
@@ -250,16 +250,16 @@ impl Until<'_> {
     }
 
     fn is_timed(&self) -> bool {
-        self.all.is_some() || !self.time.common.is_empty()
+        self.all.is_some() || !self.time.external.is_empty()
     }
 
     /// Waits in the driver, on behalf of the common timers too.
     pub(crate) fn in_driver(&self, driver: &mut dyn Driver, call: CallWaker<'_>) {
-        let TimeHandle { common, clock, .. } = self.time;
+        let TimeHandle { external, clock, .. } = self.time;
         if !self.time.is_enabled {
             return driver.wait(self.at_most, call);
         }
-        let NextWake { at_ns, tick_ns } = common.begin_wait(self.all, self.lends);
+        let NextWake { at_ns, tick_ns } = external.begin_wait(self.all, self.lends);
         let tick = tick_ns.filter(|_| !clock.is_changed()).map(|every_ns| {
             let now_ns = clock.now_ns();
             TimerTick { now_ns, at_ns, every_ns }
@@ -268,19 +268,19 @@ impl Until<'_> {
             Some(tick) => driver.wait_for_tick(tick, call),
             None => driver.wait(self.shorter(clock.time_until(at_ns)), call),
         }
-        common.end_wait();
+        external.end_wait();
     }
 
     /// Whether someone who does not wait in the driver should have his timers served by him who does.
     pub(crate) fn is_for_driver(&self) -> bool {
-        let TimeHandle { common, clock, .. } = self.time;
-        self.own.is_some_and(|own| common.can_share_tick(own, clock.now_ns()))
+        let TimeHandle { external, clock, .. } = self.time;
+        self.own.is_some_and(|own| external.can_share_tick(own, clock.now_ns()))
     }
 
     /// They are lent: has him who waits in the driver wake up for them.
     pub(crate) fn tell_driver(&self) {
         if let Some(own) = self.own {
-            self.time.common.note_lend(own.at_ns.saturating_add(TICK_MAX_NS));
+            self.time.external.note_lend(own.at_ns.saturating_add(TICK_MAX_NS));
         }
     }
 

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use wakeful_base::CallWaker;
 
 pub(crate) struct TimeHandle;
-pub(crate) struct SeatTimers;
-pub(crate) struct SeatInbox;
+pub(crate) struct WorkerTimers;
+pub(crate) struct WorkerTimerInbox;
 pub(crate) struct LentTimers;
 pub(crate) struct Until<'a>(Option<Duration>, PhantomData<&'a ()>);
 pub(crate) struct ClockHold;
@@ -22,28 +22,28 @@ impl TimeHandle {
 
     pub(crate) fn serve(
         &self,
-        _: &SeatInbox,
-        _: impl FnMut(&mut dyn FnMut(&mut SeatTimers)),
+        _: &WorkerTimerInbox,
+        _: impl FnMut(&mut dyn FnMut(&mut WorkerTimers)),
         _: CallWaker<'_>,
     ) -> Fired {
         Fired::default()
     }
 
-    pub(crate) fn is_soon_due(&self, _: &SeatTimers, _: Duration) -> bool {
+    pub(crate) fn is_soon_due(&self, _: &WorkerTimers, _: Duration) -> bool {
         false
     }
 
-    pub(crate) fn is_common_due(&self) -> bool {
+    pub(crate) fn is_external_due(&self) -> bool {
         false
     }
 
-    pub(crate) fn until(&self, _: &SeatTimers, _: impl FnOnce() -> Option<u64>) -> Until<'_> {
+    pub(crate) fn until(&self, _: &WorkerTimers, _: impl FnOnce() -> Option<u64>) -> Until<'_> {
         Until(None, PhantomData)
     }
 
-    pub(crate) fn note_wait_end(&self, _: &mut SeatTimers, _: Instant) {}
+    pub(crate) fn note_wait_end(&self, _: &mut WorkerTimers, _: Instant) {}
 
-    pub(crate) fn next_skip(&self, _: &SeatTimers) -> Option<u64> {
+    pub(crate) fn next_skip(&self, _: &WorkerTimers) -> Option<u64> {
         None
     }
 
@@ -51,20 +51,25 @@ impl TimeHandle {
 
     pub(crate) fn begin_end(&self) {}
 
-    pub(crate) fn end(&self, _: &SeatInbox, _: impl FnMut(&mut dyn FnMut(&mut SeatTimers))) {}
+    pub(crate) fn end(
+        &self,
+        _: &WorkerTimerInbox,
+        _: impl FnMut(&mut dyn FnMut(&mut WorkerTimers)),
+    ) {
+    }
 }
 
-impl SeatTimers {
-    pub(crate) fn new(_: usize) -> SeatTimers {
-        SeatTimers
+impl WorkerTimers {
+    pub(crate) fn new(_: usize) -> WorkerTimers {
+        WorkerTimers
     }
 
     pub(crate) fn note(&mut self, _: Fired) {}
 }
 
-impl SeatInbox {
-    pub(crate) fn new() -> SeatInbox {
-        SeatInbox
+impl WorkerTimerInbox {
+    pub(crate) fn new() -> WorkerTimerInbox {
+        WorkerTimerInbox
     }
 }
 
@@ -73,13 +78,13 @@ impl LentTimers {
         LentTimers
     }
 
-    pub(crate) fn lend(&self, _: SeatTimers) {}
+    pub(crate) fn lend(&self, _: WorkerTimers) {}
 
-    pub(crate) fn take_back(&self) -> Option<SeatTimers> {
+    pub(crate) fn take_back(&self) -> Option<WorkerTimers> {
         None
     }
 
-    pub(crate) fn with(&self, _: &mut dyn FnMut(&mut SeatTimers)) {}
+    pub(crate) fn with(&self, _: &mut dyn FnMut(&mut WorkerTimers)) {}
 
     pub(crate) fn next_ns(&self) -> Option<u64> {
         None

@@ -42,13 +42,13 @@ fn a_thread_is_asked_for_where_none_comes() {
 #[test]
 fn threads_that_come_anyway_are_counted_on() {
     type Write = fn(&mut QueueState<u32>);
-    let comes: [Write; 4] = [
+    let arrival: [Write; 4] = [
         |state| state.looking = 1,
-        |state| state.returning = 1,
+        |state| state.finishing = 1,
         |state| state.starting = 1,
         |state| (state.sleeping, state.woken) = (1, 1),
     ];
-    for write in comes {
+    for write in arrival {
         let queue = with_books(8, |state| {
             state.threads = 1;
             write(state);
@@ -72,7 +72,7 @@ fn sleepers_are_woken_before_threads_are_started() {
 fn short_jobs_wake_nobody_while_the_guard_is_there() {
     // One thread at work, the guard, and jobs of five microseconds.
     let write = |state: &mut QueueState<u32>| {
-        (state.threads, state.sleeping, state.guard) = (2, 1, true);
+        (state.threads, state.sleeping, state.watchdog) = (2, 1, true);
         state.average_ns = 5000;
     };
     let queue = with_books(8, write);
@@ -84,11 +84,11 @@ fn short_jobs_wake_nobody_while_the_guard_is_there() {
     assert_eq!(queue.state.lock().woken, 1, "the fourth would be done too late");
     // A seat is worth a wake-up, and so is a job with nobody at work.
     let queue = with_books(8, write);
-    assert_eq!(queue.push(0, Kind::Seat), Push::Queued);
+    assert_eq!(queue.push(0, Kind::Worker), Push::Queued);
     assert_eq!(queue.state.lock().woken, 1);
     let queue = with_books(8, |state| {
         write(state);
-        state.seated = 1;
+        state.worker_jobs = 1;
     });
     assert_eq!(queue.push(0, Kind::Short), Push::Queued);
     assert_eq!(queue.state.lock().woken, 1);
@@ -98,30 +98,30 @@ fn short_jobs_wake_nobody_while_the_guard_is_there() {
 fn seats_go_first() {
     let queue = with_books(8, |_| ());
     asked_for(queue.push(1, Kind::Short));
-    asked_for(queue.push(2, Kind::Seat));
-    assert_eq!(queue.next(Comes::AsNew), Next::Run(2));
-    assert_eq!(queue.state.lock().seated, 1);
-    assert_eq!(queue.next(Comes::AsNew), Next::Run(1));
+    asked_for(queue.push(2, Kind::Worker));
+    assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(2));
+    assert_eq!(queue.state.lock().worker_jobs, 1);
+    assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(1));
 }
 
 #[test]
 fn jobs_that_nobody_comes_for_are_seen_by_who_takes_one() {
     let queue = with_books(8, |state| {
-        (state.threads, state.guard, state.average_ns) = (2, true, 0);
+        (state.threads, state.watchdog, state.average_ns) = (2, true, 0);
         state.sleeping = 1;
     });
     for job in 0..4 {
         assert_eq!(queue.push(job, Kind::Short), Push::Queued);
     }
-    assert_eq!(queue.next(Comes::Unannounced), Next::Run(0), "the guard is there");
+    assert_eq!(queue.next(Arrival::Unannounced), NextJob::Run(0), "the guard is there");
     // The guard leaves to take a job: one thread is sent for, and not two.
     let mut state = queue.state.lock();
-    (state.guard, state.sleeping) = (false, 0);
+    (state.watchdog, state.sleeping) = (false, 0);
     drop(state);
-    assert_eq!(queue.next(Comes::Unannounced), Next::StartThreadAndRun(1));
-    assert_eq!(queue.next(Comes::Unannounced), Next::Run(2));
+    assert_eq!(queue.next(Arrival::Unannounced), NextJob::StartThreadAndRun(1));
+    assert_eq!(queue.next(Arrival::Unannounced), NextJob::Run(2));
     // That one arrives: nothing is left behind.
-    assert_eq!(queue.next(Comes::AsNew), Next::Run(3));
+    assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(3));
 }
 
 #[test]
@@ -140,20 +140,20 @@ fn the_job_of_a_thread_that_did_not_start_is_given_back_to_who_sent_it() {
 #[test]
 fn threads_on_seats_are_no_help_to_a_job() {
     let queue = with_books(8, |_| ());
-    asked_for(queue.push(1, Kind::Seat));
+    asked_for(queue.push(1, Kind::Worker));
     let short = asked_for(queue.push(2, Kind::Short));
     // The seat is not taken yet, but the thread that comes is for it.
     assert_eq!(queue.start_failed(Some(short)), only_own(2));
-    let seat = asked_for(queue.push(3, Kind::Seat));
-    assert_eq!(queue.start_failed(Some(seat)), only_own(3));
-    assert_eq!(queue.next(Comes::AsNew), Next::Run(1));
+    let worker = asked_for(queue.push(3, Kind::Worker));
+    assert_eq!(queue.start_failed(Some(worker)), only_own(3));
+    assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(1));
     let short = asked_for(queue.push(4, Kind::Short));
     assert_eq!(queue.start_failed(Some(short)), only_own(4));
     // Once the seat is left its thread is as good as any.
     let short = asked_for(queue.push(5, Kind::Short));
-    queue.end_seat();
+    queue.end_worker_job();
     assert_eq!(queue.start_failed(Some(short)), none_stranded());
-    assert_eq!(queue.next(Comes::Unannounced), Next::Run(5));
+    assert_eq!(queue.next(Arrival::Unannounced), NextJob::Run(5));
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_job_taken_meanwhile_is_not_given_back() {
     let queue = with_books(8, |_| ());
     let first = asked_for(queue.push(1, Kind::Short));
     let second = asked_for(queue.push(2, Kind::Short));
-    assert_eq!(queue.next(Comes::AsNew), Next::Run(1));
+    assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(1));
     assert_eq!(queue.start_failed(Some(first)), none_stranded());
     let mut state = queue.state.lock();
     assert_eq!((state.threads, state.starting), (1, 0));
@@ -177,13 +177,13 @@ fn a_queue_that_is_about_to_close_takes_jobs_but_keeps_no_thread_without_one() {
     assert_eq!(queue.push(1, Kind::Short), Push::Queued);
     assert_eq!(queue.push(2, Kind::Mandatory), Push::Queued);
     assert_eq!(queue.retire(), [1]);
-    assert_eq!(queue.next(Comes::Unannounced), Next::Run(2));
+    assert_eq!(queue.next(Arrival::Unannounced), NextJob::Run(2));
     for _ in 0..2 {
-        assert_eq!(queue.next(Comes::Unannounced), Next::Exit);
+        assert_eq!(queue.next(Arrival::Unannounced), NextJob::Exit);
     }
     asked_for(queue.push(3, Kind::Short));
-    assert_eq!(queue.next(Comes::AsNew), Next::Run(3));
-    assert_eq!(queue.next(Comes::Unannounced), Next::Exit);
+    assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(3));
+    assert_eq!(queue.next(Arrival::Unannounced), NextJob::Exit);
     assert_eq!(queue.close(), []);
     assert!(queue.wait_gone(0, None));
 }
@@ -197,10 +197,10 @@ fn a_closed_queue_still_runs_what_is_mandatory() {
     assert_eq!(queue.push(3, Kind::Mandatory), Push::Queued);
     assert_eq!(queue.close(), [2]);
     assert_eq!(queue.push(4, Kind::Mandatory), Push::Closed(4));
-    assert_eq!(queue.next(Comes::Unannounced), Next::Run(1));
-    assert_eq!(queue.next(Comes::Unannounced), Next::Run(3));
+    assert_eq!(queue.next(Arrival::Unannounced), NextJob::Run(1));
+    assert_eq!(queue.next(Arrival::Unannounced), NextJob::Run(3));
     for _ in 0..2 {
-        assert_eq!(queue.next(Comes::Unannounced), Next::Exit);
+        assert_eq!(queue.next(Arrival::Unannounced), NextJob::Exit);
     }
     assert!(queue.wait_gone(0, None));
 }
@@ -209,21 +209,21 @@ fn a_closed_queue_still_runs_what_is_mandatory() {
 fn a_closed_queue_runs_seats_and_what_threads_come_for() {
     let queue = with_books(2, |state| (state.threads, state.starting) = (1, 1));
     assert_eq!(queue.push(1, Kind::Short), Push::Queued);
-    asked_for(queue.push(2, Kind::Seat));
+    asked_for(queue.push(2, Kind::Worker));
     assert_eq!(queue.push(3, Kind::Short), Push::Queued, "no more than two threads");
     assert_eq!(queue.close(), [3]);
     assert_eq!(queue.push(4, Kind::Short), Push::Closed(4));
-    assert_eq!(queue.push(5, Kind::Seat), Push::Queued, "two threads come anyway");
-    assert_eq!(queue.next(Comes::AsNew), Next::Run(5));
-    assert_eq!(queue.next(Comes::AsNew), Next::Run(2));
-    queue.end_seat();
-    assert_eq!(queue.next(Comes::Unannounced), Next::Run(1));
-    queue.end_seat();
+    assert_eq!(queue.push(5, Kind::Worker), Push::Queued, "two threads come anyway");
+    assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(5));
+    assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(2));
+    queue.end_worker_job();
+    assert_eq!(queue.next(Arrival::Unannounced), NextJob::Run(1));
+    queue.end_worker_job();
     for _ in 0..2 {
-        assert_eq!(queue.next(Comes::Unannounced), Next::Exit);
+        assert_eq!(queue.next(Arrival::Unannounced), NextJob::Exit);
     }
     assert!(queue.wait_gone(0, None));
-    assert_eq!(queue.push(6, Kind::Seat), Push::Closed(6), "there is nobody left to need it");
+    assert_eq!(queue.push(6, Kind::Worker), Push::Closed(6), "there is nobody left to need it");
 }
 
 #[test]
@@ -269,22 +269,22 @@ impl Threads {
     }
 
     fn work(self: Arc<Self>) {
-        let mut comes = Comes::AsNew;
+        let mut arrival = Arrival::AsNew;
         loop {
-            let call = match self.queue.next(comes) {
-                Next::Run(call) => call,
-                Next::StartThreadAndRun(call) => {
+            let call = match self.queue.next(arrival) {
+                NextJob::Run(call) => call,
+                NextJob::StartThreadAndRun(call) => {
                     self.start();
                     call
                 }
-                Next::Exit => return,
+                NextJob::Exit => return,
             };
             let began = Instant::now();
             self.running_most.fetch_max(self.running.fetch_add(1, SeqCst) + 1, SeqCst);
             call();
             self.running.fetch_sub(1, SeqCst);
-            comes = Comes::Announced;
-            self.queue.end(began, comes);
+            arrival = Arrival::Announced;
+            self.queue.end(began, arrival);
         }
     }
 

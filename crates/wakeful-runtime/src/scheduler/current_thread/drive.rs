@@ -7,7 +7,7 @@ use crate::scheduler::block_on::{Root, parker_and_waker};
 use crate::scheduler::context::allow_defer;
 use crate::scheduler::luck::{LOOK_EVERY, SEARCH_MAX, WAKE_UP};
 use crate::stall;
-use crate::timers::{PreciseThread, SeatTimers};
+use crate::timers::{PreciseThread, WorkerTimers};
 use std::cell::{Cell, RefCell, RefMut};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -26,16 +26,16 @@ const LOOKS_PER_NOTE: u32 = 64;
 
 /// One thread's turn with the core.
 struct Turn {
-    shared: Arc<CurrentThread>,
+    scheduler: Arc<CurrentThread>,
     core: RefCell<Box<Core>>,
     /// Borrowed while the thread waits in it.
     driver: RefCell<Box<dyn Driver>>,
     /// The task under way.
     polling: Cell<Option<TaskRef>>,
-    tells_of_stalls: bool,
+    reports_stalls: bool,
     precise: PreciseThread,
     /// The driver or timers are calling wakers.
-    is_told: Cell<bool>,
+    is_reported: Cell<bool>,
 }
 
 wakeful_base::per_thread! {
@@ -57,20 +57,20 @@ fn with_turn<R>(f: impl FnOnce(Option<&Turn>) -> R) -> R {
     f(unsafe { turn.as_ref() })
 }
 
-fn with_turn_of<R>(shared: *const CurrentThread, f: impl FnOnce(Option<&Turn>) -> R) -> R {
-    with_turn(|turn| f(turn.filter(|turn| ptr::eq(Arc::as_ptr(&turn.shared), shared))))
+fn with_turn_of<R>(scheduler: *const CurrentThread, f: impl FnOnce(Option<&Turn>) -> R) -> R {
+    with_turn(|turn| f(turn.filter(|turn| ptr::eq(Arc::as_ptr(&turn.scheduler), scheduler))))
 }
 
-/// Takes a new task in, if this thread drives `shared`; else gives it back.
-pub(super) fn spawn_local(shared: &Arc<CurrentThread>, runnable: Runnable) -> Option<Runnable> {
-    with_turn_of(Arc::as_ptr(shared), |turn| {
+/// Takes a new task in, if this thread drives `scheduler`; else gives it back.
+pub(super) fn spawn_local(scheduler: &Arc<CurrentThread>, runnable: Runnable) -> Option<Runnable> {
+    with_turn_of(Arc::as_ptr(scheduler), |turn| {
         let Some(turn) = turn else { return Some(runnable) };
         let Some(mut core) = turn.try_core() else { return Some(runnable) };
-        shared.metrics.spawned.add(1);
-        core.refs.take_one(shared);
+        scheduler.metrics.spawned.add(1);
+        core.refs.take_one(scheduler);
         if core.panicked {
             drop(core);
-            shared.cancel(runnable);
+            scheduler.cancel(runnable);
         } else {
             turn.push(&mut core, runnable);
         }
@@ -78,9 +78,12 @@ pub(super) fn spawn_local(shared: &Arc<CurrentThread>, runnable: Runnable) -> Op
     })
 }
 
-/// Queues an entry, if this thread drives `shared`; else gives it back.
-pub(super) fn schedule_local(shared: *const CurrentThread, runnable: Runnable) -> Option<Runnable> {
-    with_turn_of(shared, |turn| {
+/// Queues an entry, if this thread drives `scheduler`; else gives it back.
+pub(super) fn schedule_local(
+    scheduler: *const CurrentThread,
+    runnable: Runnable,
+) -> Option<Runnable> {
+    with_turn_of(scheduler, |turn| {
         let Some(turn) = turn else { return Some(runnable) };
         let Some(mut core) = turn.try_core() else { return Some(runnable) };
         turn.push(&mut core, runnable);
@@ -88,34 +91,34 @@ pub(super) fn schedule_local(shared: *const CurrentThread, runnable: Runnable) -
     })
 }
 
-/// Takes back the reference of a freed cell, if this thread drives `shared`.
-pub(crate) fn release_local(shared: *const CurrentThread) -> bool {
-    with_turn_of(shared, |turn| {
+/// Takes back the reference of a freed cell, if this thread drives `scheduler`.
+pub(crate) fn release_local(scheduler: *const CurrentThread) -> bool {
+    with_turn_of(scheduler, |turn| {
         let Some(turn) = turn else { return false };
         let Some(mut core) = turn.try_core() else { return false };
         // SAFETY: the caller passes the cell's reference on.
-        unsafe { core.refs.put_one(&turn.shared) };
+        unsafe { core.refs.put_one(&turn.scheduler) };
         true
     })
 }
 
-/// Takes a reference that keeps `shared`, if this thread drives it.
+/// Takes a reference that keeps `scheduler`, if this thread drives it.
 #[cfg(feature = "time")]
-pub(crate) fn retain_local(shared: &Arc<CurrentThread>) -> bool {
-    with_turn_of(Arc::as_ptr(shared), |turn| {
+pub(crate) fn retain_local(scheduler: &Arc<CurrentThread>) -> bool {
+    with_turn_of(Arc::as_ptr(scheduler), |turn| {
         let Some(mut core) = turn.and_then(Turn::try_core) else { return false };
-        core.refs.take_one(shared);
+        core.refs.take_one(scheduler);
         true
     })
 }
 
-/// Calls `f` with the core's timers if this thread drives `shared`.
+/// Calls `f` with the core's timers if this thread drives `scheduler`.
 #[cfg(feature = "time")]
 pub(crate) fn with_own_timers<R>(
-    shared: *const CurrentThread,
-    f: impl FnOnce(Option<&mut SeatTimers>) -> R,
+    scheduler: *const CurrentThread,
+    f: impl FnOnce(Option<&mut WorkerTimers>) -> R,
 ) -> R {
-    with_turn_of(shared, |turn| match turn.and_then(Turn::try_core) {
+    with_turn_of(scheduler, |turn| match turn.and_then(Turn::try_core) {
         Some(mut core) => f(Some(&mut core.timers)),
         None => f(None),
     })
@@ -158,7 +161,7 @@ impl CurrentThread {
     pub(crate) fn drive(self: &Arc<Self>, mut root: Root<'_>) {
         let resting = self.resting.lock().core.take();
         let Some(core) = resting.or_else(|| self.wait_for_core(root.as_mut())) else { return };
-        self.stalls.while_bound(Some(0), || self.take_turn(core, |turn| turn.drive(root)));
+        self.stalls.while_pinned(Some(0), || self.take_turn(core, |turn| turn.drive(root)));
     }
 
     /// Drives `root` alone until the core is free. None if it is ready before.
@@ -184,9 +187,9 @@ impl CurrentThread {
 
         impl Drop for PutBack {
             fn drop(&mut self) {
-                let Turn { shared, core, driver, .. } = self.0.take().expect("put back once");
+                let Turn { scheduler, core, driver, .. } = self.0.take().expect("put back once");
                 let (core, driver) = (core.into_inner(), driver.into_inner());
-                let mut resting = shared.resting.lock();
+                let mut resting = scheduler.resting.lock();
                 resting.core = Some(CoreAndDriver { core, driver });
                 // All who wait, as some of them may want it no more by now.
                 for (_, waiting) in &resting.waiting {
@@ -197,13 +200,13 @@ impl CurrentThread {
 
         self.metrics.sit();
         let turn = PutBack(Some(Turn {
-            shared: self.clone(),
+            scheduler: self.clone(),
             core: RefCell::new(taken.core),
             driver: RefCell::new(taken.driver),
             polling: Cell::new(None),
-            tells_of_stalls: self.stalls.config.reports(),
+            reports_stalls: self.stalls.config.reports(),
             precise: PreciseThread::new(),
-            is_told: Cell::new(false),
+            is_reported: Cell::new(false),
         }));
         let turn = turn.0.as_ref().expect("put back at the end");
         let _on_turn = SetTurn(TURN.with(|before| before.replace(turn)));
@@ -214,22 +217,22 @@ impl CurrentThread {
 
 /// A thread's place among those that wait for the core, until dropped.
 struct InLine<'a> {
-    shared: &'a CurrentThread,
+    scheduler: &'a CurrentThread,
     /// A thread waits for one core at a time.
     thread: ThreadId,
 }
 
 impl InLine<'_> {
-    fn new<'a>(shared: &'a CurrentThread, parker: &Parker) -> InLine<'a> {
+    fn new<'a>(scheduler: &'a CurrentThread, parker: &Parker) -> InLine<'a> {
         let thread = thread::current().id();
-        shared.resting.lock().waiting.push((thread, parker.unparker()));
-        InLine { shared, thread }
+        scheduler.resting.lock().waiting.push((thread, parker.unparker()));
+        InLine { scheduler, thread }
     }
 }
 
 impl Drop for InLine<'_> {
     fn drop(&mut self) {
-        let mut resting = self.shared.resting.lock();
+        let mut resting = self.scheduler.resting.lock();
         resting.waiting.retain(|&(thread, _)| thread != self.thread);
     }
 }
@@ -249,8 +252,8 @@ impl Turn {
     }
 
     fn push(&self, core: &mut Core, runnable: Runnable) {
-        self.shared.metrics.local_schedules.add(1);
-        if self.is_told.get() {
+        self.scheduler.metrics.local_schedules.add(1);
+        if self.is_reported.get() {
             core.ready.push_woken(runnable);
         } else {
             core.ready.push(runnable);
@@ -259,25 +262,25 @@ impl Turn {
 
     /// Until `root` is ready, or a task's panic has ended the runtime.
     fn drive(&self, mut root: Root<'_>) {
-        let waker = Waker::from(self.shared.clone());
+        let waker = Waker::from(self.scheduler.clone());
         let mut cx = Context::from_waker(&waker);
-        self.shared.woken.store(true, Release);
+        self.scheduler.woken.store(true, Release);
         let (mut busy_since, mut looks) = (Instant::now(), 0_u32);
-        let time = &self.shared.info.time;
+        let time = &self.scheduler.info.time;
         self.with_core(|core| time.note_wait_end(&mut core.timers, busy_since));
         loop {
-            if self.shared.woken.swap(false, AcqRel) {
+            if self.scheduler.woken.swap(false, AcqRel) {
                 self.with_core(|core| core.root_polls += 1);
                 let poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
                 if stall::run_future(poll).is_ready() {
-                    self.shared.metrics.add_busy(busy_since);
+                    self.scheduler.metrics.add_busy(busy_since);
                     return;
                 }
             }
             match self.run_tasks() {
                 // Timers that have become due meanwhile need no wake-up of their own.
                 Ran::Dry if !self.has_work() && !self.serve_timers() => {
-                    let now = self.shared.metrics.add_busy(busy_since);
+                    let now = self.scheduler.metrics.add_busy(busy_since);
                     // What a wake-up costs matters to who has little to do.
                     if now.duration_since(busy_since) > WAKE_UP || !self.search(now) {
                         self.run_dry();
@@ -292,11 +295,11 @@ impl Turn {
                     self.look();
                     looks = looks.wrapping_add(1);
                     if looks % LOOKS_PER_NOTE == 0 {
-                        busy_since = self.shared.metrics.add_busy(busy_since);
+                        busy_since = self.scheduler.metrics.add_busy(busy_since);
                     }
                 }
                 Ran::IntoPanic => {
-                    self.shared.stop_after_panic(|f| self.with_core(f));
+                    self.scheduler.stop_after_panic(|f| self.with_core(f));
                     return;
                 }
             }
@@ -305,7 +308,7 @@ impl Turn {
 
     /// Runs as many tasks as may go before a look at the driver.
     fn run_tasks(&self) -> Ran {
-        for _ in 0..self.shared.config.event_interval {
+        for _ in 0..self.scheduler.config.event_interval {
             let runnable = match self.next() {
                 Next::Run(runnable) => runnable,
                 Next::Nothing => return Ran::Dry,
@@ -313,14 +316,14 @@ impl Turn {
             };
             budget::with_initial(|| {
                 self.poll(runnable);
-                self.shared.metrics.note_budget();
+                self.scheduler.metrics.note_budget();
             });
         }
         Ran::All
     }
 
     fn next(&self) -> Next {
-        let inject = &self.shared.inject;
+        let inject = &self.scheduler.inject;
         self.with_core(|core| {
             // By a task of this `block_on`, or of an earlier one.
             if core.panicked {
@@ -328,12 +331,12 @@ impl Turn {
             }
             core.until_inject -= 1;
             if core.until_inject == 0 {
-                core.until_inject = self.shared.inject_interval();
+                core.until_inject = self.scheduler.inject_interval();
                 if let Some(runnable) = inject.pop() {
                     return Next::Run(runnable);
                 }
             }
-            if core.ready.is_common_empty() && !inject.is_empty() {
+            if core.ready.is_fifo_empty() && !inject.is_empty() {
                 inject.pop_many(|len| len, |runnable| core.ready.push(runnable));
             }
             core.ready.pop().map_or(Next::Nothing, Next::Run)
@@ -342,11 +345,11 @@ impl Turn {
 
     /// Polls one task and sees to what becomes of it. User code runs in here.
     fn poll(&self, runnable: Runnable) {
-        self.shared.metrics.polls.add(1);
-        let hooks = &self.shared.config.hooks;
+        self.scheduler.metrics.polls.add(1);
+        let hooks = &self.scheduler.config.hooks;
         config::call_for(&hooks.before_poll, &runnable);
         self.polling.set(Some(runnable.task()));
-        let polled = if self.tells_of_stalls {
+        let polled = if self.reports_stalls {
             stall::run_task(runnable.id(), runnable.spawned_at(), || runnable.run())
         } else {
             runnable.run()
@@ -368,14 +371,14 @@ impl Turn {
                 // SAFETY: the other home lives as long as the one it replaces; a fresh task is in no
                 // list.
                 unsafe {
-                    running.set_home(NonNull::from(&self.shared.listed));
+                    running.set_home(NonNull::from(&self.scheduler.listed));
                     core.owned.push_front(running.task());
                 }
             }
             if std::mem::take(&mut core.yielding) {
                 core.yielded.push(running.requeue());
             } else if let Some(again) = running.idle() {
-                self.shared.metrics.local_schedules.add(1);
+                self.scheduler.metrics.local_schedules.add(1);
                 core.ready.push(again);
             }
         });
@@ -383,7 +386,7 @@ impl Turn {
 
     /// Takes leave of a task that has ended. User code runs in here.
     fn end(&self, ended: FinishingTask) {
-        self.shared.metrics.ended.add(1);
+        self.scheduler.metrics.ended.add(1);
         // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
         let is_listed = unsafe { ended.home::<Home>().as_ref() }.is_listed;
         self.with_core(|core| {
@@ -394,12 +397,12 @@ impl Turn {
             }
         });
         if ended.outcome() == Outcome::Panic
-            && self.shared.config.unhandled_panic == UnhandledPanic::ShutdownRuntime
+            && self.scheduler.config.unhandled_panic == UnhandledPanic::ShutdownRuntime
         {
             self.with_core(|core| core.panicked = true);
         }
         // SAFETY: the scheduler's reference keeps the task alive.
-        config::call_for(&self.shared.config.hooks.terminate, unsafe { ended.task().as_ref() });
+        config::call_for(&self.scheduler.config.hooks.terminate, unsafe { ended.task().as_ref() });
         ended.complete();
     }
 
@@ -407,7 +410,8 @@ impl Turn {
     /// looked for: it is known when they are due.
     fn search(&self, begun: Instant) -> bool {
         // Where the clock moves by itself nobody waits.
-        let moves = self.with_core(|core| self.shared.info.time.next_skip(&core.timers).is_some());
+        let moves =
+            self.with_core(|core| self.scheduler.info.time.next_skip(&core.timers).is_some());
         if moves || SEARCH_MAX.is_zero() {
             return false;
         }
@@ -415,7 +419,7 @@ impl Turn {
         let (mut found, mut looks) = (false, 0);
         while !found && took < SEARCH_MAX {
             if took >= next_look {
-                let polls = self.shared.metrics.polls.get();
+                let polls = self.scheduler.metrics.polls.get();
                 let may_look = |core: &mut Core| {
                     core.luck.may_look(looks, polls + core.root_polls, begun + took)
                 };
@@ -427,7 +431,7 @@ impl Turn {
                 self.in_driver(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
             }
             hint::spin_loop();
-            found = self.has_work() || !self.shared.inject.is_empty();
+            found = self.has_work() || !self.scheduler.inject.is_empty();
             took = begun.elapsed();
         }
         self.with_core(|core| core.luck.note(looks, found, took));
@@ -436,31 +440,31 @@ impl Turn {
 
     /// No task at hand: waits in the driver.
     fn run_dry(&self) {
-        let shared = &*self.shared;
-        config::call(&shared.config.before_park);
-        shared.asleep.store(true, SeqCst);
+        let scheduler = &*self.scheduler;
+        config::call(&scheduler.config.before_park);
+        scheduler.asleep.store(true, SeqCst);
         seq_cst_for_loom();
         // Who comes after the store calls the driver; who came before is seen here.
-        if self.has_work() || !shared.inject.is_empty() {
+        if self.has_work() || !scheduler.inject.is_empty() {
             self.look();
         } else {
-            shared.metrics.parks.add(1);
+            scheduler.metrics.parks.add(1);
             self.wait_idle();
-            shared.metrics.unparks.add(1);
+            scheduler.metrics.unparks.add(1);
         }
-        shared.asleep.store(false, Relaxed);
-        config::call(&shared.config.after_unpark);
+        scheduler.asleep.store(false, Relaxed);
+        config::call(&scheduler.config.after_unpark);
     }
 
     fn has_work(&self) -> bool {
         self.with_core(|core| {
             !(core.ready.is_empty() && core.yielded.is_empty() && core.deferred.is_empty())
-        }) || self.shared.woken.load(SeqCst)
+        }) || self.scheduler.woken.load(SeqCst)
     }
 
     /// Waits in the driver until something happens; where the clock moves by itself, moves it instead.
     fn wait_idle(&self) {
-        let time = &self.shared.info.time;
+        let time = &self.scheduler.info.time;
         let Some(next_ns) = self.with_core(|core| time.next_skip(&core.timers)) else {
             let until = self.with_core(|core| time.until(&core.timers, || None));
             self.precise.wait(&until);
@@ -469,7 +473,7 @@ impl Turn {
         self.wait_with(|driver| {
             driver.wait(Some(Duration::ZERO), &mut call_now);
             // Not if somebody has work for us meanwhile: for him no time has passed.
-            if self.shared.asleep.load(SeqCst) && !self.has_work() {
+            if self.scheduler.asleep.load(SeqCst) && !self.has_work() {
                 time.skip_to(next_ns);
             }
         });
@@ -477,12 +481,12 @@ impl Turn {
 
     /// Fires the timers that are due. True if there were any.
     fn serve_timers(&self) -> bool {
-        let shared = &self.shared;
+        let scheduler = &self.scheduler;
         let with_own =
-            |f: &mut dyn FnMut(&mut SeatTimers)| self.with_core(|core| f(&mut core.timers));
-        self.is_told.set(true);
-        let fired = shared.info.time.serve(&shared.left_timers, with_own, &mut call_now);
-        self.is_told.set(false);
+            |f: &mut dyn FnMut(&mut WorkerTimers)| self.with_core(|core| f(&mut core.timers));
+        self.is_reported.set(true);
+        let fired = scheduler.info.time.serve(&scheduler.left_timers, with_own, &mut call_now);
+        self.is_reported.set(false);
         self.with_core(|core| core.timers.note(fired));
         fired.count > 0
     }
@@ -493,9 +497,9 @@ impl Turn {
 
     fn in_driver(&self, f: impl FnOnce(&mut dyn Driver)) {
         let mut driver = self.driver.borrow_mut();
-        self.is_told.set(true);
+        self.is_reported.set(true);
         f(&mut **driver);
-        self.is_told.set(false);
+        self.is_reported.set(false);
     }
 
     /// Waits in the driver, then calls the wakers that were waiting for that.
@@ -504,7 +508,7 @@ impl Turn {
         self.serve_timers();
         let deferred = self.with_core(|core| {
             if !core.yielded.is_empty() {
-                self.shared.metrics.local_schedules.add(core.yielded.len() as u64);
+                self.scheduler.metrics.local_schedules.add(core.yielded.len() as u64);
                 core.ready.extend(core.yielded.drain(..));
             }
             std::mem::take(&mut core.deferred)

@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 
 pub(super) struct ReadyTasks<T> {
-    common: VecDeque<T>,
+    fifo: VecDeque<T>,
     woken: VecDeque<Woken<T>>,
     /// How many of the common queue have gone.
     gone: u64,
@@ -26,7 +26,7 @@ struct Woken<T> {
 impl<T> ReadyTasks<T> {
     pub(super) fn new() -> ReadyTasks<T> {
         ReadyTasks {
-            common: VecDeque::with_capacity(64),
+            fifo: VecDeque::with_capacity(64),
             woken: VecDeque::new(),
             gone: 0,
             was_turn_of_woken: false,
@@ -34,24 +34,24 @@ impl<T> ReadyTasks<T> {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.common.is_empty() && self.woken.is_empty()
+        self.fifo.is_empty() && self.woken.is_empty()
     }
 
-    pub(super) fn is_common_empty(&self) -> bool {
-        self.common.is_empty()
+    pub(super) fn is_fifo_empty(&self) -> bool {
+        self.fifo.is_empty()
     }
 
     pub(super) fn push(&mut self, task: T) {
-        self.common.push_back(task);
+        self.fifo.push_back(task);
     }
 
     pub(super) fn extend(&mut self, tasks: impl IntoIterator<Item = T>) {
-        self.common.extend(tasks);
+        self.fifo.extend(tasks);
     }
 
     /// Of one that the driver or a timer has woken.
     pub(super) fn push_woken(&mut self, task: T) {
-        let queued_before = self.gone + self.common.len() as u64;
+        let queued_before = self.gone + self.fifo.len() as u64;
         self.woken.push_back(Woken { task, queued_before });
     }
 
@@ -62,7 +62,7 @@ impl<T> ReadyTasks<T> {
                 let is_older = first.queued_before <= self.gone;
                 self.pop_in_turn(is_older)
             }
-            None => self.pop_common(),
+            None => self.pop_fifo(),
         }
     }
 
@@ -71,12 +71,12 @@ impl<T> ReadyTasks<T> {
         if self.was_turn_of_woken {
             self.woken.pop_front().map(|woken| woken.task)
         } else {
-            self.pop_common()
+            self.pop_fifo()
         }
     }
 
-    fn pop_common(&mut self) -> Option<T> {
-        let task = self.common.pop_front()?;
+    fn pop_fifo(&mut self) -> Option<T> {
+        let task = self.fifo.pop_front()?;
         self.gone += 1;
         Some(task)
     }

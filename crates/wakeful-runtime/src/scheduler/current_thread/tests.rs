@@ -14,9 +14,9 @@ fn scheduler() -> Arc<CurrentThread> {
 
 #[test]
 fn who_waits_for_the_core_is_in_line_once_and_leaves_it() {
-    let shared = scheduler();
+    let scheduler = scheduler();
     let (polled, is_polled) = mpsc::channel();
-    let driving = shared.clone();
+    let driving = scheduler.clone();
     let first = thread::spawn(move || {
         // Until there is nobody to tell.
         let until_alone = poll_fn(|cx| match polled.send(cx.waker().clone()) {
@@ -29,24 +29,24 @@ fn who_waits_for_the_core_is_in_line_once_and_leaves_it() {
     let first_waker = is_polled.recv().unwrap();
     let mut polls = 0;
     block_on(
-        &shared,
+        &scheduler,
         poll_fn(|cx| {
-            assert_eq!(shared.resting.lock().waiting.len(), 1);
+            assert_eq!(scheduler.resting.lock().waiting.len(), 1);
             polls += 1;
             cx.waker().wake_by_ref();
             if polls < 100 { Poll::Pending } else { Poll::Ready(()) }
         }),
     );
-    assert!(shared.resting.lock().waiting.is_empty());
-    let panics = || block_on(&shared, async { resume_unwind(Box::new(())) });
+    assert!(scheduler.resting.lock().waiting.is_empty());
+    let panics = || block_on(&scheduler, async { resume_unwind(Box::new(())) });
     assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
-    assert!(shared.resting.lock().waiting.is_empty());
+    assert!(scheduler.resting.lock().waiting.is_empty());
     drop(is_polled);
     first_waker.wake();
     first.join().unwrap();
     // The core is free again.
-    let task = shared.spawn(pending::<()>(), Id::next(), Location::caller());
+    let task = scheduler.spawn(pending::<()>(), Id::next(), Location::caller());
     task.abort();
-    assert!(block_on(&shared, task).unwrap_err().is_cancelled());
-    shared.shutdown();
+    assert!(block_on(&scheduler, task).unwrap_err().is_cancelled());
+    scheduler.shutdown();
 }

@@ -13,7 +13,7 @@ fn ids(entries: &[Runnable]) -> Vec<Id> {
 
 #[test]
 fn entries_come_out_in_order_of_arrival() {
-    let (made, queue) = (Entries::new(), InjectQueue::new());
+    let (made, queue) = (Entries::new(), InjectionQueue::new());
     let (mut model, mut got) = (VecDeque::new(), Vec::new());
     let rng = FastRng::from_seed(7);
     for _ in 0..2000 {
@@ -44,7 +44,7 @@ fn entries_come_out_in_order_of_arrival() {
 
 #[test]
 fn the_limit_is_told_how_many_entries_wait_in_order() {
-    let (made, queue) = (Entries::new(), InjectQueue::new());
+    let (made, queue) = (Entries::new(), InjectionQueue::new());
     for entry in made.make_many::<5>() {
         queue.push(entry).unwrap();
     }
@@ -62,7 +62,7 @@ fn the_limit_is_told_how_many_entries_wait_in_order() {
 
 #[test]
 fn a_closed_queue_gives_entries_back() {
-    let (made, queue) = (Entries::new(), InjectQueue::new());
+    let (made, queue) = (Entries::new(), InjectionQueue::new());
     let [first, second, third] = made.make_many();
     let in_queue = [first.id(), second.id()];
     let mut got = Vec::new();
@@ -85,7 +85,7 @@ fn a_closed_queue_gives_entries_back() {
 fn stress_every_entry_comes_out_once() {
     const PRODUCERS: usize = 3;
     const IN_QUEUE_MAX: usize = 500;
-    let (made, queue) = (Entries::new(), Arc::new(InjectQueue::new()));
+    let (made, queue) = (Entries::new(), Arc::new(InjectionQueue::new()));
     let (in_queue, popped) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let closed = Arc::new(AtomicBool::new(false));
     let producer = |_| {

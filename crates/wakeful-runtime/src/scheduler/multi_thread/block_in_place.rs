@@ -1,8 +1,8 @@
 //! `block_in_place`: a worker gives its seat to another thread, and takes it back if that is still free.
 
 use super::MultiThread;
-use super::sitter::{sit, with_sitter};
-use super::stay::UserCode;
+use super::lease::UserCode;
+use super::worker_thread::{run_worker, with_worker_thread};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_base::budget::{self, Budget};
@@ -11,9 +11,9 @@ use wakeful_base::enter::{Entered, entered, set_entered};
 /// Runs `f` on this thread while another takes over the seat.
 #[track_caller]
 pub(crate) fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
-    match give_seat_away() {
-        Away::NotDriving => f(),
-        Away::Driving(_back) => {
+    match release_worker() {
+        Released::NotDriving => f(),
+        Released::Driving(_back) => {
             let _may_block = set_entered(Entered::No);
             let _no_limit = budget::replace(Budget::UNCONSTRAINED);
             f()
@@ -21,37 +21,37 @@ pub(crate) fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
     }
 }
 
-enum Away {
+enum Released {
     NotDriving,
-    Driving(Option<TakeSeatBack>),
+    Driving(Option<Reacquire>),
 }
 
 /// Sits down again when dropped, if nobody else did.
-struct TakeSeatBack {
-    ticket: Arc<SeatTicket>,
+struct Reacquire {
+    ticket: Arc<WorkerTicket>,
 }
 
 /// The right to sit on a seat that was given away: whoever takes it first has it.
-struct SeatTicket {
-    shared: Arc<MultiThread>,
+struct WorkerTicket {
+    scheduler: Arc<MultiThread>,
     index: usize,
     taken: AtomicBool,
 }
 
-impl SeatTicket {
+impl WorkerTicket {
     fn take(&self) -> bool {
         let is_first = !self.taken.swap(true, AcqRel);
         if is_first {
-            self.shared.vacant.fetch_sub(1, Relaxed);
+            self.scheduler.vacant.fetch_sub(1, Relaxed);
         }
         is_first
     }
 }
 
 #[track_caller]
-fn give_seat_away() -> Away {
+fn release_worker() -> Released {
     match entered() {
-        Entered::No => return Away::NotDriving,
+        Entered::No => return Released::NotDriving,
         Entered::MayBlockInPlace => {}
         Entered::Bound => panic!(
             "`block_in_place` called on a current-thread runtime or in a `LocalSet`, whose tasks \
@@ -59,62 +59,62 @@ fn give_seat_away() -> Away {
              multi-threaded runtime. Use `spawn_blocking`, or a multi-thread runtime"
         ),
     }
-    with_sitter(|sitter| {
-        let Some(sitter) = sitter else { return Away::Driving(None) };
-        if sitter.is_gathering() || sitter.stay.is_inside() {
+    with_worker_thread(|thread| {
+        let Some(thread) = thread else { return Released::Driving(None) };
+        if thread.is_gathering() || thread.lease.is_in_section() {
             // A task that somebody wakes while its own runtime ends is dropped on the spot: this may be the driver. Our
             // place there would not pass on with the seat, and whoever sat here would sleep beside it. Nor does a
             // seat pass on in the middle of a core section, to which an allocator may have called us.
-            return Away::Driving(None);
+            return Released::Driving(None);
         }
-        sitter.call_foreign();
-        sitter.wake_deferred();
-        let Some(mut core) = sitter.enter() else { return Away::Driving(None) };
+        thread.call_external_wakers();
+        thread.wake_deferred();
+        let Some(mut core) = thread.enter() else { return Released::Driving(None) };
         if let Some(runnable) = core.lifo.take() {
-            core.queue.push(&sitter.seat().queue, runnable);
+            core.queue.push(&thread.worker().queue, runnable);
         }
         // Until a thread has taken the seat, others can at least reach what lies there.
-        core.queue.share_batch(&sitter.seat().queue);
-        sitter.seat().load.open();
+        core.queue.share_batch(&thread.worker().queue);
+        thread.worker().load.open();
         drop(core);
-        if !sitter.seat().queue.is_empty() {
-            sitter.shared.wake_worker();
+        if !thread.worker().queue.is_empty() {
+            thread.scheduler.notify_parked();
         }
-        let ticket = Arc::new(SeatTicket {
-            shared: sitter.shared.clone(),
-            index: sitter.index,
+        let ticket = Arc::new(WorkerTicket {
+            scheduler: thread.scheduler.clone(),
+            index: thread.index,
             taken: false.into(),
         });
         let successor = ticket.clone();
-        let sit_down = Box::new(move || {
+        let run_vacant = Box::new(move || {
             if successor.take() {
-                sit(successor.shared.clone(), successor.index);
+                run_worker(successor.scheduler.clone(), successor.index);
             }
         });
-        if !sitter.seat().sitting.stand_up(&sitter.stay) {
-            return Away::Driving(None);
+        if !thread.worker().lease_slot.release(&thread.lease) {
+            return Released::Driving(None);
         }
-        sitter.shared.vacant.fetch_add(1, Relaxed);
-        if let Some(task) = sitter.stay.user_code().and_then(UserCode::task) {
-            sitter.shared.begin_away(task);
+        thread.scheduler.vacant.fetch_add(1, Relaxed);
+        if let Some(task) = thread.lease.user_code().and_then(UserCode::task) {
+            thread.scheduler.begin_detached(task);
         }
         // Without a thread for it the seat blocks with us, as it would anywhere else. It is given up
         // all the same: what is spawned or deferred meanwhile must not wait for our return.
-        let _nobody_else_has_the_ticket_then = sitter.shared.submit_seat(sit_down);
-        Away::Driving(Some(TakeSeatBack { ticket }))
+        let _nobody_else_has_the_ticket_then = thread.scheduler.submit_worker(run_vacant);
+        Released::Driving(Some(Reacquire { ticket }))
     })
 }
 
-impl Drop for TakeSeatBack {
+impl Drop for Reacquire {
     fn drop(&mut self) {
         if self.ticket.take() {
-            with_sitter(|sitter| {
-                let sitter = sitter.expect("who gave a seat away still has its record");
-                sitter.seat().sleep.sit(sitter.parker.unparker());
-                sitter.seat().metrics.sit();
-                sitter.seat().sitting.sit_down(&sitter.stay);
-                if let Some(task) = sitter.stay.user_code().and_then(UserCode::task) {
-                    sitter.shared.end_away(task);
+            with_worker_thread(|thread| {
+                let thread = thread.expect("who gave a seat away still has its record");
+                thread.worker().park_state.set_unparker(thread.parker.unparker());
+                thread.worker().metrics.sit();
+                thread.worker().lease_slot.acquire(&thread.lease);
+                if let Some(task) = thread.lease.user_code().and_then(UserCode::task) {
+                    thread.scheduler.end_detached(task);
                 }
             });
         }

@@ -7,7 +7,7 @@
 //!
 //! (10k tasks that sleep for 1-100 ms: 2.0 µs of CPU time per sleep instead of 4.5.)
 
-use super::sitter::Sitter;
+use super::worker_thread::WorkerThread;
 use std::time::{Duration, Instant};
 
 #[derive(Default)]
@@ -66,7 +66,7 @@ impl Gathered {
     }
 }
 
-impl Sitter {
+impl WorkerThread {
     /// Whether the driver or timers are waking tasks.
     pub(super) fn is_gathering(&self) -> bool {
         self.woken.get().is_some()
@@ -79,14 +79,14 @@ impl Sitter {
         let result = f();
         let woken = self.woken.take().unwrap_or(0);
         if woken > 0 {
-            let may_keep = self.shared.may_keep_tasks();
-            let load = &self.seat().load;
+            let may_keep = self.scheduler.may_keep_tasks();
+            let load = &self.worker().load;
             let is_soon_done =
                 |count| load.gets_through(count, Gathered::TIME_MAX.as_nanos() as u64);
             let are_few = may_keep
                 && self.enter().is_some_and(|mut core| core.gathered.add(woken, is_soon_done));
-            if !are_few && self.should_call_for(self.seat().queue.len()) {
-                self.shared.wake_worker();
+            if !are_few && self.should_call_for(self.worker().queue.len()) {
+                self.scheduler.notify_parked();
             }
         }
         result

@@ -13,21 +13,21 @@
 //!       a thread of the pool
 //! ```
 //!
-//! Before that, at (1), what tasks lie on the seat out of others' reach are put in reach: if another worker
+//! Earlier that, at (1), what tasks lie on the seat out of others' reach are put in reach: if another worker
 //! is free for them the seat may stay where it is.
 //!
 //! The seat passes in one step, (3), by the spare's own hand: no seat stands empty because a thread was
-//! late, or could not be had. `stay.rs` says why the two cannot meet.
+//! late, or could not be had. `lease.rs` says why the two cannot meet.
 //!
 //! User code is a poll mostly; what is meant besides says [`UserCode`]. What it does after (3) works as on a
 //! thread outside of the runtime: what it spawns or wakes goes to the inject queue, its new timers are common
-//! ones, `block_in_place` has nothing to give away. Until its task is settled that is noted as `away`, for
+//! ones, `block_in_place` has nothing to give away. Until its task is settled that is noted as `detached`, for
 //! the shutdown.
 
 use super::MultiThread;
-use super::seat::Seat;
-use super::sitter::sit_as;
-use super::stay::{InDoubt, NoDoubt, Stay, UserCode};
+use super::lease::{Lease, SuspendError, SuspendedLease, UserCode};
+use super::worker::Worker;
+use super::worker_thread::run_with_lease;
 use std::io;
 use std::panic::Location;
 use std::sync::Arc;
@@ -49,46 +49,46 @@ pub(super) struct Found {
     /// The task whose poll or end the sitter is stuck in.
     pub(super) task: Option<(Id, &'static Location<'static>)>,
     /// Something was put in reach of the other workers.
-    pub(super) is_relieved: bool,
+    pub(super) is_published: bool,
     /// Something lies there that only a sitter can see to, now or soon.
-    pub(super) wants_sitter: bool,
+    pub(super) needs_thread: bool,
 }
 
 /// When a spare thread was called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Called {
+pub(super) enum StandbyCall {
     Now,
     /// Earlier, and it did not come yet.
-    Before,
+    Earlier,
 }
 
 impl MultiThread {
     /// Looks what waits on the seat of a sitter that is in user code, and got no further than that; none if
-    /// it has, or is just busy with its seat. If it `relieves` the seat, other workers can have its tasks
+    /// it has, or is just busy with its seat. If it `publishes` the seat, other workers can have its tasks
     /// from now on.
     pub(super) fn inspect(
         &self,
         index: usize,
         progress: u64,
         within: Duration,
-        relieves: bool,
+        publishes: bool,
     ) -> Option<Found> {
-        let seat = &self.seats[index];
-        let in_doubt = self.doubt(seat)?;
-        if seat.progress() != progress {
+        let worker = &self.workers[index];
+        let suspended = self.suspend(worker)?;
+        if worker.progress() != progress {
             return None;
         }
-        seat.core.with_mut(|core| {
-            // SAFETY: the sitter is kept out while `in_doubt` lives. No user code runs in here.
+        worker.core.with_mut(|core| {
+            // SAFETY: the sitter is kept out while `suspended` lives. No user code runs in here.
             let core = unsafe { &mut *core };
-            let is_relieved = relieves && core.share_all(&seat.queue);
-            if relieves {
-                seat.load.open();
+            let is_published = publishes && core.publish_all(&worker.queue);
+            if publishes {
+                worker.load.open();
             }
             // While one searches nobody else is called: he must not be stuck.
             let is_wanted = !core.is_idle() || core.searching;
-            let wants_sitter = is_wanted || self.info.time.is_soon_due(&core.timers, within);
-            let task = match in_doubt.what() {
+            let needs_thread = is_wanted || self.info.time.is_soon_due(&core.timers, within);
+            let task = match suspended.what() {
                 UserCode::Poll(task) => {
                     // SAFETY: the doubt keeps the task alive.
                     let task = unsafe { task.as_ref() };
@@ -97,66 +97,70 @@ impl MultiThread {
                 UserCode::End(_) => core.ending,
                 UserCode::Callback => None,
             };
-            Some(Found { task, is_relieved, wants_sitter })
+            Some(Found { task, is_published, needs_thread })
         })
     }
 
     /// Keeps the sitter out of its seat if it is in user code. Where that is refused, nothing may be kept that it
     /// would be needed for.
-    fn doubt<'a>(&self, seat: &'a Seat) -> Option<InDoubt<'a>> {
-        let in_doubt = seat.sitting.doubt();
-        if let Err(NoDoubt::NoFence) = in_doubt {
+    fn suspend<'a>(&self, worker: &'a Worker) -> Option<SuspendedLease<'a>> {
+        let suspended = worker.lease_slot.suspend();
+        if let Err(SuspendError::NoFence) = suspended {
             self.keep_no_tasks();
         }
-        in_doubt.ok()
+        suspended.ok()
     }
 
     /// (2) Has a thread of the pool take seat `index`, unless one is on its way.
-    pub(super) fn call_spare(self: &Arc<Self>, index: usize, stuck: Stuck) -> io::Result<Called> {
-        if self.seats[index].spare_called.swap(true, AcqRel) {
-            return Ok(Called::Before);
+    pub(super) fn call_standby(
+        self: &Arc<Self>,
+        index: usize,
+        stuck: Stuck,
+    ) -> io::Result<StandbyCall> {
+        if self.workers[index].standby_called.swap(true, AcqRel) {
+            return Ok(StandbyCall::Earlier);
         }
-        let called = SpareCalled { shared: self.clone(), index };
-        let job = Box::new(move || called.come(stuck));
-        self.submit_seat(job)?;
-        Ok(Called::Now)
+        let called = StandbyCalled { scheduler: self.clone(), index };
+        let job = Box::new(move || called.run(stuck));
+        self.submit_worker(job)?;
+        Ok(StandbyCall::Now)
     }
 
     /// (3) Takes the seat from a sitter that is still stuck.
-    pub(super) fn take_seat(&self, index: usize, stuck: Stuck) -> Option<Arc<Stay>> {
-        let (seat, stay) = (&self.seats[index], self.new_stay());
-        let in_doubt = self.doubt(seat)?;
-        if seat.progress() != stuck.progress {
+    pub(super) fn take_over(&self, index: usize, stuck: Stuck) -> Option<Arc<Lease>> {
+        let (worker, lease) = (&self.workers[index], self.new_lease());
+        let suspended = self.suspend(worker)?;
+        if worker.progress() != stuck.progress {
             return None;
         }
-        if let Some(task) = in_doubt.what().task() {
-            self.begin_away(task);
+        if let Some(task) = suspended.what().task() {
+            self.begin_detached(task);
         }
-        // Before the other can know, and say that it has come back.
+        // Earlier the other can know, and say that it has come back.
         self.stalls.metrics.note_handoff();
-        in_doubt.take_seat(stuck.since, &stay);
-        Some(stay)
+        suspended.take_over(stuck.since, &lease);
+        Some(lease)
     }
 }
 
 /// A spare thread is on its way to a seat, until dropped.
-struct SpareCalled {
-    shared: Arc<MultiThread>,
+struct StandbyCalled {
+    scheduler: Arc<MultiThread>,
     index: usize,
 }
 
-impl SpareCalled {
-    fn come(self, stuck: Stuck) {
-        let Some(stay) = self.shared.take_seat(self.index, stuck) else { return };
-        let (shared, index) = (self.shared.clone(), self.index);
+impl StandbyCalled {
+    fn run(self, stuck: Stuck) {
+        let Some(lease) = self.scheduler.take_over(self.index, stuck) else { return };
+        let (scheduler, index) = (self.scheduler.clone(), self.index);
         drop(self);
-        sit_as(shared, index, stay);
+        run_with_lease(scheduler, index, lease);
     }
 }
 
-impl Drop for SpareCalled {
+impl Drop for StandbyCalled {
     fn drop(&mut self) {
-        self.shared.seats[self.index].spare_called.store(false, Release);
+        self.scheduler.workers[self.index].standby_called.store(false, Release);
     }
 }
 

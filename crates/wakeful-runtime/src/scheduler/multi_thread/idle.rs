@@ -21,7 +21,7 @@ use wakeful_base::sync::{Mutex, seq_cst_for_loom};
 pub(super) struct Idle {
     /// Searching workers in the lower half, sleeping ones in the upper.
     counts: AtomicUsize,
-    sleepers: Mutex<Vec<usize>>,
+    parked: Mutex<Vec<usize>>,
     workers: usize,
 }
 
@@ -30,13 +30,13 @@ const SEARCHERS_MIN: usize = 2;
 
 const HALF_BITS: u32 = usize::BITS / 2;
 const SEARCHING: usize = 1;
-const SLEEPING: usize = 1 << HALF_BITS;
+const PARKED: usize = 1 << HALF_BITS;
 
 fn searching(counts: usize) -> usize {
-    counts & (SLEEPING - 1)
+    counts & (PARKED - 1)
 }
 
-fn sleeping(counts: usize) -> usize {
+fn parked_in(counts: usize) -> usize {
     counts >> HALF_BITS
 }
 
@@ -44,47 +44,47 @@ impl Idle {
     pub(super) fn new(workers: usize) -> Idle {
         Idle {
             counts: AtomicUsize::new(0),
-            sleepers: Mutex::new(Vec::with_capacity(workers)),
+            parked: Mutex::new(Vec::with_capacity(workers)),
             workers,
         }
     }
 
     /// Whether somebody sleeps and nobody searches. For the worker's own path: without a fence.
     #[inline]
-    pub(super) fn wants_wake(&self) -> bool {
-        wants_wake(self.counts.load(Relaxed))
+    pub(super) fn should_notify(&self) -> bool {
+        should_notify(self.counts.load(Relaxed))
     }
 
     /// Whether any worker has nothing to do.
     #[inline]
-    pub(super) fn is_anybody_idle(&self) -> bool {
+    pub(super) fn has_idle(&self) -> bool {
         self.counts.load(Relaxed) != 0
     }
 
     /// How many workers do not sleep.
     pub(super) fn awake(&self) -> usize {
-        self.workers - sleeping(self.counts.load(SeqCst))
+        self.workers - parked_in(self.counts.load(SeqCst))
     }
 
     /// Whether every worker sleeps, and none was called yet.
-    pub(super) fn are_all_asleep(&self) -> bool {
+    pub(super) fn are_all_parked(&self) -> bool {
         let counts = self.counts.load(SeqCst);
-        sleeping(counts) == self.workers && searching(counts) == 0
+        parked_in(counts) == self.workers && searching(counts) == 0
     }
 
     /// The worker to wake for new work, if there is one to wake. It counts as searching from now on.
-    pub(super) fn worker_to_wake(&self) -> Option<usize> {
+    pub(super) fn worker_to_notify(&self) -> Option<usize> {
         seq_cst_for_loom();
-        if !wants_wake(self.counts.load(SeqCst)) {
+        if !should_notify(self.counts.load(SeqCst)) {
             return None;
         }
-        let mut sleepers = self.sleepers.lock();
+        let mut parked = self.parked.lock();
         // Sleepers leave only under the lock, but somebody may have begun to search.
         if searching(self.counts.load(SeqCst)) > 0 {
             return None;
         }
-        let worker = sleepers.pop()?;
-        self.counts.fetch_sub(SLEEPING - SEARCHING, SeqCst);
+        let worker = parked.pop()?;
+        self.counts.fetch_sub(PARKED - SEARCHING, SeqCst);
         Some(worker)
     }
 
@@ -108,10 +108,10 @@ impl Idle {
     }
 
     /// Counts `worker` among the sleepers. It has to look at all queues once more before it sleeps.
-    pub(super) fn begin_sleep(&self, worker: usize, was_searching: bool) {
-        let mut sleepers = self.sleepers.lock();
-        sleepers.push(worker);
-        let change = SLEEPING - if was_searching { SEARCHING } else { 0 };
+    pub(super) fn begin_park(&self, worker: usize, was_searching: bool) {
+        let mut parked = self.parked.lock();
+        parked.push(worker);
+        let change = PARKED - if was_searching { SEARCHING } else { 0 };
         self.counts.fetch_add(change, SeqCst);
         seq_cst_for_loom();
     }
@@ -119,13 +119,13 @@ impl Idle {
     /// `worker` is awake. True if it counts as searching: because somebody woke it for work, or because
     /// it `saw_work` before it slept.
     #[must_use]
-    pub(super) fn end_sleep(&self, worker: usize, saw_work: bool) -> bool {
-        let mut sleepers = self.sleepers.lock();
-        match sleepers.iter().rposition(|&sleeper| sleeper == worker) {
+    pub(super) fn end_park(&self, worker: usize, saw_work: bool) -> bool {
+        let mut parked = self.parked.lock();
+        match parked.iter().rposition(|&sleeper| sleeper == worker) {
             None => true,
             Some(at) => {
-                sleepers.swap_remove(at);
-                let change = SLEEPING - if saw_work { SEARCHING } else { 0 };
+                parked.swap_remove(at);
+                let change = PARKED - if saw_work { SEARCHING } else { 0 };
                 self.counts.fetch_sub(change, SeqCst);
                 saw_work
             }
@@ -133,8 +133,8 @@ impl Idle {
     }
 }
 
-fn wants_wake(counts: usize) -> bool {
-    sleeping(counts) > 0 && searching(counts) == 0
+fn should_notify(counts: usize) -> bool {
+    parked_in(counts) > 0 && searching(counts) == 0
 }
 
 #[cfg(all(test, wakeful_loom))]

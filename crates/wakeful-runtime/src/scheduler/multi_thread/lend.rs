@@ -4,19 +4,19 @@
 //! sitter that sleeps: so nobody arms a timer on a seat whose timers are lent.
 
 use super::MultiThread;
-use super::seat::Seat;
-use super::sitter::Sitter;
-use crate::timers::{Fired, SeatTimers, Until};
+use super::worker::Worker;
+use super::worker_thread::WorkerThread;
+use crate::timers::{Fired, Until, WorkerTimers};
 use std::mem::replace;
 use wakeful_base::CallWaker;
 use wakeful_base::sync::atomic::Ordering::Relaxed;
 
-impl Sitter {
+impl WorkerThread {
     /// Sleeps on the thread until called or `until` its time has come.
-    pub(super) fn sleep_on_thread(&self, until: &Until<'_>) {
+    pub(super) fn park_on_thread(&self, until: &Until<'_>) {
         if until.is_for_driver() && self.lend_timers() {
             until.tell_driver();
-            self.sleep_while_served();
+            self.park_while_served();
             self.take_timers_back();
         } else {
             match until.on_thread() {
@@ -28,17 +28,17 @@ impl Sitter {
 
     fn lend_timers(&self) -> bool {
         let Some(mut core) = self.enter() else { return false };
-        let timers = replace(&mut core.timers, SeatTimers::new(self.index));
-        self.seat().lent_timers.lend(timers);
-        self.shared.lenders.fetch_add(1, Relaxed);
+        let timers = replace(&mut core.timers, WorkerTimers::new(self.index));
+        self.worker().lent_timers.lend(timers);
+        self.scheduler.lenders.fetch_add(1, Relaxed);
         true
     }
 
     /// Sleeps until called, or until timers that are lent are late.
-    fn sleep_while_served(&self) {
-        let (seat, time) = (self.seat(), &self.shared.info.time);
-        while seat.sleep.is_asleep() {
-            match seat.lent_timers.until_late(time) {
+    fn park_while_served(&self) {
+        let (worker, time) = (self.worker(), &self.scheduler.info.time);
+        while worker.park_state.is_parked() {
+            match worker.lent_timers.until_late(time) {
                 None => self.parker.park(),
                 Some(left) if left.is_zero() => return,
                 Some(left) => self.parker.park_timeout(left),
@@ -47,8 +47,8 @@ impl Sitter {
     }
 
     fn take_timers_back(&self) {
-        self.shared.lenders.fetch_sub(1, Relaxed);
-        let timers = self.seat().lent_timers.take_back();
+        self.scheduler.lenders.fetch_sub(1, Relaxed);
+        let timers = self.worker().lent_timers.take_back();
         let mut core = self.enter().expect("a seat is not taken from a sitter that sleeps");
         core.timers = timers.expect("lent timers are taken back once");
     }
@@ -60,7 +60,7 @@ impl MultiThread {
         if self.lenders.load(Relaxed) == 0 {
             return None;
         }
-        self.seats.iter().filter_map(|seat| seat.lent_timers.next_ns()).min()
+        self.workers.iter().filter_map(|worker| worker.lent_timers.next_ns()).min()
     }
 
     /// Fires those that are due of the timers that are lent; wakers are called by `call`.
@@ -69,9 +69,10 @@ impl MultiThread {
             return Fired::default();
         }
         let time = &self.info.time;
-        let serve =
-            |seat: &Seat| time.serve(&seat.left_timers, |f| seat.lent_timers.with(f), &mut *call);
-        let due = self.seats.iter().filter(|seat| seat.lent_timers.is_due(time));
+        let serve = |worker: &Worker| {
+            time.serve(&worker.left_timers, |f| worker.lent_timers.with(f), &mut *call)
+        };
+        let due = self.workers.iter().filter(|worker| worker.lent_timers.is_due(time));
         due.map(serve).fold(Fired::default(), Fired::and)
     }
 }

@@ -22,7 +22,7 @@
 //!           too many compute already? ──yes──▶ it waits ───────────────────────────────────┤
 //!              │ no                                                                        │
 //!              ▼                                                                           ▼
-//!           call_spare ──no thread──▶ it waits, and is tried again ────────▶ see_to_vacant, tell, wait
+//!           call_standby ──no thread──▶ it waits, and is tried again ────────▶ serve_vacant, tell, wait
 //! ```
 //!
 //! A sitter that gets on, but slowly, may have thought so far that it will be through with its queue in no time: its
@@ -44,11 +44,11 @@
 //! When a look finds that all workers sleep the monitor rests, until one of them has been awake for longer than the patience.
 
 use super::MultiThread;
-use super::handoff::{Called, Found, Stuck};
-use super::seat::{Seat, SeatCore};
-use super::stay::Stay;
+use super::handoff::{Found, StandbyCall, Stuck};
+use super::lease::Lease;
+use super::worker::{Worker, WorkerCore};
 use crate::scheduler::cpus::cpus;
-use crate::stall::{BoundMonitor, Stall, StallOutcome, Stalled};
+use crate::stall::{PinnedMonitor, Stall, StallOutcome, Stalled};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -60,7 +60,7 @@ use wakeful_base::sync::atomic::Ordering::*;
 const CALM_LOOKS: u32 = 16;
 
 /// No look comes sooner than that after the last.
-const PATIENCE_MIN: Duration = Duration::from_micros(50);
+const INTERVAL_MIN: Duration = Duration::from_micros(50);
 
 /// Behind what stands for long with nothing waiting, looks are as rare as this, or as a tenth of it.
 const LONG_TICK_MAX: Duration = Duration::from_millis(10);
@@ -69,10 +69,10 @@ const LONG_TICK_MAX: Duration = Duration::from_millis(10);
 const COMPUTING_MAX_PER_CPU: usize = 4;
 
 /// Starts the monitor.
-pub(super) fn start(shared: &Arc<MultiThread>) -> std::io::Result<()> {
-    let mut monitor = Monitor::new(shared.clone());
-    let ends = MonitorEnds(shared.clone());
-    shared.stalls.start(Box::new(move || {
+pub(super) fn start(scheduler: &Arc<MultiThread>) -> std::io::Result<()> {
+    let mut monitor = Monitor::new(scheduler.clone());
+    let ends = MonitorEnds(scheduler.clone());
+    scheduler.stalls.start(Box::new(move || {
         let _ends = ends;
         monitor.run();
     }))
@@ -86,26 +86,26 @@ impl Drop for MonitorEnds {
         if thread::panicking() {
             // Without a monitor no task may be kept behind a poll that blocks.
             self.0.keep_no_tasks();
-            self.0.standing.store(0, Relaxed);
+            self.0.stalled.store(0, Relaxed);
             diagnostics::print(format_args!(
                 "a panic in the monitor, reported above, is a defect of Wakeful itself. Tasks go on, \
                  but from now on a task that blocks its worker holds up those behind it. Please report \
                  it, with the panic's text."
             ));
         }
-        self.0.stalls.end_telling();
+        self.0.stalls.end_reports();
     }
 }
 
 struct Monitor {
-    shared: Arc<MultiThread>,
+    scheduler: Arc<MultiThread>,
     /// Of each seat: the poll that was under way at the last look.
-    seats: Vec<Option<SeenPoll>>,
+    workers: Vec<Option<SeenPoll>>,
     /// Polls that go on without their seats.
-    lost: Vec<SeenPoll>,
+    detached: Vec<SeenPoll>,
     /// Threads that run a `LocalSet`.
-    bound: BoundMonitor,
-    patience: Duration,
+    pinned: PinnedMonitor,
+    interval: Duration,
     calm_looks: u32,
     false_alarms: u64,
     computing_max: usize,
@@ -113,7 +113,7 @@ struct Monitor {
 
 struct SeenPoll {
     index: usize,
-    stay: Arc<Stay>,
+    lease: Arc<Lease>,
     poll: Stuck,
     /// What the last look found on the seat, if it got at it.
     found: Option<Found>,
@@ -126,29 +126,35 @@ struct SeenPoll {
     /// The poll spawns or wakes tasks: it does not block, and leaves work for others as it goes.
     is_active: bool,
     outcome: StallOutcome,
-    is_told: bool,
+    is_reported: bool,
 }
 
 impl SeenPoll {
-    fn new(index: usize, stay: Arc<Stay>, progress: u64, seat: &Seat, since: Instant) -> SeenPoll {
+    fn new(
+        index: usize,
+        lease: Arc<Lease>,
+        progress: u64,
+        worker: &Worker,
+        since: Instant,
+    ) -> SeenPoll {
         let poll = Stuck { progress, since };
         let outcome = StallOutcome::NothingWaits;
         SeenPoll {
             index,
-            stay,
+            lease,
             poll,
             found: None,
             found_before: None,
-            schedules: seat.metrics.local_schedules.get(),
-            parks: seat.metrics.parks.get(),
+            schedules: worker.metrics.local_schedules.get(),
+            parks: worker.metrics.parks.get(),
             is_active: false,
             outcome,
-            is_told: false,
+            is_reported: false,
         }
     }
 
-    fn is(&self, stay: &Arc<Stay>, progress: u64) -> bool {
-        self.poll.progress == progress && Arc::ptr_eq(&self.stay, stay)
+    fn is(&self, lease: &Arc<Lease>, progress: u64) -> bool {
+        self.poll.progress == progress && Arc::ptr_eq(&self.lease, lease)
     }
 
     fn age(&self, now: Instant) -> Duration {
@@ -157,7 +163,7 @@ impl SeenPoll {
 
     /// How long polls took on average from here to `next`, if the same sitter made them without a sleep.
     fn mean_until(&self, next: &SeenPoll) -> Option<Duration> {
-        let is_busy = Arc::ptr_eq(&self.stay, &next.stay) && self.parks == next.parks;
+        let is_busy = Arc::ptr_eq(&self.lease, &next.lease) && self.parks == next.parks;
         let polls = next.poll.progress.wrapping_sub(self.poll.progress);
         is_busy.then(|| {
             (next.poll.since - self.poll.since) / u32::try_from(polls).unwrap_or(u32::MAX).max(1)
@@ -165,13 +171,13 @@ impl SeenPoll {
     }
 
     /// Whether a look before has seen it too.
-    fn stands(&self, now: Instant) -> bool {
+    fn is_stalled(&self, now: Instant) -> bool {
         self.poll.since < now
     }
 
     /// Whether it is still under way, on a thread from which its seat was taken.
-    fn goes_on_elsewhere(&self) -> bool {
-        self.stay.stuck_since().is_some() && self.stay.user_code().is_some()
+    fn continues_detached(&self) -> bool {
+        self.lease.stuck_since().is_some() && self.lease.user_code().is_some()
     }
 
     fn to_stall(&self, found: Found, now: Instant) -> Stall {
@@ -180,13 +186,13 @@ impl SeenPoll {
             worker: Some(self.index),
             duration: self.age(now),
             outcome: self.outcome,
-            thread: self.stay.describe_thread(),
+            thread: self.lease.describe_thread(),
         }
     }
 }
 
 /// When to look again.
-enum Next {
+enum NextLook {
     Soon,
     /// All that is under way has stood for long, and need not be looked at so often.
     Later(Duration),
@@ -194,30 +200,30 @@ enum Next {
     Quiet,
 }
 
-impl Next {
+impl NextLook {
     /// All polls under way are at least that old.
-    fn behind(age: Duration, patience: Duration) -> Next {
-        let length = time_to_next(age, patience);
+    fn behind(age: Duration, interval: Duration) -> NextLook {
+        let length = time_to_next(age, interval);
         // Less than twice as long spares no look. Halved, since the patience may be without end.
-        if length / 2 >= patience { Next::Later(length) } else { Next::Soon }
+        if length / 2 >= interval { NextLook::Later(length) } else { NextLook::Soon }
     }
 }
 
 /// How long to wait with the next look behind a poll that is at least that old.
-fn time_to_next(age: Duration, patience: Duration) -> Duration {
-    patience.max(LONG_TICK_MAX.min(age / 10))
+fn time_to_next(age: Duration, interval: Duration) -> Duration {
+    interval.max(LONG_TICK_MAX.min(age / 10))
 }
 
 impl Monitor {
-    fn new(shared: Arc<MultiThread>) -> Monitor {
-        let seats = shared.seats.iter().map(|_| None).collect();
-        let patience = shared.stalls.config.after.max(PATIENCE_MIN);
+    fn new(scheduler: Arc<MultiThread>) -> Monitor {
+        let workers = scheduler.workers.iter().map(|_| None).collect();
+        let interval = scheduler.stalls.config.after.max(INTERVAL_MIN);
         Monitor {
-            shared,
-            seats,
-            lost: Vec::new(),
-            bound: BoundMonitor::default(),
-            patience,
+            scheduler,
+            workers,
+            detached: Vec::new(),
+            pinned: PinnedMonitor::default(),
+            interval,
             calm_looks: 0,
             false_alarms: 0,
             computing_max: COMPUTING_MAX_PER_CPU * cpus(),
@@ -227,103 +233,104 @@ impl Monitor {
     fn run(&mut self) {
         // The first one takes long.
         if !heavy_fence() {
-            return self.shared.keep_no_tasks();
+            return self.scheduler.keep_no_tasks();
         }
         let mut quiet_looks = 0;
         loop {
             let next = self.look(Instant::now());
-            quiet_looks = if matches!(next, Next::Quiet) { quiet_looks + 1 } else { 0 };
-            let stalls = &self.shared.stalls;
-            let goes_on = match next {
-                Next::Quiet => {
-                    let all_sleep = || self.shared.are_all_asleep();
-                    stalls.rest_after(quiet_looks, self.patience, all_sleep)
+            quiet_looks = if matches!(next, NextLook::Quiet) { quiet_looks + 1 } else { 0 };
+            let stalls = &self.scheduler.stalls;
+            let should_continue = match next {
+                NextLook::Quiet => {
+                    let all_sleep = || self.scheduler.are_all_parked();
+                    stalls.rest_after(quiet_looks, self.interval, all_sleep)
                 }
-                Next::Later(length) => {
+                NextLook::Later(length) => {
                     let others_sleep = || self.do_others_sleep();
-                    stalls.monitor.long_tick(self.patience, length, others_sleep)
+                    stalls.monitor.long_tick(self.interval, length, others_sleep)
                 }
-                Next::Soon => stalls.monitor.tick(self.patience),
+                NextLook::Soon => stalls.monitor.tick(self.interval),
             };
-            if !goes_on {
+            if !should_continue {
                 return;
             }
         }
     }
 
-    fn look(&mut self, now: Instant) -> Next {
-        for index in 0..self.seats.len() {
+    fn look(&mut self, now: Instant) -> NextLook {
+        for index in 0..self.workers.len() {
             self.sample(index, now);
         }
-        let standing = self.seats.iter().flatten().filter(|seen| seen.stands(now)).count();
-        self.shared.standing.store(standing, Relaxed);
-        let has_called = standing > 0 && self.see_to_standing(now);
+        let stalled = self.workers.iter().flatten().filter(|seen| seen.is_stalled(now)).count();
+        self.scheduler.stalled.store(stalled, Relaxed);
+        let has_called = stalled > 0 && self.handle_stalled(now);
         self.adapt(has_called);
-        let has_vacant = self.see_to_vacant();
-        self.tell(now);
-        let is_bound_busy = self.bound.look(&self.shared.stalls, now);
-        if has_vacant || is_bound_busy || self.lost.iter().any(|seen| !seen.is_told) {
-            return Next::Soon;
+        let has_vacant = self.serve_vacant();
+        self.report(now);
+        let is_pinned_busy = self.pinned.look(&self.scheduler.stalls, now);
+        if has_vacant || is_pinned_busy || self.detached.iter().any(|seen| !seen.is_reported) {
+            return NextLook::Soon;
         }
-        let mut seen = self.seats.iter().flatten();
+        let mut seen = self.workers.iter().flatten();
         let Some(youngest) = seen.by_ref().map(|seen| seen.age(now)).min() else {
-            return Next::Quiet;
+            return NextLook::Quiet;
         };
-        Next::behind(youngest, self.patience)
+        NextLook::behind(youngest, self.interval)
     }
 
     fn sample(&mut self, index: usize, now: Instant) {
-        let seat = &self.shared.seats[index];
-        let stay = seat.sitting.sitter().filter(|stay| stay.user_code().is_some());
-        let progress = seat.progress();
-        let before = self.seats[index].take();
-        self.seats[index] = match (before, stay) {
-            (Some(seen), Some(stay)) if seen.is(&stay, progress) => Some(seen),
-            (before, stay) => {
-                let since = seat.woken.first_since(progress);
+        let worker = &self.scheduler.workers[index];
+        let lease = worker.lease_slot.thread().filter(|lease| lease.user_code().is_some());
+        let progress = worker.progress();
+        let before = self.workers[index].take();
+        self.workers[index] = match (before, lease) {
+            (Some(seen), Some(lease)) if seen.is(&lease, progress) => Some(seen),
+            (before, lease) => {
+                let since = worker.woken.first_since(progress);
                 let since =
-                    since.filter(|&since| now.saturating_duration_since(since) >= self.patience);
+                    since.filter(|&since| now.saturating_duration_since(since) >= self.interval);
                 let since = since.unwrap_or(now);
-                let next = stay.map(|stay| SeenPoll::new(index, stay, progress, seat, since));
+                let next = lease.map(|lease| SeenPoll::new(index, lease, progress, worker, since));
                 let mean = before.as_ref().zip(next.as_ref());
                 if let Some(mean) = mean.and_then(|(before, next)| before.mean_until(next)) {
-                    seat.load.seen(u64::try_from(mean.as_nanos()).unwrap_or(u64::MAX));
+                    worker.load.seen(u64::try_from(mean.as_nanos()).unwrap_or(u64::MAX));
                 }
-                self.lost.extend(before.filter(SeenPoll::goes_on_elsewhere));
+                self.detached.extend(before.filter(SeenPoll::continues_detached));
                 next
             }
         };
     }
 
     /// Gets somebody to see to what waits behind those who stand. True if a seat is to be taken.
-    fn see_to_standing(&mut self, now: Instant) -> bool {
-        let hands_off = self.shared.stalls.config.hands_off;
-        for index in 0..self.seats.len() {
-            let Some(seen) = self.seats[index].as_ref().filter(|seen| seen.stands(now)) else {
+    fn handle_stalled(&mut self, now: Instant) -> bool {
+        let hands_off = self.scheduler.stalls.config.hands_off;
+        for index in 0..self.workers.len() {
+            let Some(seen) = self.workers[index].as_ref().filter(|seen| seen.is_stalled(now))
+            else {
                 continue;
             };
-            let within = time_to_next(seen.age(now), self.patience);
-            let found = self.shared.inspect(index, seen.poll.progress, within, hands_off);
-            let schedules = self.shared.seats[index].metrics.local_schedules.get();
-            let seen = self.seats[index].as_mut().expect("looked at above");
+            let within = time_to_next(seen.age(now), self.interval);
+            let found = self.scheduler.inspect(index, seen.poll.progress, within, hands_off);
+            let schedules = self.scheduler.workers[index].metrics.local_schedules.get();
+            let seen = self.workers[index].as_mut().expect("looked at above");
             seen.is_active = seen.schedules != schedules;
             seen.found_before = found.or(seen.found_before);
             (seen.found, seen.schedules) = (found, schedules);
         }
-        let (all_stand, is_saturated) = (self.do_all_stand(now), self.is_saturated());
-        let shared = &self.shared;
-        let mut wants_hands = if hands_off {
-            shared.wants_hands(all_stand)
+        let (all_stand, is_saturated) = (self.are_all_stalled(now), self.is_saturated());
+        let scheduler = &self.scheduler;
+        let mut needs_help = if hands_off {
+            scheduler.needs_help(all_stand)
         } else {
-            shared.has_visible_work() && !shared.idle.is_anybody_idle()
+            scheduler.has_visible_work() && !scheduler.idle.has_idle()
         };
-        let (is_stopping, mut has_called) = (shared.is_stopping(), false);
-        for seen in self.seats.iter_mut().flatten() {
+        let (is_stopping, mut has_called) = (scheduler.is_stopping(), false);
+        for seen in self.workers.iter_mut().flatten() {
             // It was seen for the first time, has gone on, or is at its seat just now.
             let Some(found) = seen.found else { continue };
-            let is_wanted = wants_hands && (all_stand || !seen.is_active);
-            if !(found.wants_sitter || is_stopping || is_wanted) {
-                if found.is_relieved {
+            let is_wanted = needs_help && (all_stand || !seen.is_active);
+            if !(found.needs_thread || is_stopping || is_wanted) {
+                if found.is_published {
                     seen.outcome = StallOutcome::HandedOff;
                 }
                 continue;
@@ -332,12 +339,14 @@ impl Monitor {
                 seen.outcome = StallOutcome::Waits;
                 continue;
             }
-            wants_hands &= !is_wanted;
-            let has_thread = shared.pool.has_thread();
-            seen.outcome = match (shared.call_spare(seen.index, seen.poll), seen.outcome) {
-                (Ok(Called::Before), StallOutcome::HandedOff | StallOutcome::NoThread) => continue,
+            needs_help &= !is_wanted;
+            let has_thread = scheduler.pool.has_thread();
+            seen.outcome = match (scheduler.call_standby(seen.index, seen.poll), seen.outcome) {
+                (Ok(StandbyCall::Earlier), StallOutcome::HandedOff | StallOutcome::NoThread) => {
+                    continue;
+                }
                 (Ok(called), _) if has_thread => {
-                    has_called |= called == Called::Now;
+                    has_called |= called == StandbyCall::Now;
                     StallOutcome::HandedOff
                 }
                 _ => StallOutcome::NoThread,
@@ -348,74 +357,74 @@ impl Monitor {
 
     /// Whether nobody is awake but those whose polls are known. (One that is between two polls need not wake up to get stuck.)
     fn do_others_sleep(&self) -> bool {
-        let known = self.seats.iter().flatten().count();
-        self.shared.idle.awake() <= known && self.shared.stalls.are_bound_asleep()
+        let known = self.workers.iter().flatten().count();
+        self.scheduler.idle.awake() <= known && self.scheduler.stalls.are_pinned_idle()
     }
 
     /// Whether no worker is between two polls, or was since the last look.
-    fn do_all_stand(&self, now: Instant) -> bool {
-        self.seats.iter().zip(&self.shared.seats).all(|(seen, seat)| match seen {
-            Some(seen) => seen.stands(now),
-            None => seat.with_vacant_core(|_| ()).is_some(),
+    fn are_all_stalled(&self, now: Instant) -> bool {
+        self.workers.iter().zip(&self.scheduler.workers).all(|(seen, worker)| match seen {
+            Some(seen) => seen.is_stalled(now),
+            None => worker.with_vacant_core(|_| ()).is_some(),
         })
     }
 
     /// Whether one more thread would only take CPU time from those that lost their seats.
     fn is_saturated(&self) -> bool {
-        if self.lost.len() < self.computing_max {
+        if self.detached.len() < self.computing_max {
             return false;
         }
         // The latest will do: if they block, so do most of the others.
-        let latest = self.lost.iter().rev().take(2 * self.computing_max);
-        latest.filter(|seen| seen.stay.is_computing()).count() >= self.computing_max
+        let latest = self.detached.iter().rev().take(2 * self.computing_max);
+        latest.filter(|seen| seen.lease.is_computing()).count() >= self.computing_max
     }
 
     /// Gets somebody to see to seats without a sitter, whose timers would stand still, and to the driver, which
     /// others may have left to that sitter. True if there are any.
-    fn see_to_vacant(&self) -> bool {
-        let shared = &self.shared;
-        let has_vacant = shared.vacant.load(Relaxed) > 0;
-        let is_due = |seat: &Seat| {
-            let time = &shared.info.time;
-            let is_due = |core: &mut SeatCore| time.is_soon_due(&core.timers, self.patience);
-            seat.with_vacant_core(is_due).unwrap_or(false)
+    fn serve_vacant(&self) -> bool {
+        let scheduler = &self.scheduler;
+        let has_vacant = scheduler.vacant.load(Relaxed) > 0;
+        let is_due = |worker: &Worker| {
+            let time = &scheduler.info.time;
+            let is_due = |core: &mut WorkerCore| time.is_soon_due(&core.timers, self.interval);
+            worker.with_vacant_core(is_due).unwrap_or(false)
         };
-        if has_vacant && (shared.seats.iter().any(is_due) || shared.wants_driver()) {
-            shared.call_a_sleeper();
+        if has_vacant && (scheduler.workers.iter().any(is_due) || scheduler.wants_driver()) {
+            scheduler.wake_parked_worker();
         }
         has_vacant
     }
 
     /// Adjusts the patience to what the last ones led to.
     fn adapt(&mut self, has_called: bool) {
-        let (after, mut patience) = (self.shared.stalls.config.after, self.patience);
-        let false_alarms = self.shared.stalls.metrics.false_alarms();
+        let (after, mut interval) = (self.scheduler.stalls.config.after, self.interval);
+        let false_alarms = self.scheduler.stalls.metrics.false_alarms();
         self.calm_looks += 1;
         if false_alarms != self.false_alarms || self.calm_looks >= CALM_LOOKS {
             (self.false_alarms, self.calm_looks) = (false_alarms, 0);
-            patience = patience.saturating_mul(2);
+            interval = interval.saturating_mul(2);
         } else if has_called {
             self.calm_looks = 0;
-            patience = (patience / 2).max(after / 8);
+            interval = (interval / 2).max(after / 8);
         }
-        self.patience = patience.min(after).max(PATIENCE_MIN);
+        self.interval = interval.min(after).max(INTERVAL_MIN);
     }
 
     /// Counts what has lasted for long enough, and tells of it.
-    fn tell(&mut self, now: Instant) {
-        let shared = &self.shared;
-        let config = &shared.stalls.config;
-        self.lost.retain(SeenPoll::goes_on_elsewhere);
-        for seen in self.lost.iter_mut().chain(self.seats.iter_mut().flatten()) {
+    fn report(&mut self, now: Instant) {
+        let scheduler = &self.scheduler;
+        let config = &scheduler.stalls.config;
+        self.detached.retain(SeenPoll::continues_detached);
+        for seen in self.detached.iter_mut().chain(self.workers.iter_mut().flatten()) {
             let Some(found) = seen.found_before.filter(|_| seen.age(now) >= config.after) else {
                 continue;
             };
-            shared.stalls.metrics.note_duration(seen.age(now));
-            if !seen.is_told {
-                seen.is_told = true;
-                shared.stalls.metrics.note_stall();
+            scheduler.stalls.metrics.note_duration(seen.age(now));
+            if !seen.is_reported {
+                seen.is_reported = true;
+                scheduler.stalls.metrics.note_stall();
                 if config.reports() {
-                    shared.stalls.tell(seen.to_stall(found, now));
+                    scheduler.stalls.report(seen.to_stall(found, now));
                 }
             }
         }
@@ -424,38 +433,38 @@ impl Monitor {
 
 impl MultiThread {
     /// Whether somebody is to be got, besides those who go on, for what all can see. Calls sleepers itself.
-    fn wants_hands(&self, all_stand: bool) -> bool {
+    fn needs_help(&self, all_stand: bool) -> bool {
         let mut wants = false;
         if self.has_visible_work() {
-            self.wake_worker();
-            wants = !self.idle.is_anybody_idle();
+            self.notify_parked();
+            wants = !self.idle.has_idle();
         }
         if self.wants_driver() {
-            wants |= !self.call_a_sleeper() && all_stand;
+            wants |= !self.wake_parked_worker() && all_stand;
         }
         wants
     }
 
     /// Whether events or common timers wait, with nobody in the driver.
     fn wants_driver(&self) -> bool {
-        !self.seats.iter().any(|seat| seat.sleep.is_in_driver())
-            && (self.info.io.has_events() || self.info.time.is_common_due())
+        !self.workers.iter().any(|worker| worker.park_state.is_in_driver())
+            && (self.info.io.has_events() || self.info.time.is_external_due())
     }
 
     /// For a worker that is awake: whether it is the only one, and no other thread is under watch.
-    pub(super) fn is_one_awake(&self) -> bool {
-        self.idle.awake() == 1 && self.stalls.are_bound_asleep()
+    pub(super) fn is_only_one_awake(&self) -> bool {
+        self.idle.awake() == 1 && self.stalls.are_pinned_idle()
     }
 
-    pub(super) fn are_all_asleep(&self) -> bool {
-        self.idle.are_all_asleep() && self.stalls.are_bound_asleep()
+    pub(super) fn are_all_parked(&self) -> bool {
+        self.idle.are_all_parked() && self.stalls.are_pinned_idle()
     }
 
     /// Wakes a worker that sleeps, whatever for. False if none does.
-    fn call_a_sleeper(&self) -> bool {
-        let sleeper = self.seats.iter().find(|seat| seat.sleep.is_asleep());
-        if let Some(seat) = sleeper {
-            seat.sleep.call(&self.driver);
+    fn wake_parked_worker(&self) -> bool {
+        let sleeper = self.workers.iter().find(|worker| worker.park_state.is_parked());
+        if let Some(worker) = sleeper {
+            worker.park_state.unpark(&self.driver);
         }
         sleeper.is_some()
     }
@@ -469,7 +478,8 @@ mod tests {
 
     #[test]
     fn looks_are_rare_behind_what_stands_for_long() {
-        let is_later = |age, patience| matches!(Next::behind(age, patience), Next::Later(_));
+        let is_later =
+            |age, interval| matches!(NextLook::behind(age, interval), NextLook::Later(_));
         assert!(!is_later(19 * TICK, TICK), "less than two ticks");
         assert!(is_later(20 * TICK, TICK));
         assert!(!is_later(Duration::from_secs(1), Duration::MAX), "it looks no sooner than that");

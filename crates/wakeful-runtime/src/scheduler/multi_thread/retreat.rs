@@ -20,9 +20,9 @@
 //! call it meanwhile ([`Load::favour`](super::share::Load::favour)); all others are that call workers, and so is a poll that does
 //! not return. So nothing is tried where no monitor sees that.
 
-use super::seat::{Seat, SeatCore};
-use super::sitter::Sitter;
 use super::trial::{LONG_POLL_NS, Polls};
+use super::worker::{Worker, WorkerCore};
+use super::worker_thread::WorkerThread;
 use crate::scheduler::doubling::Doubling;
 // Not the models': whose tasks are to be taken is a hint, and the queues see to who gets which.
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -58,17 +58,17 @@ pub(super) struct Retreats {
     /// One more than the index of the worker whose tasks are to be taken over, or 0.
     leaving: AtomicUsize,
     /// How many are away, or try.
-    away: AtomicUsize,
+    detached: AtomicUsize,
 }
 
 impl Retreats {
     pub(super) fn new() -> Retreats {
-        Retreats { leaving: AtomicUsize::new(0), away: AtomicUsize::new(0) }
+        Retreats { leaving: AtomicUsize::new(0), detached: AtomicUsize::new(0) }
     }
 
     /// Whether somebody is away.
     pub(super) fn is_anybody_away(&self) -> bool {
-        self.away.load(Relaxed) > 0
+        self.detached.load(Relaxed) > 0
     }
 
     /// The worker whose tasks are to be taken over.
@@ -111,13 +111,13 @@ pub(super) struct Retreat {
 
 #[derive(Clone, Copy)]
 enum Stage {
-    Watching { since: Option<Watch>, try_from: Option<Instant> },
+    Watching { since: Option<LazyMonitor>, try_from: Option<Instant> },
     Trying { since: Mark, enough: f64 },
     Away { until: Instant },
 }
 
 #[derive(Clone, Copy)]
-struct Watch {
+struct LazyMonitor {
     all: Mark,
     own_work: u64,
 }
@@ -166,7 +166,7 @@ impl Retreat {
     ) -> Option<f64> {
         let Stage::Watching { since, try_from } = &mut self.stage else { return None };
         let Some(watch) = *since else {
-            *since = Some(Watch { all: Mark { at, work: all_work() }, own_work });
+            *since = Some(LazyMonitor { all: Mark { at, work: all_work() }, own_work });
             return None;
         };
         if at.duration_since(watch.all.at) < WATCH_FOR {
@@ -203,7 +203,7 @@ impl Retreat {
                     self.stay_for.begin_anew();
                     Still::Away(away_for)
                 } else {
-                    self.stay(at);
+                    self.lease(at);
                     self.away_for.begin_anew();
                     Still::Needed
                 }
@@ -217,15 +217,15 @@ impl Retreat {
     }
 
     /// The others need it, or did not come for its tasks.
-    fn stay(&mut self, now: Instant) {
+    fn lease(&mut self, now: Instant) {
         self.stage = Stage::Watching { since: None, try_from: Some(now + self.stay_for.take()) };
     }
 }
 
-impl Sitter {
+impl WorkerThread {
     /// After some polls: takes over what another worker leaves, or leaves its own tasks to others.
     pub(super) fn heed_retreats(&self, polls: Polls, now: Instant) {
-        match self.shared.retreats.leaving() {
+        match self.scheduler.retreats.leaving() {
             Some(index) if index != self.index => self.take_over(index),
             Some(_) => {}
             // Called, and busy: that it was away is over in time all the same.
@@ -241,38 +241,38 @@ impl Sitter {
     /// What others must do without this worker, if it should see whether they do.
     fn should_leave(&self, polls: Polls, now: Instant) -> Option<f64> {
         let mut core = self.enter()?;
-        let seat = self.seat();
-        let hands = self.shared.idle.awake();
-        let are_few = waiting_at(seat, &core) <= TASKS_MAX;
+        let worker = self.worker();
+        let hands = self.scheduler.idle.awake();
+        let are_few = waiting_at(worker, &core) <= TASKS_MAX;
         if hands < 2 || !are_few || polls.mean_ns() >= LONG_POLL_NS {
             core.retreat.watch_anew();
             return None;
         }
-        core.retreat.goes_on(now, seat.metrics.work(), hands, || self.all_work())
+        core.retreat.goes_on(now, worker.metrics.work(), hands, || self.all_work())
     }
 
     /// Leaves all tasks to others, if somebody comes for them.
     #[cold]
     fn leave(&self, enough: f64) {
-        let (seat, retreats) = (self.seat(), &self.shared.retreats);
+        let (worker, retreats) = (self.worker(), &self.scheduler.retreats);
         let Some(mut core) = self.enter() else { return };
         if !retreats.begin_leaving(self.index) {
             return;
         }
-        core.share_all(&seat.queue);
+        core.publish_all(&worker.queue);
         drop(core);
         let begun = Instant::now();
-        while !seat.queue.is_empty() && begun.elapsed() < LEAVE_WITHIN {
+        while !worker.queue.is_empty() && begun.elapsed() < LEAVE_WITHIN {
             hint::spin_loop();
         }
         retreats.end_leaving();
         let Some(mut core) = self.enter() else { return };
         let now = Instant::now();
-        if seat.queue.is_empty() {
+        if worker.queue.is_empty() {
             core.retreat.leave(Mark { at: now, work: self.all_work() }, enough);
-            retreats.away.fetch_add(1, Relaxed);
+            retreats.detached.fetch_add(1, Relaxed);
         } else {
-            core.retreat.stay(now);
+            core.retreat.lease(now);
         }
     }
 
@@ -280,7 +280,7 @@ impl Sitter {
     #[cold]
     fn take_over(&self, index: usize) {
         let Some(mut core) = self.enter() else { return };
-        let (own, left) = (self.seat(), &self.shared.seats[index]);
+        let (own, left) = (self.worker(), &self.scheduler.workers[index]);
         let mut count = 0;
         while let Some((runnable, more)) = left.queue.steal_into(&own.queue, &mut core.queue) {
             core.queue.push(&own.queue, runnable);
@@ -288,7 +288,7 @@ impl Sitter {
         }
         own.metrics.steal_operations.add(1);
         own.metrics.steals.add(count);
-        own.load.trust(core.pace.mean_poll_ns());
+        own.load.trust(core.poll_stats.mean_poll_ns());
         core.retreat.watch_anew();
     }
 
@@ -306,8 +306,10 @@ impl Sitter {
             Still::Back => self.note_back(),
             Still::Needed => {
                 self.note_back();
-                for seat in self.shared.seats.iter().filter(|seat| !seat.queue.is_empty()) {
-                    seat.load.favour();
+                for worker in
+                    self.scheduler.workers.iter().filter(|worker| !worker.queue.is_empty())
+                {
+                    worker.load.favour();
                 }
             }
         }
@@ -315,17 +317,17 @@ impl Sitter {
     }
 
     fn note_back(&self) {
-        self.shared.retreats.away.fetch_sub(1, Relaxed);
+        self.scheduler.retreats.detached.fetch_sub(1, Relaxed);
     }
 
     fn all_work(&self) -> u64 {
-        self.shared.seats.iter().map(|seat| seat.metrics.work()).sum()
+        self.scheduler.workers.iter().map(|worker| worker.metrics.work()).sum()
     }
 }
 
 /// How many tasks wait for their turn.
-fn waiting_at(seat: &Seat, core: &SeatCore) -> usize {
-    seat.queue.len() + core.queue.held_back() + core.yielded.len()
+fn waiting_at(worker: &Worker, core: &WorkerCore) -> usize {
+    worker.queue.len() + core.queue.held_back() + core.yielded.len()
 }
 
 #[cfg(all(test, not(wakeful_loom)))]
@@ -367,11 +369,11 @@ mod tests {
         /// What part of `total` it is away.
         fn away_part(&mut self, total: Duration, both: u64, alone: u64) -> f64 {
             let turns = total.as_micros() / 10;
-            let away = (0..turns).filter(|_| {
+            let detached = (0..turns).filter(|_| {
                 self.turn(both, alone);
                 self.retreat.is_away()
             });
-            away.count() as f64 / turns as f64
+            detached.count() as f64 / turns as f64
         }
     }
 

@@ -27,9 +27,9 @@
 //! instead of 46. HTTP on 64 connections: 5 % more requests.)
 
 use super::MultiThread;
-use super::seat::{Seat, SeatCore};
-use super::sitter::Sitter;
 use super::trial::{LONG_POLL_NS, Polls, TRIAL_TURNS};
+use super::worker::{Worker, WorkerCore};
+use super::worker_thread::WorkerThread;
 // Not the models': these are estimates, and nothing is handed over by them.
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -185,85 +185,85 @@ impl MultiThread {
     #[cold]
     pub(super) fn keep_no_tasks(&self) {
         self.keeps_tasks.store(false, Relaxed);
-        for seat in &self.seats {
-            seat.load.open();
+        for worker in &self.workers {
+            worker.load.open();
         }
     }
 
-    /// Whether somebody should be called now to take of `count` tasks that wait at `seat`.
-    pub(super) fn should_call_for(&self, seat: &Seat, count: usize) -> bool {
-        seat.load.is_worth_calling(count) && self.may_call_for(seat, count)
+    /// Whether somebody should be called now to take of `count` tasks that wait at `worker`.
+    pub(super) fn should_call_for(&self, worker: &Worker, count: usize) -> bool {
+        worker.load.is_worth_calling(count) && self.may_call_for(worker, count)
     }
 
-    /// Whether somebody can be called now to take of `count` tasks that wait at `seat`, and has a CPU.
-    fn may_call_for(&self, seat: &Seat, count: usize) -> bool {
-        let is_worth_a_cpu = || seat.load.is_worth_a_cpu(count) || !self.may_keep_tasks();
-        self.idle.wants_wake() && (is_worth_a_cpu() || !self.crowd.is_full(self.idle.awake()))
+    /// Whether somebody can be called now to take of `count` tasks that wait at `worker`, and has a CPU.
+    fn may_call_for(&self, worker: &Worker, count: usize) -> bool {
+        let is_worth_a_cpu = || worker.load.is_worth_a_cpu(count) || !self.may_keep_tasks();
+        self.idle.should_notify() && (is_worth_a_cpu() || !self.crowd.is_full(self.idle.awake()))
     }
 }
 
-impl Sitter {
+impl WorkerThread {
     /// Whether somebody should be called now to take of `count` tasks that wait here.
     pub(super) fn should_call_for(&self, count: usize) -> bool {
-        self.shared.should_call_for(self.seat(), count)
+        self.scheduler.should_call_for(self.worker(), count)
     }
 
     /// Lets idle workers have what this one does not get to.
     #[cold]
     pub(super) fn share_work(&self) {
         let Some(mut core) = self.enter() else { return };
-        let seat = self.seat();
+        let worker = self.worker();
         let held_back = core.queue.held_back();
-        let count = seat.queue.len() + held_back;
+        let count = worker.queue.len() + held_back;
         core.gathered.note_run();
-        if !seat.load.is_worth_calling(count)
+        if !worker.load.is_worth_calling(count)
             || core.gathered.goes_on()
             || !self.should_call_for(count)
         {
             return;
         }
-        if seat.queue.is_empty() && held_back > 1 {
-            core.queue.share_batch(&seat.queue);
+        if worker.queue.is_empty() && held_back > 1 {
+            core.queue.share_batch(&worker.queue);
         }
         drop(core);
-        if !seat.queue.is_empty() {
-            self.shared.wake_worker();
+        if !worker.queue.is_empty() {
+            self.scheduler.notify_parked();
         }
     }
 
     /// Calls somebody for what is worth taking, if there is something again and again.
     pub(super) fn share_backlog(&self, now: Instant) {
         let Some(mut core) = self.enter() else { return };
-        let seat = self.seat();
-        let count = seat.queue.len() + core.queue.held_back();
+        let worker = self.worker();
+        let count = worker.queue.len() + core.queue.held_back();
         if core.next_backlog.is_none_or(|next| now < next)
-            || !seat.load.is_worth_taking(count)
-            || !self.shared.may_call_for(seat, count)
+            || !worker.load.is_worth_taking(count)
+            || !self.scheduler.may_call_for(worker, count)
         {
             return;
         }
         core.next_backlog = now.checked_add(BACKLOG_AFTER);
-        core.queue.share_batch(&seat.queue);
+        core.queue.share_batch(&worker.queue);
         drop(core);
-        self.shared.wake_worker();
+        self.scheduler.notify_parked();
     }
 
     /// Takes the time of the polls since the last time. Some of it if they are enough to go by, and if tasks may be kept.
     pub(super) fn measure_polls(&self, now: Instant) -> Option<Polls> {
         let mut core = self.enter()?;
-        let seat = self.seat();
-        let polls = core.pace.measure(seat.metrics.polls.get(), now)?;
-        if !self.shared.may_keep_tasks() {
+        let worker = self.worker();
+        let polls = core.poll_stats.measure(worker.metrics.polls.get(), now)?;
+        if !self.scheduler.may_keep_tasks() {
             // There may be some that were kept when that was decided.
             core.queue.hold_nothing_back();
-            core.queue.share_batch(&seat.queue);
-            seat.load.open();
+            core.queue.share_batch(&worker.queue);
+            worker.load.open();
             return None;
         }
-        seat.load.measured(polls.mean_ns());
+        worker.load.measured(polls.mean_ns());
         self.heed_opening(&mut core);
-        core.trial.measured(polls, |hauls_min| seat.load.taken(hauls_min), now);
-        seat.load.keeps.store(core.trial.keeps(), Relaxed);
+        core.trial.measured(polls, |hauls_min| worker.load.taken(hauls_min), now);
+        worker.load.keeps.store(core.trial.keeps(), Relaxed);
         if core.trial.tries() {
             core.until_maintenance = core.until_maintenance.min(TRIAL_TURNS);
         }
@@ -271,47 +271,53 @@ impl Sitter {
     }
 
     /// Who has opened the queue meanwhile had a reason: it stays open.
-    fn heed_opening(&self, core: &mut SeatCore) {
-        if core.trial.keeps() && !self.seat().load.keeps.load(Relaxed) {
+    fn heed_opening(&self, core: &mut WorkerCore) {
+        if core.trial.keeps() && !self.worker().load.keeps.load(Relaxed) {
             core.trial.end();
         }
     }
 
     /// The worker has slept, or sat down, up to `now`. What was found out before may be long ago.
-    pub(super) fn measure_anew(&self, core: &mut SeatCore, now: Instant) {
-        let seat = self.seat();
-        seat.woken.note(seat.progress(), now);
-        self.shared.info.time.note_wait_end(&mut core.timers, now);
-        core.pace.restart(seat.metrics.polls.get(), now);
+    pub(super) fn measure_anew(&self, core: &mut WorkerCore, now: Instant) {
+        let worker = self.worker();
+        worker.woken.note(worker.progress(), now);
+        self.scheduler.info.time.note_wait_end(&mut core.timers, now);
+        core.poll_stats.restart(worker.metrics.polls.get(), now);
         core.luck.note_sleep(now);
         core.next_backlog = now.checked_add(BACKLOG_AFTER);
         self.heed_opening(core);
         core.retreat.watch_anew();
         if core.trial.keeps() {
             core.trial.end_if_over(now);
-            seat.load.keeps.store(core.trial.keeps(), Relaxed);
+            worker.load.keeps.store(core.trial.keeps(), Relaxed);
         }
     }
 
     /// The worker was not busy up to `now`: that is no time of its polls.
     pub(super) fn end_pause(&self, now: Instant) {
         if let Some(mut core) = self.enter() {
-            core.pace.restart(self.seat().metrics.polls.get(), now);
+            core.poll_stats.restart(self.worker().metrics.polls.get(), now);
         }
     }
 
     /// `count` tasks were taken from worker `victim`.
-    pub(super) fn begin_haul(&self, core: &mut SeatCore, victim: usize, count: usize, at: Instant) {
-        core.haul = Some(Haul { victim, count, at, polls: self.seat().metrics.polls.get() });
+    pub(super) fn begin_haul(
+        &self,
+        core: &mut WorkerCore,
+        victim: usize,
+        count: usize,
+        at: Instant,
+    ) {
+        core.haul = Some(Haul { victim, count, at, polls: self.worker().metrics.polls.get() });
     }
 
     /// There is nothing left to do here: if all there was came from another worker, it is told.
     pub(super) fn end_haul(&self, now: Instant) {
         let Some(haul) = self.enter().and_then(|mut core| core.haul.take()) else { return };
-        let count = self.seat().metrics.polls.get() - haul.polls;
+        let count = self.worker().metrics.polls.get() - haul.polls;
         if count <= HAUL_POLLS_MAX * haul.count as u64 {
             let ns = now.duration_since(haul.at).as_nanos() as u64;
-            self.shared.seats[haul.victim].load.note_haul(Polls { count, ns });
+            self.scheduler.workers[haul.victim].load.note_haul(Polls { count, ns });
         }
     }
 }

@@ -18,8 +18,8 @@
 //! [`Load::is_worth_a_cpu`]: super::share::Load::is_worth_a_cpu
 //! [`Load::open`]: super::share::Load::open
 
-use super::seat::Seat;
-use super::sitter::Sitter;
+use super::worker::Worker;
+use super::worker_thread::WorkerThread;
 use crate::timers::Until;
 use std::ptr;
 use std::time::Duration;
@@ -31,19 +31,19 @@ const LOOKS_WITHIN_NS: u64 = 2_000_000;
 pub(super) const STEPS_BACK_FOR: (Duration, Duration) =
     (Duration::from_micros(500), Duration::from_millis(5));
 
-impl Sitter {
+impl WorkerThread {
     /// For how long this worker, which has nothing to do, steps back at most, if it does.
     pub(super) fn steps_back(&self) -> Option<Duration> {
-        let shared = &self.shared;
-        let is_needed = !shared.may_keep_tasks()
-            || !shared.seats.iter().any(|seat| self.is_at_work(seat))
-            || shared.has_work_for_all();
+        let scheduler = &self.scheduler;
+        let is_needed = !scheduler.may_keep_tasks()
+            || !scheduler.workers.iter().any(|worker| self.is_at_work(worker))
+            || scheduler.has_work_for_all();
         let away_for = self.stays_away();
         if is_needed {
             return None;
         }
         away_for.or_else(|| {
-            let is_crowded = shared.crowd.is_overfull(shared.idle.awake());
+            let is_crowded = scheduler.crowd.is_overfull(scheduler.idle.awake());
             let mut core = self.enter()?;
             if !is_crowded {
                 core.steps_back_for.begin_anew();
@@ -52,12 +52,12 @@ impl Sitter {
         })
     }
 
-    /// Whether another worker sits on `seat`, who is awake and looks at the driver soon.
-    fn is_at_work(&self, seat: &Seat) -> bool {
-        let polls = self.shared.config.event_interval as usize;
-        !ptr::eq(seat, self.seat())
-            && !seat.sleep.is_asleep()
-            && seat.load.gets_through(polls, LOOKS_WITHIN_NS)
+    /// Whether another worker sits on `worker`, who is awake and looks at the driver soon.
+    fn is_at_work(&self, worker: &Worker) -> bool {
+        let polls = self.scheduler.config.event_interval as usize;
+        !ptr::eq(worker, self.worker())
+            && !worker.park_state.is_parked()
+            && worker.load.gets_through(polls, LOOKS_WITHIN_NS)
     }
 
     /// Sleeps outside of the driver until called, until a timer of its own is due, or for so long.

@@ -2,7 +2,7 @@
 
 use super::waker_slot::WakerSlot;
 use crate::config::UnhandledPanic;
-use crate::scheduler::inject::{Closed, InjectQueue};
+use crate::scheduler::inject::{Closed, InjectionQueue};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -16,7 +16,7 @@ use wakeful_task::{OwnedLink, Runnable, Schedule, TaskRef};
 pub(super) struct LocalTasks {
     owner: ThreadToken,
     /// Entries of tasks woken by other threads. Never closed: see `shutdown.rs`.
-    pub(super) remote: InjectQueue,
+    pub(super) remote: InjectionQueue,
     /// Who polls the set.
     pub(super) poller: WakerSlot,
     /// Home of tasks that never waited.
@@ -62,7 +62,7 @@ impl LocalTasks {
     pub(super) fn new() -> Arc<LocalTasks> {
         Arc::new_cyclic(|weak| LocalTasks {
             owner: ThreadToken::current(),
-            remote: InjectQueue::new(),
+            remote: InjectionQueue::new(),
             poller: WakerSlot::new(),
             fresh: Home { tasks: weak.as_ptr(), is_listed: false },
             listed: Home { tasks: weak.as_ptr(), is_listed: true },

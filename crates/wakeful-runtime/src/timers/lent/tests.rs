@@ -1,6 +1,6 @@
 use super::*;
 use crate::driver::{Driver, TimerTick, WakeDriver};
-use crate::timers::{Fired, SeatInbox, TimeConfig};
+use crate::timers::{Fired, TimeConfig, WorkerTimerInbox};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::task::{Wake, Waker};
@@ -45,9 +45,9 @@ impl<F: FnMut(Waits) + Send> Driver for Scene<F> {
 }
 
 /// Timers of a worker that fires many `fired_in_ns` from now, with one that is due `left_ns` from now.
-fn seat_timers(time: &TimeHandle, fired_in_ns: u64, left_ns: u64) -> (SeatTimers, ArmedTimer) {
+fn worker_timers(time: &TimeHandle, fired_in_ns: u64, left_ns: u64) -> (WorkerTimers, ArmedTimer) {
     let now_ns = time.clock.now_ns();
-    let mut timers = SeatTimers::new(0);
+    let mut timers = WorkerTimers::new(0);
     timers.note(Fired { count: 1000, now_ns: now_ns + fired_in_ns });
     let armed = timers.get().arm(now_ns + left_ns, None);
     (timers, armed)
@@ -76,7 +76,8 @@ fn a_timer_fires_once_whether_its_owner_serves_it_or_who_it_was_lent_to() {
     const TIMERS: usize = 20;
     const ROUNDS: usize = 300;
     let (time, _) = time();
-    let (lent, inbox, is_over) = (LentTimers::new(), SeatInbox::new(), AtomicBool::new(false));
+    let (lent, inbox, is_over) =
+        (LentTimers::new(), WorkerTimerInbox::new(), AtomicBool::new(false));
     let (mut served, mut own) = (0, 0);
     thread::scope(|scope| {
         let server = scope.spawn(|| {
@@ -91,7 +92,7 @@ fn a_timer_fires_once_whether_its_owner_serves_it_or_who_it_was_lent_to() {
         });
         let rng = FastRng::from_seed(3);
         let calls = Arc::new(AtomicUsize::new(0));
-        let mut timers = SeatTimers::new(0);
+        let mut timers = WorkerTimers::new(0);
         for round in 1..=ROUNDS {
             let now_ns = time.clock.now_ns();
             let mut armed: Vec<_> = (0..TIMERS)
@@ -131,7 +132,7 @@ fn what_is_lent_is_late_after_a_while_and_not_before() {
     let lent = LentTimers::new();
     assert_eq!(lent.until_late(&time), None, "nothing is lent");
     for (left_ns, is_due) in [(1_000_000_000, false), (0, true)] {
-        let (timers, armed) = seat_timers(&time, 0, left_ns);
+        let (timers, armed) = worker_timers(&time, 0, left_ns);
         lent.lend(timers);
         assert_eq!(lent.is_due(&time), is_due);
         thread::sleep(Duration::from_nanos(LATE_NS));
@@ -143,8 +144,8 @@ fn what_is_lent_is_late_after_a_while_and_not_before() {
 #[test]
 fn who_goes_to_the_driver_does_not_wait_if_timers_were_lent_since_it_looked() {
     let (time, _) = time();
-    let (mut own, own_armed) = seat_timers(&time, 0, 10_000_000_000);
-    let (mut lent, lent_armed) = seat_timers(&time, 0, 5_000_000_000);
+    let (mut own, own_armed) = worker_timers(&time, 0, 10_000_000_000);
+    let (mut lent, lent_armed) = worker_timers(&time, 0, 5_000_000_000);
     let waited = Mutex::new(Vec::new());
     let mut scene = Scene(|waits| waited.lock().push(waits));
     let until = time.until(&own, nothing_lent);
@@ -163,8 +164,8 @@ fn who_goes_to_the_driver_does_not_wait_if_timers_were_lent_since_it_looked() {
 fn who_waits_in_the_driver_is_woken_for_lent_timers_if_it_would_sleep_on() {
     let (time, wakes) = time();
     for (left_ns, is_woken) in [(5_000_000_000, true), (20_000_000_000, false)] {
-        let (mut own, own_armed) = seat_timers(&time, 0, 10_000_000_000);
-        let (mut lent, lent_armed) = seat_timers(&time, 0, left_ns);
+        let (mut own, own_armed) = worker_timers(&time, 0, 10_000_000_000);
+        let (mut lent, lent_armed) = worker_timers(&time, 0, left_ns);
         let before = wakes.0.load(Relaxed);
         let lender = &time.until(&lent, nothing_lent);
         let mut scene = Scene(|_| {
@@ -181,8 +182,8 @@ fn who_waits_in_the_driver_is_woken_for_lent_timers_if_it_would_sleep_on() {
 fn nothing_is_lent_to_who_should_have_left_the_driver() {
     const AHEAD_NS: u64 = 200_000_000;
     let (time, _) = time();
-    let (mut own, own_armed) = seat_timers(&time, AHEAD_NS, AHEAD_NS);
-    let (mut lent, lent_armed) = seat_timers(&time, 0, 1_000_000_000);
+    let (mut own, own_armed) = worker_timers(&time, AHEAD_NS, AHEAD_NS);
+    let (mut lent, lent_armed) = worker_timers(&time, 0, 1_000_000_000);
     let lender = &time.until(&lent, nothing_lent);
     assert!(!lender.is_for_driver(), "nobody is in it");
     let mut scene = Scene(|waits| {

@@ -28,7 +28,7 @@ enum Job {
     Blocks,
     Opens,
     /// Opens, and keeps its thread until the end.
-    Seat,
+    Worker,
     /// Runs although the queue is closed.
     Mandatory,
 }
@@ -71,7 +71,7 @@ impl Pool {
 
     fn submit(self: &Arc<Self>, job: Job) {
         let kind = match job {
-            Job::Seat => Kind::Seat,
+            Job::Worker => Kind::Worker,
             Job::Mandatory => Kind::Mandatory,
             Job::Passes | Job::Blocks | Job::Opens => Kind::Short,
         };
@@ -87,23 +87,23 @@ impl Pool {
     }
 
     fn work(self: &Arc<Self>) {
-        let mut comes = Comes::AsNew;
+        let mut arrival = Arrival::AsNew;
         loop {
-            let job = match self.queue.next(comes) {
-                Next::Run(job) => job,
-                Next::StartThreadAndRun(job) => {
+            let job = match self.queue.next(arrival) {
+                NextJob::Run(job) => job,
+                NextJob::StartThreadAndRun(job) => {
                     self.start();
                     job
                 }
-                Next::Exit => return,
+                NextJob::Exit => return,
             };
             self.run(job);
-            if job == Job::Seat {
-                self.queue.end_seat();
-                comes = Comes::Unannounced;
+            if job == Job::Worker {
+                self.queue.end_worker_job();
+                arrival = Arrival::Unannounced;
             } else {
-                comes = Comes::Announced;
-                self.queue.end(Instant::now(), comes);
+                arrival = Arrival::Announced;
+                self.queue.end(Instant::now(), arrival);
             }
             if self.jobs_left.fetch_sub(1, SeqCst) == 1 {
                 assert!(self.queue.close().is_empty(), "all jobs have been run");
@@ -113,7 +113,7 @@ impl Pool {
 
     fn run(&self, job: Job) {
         let mut open = self.open.lock();
-        if job == Job::Opens || job == Job::Seat {
+        if job == Job::Opens || job == Job::Worker {
             *open = true;
             self.opened.notify_all();
         }
@@ -134,8 +134,8 @@ impl Pool {
         let state = self.queue.state.lock();
         assert_eq!(self.jobs_left.load(SeqCst), self.refused.load(SeqCst), "jobs lost");
         assert_eq!((state.jobs.len(), state.threads, state.starting), (0, 0, 0));
-        assert_eq!((state.seated, state.looking, state.returning), (0, 0, 0));
-        assert_eq!((state.sleeping, state.guard), (0, false));
+        assert_eq!((state.worker_jobs, state.looking, state.finishing), (0, 0, 0));
+        assert_eq!((state.sleeping, state.watchdog), (0, false));
     }
 }
 
@@ -209,7 +209,7 @@ fn a_seat_gets_a_thread_before_jobs_that_block() {
         let pool = Pool::new(3, 3, Duration::MAX).expecting_short_jobs().with_threads(1);
         pool.submit(Job::Blocks);
         pool.submit(Job::Blocks);
-        pool.submit(Job::Seat);
+        pool.submit(Job::Worker);
         pool.assert_over();
     });
 }

@@ -24,90 +24,90 @@ impl Drop for Counted {
 }
 
 #[track_caller]
-fn spawn<F>(shared: &Arc<CurrentThread>, future: F) -> JoinHandle<F::Output>
+fn spawn<F>(scheduler: &Arc<CurrentThread>, future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    shared.spawn(future, Id::next(), Location::caller())
+    scheduler.spawn(future, Id::next(), Location::caller())
 }
 
 /// Ends the scheduler, of which nothing may be left.
-fn end(shared: Arc<CurrentThread>) {
-    shared.shutdown();
-    let weak: Weak<CurrentThread> = Arc::downgrade(&shared);
-    drop(shared);
+fn end(scheduler: Arc<CurrentThread>) {
+    scheduler.shutdown();
+    let weak: Weak<CurrentThread> = Arc::downgrade(&scheduler);
+    drop(scheduler);
     assert!(weak.upgrade().is_none(), "a cell, or nobody, still has the scheduler");
 }
 
 #[test]
 fn a_wake_of_its_future_meets_a_thread_about_to_sleep() {
     model(|| {
-        let (shared, gate) = (scheduler(), Gate::new());
+        let (scheduler, gate) = (scheduler(), Gate::new());
         let opens = gate.clone();
         let other = thread::spawn(move || opens.open());
-        block_on(&shared, gate.pass());
+        block_on(&scheduler, gate.pass());
         other.join().unwrap();
-        end(shared);
+        end(scheduler);
     });
 }
 
 #[test]
 fn a_wake_of_a_task_meets_a_thread_about_to_sleep() {
     model(|| {
-        let (shared, gate) = (scheduler(), Gate::new());
+        let (scheduler, gate) = (scheduler(), Gate::new());
         let opens = gate.clone();
-        let task = spawn(&shared, gate.pass());
+        let task = spawn(&scheduler, gate.pass());
         let other = thread::spawn(move || opens.open());
-        block_on(&shared, task).unwrap();
+        block_on(&scheduler, task).unwrap();
         other.join().unwrap();
-        end(shared);
+        end(scheduler);
     });
 }
 
 #[test]
 fn a_spawn_from_elsewhere_is_run() {
     model(|| {
-        let (shared, gate) = (scheduler(), Gate::new());
-        let (spawns, opens) = (shared.clone(), gate.clone());
+        let (scheduler, gate) = (scheduler(), Gate::new());
+        let (spawns, opens) = (scheduler.clone(), gate.clone());
         let other = thread::spawn(move || drop(spawn(&spawns, async move { opens.open() })));
-        block_on(&shared, gate.pass());
+        block_on(&scheduler, gate.pass());
         other.join().unwrap();
-        end(shared);
+        end(scheduler);
     });
 }
 
 #[test]
 fn a_second_block_on_takes_the_core_over() {
     model(|| {
-        let shared = scheduler();
-        let second = shared.clone();
+        let scheduler = scheduler();
+        let second = scheduler.clone();
         let other = thread::spawn(move || {
             let task = spawn(&second, async { 2 });
             block_on(&second, task).unwrap()
         });
-        let task = spawn(&shared, async { 1 });
-        assert_eq!(block_on(&shared, task).unwrap(), 1);
+        let task = spawn(&scheduler, async { 1 });
+        assert_eq!(block_on(&scheduler, task).unwrap(), 1);
         assert_eq!(other.join().unwrap(), 2);
-        end(shared);
+        end(scheduler);
     });
 }
 
 #[test]
 fn a_wake_and_a_spawn_meet_the_end() {
     model(|| {
-        let (shared, gate) = (scheduler(), Gate::new());
+        let (scheduler, gate) = (scheduler(), Gate::new());
         let dropped = Arc::new(AtomicUsize::new(0));
         let counted = [(); 2].map(|()| Counted(dropped.clone()));
         let [waits, late] = counted;
         let passes = gate.clone().pass();
-        drop(spawn(&shared, async move {
+        drop(spawn(&scheduler, async move {
             let _waits = waits;
             passes.await;
         }));
         // Polls the task once: it waits.
-        block_on(&shared, crate::task::yield_now());
-        let spawns = shared.clone();
+        block_on(&scheduler, crate::task::yield_now());
+        let spawns = scheduler.clone();
         let others = [
             thread::spawn(move || gate.open()),
             thread::spawn(move || {
@@ -115,11 +115,11 @@ fn a_wake_and_a_spawn_meet_the_end() {
                 drop(spawns);
             }),
         ];
-        shared.shutdown();
+        scheduler.shutdown();
         for other in others {
             other.join().unwrap();
         }
-        end(shared);
+        end(scheduler);
         assert_eq!(dropped.load(SeqCst), 2);
     });
 }

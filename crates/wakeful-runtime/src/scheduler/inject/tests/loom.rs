@@ -6,12 +6,12 @@ use std::sync::Arc;
 use wakeful_base::sync::thread;
 
 /// Pushes an entry, and returns it if the queue was closed.
-fn producer(queue: &Arc<InjectQueue>, entry: Runnable) -> thread::JoinHandle<Vec<Runnable>> {
+fn producer(queue: &Arc<InjectionQueue>, entry: Runnable) -> thread::JoinHandle<Vec<Runnable>> {
     let queue = queue.clone();
     thread::spawn(move || Vec::from_iter(queue.push(entry).err().map(|Closed(entry)| entry)))
 }
 
-fn consumer(queue: &Arc<InjectQueue>, limit: usize) -> thread::JoinHandle<Vec<Runnable>> {
+fn consumer(queue: &Arc<InjectionQueue>, limit: usize) -> thread::JoinHandle<Vec<Runnable>> {
     let queue = queue.clone();
     thread::spawn(move || {
         let mut got = Vec::new();
@@ -27,7 +27,7 @@ fn join_all<const N: usize>(threads: [thread::JoinHandle<Vec<Runnable>>; N]) -> 
 #[test]
 fn producers_meet_a_consumer_and_the_end() {
     model(|| {
-        let (made, queue) = (Entries::new(), Arc::new(InjectQueue::new()));
+        let (made, queue) = (Entries::new(), Arc::new(InjectionQueue::new()));
         let threads = [
             producer(&queue, made.make()),
             producer(&queue, made.make()),
@@ -44,7 +44,7 @@ fn producers_meet_a_consumer_and_the_end() {
 #[test]
 fn two_consumers_take_nothing_twice() {
     model(|| {
-        let (made, queue) = (Entries::new(), Arc::new(InjectQueue::new()));
+        let (made, queue) = (Entries::new(), Arc::new(InjectionQueue::new()));
         for entry in made.make_many::<2>() {
             queue.push(entry).unwrap();
         }
@@ -60,7 +60,7 @@ fn two_consumers_take_nothing_twice() {
 #[test]
 fn one_producers_entries_come_out_in_order() {
     model(|| {
-        let (made, queue) = (Entries::new(), Arc::new(InjectQueue::new()));
+        let (made, queue) = (Entries::new(), Arc::new(InjectionQueue::new()));
         let [first, second] = made.make_many();
         let order = [first.id(), second.id()];
         let pushes = queue.clone();
@@ -79,7 +79,7 @@ fn one_producers_entries_come_out_in_order() {
 #[test]
 fn a_walk_over_the_entries_meets_producer_and_consumer() {
     model(|| {
-        let (made, queue) = (Entries::new(), Arc::new(InjectQueue::new()));
+        let (made, queue) = (Entries::new(), Arc::new(InjectionQueue::new()));
         queue.push(made.make()).unwrap();
         let threads = [producer(&queue, made.make()), consumer(&queue, 1)];
         let len = queue.len();

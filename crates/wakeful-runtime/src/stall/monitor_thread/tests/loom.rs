@@ -20,7 +20,7 @@ impl Watched {
         })
     }
 
-    fn are_all_asleep(&self) -> bool {
+    fn are_all_parked(&self) -> bool {
         self.asleep.iter().all(|asleep| asleep.load(SeqCst))
     }
 
@@ -32,15 +32,15 @@ impl Watched {
     fn fall_asleep(&self, worker: usize) {
         self.asleep[worker].store(true, SeqCst);
         seq_cst_for_loom();
-        self.monitor.note_asleep(|| self.are_all_asleep());
+        self.monitor.note_asleep(|| self.are_all_parked());
     }
 
     /// Starts a monitor that rests until it finds somebody awake.
     fn start(self: &Arc<Self>) {
         let looks = self.clone();
         let look = Box::new(move || {
-            while looks.monitor.rest(Duration::ZERO, || looks.are_all_asleep()) {
-                if !looks.are_all_asleep() {
+            while looks.monitor.monitor_alarm(Duration::ZERO, || looks.are_all_parked()) {
+                if !looks.are_all_parked() {
                     looks.has_looked.store(true, SeqCst);
                     return;
                 }

@@ -6,8 +6,8 @@ use super::*;
 use crate::config::{Callback, Config};
 use crate::driver::DriverParts;
 use crate::scheduler::block_on::block_on;
-use crate::scheduler::multi_thread::sitter::sit;
 use crate::scheduler::multi_thread::sleep::SharedDriver;
+use crate::scheduler::multi_thread::thread::run_worker;
 use crate::stall::StallConfig;
 use crate::testing::{Gate, model, no_threads, plain_config, plain_info};
 use std::future::{Future, pending, poll_fn};
@@ -18,7 +18,7 @@ use wakeful_base::sync::thread;
 /// A scheduler with one seat, and how often its tasks came to their end.
 #[derive(Clone)]
 struct Case {
-    shared: Arc<MultiThread>,
+    scheduler: Arc<MultiThread>,
     /// Std's even under loom: what is modelled is the scheduler.
     ends: Arc<AtomicUsize>,
 }
@@ -40,47 +40,47 @@ impl Case {
         let parts = DriverParts::new(None).unwrap();
         let info = plain_info(&parts);
         let driver = SharedDriver::new(parts.driver, parts.waker);
-        let shared = MultiThread::new(1, config, no_threads(), info, driver);
-        Case { shared, ends: Arc::default() }
+        let scheduler = MultiThread::new(1, config, no_threads(), info, driver);
+        Case { scheduler, ends: Arc::default() }
     }
 
     fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
-        drop(self.shared.spawn(future, Id::next(), Location::caller()));
+        drop(self.scheduler.spawn(future, Id::next(), Location::caller()));
     }
 
     /// A task has come to its end; the runtime stops with the last.
     fn end(&self, last: usize) {
         if self.ends.fetch_add(1, SeqCst) + 1 == last {
-            self.shared.stop();
+            self.scheduler.stop();
         }
     }
 
     /// Takes the seat if its sitter is in its first poll, and sits there until the runtime stops.
     fn try_to_take(&self) -> bool {
         let first = Stuck { progress: 1, since: Instant::now() };
-        let taken = self.shared.take_seat(0, first);
+        let taken = self.scheduler.take_over(0, first);
         let is_taken = taken.is_some();
-        if let Some(stay) = taken {
-            sit_as(self.shared.clone(), 0, stay);
+        if let Some(lease) = taken {
+            run_with_lease(self.scheduler.clone(), 0, lease);
         }
         is_taken
     }
 
     /// What the monitor does about a sitter in its first poll: a look, which may share what lies there.
     fn look(&self) -> Option<Found> {
-        self.shared.inspect(0, 1, Duration::ZERO, true)
+        self.scheduler.inspect(0, 1, Duration::ZERO, true)
     }
 
     /// Runs a worker, and `spare` beside it, until the runtime stops.
     fn run(self, spare: impl FnOnce(&Case), ends: usize) {
-        let sits = self.shared.clone();
-        let worker = thread::spawn(move || sit(sits, 0));
+        let sits = self.scheduler.clone();
+        let worker = thread::spawn(move || run_worker(sits, 0));
         spare(&self);
         worker.join().unwrap();
         assert_eq!(self.ends.load(SeqCst), ends);
-        let shared = Arc::downgrade(&self.shared);
+        let scheduler = Arc::downgrade(&self.scheduler);
         drop(self);
-        assert!(shared.upgrade().is_none(), "a cell, or nobody, still has the scheduler");
+        assert!(scheduler.upgrade().is_none(), "a cell, or nobody, still has the scheduler");
     }
 }
 
@@ -112,8 +112,8 @@ fn looks_then_tries(case: &Case) {
 fn a_task_ends() {
     model(|| {
         let case = Case::new();
-        let here = case.clone();
-        case.spawn(async move { here.end(1) });
+        let context = case.clone();
+        case.spawn(async move { context.end(1) });
         case.run(tries, 1);
     });
 }
@@ -122,11 +122,11 @@ fn a_task_ends() {
 fn a_task_spawns_another() {
     model(|| {
         let case = Case::new();
-        let here = case.clone();
+        let context = case.clone();
         case.spawn(async move {
-            let inner = here.clone();
-            here.spawn(async move { inner.end(2) });
-            here.end(2);
+            let inner = context.clone();
+            context.spawn(async move { inner.end(2) });
+            context.end(2);
         });
         case.run(tries, 2);
     });
@@ -136,11 +136,11 @@ fn a_task_spawns_another() {
 fn a_task_wakes_itself() {
     model(|| {
         let (case, mut polls) = (Case::new(), 0);
-        let here = case.clone();
+        let context = case.clone();
         case.spawn(poll_fn(move |cx| {
             polls += 1;
             if polls == 2 {
-                here.end(1);
+                context.end(1);
                 return Poll::Ready(());
             }
             cx.waker().wake_by_ref();
@@ -154,11 +154,11 @@ fn a_task_wakes_itself() {
 fn a_task_gives_way() {
     model(|| {
         let (case, mut polls) = (Case::new(), 0);
-        let here = case.clone();
+        let context = case.clone();
         case.spawn(poll_fn(move |cx| {
             polls += 1;
             if polls == 2 {
-                here.end(1);
+                context.end(1);
                 return Poll::Ready(());
             }
             wakeful_base::budget::defer(cx.waker());
@@ -172,12 +172,12 @@ fn a_task_gives_way() {
 fn a_task_waits_for_one_that_it_spawned() {
     model(|| {
         let (case, gate) = (Case::new(), Gate::new());
-        let here = case.clone();
+        let context = case.clone();
         case.spawn(async move {
             let opens = gate.clone();
-            here.spawn(async move { opens.open() });
+            context.spawn(async move { opens.open() });
             gate.pass().await;
-            here.end(1);
+            context.end(1);
         });
         case.run(tries, 1);
     });
@@ -188,10 +188,10 @@ fn a_task_waits_for_one_that_it_spawned() {
 fn a_task_blocks_until_another_has_run() {
     model(|| {
         let (case, gate) = (Case::new(), Gate::new());
-        let (here, there, waits) = (case.clone(), case.clone(), gate.clone());
+        let (context, there, waits) = (case.clone(), case.clone(), gate.clone());
         case.spawn(async move {
             block_on(waits.pass());
-            here.end(2);
+            context.end(2);
         });
         case.spawn(async move {
             gate.open();
@@ -206,11 +206,11 @@ fn a_task_blocks_until_another_has_run() {
 fn the_runtime_stops_during_the_poll() {
     model(|| {
         let case = Case::new();
-        let here = case.clone();
+        let context = case.clone();
         case.spawn(async move {
-            here.shared.stop();
-            here.spawn(pending());
-            here.end(0);
+            context.scheduler.stop();
+            context.spawn(pending());
+            context.end(0);
             pending().await
         });
         case.run(tries, 1);
@@ -222,11 +222,11 @@ fn the_runtime_stops_during_the_poll() {
 fn the_runtime_stops_while_a_task_blocks() {
     model(|| {
         let (case, gate) = (Case::new(), Gate::new());
-        let (here, waits) = (case.clone(), gate.clone());
+        let (context, waits) = (case.clone(), gate.clone());
         case.spawn(async move {
-            here.shared.stop();
+            context.scheduler.stop();
             block_on(waits.pass());
-            here.end(0);
+            context.end(0);
         });
         case.spawn(pending());
         let takes_then_opens = move |case: &Case| {
@@ -243,13 +243,13 @@ fn the_monitor_looks_while_a_task_spawns() {
     for monitor in [looks, looks_then_tries] {
         model(move || {
             let case = Case::new();
-            let here = case.clone();
+            let context = case.clone();
             case.spawn(async move {
                 for _ in 0..2 {
-                    let inner = here.clone();
-                    here.spawn(async move { inner.end(3) });
+                    let inner = context.clone();
+                    context.spawn(async move { inner.end(3) });
                 }
-                here.end(3);
+                context.end(3);
             });
             case.run(monitor, 3);
         });
@@ -261,15 +261,15 @@ fn the_monitor_looks_while_a_task_gives_way_to_another() {
     for monitor in [looks, looks_then_tries] {
         model(move || {
             let (case, mut polls) = (Case::new(), 0);
-            let here = case.clone();
+            let context = case.clone();
             case.spawn(poll_fn(move |cx| {
                 polls += 1;
                 if polls == 2 {
-                    here.end(2);
+                    context.end(2);
                     return Poll::Ready(());
                 }
-                let inner = here.clone();
-                here.spawn(async move { inner.end(2) });
+                let inner = context.clone();
+                context.spawn(async move { inner.end(2) });
                 wakeful_base::budget::defer(cx.waker());
                 Poll::Pending
             }));
@@ -283,8 +283,8 @@ fn the_monitor_looks_while_a_task_gives_way_to_another() {
 fn the_monitor_looks_while_a_task_ends() {
     model(|| {
         let case = Case::new();
-        let (here, id, at) = (case.clone(), Id::next(), Location::caller());
-        drop(case.shared.spawn(async move { here.end(1) }, id, at));
+        let (context, id, at) = (case.clone(), Id::next(), Location::caller());
+        drop(case.scheduler.spawn(async move { context.end(1) }, id, at));
         case.run(
             |case| {
                 if let Some(found) = case.look() {
@@ -310,12 +310,12 @@ impl<F: FnMut()> Drop for OnDrop<F> {
 fn the_output_of_a_task_blocks_until_another_has_run() {
     model(|| {
         let (case, gate) = (Case::new(), Gate::new());
-        let (here, there, waits) = (case.clone(), case.clone(), gate.clone());
+        let (context, there, waits) = (case.clone(), case.clone(), gate.clone());
         let output = OnDrop(move || {
             block_on(waits.clone().pass());
-            here.end(2);
+            context.end(2);
         });
-        drop(case.shared.spawn(async move { output }, Id::next(), Location::caller()));
+        drop(case.scheduler.spawn(async move { output }, Id::next(), Location::caller()));
         case.spawn(async move {
             gate.open();
             there.end(2);
@@ -329,13 +329,13 @@ fn the_output_of_a_task_blocks_until_another_has_run() {
 fn the_runtime_stops_while_an_output_blocks() {
     model(|| {
         let (case, gate) = (Case::new(), Gate::new());
-        let (here, waits) = (case.clone(), gate.clone());
+        let (context, waits) = (case.clone(), gate.clone());
         let output = OnDrop(move || {
-            here.shared.stop();
+            context.scheduler.stop();
             block_on(waits.clone().pass());
-            here.end(0);
+            context.end(0);
         });
-        drop(case.shared.spawn(async move { output }, Id::next(), Location::caller()));
+        drop(case.scheduler.spawn(async move { output }, Id::next(), Location::caller()));
         case.spawn(pending());
         let takes_then_opens = move |case: &Case| {
             insists(case);
@@ -355,16 +355,17 @@ fn a_callback_blocks_until_a_task_has_run() {
             begins.open();
             block_on(waits.clone().pass());
         })));
-        let here = case.clone();
+        let context = case.clone();
         let spawns_then_takes = move |case: &Case| {
             block_on(begun.pass());
             case.spawn(async move {
                 gate.open();
-                here.end(1);
+                context.end(1);
             });
             let stuck = Stuck { progress: 0, since: Instant::now() };
-            let taken = case.shared.take_seat(0, stuck).expect("the callback waits for the task");
-            sit_as(case.shared.clone(), 0, taken);
+            let taken =
+                case.scheduler.take_over(0, stuck).expect("the callback waits for the task");
+            run_with_lease(case.scheduler.clone(), 0, taken);
         };
         case.run(spawns_then_takes, 1);
     });

@@ -3,9 +3,9 @@
 
 use super::Idle;
 use crate::driver::DriverParts;
-use crate::scheduler::inject::InjectQueue;
+use crate::scheduler::inject::InjectionQueue;
 use crate::scheduler::multi_thread::queue::{QueueOwner, RunQueue, run_queue};
-use crate::scheduler::multi_thread::sleep::{SharedDriver, Sleep};
+use crate::scheduler::multi_thread::sleep::{ParkState, SharedDriver};
 use crate::testing::{Entries, large_model, model};
 use crate::timers::Until;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use wakeful_task::Runnable;
 /// What workers share, as in the scheduler but without tasks that do anything.
 struct Workers {
     idle: Idle,
-    inject: InjectQueue,
-    seats: Box<[Seat]>,
+    inject: InjectionQueue,
+    workers: Box<[Worker]>,
     driver: SharedDriver,
     /// Entries that nobody has taken yet; who takes the last one stops all.
     left: Mutex<usize>,
@@ -26,14 +26,14 @@ struct Workers {
     stopping: AtomicBool,
 }
 
-struct Seat {
+struct Worker {
     queue: RunQueue,
-    sleep: Sleep,
+    sleep: ParkState,
 }
 
 /// The worker's side of a seat.
 struct Worker {
-    shared: Arc<Workers>,
+    scheduler: Arc<Workers>,
     index: usize,
     owner: QueueOwner,
     searching: bool,
@@ -44,45 +44,52 @@ struct Worker {
 fn workers(count: usize, entries: usize) -> (Arc<Workers>, Vec<Worker>) {
     let DriverParts { driver, waker, .. } = DriverParts::new(None).unwrap();
     let (queues, owners): (Vec<_>, Vec<_>) = (0..count).map(|_| run_queue()).unzip();
-    let seat = |queue| Seat { queue, sleep: Sleep::new() };
-    let shared = Arc::new(Workers {
+    let worker = |queue| Worker { queue, sleep: ParkState::new() };
+    let scheduler = Arc::new(Workers {
         idle: Idle::new(count),
-        inject: InjectQueue::new(),
-        seats: queues.into_iter().map(seat).collect(),
+        inject: InjectionQueue::new(),
+        workers: queues.into_iter().map(worker).collect(),
         driver: SharedDriver::new(driver, waker),
         left: Mutex::new(entries),
         all_taken: Condvar::new(),
         stopping: false.into(),
     });
     let worker = |(index, owner)| {
-        let shared = shared.clone();
-        Worker { shared, index, owner, searching: false, is_blocking: count > 1, got: Vec::new() }
+        let scheduler = scheduler.clone();
+        Worker {
+            scheduler,
+            index,
+            owner,
+            searching: false,
+            is_blocking: count > 1,
+            got: Vec::new(),
+        }
     };
     let all = owners.into_iter().enumerate().map(worker).collect();
-    (shared, all)
+    (scheduler, all)
 }
 
 impl Workers {
     fn push_remote(&self, entry: Runnable) {
         self.inject.push(entry).expect("nobody closes it");
-        self.wake_worker();
+        self.notify_parked();
     }
 
-    fn wake_worker(&self) {
-        if let Some(index) = self.idle.worker_to_wake() {
-            self.seats[index].sleep.call(&self.driver);
+    fn notify_parked(&self) {
+        if let Some(index) = self.idle.worker_to_notify() {
+            self.workers[index].park_state.unpark(&self.driver);
         }
     }
 
     fn has_visible_work(&self) -> bool {
-        !self.inject.is_empty() || self.seats.iter().any(|seat| !seat.queue.is_empty())
+        !self.inject.is_empty() || self.workers.iter().any(|worker| !worker.queue.is_empty())
     }
 
     fn stop(&self) {
         self.stopping.store(true, SeqCst);
         self.all_taken.notify_all();
-        for seat in &self.seats {
-            seat.sleep.call(&self.driver);
+        for worker in &self.workers {
+            worker.park_state.unpark(&self.driver);
         }
     }
 
@@ -92,11 +99,11 @@ impl Workers {
 }
 
 impl Worker {
-    /// As `Sitter::run`, until all entries have been taken by somebody.
+    /// As `WorkerThread::run`, until all entries have been taken by somebody.
     fn run(mut self) -> (Vec<Runnable>, QueueOwner) {
         let parker = Parker::new();
-        self.seat().sleep.sit(parker.unparker());
-        while !self.shared.is_stopping() {
+        self.worker().park_state.set_unparker(parker.unparker());
+        while !self.scheduler.is_stopping() {
             match self.next() {
                 Some(entry) => self.poll(entry),
                 None => self.sleep(&parker),
@@ -107,46 +114,47 @@ impl Worker {
 
     /// As a worker's own wakes: without a fence, so that a worker falling asleep may be missed.
     fn push_own(mut self, entries: Vec<Runnable>) -> Worker {
-        let shared = self.shared.clone();
+        let scheduler = self.scheduler.clone();
         for entry in entries {
-            self.owner.push(&shared.seats[self.index].queue, entry);
-            if shared.idle.wants_wake() {
-                shared.wake_worker();
+            self.owner.push(&scheduler.workers[self.index].queue, entry);
+            if scheduler.idle.should_notify() {
+                scheduler.notify_parked();
             }
         }
         self
     }
 
-    fn seat(&self) -> &Seat {
-        &self.shared.seats[self.index]
+    fn worker(&self) -> &Worker {
+        &self.scheduler.workers[self.index]
     }
 
     fn next(&mut self) -> Option<Runnable> {
-        let shared = self.shared.clone();
-        let own = &shared.seats[self.index].queue;
+        let scheduler = self.scheduler.clone();
+        let own = &scheduler.workers[self.index].queue;
         let local = self.owner.pop(own);
         let local = local.or_else(|| self.take_injected());
         if local.is_some() {
             return local;
         }
         if !self.searching {
-            self.searching = shared.idle.begin_search();
+            self.searching = scheduler.idle.begin_search();
         }
         if !self.searching {
             return None;
         }
-        let mut others = shared.seats.iter().filter(|seat| !std::ptr::eq(&seat.queue, own));
-        let stolen = others.find_map(|seat| seat.queue.steal_into(own, &mut self.owner));
+        let mut others =
+            scheduler.workers.iter().filter(|worker| !std::ptr::eq(&worker.queue, own));
+        let stolen = others.find_map(|worker| worker.queue.steal_into(own, &mut self.owner));
         stolen.map(|(entry, _)| entry).or_else(|| self.take_injected())
     }
 
     fn take_injected(&mut self) -> Option<Runnable> {
-        let shared = self.shared.clone();
-        if shared.inject.is_empty() {
+        let scheduler = self.scheduler.clone();
+        if scheduler.inject.is_empty() {
             return None;
         }
-        let (mut first, own) = (None, &shared.seats[self.index].queue);
-        shared.inject.pop_many(
+        let (mut first, own) = (None, &scheduler.workers[self.index].queue);
+        scheduler.inject.pop_many(
             |len| len,
             |entry| match first {
                 None => first = Some(entry),
@@ -158,35 +166,35 @@ impl Worker {
 
     fn poll(&mut self, entry: Runnable) {
         if std::mem::take(&mut self.searching)
-            && self.shared.idle.end_search()
-            && self.shared.has_visible_work()
+            && self.scheduler.idle.end_search()
+            && self.scheduler.has_visible_work()
         {
-            self.shared.wake_worker();
+            self.scheduler.notify_parked();
         }
         self.got.push(entry);
-        let mut left = self.shared.left.lock();
+        let mut left = self.scheduler.left.lock();
         *left -= 1;
         if *left == 0 {
             drop(left);
-            return self.shared.stop();
+            return self.scheduler.stop();
         }
         // A poll that blocks: it is for the other workers to take what is left.
         while self.is_blocking && *left > 0 {
-            left = self.shared.all_taken.wait(left);
+            left = self.scheduler.all_taken.wait(left);
         }
     }
 
     fn sleep(&mut self, parker: &Parker) {
-        let shared = &self.shared;
-        shared.idle.begin_sleep(self.index, self.searching);
-        let sees_work = shared.has_visible_work();
-        if !sees_work && !shared.is_stopping() {
+        let scheduler = &self.scheduler;
+        scheduler.idle.begin_park(self.index, self.searching);
+        let sees_work = scheduler.has_visible_work();
+        if !sees_work && !scheduler.is_stopping() {
             let (until, call) = (Until::called(), &mut call_now);
-            self.seat().sleep.sleep(Some(&shared.driver), &until, call, || parker.park());
+            self.worker().park_state.sleep(Some(&scheduler.driver), &until, call, || parker.park());
         } else {
             thread::yield_now();
         }
-        self.searching = shared.idle.end_sleep(self.index, sees_work);
+        self.searching = scheduler.idle.end_park(self.index, sees_work);
     }
 }
 
@@ -199,7 +207,7 @@ struct Pushes {
 /// Runs the workers until all entries are taken.
 fn run(count: usize, pushes: Pushes) {
     let made = Entries::new();
-    let (shared, mut workers) = workers(count, pushes.own + pushes.remote);
+    let (scheduler, mut workers) = workers(count, pushes.own + pushes.remote);
     // Polls that block are for those only whose tasks others are told of without fail.
     workers[0].is_blocking &= pushes.own == 0;
     let own: Vec<_> = (0..pushes.own).map(|_| made.make()).collect();
@@ -207,7 +215,7 @@ fn run(count: usize, pushes: Pushes) {
     let mut threads = vec![thread::spawn(move || first.push_own(own).run())];
     threads.extend(workers.into_iter().map(|worker| thread::spawn(move || worker.run())));
     for _ in 0..pushes.remote {
-        shared.push_remote(made.make());
+        scheduler.push_remote(made.make());
     }
     let (mut got, mut owners) = (Vec::new(), Vec::new());
     for thread in threads {
@@ -225,15 +233,15 @@ fn of_two_that_step_back_one_is_in_the_driver() {
     model(|| {
         let DriverParts { driver, waker, .. } = DriverParts::new(None).unwrap();
         let driver = SharedDriver::new(driver, waker.clone());
-        let shared = Arc::new((Idle::new(2), driver, [Sleep::new(), Sleep::new()]));
+        let scheduler = Arc::new((Idle::new(2), driver, [ParkState::new(), ParkState::new()]));
         let threads = [0, 1].map(|index| {
-            let shared = shared.clone();
+            let scheduler = scheduler.clone();
             thread::spawn(move || {
-                let (idle, driver, sleeps) = &*shared;
+                let (idle, driver, sleeps) = &*scheduler;
                 let parker = Parker::new();
-                sleeps[index].sit(parker.unparker());
-                idle.begin_sleep(index, false);
-                let in_driver = idle.are_all_asleep().then_some(driver);
+                sleeps[index].run_worker(parker.unparker());
+                idle.begin_park(index, false);
+                let in_driver = idle.are_all_parked().then_some(driver);
                 let (until, call) = (Until::called(), &mut call_now);
                 if sleeps[index].sleep(in_driver, &until, call, || parker.park()).was_in_driver {
                     sleeps[1 - index].call(driver);

@@ -15,7 +15,7 @@ use wakeful_task::{Id, Polled};
 
 /// A runtime with one seat, and what became of its tasks.
 struct Case {
-    shared: Arc<MultiThread>,
+    scheduler: Arc<MultiThread>,
     tasks: Arc<Tasks>,
 }
 
@@ -67,71 +67,71 @@ impl Case {
         let parts = DriverParts::new(None).unwrap();
         let info = plain_info(&parts);
         let driver = SharedDriver::new(parts.driver, parts.waker);
-        let shared = MultiThread::new(1, plain_config(), no_threads(), info, driver);
-        Case { shared, tasks: Arc::default() }
+        let scheduler = MultiThread::new(1, plain_config(), no_threads(), info, driver);
+        Case { scheduler, tasks: Arc::default() }
     }
 
     /// Spawns a detached task and returns its entry.
     fn spawn(&self) -> Runnable {
-        drop(self.shared.spawn(self.tasks.probe(), Id::next(), Location::caller()));
-        self.shared.inject.pop().expect("just spawned")
+        drop(self.scheduler.spawn(self.tasks.probe(), Id::next(), Location::caller()));
+        self.scheduler.inject.pop().expect("just spawned")
     }
 
-    /// A task that waits in the list of `place`, and its waker.
-    fn waiting(&self, place: Place) -> Waker {
+    /// A task that waits in the list of `list`, and its waker.
+    fn waiting(&self, list: ListId) -> Waker {
         let Polled::Pending(running) = self.spawn().run() else { panic!("a probe waits") };
-        match place {
-            Place::Common => self.shared.settle_seatless(running, false),
-            Place::Seat(index) => {
+        match list {
+            ListId::Common => self.scheduler.settle_without_worker(running, false),
+            ListId::Worker(index) => {
                 let task = running.task();
                 // SAFETY: the home is as good as the fresh one. A fresh task is in no list.
-                self.shared.with_left_core(index, |core| unsafe {
-                    running.set_home(self.shared.seats[index].home.as_ptr());
+                self.scheduler.with_left_core(index, |core| unsafe {
+                    running.set_home(self.scheduler.workers[index].home.as_ptr());
                     core.owned.push_front(task);
                 });
                 assert!(running.idle().is_none());
             }
-            Place::Fresh => unreachable!("a task that waits is in a list"),
+            ListId::Unlisted => unreachable!("a task that waits is in a list"),
         }
         self.tasks.take_waker()
     }
 
-    /// The entry of a task that has waited in the list of `place`.
-    fn woken(&self, place: Place) -> Runnable {
-        self.waiting(place).wake();
-        self.shared.inject.pop().expect("just woken")
+    /// The entry of a task that has waited in the list of `list`.
+    fn woken(&self, list: ListId) -> Runnable {
+        self.waiting(list).wake();
+        self.scheduler.inject.pop().expect("just woken")
     }
 
-    /// The worker stops, as in `Sitter::stop`.
+    /// The worker stops, as in `WorkerThread::stop`.
     fn stop(&self) {
-        self.shared.stop();
-        assert!(self.shared.worker_stopped());
-        self.shared.clear_up();
+        self.scheduler.stop();
+        assert!(self.scheduler.worker_stopped());
+        self.scheduler.clear_up();
     }
 
     #[track_caller]
     fn assert_nothing_left(self) {
-        let Case { shared, tasks } = self;
-        let shared: Weak<MultiThread> = {
-            let weak = Arc::downgrade(&shared);
-            drop(shared);
+        let Case { scheduler, tasks } = self;
+        let scheduler: Weak<MultiThread> = {
+            let weak = Arc::downgrade(&scheduler);
+            drop(scheduler);
             weak
         };
         drop(tasks.waker.lock().unwrap().take());
         assert_eq!(tasks.dropped.load(SeqCst), tasks.made.load(SeqCst), "futures dropped and made");
         assert_eq!(Arc::strong_count(&tasks), 1, "a future is still there");
-        assert!(shared.upgrade().is_none(), "a cell, or nobody, still has the scheduler");
+        assert!(scheduler.upgrade().is_none(), "a cell, or nobody, still has the scheduler");
     }
 }
 
-const PLACES: [Place; 2] = [Place::Seat(0), Place::Common];
+const PLACES: [ListId; 2] = [ListId::Worker(0), ListId::Common];
 
 #[test]
 fn a_wake_is_under_way() {
-    for place in PLACES {
+    for list in PLACES {
         model(move || {
             let case = Case::new();
-            let waker = case.waiting(place);
+            let waker = case.waiting(list);
             let other = thread::spawn(move || waker.wake());
             case.stop();
             other.join().unwrap();
@@ -144,7 +144,7 @@ fn a_wake_is_under_way() {
 fn two_wakes_are_under_way() {
     model(|| {
         let case = Case::new();
-        let wakers = PLACES.map(|place| case.waiting(place));
+        let wakers = PLACES.map(|list| case.waiting(list));
         let others = wakers.map(|waker| thread::spawn(move || waker.wake()));
         case.stop();
         for other in others {
@@ -158,9 +158,9 @@ fn two_wakes_are_under_way() {
 fn a_spawn_is_under_way() {
     model(|| {
         let case = Case::new();
-        let (shared, probe) = (case.shared.clone(), case.tasks.probe());
+        let (scheduler, probe) = (case.scheduler.clone(), case.tasks.probe());
         let other = thread::spawn(move || {
-            drop(shared.spawn(probe, Id::next(), Location::caller()));
+            drop(scheduler.spawn(probe, Id::next(), Location::caller()));
         });
         case.stop();
         other.join().unwrap();
@@ -176,13 +176,13 @@ unsafe impl Send for OnItsWay {}
 
 /// A thread without a seat comes back from a poll that was under way when the worker stopped.
 fn comes_back(case: &Case, runnable: Runnable, yields: bool) -> thread::JoinHandle<()> {
-    case.shared.begin_away(runnable.task());
-    let (shared, polled) = (case.shared.clone(), OnItsWay(runnable.run()));
+    case.scheduler.begin_detached(runnable.task());
+    let (scheduler, polled) = (case.scheduler.clone(), OnItsWay(runnable.run()));
     thread::spawn(move || {
         let OnItsWay(polled) = polled;
         match polled {
-            Polled::Pending(running) => shared.settle_seatless(running, yields),
-            Polled::Ended(ended) => shared.end_seatless(ended),
+            Polled::Pending(running) => scheduler.settle_without_worker(running, yields),
+            Polled::Ended(ended) => scheduler.end_without_worker(ended),
         }
     })
 }
@@ -202,10 +202,10 @@ fn a_fresh_task_comes_back_without_a_seat() {
 
 #[test]
 fn a_listed_task_comes_back_without_a_seat() {
-    for place in PLACES {
+    for list in PLACES {
         model(move || {
             let case = Case::new();
-            let other = comes_back(&case, case.woken(place), false);
+            let other = comes_back(&case, case.woken(list), false);
             case.stop();
             other.join().unwrap();
             case.assert_nothing_left();
@@ -215,12 +215,12 @@ fn a_listed_task_comes_back_without_a_seat() {
 
 #[test]
 fn a_listed_task_ends_without_a_seat() {
-    for place in PLACES {
+    for list in PLACES {
         model(move || {
             let case = Case::new();
-            let runnable = case.woken(place);
+            let runnable = case.woken(list);
             // Neighbours in the list, which is walked meanwhile.
-            let wakers = [case.waiting(place), case.waiting(place)];
+            let wakers = [case.waiting(list), case.waiting(list)];
             case.tasks.end.store(true, SeqCst);
             let other = comes_back(&case, runnable, false);
             case.stop();
@@ -233,12 +233,12 @@ fn a_listed_task_ends_without_a_seat() {
 
 #[test]
 fn a_task_is_woken_and_comes_back_without_a_seat() {
-    for place in PLACES {
+    for list in PLACES {
         model(move || {
             let case = Case::new();
-            let waker = case.waiting(place);
+            let waker = case.waiting(list);
             waker.wake_by_ref();
-            let runnable = case.shared.inject.pop().expect("just woken");
+            let runnable = case.scheduler.inject.pop().expect("just woken");
             let others = [comes_back(&case, runnable, false), thread::spawn(move || waker.wake())];
             case.stop();
             for other in others {

@@ -1,7 +1,7 @@
 //! The owner arms, others take: nobody is in the slot at the same time, and no push goes unnoticed.
 
 use super::WakerSlot;
-use crate::scheduler::inject::InjectQueue;
+use crate::scheduler::inject::InjectionQueue;
 use crate::testing::{Entries, model};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
@@ -52,7 +52,7 @@ fn two_takers_and_the_owner_never_share_the_slot() {
 #[test]
 fn a_push_is_seen_or_its_wake_up_comes() {
     model(|| {
-        let (made, queue) = (Entries::new(), Arc::new(InjectQueue::new()));
+        let (made, queue) = (Entries::new(), Arc::new(InjectionQueue::new()));
         let (slot, count) = (Arc::new(WakerSlot::new()), Arc::<Count>::default());
         let pushers = [(); 2].map(|()| {
             let (queue, slot, entry) = (queue.clone(), slot.clone(), made.make());

@@ -6,8 +6,8 @@ use crate::config::Config;
 use crate::driver::DriverParts;
 use crate::scheduler::block_on::block_on;
 use crate::scheduler::multi_thread::MultiThread;
-use crate::scheduler::multi_thread::sitter::sit;
 use crate::scheduler::multi_thread::sleep::SharedDriver;
+use crate::scheduler::multi_thread::thread::run_worker;
 use crate::testing::{Gate, large_model, no_threads, plain_config, plain_info};
 use std::future::Future;
 use std::panic::Location;
@@ -17,7 +17,7 @@ use wakeful_task::{Id, JoinHandle};
 
 /// A scheduler with one seat, and the thread on it.
 struct OneWorker {
-    shared: Arc<MultiThread>,
+    scheduler: Arc<MultiThread>,
     thread: thread::JoinHandle<()>,
 }
 
@@ -28,9 +28,9 @@ impl OneWorker {
         let parts = DriverParts::new(None).unwrap();
         let info = plain_info(&parts);
         let driver = SharedDriver::new(parts.driver, parts.waker);
-        let shared = MultiThread::new(1, config, no_threads(), info, driver);
-        let sits = shared.clone();
-        OneWorker { shared, thread: thread::spawn(move || sit(sits, 0)) }
+        let scheduler = MultiThread::new(1, config, no_threads(), info, driver);
+        let sits = scheduler.clone();
+        OneWorker { scheduler, thread: thread::spawn(move || run_worker(sits, 0)) }
     }
 
     #[track_caller]
@@ -39,14 +39,14 @@ impl OneWorker {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.shared.spawn(future, Id::next(), Location::caller())
+        self.scheduler.spawn(future, Id::next(), Location::caller())
     }
 
     /// Stops the worker. Returns what must not be there any more once all wakers are gone.
     fn stop(self) -> Weak<MultiThread> {
-        self.shared.stop();
+        self.scheduler.stop();
         self.thread.join().unwrap();
-        Arc::downgrade(&self.shared)
+        Arc::downgrade(&self.scheduler)
     }
 }
 
@@ -78,9 +78,9 @@ fn a_stop_meets_a_task_and_its_wake() {
         drop(worker.spawn(gate.clone().pass()));
         let opens = gate.clone();
         let other = thread::spawn(move || opens.open());
-        let shared = worker.stop();
+        let scheduler = worker.stop();
         other.join().unwrap();
         drop(gate);
-        assert!(shared.upgrade().is_none());
+        assert!(scheduler.upgrade().is_none());
     });
 }

@@ -10,14 +10,14 @@ use wakeful_reactor::time::{ArmedTimer, NextWake, OwnerId, Timers};
 use crate::driver::WakeDriver;
 
 /// How the common timers are told from those of seats.
-pub(super) const COMMON: OwnerId = OwnerId(u32::MAX);
+pub(super) const EXTERNAL: OwnerId = OwnerId(u32::MAX);
 
 /// The runtime has shut down, and takes no timers any more.
 #[derive(Debug)]
 pub(crate) struct ShutDown;
 
-pub(super) struct CommonTimers {
-    state: Mutex<CommonState>,
+pub(super) struct ExternalTimers {
+    state: Mutex<ExternalTimersState>,
     /// When to look, for those who do so now and then; `u64::MAX` for never. Written under the lock.
     next_ns: AtomicU64,
     /// How often a worker has lent its timers. Written under the lock, after they can be seen.
@@ -25,26 +25,27 @@ pub(super) struct CommonTimers {
     driver: Arc<dyn WakeDriver>,
 }
 
-struct CommonState {
+struct ExternalTimersState {
     timers: Option<Timers>,
     is_closed: bool,
     /// Somebody waits in the driver, until then; zero: nobody, or he is on his way out.
     waits_until: NextWake,
 }
 
-const NOBODY_WAITS: NextWake = NextWake::exact(0);
+const NOT_WAITING: NextWake = NextWake::exact(0);
 
-impl CommonState {
+impl ExternalTimersState {
     fn timers(&mut self) -> &mut Timers {
-        self.timers.get_or_insert_with(|| Timers::new(COMMON))
+        self.timers.get_or_insert_with(|| Timers::new(EXTERNAL))
     }
 }
 
-impl CommonTimers {
-    pub(super) fn new(driver: Arc<dyn WakeDriver>) -> CommonTimers {
-        let state = CommonState { timers: None, is_closed: false, waits_until: NOBODY_WAITS };
+impl ExternalTimers {
+    pub(super) fn new(driver: Arc<dyn WakeDriver>) -> ExternalTimers {
+        let state =
+            ExternalTimersState { timers: None, is_closed: false, waits_until: NOT_WAITING };
         let (next_ns, lends) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
-        CommonTimers { state: Mutex::new(state), next_ns, lends, driver }
+        ExternalTimers { state: Mutex::new(state), next_ns, lends, driver }
     }
 
     pub(super) fn arm(
@@ -66,10 +67,10 @@ impl CommonTimers {
     }
 
     /// Ends the wait in the driver if it would last longer than until `by_ns`.
-    fn shorten_wait(&self, mut state: MutexGuard<'_, CommonState>, by_ns: u64) {
+    fn shorten_wait(&self, mut state: MutexGuard<'_, ExternalTimersState>, by_ns: u64) {
         if by_ns < state.waits_until.at_ns {
             // Once is enough: who waits there will look when to wait for next.
-            state.waits_until = NOBODY_WAITS;
+            state.waits_until = NOT_WAITING;
             drop(state);
             self.driver.wake();
         }
@@ -133,7 +134,7 @@ impl CommonTimers {
     pub(super) fn begin_wait(&self, own: Option<NextWake>, lends: u64) -> NextWake {
         let mut state = self.state.lock();
         if lends != self.lends.load(Relaxed) {
-            return NOBODY_WAITS;
+            return NOT_WAITING;
         }
         let common_ns = self.next_ns.load(Relaxed);
         state.waits_until = match own {
@@ -158,6 +159,6 @@ impl CommonTimers {
     }
 
     pub(super) fn end_wait(&self) {
-        self.state.lock().waits_until = NOBODY_WAITS;
+        self.state.lock().waits_until = NOT_WAITING;
     }
 }

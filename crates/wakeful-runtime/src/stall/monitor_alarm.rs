@@ -29,7 +29,7 @@ use wakeful_base::alarm::Alarm;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use wakeful_base::sync::{Mutex, seq_cst_for_loom, thread};
 
-pub(super) struct RestAlarm {
+pub(super) struct MonitorAlarm {
     /// The kernel's, where there is one.
     timer: OnceLock<Alarm>,
     /// The kernel refuses to set it, or to wait for it: it is used no more. Written under the lock; or by the monitor, which then does not wait before
@@ -57,9 +57,9 @@ struct Setting {
     is_over: bool,
 }
 
-impl RestAlarm {
-    pub(super) fn new() -> RestAlarm {
-        RestAlarm {
+impl MonitorAlarm {
+    pub(super) fn new() -> MonitorAlarm {
+        MonitorAlarm {
             timer: OnceLock::new(),
             is_refused: AtomicBool::new(false),
             span_ns: AtomicU64::new(1),
@@ -126,18 +126,18 @@ impl RestAlarm {
 
     /// For who has fallen asleep, as others can see.
     #[inline]
-    pub(super) fn note_asleep(&self, are_all_asleep: impl FnOnce() -> bool) {
+    pub(super) fn note_asleep(&self, are_all_parked: impl FnOnce() -> bool) {
         if self.takes_back.load(Relaxed) && self.rings_ns.load(Relaxed) != OFF {
-            self.take_back(are_all_asleep);
+            self.take_back(are_all_parked);
         }
     }
 
     #[cold]
-    fn take_back(&self, are_all_asleep: impl FnOnce() -> bool) {
+    fn take_back(&self, are_all_parked: impl FnOnce() -> bool) {
         let mut setting = self.setting.lock();
         let rings_ns = self.rings_ns.swap(OFF, SeqCst);
         seq_cst_for_loom();
-        if rings_ns != OFF && are_all_asleep() {
+        if rings_ns != OFF && are_all_parked() {
             self.cancel(&mut setting);
         } else {
             self.rings_ns.store(rings_ns, SeqCst);
@@ -240,20 +240,20 @@ mod tests {
 
     const SPAN_NS: u64 = SPAN.as_nanos() as u64;
 
-    fn alarm() -> RestAlarm {
-        let alarm = RestAlarm::new();
+    fn alarm() -> MonitorAlarm {
+        let alarm = MonitorAlarm::new();
         alarm.prepare();
         alarm.begin(SPAN, None);
         alarm
     }
 
-    fn without_timer() -> RestAlarm {
-        let alarm = RestAlarm::new();
+    fn without_timer() -> MonitorAlarm {
+        let alarm = MonitorAlarm::new();
         alarm.begin(SPAN, None);
         alarm
     }
 
-    fn rings_ns(alarm: &RestAlarm) -> u64 {
+    fn rings_ns(alarm: &MonitorAlarm) -> u64 {
         alarm.rings_ns.load(SeqCst)
     }
 
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn there_is_no_span_too_long_or_too_short() {
         for span in [Duration::ZERO, Duration::MAX] {
-            let alarm = RestAlarm::new();
+            let alarm = MonitorAlarm::new();
             alarm.prepare();
             alarm.begin(span, Some(span));
             alarm.note_awake(Instant::now(), || true);

@@ -1,7 +1,7 @@
 //! Looking for work: in the inject queue, at other workers', in the driver.
 
-use super::seat::SeatCore;
-use super::sitter::Sitter;
+use super::worker::WorkerCore;
+use super::worker_thread::WorkerThread;
 use crate::scheduler::luck::{LOOK_EVERY, SEARCH_BESIDE_MAX, WORKER_SEARCH_MAX};
 use std::mem::take;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,20 +12,20 @@ use wakeful_task::Runnable;
 /// How many entries a worker takes from the inject queue at once.
 const INJECT_BATCH_MAX: usize = 64;
 
-impl Sitter {
+impl WorkerThread {
     /// Takes a fair share of the inject queue: one entry to run, the others into the own queue.
-    pub(super) fn take_injected(&self, core: &mut SeatCore) -> Option<Runnable> {
-        let inject = &self.shared.inject;
+    pub(super) fn take_injected(&self, core: &mut WorkerCore) -> Option<Runnable> {
+        let inject = &self.scheduler.inject;
         if inject.is_empty() {
             return None;
         }
-        let share = |len: usize| (len / self.shared.workers() + 1).min(INJECT_BATCH_MAX);
+        let share = |len: usize| (len / self.scheduler.worker_count() + 1).min(INJECT_BATCH_MAX);
         let mut first = None;
         inject.pop_many(share, |runnable| {
             if first.is_none() {
                 first = Some(runnable);
             } else {
-                core.queue.push(&self.seat().queue, runnable);
+                core.queue.push(&self.worker().queue, runnable);
             }
         });
         first
@@ -39,38 +39,39 @@ impl Sitter {
         }
         core.gathered.end();
         if !core.searching {
-            core.searching = self.shared.idle.begin_search();
+            core.searching = self.scheduler.idle.begin_search();
         }
         if !core.searching {
             return None;
         }
         let (mut now, mut next_look) = (begun, begun);
         // While others are at work there is something to take any moment, and nobody who calls us soon if we sleep.
-        let not_at_work = self.shared.standing.load(Relaxed) + self.shared.watch.watching();
-        let is_alone = self.shared.idle.awake() <= 1 + not_at_work;
+        let not_at_work =
+            self.scheduler.stalled.load(Relaxed) + self.scheduler.lazy_monitor.watching();
+        let is_alone = self.scheduler.idle.awake() <= 1 + not_at_work;
         let length = if is_alone { WORKER_SEARCH_MAX } else { SEARCH_BESIDE_MAX };
         let mut looks = 0_u32;
         loop {
             let found = self.steal(&mut core, now).or_else(|| self.take_injected(&mut core));
             let took = now.duration_since(begun);
-            if found.is_some() || self.shared.is_stopping() || took >= length {
+            if found.is_some() || self.scheduler.is_stopping() || took >= length {
                 if is_alone {
                     core.luck.note(looks, found.is_some(), took);
                 }
                 return found;
             }
             if now >= next_look {
-                let polls = self.seat().metrics.polls.get();
+                let polls = self.worker().metrics.polls.get();
                 if is_alone && !core.luck.may_look(looks, polls, now) {
                     return None;
                 }
                 looks += 1;
                 next_look = now + LOOK_EVERY;
                 drop(core);
-                self.gather(|| self.shared.driver.look(&mut |waker| self.wake(waker)));
-                let ends_here = self.call_foreign();
+                self.gather(|| self.scheduler.driver.look(&mut |waker| self.wake(waker)));
+                let ends_here = self.call_external_wakers();
                 core = self.enter()?;
-                let woken = core.lifo.take().or_else(|| core.queue.pop(&self.seat().queue));
+                let woken = core.lifo.take().or_else(|| core.queue.pop(&self.worker().queue));
                 if woken.is_some() || ends_here {
                     if is_alone {
                         core.luck.note(looks, true, took);
@@ -86,17 +87,17 @@ impl Sitter {
         }
     }
 
-    pub(super) fn steal(&self, core: &mut SeatCore, now: Instant) -> Option<Runnable> {
-        let workers = self.shared.workers();
+    pub(super) fn steal(&self, core: &mut WorkerCore, now: Instant) -> Option<Runnable> {
+        let workers = self.scheduler.worker_count();
         let start = core.rng.below(workers as u32) as usize;
-        let own = self.seat();
+        let own = self.worker();
         for i in 0..workers {
             let index = (start + i) % workers;
             if index == self.index {
                 continue;
             }
-            let victim = &self.shared.seats[index];
-            if !victim.is_worth_taking() && self.shared.retreats.leaving() != Some(index) {
+            let victim = &self.scheduler.workers[index];
+            if !victim.is_worth_taking() && self.scheduler.retreats.leaving() != Some(index) {
                 continue;
             }
             if let Some((runnable, count)) = victim.queue.steal_into(&own.queue, &mut core.queue) {
@@ -119,9 +120,9 @@ impl Sitter {
         let own_are_few = core.gathered.is_on();
         drop(core);
         if !own_are_few {
-            self.shared.end_search();
-        } else if self.shared.idle.end_search() && self.shared.has_work_besides(self.index) {
-            self.shared.wake_worker();
+            self.scheduler.end_search();
+        } else if self.scheduler.idle.end_search() && self.scheduler.has_work_besides(self.index) {
+            self.scheduler.notify_parked();
         }
     }
 }

@@ -6,37 +6,37 @@
 //! without a fence.
 //!
 //! ```text
-//!   the sitter, in `begin_section`            who takes, holding the seat's lock, in `doubt`
-//!   inside = true                             verdict = IN_DOUBT
+//!   the sitter, in `begin_section`            who takes, holding the seat's lock, in `suspend`
+//!   inside = true                             verdict = SUSPENDED
 //!   light fence                               heavy fence (all threads pass one)
-//!   verdict is SEATED?  ──▶ go on             inside, or in no user code?  ──▶ verdict = SEATED, give up
+//!   verdict is HELD?  ──▶ go on             inside, or in no user code?  ──▶ verdict = HELD, give up
 //!        no ──▶ inside = false, ask:          else the core is ours until we release the lock:
 //!               wait for the seat's lock,         look at it, and
-//!               then look again                   verdict = SEATED   it keeps the seat, or
-//!                                                 verdict = LOST     the seat is somebody else's
+//!               then look again                   verdict = HELD   it keeps the seat, or
+//!                                                 verdict = REVOKED     the seat is somebody else's
 //! ```
 //!
-//! After the heavy fence, either the sitter's `inside` is seen, or the sitter will see the doubt: never do
+//! After the heavy fence, either the sitter's `in_section` is seen, or the sitter will see the doubt: never do
 //! both go on. A sitter that sees it waits for the lock, under which the verdict is final. What it wrote
-//! in earlier sections is seen, by the release at the end of each and the acquire in `doubt`; and the
+//! in earlier sections is seen, by the release at the end of each and the acquire in `suspend`; and the
 //! other way round by the lock, or by the release and acquire of the verdict.
 //!
 //! Only a sitter that is **in user code** ([`UserCode`]) is doubted. It has then no business with the seat
 //! but through new sections, and what it does when it gets none is what it would do after a
 //! `block_in_place`. None of it runs in the driver, or in a sleep, which do not pass on with the seat
-//! ([`foreign`](super::foreign)).
+//! ([`external_wakers`](super::foreign)).
 //!
 //! # Who may touch which field
 //!
 //! | field | who, when |
 //! |---|---|
-//! | `inside`, `user_code` | written by the sitter's thread, read by who doubts |
-//! | `verdict` | written under the lock of the seat, read by the sitter's thread |
+//! | `in_section`, `user_code` | written by the sitter's thread, read by who doubts |
+//! | `state` | written under the lock of the seat, read by the sitter's thread |
 //! | the task of a poll | who doubts, until he releases the lock: the sitter opens a section between the end of a poll and the end of the task |
 //!
 //! A record is of one stay: a thread that comes back late writes to its own, never to its successor's.
 
-use crate::stall::ThreadName;
+use crate::stall::OsThreadId;
 use std::ptr;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -46,24 +46,24 @@ use wakeful_base::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering::*};
 use wakeful_base::sync::{Mutex, MutexGuard};
 use wakeful_task::{Header, TaskRef};
 
-const SEATED: u8 = 0;
-const IN_DOUBT: u8 = 1;
-const LOST: u8 = 2;
+const HELD: u8 = 0;
+const SUSPENDED: u8 = 1;
+const REVOKED: u8 = 2;
 
 /// One thread's stay on one seat.
-pub(super) struct Stay {
-    flags: CachePadded<Flags>,
+pub(super) struct Lease {
+    flags: CachePadded<LeaseFlags>,
     light: LightFence,
     /// How the operating system calls the sitter's thread, where the monitor might want to know.
-    thread: Option<ThreadName>,
+    thread: Option<OsThreadId>,
     /// Since when it was stuck, if it lost its seat by that.
     stuck_since: OnceLock<Instant>,
 }
 
-struct Flags {
+struct LeaseFlags {
     /// In a core section.
-    inside: AtomicBool,
-    verdict: AtomicU8,
+    in_section: AtomicBool,
+    state: AtomicU8,
     /// What of the user's is under way, as [`UserCode::to_word`] puts it.
     user_code: AtomicPtr<Header>,
 }
@@ -115,13 +115,13 @@ impl UserCode {
     }
 }
 
-impl Stay {
+impl Lease {
     /// A stay that is to begin, on the calling thread.
-    pub(super) fn new(light: LightFence, thread: Option<ThreadName>) -> Arc<Stay> {
-        Arc::new(Stay {
-            flags: CachePadded::new(Flags {
-                inside: AtomicBool::new(false),
-                verdict: AtomicU8::new(SEATED),
+    pub(super) fn new(light: LightFence, thread: Option<OsThreadId>) -> Arc<Lease> {
+        Arc::new(Lease {
+            flags: CachePadded::new(LeaseFlags {
+                in_section: AtomicBool::new(false),
+                state: AtomicU8::new(HELD),
                 user_code: AtomicPtr::new(ptr::null_mut()),
             }),
             light,
@@ -130,26 +130,26 @@ impl Stay {
         })
     }
 
-    /// Begins a core section. If not, the sitter has to [`ask`](Sitting::ask).
+    /// Begins a core section. If not, the sitter has to [`confirm`](LeaseSlot::ask).
     #[inline]
     #[must_use]
     pub(super) fn begin_section(&self) -> bool {
-        let Flags { inside, verdict, .. } = &*self.flags;
-        debug_assert!(!inside.load(Relaxed), "user code ran inside a core section");
-        inside.store(true, Relaxed);
+        let LeaseFlags { in_section, state, .. } = &*self.flags;
+        debug_assert!(!in_section.load(Relaxed), "user code ran inside a core section");
+        in_section.store(true, Relaxed);
         self.light.fence();
-        verdict.load(Acquire) == SEATED
+        state.load(Acquire) == HELD
     }
 
     /// Whether a core section is open. For the sitter's thread.
     #[inline]
-    pub(super) fn is_inside(&self) -> bool {
-        self.flags.inside.load(Relaxed)
+    pub(super) fn is_in_section(&self) -> bool {
+        self.flags.in_section.load(Relaxed)
     }
 
     #[inline]
     pub(super) fn end_section(&self) {
-        self.flags.inside.store(false, Release);
+        self.flags.in_section.store(false, Release);
     }
 
     /// The sitter begins to run code of the user's. From a poll to the end of its task it goes by this in a
@@ -191,18 +191,18 @@ impl Stay {
 
     /// Whether the seat is lost for good. For the sitter.
     #[inline]
-    pub(super) fn is_lost(&self) -> bool {
-        self.flags.verdict.load(Acquire) == LOST
+    pub(super) fn is_revoked(&self) -> bool {
+        self.flags.state.load(Acquire) == REVOKED
     }
 
     /// Whether the sitter's thread runs, or could; false where that cannot be known.
     pub(super) fn is_computing(&self) -> bool {
-        self.thread.as_ref().is_some_and(ThreadName::is_computing)
+        self.thread.as_ref().is_some_and(OsThreadId::is_computing)
     }
 
     /// What the sitter's thread does now, if that can be known.
     pub(super) fn describe_thread(&self) -> Option<String> {
-        self.thread.as_ref().map(ThreadName::describe)
+        self.thread.as_ref().map(OsThreadId::describe)
     }
 
     /// Since when it was stuck, if it lost its seat by that.
@@ -212,96 +212,96 @@ impl Stay {
 }
 
 /// Who sits on a seat, behind the lock that decides it.
-pub(super) struct Sitting(Mutex<WhoSits>);
+pub(super) struct LeaseSlot(Mutex<Holder>);
 
-enum WhoSits {
-    /// Nobody yet, or the seat was given away and nobody took it yet.
-    Nobody,
-    Sitter(Arc<Stay>),
-    /// Nobody any more.
-    Left,
+enum Holder {
+    /// Vacant yet, or the seat was given away and nobody took it yet.
+    Vacant,
+    WorkerThread(Arc<Lease>),
+    /// Vacant any more.
+    Retired,
 }
 
-impl Sitting {
-    pub(super) fn new() -> Sitting {
-        Sitting(Mutex::new(WhoSits::Nobody))
+impl LeaseSlot {
+    pub(super) fn new() -> LeaseSlot {
+        LeaseSlot(Mutex::new(Holder::Vacant))
     }
 
-    /// `stay` begins, or begins again, on a seat on which nobody sits.
-    pub(super) fn sit_down(&self, stay: &Arc<Stay>) {
-        let mut who = self.0.lock();
-        debug_assert!(matches!(*who, WhoSits::Nobody), "one sits on a seat at a time");
-        stay.flags.verdict.store(SEATED, Relaxed);
-        *who = WhoSits::Sitter(stay.clone());
+    /// `lease` begins, or begins again, on a seat on which nobody sits.
+    pub(super) fn acquire(&self, lease: &Arc<Lease>) {
+        let mut holder = self.0.lock();
+        debug_assert!(matches!(*holder, Holder::Vacant), "one sits on a seat at a time");
+        lease.flags.state.store(HELD, Relaxed);
+        *holder = Holder::WorkerThread(lease.clone());
     }
 
-    /// `stay` ends by the sitter's own will. False if the seat was taken from it already.
-    pub(super) fn stand_up(&self, stay: &Stay) -> bool {
-        self.end(stay, WhoSits::Nobody)
+    /// `lease` ends by the sitter's own will. False if the seat was taken from it already.
+    pub(super) fn release(&self, lease: &Lease) -> bool {
+        self.end(lease, Holder::Vacant)
     }
 
-    /// As [`stand_up`](Self::stand_up), and nobody will sit here again.
-    pub(super) fn leave(&self, stay: &Stay) -> bool {
-        self.end(stay, WhoSits::Left)
+    /// As [`release`](Self::release), and nobody will sit here again.
+    pub(super) fn retire(&self, lease: &Lease) -> bool {
+        self.end(lease, Holder::Retired)
     }
 
-    fn end(&self, stay: &Stay, after: WhoSits) -> bool {
-        let mut who = self.0.lock();
-        if stay.is_lost() {
+    fn end(&self, lease: &Lease, after: Holder) -> bool {
+        let mut holder = self.0.lock();
+        if lease.is_revoked() {
             return false;
         }
-        stay.flags.verdict.store(LOST, Relaxed);
-        *who = after;
+        lease.flags.state.store(REVOKED, Relaxed);
+        *holder = after;
         true
     }
 
     /// The sitter's section did not begin: waits for the verdict. True if it has begun now.
     #[cold]
-    pub(super) fn ask(&self, stay: &Stay) -> bool {
-        stay.end_section();
-        if stay.is_lost() {
+    pub(super) fn confirm(&self, lease: &Lease) -> bool {
+        lease.end_section();
+        if lease.is_revoked() {
             return false;
         }
-        let _nobody_doubts_meanwhile = self.0.lock();
-        !stay.is_lost() && stay.begin_section()
+        let _not_suspended_meanwhile = self.0.lock();
+        !lease.is_revoked() && lease.begin_section()
     }
 
     /// Who sits here, if anybody does.
-    pub(super) fn sitter(&self) -> Option<Arc<Stay>> {
+    pub(super) fn thread(&self) -> Option<Arc<Lease>> {
         match &*self.0.lock() {
-            WhoSits::Sitter(stay) => Some(stay.clone()),
-            WhoSits::Nobody | WhoSits::Left => None,
+            Holder::WorkerThread(lease) => Some(lease.clone()),
+            Holder::Vacant | Holder::Retired => None,
         }
     }
 
     /// Keeps the sitter out of its seat if it is in user code.
-    pub(super) fn doubt(&self) -> Result<InDoubt<'_>, NoDoubt> {
-        let who = self.0.lock();
-        let WhoSits::Sitter(stay) = &*who else { return Err(NoDoubt::NotInUserCode) };
-        if stay.user_code().is_none() {
-            return Err(NoDoubt::NotInUserCode);
+    pub(super) fn suspend(&self) -> Result<SuspendedLease<'_>, SuspendError> {
+        let holder = self.0.lock();
+        let Holder::WorkerThread(lease) = &*holder else { return Err(SuspendError::NotInUserCode) };
+        if lease.user_code().is_none() {
+            return Err(SuspendError::NotInUserCode);
         }
-        let Flags { inside, verdict, .. } = &*stay.flags;
-        verdict.store(IN_DOUBT, Relaxed);
+        let LeaseFlags { in_section, state, .. } = &*lease.flags;
+        state.store(SUSPENDED, Relaxed);
         let is_fenced = heavy_fence();
-        let what = if is_fenced && !inside.load(Acquire) { stay.user_code() } else { None };
+        let what = if is_fenced && !in_section.load(Acquire) { lease.user_code() } else { None };
         if let Some(what) = what {
-            return Ok(InDoubt { who, what });
+            return Ok(SuspendedLease { holder, what });
         }
-        verdict.store(SEATED, Release);
-        Err(if is_fenced { NoDoubt::NotInUserCode } else { NoDoubt::NoFence })
+        state.store(HELD, Release);
+        Err(if is_fenced { SuspendError::NotInUserCode } else { SuspendError::NoFence })
     }
 
     /// Runs `f` if nobody sits here, nor can sit down meanwhile.
     pub(super) fn while_vacant<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
-        let who = self.0.lock();
-        matches!(*who, WhoSits::Nobody).then(f)
+        let holder = self.0.lock();
+        matches!(*holder, Holder::Vacant).then(f)
     }
 }
 
 /// Why a sitter is not kept out of its seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoDoubt {
+pub(super) enum SuspendError {
     /// There is none, or it may be at its seat.
     NotInUserCode,
     /// The kernel refused the fence: it could not be known.
@@ -309,15 +309,17 @@ pub(super) enum NoDoubt {
 }
 
 /// A seat whose sitter is kept out. It gets it back when this is dropped.
-pub(super) struct InDoubt<'a> {
-    who: MutexGuard<'a, WhoSits>,
+pub(super) struct SuspendedLease<'a> {
+    holder: MutexGuard<'a, Holder>,
     what: UserCode,
 }
 
-impl InDoubt<'_> {
-    fn stay(&self) -> &Stay {
-        let WhoSits::Sitter(stay) = &*self.who else { unreachable!("there is one to doubt") };
-        stay
+impl SuspendedLease<'_> {
+    fn lease(&self) -> &Lease {
+        let Holder::WorkerThread(lease) = &*self.holder else {
+            unreachable!("there is one to doubt")
+        };
+        lease
     }
 
     /// What the sitter is running. The task of a poll is alive as long as the doubt lasts.
@@ -326,22 +328,22 @@ impl InDoubt<'_> {
     }
 
     /// The seat passes to `successor`, whose sitter may begin sections once this has returned.
-    pub(super) fn take_seat(mut self, stuck_since: Instant, successor: &Arc<Stay>) {
-        let stay = self.stay();
-        stay.stuck_since.get_or_init(|| stuck_since);
-        stay.flags.verdict.store(LOST, Release);
-        *self.who = WhoSits::Sitter(successor.clone());
+    pub(super) fn take_over(mut self, stuck_since: Instant, successor: &Arc<Lease>) {
+        let lease = self.lease();
+        lease.stuck_since.get_or_init(|| stuck_since);
+        lease.flags.state.store(REVOKED, Release);
+        *self.holder = Holder::WorkerThread(successor.clone());
     }
 }
 
-impl Drop for InDoubt<'_> {
+impl Drop for SuspendedLease<'_> {
     fn drop(&mut self) {
-        let WhoSits::Sitter(stay) = &*self.who else { unreachable!("somebody sits here") };
+        let Holder::WorkerThread(lease) = &*self.holder else { unreachable!("somebody sits here") };
         // The successor's own flag was never anything else.
-        stay.flags.verdict.store(SEATED, Release);
+        lease.flags.state.store(HELD, Release);
     }
 }
 
 #[cfg(all(test, wakeful_loom))]
-#[path = "stay/tests/loom.rs"]
+#[path = "lease/tests/loom.rs"]
 mod loom;

@@ -7,7 +7,7 @@ use wakeful_base::sync::{UnsafeCell, thread};
 
 /// A seat with nothing on it but a number.
 struct Case {
-    sitting: Sitting,
+    lease_slot: LeaseSlot,
     core: UnsafeCell<u32>,
 }
 
@@ -16,19 +16,19 @@ unsafe impl Sync for Case {}
 
 impl Case {
     /// A seat, and the stay of its sitter.
-    fn new() -> (Arc<Case>, Arc<Stay>) {
-        let case = Arc::new(Case { sitting: Sitting::new(), core: UnsafeCell::new(0) });
-        let stay = Stay::new(LightFence::new(), None);
-        case.sitting.sit_down(&stay);
-        (case, stay)
+    fn new() -> (Arc<Case>, Arc<Lease>) {
+        let case = Arc::new(Case { lease_slot: LeaseSlot::new(), core: UnsafeCell::new(0) });
+        let lease = Lease::new(LightFence::new(), None);
+        case.lease_slot.acquire(&lease);
+        (case, lease)
     }
 
-    /// A core section of `stay`'s that counts; false if the seat is lost.
-    fn count(&self, stay: &Stay) -> bool {
-        let begun = stay.begin_section() || self.sitting.ask(stay);
+    /// A core section of `lease`'s that counts; false if the seat is lost.
+    fn count(&self, lease: &Lease) -> bool {
+        let begun = lease.begin_section() || self.lease_slot.confirm(lease);
         if begun {
             self.add_one();
-            stay.end_section();
+            lease.end_section();
         }
         begun
     }
@@ -50,26 +50,26 @@ fn some_task() -> TaskRef {
 }
 
 /// A poll with one section in it, and one after it. Returns how many there were.
-fn poll(case: &Case, stay: &Stay) -> u32 {
-    stay.begin_user_code(UserCode::Poll(some_task()));
-    let inside = case.count(stay);
-    stay.end_user_code();
-    u32::from(inside) + u32::from(case.count(stay))
+fn poll(case: &Case, lease: &Lease) -> u32 {
+    lease.begin_user_code(UserCode::Poll(some_task()));
+    let in_section = case.count(lease);
+    lease.end_user_code();
+    u32::from(in_section) + u32::from(case.count(lease))
 }
 
 #[test]
 fn a_sitter_that_keeps_its_seat_does_all_it_wants() {
     model(|| {
-        let (case, stay) = Case::new();
+        let (case, lease) = Case::new();
         let looks = case.clone();
         let monitor = thread::spawn(move || {
-            let in_doubt = looks.sitting.doubt();
-            if in_doubt.is_ok() {
+            let suspended = looks.lease_slot.suspend();
+            if suspended.is_ok() {
                 looks.add_one();
             }
-            u32::from(in_doubt.is_ok())
+            u32::from(suspended.is_ok())
         });
-        let own = poll(&case, &stay);
+        let own = poll(&case, &lease);
         assert_eq!(own, 2, "the seat was never taken");
         assert_eq!(case.counted(), own + monitor.join().unwrap());
     });
@@ -78,51 +78,51 @@ fn a_sitter_that_keeps_its_seat_does_all_it_wants() {
 #[test]
 fn a_seat_that_is_taken_is_one_thread_s_at_a_time() {
     model(|| {
-        let (case, stay) = Case::new();
+        let (case, lease) = Case::new();
         let takes = case.clone();
         let spare = thread::spawn(move || {
-            let Ok(in_doubt) = takes.sitting.doubt() else { return 0 };
-            let stay = Stay::new(LightFence::new(), None);
-            in_doubt.take_seat(Instant::now(), &stay);
-            assert!(takes.count(&stay), "nobody takes it from the new sitter");
+            let Ok(suspended) = takes.lease_slot.suspend() else { return 0 };
+            let lease = Lease::new(LightFence::new(), None);
+            suspended.take_over(Instant::now(), &lease);
+            assert!(takes.count(&lease), "nobody takes it from the new sitter");
             1
         });
-        let own = poll(&case, &stay);
+        let own = poll(&case, &lease);
         let taken = spare.join().unwrap();
         assert_eq!(case.counted(), own + taken);
-        assert_eq!(stay.is_lost(), taken == 1);
-        assert!(own == 2 || stay.is_lost());
+        assert_eq!(lease.is_revoked(), taken == 1);
+        assert!(own == 2 || lease.is_revoked());
     });
 }
 
 #[test]
 fn a_seat_is_given_away_or_taken_but_not_both() {
     model(|| {
-        let (case, stay) = Case::new();
+        let (case, lease) = Case::new();
         let takes = case.clone();
         let spare = thread::spawn(move || {
-            let Ok(in_doubt) = takes.sitting.doubt() else { return false };
-            in_doubt.take_seat(Instant::now(), &Stay::new(LightFence::new(), None));
+            let Ok(suspended) = takes.lease_slot.suspend() else { return false };
+            suspended.take_over(Instant::now(), &Lease::new(LightFence::new(), None));
             true
         });
-        stay.begin_user_code(UserCode::Poll(some_task()));
-        let is_given = case.sitting.stand_up(&stay);
+        lease.begin_user_code(UserCode::Poll(some_task()));
+        let is_given = case.lease_slot.release(&lease);
         let is_taken = spare.join().unwrap();
         assert_ne!(is_given, is_taken);
-        assert!(!case.count(&stay));
-        assert_eq!(case.sitting.while_vacant(|| case.add_one()).is_some(), is_given);
+        assert!(!case.count(&lease));
+        assert_eq!(case.lease_slot.while_vacant(|| case.add_one()).is_some(), is_given);
     });
 }
 
 #[test]
 fn a_vacant_seat_has_one_visitor_or_a_sitter() {
     model(|| {
-        let (case, stay) = Case::new();
-        assert!(case.sitting.stand_up(&stay));
+        let (case, lease) = Case::new();
+        assert!(case.lease_slot.release(&lease));
         let visits = case.clone();
-        let visitor = thread::spawn(move || visits.sitting.while_vacant(|| visits.add_one()));
-        case.sitting.sit_down(&stay);
-        assert!(case.count(&stay));
+        let visitor = thread::spawn(move || visits.lease_slot.while_vacant(|| visits.add_one()));
+        case.lease_slot.acquire(&lease);
+        assert!(case.count(&lease));
         let visited = visitor.join().unwrap().is_some();
         assert_eq!(case.counted(), 1 + u32::from(visited));
     });

@@ -8,17 +8,17 @@ use wakeful_base::thread_number;
 
 /// How the operating system calls a thread.
 #[derive(Debug)]
-pub(crate) struct ThreadName(u32);
+pub(crate) struct OsThreadId(u32);
 
-impl ThreadName {
+impl OsThreadId {
     /// The calling thread's, where it can be had.
-    pub(crate) fn current() -> Option<ThreadName> {
-        thread_number::of_this_thread().map(ThreadName)
+    pub(crate) fn current() -> Option<OsThreadId> {
+        thread_number::of_this_thread().map(OsThreadId)
     }
 
     /// What the thread does now.
     pub(crate) fn describe(&self) -> String {
-        let ThreadName(number) = self;
+        let OsThreadId(number) = self;
         match self.activity() {
             Activity::Computing => format!("thread {number}, running or ready to run"),
             Activity::InCall(call) => match call_name(call) {
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_thread_finds_itself_in_a_read() {
-        let own = ThreadName::current().expect("procfs is mounted");
+        let own = OsThreadId::current().expect("procfs is mounted");
         let text = own.describe();
         assert!(text.starts_with(&format!("thread {}", own.0)), "{text}");
     }

@@ -27,61 +27,61 @@ impl SharedDriver {
     }
 }
 
-/// One seat's sleep: `AWAKE`, then where its sitter sleeps, then `CALLED` by who wants it up.
-pub(super) struct Sleep {
+/// One seat's sleep: `AWAKE`, then where its sitter sleeps, then `NOTIFIED` by who wants it up.
+pub(super) struct ParkState {
     state: AtomicUsize,
     /// How to wake the thread that sits here now.
-    sitter: Mutex<Option<Unparker>>,
+    unparker: Mutex<Option<Unparker>>,
 }
 
 /// How a sleep was.
-pub(super) struct Slept {
+pub(super) struct ParkOutcome {
     /// It was in the driver, and the sleeper has seen what that had.
     pub(super) was_in_driver: bool,
-    pub(super) was_called: bool,
+    pub(super) was_notified: bool,
 }
 
 const AWAKE: usize = 0;
 const IN_DRIVER: usize = 1;
 const ON_THREAD: usize = 2;
-const CALLED: usize = 3;
+const NOTIFIED: usize = 3;
 
-impl Sleep {
-    pub(super) fn new() -> Sleep {
-        Sleep { state: AtomicUsize::new(AWAKE), sitter: Mutex::new(None) }
+impl ParkState {
+    pub(super) fn new() -> ParkState {
+        ParkState { state: AtomicUsize::new(AWAKE), unparker: Mutex::new(None) }
     }
 
     /// A new thread sits here.
-    pub(super) fn sit(&self, unparker: Unparker) {
-        *self.sitter.lock() = Some(unparker);
+    pub(super) fn set_unparker(&self, unparker: Unparker) {
+        *self.unparker.lock() = Some(unparker);
     }
 
     /// Sleeps until called, `until` its time has come, or until the driver has something; `on_thread` without
     /// one, or if it is not free. A call before this ends it at once. Wakers are called by `call`, while others still
     /// count on the sleeper and its place in the driver.
-    pub(super) fn sleep(
+    pub(super) fn park(
         &self,
         driver: Option<&SharedDriver>,
         until: &Until<'_>,
         call: CallWaker<'_>,
         on_thread: impl FnOnce(),
-    ) -> Slept {
+    ) -> ParkOutcome {
         let mut was_in_driver = false;
         if let Some(mut driver) = driver.and_then(|shared| shared.driver.try_lock()) {
-            was_in_driver = self.go(IN_DRIVER);
+            was_in_driver = self.enter(IN_DRIVER);
             if was_in_driver {
                 until.in_driver(&mut **driver, call);
             }
-        } else if self.go(ON_THREAD) {
+        } else if self.enter(ON_THREAD) {
             on_thread();
         }
         // A call that came meanwhile ends here: what it was made for has to be seen from now on.
-        let was_called = self.state.swap(AWAKE, AcqRel) == CALLED;
-        Slept { was_in_driver, was_called }
+        let was_notified = self.state.swap(AWAKE, AcqRel) == NOTIFIED;
+        ParkOutcome { was_in_driver, was_notified }
     }
 
     /// Whether the sitter sleeps, and was not called yet.
-    pub(super) fn is_asleep(&self) -> bool {
+    pub(super) fn is_parked(&self) -> bool {
         matches!(self.state.load(Relaxed), IN_DRIVER | ON_THREAD)
     }
 
@@ -89,17 +89,17 @@ impl Sleep {
         self.state.load(Relaxed) == IN_DRIVER
     }
 
-    fn go(&self, place: usize) -> bool {
+    fn enter(&self, place: usize) -> bool {
         self.state.compare_exchange(AWAKE, place, AcqRel, Acquire).is_ok()
     }
 
     /// Wakes the sitter, or lets its next sleep end at once.
-    pub(super) fn call(&self, driver: &SharedDriver) {
-        match self.state.swap(CALLED, AcqRel) {
+    pub(super) fn unpark(&self, driver: &SharedDriver) {
+        match self.state.swap(NOTIFIED, AcqRel) {
             IN_DRIVER => driver.waker.wake(),
             ON_THREAD => {
-                if let Some(sitter) = &*self.sitter.lock() {
-                    sitter.unpark();
+                if let Some(unparker) = &*self.unparker.lock() {
+                    unparker.unpark();
                 }
             }
             _ => {}
@@ -108,5 +108,5 @@ impl Sleep {
 }
 
 #[cfg(all(test, wakeful_loom))]
-#[path = "sleep/tests/loom.rs"]
+#[path = "park_state/tests/loom.rs"]
 mod loom;

@@ -16,7 +16,7 @@ const WAITING_MAX: usize = 256;
 
 /// A runtime's, if anybody wants to know.
 #[derive(Default)]
-pub(crate) struct Teller {
+pub(crate) struct StallReporter {
     queue: Arc<Queue>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -51,22 +51,22 @@ impl Queue {
     }
 }
 
-impl Teller {
+impl StallReporter {
     /// Starts the thread.
     pub(super) fn start(&self, config: StallConfig) -> io::Result<()> {
         let queue = self.queue.clone();
         queue.state.lock().is_served = true;
-        let tells: Box<dyn FnOnce() + Send> = Box::new(move || {
+        let reports_stalls: Box<dyn FnOnce() + Send> = Box::new(move || {
             while let Some(stall) = queue.next() {
-                contain_panic(|| config.tell(&stall));
+                contain_panic(|| config.report(&stall));
             }
         });
-        let thread = thread::Builder::new().name("wakeful-stalls".into()).spawn(tells)?;
+        let thread = thread::Builder::new().name("wakeful-stalls".into()).spawn(reports_stalls)?;
         *self.thread.lock() = Some(thread);
         Ok(())
     }
 
-    pub(super) fn tell(&self, stall: Stall) {
+    pub(super) fn report(&self, stall: Stall) {
         let mut state = self.queue.state.lock();
         if state.is_served && state.stalls.len() < WAITING_MAX {
             state.stalls.push_back(stall);
@@ -92,7 +92,7 @@ impl Teller {
     }
 }
 
-impl Drop for Teller {
+impl Drop for StallReporter {
     /// For one whose monitor never began.
     fn drop(&mut self) {
         self.end();

@@ -3,7 +3,7 @@
 //! - A look at the inject queue before the own one costs more than a pop, but what waits there should not wait
 //!   long: there is one after about [`INJECT_TARGET`].
 //! - A task that was woken last finds all it needs in the cache, and so does the one that it wakes in turn; but what
-//!   is in the queue should not wait long either: such a row ends after about [`ROW_TARGET`]. Where polls are long there are none,
+//!   is in the queue should not wait long either: such a row ends after about [`LIFO_STREAK_TARGET`]. Where polls are long there are none,
 //!   and what is woken goes to the queue: in the slot nobody else could have it while the poll that woke it goes on.
 //!
 //! (1,000 pairs of tasks that wake each other: 33 ns per round trip in rows of up to 16, 43 in rows of 3. Four tasks in a line that take
@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 const INJECT_TARGET: Duration = Duration::from_micros(200);
 
 /// What the queue may have to wait for tasks that wake one another.
-const ROW_TARGET: Duration = Duration::from_micros(10);
+const LIFO_STREAK_TARGET: Duration = Duration::from_micros(10);
 
 /// Polls of such a row after its first, at least and at most.
-pub(super) const ROW_MIN: u32 = 3;
-const ROW_MAX: u32 = 16;
+pub(super) const LIFO_STREAK_MIN: u32 = 3;
+const LIFO_STREAK_MAX: u32 = 16;
 
 /// Bounds of the interval, whatever was measured.
 const POLLS_MIN: u32 = 2;
@@ -33,11 +33,11 @@ const POLLS_AT_START: u32 = 61;
 /// How many polls make a measurement.
 const MEASURED_POLLS: u64 = 32;
 
-pub(super) struct Pace {
-    polls_between: u32,
+pub(super) struct PollStats {
+    inject_interval: u32,
     /// The user has set it.
     is_fixed: bool,
-    row_max: u32,
+    lifo_streak_max: u32,
     mean_poll_ns: u64,
     /// What is known since then and does not make a measurement yet.
     polls: Polls,
@@ -46,14 +46,14 @@ pub(super) struct Pace {
     seen_polls: u64,
 }
 
-impl Pace {
-    pub(super) fn new(fixed: Option<u32>) -> Pace {
-        let polls_between = fixed.unwrap_or(POLLS_AT_START);
-        Pace {
-            polls_between,
+impl PollStats {
+    pub(super) fn new(fixed: Option<u32>) -> PollStats {
+        let inject_interval = fixed.unwrap_or(POLLS_AT_START);
+        PollStats {
+            inject_interval,
             is_fixed: fixed.is_some(),
-            row_max: ROW_MIN,
-            mean_poll_ns: polls_in(INJECT_TARGET, u64::from(polls_between)),
+            lifo_streak_max: LIFO_STREAK_MIN,
+            mean_poll_ns: polls_in(INJECT_TARGET, u64::from(inject_interval)),
             polls: Polls::default(),
             seen: Instant::now(),
             seen_polls: 0,
@@ -61,8 +61,8 @@ impl Pace {
     }
 
     /// Polls between two looks.
-    pub(super) fn polls_between(&self) -> u32 {
-        self.polls_between
+    pub(super) fn inject_interval(&self) -> u32 {
+        self.inject_interval
     }
 
     pub(super) fn mean_poll_ns(&self) -> u64 {
@@ -71,14 +71,14 @@ impl Pace {
 
     /// Whether the task woken last should come next.
     #[inline]
-    pub(super) fn has_rows(&self) -> bool {
+    pub(super) fn allows_lifo_slot(&self) -> bool {
         self.mean_poll_ns < LONG_POLL_NS
     }
 
     /// How many polls in a row the last-woken slot goes before the queue, after the first.
     #[inline]
-    pub(super) fn row_max(&self) -> u32 {
-        self.row_max
+    pub(super) fn lifo_streak_max(&self) -> u32 {
+        self.lifo_streak_max
     }
 
     /// Goes on measuring, at the worker's `polls`th poll: it has slept.
@@ -102,9 +102,9 @@ impl Pace {
         // Half of the new: a burst of other tasks shows soon, a single long poll does not for long.
         self.mean_poll_ns = self.mean_poll_ns.midpoint(polls.mean_ns()).max(1);
         let fit_in = |target| polls_in(target, self.mean_poll_ns) as u32;
-        self.row_max = fit_in(ROW_TARGET).clamp(ROW_MIN, ROW_MAX);
+        self.lifo_streak_max = fit_in(LIFO_STREAK_TARGET).clamp(LIFO_STREAK_MIN, LIFO_STREAK_MAX);
         if !self.is_fixed {
-            self.polls_between = fit_in(INJECT_TARGET).clamp(POLLS_MIN, POLLS_MAX);
+            self.inject_interval = fit_in(INJECT_TARGET).clamp(POLLS_MIN, POLLS_MAX);
         }
         Some(polls)
     }
@@ -121,38 +121,47 @@ mod tests {
 
     #[test]
     fn long_polls_shorten_the_interval_and_short_ones_lengthen_it() {
-        let mut pace = Pace::new(None);
-        assert_eq!((pace.polls_between(), pace.row_max()), (POLLS_AT_START, ROW_MIN));
+        let mut poll_stats = PollStats::new(None);
+        assert_eq!(
+            (poll_stats.inject_interval(), poll_stats.lifo_streak_max()),
+            (POLLS_AT_START, LIFO_STREAK_MIN)
+        );
         for round in 1..=20 {
             std::thread::sleep(Duration::from_millis(3));
-            pace.measure(round * MEASURED_POLLS, Instant::now());
+            poll_stats.measure(round * MEASURED_POLLS, Instant::now());
         }
-        assert!(pace.polls_between() <= 3, "{}", pace.polls_between());
-        assert_eq!(pace.row_max(), ROW_MIN);
-        pace.restart(20 * MEASURED_POLLS, Instant::now());
+        assert!(poll_stats.inject_interval() <= 3, "{}", poll_stats.inject_interval());
+        assert_eq!(poll_stats.lifo_streak_max(), LIFO_STREAK_MIN);
+        poll_stats.restart(20 * MEASURED_POLLS, Instant::now());
         for round in 1..=20 {
-            pace.measure(20 * MEASURED_POLLS + round * 1_000_000, Instant::now());
+            poll_stats.measure(20 * MEASURED_POLLS + round * 1_000_000, Instant::now());
         }
-        assert_eq!((pace.polls_between(), pace.row_max()), (POLLS_MAX, ROW_MAX));
+        assert_eq!(
+            (poll_stats.inject_interval(), poll_stats.lifo_streak_max()),
+            (POLLS_MAX, LIFO_STREAK_MAX)
+        );
     }
 
     #[test]
     fn a_few_polls_between_two_sleeps_are_measured_together() {
-        let mut pace = Pace::new(None);
+        let mut poll_stats = PollStats::new(None);
         let mut measured = 0;
         for polls in 1..=2 * MEASURED_POLLS {
-            pace.restart(polls - 1, Instant::now());
-            measured += u64::from(pace.measure(polls, Instant::now()).is_some());
+            poll_stats.restart(polls - 1, Instant::now());
+            measured += u64::from(poll_stats.measure(polls, Instant::now()).is_some());
         }
         assert_eq!(measured, 2);
     }
 
     #[test]
     fn what_the_user_set_stays() {
-        let mut pace = Pace::new(Some(5));
+        let mut poll_stats = PollStats::new(Some(5));
         for round in 1..=20 {
-            pace.measure(round * 1_000_000, Instant::now());
+            poll_stats.measure(round * 1_000_000, Instant::now());
         }
-        assert_eq!((pace.polls_between(), pace.row_max()), (5, ROW_MAX));
+        assert_eq!(
+            (poll_stats.inject_interval(), poll_stats.lifo_streak_max()),
+            (5, LIFO_STREAK_MAX)
+        );
     }
 }

@@ -17,8 +17,8 @@
 //! first.
 
 use super::monitor;
-use super::sitter::{CoreSection, Sitter};
-use super::sleep::Slept;
+use super::park_state::ParkOutcome;
+use super::worker_thread::{CoreSection, WorkerThread};
 use crate::blocking::Pool;
 use crate::config::Config;
 use crate::timers::Until;
@@ -28,19 +28,19 @@ use std::sync::atomic::{AtomicUsize, Ordering::*};
 const WATCHERS_MAX: usize = 2;
 
 /// A runtime's watch. Not the models': there is no monitor in them.
-pub(super) struct Watch {
+pub(super) struct LazyMonitor {
     watchers: usize,
     watching: AtomicUsize,
 }
 
-impl Watch {
-    pub(super) fn new(workers: usize, config: &Config, pool: &Pool) -> Watch {
+impl LazyMonitor {
+    pub(super) fn new(workers: usize, config: &Config, pool: &Pool) -> LazyMonitor {
         // A hook is code of the user's, which a watcher might get stuck in.
         let has_hooks =
             pool.has_start_hook() || config.before_park.is_some() || config.after_unpark.is_some();
         let is_on = config.stall.is_watched() && !config.stall.reports() && !has_hooks;
         let watchers = if is_on { workers.min(WATCHERS_MAX) } else { 0 };
-        Watch { watchers, watching: watchers.into() }
+        LazyMonitor { watchers, watching: watchers.into() }
     }
 
     /// Whether there is one. If not, the monitor is to be there from the first.
@@ -59,40 +59,43 @@ impl Watch {
     }
 }
 
-impl Sitter {
+impl WorkerThread {
     /// For who is the first on its seat: watches, if that is its task.
     pub(super) fn watch(&self) {
-        let shared = &self.shared;
-        if self.index >= shared.watch.watchers {
+        let scheduler = &self.scheduler;
+        if self.index >= scheduler.lazy_monitor.watchers {
             return;
         }
-        self.watches.set(true);
+        self.is_watching.set(true);
         // No user code before the watch is over: nobody would see us stuck there.
-        if !shared.has_visible_work() {
-            self.fall_asleep(None, false);
+        if !scheduler.has_visible_work() {
+            self.park_if_idle(None, false);
         }
         self.leave_watch();
     }
 
     /// Rests until there is something to do. The watch may end meanwhile; for whoever counts sleeps this is one.
-    pub(super) fn rest_on_watch(&self, until: &Until<'_>) -> Slept {
-        let slept = self.rest(None, &until.at_most(self.shared.stalls.config.after));
+    pub(super) fn wait_on_watch(&self, until: &Until<'_>) -> ParkOutcome {
+        let outcome = self.wait(None, &until.at_most(self.scheduler.stalls.config.after));
         self.leave_watch();
-        let is_idle = |core: CoreSection<'_>| core.is_idle() && core.foreign.is_empty();
-        if !slept.was_called && self.seat().queue.is_empty() && self.enter().is_some_and(is_idle) {
-            self.rest(None, until)
+        let is_idle = |core: CoreSection<'_>| core.is_idle() && core.external_wakers.is_empty();
+        if !outcome.was_notified
+            && self.worker().queue.is_empty()
+            && self.enter().is_some_and(is_idle)
+        {
+            self.wait(None, until)
         } else {
-            slept
+            outcome
         }
     }
 
     fn leave_watch(&self) {
-        let shared = &self.shared;
+        let scheduler = &self.scheduler;
         // A runtime that ends goes without.
-        if self.watches.take() && !shared.is_stopping() && shared.watch.leave() {
+        if self.is_watching.take() && !scheduler.is_stopping() && scheduler.lazy_monitor.leave() {
             // Without a monitor tasks wait behind polls that block, as on other runtimes.
-            if monitor::start(shared).is_err() {
-                shared.keep_no_tasks();
+            if monitor::start(scheduler).is_err() {
+                scheduler.keep_no_tasks();
             }
         }
     }

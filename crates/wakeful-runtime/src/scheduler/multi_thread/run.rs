@@ -1,0 +1,117 @@
+//! A worker's loop.
+
+use super::worker::WorkerCore;
+use super::worker_thread::WorkerThread;
+use std::time::Instant;
+use wakeful_task::Runnable;
+
+impl WorkerThread {
+    pub(super) fn run(&self) {
+        let mut busy_since = Instant::now();
+        loop {
+            let Some(next) = self.next() else { return };
+            match next {
+                Step::Run(runnable) => self.run_task(runnable),
+                Step::RunFound(runnable) => self.run_found(runnable),
+                Step::Maintain => self.run_maintenance(),
+                Step::Nothing => {
+                    let now = self.worker().metrics.add_busy(busy_since);
+                    let _polls = self.measure_polls(now);
+                    self.end_haul(now);
+                    let found = self.steal_or_park(now);
+                    let just_woke = self.enter().and_then(|core| core.just_woke);
+                    busy_since = just_woke.unwrap_or_else(Instant::now);
+                    if let Some(runnable) = found {
+                        self.end_pause(busy_since);
+                        self.run_found(runnable);
+                    }
+                }
+                Step::Stop => {
+                    self.worker().metrics.add_busy(busy_since);
+                    return self.stop();
+                }
+            }
+        }
+    }
+
+    /// What to do next; none if the seat is gone.
+    #[inline]
+    fn next(&self) -> Option<Step> {
+        let mut core = self.enter()?;
+        if core.until_maintenance == 0 {
+            core.until_maintenance = self.scheduler.config.event_interval;
+            return Some(if self.scheduler.is_stopping() { Step::Stop } else { Step::Maintain });
+        }
+        core.until_maintenance -= 1;
+        core.until_inject -= 1;
+        if core.until_inject == 0 {
+            core.until_inject = core.poll_stats.inject_interval();
+            if let Some(runnable) = self.scheduler.inject.pop() {
+                return Some(Step::run(&core, runnable));
+            }
+        }
+        let local = core.lifo.take().or_else(|| core.queue.pop(&self.worker().queue));
+        Some(match local.or_else(|| self.take_injected(&mut core)) {
+            Some(runnable) => Step::run(&core, runnable),
+            None if core.has_deferred() => Step::Maintain,
+            None => Step::Nothing,
+        })
+    }
+
+    /// No task at hand `now`: looks around, and sleeps if there is nothing.
+    fn steal_or_park(&self, now: Instant) -> Option<Runnable> {
+        let aside_for = self.steps_back();
+        let found = if aside_for.is_none() { self.search(now) } else { None };
+        if found.is_none() {
+            self.park(aside_for);
+        }
+        found
+    }
+
+    /// Runs what a search has led to.
+    #[cold]
+    fn run_found(&self, runnable: Runnable) {
+        self.end_search();
+        self.run_task(runnable);
+    }
+
+    fn stop(&self) {
+        if let Some(core) = self.enter() {
+            if core.searching {
+                let _nobody_searches_for_a_stopping_runtime = self.scheduler.idle.end_search();
+            }
+        }
+        let metrics = &self.worker().metrics;
+        if metrics.parks.get() == 0 {
+            // A runtime that stops before its workers have begun lets each sleep for no time.
+            metrics.parks.add(1);
+            metrics.unparks.add(1);
+        }
+        let left = self.worker().lease_slot.retire(&self.lease);
+        debug_assert!(left, "only a seat whose sitter polls is taken from it");
+        if self.scheduler.worker_stopped() {
+            self.scheduler.clear_up();
+        }
+    }
+}
+
+enum Step {
+    Run(Runnable),
+    /// The worker was searching.
+    RunFound(Runnable),
+    /// The driver and clearing up are due, or nobody is left but tasks that gave way to them.
+    Maintain,
+    Nothing,
+    Stop,
+}
+
+impl Step {
+    #[inline]
+    fn run(core: &WorkerCore, runnable: Runnable) -> Step {
+        if core.searching { Step::RunFound(runnable) } else { Step::Run(runnable) }
+    }
+}
+
+#[cfg(all(test, wakeful_loom))]
+#[path = "run/tests/loom.rs"]
+mod loom;
