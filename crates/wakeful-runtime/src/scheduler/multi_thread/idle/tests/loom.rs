@@ -4,8 +4,8 @@
 use super::Idle;
 use crate::driver::DriverParts;
 use crate::scheduler::inject::InjectionQueue;
+use crate::scheduler::multi_thread::park_state::{ParkState, SharedDriver};
 use crate::scheduler::multi_thread::queue::{QueueOwner, RunQueue, run_queue};
-use crate::scheduler::multi_thread::sleep::{ParkState, SharedDriver};
 use crate::testing::{Entries, large_model, model};
 use crate::timers::Until;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use wakeful_task::Runnable;
 struct Workers {
     idle: Idle,
     inject: InjectionQueue,
-    workers: Box<[Worker]>,
+    workers: Box<[WorkerState]>,
     driver: SharedDriver,
     /// Entries that nobody has taken yet; who takes the last one stops all.
     left: Mutex<usize>,
@@ -26,9 +26,9 @@ struct Workers {
     stopping: AtomicBool,
 }
 
-struct Worker {
+struct WorkerState {
     queue: RunQueue,
-    sleep: ParkState,
+    park_state: ParkState,
 }
 
 /// The worker's side of a seat.
@@ -44,7 +44,7 @@ struct Worker {
 fn workers(count: usize, entries: usize) -> (Arc<Workers>, Vec<Worker>) {
     let DriverParts { driver, waker, .. } = DriverParts::new(None).unwrap();
     let (queues, owners): (Vec<_>, Vec<_>) = (0..count).map(|_| run_queue()).unzip();
-    let worker = |queue| Worker { queue, sleep: ParkState::new() };
+    let worker = |queue| WorkerState { queue, park_state: ParkState::new() };
     let scheduler = Arc::new(Workers {
         idle: Idle::new(count),
         inject: InjectionQueue::new(),
@@ -106,7 +106,7 @@ impl Worker {
         while !self.scheduler.is_stopping() {
             match self.next() {
                 Some(entry) => self.poll(entry),
-                None => self.sleep(&parker),
+                None => self.park(&parker),
             }
         }
         (self.got, self.owner)
@@ -124,7 +124,7 @@ impl Worker {
         self
     }
 
-    fn worker(&self) -> &Worker {
+    fn worker(&self) -> &WorkerState {
         &self.scheduler.workers[self.index]
     }
 
@@ -184,13 +184,13 @@ impl Worker {
         }
     }
 
-    fn sleep(&mut self, parker: &Parker) {
+    fn park(&mut self, parker: &Parker) {
         let scheduler = &self.scheduler;
         scheduler.idle.begin_park(self.index, self.searching);
         let sees_work = scheduler.has_visible_work();
         if !sees_work && !scheduler.is_stopping() {
             let (until, call) = (Until::called(), &mut call_now);
-            self.worker().park_state.sleep(Some(&scheduler.driver), &until, call, || parker.park());
+            self.worker().park_state.park(Some(&scheduler.driver), &until, call, || parker.park());
         } else {
             thread::yield_now();
         }
@@ -237,14 +237,15 @@ fn of_two_that_step_back_one_is_in_the_driver() {
         let threads = [0, 1].map(|index| {
             let scheduler = scheduler.clone();
             thread::spawn(move || {
-                let (idle, driver, sleeps) = &*scheduler;
+                let (idle, driver, park_states) = &*scheduler;
                 let parker = Parker::new();
-                sleeps[index].run_worker(parker.unparker());
+                park_states[index].set_unparker(parker.unparker());
                 idle.begin_park(index, false);
                 let in_driver = idle.are_all_parked().then_some(driver);
                 let (until, call) = (Until::called(), &mut call_now);
-                if sleeps[index].sleep(in_driver, &until, call, || parker.park()).was_in_driver {
-                    sleeps[1 - index].call(driver);
+                if park_states[index].park(in_driver, &until, call, || parker.park()).was_in_driver
+                {
+                    park_states[1 - index].unpark(driver);
                 }
             })
         });

@@ -5,43 +5,43 @@ use crate::driver::DriverParts;
 use crate::testing::model;
 use std::sync::Arc;
 use wakeful_base::sync::atomic::AtomicBool;
-use wakeful_base::sync::unparker;
+use wakeful_base::sync::thread;
 use wakeful_base::{Parker, call_now};
 
 struct Worker {
-    sleep: ParkState,
+    park_state: ParkState,
     /// Why it is called. Relaxed: only the call makes the sleeper see it.
     reason: AtomicBool,
 }
 
-struct Seats<const N: usize> {
+struct Workers<const N: usize> {
     driver: SharedDriver,
     workers: [Worker; N],
 }
 
-fn workers<const N: usize>() -> (Arc<Seats<N>>, Arc<dyn WakeDriver>) {
+fn workers<const N: usize>() -> (Arc<Workers<N>>, Arc<dyn WakeDriver>) {
     let DriverParts { driver, waker, .. } = DriverParts::new(None).unwrap();
     let workers =
-        [(); N].map(|()| Worker { sleep: ParkState::new(), reason: AtomicBool::new(false) });
+        [(); N].map(|()| Worker { park_state: ParkState::new(), reason: AtomicBool::new(false) });
     let driver = SharedDriver::new(driver, waker.clone());
-    (Arc::new(Seats { driver, workers }), waker)
+    (Arc::new(Workers { driver, workers }), waker)
 }
 
-impl<const N: usize> Seats<N> {
+impl<const N: usize> Workers<N> {
     fn call(&self, index: usize) {
         self.workers[index].reason.store(true, Relaxed);
         self.workers[index].park_state.unpark(&self.driver);
     }
 
     /// Sleeps until it sees why it was called.
-    fn sleeper(self: &Arc<Self>, index: usize) -> unparker::JoinHandle<()> {
+    fn sleeper(self: &Arc<Self>, index: usize) -> thread::JoinHandle<()> {
         let scheduler = self.clone();
-        unparker::spawn(move || {
+        thread::spawn(move || {
             let parker = Parker::new();
             let worker = &scheduler.workers[index];
             worker.park_state.set_unparker(parker.unparker());
             while !worker.reason.load(Relaxed) {
-                worker.park_state.sleep(
+                worker.park_state.park(
                     Some(&scheduler.driver),
                     &Until::called(),
                     &mut call_now,
@@ -67,7 +67,7 @@ fn a_call_that_meets_an_event_is_not_lost() {
     model(|| {
         let (scheduler, events) = workers::<1>();
         let sleeper = scheduler.sleeper(0);
-        let event = unparker::spawn(move || events.wake());
+        let event = thread::spawn(move || events.wake());
         scheduler.call(0);
         event.join().unwrap();
         sleeper.join().unwrap();
@@ -93,7 +93,7 @@ fn two_calls_for_two_reasons() {
         let (scheduler, _) = workers::<1>();
         let second = Arc::new(AtomicBool::new(false));
         let (caller, also) = (scheduler.clone(), second.clone());
-        let calls = unparker::spawn(move || {
+        let calls = thread::spawn(move || {
             also.store(true, Relaxed);
             caller.workers[0].park_state.unpark(&caller.driver);
         });
@@ -104,7 +104,7 @@ fn two_calls_for_two_reasons() {
         let parker = Parker::new();
         scheduler.workers[0].park_state.set_unparker(parker.unparker());
         while !second.load(Relaxed) {
-            scheduler.workers[0].park_state.sleep(
+            scheduler.workers[0].park_state.park(
                 Some(&scheduler.driver),
                 &Until::called(),
                 &mut call_now,
@@ -124,11 +124,11 @@ fn outside_of_the_driver(
         let (scheduler, _) = workers::<1>();
         let in_driver = scheduler.driver.driver.try_lock();
         let caller = scheduler.clone();
-        let call = unparker::spawn(move || caller.call(0));
+        let call = thread::spawn(move || caller.call(0));
         let (worker, parker) = (&scheduler.workers[0], Parker::new());
         worker.park_state.set_unparker(parker.unparker());
         f(worker, &parker, &|on_thread| {
-            worker.park_state.sleep(
+            worker.park_state.park(
                 Some(&scheduler.driver),
                 &Until::called(),
                 &mut call_now,

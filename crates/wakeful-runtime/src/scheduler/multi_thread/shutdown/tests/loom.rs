@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::driver::DriverParts;
-use crate::scheduler::multi_thread::sleep::SharedDriver;
+use crate::scheduler::multi_thread::park_state::SharedDriver;
 use crate::testing::{model, no_threads, plain_config, plain_info};
 use std::future::Future;
 use std::panic::Location;
