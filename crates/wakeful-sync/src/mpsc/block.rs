@@ -24,12 +24,12 @@ pub(super) const SLOTS: usize = 32;
 pub(super) const SLOTS: usize = 2;
 
 /// The place of one value in a block.
-pub(super) struct Slot<T> {
+pub(super) struct ValueSlot<T> {
     value: UnsafeCell<MaybeUninit<T>>,
     is_ready: AtomicBool,
 }
 
-impl<T> Slot<T> {
+impl<T> ValueSlot<T> {
     /// Writes the value, and hands the slot over to the receiver.
     ///
     /// # Safety
@@ -66,7 +66,7 @@ pub(super) struct Block<T> {
     /// Set by the sender that claimed the last slot, before it publishes that slot; read by the
     /// receiver after it took the value of that slot.
     next: AtomicPtr<Block<T>>,
-    slots: [Slot<T>; SLOTS],
+    slots: [ValueSlot<T>; SLOTS],
 }
 
 impl<T> Block<T> {
@@ -103,7 +103,7 @@ impl<T> Block<T> {
 
     /// Returns the slot for a position in the channel.
     #[inline]
-    pub(super) fn slot(&self, position: u64) -> &Slot<T> {
+    pub(super) fn slot(&self, position: u64) -> &ValueSlot<T> {
         &self.slots[position as usize % SLOTS]
     }
 

@@ -24,7 +24,7 @@ use crate::on_unwind::{OnUnwind, drop_all};
 use crate::permit_queue::{PermitQueue, Waiter};
 
 /// What a value in the channel costs.
-pub(super) trait Flow {
+pub(super) trait FlowControl {
     /// How many credits.
     const PRICE: u64;
 
@@ -38,7 +38,7 @@ pub(super) trait Flow {
     fn is_idle(&self, words: Words<'_>) -> bool;
 }
 
-impl Flow for Capacity {
+impl FlowControl for Capacity {
     const PRICE: u64 = 1;
 
     #[inline]
@@ -58,12 +58,12 @@ impl Flow for Capacity {
 /// Values cost nothing.
 pub(super) struct Unlimited;
 
-impl Flow for Unlimited {
+impl FlowControl for Unlimited {
     const PRICE: u64 = 0;
 
     #[inline]
     fn received(&self, words: Words<'_>, n: usize) {
-        words.received.add_unheard(n);
+        words.received.add_unbounded(n);
     }
 
     fn close(&self, words: Words<'_>) {
@@ -79,7 +79,7 @@ pub(super) struct Chan<T, F> {
     queue: Queue<T>,
     rx_waker: RxWaker,
     /// Closed together with the channel; nothing else ever happens to it.
-    closing: BatchSemaphore,
+    closed_signal: BatchSemaphore,
     senders: AtomicUsize,
     weak_senders: AtomicUsize,
     flow: F,
@@ -93,13 +93,13 @@ unsafe impl<T: Send, F: Sync> Sync for Chan<T, F> {}
 impl<T, F> UnwindSafe for Chan<T, F> {}
 impl<T, F> RefUnwindSafe for Chan<T, F> {}
 
-impl<T, F: Flow> Chan<T, F> {
+impl<T, F: FlowControl> Chan<T, F> {
     /// An empty channel with one sender.
     pub(super) fn new(flow: F, credits: usize) -> Self {
         Chan {
             queue: Queue::new(credits),
             rx_waker: RxWaker::new(),
-            closing: BatchSemaphore::new(0),
+            closed_signal: BatchSemaphore::new(0),
             senders: AtomicUsize::new(1),
             weak_senders: AtomicUsize::new(0),
             flow,
@@ -263,7 +263,7 @@ impl<T, F: Flow> Chan<T, F> {
     ///
     /// # Safety
     /// Only the receiver.
-    unsafe fn pop_left(&self) -> Option<T> {
+    unsafe fn pop_remaining(&self) -> Option<T> {
         let mut backoff = Backoff::new();
         loop {
             // SAFETY: passed on to the caller.
@@ -284,7 +284,7 @@ impl<T, F: Flow> Chan<T, F> {
     /// Only the receiver.
     unsafe fn drain(&self) {
         // SAFETY: passed on to the caller.
-        drop_all(|| unsafe { self.pop_left() });
+        drop_all(|| unsafe { self.pop_remaining() });
     }
 
     /// How many values have been or are being sent, and not been received.
@@ -297,10 +297,10 @@ impl<T, F: Flow> Chan<T, F> {
         if self.is_closed() {
             return;
         }
-        let waker_panics = OnUnwind(|| self.closing.close());
+        let waker_panics = OnUnwind(|| self.closed_signal.close());
         self.flow.close(self.words());
         std::mem::forget(waker_panics);
-        self.closing.close();
+        self.closed_signal.close();
     }
 
     #[inline]
@@ -310,7 +310,7 @@ impl<T, F: Flow> Chan<T, F> {
 
     /// Waits until the channel is closed.
     pub(super) async fn closed(&self) {
-        let closed = self.closing.acquire(1).await;
+        let closed = self.closed_signal.acquire(1).await;
         debug_assert!(closed.is_err(), "nobody releases permits there");
     }
 
@@ -336,7 +336,7 @@ impl<T> Chan<T, Capacity> {
 
     /// A place for a value that has just been paid for, unless the channel was closed meanwhile: who closes it waits for
     /// no more than what has a place.
-    pub(super) fn claim_after_pay(&self) -> Result<Claimed<T>, TryAcquireError> {
+    pub(super) fn claim_paid(&self) -> Result<Claimed<T>, TryAcquireError> {
         let claimed = self.queue.claim(0, false);
         if claimed.is_err() {
             self.release(1);
@@ -409,7 +409,7 @@ impl<T, F> Chan<T, F> {
 
     /// Adds a sender, if there is one left. True if it did.
     #[must_use]
-    pub(super) fn add_sender_to_others(&self) -> bool {
+    pub(super) fn try_add_sender(&self) -> bool {
         let add = |count| if count == 0 { None } else { Some(count + 1) };
         self.senders.fetch_update(AcqRel, Acquire, add).is_ok()
     }

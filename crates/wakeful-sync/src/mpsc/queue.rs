@@ -29,13 +29,13 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use wakeful_base::CachePadded;
 use wakeful_base::sync::atomic::AtomicPtr;
 
-use super::block::{Block, Slot, is_last};
+use super::block::{Block, ValueSlot, is_last};
 use super::state::{ClaimWord, ReceivedWord};
 use crate::acquire_error::TryAcquireError;
 use crate::backoff::Backoff;
 use crate::on_unwind::drop_all;
 
-const SPARES: usize = 4;
+const SPARE_BLOCKS_MAX: usize = 4;
 
 /// The senders' end.
 struct Tail<T> {
@@ -55,7 +55,7 @@ struct Head<T> {
 /// could panic, and no user code, which might wait for the value itself.
 #[must_use]
 pub(super) struct Claimed<T> {
-    slot: NonNull<Slot<T>>,
+    slot: NonNull<ValueSlot<T>>,
     is_awaited: bool,
 }
 
@@ -73,7 +73,7 @@ impl<T> Claimed<T> {
 pub(super) struct Queue<T> {
     tail: CachePadded<Tail<T>>,
     head: CachePadded<Head<T>>,
-    spares: [AtomicPtr<Block<T>>; SPARES],
+    spares: [AtomicPtr<Block<T>>; SPARE_BLOCKS_MAX],
 }
 
 impl<T> Queue<T> {
@@ -112,22 +112,18 @@ impl<T> Queue<T> {
         if is_open && is_paid && !claims.is_switching() && !is_last(claims.tail()) {
             let block = self.tail.block.load(Acquire);
             if self.tail.claims.claim(claims, price, false).is_ok() {
-                // SAFETY: as in `claim_in_turn`.
+                // SAFETY: as in `claim_slow`.
                 let slot = NonNull::from(unsafe { &*block }.slot(claims.tail()));
                 return Ok(Claimed { slot, is_awaited: claims.is_awaited() });
             }
         }
-        self.claim_in_turn(price, even_if_closed)
+        self.claim_slow(price, even_if_closed)
     }
 
     /// As [`claim`](Self::claim), for the slot at the end of a block too, and after others who claim just now. Apart,
     /// so that most claims need not save and clear what only this needs.
     #[inline(never)]
-    fn claim_in_turn(
-        &self,
-        price: u64,
-        even_if_closed: bool,
-    ) -> Result<Claimed<T>, TryAcquireError> {
+    fn claim_slow(&self, price: u64, even_if_closed: bool) -> Result<Claimed<T>, TryAcquireError> {
         let mut backoff = Backoff::new();
         let mut next_block = None;
         let mut claims = self.tail.claims.load();
@@ -182,8 +178,8 @@ impl<T> Queue<T> {
     fn take_spare(&self) -> Option<NonNull<Block<T>>> {
         self.spares.iter().find_map(|spare| {
             // The load spares the empty ones a write.
-            let there = !spare.load(Relaxed).is_null();
-            there.then(|| NonNull::new(spare.swap(ptr::null_mut(), Acquire))).flatten()
+            let is_set = !spare.load(Relaxed).is_null();
+            is_set.then(|| NonNull::new(spare.swap(ptr::null_mut(), Acquire))).flatten()
         })
     }
 
@@ -268,7 +264,7 @@ impl<T> Drop for Queue<T> {
 struct FreeBlocks<T> {
     block: NonNull<Block<T>>,
     position: u64,
-    spares: [*mut Block<T>; SPARES],
+    spares: [*mut Block<T>; SPARE_BLOCKS_MAX],
 }
 
 impl<T> FreeBlocks<T> {

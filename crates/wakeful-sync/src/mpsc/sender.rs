@@ -132,7 +132,7 @@ macro_rules! sender {
         impl<T> $WeakSender<T> {
             /// Returns a new sender, or `None` if all senders have been dropped.
             pub fn upgrade(&self) -> Option<$Sender<T>> {
-                let alive = self.chan.add_sender_to_others();
+                let alive = self.chan.try_add_sender();
                 alive.then(|| $Sender { chan: self.chan.clone() })
             }
 
@@ -271,7 +271,7 @@ impl<T> Sender<T> {
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
         let claimed = match self.claim_within_budget() {
             Err(TryAcquireError::NoPermits) => match Acquire::new(&*self.chan, 1).await {
-                Ok(()) => self.chan.claim_after_pay(),
+                Ok(()) => self.chan.claim_paid(),
                 Err(_) => Err(TryAcquireError::Closed),
             },
             outcome => outcome,
@@ -304,7 +304,7 @@ impl<T> Sender<T> {
     pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
         let claimed = match self.chan.claim() {
             Err(TryAcquireError::NoPermits) => {
-                self.chan.try_acquire(1).and_then(|()| self.chan.claim_after_pay())
+                self.chan.try_acquire(1).and_then(|()| self.chan.claim_paid())
             }
             outcome => outcome,
         };

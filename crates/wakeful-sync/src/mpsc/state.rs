@@ -176,8 +176,8 @@ impl ClaimWord {
         swapped.map(drop).map_err(Claims)
     }
 
-    /// Announces a waiter, and returns the credits there were. Only under the bank's lock.
-    pub(super) fn announce(&self) -> Result<usize, TryAcquireError> {
+    /// Announces a waiter, and returns the credits there were. Only under the locked's lock.
+    pub(super) fn set_waiters(&self) -> Result<usize, TryAcquireError> {
         let mut now = self.load();
         while !now.is_closed() {
             let to = now.0 & !CREDITS | WAITERS;
@@ -189,8 +189,8 @@ impl ClaimWord {
         Err(TryAcquireError::Closed)
     }
 
-    /// Nobody waits any more, and there are `credits`. Only under the bank's lock, after an announcement.
-    pub(super) fn settle(&self, credits: usize) {
+    /// Nobody waits any more, and there are `credits`. Only under the locked's lock, after an announcement.
+    pub(super) fn clear_waiters(&self, credits: usize) {
         let before =
             self.0.fetch_add(((credits as u64) << CREDIT_SHIFT).wrapping_sub(WAITERS), AcqRel);
         debug_assert_eq!(
@@ -206,8 +206,8 @@ impl ClaimWord {
     }
 }
 
-const LISTENERS: u64 = 1;
-const VALUE: u64 = 2;
+const RECEIVED_WAITERS: u64 = 1;
+const RECEIVED_ONE: u64 = 2;
 
 pub(super) struct ReceivedWord(AtomicU64);
 
@@ -219,31 +219,31 @@ impl ReceivedWord {
     /// How many values have been received.
     #[inline]
     pub(super) fn count(&self) -> u64 {
-        self.0.load(Acquire) / VALUE
+        self.0.load(Acquire) / RECEIVED_ONE
     }
 
     /// Counts `n` more values. True if senders wait to hear of it.
     #[inline]
     #[must_use]
     pub(super) fn add(&self, n: usize) -> bool {
-        self.0.fetch_add(n as u64 * VALUE, AcqRel) & LISTENERS != 0
+        self.0.fetch_add(n as u64 * RECEIVED_ONE, AcqRel) & RECEIVED_WAITERS != 0
     }
 
     /// As [`add`](Self::add) where nobody ever listens.
     #[inline]
-    pub(super) fn add_unheard(&self, n: usize) {
+    pub(super) fn add_unbounded(&self, n: usize) {
         let count = self.0.load(Relaxed);
-        self.0.store(count + n as u64 * VALUE, Release);
+        self.0.store(count + n as u64 * RECEIVED_ONE, Release);
     }
 
     /// Makes `add` tell that somebody listens; returns the count up to now.
-    pub(super) fn listen(&self) -> u64 {
-        self.0.fetch_or(LISTENERS, AcqRel) / VALUE
+    pub(super) fn set_waiters(&self) -> u64 {
+        self.0.fetch_or(RECEIVED_WAITERS, AcqRel) / RECEIVED_ONE
     }
 
     /// Nobody listens any more.
-    pub(super) fn stop_listening(&self) {
-        self.0.fetch_and(!LISTENERS, AcqRel);
+    pub(super) fn clear_waiters(&self) {
+        self.0.fetch_and(!RECEIVED_WAITERS, AcqRel);
     }
 }
 
