@@ -37,6 +37,14 @@
 //! # });
 //! ```
 
+// Which file to open:
+//
+// - `sender.rs`, `receiver.rs`, `permit.rs`, `send_timeout.rs`, `error.rs`: the public API.
+// - `chan.rs`: the state that all handles share, and how the receiver waits.
+// - `state.rs`: the two atomic words, and all their transitions. Start here.
+// - `queue.rs`, `block.rs`: the slots, in blocks, and how they are claimed, published and taken.
+// - `capacity.rs`: the room in a bounded channel, and the senders that wait for some.
+// - `rx_waker.rs`: the receiver's waker.
 mod block;
 mod capacity;
 mod chan;
@@ -86,7 +94,7 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
     assert!(buffer > 0, "mpsc bounded channel requires buffer > 0");
     assert!(
         buffer <= MAX_PERMITS,
-        "mpsc::channel was called with a buffer of {buffer}; the most is Semaphore::MAX_PERMITS \
+        "mpsc::channel was called with a buffer of {buffer}; the maximum is Semaphore::MAX_PERMITS \
          ({MAX_PERMITS})"
     );
     let (capacity, credits) = Capacity::new(buffer);

@@ -1,23 +1,25 @@
-//! The room in a bounded channel, counted in permits: what a value in it costs.
+//! The room in a bounded channel, counted in permits. Each value in the channel holds one permit.
 //!
 //! ```text
 //!                 claim, take_credits            recv
 //!   credits in the ─────────────────▶ permits ─────────▶ the received word
 //!   claim word  ◀─────────────────── and values           │
-//!        ▲        put_credits                             │ collect: when the credits run out,
-//!        │                                                ▼ or somebody listens
-//!        └────────────── settle, rebalance ──────────── locked ──deal──▶ waiters, in their order
+//!        ▲        put_credits                             │ count_received: when the credits run
+//!        │                                                ▼ out, or senders are queued
+//!        └─────── clear_waiters, rebalance ──── locked permits ──distribute──▶ waiters, in order
 //! ```
 //!
 //! Each permit is in one of these places, and there are `bound` in all:
-//! - credits in the claim word, free for anybody, taken and put without a lock;
-//! - out: a [`Permit`](super::Permit), or a value in the channel;
-//! - received, and not yet counted;
-//! - in the locked, under its lock: what does not fit into the claim word;
-//! - assigned to a waiter.
+//! - a credit in the claim word, which any sender can take and give back without a lock;
+//! - held by a sender: a [`Permit`](super::Permit), or a value in the channel;
+//! - received: counted in the received word, but not yet added to the locked permits;
+//! - locked: in `LockedPermits`, under its lock. These do not fit into the claim word;
+//! - assigned to a waiter in the queue.
 //!
-//! Invariant, seen under the lock: while somebody is queued there are neither credits nor permits in the
-//! locked, and both words say so. Hence nobody overtakes, and whoever has a permit to give finds out.
+//! Invariant, which holds whenever the lock is free: while senders are queued, there are neither
+//! credits nor locked permits, and both words are marked (WAITERS, and the bit of the received
+//! word). So no sender can overtake the queue, and a thread that has a permit to give sees the mark
+//! and takes the lock.
 
 use std::ptr::NonNull;
 use std::task::Waker;
@@ -38,12 +40,12 @@ pub(super) struct Capacity {
 
 struct LockedPermits {
     permits: usize,
-    /// How many of the received values have been turned into permits.
+    /// How many of the received values have been added to `permits`.
     counted: u64,
     queue: PermitQueue,
 }
 
-/// The channel's words, which the capacity is kept in but for the locked.
+/// The channel's two atomic words, where most of the capacity is kept.
 #[derive(Clone, Copy)]
 pub(super) struct Words<'a> {
     pub(super) claims: &'a ClaimWord,
@@ -58,7 +60,8 @@ impl LockedPermits {
 }
 
 impl Capacity {
-    /// Room for `bound` values, and how much of it is to be put into the claim word.
+    /// Creates room for `bound` values. Also returns the number of credits to put into the claim
+    /// word.
     pub(super) fn new(bound: usize) -> (Self, usize) {
         let credits = bound.min(CREDITS_MAX);
         let locked =
@@ -70,14 +73,14 @@ impl Capacity {
         self.bound
     }
 
-    /// How many permits are free.
+    /// Returns the number of free permits.
     pub(super) fn available(&self, words: Words<'_>) -> usize {
         let locked = self.locked.lock();
         let uncounted = (words.received.count() - locked.counted) as usize;
         locked.permits + uncounted + words.claims.load().credits()
     }
 
-    /// Takes `n` permits, if there are so many and nobody waits.
+    /// Takes `n` permits, if that many are free and no sender is queued.
     #[inline]
     pub(super) fn try_acquire(&self, words: Words<'_>, n: usize) -> Result<(), TryAcquireError> {
         match words.claims.take_credits(n) {
@@ -91,7 +94,8 @@ impl Capacity {
         self.rebalance(&mut self.locked.lock(), words, n)
     }
 
-    /// Takes `n` permits out of locked and claim word together, and moves what the locked has into the word.
+    /// Takes `n` permits out of the locked permits and the claim word together, and moves as many
+    /// of the rest as fit into the claim word.
     fn rebalance(
         &self,
         locked: &mut LockedPermits,
@@ -121,10 +125,10 @@ impl Capacity {
         }
     }
 
-    /// Takes `n` permits, or queues `waiter` for them.
+    /// Takes `n` permits, or queues `waiter` for them and assigns to it the permits there are.
     ///
     /// # Safety
-    /// As for [`PermitQueue::push`].
+    /// The caller must uphold the contract of [`PermitQueue::push`] for `waiter`.
     #[cold]
     pub(super) unsafe fn enqueue(
         &self,
@@ -137,7 +141,7 @@ impl Capacity {
         let mut locked = self.locked.lock();
         let taken = self.rebalance(&mut locked, words, n);
         if let Err(TryAcquireError::NoPermits) = taken {
-            // From here on, whoever has permits to give must come for the lock.
+            // From here on, a thread that has permits to give takes the lock.
             let Ok(credits) = words.claims.set_waiters() else {
                 drop(locked);
                 return Err(AcquireError::closed());
@@ -148,7 +152,7 @@ impl Capacity {
             if !locked.queue.is_empty() || locked.permits < n {
                 let assigned =
                     if locked.queue.is_empty() { std::mem::take(&mut locked.permits) } else { 0 };
-                // SAFETY: passed on to the caller.
+                // SAFETY: the caller upholds the contract of `push`, and the lock is held.
                 unsafe { locked.queue.push(waiter, n - assigned, waker) };
                 return Ok(Enqueued::Waiting);
             }
@@ -156,7 +160,7 @@ impl Capacity {
             Self::clear_waiters(&mut locked, words);
         }
         drop(locked);
-        // The clone was not needed. The permits, which are the caller's, must not be lost by its drop.
+        // The clone was not used. If its drop panicked, the caller's permits would be lost.
         contain_panic(|| drop(waker));
         match taken {
             Err(TryAcquireError::Closed) => Err(AcquireError::closed()),
@@ -164,7 +168,7 @@ impl Capacity {
         }
     }
 
-    /// Gives `n` permits back.
+    /// Releases `n` permits.
     #[inline]
     pub(super) fn release(&self, words: Words<'_>, n: usize) {
         if !words.claims.put_credits(n) {
@@ -172,7 +176,7 @@ impl Capacity {
         }
     }
 
-    /// Counts `n` received values, whose permits are free again.
+    /// Counts `n` received values and releases their permits.
     #[inline]
     pub(super) fn received(&self, words: Words<'_>, n: usize) {
         if words.received.add(n) {
@@ -180,19 +184,19 @@ impl Capacity {
         }
     }
 
-    /// Takes `waiter` out of the queue and gives back what it was assigned of `n` permits.
+    /// Removes `waiter` from the queue, and releases what was assigned to it of `n` permits.
     ///
     /// # Safety
-    /// As for [`PermitQueue::remove`].
+    /// The caller must uphold the contract of [`PermitQueue::remove`] for `waiter`.
     #[cold]
     pub(super) unsafe fn leave(&self, words: Words<'_>, n: usize, waiter: NonNull<Waiter>) {
         let mut locked = self.locked.lock();
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller upholds the contract of `remove`, and the lock is held.
         let assigned = unsafe { locked.queue.remove(waiter, n) };
         self.distribute(words, locked, assigned);
     }
 
-    /// Gives out no more permits, and wakes all who wait for some.
+    /// Refuses further permits, and wakes all queued senders.
     pub(super) fn close(&self, words: Words<'_>) {
         let mut locked = self.locked.lock();
         words.claims.close();
@@ -214,9 +218,11 @@ impl Capacity {
         f(&mut self.locked.lock().queue)
     }
 
-    /// Puts `n` permits and all that were received into the locked, and deals them to those who wait.
+    /// Adds `n` permits and those of all received values to the locked permits, and assigns them to
+    /// queued senders.
     ///
-    /// Contains the panics of their wakers: the caller may hold a value that it has received or is to return.
+    /// Contains panics of their wakers: the caller may hold a value that it has received, or has to
+    /// return.
     #[cold]
     fn distribute<'a>(
         &'a self,
@@ -243,9 +249,10 @@ impl Capacity {
         }
     }
 
-    /// The queue is empty again: takes the announcements back, and makes credits of what is in the locked.
+    /// Clears the marks in both words after the queue has become empty, and makes credits of the
+    /// locked permits.
     fn clear_waiters(locked: &mut LockedPermits, words: Words<'_>) {
-        debug_assert!(locked.queue.is_empty(), "somebody still waits");
+        debug_assert!(locked.queue.is_empty(), "senders are still waiting");
         words.received.clear_waiters();
         let credits = locked.permits.min(CREDITS_MAX);
         locked.permits -= credits;
