@@ -184,7 +184,7 @@ impl<T> Sender<T> {
     pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let coop = ready!(budget::poll_proceed(cx));
         // SAFETY: the sender has not left, and this is it.
-        if !self.is_closed() && unsafe { self.cell().park_sender(cx.waker()) } {
+        if !self.is_closed() && unsafe { self.cell().register_tx_waker(cx.waker()) } {
             return Poll::Pending;
         }
         coop.made_progress();
@@ -312,7 +312,7 @@ impl<T> Future for Receiver<T> {
         // SAFETY: the receiver has its reference, so it has not left.
         let mut result = unsafe { ChannelCell::try_receive(&mut self.cell) };
         // SAFETY: there is no result, so it has neither left nor closed.
-        if result.is_pending() && !unsafe { cell.as_ref().park_receiver(cx.waker()) } {
+        if result.is_pending() && !unsafe { cell.as_ref().register_rx_waker(cx.waker()) } {
             // SAFETY: as above; the sender was done first, so this is ready.
             result = unsafe { ChannelCell::try_receive(&mut self.cell) };
         }

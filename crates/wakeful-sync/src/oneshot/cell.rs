@@ -16,10 +16,10 @@ use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::slab_alloc;
 use wakeful_base::sync::UnsafeCell;
 
-use super::state::{Closed, Finished, Left, State};
+use super::state::{Closed, EndsLeft, Finished, OneshotState};
 
 pub(super) struct ChannelCell<T> {
-    pub(super) state: State,
+    pub(super) state: OneshotState,
     value: UnsafeCell<MaybeUninit<T>>,
     rx_waker: WakerSlot,
     tx_waker: WakerSlot,
@@ -65,7 +65,7 @@ impl<T> ChannelCell<T> {
         // SAFETY: just allocated for one.
         unsafe {
             cell.write(ChannelCell {
-                state: State::new(),
+                state: OneshotState::new(),
                 value: UnsafeCell::new(MaybeUninit::uninit()),
                 rx_waker: WakerSlot::empty(),
                 tx_waker: WakerSlot::empty(),
@@ -88,9 +88,9 @@ impl<T> ChannelCell<T> {
             cell.value.with_mut(|place| unsafe { (*place).write(value) });
         }
         match cell.state.finish(with_value) {
-            Finished::AndGone => Ok(()),
+            Finished::SenderLeft => Ok(()),
             // SAFETY: the sender has not left, and leaves by this.
-            finished => unsafe { Self::finish_by_hand(this, finished, with_value) },
+            finished => unsafe { Self::finish_slow(this, finished, with_value) },
         }
     }
 
@@ -99,7 +99,7 @@ impl<T> ChannelCell<T> {
     /// # Safety
     /// As for `finish`.
     #[inline(never)]
-    unsafe fn finish_by_hand(
+    unsafe fn finish_slow(
         this: CellRef<T>,
         finished: Finished,
         with_value: bool,
@@ -107,12 +107,12 @@ impl<T> ChannelCell<T> {
         // SAFETY: the sender has not left, so the cell is live.
         let cell = unsafe { this.as_ref() };
         match finished {
-            Finished::AndGone => Ok(()),
+            Finished::SenderLeft => Ok(()),
             Finished::ReceiverWaits => {
                 // SAFETY: the state gave the receiver's waker to us.
                 let waker = unsafe { cell.rx_waker.take() };
                 // SAFETY: the sender touches the cell no more.
-                unsafe { free_if(cell.state.leave_sender(), this) };
+                unsafe { free_if_both_left(cell.state.leave_sender(), this) };
                 waker.wake();
                 Ok(())
             }
@@ -120,7 +120,7 @@ impl<T> ChannelCell<T> {
                 // SAFETY: it was written above and nobody else was given it.
                 let value = with_value.then(|| unsafe { cell.take_value() });
                 // SAFETY: the sender touches the cell no more.
-                unsafe { free_if(cell.state.leave_sender(), this) };
+                unsafe { free_if_both_left(cell.state.leave_sender(), this) };
                 Err(value)
             }
         }
@@ -148,7 +148,7 @@ impl<T> ChannelCell<T> {
         let value = state.is_sent().then(|| unsafe { cell.take_value() });
         *owner = None;
         // SAFETY: the receiver touches the cell no more.
-        unsafe { free_if(cell.state.leave_receiver(), this) };
+        unsafe { free_if_both_left(cell.state.leave_receiver(), this) };
         Poll::Ready(value)
     }
 
@@ -156,7 +156,7 @@ impl<T> ChannelCell<T> {
     ///
     /// # Safety
     /// Only for the receiver, which has neither left nor closed.
-    pub(super) unsafe fn park_receiver(&self, waker: &Waker) -> bool {
+    pub(super) unsafe fn register_rx_waker(&self, waker: &Waker) -> bool {
         let mut old = None;
         if self.state.load().has_rx_waker() {
             // SAFETY: the receiver filled the slot, as the bit says, which only it sets.
@@ -175,18 +175,18 @@ impl<T> ChannelCell<T> {
             // SAFETY: without the bit the slot is empty and the receiver's.
             unsafe { self.rx_waker.put(waker.clone()) };
         }
-        let parked = !self.state.publish_rx_waker().is_done();
+        let registered = !self.state.publish_rx_waker().is_done();
         // SAFETY: the sender was done before it could see the waker.
-        let unseen = (!parked).then(|| unsafe { self.rx_waker.take() });
+        let unseen = (!registered).then(|| unsafe { self.rx_waker.take() });
         drop((old, unseen));
-        parked
+        registered
     }
 
     /// Sender: leaves its waker for the receiver. False if the receiver closed first.
     ///
     /// # Safety
     /// Only for the sender, which has not left.
-    pub(super) unsafe fn park_sender(&self, waker: &Waker) -> bool {
+    pub(super) unsafe fn register_tx_waker(&self, waker: &Waker) -> bool {
         let mut old = None;
         if self.state.load().has_tx_waker() {
             // SAFETY: the sender filled the slot, as the bit says, which only it sets.
@@ -205,11 +205,11 @@ impl<T> ChannelCell<T> {
             // SAFETY: without the bit the slot is empty and the sender's.
             unsafe { self.tx_waker.put(waker.clone()) };
         }
-        let parked = !self.state.publish_tx_waker().is_closed();
+        let registered = !self.state.publish_tx_waker().is_closed();
         // SAFETY: the receiver closed before it could see the waker.
-        let unseen = (!parked).then(|| unsafe { self.tx_waker.take() });
+        let unseen = (!registered).then(|| unsafe { self.tx_waker.take() });
         drop((old, unseen));
-        parked
+        registered
     }
 
     /// Receiver: closes. Returns its own waker, to be dropped, and the sender's, to be called.
@@ -242,7 +242,7 @@ impl<T> ChannelCell<T> {
         // SAFETY: what was sent is the receiver's, and it was not taken.
         let value = cell.state.load().is_sent().then(|| unsafe { cell.take_value() });
         // SAFETY: the receiver touches the cell no more.
-        unsafe { free_if(cell.state.leave_receiver(), this) };
+        unsafe { free_if_both_left(cell.state.leave_receiver(), this) };
         if let Some(waker) = sender_waker {
             waker.wake();
         }
@@ -264,8 +264,8 @@ impl<T> ChannelCell<T> {
 /// # Safety
 /// `left` must come from this cell's state. The caller must have forgotten the cell.
 #[inline]
-unsafe fn free_if<T>(left: Left, this: CellRef<T>) {
-    if left == Left::First {
+unsafe fn free_if_both_left<T>(left: EndsLeft, this: CellRef<T>) {
+    if left == EndsLeft::One {
         return;
     }
     // SAFETY: both ends have left, so nobody else refers to it.

@@ -74,7 +74,7 @@ impl fmt::Debug for Snapshot {
 #[must_use]
 pub(super) enum Finished {
     /// Nothing: it is gone.
-    AndGone,
+    SenderLeft,
     /// Take the receiver's waker, leave, and wake.
     ReceiverWaits,
     /// Nothing was sent. Take the value back, and leave.
@@ -95,18 +95,18 @@ pub(super) enum Closed {
 /// Who is to free the memory.
 #[must_use]
 #[derive(PartialEq, Eq)]
-pub(super) enum Left {
+pub(super) enum EndsLeft {
     /// The caller, being the last.
-    Last,
+    Both,
     /// The other side, which is still there.
-    First,
+    One,
 }
 
-pub(super) struct State(AtomicUsize);
+pub(super) struct OneshotState(AtomicUsize);
 
-impl State {
+impl OneshotState {
     pub(super) fn new() -> Self {
-        State(AtomicUsize::new(0))
+        OneshotState(AtomicUsize::new(0))
     }
 
     #[inline]
@@ -127,7 +127,7 @@ impl State {
             let next = if waits { state | done } else { state | done | TX_GONE };
             match self.0.compare_exchange_weak(state, next, AcqRel, Relaxed) {
                 Ok(_) if waits => return Finished::ReceiverWaits,
-                Ok(_) => return Finished::AndGone,
+                Ok(_) => return Finished::SenderLeft,
                 Err(now) => state = now,
             }
         }
@@ -171,19 +171,19 @@ impl State {
     }
 
     /// Sender: will not touch the channel again.
-    pub(super) fn leave_sender(&self) -> Left {
+    pub(super) fn leave_sender(&self) -> EndsLeft {
         self.leave(TX_GONE, RX_GONE)
     }
 
     /// Receiver: will not touch the channel again.
     #[inline]
-    pub(super) fn leave_receiver(&self) -> Left {
+    pub(super) fn leave_receiver(&self) -> EndsLeft {
         self.leave(RX_GONE, TX_GONE)
     }
 
     #[inline]
-    fn leave(&self, own: usize, other: usize) -> Left {
+    fn leave(&self, own: usize, other: usize) -> EndsLeft {
         let alone = self.0.load(Acquire) & other != 0 || self.0.fetch_or(own, AcqRel) & other != 0;
-        if alone { Left::Last } else { Left::First }
+        if alone { EndsLeft::Both } else { EndsLeft::One }
     }
 }
