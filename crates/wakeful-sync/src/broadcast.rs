@@ -427,7 +427,7 @@ impl<T: Clone> Receiver<T> {
     /// assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
     /// ```
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        self.ring.take(&mut self.next).map(|taking| taking.clone_value())
+        self.ring.take(&mut self.next).map(|guard| guard.clone_value())
     }
 
     /// Receives the next value on a thread that runs no tasks.
@@ -457,16 +457,16 @@ impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         let Receiver { ring, next } = self;
         let (end, was_last) = ring.remove_receiver();
-        let tell_senders = || {
+        let notify_senders = || {
             if was_last {
                 ring.no_receivers.notify_waiters();
             }
         };
-        let value_panics = OnUnwind(tell_senders);
+        let value_panics = OnUnwind(notify_senders);
         // Gives up its share in what it was counted for. Lagging takes it on to what is left.
-        drop_all(|| next.is_before(end).then(|| ring.take(next).ok()?.give_up()));
+        drop_all(|| next.is_before(end).then(|| ring.take(next).ok()?.release()));
         std::mem::forget(value_panics);
-        tell_senders();
+        notify_senders();
     }
 }
 

@@ -30,7 +30,7 @@ use crate::wait_queue::{Round, WaitQueue, Word};
 const RECEIVERS_MAX: usize = usize::MAX >> 2;
 
 pub(super) struct Ring<T> {
-    slots: Box<[Mutex<Slot<T>>]>,
+    slots: Box<[Mutex<RingSlot<T>>]>,
     /// Number of slots, which is a power of two, less one.
     mask: usize,
     pub(super) queue: WaitQueue,
@@ -42,10 +42,10 @@ pub(super) struct Ring<T> {
     pub(super) no_receivers: Notify,
 }
 
-struct Slot<T> {
+struct RingSlot<T> {
     number: Round,
     /// How many receivers have still to take the value.
-    takers: usize,
+    remaining: usize,
     value: Option<T>,
 }
 
@@ -60,7 +60,7 @@ impl<T> Ring<T> {
         );
         let size = capacity.next_power_of_two();
         let slots = (0..size)
-            .map(|_| Mutex::new(Slot { number: Round::FIRST, takers: 0, value: None }))
+            .map(|_| Mutex::new(RingSlot { number: Round::FIRST, remaining: 0, value: None }))
             .collect();
         Ring {
             slots,
@@ -73,7 +73,7 @@ impl<T> Ring<T> {
         }
     }
 
-    fn slot(&self, number: Round) -> MutexGuard<'_, Slot<T>> {
+    fn slot(&self, number: Round) -> MutexGuard<'_, RingSlot<T>> {
         self.slots[number.slot(self.mask)].lock()
     }
 
@@ -128,17 +128,17 @@ impl<T> Ring<T> {
                     continue;
                 }
             };
-            let takers = self.receivers.load(Relaxed);
-            if takers == 0 {
+            let remaining = self.receivers.load(Relaxed);
+            if remaining == 0 {
                 return Err(SendError(value));
             }
             let old = slot.value.replace(value);
-            (slot.number, slot.takers) = (word.round(), takers);
+            (slot.number, slot.remaining) = (word.round(), remaining);
             line.set_word(word.in_next_round());
             drop(slot);
             line.release_stale();
             drop(old);
-            return Ok(takers);
+            return Ok(remaining);
         }
     }
 
@@ -150,7 +150,7 @@ impl<T> Ring<T> {
     }
 
     /// Takes part in the value number `next`, which goes up.
-    pub(super) fn take(&self, next: &mut Round) -> Result<Taking<'_, T>, TryRecvError> {
+    pub(super) fn take(&self, next: &mut Round) -> Result<ValueGuard<'_, T>, TryRecvError> {
         let mut word = self.queue.load();
         loop {
             let waiting = word.round().since(*next);
@@ -165,7 +165,7 @@ impl<T> Ring<T> {
             let slot = self.slot(*next);
             if slot.number == *next {
                 *next = next.plus(1);
-                return Ok(Taking { slot: Some(slot) });
+                return Ok(ValueGuard { slot: Some(slot) });
             }
             // It was overwritten just now, by a sender that has the line until its value is counted.
             drop(slot);
@@ -180,7 +180,7 @@ impl<T> Ring<T> {
         let (mut taken, mut end) = (0, self.size());
         while taken < end {
             let middle = taken + (end - taken) / 2;
-            if self.slot(oldest.plus(middle)).takers == 0 {
+            if self.slot(oldest.plus(middle)).remaining == 0 {
                 taken = middle + 1;
             } else {
                 end = middle;
@@ -190,36 +190,36 @@ impl<T> Ring<T> {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.slot(self.next_number().minus(1)).takers == 0
+        self.slot(self.next_number().minus(1)).remaining == 0
     }
 }
 
 /// A receiver's share in a value; given up when dropped, by the last of them with the value.
-pub(super) struct Taking<'a, T> {
+pub(super) struct ValueGuard<'a, T> {
     /// Always there, until it is given up.
-    slot: Option<MutexGuard<'a, Slot<T>>>,
+    slot: Option<MutexGuard<'a, RingSlot<T>>>,
 }
 
-impl<T: Clone> Taking<'_, T> {
+impl<T: Clone> ValueGuard<'_, T> {
     pub(super) fn clone_value(&self) -> T {
         let value = self.slot.as_ref().and_then(|slot| slot.value.clone());
         value.expect("a value stays in its slot until all have taken it")
     }
 }
 
-impl<T> Taking<'_, T> {
+impl<T> ValueGuard<'_, T> {
     /// Gives the share up. Returns the value if it was the last one, for the caller to drop without the lock.
-    pub(super) fn give_up(&mut self) -> Option<T> {
+    pub(super) fn release(&mut self) -> Option<T> {
         let mut slot = self.slot.take()?;
-        slot.takers -= 1;
-        if slot.takers == 0 { slot.value.take() } else { None }
+        slot.remaining -= 1;
+        if slot.remaining == 0 { slot.value.take() } else { None }
     }
 }
 
-impl<T> Drop for Taking<'_, T> {
+impl<T> Drop for ValueGuard<'_, T> {
     /// Contains the panic of the value's drop: the caller may hold a clone, or the clone have panicked.
     fn drop(&mut self) {
-        let unwanted = self.give_up();
+        let unwanted = self.release();
         contain_panic(|| drop(unwanted));
     }
 }
