@@ -45,7 +45,7 @@
 //! and to get in line is one compare-and-swap, and so is to set a version and to take hold of the line.
 
 pub mod error;
-mod shared;
+mod state;
 
 use std::fmt;
 use std::ops::Deref;
@@ -55,7 +55,7 @@ use wakeful_base::sync::atomic::Ordering::{AcqRel, Relaxed};
 use wakeful_base::sync::{Arc, RwLockReadGuard};
 
 use self::error::{RecvError, SendError};
-use self::shared::{Changed, WatchShared};
+use self::state::{Changed, WatchState};
 use crate::cooperative::cooperative;
 use crate::wait_queue::Round;
 
@@ -81,7 +81,7 @@ use crate::wait_queue::Round;
 /// # });
 /// ```
 pub struct Receiver<T> {
-    shared: Arc<WatchShared<T>>,
+    state: Arc<WatchState<T>>,
     /// The version seen last.
     seen: Round,
 }
@@ -100,7 +100,7 @@ pub struct Receiver<T> {
 /// # });
 /// ```
 pub struct Sender<T> {
-    shared: Arc<WatchShared<T>>,
+    state: Arc<WatchState<T>>,
 }
 
 /// A look at the value, which cannot be set as long as this lives.
@@ -158,14 +158,14 @@ impl<T> Deref for Ref<'_, T> {
 /// assert_eq!(*rx.borrow(), "world");
 /// ```
 pub fn channel<T>(init: T) -> (Sender<T>, Receiver<T>) {
-    let shared = Arc::new(WatchShared::new(init));
-    (Sender { shared: shared.clone() }, Receiver { shared, seen: Round::FIRST })
+    let state = Arc::new(WatchState::new(init));
+    (Sender { state: state.clone() }, Receiver { state, seen: Round::FIRST })
 }
 
 impl<T> Receiver<T> {
-    fn register(shared: Arc<WatchShared<T>>, seen: Round) -> Self {
-        shared.receivers.fetch_add(1, Relaxed);
-        Receiver { shared, seen }
+    fn register(state: Arc<WatchState<T>>, seen: Round) -> Self {
+        state.receivers.fetch_add(1, Relaxed);
+        Receiver { state, seen }
     }
 
     /// Looks at the value, and does not mark it seen.
@@ -173,8 +173,8 @@ impl<T> Receiver<T> {
     /// See [`Ref`] for how not to deadlock.
     #[inline]
     pub fn borrow(&self) -> Ref<'_, T> {
-        let inner = self.shared.value.read();
-        let has_changed = self.shared.version() != self.seen;
+        let inner = self.state.value.read();
+        let has_changed = self.state.version() != self.seen;
         Ref { inner, has_changed }
     }
 
@@ -194,8 +194,8 @@ impl<T> Receiver<T> {
     /// ```
     #[inline]
     pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
-        let inner = self.shared.value.read();
-        let version = self.shared.version();
+        let inner = self.state.value.read();
+        let version = self.state.version();
         let has_changed = version != self.seen;
         self.seen = version;
         Ref { inner, has_changed }
@@ -218,15 +218,15 @@ impl<T> Receiver<T> {
     /// assert!(rx.has_changed().is_err());
     /// ```
     pub fn has_changed(&self) -> Result<bool, RecvError> {
-        if self.shared.is_closed() {
+        if self.state.is_closed() {
             return Err(RecvError(()));
         }
-        Ok(self.shared.version() != self.seen)
+        Ok(self.state.version() != self.seen)
     }
 
     /// Whether all senders are gone.
     pub fn is_closed(&self) -> bool {
-        self.shared.is_closed()
+        self.state.is_closed()
     }
 
     /// Marks the value as not seen, so that [`changed`](Self::changed) returns at once.
@@ -247,7 +247,7 @@ impl<T> Receiver<T> {
 
     /// Marks the value as seen, so that [`changed`](Self::changed) waits for the next.
     pub fn mark_unchanged(&mut self) {
-        self.seen = self.shared.version();
+        self.seen = self.state.version();
     }
 
     /// Waits until there is a value that was not seen, and marks it seen.
@@ -271,7 +271,7 @@ impl<T> Receiver<T> {
     /// # });
     /// ```
     pub async fn changed(&mut self) -> Result<(), RecvError> {
-        cooperative(Changed::new(&self.shared, &mut self.seen)).await
+        cooperative(Changed::new(&self.state, &mut self.seen)).await
     }
 
     /// Waits until `f` says yes to a value: the present one, then each that comes. Marks it seen.
@@ -304,8 +304,8 @@ impl<T> Receiver<T> {
             let mut closed = false;
             loop {
                 {
-                    let inner = self.shared.value.read();
-                    let version = self.shared.version();
+                    let inner = self.state.value.read();
+                    let version = self.state.version();
                     let has_changed = version != self.seen;
                     self.seen = version;
                     // What was seen before the senders went, `f` has said no to already.
@@ -316,7 +316,7 @@ impl<T> Receiver<T> {
                 if closed {
                     return Err(RecvError(()));
                 }
-                closed = Changed::new(&self.shared, &mut self.seen).await.is_err();
+                closed = Changed::new(&self.state, &mut self.seen).await.is_err();
             }
         };
         cooperative(wait).await
@@ -324,20 +324,20 @@ impl<T> Receiver<T> {
 
     /// Whether both receive from the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
+        Arc::ptr_eq(&self.state, &other.state)
     }
 }
 
 impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Self {
-        Receiver::register(self.shared.clone(), self.seen)
+        Receiver::register(self.state.clone(), self.seen)
     }
 }
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
-        if self.shared.receivers.fetch_sub(1, Relaxed) == 1 {
-            self.shared.no_receivers.notify_waiters();
+        if self.state.receivers.fetch_sub(1, Relaxed) == 1 {
+            self.state.no_receivers.notify_waiters();
         }
     }
 }
@@ -345,7 +345,7 @@ impl<T> Drop for Receiver<T> {
 impl<T: fmt::Debug> fmt::Debug for Receiver<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Receiver")
-            .field("shared", &self.shared)
+            .field("shared", &self.state)
             .field("version", &self.seen)
             .finish()
     }
@@ -427,11 +427,11 @@ impl<T> Sender<T> {
     where
         F: FnOnce(&mut T) -> bool,
     {
-        let mut value = self.shared.value.write();
+        let mut value = self.state.value.write();
         if !modify(&mut value) {
             return false;
         }
-        let waiting = self.shared.next_version();
+        let waiting = self.state.next_version();
         drop(value);
         if let Some(line) = waiting {
             line.release_stale();
@@ -458,7 +458,7 @@ impl<T> Sender<T> {
     ///
     /// See [`Ref`] for how not to deadlock.
     pub fn borrow(&self) -> Ref<'_, T> {
-        Ref { inner: self.shared.value.read(), has_changed: false }
+        Ref { inner: self.state.value.read(), has_changed: false }
     }
 
     /// Whether there are no receivers. [`subscribe`](Self::subscribe) opens the channel again.
@@ -483,7 +483,7 @@ impl<T> Sender<T> {
     pub async fn closed(&self) {
         let wait = async {
             while self.receiver_count() > 0 {
-                let gone = self.shared.no_receivers.notified();
+                let gone = self.state.no_receivers.notified();
                 if self.receiver_count() == 0 {
                     return;
                 }
@@ -506,30 +506,30 @@ impl<T> Sender<T> {
     /// assert!(!rx.has_changed().unwrap());
     /// ```
     pub fn subscribe(&self) -> Receiver<T> {
-        let seen = self.shared.version();
-        Receiver::register(self.shared.clone(), seen)
+        let seen = self.state.version();
+        Receiver::register(self.state.clone(), seen)
     }
 
     /// How many receivers there are.
     pub fn receiver_count(&self) -> usize {
-        self.shared.receivers.load(Relaxed)
+        self.state.receivers.load(Relaxed)
     }
 
     /// How many senders there are.
     pub fn sender_count(&self) -> usize {
-        self.shared.senders.load(Relaxed)
+        self.state.senders.load(Relaxed)
     }
 
     /// Whether both send to the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
+        Arc::ptr_eq(&self.state, &other.state)
     }
 }
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
-        self.shared.senders.fetch_add(1, Relaxed);
-        Sender { shared: self.shared.clone() }
+        self.state.senders.fetch_add(1, Relaxed);
+        Sender { state: self.state.clone() }
     }
 }
 
@@ -541,15 +541,15 @@ impl<T: Default> Default for Sender<T> {
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        if self.shared.senders.fetch_sub(1, AcqRel) == 1 {
-            self.shared.close();
+        if self.state.senders.fetch_sub(1, AcqRel) == 1 {
+            self.state.close();
         }
     }
 }
 
 impl<T: fmt::Debug> fmt::Debug for Sender<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender").field("shared", &self.shared).finish()
+        f.debug_struct("Sender").field("shared", &self.state).finish()
     }
 }
 

@@ -12,7 +12,7 @@ use super::error::RecvError;
 use crate::Notify;
 use crate::wait_queue::{LockedLine, Round, WaitQueue, Waiter, Word};
 
-pub(super) struct WatchShared<T> {
+pub(super) struct WatchState<T> {
     pub(super) value: RwLock<T>,
     /// The round is the value's version, the flag says that all senders are gone. A round starts under
     /// the value's write lock, so under its read lock the version is that of the value.
@@ -23,10 +23,10 @@ pub(super) struct WatchShared<T> {
     pub(super) no_receivers: Notify,
 }
 
-impl<T> WatchShared<T> {
+impl<T> WatchState<T> {
     /// For one sender and one receiver.
     pub(super) fn new(init: T) -> Self {
-        WatchShared {
+        WatchState {
             value: RwLock::new(init),
             queue: WaitQueue::new(Word::new(false)),
             receivers: AtomicUsize::new(1),
@@ -60,7 +60,7 @@ impl<T> WatchShared<T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for WatchShared<T> {
+impl<T: fmt::Debug> fmt::Debug for WatchState<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared")
             .field("value", &self.value)
@@ -73,14 +73,14 @@ impl<T: fmt::Debug> fmt::Debug for WatchShared<T> {
 
 /// Waits until the version is another than `seen`, which it then is set to.
 pub(super) struct Changed<'a, T> {
-    shared: &'a WatchShared<T>,
+    state: &'a WatchState<T>,
     seen: &'a mut Round,
     waiter: Waiter,
 }
 
 impl<'a, T> Changed<'a, T> {
-    pub(super) fn new(shared: &'a WatchShared<T>, seen: &'a mut Round) -> Self {
-        Changed { shared, seen, waiter: Waiter::new() }
+    pub(super) fn new(state: &'a WatchState<T>, seen: &'a mut Round) -> Self {
+        Changed { state, seen, waiter: Waiter::new() }
     }
 }
 
@@ -94,7 +94,7 @@ impl<T> Future for Changed<'_, T> {
         // SAFETY: `this` came out of a `Pin`.
         let waiter = unsafe { Pin::new_unchecked(&this.waiter) };
         // SAFETY: `drop` makes the waiter leave this queue.
-        let over = unsafe { this.shared.queue.poll_over(*this.seen, waiter, cx.waker()) };
+        let over = unsafe { this.state.queue.poll_over(*this.seen, waiter, cx.waker()) };
         let word = ready!(over);
         if word.round() == *this.seen {
             return Poll::Ready(Err(RecvError(())));
@@ -110,6 +110,6 @@ impl<T> Drop for Changed<'_, T> {
         // SAFETY: a waiter that has entered a line was pinned, and stays so until it is dropped.
         let waiter = unsafe { Pin::new_unchecked(&self.waiter) };
         // SAFETY: this is the only queue it ever entered.
-        unsafe { self.shared.queue.leave(waiter) };
+        unsafe { self.state.queue.leave(waiter) };
     }
 }
