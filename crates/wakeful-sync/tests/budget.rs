@@ -23,7 +23,8 @@ fn pending_without_budget<F: Future>(future: &mut Manual<F>) {
     });
 }
 
-/// `taken` keeps both from what they want; `spent`, polled first, gets it first, and is not `other`.
+/// `taken` keeps both from what they want; `spent`, polled first, gets it first, and is not
+/// `other`.
 #[track_caller]
 fn first_in_line<A: Future, B: Future>(taken: impl Sized, spent: A, other: B) {
     let (mut spent, mut other) = (manual(spent), manual(other));

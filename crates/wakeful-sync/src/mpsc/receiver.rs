@@ -175,8 +175,7 @@ macro_rules! receiver {
                 block_on(called, "recv_many(buffer, limit).await", self.recv_many(buffer, limit))
             }
 
-            /// Closes the channel: sending fails from now on, and values already sent can still be
-            /// received.
+            /// Closes the channel: sending fails, and values already sent can still be received.
             ///
             /// [Permits](super::Permit) that were reserved before stay valid, and values sent with
             /// them are received too. To get all values, receive until `None`.
@@ -212,9 +211,9 @@ macro_rules! receiver {
                 self.chan.len()
             }
 
-            /// Polls for the next value, as [`recv`](Self::recv) does; for hand-written futures.
+            /// Polls for the next value, for hand-written futures.
             ///
-            /// Only the waker of the most recent call is woken.
+            /// See [`recv`](Self::recv). Only the waker of the most recent call is woken.
             ///
             /// ```
             /// use std::future::poll_fn;
@@ -232,10 +231,9 @@ macro_rules! receiver {
                 unsafe { self.chan.poll_recv(cx) }
             }
 
-            /// Polls for several values, as [`recv_many`](Self::recv_many) does; for hand-written
-            /// futures.
+            /// Polls for several values, for hand-written futures.
             ///
-            /// Only the waker of the most recent call is woken.
+            /// See [`recv_many`](Self::recv_many). Only the waker of the most recent call is woken.
             pub fn poll_recv_many(
                 &mut self,
                 cx: &mut Context<'_>,
