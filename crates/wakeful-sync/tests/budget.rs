@@ -49,7 +49,7 @@ fn is_ready<F: Future>(cx: &mut Context<'_>, future: F) -> bool {
 }
 
 #[test]
-fn whatever_is_ready_at_once_costs_a_unit() {
+fn each_ready_operation_costs_one_unit() {
     let semaphore = Semaphore::new(10);
     assert_eq!(ready_in_one_poll(|cx| is_ready(cx, semaphore.acquire_many(3))), 128);
     let mutex = Mutex::new(());
@@ -86,7 +86,7 @@ fn whatever_is_ready_at_once_costs_a_unit() {
 }
 
 #[test]
-fn a_notification_and_a_value_that_is_there_are_free() {
+fn stored_notifications_and_values_are_free() {
     let notify = Notify::new();
     let take_permit = |cx: &mut Context<'_>| {
         notify.notify_one();
@@ -101,7 +101,7 @@ fn a_notification_and_a_value_that_is_there_are_free() {
 }
 
 #[test]
-fn a_task_without_budget_gets_in_line() {
+fn a_task_without_budget_is_queued() {
     let mutex = Mutex::new(());
     first_in_line(mutex.try_lock().unwrap(), mutex.lock(), mutex.lock());
     let mutex = Arc::new(mutex);
@@ -121,7 +121,7 @@ fn a_task_without_budget_gets_in_line() {
 }
 
 #[test]
-fn a_value_sent_without_budget_is_in_line_too() {
+fn a_send_without_budget_is_queued() {
     let (tx, mut rx) = mpsc::channel(1);
     tx.try_send(0).unwrap();
     let (mut spent, mut other) = (manual(tx.send(1)), manual(tx.send(2)));
@@ -136,7 +136,7 @@ fn a_value_sent_without_budget_is_in_line_too() {
 }
 
 #[test]
-fn who_makes_the_value_of_a_cell_is_settled_without_budget() {
+fn a_cell_is_claimed_by_a_task_without_budget() {
     let cell = OnceCell::new();
     let mut spent = manual(cell.get_or_init(|| async { 1 }));
     pending_without_budget(&mut spent);
@@ -152,7 +152,7 @@ fn who_makes_the_value_of_a_cell_is_settled_without_budget() {
 }
 
 #[test]
-fn what_a_task_without_budget_was_given_goes_back_when_it_gives_up() {
+fn permits_of_a_task_without_budget_are_released_on_cancel() {
     let mutex = Mutex::new(());
     let mut spent = manual(mutex.lock());
     pending_without_budget(&mut spent);

@@ -17,7 +17,7 @@ use wakeful_sync::oneshot;
 use wakeful_sync::oneshot::error::TryRecvError;
 
 #[test]
-fn a_value_sent_before_the_wait_is_there_at_once() {
+fn a_value_sent_before_the_wait_is_ready_immediately() {
     let (tx, rx) = oneshot::channel();
     assert!(rx.is_empty());
     tx.send(1).unwrap();
@@ -38,7 +38,7 @@ fn a_send_wakes_the_waiting_receiver_once() {
 }
 
 #[test]
-fn a_dropped_sender_ends_the_wait_with_an_error() {
+fn a_dropped_sender_wakes_the_receiver_with_an_error() {
     let (tx, rx) = oneshot::channel::<i32>();
     let mut rx = manual(rx);
     rx.pending();
@@ -50,7 +50,7 @@ fn a_dropped_sender_ends_the_wait_with_an_error() {
 }
 
 #[test]
-fn a_send_to_nobody_gives_the_value_back() {
+fn a_send_without_receivers_returns_the_value() {
     let alive = Alive::default();
     let (tx, rx) = oneshot::channel();
     drop(rx);
@@ -60,7 +60,7 @@ fn a_send_to_nobody_gives_the_value_back() {
 }
 
 #[test]
-fn closing_keeps_what_was_sent_and_refuses_the_rest() {
+fn close_keeps_a_sent_value_and_refuses_later_ones() {
     let (tx, mut rx) = oneshot::channel();
     tx.send(1).unwrap();
     rx.close();
@@ -77,7 +77,7 @@ fn closing_keeps_what_was_sent_and_refuses_the_rest() {
 }
 
 #[test]
-fn closing_while_waiting_ends_the_wait() {
+fn close_during_a_wait_ends_the_wait() {
     let (mut tx, rx) = oneshot::channel::<i32>();
     let mut rx = manual(rx);
     rx.pending();
@@ -112,7 +112,7 @@ fn polling_after_the_result_panics() {
 }
 
 #[test]
-fn the_sender_is_woken_when_the_receiver_closes_or_goes() {
+fn the_sender_is_woken_when_the_receiver_is_closed_or_dropped() {
     for by_close in [true, false] {
         let (mut tx, mut rx) = oneshot::channel::<i32>();
         let mut closed = manual(tx.closed());
@@ -131,7 +131,7 @@ fn the_sender_is_woken_when_the_receiver_closes_or_goes() {
 }
 
 #[test]
-fn both_ends_call_the_waker_of_the_last_poll() {
+fn both_ends_wake_the_waker_of_the_last_poll() {
     let (mut tx, rx) = oneshot::channel();
     let mut rx = manual(rx);
     assert!(rx.poll_with(Waker::noop()).is_pending());
@@ -149,7 +149,7 @@ fn both_ends_call_the_waker_of_the_last_poll() {
 }
 
 #[test]
-fn no_waker_is_left_behind() {
+fn no_waker_is_leaked() {
     let count = Arc::new(PanickingWaker);
     let waker = Waker::from(count.clone());
     let cx = &mut Context::from_waker(&waker);
@@ -172,7 +172,7 @@ fn no_waker_is_left_behind() {
 }
 
 #[test]
-fn a_value_nobody_took_is_dropped_once() {
+fn a_value_not_received_is_dropped_once() {
     let alive = Alive::default();
     let (tx, rx) = oneshot::channel();
     tx.send(alive.value(0)).unwrap();
@@ -221,7 +221,7 @@ fn no_value_is_lost_by_a_senders_waker_whose_drop_panics() {
 }
 
 #[test]
-fn a_panicking_waker_or_drop_leaves_the_channel_whole() {
+fn the_channel_survives_a_panicking_waker_or_drop() {
     struct PanicsOnDrop;
     impl Drop for PanicsOnDrop {
         fn drop(&mut self) {
@@ -256,7 +256,7 @@ fn blocking_recv_refuses_a_thread_that_drives_a_runtime() {
 }
 
 #[test]
-fn values_without_size_or_with_much_of_it_get_through() {
+fn zero_sized_and_large_values() {
     let (tx, mut rx) = oneshot::channel();
     tx.send(()).unwrap();
     assert_eq!(rx.try_recv(), Ok(()));
@@ -266,7 +266,7 @@ fn values_without_size_or_with_much_of_it_get_through() {
 }
 
 #[test]
-fn it_takes_part_in_the_budget() {
+fn recv_uses_the_budget() {
     wakeful_base::budget::with_initial(|| {
         let mut spent = 0;
         loop {
@@ -283,7 +283,7 @@ fn it_takes_part_in_the_budget() {
 
 /// Both ends do at random what they can, at once.
 #[test]
-fn stress_every_value_is_received_or_given_back() {
+fn stress_every_value_is_received_or_returned() {
     let deadline = stress_deadline();
     let alive = Alive::default();
     let (to_sender, senders) = std::sync::mpsc::channel::<(oneshot::Sender<Counted>, usize)>();
@@ -421,11 +421,11 @@ fn random_runs_agree_with_a_model() {
                 assert_eq!(tx.is_closed(), model.is_closed, "seed {seed}");
             }
             if let (Some(before), true) = (model.receiver_waits, model.is_sender_gone) {
-                assert!(rx_wakes.count() > before, "seed {seed}: the receiver is not told");
+                assert!(rx_wakes.count() > before, "seed {seed}: the receiver was not woken");
             }
             if let (Some(before), true, true) = (model.sender_waits, model.is_closed, tx.is_some())
             {
-                assert!(tx_wakes.count() > before, "seed {seed}: the sender is not told");
+                assert!(tx_wakes.count() > before, "seed {seed}: the sender was not woken");
             }
             assert_eq!(alive.count(), model.sent.iter().count(), "seed {seed}");
         }
