@@ -1,4 +1,4 @@
-//! `broadcast`: everybody gets everything, lag, closing, and random runs beside a model.
+//! `broadcast`: delivery to all receivers, lag, closing, and random runs checked against a model.
 
 mod support;
 
@@ -33,7 +33,7 @@ fn every_receiver_gets_every_value_sent_after_it_was_made() {
 #[test]
 fn a_send_wakes_all_waiting_receivers() {
     let (tx, rx) = broadcast::channel(16);
-    // More than are told under one hold of the lock.
+    // More receivers than are woken in one batch under the lock.
     let mut receivers: Vec<_> = (0..100).map(|_| rx.resubscribe()).collect();
     let mut waits: Vec<_> = receivers.iter_mut().map(|rx| manual(rx.recv())).collect();
     waits.iter_mut().for_each(Manual::pending);
@@ -47,7 +47,7 @@ fn a_send_wakes_all_waiting_receivers() {
 
 #[test]
 fn a_lagging_receiver_gets_the_missed_count_and_continues() {
-    // Rounded up to 4.
+    // The capacity is rounded up to 4.
     let (tx, mut rx) = broadcast::channel(3);
     for value in 0..4 {
         tx.send(value).unwrap();
@@ -120,7 +120,7 @@ fn closed_waits_until_there_are_no_receivers() {
     closed.pending();
     drop(rx);
     assert_eq!(closed.wakes(), 1);
-    // Opened again before the sender looked: it goes on waiting.
+    // There is a receiver again before the waiting sender is polled, so it continues to wait.
     let rx = tx.subscribe();
     closed.pending();
     drop(rx);
@@ -350,7 +350,8 @@ enum Listener {
     Waiting(Manual<Waiting>),
 }
 
-/// What a receiver should get: a queue of its own that forgets its oldest, and how many it forgot.
+/// What a receiver should get: the values not yet received, without those overwritten, and the
+/// number of overwritten values.
 struct Expected {
     queue: VecDeque<usize>,
     missed: u64,
@@ -375,7 +376,8 @@ impl Expected {
     }
 }
 
-/// One thread does everything in random order; a queue for each receiver tells what must come out.
+/// One thread does random operations on all handles; one queue per receiver says what it must
+/// receive.
 #[test]
 fn random_runs_agree_with_a_model() {
     let alive = Alive::default();
@@ -454,7 +456,7 @@ fn poll_wait(mut wait: Manual<Waiting>, queue: &mut VecDeque<usize>, missed: &mu
     }
 }
 
-/// After the senders have gone.
+/// Receives all remaining values, after the senders are dropped.
 fn drain(mut expected: Expected) {
     if let Listener::Waiting(mut wait) = expected.listener {
         assert!(wait.wakes() > 0, "a value or the close wakes the receiver");
@@ -492,7 +494,7 @@ fn stress_received_and_missed_values_add_up() {
                 let (mut got, mut last) = (0u64, [None; 2]);
                 loop {
                     if random.below(4) == 0 {
-                        // A wait that may be given up.
+                        // Polls a `recv` that may be cancelled.
                         match manual(rx.recv()).poll() {
                             Poll::Ready(Ok(_)) => got += 1,
                             Poll::Ready(Err(RecvError::Lagged(missed))) => got += missed,

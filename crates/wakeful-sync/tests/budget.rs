@@ -1,4 +1,4 @@
-//! A task that has used its budget up has to wait, but does not lose its place for that.
+//! A task that has used up its budget has to wait, but keeps its place in the queue.
 
 mod support;
 
@@ -12,7 +12,7 @@ use wakeful_base::budget;
 use wakeful_sync::{Mutex, Notify, OnceCell, RwLock, Semaphore, SetOnce};
 use wakeful_sync::{broadcast, mpsc, oneshot, watch};
 
-/// Polls `future` as a task would that has no budget left.
+/// Polls `future` in a task without budget left, and expects it to be pending.
 #[track_caller]
 fn pending_without_budget<F: Future>(future: &mut Manual<F>) {
     budget::with_initial(|| {
@@ -23,8 +23,8 @@ fn pending_without_budget<F: Future>(future: &mut Manual<F>) {
     });
 }
 
-/// `taken` keeps both from what they want; `spent`, polled first, gets it first, and is not
-/// `other`.
+/// Checks that `spent`, which is polled first and without budget, is served before `other`, once
+/// `taken` is dropped. Until then `taken` blocks both.
 #[track_caller]
 fn first_in_line<A: Future, B: Future>(taken: impl Sized, spent: A, other: B) {
     let (mut spent, mut other) = (manual(spent), manual(other));
@@ -38,7 +38,7 @@ fn first_in_line<A: Future, B: Future>(taken: impl Sized, spent: A, other: B) {
     other.ready();
 }
 
-/// How many times in one poll what `step` makes is ready at once; a thousand if that has no end.
+/// Returns how often `step` is ready within one poll; 1000 if the budget does not limit it.
 fn ready_in_one_poll(mut step: impl FnMut(&mut Context<'_>) -> bool) -> usize {
     let mut cx = Context::from_waker(Waker::noop());
     budget::with_initial(|| (0..1000).take_while(|_| step(&mut cx)).count())
@@ -142,7 +142,7 @@ fn a_cell_is_claimed_by_a_task_without_budget() {
     pending_without_budget(&mut spent);
     assert!(cell.set(2).unwrap_err().is_initializing_err());
     assert_eq!(spent.ready(), &1);
-    // What is there costs nothing.
+    // A value that is already set costs no budget.
     budget::with_initial(|| {
         while let Some(unit) = budget::proceed() {
             unit.made_progress();

@@ -1,4 +1,4 @@
-//! Channels: order, room, permits, and all the ways in which they end.
+//! `mpsc` channels: order of values, room, permits, and all the ways of closing.
 
 mod support;
 
@@ -343,7 +343,7 @@ fn no_value_is_leaked_or_dropped_twice() {
         for i in 0..count / 2 {
             assert_eq!(rx.try_recv().ok().unwrap().number, i);
         }
-        // Sent when nobody is there to receive.
+        // Sent after the receiver is dropped.
         let late = tx.clone().try_reserve_owned().ok();
         drop(rx);
         assert!(tx.try_send(alive.value(0)).is_err());
@@ -351,7 +351,7 @@ fn no_value_is_leaked_or_dropped_twice() {
             drop(late.send(alive.value(1)));
             assert_eq!(alive.count(), count + 1);
         }
-        // A future that waits has its value with it.
+        // A waiting `send` future owns its value.
         let (ftx, frx) = mpsc::channel(1);
         assert!(ftx.try_send(alive.value(0)).is_ok());
         let mut waiting = manual(ftx.send(alive.value(1)));
@@ -372,7 +372,7 @@ fn a_panic_in_a_values_drop_leaks_no_other() {
     drop(tx);
     alive.assert_none();
 
-    // Sent after the receiver has gone, the values are dropped with the channel.
+    // Values sent after the receiver is dropped are dropped with the channel.
     let (tx, rx) = mpsc::channel(100);
     let permits = tx.try_reserve_many(100).unwrap();
     drop(rx);
@@ -424,7 +424,7 @@ fn a_panic_in_a_waker_does_not_lose_the_sender_of_a_permit() {
     let permit = waiting.ready().unwrap();
     rx.close();
     assert!(manual(rx.recv()).poll_with(&panicking_waker()).is_pending());
-    // The last permit of a closed channel: the receiver is told.
+    // This is the last permit of a closed channel, so dropping it wakes the receiver.
     drop(permit);
     assert_eq!(manual(rx.recv()).ready(), None);
     drop(tx);
@@ -462,7 +462,7 @@ fn a_closed_channel_ends_though_the_receivers_waker_panics() {
     rx.close();
     assert!(rx.poll_recv(&mut Context::from_waker(&panicking_waker())).is_pending());
     drop(permit);
-    // It gives back the permit that it was dealt, and nothing is under way after.
+    // The dropped waiter releases the permit that was assigned to it. No permit is left then.
     assert!(waiting.ready().is_err());
     drop(waiting);
     assert_eq!(manual(rx.recv()).ready(), None);
@@ -485,7 +485,7 @@ fn values_of_any_size() {
     let (tx, mut rx) = mpsc::channel(40);
     (0..40).for_each(|_| tx.try_send(()).unwrap());
     (0..40).for_each(|_| assert_eq!(rx.try_recv(), Ok(())));
-    // A block of these is larger than a test's stack.
+    // A block of these values is larger than the stack of a test.
     let (tx, mut rx) = mpsc::unbounded_channel::<[u8; 70_000]>();
     tx.send([7; 70_000]).unwrap();
     assert_eq!(rx.try_recv().unwrap()[69_999], 7);
@@ -541,7 +541,7 @@ fn error_messages() {
 fn auto_traits() {
     fn send_sync<T: Send + Sync + Unpin + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
     fn send_value<T: Send>(_: T) {}
-    // Send, but not Sync.
+    // `Cell` is `Send`, but not `Sync`.
     type Value = std::cell::Cell<u8>;
     send_sync::<Sender<Value>>();
     send_sync::<Receiver<Value>>();

@@ -1,4 +1,5 @@
-//! Channels against a model: a `VecDeque` and a list of who waits, in random order.
+//! Random operations on channels, checked against a model: a `VecDeque` and a list of waiting
+//! senders.
 
 mod support;
 
@@ -11,17 +12,17 @@ use support::{Alive, Counted, Manual, Random, WakeCount, manual, stress};
 use wakeful_sync::mpsc::error::TryRecvError;
 use wakeful_sync::mpsc::{self, Permit, Receiver, Sender};
 
-/// What a bounded channel should be like.
+/// The expected state of a bounded channel.
 struct Model {
     bound: usize,
     values: VecDeque<usize>,
     permits: usize,
-    /// Who waits, first to last.
+    /// The waiting senders, in order.
     waiting: VecDeque<WaitingSender>,
     is_closed: bool,
 }
 
-/// How much room one who waits has asked for, and how much of it has been given to it.
+/// How much room a waiting sender wants, and how much of it has been assigned to it.
 struct WaitingSender {
     wanted: usize,
     assigned: usize,
@@ -42,13 +43,13 @@ impl Model {
         self.bound - self.values.len() - self.permits - self.assigned()
     }
 
-    /// Whether `n` permits can be had without waiting.
+    /// Returns whether `n` permits are available without waiting.
     fn can_take(&self, n: usize) -> bool {
         let no_sender_waits = self.waiting.iter().all(WaitingSender::is_granted);
         !self.is_closed && (n == 0 || no_sender_waits && n <= self.free())
     }
 
-    /// Gives room to those who wait, all of it to the first until that one has enough.
+    /// Assigns free room to the waiting senders: all of it to the first one, until that has enough.
     fn assign_room(&mut self) {
         while !self.is_closed && self.free() > 0 {
             let free = self.free();
@@ -59,7 +60,7 @@ impl Model {
         }
     }
 
-    /// Whether nothing can come any more.
+    /// Returns whether no value can come any more.
     fn is_over(&self) -> bool {
         self.is_closed && self.values.is_empty() && self.permits == 0 && self.assigned() == 0
     }
@@ -73,7 +74,7 @@ impl Model {
     }
 }
 
-/// What came of an attempt to send or to reserve.
+/// The result of an attempt to send or to reserve.
 enum Done<'a> {
     Sent(usize),
     Reserved(Vec<Permit<'a, Counted>>),
@@ -107,7 +108,7 @@ struct Run<'a> {
     tx: &'a Sender<Counted>,
     rx: Receiver<Counted>,
     rx_wakes: WakeCount,
-    /// The receiver waits; so many wake-ups it had had before.
+    /// The number of wake-ups the receiver had when it began to wait; `None` if it does not wait.
     rx_waits: Option<usize>,
     permits: Vec<Permit<'a, Counted>>,
     waiting: VecDeque<Attempt<'a>>,
@@ -166,7 +167,7 @@ impl<'a> Run<'a> {
             12 | 13 => self.recv(),
             14 => self.recv_many(),
             15 if self.random.below(30) == 0 => {
-                // Who closes need not be told.
+                // The receiver closes the channel itself, so it is not woken for that.
                 self.rx.close();
                 self.model.is_closed = true;
                 self.rx_waits = None;
@@ -189,7 +190,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Looked at in any order, and given up now and then, they are still served in their order.
+    /// Polls a random waiting sender, or cancels it. Senders must still be served in their order.
     fn poll_or_cancel_one_waiter(&mut self) {
         let at = self.random.below(self.waiting.len());
         let is_granted = self.model.waiting[at].is_granted();
@@ -206,7 +207,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Notes what came of an attempt; whether it got what it wanted.
+    /// Records the result of an attempt; returns whether it got what it wanted.
     fn record(&mut self, done: Done<'a>) -> bool {
         match done {
             Done::Closed => return false,
@@ -267,7 +268,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Says which seed a failure belongs to.
+/// Runs `run`, and prints the seed if it fails.
 fn with_seed(seed: u64, run: impl FnOnce()) {
     struct ReportSeed(u64);
     impl Drop for ReportSeed {

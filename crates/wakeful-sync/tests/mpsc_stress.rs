@@ -1,4 +1,4 @@
-//! Channels between threads: what is sent arrives once, in order, however the ends race.
+//! Channels between threads: each value arrives once and in order, however the two ends race.
 
 mod support;
 
@@ -33,7 +33,7 @@ fn stress_bounded_keeps_order_and_count() {
         let send = move |number, random: &mut Random| match random.below(8) {
             0 => tx.try_send(values.value(number)).is_ok(),
             1 => match manual(tx.reserve()).poll() {
-                // Given up, or given back.
+                // The reservation is either cancelled, or released.
                 Poll::Pending => false,
                 Poll::Ready(permit) => {
                     if random.below(2) == 0 {
@@ -122,7 +122,7 @@ fn stress_close_and_drop_race_with_sends() {
             got += 1;
         }
         if seed % 2 == 0 {
-            // All that was accepted comes, and then the end.
+            // All values that were accepted are received, and then `None`.
             rx.close();
             while block_on(rx.recv()).is_some() {
                 got += 1;

@@ -1,4 +1,4 @@
-//! `oneshot`: sending, closing, wakers, and that no value is lost or dropped twice.
+//! `oneshot`: sending, closing and wakers; no value may be lost or dropped twice.
 
 mod support;
 
@@ -153,7 +153,7 @@ fn no_waker_is_leaked() {
     let count = Arc::new(PanickingWaker);
     let waker = Waker::from(count.clone());
     let cx = &mut Context::from_waker(&waker);
-    // The sender waited, then sent; the receiver is dropped with and without having looked.
+    // The sender waited and then sent. The receiver is dropped with and without having received.
     for receive in [true, false] {
         let (mut tx, mut rx) = oneshot::channel();
         assert!(tx.poll_closed(cx).is_pending());
@@ -162,7 +162,7 @@ fn no_waker_is_leaked() {
             rx.try_recv().unwrap();
         }
     }
-    // The receiver waited, then went.
+    // The receiver waited and was then dropped.
     let (tx, rx) = oneshot::channel();
     let mut rx = manual(rx);
     assert!(rx.poll_with(&waker).is_pending());
@@ -186,14 +186,14 @@ fn a_value_not_received_is_dropped_once() {
     alive.assert_none();
 }
 
-/// Leaves a waker in the channel whose last reference is the channel's, and whose drop panics.
+/// Leaves a waker in the channel whose only reference is in the channel, and whose drop panics.
 fn leave_sender_waker<T>(tx: &mut oneshot::Sender<T>) {
     let waker = waker_that_panics_on_drop();
     assert!(tx.poll_closed(&mut Context::from_waker(&waker)).is_pending());
 }
 
-/// Both ends hold slab memory of the same size: if the first channel was freed but is still
-/// reachable, the second one gets its cell.
+/// Checks that `rx` does not reach its freed cell. Both channels use slab memory of the same size,
+/// so the second one gets the cell of the first if that was freed.
 #[track_caller]
 fn assert_forgotten(mut rx: oneshot::Receiver<u64>) {
     let (tx2, mut rx2) = oneshot::channel::<Box<u64>>();
@@ -281,7 +281,7 @@ fn recv_uses_the_budget() {
     });
 }
 
-/// Both ends do at random what they can, at once.
+/// Both ends do random operations at the same time.
 #[test]
 fn stress_every_value_is_received_or_returned() {
     let deadline = stress_deadline();
@@ -335,20 +335,21 @@ fn stress_every_value_is_received_or_returned() {
     alive.assert_none();
 }
 
-/// What a channel should be like: where its value is, and who is still there.
+/// The expected state of a channel.
 #[derive(Default)]
 struct Model {
     sent: Option<usize>,
     is_sender_gone: bool,
     is_closed: bool,
     is_taken: bool,
-    /// Somebody waits; so many wake-ups it had had before.
+    /// The number of wake-ups the receiver had when it began to wait; `None` if it does not wait.
+    /// Below it, the same for the sender.
     receiver_waits: Option<usize>,
     sender_waits: Option<usize>,
 }
 
 impl Model {
-    /// What the receiver gets; `None` if it has to wait.
+    /// Returns what the receiver gets; `None` if it has to wait.
     fn take(&mut self) -> Option<Option<usize>> {
         let is_ready = self.is_taken || self.is_sender_gone || self.is_closed;
         is_ready.then(|| {
@@ -390,7 +391,7 @@ fn random_runs_agree_with_a_model() {
                 }
                 (5, _, Some(rx)) if random.below(3) == 0 => {
                     rx.close();
-                    // Who has its result already has nothing left to close.
+                    // A receiver that already has its result closes nothing.
                     model.is_closed |= !model.is_taken;
                     model.receiver_waits = None;
                 }

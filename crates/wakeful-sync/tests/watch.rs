@@ -1,4 +1,4 @@
-//! `watch`: versions seen and unseen, closing, panics, and random runs beside a model.
+//! `watch`: seen and unseen versions, closing, panics, and random runs checked against a model.
 
 mod support;
 
@@ -28,7 +28,7 @@ fn the_first_value_counts_as_seen() {
 #[test]
 fn all_receivers_are_woken_by_one_send() {
     let (tx, rx) = watch::channel(0);
-    // More than are told under one hold of the lock.
+    // More receivers than are woken in one batch under the lock.
     let mut receivers: Vec<_> = (0..100).map(|_| rx.clone()).collect();
     let mut waits: Vec<_> = receivers.iter_mut().map(|rx| manual(rx.changed())).collect();
     waits.iter_mut().for_each(Manual::pending);
@@ -211,7 +211,7 @@ fn closed_waits_until_there_are_no_receivers() {
     assert!(!tx.is_closed());
     drop(second);
     assert_eq!(closed.wakes(), 1);
-    // Opened again before the sender looked: it goes on waiting.
+    // There is a receiver again before the waiting sender is polled, so it continues to wait.
     let third = tx.subscribe();
     closed.pending();
     drop(third);
@@ -254,13 +254,13 @@ enum Listener {
     Waiting(Manual<Waiting>),
 }
 
-/// What a receiver should know: the version it has seen.
+/// The expected state of a receiver: the version it has seen.
 struct Expected {
     seen: u64,
     listener: Listener,
 }
 
-/// One thread does everything in random order; a counter of versions tells what must come out.
+/// One thread does random operations on all handles; a version counter says what they must return.
 #[test]
 fn random_runs_agree_with_a_model() {
     for seed in 0..300 {
@@ -335,7 +335,7 @@ fn step(expected: Expected, version: u64, random: &mut Random) -> Expected {
                 Listener::Idle(rx)
             }
             2 => {
-                // Begun and given up.
+                // Started and then cancelled.
                 if manual(rx.changed()).poll().is_ready() {
                     assert_ne!(seen, version);
                     seen = version;
@@ -373,7 +373,7 @@ fn stress_every_receiver_sees_the_last_value() {
                 let mut last = 0;
                 loop {
                     if random.below(3) == 0 {
-                        // A wait that may be given up.
+                        // Polls a `changed` that may be cancelled.
                         let _ = manual(rx.changed()).poll();
                     }
                     let over = block_on(rx.changed()).is_err();

@@ -11,7 +11,7 @@ use wakeful_base::sync::thread;
 use super::error::TryRecvError;
 use super::*;
 
-/// Counts its drops. Not one of the model's objects, so it costs no interleavings.
+/// Counts its drops with an atomic that loom does not model, so that it adds no interleavings.
 struct Counted(Arc<AtomicUsize>, usize);
 
 impl Drop for Counted {
@@ -22,7 +22,8 @@ impl Drop for Counted {
 
 #[test]
 fn two_senders_one_bound() {
-    // Three threads that all wait for each other: two preemptions are what ends within seconds.
+    // Three threads that all wait for each other: with a bound of two preemptions this ends within
+    // seconds, with more it does not.
     let mut model = ::loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(|| {

@@ -1,4 +1,4 @@
-//! Two threads each, for the reason that the models of `Notify` give.
+//! At most two threads in each model; the models of `Notify` explain why.
 
 use super::*;
 use std::future::Future;
