@@ -69,7 +69,7 @@ use crate::wait_queue::Round;
 ///
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let tx = broadcast::Sender::new(8);
-/// assert!(tx.send("nobody is there yet").is_err());
+/// assert!(tx.send("no receivers yet").is_err());
 ///
 /// let (mut one, mut other) = (tx.subscribe(), tx.subscribe());
 /// assert_eq!(tx.send("hello").unwrap(), 2);

@@ -21,7 +21,7 @@
 //!     loop {
 //!         println!("{}!", *rx.borrow_and_update());
 //!         if rx.changed().await.is_err() {
-//!             break; // all senders are gone
+//!             break; // all senders are dropped
 //!         }
 //!     }
 //! };
@@ -118,7 +118,7 @@ pub struct Sender<T> {
 /// use wakeful::sync::watch;
 ///
 /// let (tx, rx) = watch::channel(1);
-/// assert_eq!(*rx.borrow(), 1); // gone at the end of the statement
+/// assert_eq!(*rx.borrow(), 1); // dropped at the end of the statement
 /// tx.send(2).unwrap();
 /// ```
 #[derive(Debug)]
@@ -382,7 +382,7 @@ impl<T> Sender<T> {
     /// tx.send("busy").unwrap();
     /// assert_eq!(*rx.borrow(), "busy");
     /// drop(rx);
-    /// assert!(tx.send("who cares").is_err());
+    /// assert!(tx.send("ignored").is_err());
     /// ```
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         if self.receiver_count() == 0 {

@@ -49,7 +49,7 @@ impl<T> Drop for Recv<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: a waiter that has entered a queue was pinned in `poll`, and stays pinned until it
-        // is dropped. One that has not entered any is not accessed by other threads.
+        // is dropped. Other threads do not access a waiter that has not entered any queue.
         let waiter = unsafe { Pin::new_unchecked(&self.waiter) };
         // SAFETY: this is the only queue that the waiter ever entered.
         unsafe { self.receiver.ring.queue.leave(waiter) };

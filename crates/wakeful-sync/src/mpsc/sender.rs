@@ -258,7 +258,7 @@ impl<T> Sender<T> {
     /// let sender = wakeful::spawn(async move {
     ///     for number in 0..3 {
     ///         if tx.send(number).await.is_err() {
-    ///             break; // the receiver is gone
+    ///             break; // the receiver is dropped
     ///         }
     ///     }
     /// });

@@ -105,7 +105,8 @@ impl ClaimWord {
     }
 
     /// Claims the slot at the tail for `price` credits. With `switch`, prevents other claims until
-    /// [`end_switch`](Self::end_switch). Fails with the current word if it is no longer `from`.
+    /// [`end_switch`](Self::end_switch). Fails with the current word if it is no longer `from`, or
+    /// spuriously.
     #[inline]
     pub(super) fn claim(&self, from: Claims, price: u64, switch: bool) -> Result<(), Claims> {
         debug_assert!(!from.is_switching() && from.credits() as u64 >= price);
@@ -171,7 +172,7 @@ impl ClaimWord {
         }
     }
 
-    /// Replaces the credits. Fails with the current word if it is no longer `from`.
+    /// Replaces the credits. Fails with the current word if it is no longer `from`, or spuriously.
     #[inline]
     pub(super) fn set_credits(&self, from: Claims, credits: usize) -> Result<(), Claims> {
         let to = from.0 & !CREDITS | (credits as u64) << CREDIT_SHIFT;

@@ -59,7 +59,7 @@ fn one_wait_is_cancelled_while_another_is_woken() {
         let sender = thread::spawn(move || tx.send(1).unwrap());
         let gave_up = is_pending_once(quitter.changed());
         assert!(block_on(stayer.changed()).is_ok());
-        // A wait that was given up has seen nothing.
+        // A cancelled wait has not marked the value as seen.
         assert_eq!(quitter.borrow().has_changed(), gave_up);
         sender.join().unwrap();
     });
