@@ -89,6 +89,8 @@ pub struct Sender<T> {
 
 /// The receiving end of a [`channel`]: a future of `Result<T, RecvError>`.
 ///
+/// Once it has returned the result, polling it again panics.
+///
 /// # Cancel safety
 /// Awaiting `&mut receiver` is cancel safe: nothing is lost if that future is dropped.
 ///
@@ -145,7 +147,7 @@ impl<T> Sender<T> {
         // SAFETY: `send` consumes the sender, and `ManuallyDrop` prevents its `drop`, so it leaves
         // the cell only here.
         let sent = unsafe { ChannelCell::finish(this.cell, Some(t)) };
-        sent.map_err(|value| value.expect("a send that fails gives its value back"))
+        sent.map_err(|value| value.expect("a send that fails returns its value"))
     }
 
     /// Waits until the receiver is closed or dropped.
@@ -321,7 +323,9 @@ impl<T> Future for Receiver<T> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(cell) = self.cell else {
-            panic!("oneshot::Receiver polled: called after complete, its result was taken before");
+            panic!(
+                "oneshot::Receiver was polled after it returned its result: called after complete"
+            );
         };
         let coop = ready!(budget::poll_proceed(cx));
         // SAFETY: this is the receiver. It has not left the cell, since `self.cell` is `Some`.

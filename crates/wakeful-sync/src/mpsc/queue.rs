@@ -186,7 +186,7 @@ impl<T> Queue<T> {
     /// tail.
     #[inline]
     fn switch_to(&self, next: Option<NonNull<Block<T>>>, block: &Block<T>) {
-        let Some(next) = next else { unreachable!("prepared before the claim") };
+        let Some(next) = next else { unreachable!("the next block is prepared before the claim") };
         block.set_next(next);
         self.tail.block.store(next.as_ptr(), Release);
         self.tail.claims.end_switch();
@@ -313,7 +313,11 @@ impl<T> FreeBlocks<T> {
             }
             let value = slot.take();
             if is_last(self.position) {
-                let next = self.block.as_ref().next().expect("set before the last is published");
+                let next = self
+                    .block
+                    .as_ref()
+                    .next()
+                    .expect("the next block is set before the last slot is published");
                 Block::free(std::mem::replace(&mut self.block, next));
             }
             self.position += 1;
