@@ -16,11 +16,11 @@
 //! - locked: in `LockedPermits`, under its lock. These do not fit into the claim word;
 //! - assigned to a waiter in the queue.
 //!
-//! Invariant, which holds whenever the lock is free: while senders are queued, there are no credits,
-//! and both words are marked (WAITERS, and the bit of the received word). So no sender can overtake
-//! the queue, and a thread that has a permit to give sees the mark and takes the lock. There are no
-//! locked permits either, except while `distribute` has released the lock to wake a batch of
-//! senders; it assigns the rest afterwards.
+//! Invariant, which holds whenever the lock is free: while senders are queued, there are no
+//! credits, and both words are marked (WAITERS, and the bit of the received word). So no sender can
+//! overtake the queue, and a thread that has a permit to give sees the mark and takes the lock.
+//! There are no locked permits either, except while `distribute` has released the lock to wake a
+//! batch of senders; it assigns the rest afterwards.
 
 use std::ptr::NonNull;
 use std::task::Waker;
