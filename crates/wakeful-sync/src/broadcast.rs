@@ -1,7 +1,7 @@
-//! A channel whose every value goes to every receiver.
+//! A multi-producer, multi-consumer channel that sends each value to every receiver.
 //!
-//! Many senders, many receivers; each receiver gets a clone of each value that is sent after it was
-//! made. The value itself is kept until all have taken it.
+//! Each receiver gets a clone of each value that is sent after the receiver was created. The
+//! channel keeps a value until all of these receivers have taken it.
 //!
 //! ```
 //! use wakeful::sync::broadcast;
@@ -16,10 +16,10 @@
 //! ```
 //!
 //! # Lagging
-//! The channel holds so many values as [`channel`] says, rounded up to a power of two. A send never waits:
-//! into a full channel it overwrites the oldest value. A receiver that had not taken that gets
-//! [`RecvError::Lagged`] with the number of values it missed, and goes on with the oldest that is
-//! left.
+//! The channel holds the number of values that [`channel`] was called with, rounded up to a power
+//! of two. A send never waits: into a full channel it overwrites the oldest value. A receiver that
+//! has not taken that value gets [`RecvError::Lagged`] with the number of values it missed, and
+//! then continues with the oldest value that is left.
 //!
 //! ```
 //! use wakeful::sync::broadcast;
@@ -35,13 +35,14 @@
 //! ```
 //!
 //! # Cloning
-//! A receiver clones a value while it holds the lock of that value's slot, so that `T` need not be `Sync`. While a
-//! slow `clone` runs, other receivers wait for this value. A `clone` that sends to the same channel or receives from
-//! it may deadlock, as may a global allocator that does so when the clone allocates.
+//! A receiver clones a value while it holds the lock of that value's slot, so that `T` need not be
+//! `Sync`. While a slow `clone` runs, other receivers wait for this value. A `clone` that sends to
+//! the same channel or receives from it may deadlock, as may a global allocator that does so when
+//! the clone allocates.
 //!
 //! # Closing
-//! When all senders are gone, receivers take what is left and then get
-//! [`RecvError::Closed`]. A receiver that is dropped gives up its share in what it has not taken.
+//! When all senders are dropped, receivers take the values that are left and then get
+//! [`RecvError::Closed`]. A receiver that is dropped releases the values it has not taken.
 
 pub mod error;
 mod recv;
@@ -59,16 +60,16 @@ use crate::cooperative::cooperative;
 use crate::on_unwind::{OnUnwind, drop_all};
 use crate::wait_queue::Round;
 
-/// Sends to all receivers of a channel.
+/// The sending end of a broadcast [`channel`].
 ///
-/// It can be cloned; the channel is open as long as one of them is there.
+/// It can be cloned. The channel is open as long as there is a sender.
 ///
 /// ```
 /// use wakeful::sync::broadcast;
 ///
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let tx = broadcast::Sender::new(8);
-/// assert!(tx.send("nobody is there yet").is_err());
+/// assert!(tx.send("no receivers yet").is_err());
 ///
 /// let (mut one, mut other) = (tx.subscribe(), tx.subscribe());
 /// assert_eq!(tx.send("hello").unwrap(), 2);
@@ -82,7 +83,7 @@ pub struct Sender<T> {
 
 /// A sender that does not keep the channel open.
 ///
-/// [`upgrade`](Self::upgrade) makes a [`Sender`] of it, as long as there is another.
+/// [`upgrade`](Self::upgrade) turns it into a [`Sender`], as long as there is one left.
 ///
 /// ```
 /// use wakeful::sync::broadcast;
@@ -97,9 +98,12 @@ pub struct WeakSender<T> {
     ring: Arc<Ring<T>>,
 }
 
-/// Receives each value that is sent after it was made.
+/// The receiving end of a broadcast [`channel`].
 ///
-/// A receiver that may fall behind goes on after it was told so:
+/// It receives each value that is sent after it was created.
+///
+/// A receiver that falls behind gets an error with the number of missed values, and can continue
+/// after it:
 ///
 /// ```
 /// use wakeful::sync::broadcast::{self, error::RecvError};
@@ -128,10 +132,10 @@ pub struct Receiver<T> {
     next: Round,
 }
 
-/// Makes a channel that holds `capacity` values, rounded up to a power of two.
+/// Creates a channel that holds `capacity` values, rounded up to a power of two.
 ///
 /// # Panics
-/// If the capacity is 0 or more than `usize::MAX / 2`.
+/// Panics if the capacity is 0, or more than `usize::MAX / 2`.
 ///
 /// ```
 /// use wakeful::sync::broadcast;
@@ -150,27 +154,27 @@ pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 }
 
 impl<T> Sender<T> {
-    /// A sender without receivers yet; [`subscribe`](Self::subscribe) makes them.
+    /// Creates a sender of a channel without receivers; [`subscribe`](Self::subscribe) adds them.
     ///
     /// # Panics
-    /// If the capacity is 0 or more than `usize::MAX / 2`.
+    /// Panics if the capacity is 0, or more than `usize::MAX / 2`.
     #[track_caller]
     pub fn new(capacity: usize) -> Self {
         Sender { ring: Arc::new(Ring::new(capacity, 0)) }
     }
 
-    /// Sends `value` to all receivers, without waiting; returns how many they are.
+    /// Sends `value` to all receivers without waiting, and returns their number.
     ///
-    /// That is no promise that they all will take it: they may lag, or be dropped.
+    /// Not all of them have to receive it: a receiver may lag, or be dropped before.
     ///
     /// # Errors
-    /// If there are no receivers; the value comes back. A later send may succeed, after
-    /// [`subscribe`](Self::subscribe).
+    /// Returns the value in a [`SendError`] if there are no receivers. A later send may succeed,
+    /// after [`subscribe`](Self::subscribe).
     pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
         self.ring.send(value)
     }
 
-    /// Makes a receiver of the values that are sent from now on.
+    /// Creates a receiver of the values that are sent from now on.
     ///
     /// ```
     /// use wakeful::sync::broadcast;
@@ -185,14 +189,14 @@ impl<T> Sender<T> {
         Receiver::register(self.ring.clone())
     }
 
-    /// Makes a [`WeakSender`], which does not keep the channel open.
+    /// Creates a [`WeakSender`], which does not keep the channel open.
     #[must_use = "downgrade makes a WeakSender and leaves this sender as it is"]
     pub fn downgrade(&self) -> WeakSender<T> {
         self.ring.weak_senders.fetch_add(1, Relaxed);
         WeakSender { ring: self.ring.clone() }
     }
 
-    /// How many values some receiver has still to take.
+    /// Returns the number of values that at least one receiver has yet to take.
     ///
     /// ```
     /// use wakeful::sync::broadcast;
@@ -210,17 +214,17 @@ impl<T> Sender<T> {
         self.ring.len()
     }
 
-    /// Whether all receivers have taken all values.
+    /// Returns whether all receivers have taken all values.
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }
 
-    /// How many receivers there are.
+    /// Returns the number of receivers.
     pub fn receiver_count(&self) -> usize {
         self.ring.receiver_count()
     }
 
-    /// Whether both send to the same channel.
+    /// Returns whether both senders send to the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.ring, &other.ring)
     }
@@ -228,7 +232,7 @@ impl<T> Sender<T> {
     /// Waits until there are no receivers.
     ///
     /// # Cancel safety
-    /// May be given up and begun again at any time.
+    /// This method is cancel safe: it can be dropped and called again at any time.
     ///
     /// ```
     /// use wakeful::sync::broadcast;
@@ -242,7 +246,7 @@ impl<T> Sender<T> {
     pub async fn closed(&self) {
         loop {
             let gone = self.ring.no_receivers.notified();
-            // There is a sender, so it is closed for want of receivers.
+            // This sender is alive, so the flag can only mean that there are no receivers.
             if self.ring.queue.load().flag() {
                 return;
             }
@@ -250,12 +254,12 @@ impl<T> Sender<T> {
         }
     }
 
-    /// How many senders there are, not counting the weak ones.
+    /// Returns the number of senders, not counting weak ones.
     pub fn strong_count(&self) -> usize {
         self.ring.senders.load(Acquire)
     }
 
-    /// How many weak senders there are.
+    /// Returns the number of weak senders.
     pub fn weak_count(&self) -> usize {
         self.ring.weak_senders.load(Acquire)
     }
@@ -277,7 +281,7 @@ impl<T> Drop for Sender<T> {
 }
 
 impl<T> WeakSender<T> {
-    /// A sender for the same channel; `None` if all of them are gone.
+    /// Returns a sender of the same channel, or `None` if all senders have been dropped.
     #[must_use]
     pub fn upgrade(&self) -> Option<Sender<T>> {
         let more = |count| if count == 0 { None } else { Some(count + 1) };
@@ -285,12 +289,12 @@ impl<T> WeakSender<T> {
         Some(Sender { ring: self.ring.clone() })
     }
 
-    /// How many senders there are, not counting the weak ones.
+    /// Returns the number of senders, not counting weak ones.
     pub fn strong_count(&self) -> usize {
         self.ring.senders.load(Acquire)
     }
 
-    /// How many weak senders there are.
+    /// Returns the number of weak senders.
     pub fn weak_count(&self) -> usize {
         self.ring.weak_senders.load(Acquire)
     }
@@ -315,9 +319,9 @@ impl<T> Receiver<T> {
         Receiver { ring, next }
     }
 
-    /// How many values were sent that this receiver has not taken.
+    /// Returns the number of values sent that this receiver has not taken.
     ///
-    /// If that is more than the channel holds, the next `recv` says that it has lagged.
+    /// If that is more than the channel holds, the next `recv` returns [`RecvError::Lagged`].
     ///
     /// ```
     /// use wakeful::sync::broadcast;
@@ -333,34 +337,34 @@ impl<T> Receiver<T> {
         self.ring.next_number().since(self.next) as usize
     }
 
-    /// Whether there is nothing that this receiver has not taken.
+    /// Returns whether this receiver has taken all values sent so far.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether both receive from the same channel.
+    /// Returns whether both receivers receive from the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.ring, &other.ring)
     }
 
-    /// How many senders there are, not counting the weak ones.
+    /// Returns the number of senders, not counting weak ones.
     pub fn sender_strong_count(&self) -> usize {
         self.ring.senders.load(Acquire)
     }
 
-    /// How many weak senders there are.
+    /// Returns the number of weak senders.
     pub fn sender_weak_count(&self) -> usize {
         self.ring.weak_senders.load(Acquire)
     }
 
-    /// Whether all senders are gone, not counting the weak ones.
+    /// Returns whether all senders are dropped, not counting weak ones.
     pub fn is_closed(&self) -> bool {
         self.ring.senders.load(Acquire) == 0
     }
 }
 
 impl<T: Clone> Receiver<T> {
-    /// Makes another receiver, of the values that are sent from now on.
+    /// Creates another receiver, of the values that are sent from now on.
     ///
     /// ```
     /// use wakeful::sync::broadcast;
@@ -376,14 +380,15 @@ impl<T: Clone> Receiver<T> {
         Receiver::register(self.ring.clone())
     }
 
-    /// Receives the next value.
+    /// Receives the next value, waiting until there is one.
     ///
     /// # Errors
-    /// [`Closed`](RecvError::Closed) once all senders are gone and everything was taken;
-    /// [`Lagged`](RecvError::Lagged) if values were overwritten before this receiver came to them.
+    /// Returns [`Closed`](RecvError::Closed) once all senders are dropped and all values are taken,
+    /// and [`Lagged`](RecvError::Lagged) if values were overwritten before this receiver took them.
     ///
     /// # Cancel safety
-    /// Who gives up has taken nothing.
+    /// This method is cancel safe: if the future is dropped before it completes, no value has been
+    /// taken.
     ///
     /// ```
     /// use wakeful::sync::broadcast::{self, error::RecvError};
@@ -410,10 +415,11 @@ impl<T: Clone> Receiver<T> {
         cooperative(Recv::new(self)).await
     }
 
-    /// Receives the next value if it is there, without waiting.
+    /// Receives the next value if there is one, without waiting.
     ///
     /// # Errors
-    /// As for [`recv`](Self::recv), and [`Empty`](TryRecvError::Empty) where that would wait.
+    /// Returns [`Empty`](TryRecvError::Empty) if there is no value yet, and otherwise the errors of
+    /// [`recv`](Self::recv).
     ///
     /// ```
     /// use wakeful::sync::broadcast;
@@ -427,16 +433,18 @@ impl<T: Clone> Receiver<T> {
     /// assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
     /// ```
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        self.ring.take(&mut self.next).map(|taking| taking.clone_value())
+        self.ring.take(&mut self.next).map(|guard| guard.clone_value())
     }
 
-    /// Receives the next value on a thread that runs no tasks.
+    /// Receives the next value, blocking the thread until there is one.
+    ///
+    /// For synchronous code, outside a runtime or in `spawn_blocking`.
     ///
     /// # Errors
-    /// As for [`recv`](Self::recv).
+    /// Returns the errors of [`recv`](Self::recv).
     ///
     /// # Panics
-    /// On a thread that drives a runtime.
+    /// Panics if the thread runs asynchronous tasks.
     ///
     /// ```
     /// use wakeful::sync::broadcast;
@@ -457,16 +465,17 @@ impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         let Receiver { ring, next } = self;
         let (end, was_last) = ring.remove_receiver();
-        let tell_senders = || {
+        let notify_senders = || {
             if was_last {
                 ring.no_receivers.notify_waiters();
             }
         };
-        let value_panics = OnUnwind(tell_senders);
-        // Gives up its share in what it was counted for. Lagging takes it on to what is left.
-        drop_all(|| next.is_before(end).then(|| ring.take(next).ok()?.give_up()));
+        let value_panics = OnUnwind(notify_senders);
+        // Releases the values that this receiver was counted for and has not taken. If it has
+        // lagged, `take` fails once, and moves `next` on to the oldest value left.
+        drop_all(|| next.is_before(end).then(|| ring.take(next).ok()?.release()));
         std::mem::forget(value_panics);
-        tell_senders();
+        notify_senders();
     }
 }
 

@@ -1,22 +1,22 @@
-//! A channel from many senders to one receiver.
+//! A multi-producer, single-consumer channel.
 //!
-//! - [`channel`] has a bound: a sender that finds it full waits for room. That is how a slow receiver
-//!   slows its senders down, instead of letting values pile up.
-//! - [`unbounded_channel`] takes whatever is sent, as long as there is memory.
+//! - [`channel`] is bounded: a send into a full channel waits for room. That is how a slow receiver
+//!   slows its senders down, instead of letting values pile up in memory.
+//! - [`unbounded_channel`] has no bound: a send never waits, and memory is the only limit.
 //!
-//! Values arrive in the order in which they were sent. Senders that wait for room are served in the order
-//! in which they came.
+//! Values arrive in the order in which they were sent. Senders that wait for room are served first
+//! come, first served.
 //!
-//! # The end
+//! # Closing
 //!
-//! When all senders are gone, the receiver gets what is still in the channel and then `None`. When the
-//! receiver is gone, or has [closed](Receiver::close) the channel, sending fails and gives the value
-//! back.
+//! When all senders are dropped, the receiver gets the values still in the channel and then `None`.
+//! When the receiver is dropped, or has [closed](Receiver::close) the channel, sending fails and
+//! returns the value.
 //!
-//! # Between threads and tasks
+//! # Use outside a runtime
 //!
-//! Both ends work under any executor, and outside of one: [`Sender::blocking_send`],
-//! [`Receiver::blocking_recv`], [`UnboundedSender::send`].
+//! Both ends work under any executor. Threads that run no executor use [`Sender::blocking_send`],
+//! [`Receiver::blocking_recv`] and [`UnboundedSender::send`].
 //!
 //! # Examples
 //!
@@ -37,6 +37,14 @@
 //! # });
 //! ```
 
+// Which file to open:
+//
+// - `sender.rs`, `receiver.rs`, `permit.rs`, `send_timeout.rs`, `error.rs`: the public API.
+// - `chan.rs`: the state that all handles share, and how the receiver waits.
+// - `state.rs`: the two atomic words, and all their transitions. Start here.
+// - `queue.rs`, `block.rs`: the slots, in blocks, and how they are claimed, published and taken.
+// - `capacity.rs`: the room in a bounded channel, and the senders that wait for some.
+// - `rx_waker.rs`: the receiver's waker.
 mod block;
 mod capacity;
 mod chan;
@@ -60,7 +68,9 @@ use chan::{Chan, Unlimited};
 use crate::batch_semaphore::MAX_PERMITS;
 use wakeful_base::sync::Arc;
 
-/// A channel with room for `buffer` values.
+/// Creates a bounded channel with room for `buffer` values.
+///
+/// A send into the full channel waits until the receiver has taken a value.
 ///
 /// ```
 /// use wakeful::sync::mpsc;
@@ -77,13 +87,14 @@ use wakeful_base::sync::Arc;
 ///
 /// # Panics
 ///
-/// If `buffer` is 0, or larger than [`Semaphore::MAX_PERMITS`](crate::Semaphore::MAX_PERMITS).
+/// Panics if `buffer` is 0, or larger than
+/// [`Semaphore::MAX_PERMITS`](crate::Semaphore::MAX_PERMITS).
 #[track_caller]
 pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
     assert!(buffer > 0, "mpsc bounded channel requires buffer > 0");
     assert!(
         buffer <= MAX_PERMITS,
-        "mpsc::channel was called with a buffer of {buffer}; the most is Semaphore::MAX_PERMITS \
+        "mpsc::channel was called with a buffer of {buffer}; the maximum is Semaphore::MAX_PERMITS \
          ({MAX_PERMITS})"
     );
     let (capacity, credits) = Capacity::new(buffer);
@@ -91,7 +102,9 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
     (Sender::first(chan.clone()), Receiver::new(chan))
 }
 
-/// A channel that takes whatever is sent, as long as there is memory.
+/// Creates an unbounded channel.
+///
+/// Sending never waits. If the receiver is slower than the senders, the values pile up in memory.
 ///
 /// ```
 /// use wakeful::sync::mpsc;

@@ -1,8 +1,8 @@
-//! A channel for one value.
+//! A channel that carries a single value.
 //!
-//! [`channel`] makes a [`Sender`], which sends once, and a [`Receiver`], which is a future of the value. Each
-//! is used up by what it does; neither can be cloned. To send needs no waiting, and works from outside
-//! of a runtime too.
+//! [`channel`] returns a [`Sender`], which sends once, and a [`Receiver`], which is a future of the
+//! value. Sending and receiving consume the handle, and neither handle can be cloned. Sending never
+//! waits, and works outside a runtime too.
 //!
 //! ```
 //! use wakeful::sync::oneshot;
@@ -14,7 +14,7 @@
 //! # });
 //! ```
 //!
-//! If the sender is dropped without having sent, the receiver gets an error. In `select!` and loops,
+//! If the sender is dropped without sending, the receiver gets an error. In `select!` and loops,
 //! await `&mut rx` to keep the receiver:
 //!
 //! ```
@@ -40,7 +40,8 @@
 //! ```
 //!
 //! # How it works
-//! One allocation, whose state is one word (`state.rs` has its bits and transitions):
+//! Both ends share one allocation, whose state is one atomic word (`state.rs` has its bits and
+//! transitions; `cell.rs` has the memory and says which end may touch which part of it):
 //!
 //! ```text
 //!              Receiver::poll leaves a waker           Sender::send takes it and wakes
@@ -65,9 +66,9 @@ use wakeful_base::budget;
 use self::cell::{CellRef, ChannelCell};
 use self::error::{RecvError, TryRecvError};
 
-/// Sends one value to the [`Receiver`] it was made with.
+/// The sending end of a [`channel`].
 ///
-/// Dropped without having sent, it lets the receiver end with an error.
+/// If it is dropped without sending, the receiver returns an error.
 ///
 /// ```
 /// use wakeful::sync::oneshot;
@@ -76,7 +77,7 @@ use self::error::{RecvError, TryRecvError};
 /// let (tx, rx) = oneshot::channel();
 /// wakeful::spawn(async move {
 ///     if tx.send(6 * 7).is_err() {
-///         println!("nobody wanted it");
+///         println!("the receiver is gone");
 ///     }
 /// });
 /// assert_eq!(rx.await, Ok(42));
@@ -86,10 +87,12 @@ pub struct Sender<T> {
     cell: CellRef<T>,
 }
 
-/// Receives one value from the [`Sender`] it was made with: a future of `Result<T, RecvError>`.
+/// The receiving end of a [`channel`]: a future of `Result<T, RecvError>`.
+///
+/// Once it has returned the result, polling it again panics.
 ///
 /// # Cancel safety
-/// Awaiting `&mut receiver` may be given up at any time; nothing is lost.
+/// Awaiting `&mut receiver` is cancel safe: nothing is lost if that future is dropped.
 ///
 /// ```
 /// use wakeful::sync::oneshot;
@@ -101,20 +104,21 @@ pub struct Sender<T> {
 /// # });
 /// ```
 pub struct Receiver<T> {
-    /// `None` once there was a result.
+    /// `None` once the result has been returned.
     cell: Option<CellRef<T>>,
 }
 
-// SAFETY: the value goes from one end to the other, and nothing but the value depends on `T`.
+// SAFETY: the channel moves a `T` from one thread to another, hence `T: Send`. The rest of the cell
+// is atomics and wakers, which are `Send` and `Sync`.
 unsafe impl<T: Send> Send for Sender<T> {}
-// SAFETY: a shared sender gives no access to a `T`.
+// SAFETY: no method gives access to the `T` through `&Sender`.
 unsafe impl<T: Send> Sync for Sender<T> {}
-// SAFETY: as for the sender.
+// SAFETY: as for `Sender`.
 unsafe impl<T: Send> Send for Receiver<T> {}
-// SAFETY: a shared receiver gives no access to a `T`.
+// SAFETY: no method gives access to the `T` through `&Receiver`.
 unsafe impl<T: Send> Sync for Receiver<T> {}
 
-/// Makes a channel for one value.
+/// Creates a channel for one value.
 ///
 /// ```
 /// use wakeful::sync::oneshot;
@@ -130,25 +134,28 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 }
 
 impl<T> Sender<T> {
-    /// Sends `t`, without waiting.
+    /// Sends `t` without waiting.
+    ///
+    /// If it succeeds, the value is in the channel. The receiver may still be dropped without
+    /// looking at it.
     ///
     /// # Errors
-    /// Gives the value back if the receiver has been closed or dropped. That it has not is no promise that
-    /// it will look at the value.
+    /// Returns the value if the receiver has been closed or dropped.
     #[inline]
     pub fn send(self, t: T) -> Result<(), T> {
         let this = ManuallyDrop::new(self);
-        // SAFETY: the sender is used up by this.
+        // SAFETY: `send` consumes the sender, and `ManuallyDrop` prevents its `drop`, so it leaves
+        // the cell only here.
         let sent = unsafe { ChannelCell::finish(this.cell, Some(t)) };
-        sent.map_err(|value| value.expect("a send that fails gives its value back"))
+        sent.map_err(|value| value.expect("a send that fails returns its value"))
     }
 
     /// Waits until the receiver is closed or dropped.
     ///
-    /// Good for giving up work whose result nobody wants any more.
+    /// A task can use this to abort work whose result is no longer wanted.
     ///
     /// # Cancel safety
-    /// May be given up and begun again at any time.
+    /// This method is cancel safe: it can be dropped and called again at any time.
     ///
     /// ```
     /// use wakeful::sync::oneshot;
@@ -163,7 +170,7 @@ impl<T> Sender<T> {
         poll_fn(|cx| self.poll_closed(cx)).await;
     }
 
-    /// Whether the receiver is closed or dropped.
+    /// Returns whether the receiver is closed or dropped.
     ///
     /// ```
     /// use wakeful::sync::oneshot;
@@ -178,13 +185,13 @@ impl<T> Sender<T> {
         self.cell().state.load().is_closed()
     }
 
-    /// `Ready` if the receiver is closed or dropped; otherwise the waker is called when it is.
+    /// Polls for the receiver to be closed or dropped, for hand-written futures.
     ///
-    /// Only the waker of the last call counts.
+    /// See [`closed`](Self::closed). Only the waker of the most recent call is woken.
     pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let coop = ready!(budget::poll_proceed(cx));
-        // SAFETY: the sender has not left, and this is it.
-        if !self.is_closed() && unsafe { self.cell().park_sender(cx.waker()) } {
+        // SAFETY: this is the sender, borrowed by `&mut self`, so it has not left the cell.
+        if !self.is_closed() && unsafe { self.cell().register_tx_waker(cx.waker()) } {
             return Poll::Pending;
         }
         coop.made_progress();
@@ -192,20 +199,22 @@ impl<T> Sender<T> {
     }
 
     fn cell(&self) -> &ChannelCell<T> {
-        // SAFETY: the sender leaves only when it is used up.
+        // SAFETY: the cell lives until both ends have left it. The sender leaves it only in `send`
+        // and `drop`, which consume the sender.
         unsafe { self.cell.as_ref() }
     }
 }
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        // SAFETY: the sender is used up by this. Without a value there is nothing to give back.
+        // SAFETY: the sender is being dropped, and leaves the cell only here. Without a value there
+        // is nothing to return.
         let _ = unsafe { ChannelCell::finish(self.cell, None) };
     }
 }
 
 impl<T> Receiver<T> {
-    /// Keeps the sender from sending. What was sent before can still be received.
+    /// Closes the channel: sending fails from now on. A value sent before can still be received.
     ///
     /// ```
     /// use wakeful::sync::oneshot;
@@ -218,7 +227,8 @@ impl<T> Receiver<T> {
     /// ```
     pub fn close(&mut self) {
         if let Some(cell) = self.cell() {
-            // SAFETY: the receiver has not left, and this is it.
+            // SAFETY: this is the receiver, borrowed by `&mut self`. It has not left the cell,
+            // since `self.cell` is `Some`.
             let (own_waker, sender_waker) = unsafe { cell.close() };
             if let Some(waker) = sender_waker {
                 waker.wake();
@@ -227,20 +237,23 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Whether the result was taken already, as a value or an error. To poll again would panic.
+    /// Returns whether the result, a value or an error, has already been returned.
+    ///
+    /// Polling the receiver again would panic.
     pub fn is_terminated(&self) -> bool {
         self.cell.is_none()
     }
 
-    /// Whether there is no value to take now.
+    /// Returns whether there is no value to receive right now.
     pub fn is_empty(&self) -> bool {
         self.cell().is_none_or(|cell| !cell.state.load().is_sent())
     }
 
-    /// Takes the value if it is there, without waiting.
+    /// Receives the value if it has been sent, without waiting.
     ///
     /// # Errors
-    /// [`Empty`](TryRecvError::Empty) if none was sent yet, [`Closed`](TryRecvError::Closed) if none will come.
+    /// Returns [`Empty`](TryRecvError::Empty) if no value has been sent yet, and
+    /// [`Closed`](TryRecvError::Closed) if none will ever come.
     ///
     /// ```
     /// use wakeful::sync::oneshot;
@@ -256,20 +269,22 @@ impl<T> Receiver<T> {
         if self.cell.is_none() {
             return Err(TryRecvError::Closed);
         }
-        // SAFETY: the receiver has its reference, so it has not left.
+        // SAFETY: this is the receiver. It has not left the cell, since `self.cell` is `Some`.
         match unsafe { ChannelCell::try_receive(&mut self.cell) } {
             Poll::Pending => Err(TryRecvError::Empty),
             Poll::Ready(value) => value.ok_or(TryRecvError::Closed),
         }
     }
 
-    /// Waits for the value on a thread that runs no tasks.
+    /// Receives the value, blocking the thread until it is sent.
+    ///
+    /// For synchronous code, outside a runtime or in `spawn_blocking`.
     ///
     /// # Errors
-    /// If the sender is dropped without having sent.
+    /// Returns an error if the sender is dropped without sending.
     ///
     /// # Panics
-    /// On a thread that drives a runtime.
+    /// Panics if the thread runs asynchronous tasks.
     ///
     /// ```
     /// use wakeful::sync::oneshot;
@@ -285,7 +300,8 @@ impl<T> Receiver<T> {
     }
 
     fn cell(&self) -> Option<&ChannelCell<T>> {
-        // SAFETY: the receiver forgets the cell when it leaves.
+        // SAFETY: the cell lives until both ends have left it. The receiver sets `self.cell` to
+        // `None` when it leaves.
         self.cell.as_ref().map(|cell| unsafe { cell.as_ref() })
     }
 }
@@ -294,7 +310,8 @@ impl<T> Drop for Receiver<T> {
     #[inline]
     fn drop(&mut self) {
         if let Some(cell) = self.cell {
-            // SAFETY: the receiver has not left, and is no more.
+            // SAFETY: this is the receiver, and it leaves the cell by this. It has not left before,
+            // since `self.cell` is `Some`.
             unsafe { ChannelCell::drop_receiver(cell) };
         }
     }
@@ -306,14 +323,18 @@ impl<T> Future for Receiver<T> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(cell) = self.cell else {
-            panic!("oneshot::Receiver polled: called after complete, its result was taken before");
+            panic!(
+                "oneshot::Receiver was polled after it returned its result: called after complete"
+            );
         };
         let coop = ready!(budget::poll_proceed(cx));
-        // SAFETY: the receiver has its reference, so it has not left.
+        // SAFETY: this is the receiver. It has not left the cell, since `self.cell` is `Some`.
         let mut result = unsafe { ChannelCell::try_receive(&mut self.cell) };
-        // SAFETY: there is no result, so it has neither left nor closed.
-        if result.is_pending() && !unsafe { cell.as_ref().park_receiver(cx.waker()) } {
-            // SAFETY: as above; the sender was done first, so this is ready.
+        // SAFETY: `try_receive` returned `Pending`, so the receiver has neither left nor closed the
+        // channel.
+        if result.is_pending() && !unsafe { cell.as_ref().register_rx_waker(cx.waker()) } {
+            // SAFETY: as above. The sender finished before the waker was registered, so this
+            // returns `Ready`.
             result = unsafe { ChannelCell::try_receive(&mut self.cell) };
         }
         let value = ready!(result);

@@ -1,13 +1,15 @@
-//! A channel that keeps the last value only.
+//! A channel that keeps only the last value.
 //!
-//! Many senders set a value, many receivers look at it and wait for it to change. For things like
-//! configuration or "shut down now", where what matters is how it is, not how it came to be.
+//! Senders set the value; receivers read it and wait for it to change. Use it for state such as
+//! configuration or a shutdown flag, where only the current value matters and not the values before
+//! it.
 //!
-//! [`channel`] takes the first value. A receiver has *seen* a version of the value or not:
-//! [`Receiver::changed`] waits until there is one that it has not seen, and marks it seen.
-//! [`Receiver::borrow_and_update`] looks at the value and marks it seen, [`Receiver::borrow`] only looks.
-//! In a loop around `changed` use the former, or a value that comes between `changed` and `borrow`
-//! is reported twice. What is there when a receiver is made counts as seen.
+//! [`channel`] takes the initial value. For each receiver, the current version of the value is
+//! either *seen* or not. [`Receiver::changed`] waits until there is a version that the receiver has
+//! not seen, and marks it as seen. [`Receiver::borrow_and_update`] reads the value and marks it as
+//! seen; [`Receiver::borrow`] only reads it. In a loop around `changed`, use the former: otherwise
+//! a value that is set between `changed` and `borrow` is reported twice. The value at the time a
+//! receiver is created counts as seen.
 //!
 //! ```
 //! use wakeful::sync::watch;
@@ -19,7 +21,7 @@
 //!     loop {
 //!         println!("{}!", *rx.borrow_and_update());
 //!         if rx.changed().await.is_err() {
-//!             break; // all senders are gone
+//!             break; // all senders are dropped
 //!         }
 //!     }
 //! };
@@ -29,23 +31,26 @@
 //! # });
 //! ```
 //!
-//! [`Receiver::has_changed`] fails as soon as the senders are gone; [`Receiver::changed`] first reports
-//! the last value, if it was not seen. [`Sender::closed`] waits until the receivers are gone.
+//! [`Receiver::has_changed`] fails as soon as all senders are dropped; [`Receiver::changed`] first
+//! reports the last value, if it was not seen. [`Sender::closed`] waits until all receivers are
+//! dropped.
 //!
 //! # How it works
 //!
 //! ```text
 //!   Sender::send ──write lock──▶ value ──▶ next round of the queue ──▶ waiters are released
 //!                                  ▲                   │
-//!   Receiver::borrow ──read lock───┘                   ▼ another than I have seen?
-//!   Receiver::changed ─────────────────────────▶ Ready, or wait in line
+//!   Receiver::borrow ──read lock───┘                   ▼ a version not seen yet?
+//!   Receiver::changed ─────────────────────────▶ Ready, or wait in the queue
 //! ```
 //!
-//! The value's version is the round of a wait queue (`wait_queue.rs`), so that to see that nothing is new
-//! and to get in line is one compare-and-swap, and so is to set a version and to take hold of the line.
+//! The version of the value is the round of a wait queue (`wait_queue.rs`). So a receiver checks
+//! for a change and enters the queue by one compare-and-swap, and a sender sets the version and
+//! locks the queue by one as well. `watch/state.rs` has the state that both ends share, and the
+//! future of `changed`.
 
 pub mod error;
-mod shared;
+mod state;
 
 use std::fmt;
 use std::ops::Deref;
@@ -55,13 +60,13 @@ use wakeful_base::sync::atomic::Ordering::{AcqRel, Relaxed};
 use wakeful_base::sync::{Arc, RwLockReadGuard};
 
 use self::error::{RecvError, SendError};
-use self::shared::{Changed, WatchShared};
+use self::state::{Changed, WatchState};
 use crate::cooperative::cooperative;
 use crate::wait_queue::Round;
 
-/// Looks at the value, and waits for it to change.
+/// The receiving end of a watch [`channel`]: reads the value and waits for it to change.
 ///
-/// A clone has seen what the original has.
+/// A clone has seen what the original has seen.
 ///
 /// ```
 /// use wakeful::sync::watch;
@@ -81,12 +86,12 @@ use crate::wait_queue::Round;
 /// # });
 /// ```
 pub struct Receiver<T> {
-    shared: Arc<WatchShared<T>>,
-    /// The version seen last.
+    state: Arc<WatchState<T>>,
+    /// The version that was last seen.
     seen: Round,
 }
 
-/// Sets the value.
+/// The sending end of a watch [`channel`]: sets the value.
 ///
 /// ```
 /// use wakeful::sync::watch;
@@ -100,19 +105,20 @@ pub struct Receiver<T> {
 /// # });
 /// ```
 pub struct Sender<T> {
-    shared: Arc<WatchShared<T>>,
+    state: Arc<WatchState<T>>,
 }
 
-/// A look at the value, which cannot be set as long as this lives.
+/// A read guard of the value, which cannot be set while the guard lives.
 ///
-/// Keep it short, and do not hold it across an `.await`: senders block on it, and a second look from the
-/// same thread may deadlock with a sender that waits in between.
+/// Keep it for a short time, and do not hold it across an `.await`: senders block until it is
+/// dropped. A thread that holds one guard and asks for a second may deadlock with a sender that
+/// waits in between.
 ///
 /// ```
 /// use wakeful::sync::watch;
 ///
 /// let (tx, rx) = watch::channel(1);
-/// assert_eq!(*rx.borrow(), 1); // gone at the end of the statement
+/// assert_eq!(*rx.borrow(), 1); // dropped at the end of the statement
 /// tx.send(2).unwrap();
 /// ```
 #[derive(Debug)]
@@ -122,9 +128,9 @@ pub struct Ref<'a, T> {
 }
 
 impl<T> Ref<'_, T> {
-    /// Whether the value was one that the receiver had not seen before this look.
+    /// Returns whether the receiver had not seen the value before this borrow.
     ///
-    /// Always false for a look by a sender.
+    /// Always false for a borrow by a sender.
     ///
     /// ```
     /// use wakeful::sync::watch;
@@ -148,7 +154,7 @@ impl<T> Deref for Ref<'_, T> {
     }
 }
 
-/// Makes a channel whose value is `init`, which counts as seen.
+/// Creates a channel with the value `init`, which counts as seen.
 ///
 /// ```
 /// use wakeful::sync::watch;
@@ -158,29 +164,29 @@ impl<T> Deref for Ref<'_, T> {
 /// assert_eq!(*rx.borrow(), "world");
 /// ```
 pub fn channel<T>(init: T) -> (Sender<T>, Receiver<T>) {
-    let shared = Arc::new(WatchShared::new(init));
-    (Sender { shared: shared.clone() }, Receiver { shared, seen: Round::FIRST })
+    let state = Arc::new(WatchState::new(init));
+    (Sender { state: state.clone() }, Receiver { state, seen: Round::FIRST })
 }
 
 impl<T> Receiver<T> {
-    fn register(shared: Arc<WatchShared<T>>, seen: Round) -> Self {
-        shared.receivers.fetch_add(1, Relaxed);
-        Receiver { shared, seen }
+    fn register(state: Arc<WatchState<T>>, seen: Round) -> Self {
+        state.receivers.fetch_add(1, Relaxed);
+        Receiver { state, seen }
     }
 
-    /// Looks at the value, and does not mark it seen.
+    /// Returns a guard of the value, and does not mark the value as seen.
     ///
-    /// See [`Ref`] for how not to deadlock.
+    /// Blocks while a sender is setting the value. See [`Ref`] for how to avoid deadlocks.
     #[inline]
     pub fn borrow(&self) -> Ref<'_, T> {
-        let inner = self.shared.value.read();
-        let has_changed = self.shared.version() != self.seen;
+        let inner = self.state.value.read();
+        let has_changed = self.state.version() != self.seen;
         Ref { inner, has_changed }
     }
 
-    /// Looks at the value, and marks it seen.
+    /// Returns a guard of the value, and marks the value as seen.
     ///
-    /// See [`Ref`] for how not to deadlock.
+    /// Blocks while a sender is setting the value. See [`Ref`] for how to avoid deadlocks.
     ///
     /// ```
     /// use wakeful::sync::watch;
@@ -194,17 +200,17 @@ impl<T> Receiver<T> {
     /// ```
     #[inline]
     pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
-        let inner = self.shared.value.read();
-        let version = self.shared.version();
+        let inner = self.state.value.read();
+        let version = self.state.version();
         let has_changed = version != self.seen;
         self.seen = version;
         Ref { inner, has_changed }
     }
 
-    /// Whether there is a value that was not seen. Does not mark it seen.
+    /// Returns whether there is a value that was not seen, without marking it as seen.
     ///
     /// # Errors
-    /// If all senders are gone, even if their last value was not seen.
+    /// Returns an error if all senders are dropped, even if their last value was not seen.
     ///
     /// ```
     /// use wakeful::sync::watch;
@@ -218,18 +224,18 @@ impl<T> Receiver<T> {
     /// assert!(rx.has_changed().is_err());
     /// ```
     pub fn has_changed(&self) -> Result<bool, RecvError> {
-        if self.shared.is_closed() {
+        if self.state.is_closed() {
             return Err(RecvError(()));
         }
-        Ok(self.shared.version() != self.seen)
+        Ok(self.state.version() != self.seen)
     }
 
-    /// Whether all senders are gone.
+    /// Returns whether all senders are dropped.
     pub fn is_closed(&self) -> bool {
-        self.shared.is_closed()
+        self.state.is_closed()
     }
 
-    /// Marks the value as not seen, so that [`changed`](Self::changed) returns at once.
+    /// Marks the value as not seen, so that [`changed`](Self::changed) returns immediately.
     ///
     /// ```
     /// use wakeful::sync::watch;
@@ -245,18 +251,19 @@ impl<T> Receiver<T> {
         self.seen = self.seen.minus(1);
     }
 
-    /// Marks the value as seen, so that [`changed`](Self::changed) waits for the next.
+    /// Marks the value as seen, so that [`changed`](Self::changed) waits for the next one.
     pub fn mark_unchanged(&mut self) {
-        self.seen = self.shared.version();
+        self.seen = self.state.version();
     }
 
-    /// Waits until there is a value that was not seen, and marks it seen.
+    /// Waits until there is a value that was not seen, and marks it as seen.
     ///
     /// # Errors
-    /// If the value was seen and all senders are gone.
+    /// Returns an error if all senders are dropped and the last value was seen.
     ///
     /// # Cancel safety
-    /// Who gives up has not marked anything as seen.
+    /// This method is cancel safe: if the future is dropped before it completes, no value is marked
+    /// as seen.
     ///
     /// ```
     /// use wakeful::sync::watch;
@@ -271,21 +278,23 @@ impl<T> Receiver<T> {
     /// # });
     /// ```
     pub async fn changed(&mut self) -> Result<(), RecvError> {
-        cooperative(Changed::new(&self.shared, &mut self.seen)).await
+        cooperative(Changed::new(&self.state, &mut self.seen)).await
     }
 
-    /// Waits until `f` says yes to a value: the present one, then each that comes. Marks it seen.
+    /// Waits until `f` returns true for the value, and marks the value as seen.
     ///
-    /// `f` may miss values that were soon replaced.
+    /// Calls `f` with the current value, and then after each change.
+    ///
+    /// A value that is soon replaced may be skipped.
     ///
     /// # Errors
-    /// If all senders are gone and `f` has said no to the last value.
+    /// Returns an error if all senders are dropped and `f` returned false for the last value.
     ///
     /// # Panics
-    /// If `f` does.
+    /// Panics if `f` panics.
     ///
     /// # Cancel safety
-    /// May be given up at any time. Values that `f` said no to are marked seen.
+    /// This method is cancel safe. Values that `f` has rejected are marked as seen.
     ///
     /// ```
     /// use wakeful::sync::watch;
@@ -304,11 +313,12 @@ impl<T> Receiver<T> {
             let mut closed = false;
             loop {
                 {
-                    let inner = self.shared.value.read();
-                    let version = self.shared.version();
+                    let inner = self.state.value.read();
+                    let version = self.state.version();
                     let has_changed = version != self.seen;
                     self.seen = version;
-                    // What was seen before the senders went, `f` has said no to already.
+                    // If the value was seen before the senders were dropped, `f` has already
+                    // rejected it.
                     if (!closed || has_changed) && f(&inner) {
                         return Ok(Ref { inner, has_changed });
                     }
@@ -316,28 +326,28 @@ impl<T> Receiver<T> {
                 if closed {
                     return Err(RecvError(()));
                 }
-                closed = Changed::new(&self.shared, &mut self.seen).await.is_err();
+                closed = Changed::new(&self.state, &mut self.seen).await.is_err();
             }
         };
         cooperative(wait).await
     }
 
-    /// Whether both receive from the same channel.
+    /// Returns whether both receivers receive from the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
+        Arc::ptr_eq(&self.state, &other.state)
     }
 }
 
 impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Self {
-        Receiver::register(self.shared.clone(), self.seen)
+        Receiver::register(self.state.clone(), self.seen)
     }
 }
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
-        if self.shared.receivers.fetch_sub(1, Relaxed) == 1 {
-            self.shared.no_receivers.notify_waiters();
+        if self.state.receivers.fetch_sub(1, Relaxed) == 1 {
+            self.state.no_receivers.notify_waiters();
         }
     }
 }
@@ -345,24 +355,25 @@ impl<T> Drop for Receiver<T> {
 impl<T: fmt::Debug> fmt::Debug for Receiver<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Receiver")
-            .field("shared", &self.shared)
+            .field("shared", &self.state)
             .field("version", &self.seen)
             .finish()
     }
 }
 
 impl<T> Sender<T> {
-    /// A sender without receivers yet; [`subscribe`](Self::subscribe) makes them.
+    /// Creates a sender of a channel without receivers; [`subscribe`](Self::subscribe) adds them.
     pub fn new(init: T) -> Self {
         let (tx, _) = channel(init);
         tx
     }
 
-    /// Sets the value and wakes the receivers that wait.
+    /// Sets the value and wakes the waiting receivers.
     ///
     /// # Errors
-    /// If there are no receivers: the value stays as it was, and this one comes back. Use
-    /// [`send_replace`](Self::send_replace) or [`send_modify`](Self::send_modify) to set it all the same.
+    /// Returns the value in a [`SendError`] if there are no receivers. The channel's value then
+    /// stays as it was; [`send_replace`](Self::send_replace) and [`send_modify`](Self::send_modify)
+    /// set it even then.
     ///
     /// ```
     /// use wakeful::sync::watch;
@@ -371,7 +382,7 @@ impl<T> Sender<T> {
     /// tx.send("busy").unwrap();
     /// assert_eq!(*rx.borrow(), "busy");
     /// drop(rx);
-    /// assert!(tx.send("who cares").is_err());
+    /// assert!(tx.send("ignored").is_err());
     /// ```
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         if self.receiver_count() == 0 {
@@ -382,10 +393,12 @@ impl<T> Sender<T> {
         Ok(())
     }
 
-    /// Changes the value in place and wakes the receivers that wait, if there are any.
+    /// Changes the value in place and wakes the waiting receivers.
+    ///
+    /// Works without receivers too.
     ///
     /// # Panics
-    /// If `modify` does; the value may be half changed then, and nobody is told.
+    /// Panics if `modify` panics. The value may then be partly changed, and no receiver is woken.
     ///
     /// ```
     /// use wakeful::sync::watch;
@@ -404,11 +417,12 @@ impl<T> Sender<T> {
         });
     }
 
-    /// Changes the value in place, and tells the receivers only if `modify` returns true; returns the
-    /// same.
+    /// Changes the value in place, and wakes the waiting receivers only if `modify` returns true.
+    ///
+    /// Returns what `modify` returned.
     ///
     /// # Panics
-    /// If `modify` does; the value may be half changed then, and nobody is told.
+    /// Panics if `modify` panics. The value may then be partly changed, and no receiver is woken.
     ///
     /// ```
     /// use wakeful::sync::watch;
@@ -427,11 +441,11 @@ impl<T> Sender<T> {
     where
         F: FnOnce(&mut T) -> bool,
     {
-        let mut value = self.shared.value.write();
+        let mut value = self.state.value.write();
         if !modify(&mut value) {
             return false;
         }
-        let waiting = self.shared.next_version();
+        let waiting = self.state.next_version();
         drop(value);
         if let Some(line) = waiting {
             line.release_stale();
@@ -439,7 +453,9 @@ impl<T> Sender<T> {
         true
     }
 
-    /// Sets the value, wakes the receivers that wait, if there are any, and returns the value before.
+    /// Sets the value, wakes the waiting receivers, and returns the previous value.
+    ///
+    /// Works without receivers too.
     ///
     /// ```
     /// use wakeful::sync::watch;
@@ -449,19 +465,21 @@ impl<T> Sender<T> {
     /// assert_eq!(tx.send_replace(3), 2);
     /// ```
     pub fn send_replace(&self, mut value: T) -> T {
-        // A panic of a receiver's waker must not cost the caller the previous value.
+        // If the waker of a receiver panics, the caller still gets the previous value.
         contain_panic(|| self.send_modify(|current| std::mem::swap(current, &mut value)));
         value
     }
 
-    /// Looks at the value.
+    /// Returns a guard of the value.
     ///
-    /// See [`Ref`] for how not to deadlock.
+    /// Blocks while a sender is setting the value. See [`Ref`] for how to avoid deadlocks.
     pub fn borrow(&self) -> Ref<'_, T> {
-        Ref { inner: self.shared.value.read(), has_changed: false }
+        Ref { inner: self.state.value.read(), has_changed: false }
     }
 
-    /// Whether there are no receivers. [`subscribe`](Self::subscribe) opens the channel again.
+    /// Returns whether there are no receivers.
+    ///
+    /// [`subscribe`](Self::subscribe) opens the channel again.
     pub fn is_closed(&self) -> bool {
         self.receiver_count() == 0
     }
@@ -469,7 +487,7 @@ impl<T> Sender<T> {
     /// Waits until there are no receivers.
     ///
     /// # Cancel safety
-    /// May be given up and begun again at any time.
+    /// This method is cancel safe: it can be dropped and called again at any time.
     ///
     /// ```
     /// use wakeful::sync::watch;
@@ -483,18 +501,18 @@ impl<T> Sender<T> {
     pub async fn closed(&self) {
         let wait = async {
             while self.receiver_count() > 0 {
-                let gone = self.shared.no_receivers.notified();
+                let gone = self.state.no_receivers.notified();
                 if self.receiver_count() == 0 {
                     return;
                 }
-                // The channel may be open again afterwards.
+                // After the wake-up there may be receivers again.
                 gone.await;
             }
         };
         cooperative(wait).await;
     }
 
-    /// Makes another receiver. What is there now counts as seen by it.
+    /// Creates a receiver. The current value counts as seen by it.
     ///
     /// ```
     /// use wakeful::sync::watch;
@@ -506,30 +524,30 @@ impl<T> Sender<T> {
     /// assert!(!rx.has_changed().unwrap());
     /// ```
     pub fn subscribe(&self) -> Receiver<T> {
-        let seen = self.shared.version();
-        Receiver::register(self.shared.clone(), seen)
+        let seen = self.state.version();
+        Receiver::register(self.state.clone(), seen)
     }
 
-    /// How many receivers there are.
+    /// Returns the number of receivers.
     pub fn receiver_count(&self) -> usize {
-        self.shared.receivers.load(Relaxed)
+        self.state.receivers.load(Relaxed)
     }
 
-    /// How many senders there are.
+    /// Returns the number of senders.
     pub fn sender_count(&self) -> usize {
-        self.shared.senders.load(Relaxed)
+        self.state.senders.load(Relaxed)
     }
 
-    /// Whether both send to the same channel.
+    /// Returns whether both senders send to the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
+        Arc::ptr_eq(&self.state, &other.state)
     }
 }
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
-        self.shared.senders.fetch_add(1, Relaxed);
-        Sender { shared: self.shared.clone() }
+        self.state.senders.fetch_add(1, Relaxed);
+        Sender { state: self.state.clone() }
     }
 }
 
@@ -541,15 +559,15 @@ impl<T: Default> Default for Sender<T> {
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        if self.shared.senders.fetch_sub(1, AcqRel) == 1 {
-            self.shared.close();
+        if self.state.senders.fetch_sub(1, AcqRel) == 1 {
+            self.state.close();
         }
     }
 }
 
 impl<T: fmt::Debug> fmt::Debug for Sender<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender").field("shared", &self.shared).finish()
+        f.debug_struct("Sender").field("shared", &self.state).finish()
     }
 }
 

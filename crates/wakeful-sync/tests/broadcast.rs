@@ -1,4 +1,4 @@
-//! `broadcast`: everybody gets everything, lag, closing, and random runs beside a model.
+//! `broadcast`: delivery to all receivers, lag, closing, and random runs checked against a model.
 
 mod support;
 
@@ -31,9 +31,9 @@ fn every_receiver_gets_every_value_sent_after_it_was_made() {
 }
 
 #[test]
-fn a_send_wakes_all_who_wait() {
+fn a_send_wakes_all_waiting_receivers() {
     let (tx, rx) = broadcast::channel(16);
-    // More than are told under one hold of the lock.
+    // More receivers than are woken in one batch under the lock.
     let mut receivers: Vec<_> = (0..100).map(|_| rx.resubscribe()).collect();
     let mut waits: Vec<_> = receivers.iter_mut().map(|rx| manual(rx.recv())).collect();
     waits.iter_mut().for_each(Manual::pending);
@@ -46,8 +46,8 @@ fn a_send_wakes_all_who_wait() {
 }
 
 #[test]
-fn who_is_too_slow_learns_what_it_missed_and_goes_on() {
-    // Rounded up to 4.
+fn a_lagging_receiver_gets_the_missed_count_and_continues() {
+    // The capacity is rounded up to 4.
     let (tx, mut rx) = broadcast::channel(3);
     for value in 0..4 {
         tx.send(value).unwrap();
@@ -68,7 +68,7 @@ fn who_is_too_slow_learns_what_it_missed_and_goes_on() {
 }
 
 #[test]
-fn a_lagging_receiver_still_learns_of_the_end() {
+fn a_lagging_receiver_still_gets_closed() {
     let (tx, mut rx) = broadcast::channel(2);
     for value in 0..4 {
         tx.send(value).unwrap();
@@ -83,7 +83,7 @@ fn a_lagging_receiver_still_learns_of_the_end() {
 }
 
 #[test]
-fn the_last_sender_to_go_wakes_who_waits() {
+fn dropping_the_last_sender_wakes_waiting_receivers() {
     let (tx, mut rx) = broadcast::channel::<i32>(2);
     let (second, weak) = (tx.clone(), tx.downgrade());
     assert_eq!((tx.strong_count(), tx.weak_count()), (2, 1));
@@ -101,7 +101,7 @@ fn the_last_sender_to_go_wakes_who_waits() {
 }
 
 #[test]
-fn a_send_to_nobody_gives_the_value_back() {
+fn a_send_without_receivers_returns_the_value() {
     let tx = broadcast::Sender::new(4);
     let error = tx.send(1).unwrap_err();
     assert_eq!((error.to_string(), error.0), ("channel closed".to_owned(), 1));
@@ -114,13 +114,13 @@ fn a_send_to_nobody_gives_the_value_back() {
 }
 
 #[test]
-fn the_sender_waits_until_nobody_listens() {
+fn closed_waits_until_there_are_no_receivers() {
     let (tx, rx) = broadcast::channel::<i32>(4);
     let mut closed = manual(tx.closed());
     closed.pending();
     drop(rx);
     assert_eq!(closed.wakes(), 1);
-    // Opened again before the sender looked: it goes on waiting.
+    // There is a receiver again before the waiting sender is polled, so it continues to wait.
     let rx = tx.subscribe();
     closed.pending();
     drop(rx);
@@ -129,7 +129,7 @@ fn the_sender_waits_until_nobody_listens() {
 }
 
 #[test]
-fn the_sender_counts_what_is_not_taken() {
+fn sender_len_counts_values_not_yet_taken() {
     let (tx, mut first) = broadcast::channel(4);
     let mut second = tx.subscribe();
     assert!(tx.is_empty());
@@ -147,7 +147,7 @@ fn the_sender_counts_what_is_not_taken() {
 }
 
 #[test]
-fn a_value_is_dropped_with_its_last_taker() {
+fn a_value_is_dropped_by_the_last_receiver_to_take_it() {
     let alive = Alive::default();
     let (tx, mut first) = broadcast::channel(4);
     let second = tx.subscribe();
@@ -157,7 +157,7 @@ fn a_value_is_dropped_with_its_last_taker() {
     assert_eq!(first.try_recv().unwrap().number, 0);
     assert_eq!(alive.count(), 3);
     drop(second);
-    assert_eq!(alive.count(), 2, "the one both are through with is gone");
+    assert_eq!(alive.count(), 2, "the value that both have taken is dropped");
     drop(first);
     alive.assert_none();
     assert_eq!(tx.send(alive.value(3)).unwrap_err().0.number, 3);
@@ -165,7 +165,7 @@ fn a_value_is_dropped_with_its_last_taker() {
 }
 
 #[test]
-fn what_was_overwritten_or_left_is_dropped() {
+fn overwritten_and_unread_values_are_dropped() {
     let alive = Alive::default();
     let (tx, rx) = broadcast::channel(2);
     for id in 0..9 {
@@ -178,7 +178,7 @@ fn what_was_overwritten_or_left_is_dropped() {
 }
 
 #[test]
-fn a_wait_that_is_given_up_takes_nothing() {
+fn a_cancelled_recv_takes_nothing() {
     let (tx, mut rx) = broadcast::channel(2);
     manual(rx.recv()).pending();
     let mut wait = manual(rx.recv());
@@ -189,7 +189,7 @@ fn a_wait_that_is_given_up_takes_nothing() {
 }
 
 #[test]
-fn a_panicking_clone_counts_as_taken_and_a_panicking_waker_costs_nobody_else() {
+fn panicking_clones_and_wakers_do_not_affect_other_receivers() {
     #[derive(Debug)]
     struct Fragile(bool);
     impl Clone for Fragile {
@@ -218,7 +218,7 @@ fn a_panicking_clone_counts_as_taken_and_a_panicking_waker_costs_nobody_else() {
 }
 
 #[test]
-fn a_receiver_gives_up_all_its_shares_though_the_drop_of_a_value_panics() {
+fn a_dropped_receiver_releases_all_values_though_one_drop_panics() {
     let alive = Alive::default();
     let (tx, rx) = broadcast::channel(4);
     for i in 0..4 {
@@ -245,19 +245,19 @@ fn panics_of_several_values_and_wakers_do_not_abort() {
     alive.assert_none();
     closed.ready();
 
-    struct Hostile;
-    impl Clone for Hostile {
+    struct PanicsOnCloneAndDrop;
+    impl Clone for PanicsOnCloneAndDrop {
         fn clone(&self) -> Self {
             panic!("the clone of a value panics");
         }
     }
-    impl Drop for Hostile {
+    impl Drop for PanicsOnCloneAndDrop {
         fn drop(&mut self) {
             panic!("the drop of a value panics");
         }
     }
     let (tx, mut rx) = broadcast::channel(1);
-    assert!(tx.send(Hostile).is_ok());
+    assert!(tx.send(PanicsOnCloneAndDrop).is_ok());
     assert!(catch_unwind(AssertUnwindSafe(|| rx.try_recv().map(drop))).is_err());
     assert!(tx.is_empty());
 }
@@ -283,8 +283,8 @@ fn a_clone_is_received_though_the_drop_of_the_value_panics() {
 #[test]
 fn a_value_whose_drop_uses_the_channel_is_dropped_without_locks() {
     #[derive(Clone)]
-    struct Nosy(broadcast::WeakSender<Nosy>);
-    impl Drop for Nosy {
+    struct UsesChannelOnDrop(broadcast::WeakSender<UsesChannelOnDrop>);
+    impl Drop for UsesChannelOnDrop {
         fn drop(&mut self) {
             if let Some(tx) = self.0.upgrade() {
                 tx.len();
@@ -294,7 +294,7 @@ fn a_value_whose_drop_uses_the_channel_is_dropped_without_locks() {
     }
     let (tx, mut rx) = broadcast::channel(1);
     for _ in 0..3 {
-        assert!(tx.send(Nosy(tx.downgrade())).is_ok());
+        assert!(tx.send(UsesChannelOnDrop(tx.downgrade())).is_ok());
     }
     assert!(rx.try_recv().is_err());
     assert!(rx.try_recv().is_ok());
@@ -310,7 +310,7 @@ fn capacities_out_of_range_panic_with_a_reason() {
 }
 
 #[test]
-fn handles_know_their_channel_and_their_names() {
+fn same_channel_and_debug() {
     let (tx, rx) = broadcast::channel::<()>(1);
     assert!(tx.same_channel(&tx.clone()) && rx.same_channel(&tx.subscribe()));
     assert!(!tx.same_channel(&broadcast::Sender::new(1)));
@@ -328,7 +328,7 @@ fn blocking_recv_refuses_a_thread_that_drives_a_runtime() {
 }
 
 #[test]
-fn it_takes_part_in_the_budget() {
+fn recv_uses_the_budget() {
     wakeful_base::budget::with_initial(|| {
         let (tx, mut rx) = broadcast::channel(256);
         (0..200).for_each(|value| drop(tx.send(value)));
@@ -350,7 +350,8 @@ enum Listener {
     Waiting(Manual<Waiting>),
 }
 
-/// What a receiver should get: a queue of its own that forgets its oldest, and how many it forgot.
+/// What a receiver should get: the values not yet received, without those overwritten, and the
+/// number of overwritten values.
 struct Expected {
     queue: VecDeque<usize>,
     missed: u64,
@@ -375,7 +376,8 @@ impl Expected {
     }
 }
 
-/// One thread does everything in random order; a queue for each receiver tells what must come out.
+/// One thread does random operations on all handles; one queue per receiver says what it must
+/// receive.
 #[test]
 fn random_runs_agree_with_a_model() {
     let alive = Alive::default();
@@ -440,7 +442,7 @@ fn poll_wait(mut wait: Manual<Waiting>, queue: &mut VecDeque<usize>, missed: &mu
     match wait.poll() {
         Poll::Pending => {
             assert!(queue.is_empty(), "a value ends the wait");
-            assert_eq!(wait.wakes(), 0, "nobody is woken for nothing");
+            assert_eq!(wait.wakes(), 0, "spurious wake-up");
             Listener::Waiting(wait)
         }
         Poll::Ready((rx, got)) => {
@@ -454,10 +456,10 @@ fn poll_wait(mut wait: Manual<Waiting>, queue: &mut VecDeque<usize>, missed: &mu
     }
 }
 
-/// After the senders have gone.
+/// Receives all remaining values, after the senders are dropped.
 fn drain(mut expected: Expected) {
     if let Listener::Waiting(mut wait) = expected.listener {
-        assert!(wait.wakes() > 0, "a value or the end wakes who waits");
+        assert!(wait.wakes() > 0, "a value or the close wakes the receiver");
         let (rx, got) = wait.ready();
         expected.listener = Listener::Idle(rx);
         let got = got.map_err(|error| match error {
@@ -480,7 +482,7 @@ fn drain(mut expected: Expected) {
 }
 
 #[test]
-fn stress_what_is_received_and_what_is_missed_adds_up() {
+fn stress_received_and_missed_values_add_up() {
     let deadline = stress_deadline();
     let alive = Alive::default();
     let (tx, rx) = broadcast::channel::<Counted>(8);
@@ -492,7 +494,7 @@ fn stress_what_is_received_and_what_is_missed_adds_up() {
                 let (mut got, mut last) = (0u64, [None; 2]);
                 loop {
                     if random.below(4) == 0 {
-                        // A wait that may be given up.
+                        // Polls a `recv` that may be cancelled.
                         match manual(rx.recv()).poll() {
                             Poll::Ready(Ok(_)) => got += 1,
                             Poll::Ready(Err(RecvError::Lagged(missed))) => got += missed,

@@ -1,4 +1,4 @@
-//! A task that has used its budget up has to wait, but does not lose its place for that.
+//! A task that has used up its budget has to wait, but keeps its place in the queue.
 
 mod support;
 
@@ -12,7 +12,7 @@ use wakeful_base::budget;
 use wakeful_sync::{Mutex, Notify, OnceCell, RwLock, Semaphore, SetOnce};
 use wakeful_sync::{broadcast, mpsc, oneshot, watch};
 
-/// Polls `future` as a task would that has no budget left.
+/// Polls `future` in a task without budget left, and expects it to be pending.
 #[track_caller]
 fn pending_without_budget<F: Future>(future: &mut Manual<F>) {
     budget::with_initial(|| {
@@ -23,7 +23,8 @@ fn pending_without_budget<F: Future>(future: &mut Manual<F>) {
     });
 }
 
-/// `taken` keeps both from what they want; `spent`, polled first, gets it first, and is not `other`.
+/// Checks that `spent`, which is polled first and without budget, is served before `other`, once
+/// `taken` is dropped. Until then `taken` blocks both.
 #[track_caller]
 fn first_in_line<A: Future, B: Future>(taken: impl Sized, spent: A, other: B) {
     let (mut spent, mut other) = (manual(spent), manual(other));
@@ -37,7 +38,7 @@ fn first_in_line<A: Future, B: Future>(taken: impl Sized, spent: A, other: B) {
     other.ready();
 }
 
-/// How many times in one poll what `step` makes is ready at once; a thousand if that has no end.
+/// Returns how often `step` is ready within one poll; 1000 if the budget does not limit it.
 fn ready_in_one_poll(mut step: impl FnMut(&mut Context<'_>) -> bool) -> usize {
     let mut cx = Context::from_waker(Waker::noop());
     budget::with_initial(|| (0..1000).take_while(|_| step(&mut cx)).count())
@@ -48,7 +49,7 @@ fn is_ready<F: Future>(cx: &mut Context<'_>, future: F) -> bool {
 }
 
 #[test]
-fn whatever_is_ready_at_once_costs_a_unit() {
+fn each_ready_operation_costs_one_unit() {
     let semaphore = Semaphore::new(10);
     assert_eq!(ready_in_one_poll(|cx| is_ready(cx, semaphore.acquire_many(3))), 128);
     let mutex = Mutex::new(());
@@ -85,7 +86,7 @@ fn whatever_is_ready_at_once_costs_a_unit() {
 }
 
 #[test]
-fn a_notification_and_a_value_that_is_there_are_free() {
+fn stored_notifications_and_values_are_free() {
     let notify = Notify::new();
     let take_permit = |cx: &mut Context<'_>| {
         notify.notify_one();
@@ -100,7 +101,7 @@ fn a_notification_and_a_value_that_is_there_are_free() {
 }
 
 #[test]
-fn a_task_without_budget_gets_in_line() {
+fn a_task_without_budget_is_queued() {
     let mutex = Mutex::new(());
     first_in_line(mutex.try_lock().unwrap(), mutex.lock(), mutex.lock());
     let mutex = Arc::new(mutex);
@@ -120,7 +121,7 @@ fn a_task_without_budget_gets_in_line() {
 }
 
 #[test]
-fn a_value_sent_without_budget_is_in_line_too() {
+fn a_send_without_budget_is_queued() {
     let (tx, mut rx) = mpsc::channel(1);
     tx.try_send(0).unwrap();
     let (mut spent, mut other) = (manual(tx.send(1)), manual(tx.send(2)));
@@ -135,13 +136,13 @@ fn a_value_sent_without_budget_is_in_line_too() {
 }
 
 #[test]
-fn who_makes_the_value_of_a_cell_is_settled_without_budget() {
+fn a_cell_is_claimed_by_a_task_without_budget() {
     let cell = OnceCell::new();
     let mut spent = manual(cell.get_or_init(|| async { 1 }));
     pending_without_budget(&mut spent);
     assert!(cell.set(2).unwrap_err().is_initializing_err());
     assert_eq!(spent.ready(), &1);
-    // What is there costs nothing.
+    // A value that is already set costs no budget.
     budget::with_initial(|| {
         while let Some(unit) = budget::proceed() {
             unit.made_progress();
@@ -151,7 +152,7 @@ fn who_makes_the_value_of_a_cell_is_settled_without_budget() {
 }
 
 #[test]
-fn what_a_task_without_budget_was_given_goes_back_when_it_gives_up() {
+fn permits_of_a_task_without_budget_are_released_on_cancel() {
     let mutex = Mutex::new(());
     let mut spent = manual(mutex.lock());
     pending_without_budget(&mut spent);

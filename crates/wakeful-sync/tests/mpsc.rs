@@ -1,4 +1,4 @@
-//! Channels: order, room, permits, and all the ways in which they end.
+//! `mpsc` channels: order of values, room, permits, and all the ways of closing.
 
 mod support;
 
@@ -30,7 +30,7 @@ fn values_come_in_the_order_they_were_sent() {
 }
 
 #[test]
-fn a_full_channel_makes_senders_wait_in_line() {
+fn senders_into_a_full_channel_are_queued() {
     let (tx, mut rx) = mpsc::channel(1);
     tx.try_send(0).unwrap();
     assert_eq!(tx.try_send(9), Err(TrySendError::Full(9)));
@@ -40,7 +40,7 @@ fn a_full_channel_makes_senders_wait_in_line() {
     second.pending();
     assert_eq!(rx.try_recv(), Ok(0));
     assert!(first.is_woken() && !second.is_woken());
-    assert_eq!(tx.try_send(9), Err(TrySendError::Full(9)), "the room is the first waiter's");
+    assert_eq!(tx.try_send(9), Err(TrySendError::Full(9)), "the room belongs to the first waiter");
     assert_eq!((tx.capacity(), rx.len()), (0, 0));
     first.ready().unwrap();
     assert_eq!(rx.try_recv(), Ok(1));
@@ -51,12 +51,12 @@ fn a_full_channel_makes_senders_wait_in_line() {
 }
 
 #[test]
-fn room_is_passed_on_by_who_gives_up() {
+fn room_of_a_cancelled_sender_goes_to_the_next() {
     let (tx, mut rx) = mpsc::channel(2);
     let one = tx.try_reserve().unwrap();
     let mut many = manual(tx.reserve_many(2));
     many.pending();
-    assert_eq!(tx.capacity(), 0, "what there was is with the first in line");
+    assert_eq!(tx.capacity(), 0, "the free room is assigned to the first waiter");
     let mut single = manual(tx.send(1));
     single.pending();
     drop(many);
@@ -108,7 +108,7 @@ fn the_waker_of_the_last_poll_is_called_even_after_a_drop() {
 }
 
 #[test]
-fn when_all_senders_are_gone_the_rest_is_received_and_then_none() {
+fn after_the_last_sender_remaining_values_are_received_then_none() {
     let (tx, mut rx) = mpsc::channel(2);
     let other = tx.clone();
     tx.try_send(1).unwrap();
@@ -129,7 +129,7 @@ fn when_all_senders_are_gone_the_rest_is_received_and_then_none() {
 }
 
 #[test]
-fn a_gone_receiver_gives_values_back() {
+fn sends_fail_after_the_receiver_is_dropped() {
     let (tx, rx) = mpsc::channel(1);
     tx.try_send(1).unwrap();
     let mut waiting = manual(tx.send(2));
@@ -151,7 +151,7 @@ fn a_gone_receiver_gives_values_back() {
 }
 
 #[test]
-fn a_closed_receiver_gets_what_is_under_way() {
+fn a_closed_receiver_gets_sent_values_and_those_of_permits() {
     let (tx, mut rx) = mpsc::channel(3);
     tx.try_send(1).unwrap();
     let used = tx.try_reserve().unwrap();
@@ -162,7 +162,7 @@ fn a_closed_receiver_gets_what_is_under_way() {
     assert!(waiting.ready().is_err());
     assert_eq!(tx.try_send(9), Err(TrySendError::Closed(9)));
     assert_eq!(rx.try_recv(), Ok(1));
-    assert_eq!(rx.try_recv(), Err(TryRecvError::Empty), "permits are out");
+    assert_eq!(rx.try_recv(), Err(TryRecvError::Empty), "two permits are still held");
     {
         let mut recv = manual(rx.recv());
         recv.pending();
@@ -177,7 +177,7 @@ fn a_closed_receiver_gets_what_is_under_way() {
 }
 
 #[test]
-fn a_waiter_with_a_part_keeps_a_closed_receiver_waiting_until_it_is_gone() {
+fn a_closed_receiver_waits_for_permits_assigned_to_a_waiter() {
     let (tx, mut rx) = mpsc::channel::<u8>(2);
     let permit = tx.try_reserve().unwrap();
     let mut both = manual(tx.reserve_many(2));
@@ -225,7 +225,7 @@ fn many_values_at_once() {
 }
 
 #[test]
-fn receiving_many_makes_room_for_all_who_wait() {
+fn receiving_many_makes_room_for_all_waiters() {
     let (tx, mut rx) = mpsc::channel(50);
     (0..50).for_each(|i| tx.try_send(i).unwrap());
     let mut waiting: Vec<_> = (50..100).map(|i| manual(tx.send(i))).collect();
@@ -243,7 +243,10 @@ fn receiving_many_makes_room_for_all_who_wait() {
 #[test]
 fn permits_for_many() {
     let (tx, mut rx) = mpsc::channel(4);
-    assert!(manual(tx.reserve_many(5)).ready().is_err(), "never so much room");
+    assert!(
+        manual(tx.reserve_many(5)).ready().is_err(),
+        "more than the bound can never be reserved"
+    );
     assert_eq!(tx.try_reserve_many(5).unwrap_err(), TrySendError::Full(()));
     assert_eq!(tx.try_reserve_many(usize::MAX).unwrap_err(), TrySendError::Full(()));
     assert_eq!(tx.try_reserve_many(0).unwrap().count(), 0);
@@ -264,7 +267,7 @@ fn owned_permits_carry_the_sender() {
     let permit = manual(tx.clone().reserve_owned()).ready().unwrap();
     assert!(permit.same_channel_as_sender(&tx) && !permit.same_channel_as_sender(&foreign));
     assert!(!permit.same_channel(&foreign.try_reserve_owned().unwrap()));
-    let Err(TrySendError::Full(tx)) = tx.try_reserve_owned() else { panic!("there is no room") };
+    let Err(TrySendError::Full(tx)) = tx.try_reserve_owned() else { panic!("must be full") };
     drop(tx);
     let tx = permit.send(1);
     assert_eq!(rx.try_recv(), Ok(1));
@@ -340,7 +343,7 @@ fn no_value_is_leaked_or_dropped_twice() {
         for i in 0..count / 2 {
             assert_eq!(rx.try_recv().ok().unwrap().number, i);
         }
-        // Sent when nobody is there to receive.
+        // Sent after the receiver is dropped.
         let late = tx.clone().try_reserve_owned().ok();
         drop(rx);
         assert!(tx.try_send(alive.value(0)).is_err());
@@ -348,7 +351,7 @@ fn no_value_is_leaked_or_dropped_twice() {
             drop(late.send(alive.value(1)));
             assert_eq!(alive.count(), count + 1);
         }
-        // A future that waits has its value with it.
+        // A waiting `send` future owns its value.
         let (ftx, frx) = mpsc::channel(1);
         assert!(ftx.try_send(alive.value(0)).is_ok());
         let mut waiting = manual(ftx.send(alive.value(1)));
@@ -369,7 +372,7 @@ fn a_panic_in_a_values_drop_leaks_no_other() {
     drop(tx);
     alive.assert_none();
 
-    // Sent after the receiver has gone, the values are dropped with the channel.
+    // Values sent after the receiver is dropped are dropped with the channel.
     let (tx, rx) = mpsc::channel(100);
     let permits = tx.try_reserve_many(100).unwrap();
     drop(rx);
@@ -411,7 +414,7 @@ fn a_panic_in_a_waker_loses_no_value_and_no_room() {
 }
 
 #[test]
-fn a_panic_in_a_waker_costs_nobody_the_sender_of_a_permit() {
+fn a_panic_in_a_waker_does_not_lose_the_sender_of_a_permit() {
     let (tx, mut rx) = mpsc::channel::<u8>(1);
     let other = tx.clone();
     let permit = tx.try_reserve_owned().unwrap();
@@ -421,14 +424,14 @@ fn a_panic_in_a_waker_costs_nobody_the_sender_of_a_permit() {
     let permit = waiting.ready().unwrap();
     rx.close();
     assert!(manual(rx.recv()).poll_with(&panicking_waker()).is_pending());
-    // The last permit of a closed channel: the receiver is told.
+    // This is the last permit of a closed channel, so dropping it wakes the receiver.
     drop(permit);
     assert_eq!(manual(rx.recv()).ready(), None);
     drop(tx);
 }
 
 #[test]
-fn a_receiver_goes_whole_though_wakers_of_senders_panic() {
+fn dropping_the_receiver_completes_though_wakers_of_senders_panic() {
     let alive = Alive::default();
     let (tx, rx) = mpsc::channel(2);
     (0..2).for_each(|i| assert!(tx.try_send(alive.value(i)).is_ok()));
@@ -451,7 +454,7 @@ fn a_receiver_goes_whole_though_wakers_of_senders_panic() {
 }
 
 #[test]
-fn a_closed_channel_ends_though_the_receivers_waker_panics_while_a_sender_leaves() {
+fn a_closed_channel_ends_though_the_receivers_waker_panics() {
     let (tx, mut rx) = mpsc::channel::<u8>(2);
     let permit = tx.try_reserve().unwrap();
     let mut waiting = manual(tx.reserve_many(2));
@@ -459,7 +462,7 @@ fn a_closed_channel_ends_though_the_receivers_waker_panics_while_a_sender_leaves
     rx.close();
     assert!(rx.poll_recv(&mut Context::from_waker(&panicking_waker())).is_pending());
     drop(permit);
-    // It gives back the permit that it was dealt, and nothing is under way after.
+    // The dropped waiter releases the permit that was assigned to it. No permit is left then.
     assert!(waiting.ready().is_err());
     drop(waiting);
     assert_eq!(manual(rx.recv()).ready(), None);
@@ -482,14 +485,14 @@ fn values_of_any_size() {
     let (tx, mut rx) = mpsc::channel(40);
     (0..40).for_each(|_| tx.try_send(()).unwrap());
     (0..40).for_each(|_| assert_eq!(rx.try_recv(), Ok(())));
-    // A block of these is larger than a test's stack.
+    // A block of these values is larger than the stack of a test.
     let (tx, mut rx) = mpsc::unbounded_channel::<[u8; 70_000]>();
     tx.send([7; 70_000]).unwrap();
     assert_eq!(rx.try_recv().unwrap()[69_999], 7);
 }
 
 #[test]
-fn blocking_ends_meet_and_say_where_they_may_not() {
+fn blocking_methods_work_and_refuse_runtime_threads() {
     let (tx, mut rx) = mpsc::channel(1);
     let sender = std::thread::spawn(move || {
         for i in 0..100 {
@@ -523,7 +526,7 @@ fn the_budget_ends_an_endless_stream() {
 }
 
 #[test]
-fn the_texts() {
+fn error_messages() {
     assert_eq!(SendError(1).to_string(), "channel closed");
     assert_eq!(format!("{:?}", SendError(1)), "SendError { .. }");
     assert_eq!(format!("{:?}", TrySendError::Full(1)), "\"Full(..)\"");
@@ -538,7 +541,7 @@ fn the_texts() {
 fn auto_traits() {
     fn send_sync<T: Send + Sync + Unpin + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
     fn send_value<T: Send>(_: T) {}
-    // Send, but not Sync.
+    // `Cell` is `Send`, but not `Sync`.
     type Value = std::cell::Cell<u8>;
     send_sync::<Sender<Value>>();
     send_sync::<Receiver<Value>>();

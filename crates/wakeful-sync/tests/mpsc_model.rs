@@ -1,4 +1,5 @@
-//! Channels against a model: a `VecDeque` and a list of who waits, in random order.
+//! Random operations on channels, checked against a model: a `VecDeque` and a list of waiting
+//! senders.
 
 mod support;
 
@@ -11,57 +12,57 @@ use support::{Alive, Counted, Manual, Random, WakeCount, manual, stress};
 use wakeful_sync::mpsc::error::TryRecvError;
 use wakeful_sync::mpsc::{self, Permit, Receiver, Sender};
 
-/// What a bounded channel should be like.
+/// The expected state of a bounded channel.
 struct Model {
     bound: usize,
     values: VecDeque<usize>,
     permits: usize,
-    /// Who waits, first to last.
-    waiting: VecDeque<Waits>,
+    /// The waiting senders, in order.
+    waiting: VecDeque<WaitingSender>,
     is_closed: bool,
 }
 
-/// How much room one who waits has asked for, and how much of it has been given to it.
-struct Waits {
+/// How much room a waiting sender wants, and how much of it has been assigned to it.
+struct WaitingSender {
     wanted: usize,
-    dealt: usize,
+    assigned: usize,
 }
 
-impl Waits {
+impl WaitingSender {
     fn is_granted(&self) -> bool {
-        self.dealt == self.wanted
+        self.assigned == self.wanted
     }
 }
 
 impl Model {
-    fn dealt(&self) -> usize {
-        self.waiting.iter().map(|waits| waits.dealt).sum()
+    fn assigned(&self) -> usize {
+        self.waiting.iter().map(|sender| sender.assigned).sum()
     }
 
     fn free(&self) -> usize {
-        self.bound - self.values.len() - self.permits - self.dealt()
+        self.bound - self.values.len() - self.permits - self.assigned()
     }
 
-    /// Whether `n` permits can be had without waiting.
+    /// Returns whether `n` permits are available without waiting.
     fn can_take(&self, n: usize) -> bool {
-        let nobody_in_line = self.waiting.iter().all(Waits::is_granted);
-        !self.is_closed && (n == 0 || nobody_in_line && n <= self.free())
+        let no_sender_waits = self.waiting.iter().all(WaitingSender::is_granted);
+        !self.is_closed && (n == 0 || no_sender_waits && n <= self.free())
     }
 
-    /// Gives room to those who wait, all of it to the first until that one has enough.
-    fn deal(&mut self) {
+    /// Assigns free room to the waiting senders: all of it to the first one, until that has enough.
+    fn assign_room(&mut self) {
         while !self.is_closed && self.free() > 0 {
             let free = self.free();
-            let Some(first) = self.waiting.iter_mut().find(|waits| !waits.is_granted()) else {
+            let Some(first) = self.waiting.iter_mut().find(|sender| !sender.is_granted()) else {
                 break;
             };
-            first.dealt += free.min(first.wanted - first.dealt);
+            first.assigned += free.min(first.wanted - first.assigned);
         }
     }
 
-    /// Whether nothing can come any more.
+    /// Returns whether no value can come any more.
     fn is_over(&self) -> bool {
-        self.is_closed && self.values.is_empty() && self.permits == 0 && self.dealt() == 0
+        self.is_closed && self.values.is_empty() && self.permits == 0 && self.assigned() == 0
     }
 
     fn pop(&mut self) -> Result<usize, TryRecvError> {
@@ -73,7 +74,7 @@ impl Model {
     }
 }
 
-/// What came of an attempt to send or to reserve.
+/// The result of an attempt to send or to reserve.
 enum Done<'a> {
     Sent(usize),
     Reserved(Vec<Permit<'a, Counted>>),
@@ -107,7 +108,7 @@ struct Run<'a> {
     tx: &'a Sender<Counted>,
     rx: Receiver<Counted>,
     rx_wakes: WakeCount,
-    /// The receiver waits; so many wake-ups it had had before.
+    /// The number of wake-ups the receiver had when it began to wait; `None` if it does not wait.
     rx_waits: Option<usize>,
     permits: Vec<Permit<'a, Counted>>,
     waiting: VecDeque<Attempt<'a>>,
@@ -150,7 +151,7 @@ impl<'a> Run<'a> {
                 let n = self.random.below(self.model.bound + 1);
                 self.attempt(reserve(self.tx, n), n);
             }
-            6..=8 if !self.waiting.is_empty() => self.look_at_one_who_waits(),
+            6..=8 if !self.waiting.is_empty() => self.poll_or_cancel_one_waiter(),
             9 | 10 if !self.permits.is_empty() => {
                 let permit = self.permits.swap_remove(self.random.below(self.permits.len()));
                 self.model.permits -= 1;
@@ -166,14 +167,14 @@ impl<'a> Run<'a> {
             12 | 13 => self.recv(),
             14 => self.recv_many(),
             15 if self.random.below(30) == 0 => {
-                // Who closes need not be told.
+                // The receiver closes the channel itself, so it is not woken for that.
                 self.rx.close();
                 self.model.is_closed = true;
                 self.rx_waits = None;
             }
             _ => {}
         }
-        self.model.deal();
+        self.model.assign_room();
         self.compare();
     }
 
@@ -182,15 +183,15 @@ impl<'a> Run<'a> {
         match attempt.poll() {
             Poll::Pending => {
                 assert!(!can && !self.model.is_closed);
-                self.model.waiting.push_back(Waits { wanted, dealt: 0 });
+                self.model.waiting.push_back(WaitingSender { wanted, assigned: 0 });
                 self.waiting.push_back(attempt);
             }
-            Poll::Ready(done) => assert_eq!(self.note(done), can),
+            Poll::Ready(done) => assert_eq!(self.record(done), can),
         }
     }
 
-    /// Looked at in any order, and given up now and then, they are still served in their order.
-    fn look_at_one_who_waits(&mut self) {
+    /// Polls a random waiting sender, or cancels it. Senders must still be served in their order.
+    fn poll_or_cancel_one_waiter(&mut self) {
         let at = self.random.below(self.waiting.len());
         let is_granted = self.model.waiting[at].is_granted();
         assert_eq!(self.waiting[at].is_woken(), is_granted || self.model.is_closed);
@@ -200,14 +201,14 @@ impl<'a> Run<'a> {
         } else if let Poll::Ready(done) = self.waiting[at].poll() {
             drop(self.waiting.remove(at));
             self.model.waiting.remove(at);
-            assert_eq!(self.note(done), is_granted && !self.model.is_closed);
+            assert_eq!(self.record(done), is_granted && !self.model.is_closed);
         } else {
             assert!(!is_granted && !self.model.is_closed);
         }
     }
 
-    /// Notes what came of an attempt; whether it got what it wanted.
-    fn note(&mut self, done: Done<'a>) -> bool {
+    /// Records the result of an attempt; returns whether it got what it wanted.
+    fn record(&mut self, done: Done<'a>) -> bool {
         match done {
             Done::Closed => return false,
             Done::Sent(number) => self.model.values.push_back(number),
@@ -262,27 +263,27 @@ impl<'a> Run<'a> {
         assert_eq!(self.tx.is_closed(), self.model.is_closed);
         if let Some(before) = self.rx_waits {
             let has_news = !self.model.values.is_empty() || self.model.is_over();
-            assert!(!has_news || self.rx_wakes.count() > before, "the receiver is not told");
+            assert!(!has_news || self.rx_wakes.count() > before, "the receiver was not woken");
         }
     }
 }
 
-/// Says which seed a failure belongs to.
+/// Runs `run`, and prints the seed if it fails.
 fn with_seed(seed: u64, run: impl FnOnce()) {
-    struct Tell(u64);
-    impl Drop for Tell {
+    struct ReportSeed(u64);
+    impl Drop for ReportSeed {
         fn drop(&mut self) {
             if std::thread::panicking() {
                 eprintln!("failed with seed {}", self.0);
             }
         }
     }
-    let _tell = Tell(seed);
+    let _report = ReportSeed(seed);
     run();
 }
 
 #[test]
-fn a_bounded_channel_is_like_its_model() {
+fn a_bounded_channel_agrees_with_its_model() {
     stress(|seed| {
         with_seed(seed, || {
             let alive = Alive::default();
@@ -303,7 +304,7 @@ fn a_bounded_channel_is_like_its_model() {
 }
 
 #[test]
-fn an_unbounded_channel_is_like_its_model() {
+fn an_unbounded_channel_agrees_with_its_model() {
     stress(|seed| {
         with_seed(seed, || {
             let (mut random, alive, wakes) =
@@ -311,7 +312,7 @@ fn an_unbounded_channel_is_like_its_model() {
             let (tx, mut rx) = mpsc::unbounded_channel();
             let (mut senders, weak) = (vec![tx.clone()], tx.downgrade());
             drop(tx);
-            let (mut values, mut is_closed, mut waits) = (VecDeque::new(), false, None);
+            let (mut values, mut is_closed, mut waits_since) = (VecDeque::new(), false, None);
             for number in 0..300 {
                 match random.below(12) {
                     0..=3 if !senders.is_empty() => {
@@ -331,13 +332,13 @@ fn an_unbounded_channel_is_like_its_model() {
                     }
                     6..=8 => match rx.poll_recv(&mut Context::from_waker(&wakes.waker())) {
                         Poll::Ready(got) => {
-                            waits = None;
+                            waits_since = None;
                             assert!(got.is_some() || is_closed || senders.is_empty());
                             assert_eq!(got.map(|value| value.number), values.pop_front());
                         }
                         Poll::Pending => {
                             assert!(values.is_empty() && !is_closed && !senders.is_empty());
-                            waits = Some(wakes.count());
+                            waits_since = Some(wakes.count());
                         }
                     },
                     9 => match weak.upgrade() {
@@ -355,8 +356,8 @@ fn an_unbounded_channel_is_like_its_model() {
                 assert_eq!(rx.is_closed(), is_closed || senders.is_empty());
                 assert_eq!(rx.sender_strong_count(), senders.len());
                 let has_news = !values.is_empty() || senders.is_empty();
-                if let (Some(before), true) = (waits, has_news) {
-                    assert!(wakes.count() > before, "the receiver is not told");
+                if let (Some(before), true) = (waits_since, has_news) {
+                    assert!(wakes.count() > before, "the receiver was not woken");
                 }
             }
             drop(rx);

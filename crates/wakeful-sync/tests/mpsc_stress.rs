@@ -1,4 +1,4 @@
-//! Channels between threads: what is sent arrives once, in order, however the ends race.
+//! Channels between threads: each value arrives once and in order, however the two ends race.
 
 mod support;
 
@@ -33,7 +33,7 @@ fn stress_bounded_keeps_order_and_count() {
         let send = move |number, random: &mut Random| match random.below(8) {
             0 => tx.try_send(values.value(number)).is_ok(),
             1 => match manual(tx.reserve()).poll() {
-                // Given up, or given back.
+                // The reservation is either cancelled, or released.
                 Poll::Pending => false,
                 Poll::Ready(permit) => {
                     if random.below(2) == 0 {
@@ -58,7 +58,7 @@ fn stress_bounded_keeps_order_and_count() {
         while block_on(rx.recv_many(&mut buffer, random.below(9) + 1)) > 0 {
             for value in buffer.drain(..) {
                 let before = last[value.number / 300].replace(value.number);
-                assert!(before < Some(value.number), "one sender's values out of order");
+                assert!(before < Some(value.number), "values of one sender are out of order");
                 got += 1;
             }
         }
@@ -89,7 +89,7 @@ fn stress_unbounded_keeps_order_and_count() {
             };
             if let Some(value) = value {
                 let before = last[value.number / 1000].replace(value.number);
-                assert!(before < Some(value.number), "one sender's values out of order");
+                assert!(before < Some(value.number), "values of one sender are out of order");
             }
             got += 1;
         }
@@ -100,18 +100,18 @@ fn stress_unbounded_keeps_order_and_count() {
 }
 
 #[test]
-fn stress_ends_that_race() {
+fn stress_close_and_drop_race_with_sends() {
     stress(|seed| {
         let alive = Alive::default();
         let (tx, mut rx) = mpsc::channel(2);
         let closed = Arc::new(AtomicUsize::new(0));
         let values = alive.clone();
-        let told = closed.clone();
+        let closed_seen = closed.clone();
         let weak = tx.downgrade();
         let send = move |number, random: &mut Random| {
             if random.below(20) == 0 && tx.is_closed() {
                 block_on(tx.closed());
-                told.fetch_add(1, SeqCst);
+                closed_seen.fetch_add(1, SeqCst);
             }
             block_on(tx.send(values.value(number))).is_ok()
         };
@@ -122,7 +122,7 @@ fn stress_ends_that_race() {
             got += 1;
         }
         if seed % 2 == 0 {
-            // All that was accepted comes, and then the end.
+            // All values that were accepted are received, and then `None`.
             rx.close();
             while block_on(rx.recv()).is_some() {
                 got += 1;

@@ -1,4 +1,4 @@
-//! `oneshot`: sending, closing, wakers, and that no value is lost or dropped twice.
+//! `oneshot`: sending, closing and wakers; no value may be lost or dropped twice.
 
 mod support;
 
@@ -17,7 +17,7 @@ use wakeful_sync::oneshot;
 use wakeful_sync::oneshot::error::TryRecvError;
 
 #[test]
-fn a_value_sent_before_the_wait_is_there_at_once() {
+fn a_value_sent_before_the_wait_is_ready_immediately() {
     let (tx, rx) = oneshot::channel();
     assert!(rx.is_empty());
     tx.send(1).unwrap();
@@ -38,7 +38,7 @@ fn a_send_wakes_the_waiting_receiver_once() {
 }
 
 #[test]
-fn a_dropped_sender_ends_the_wait_with_an_error() {
+fn a_dropped_sender_wakes_the_receiver_with_an_error() {
     let (tx, rx) = oneshot::channel::<i32>();
     let mut rx = manual(rx);
     rx.pending();
@@ -50,7 +50,7 @@ fn a_dropped_sender_ends_the_wait_with_an_error() {
 }
 
 #[test]
-fn a_send_to_nobody_gives_the_value_back() {
+fn a_send_without_receivers_returns_the_value() {
     let alive = Alive::default();
     let (tx, rx) = oneshot::channel();
     drop(rx);
@@ -60,7 +60,7 @@ fn a_send_to_nobody_gives_the_value_back() {
 }
 
 #[test]
-fn closing_keeps_what_was_sent_and_refuses_the_rest() {
+fn close_keeps_a_sent_value_and_refuses_later_ones() {
     let (tx, mut rx) = oneshot::channel();
     tx.send(1).unwrap();
     rx.close();
@@ -77,7 +77,7 @@ fn closing_keeps_what_was_sent_and_refuses_the_rest() {
 }
 
 #[test]
-fn closing_while_waiting_ends_the_wait() {
+fn close_during_a_wait_ends_the_wait() {
     let (mut tx, rx) = oneshot::channel::<i32>();
     let mut rx = manual(rx);
     rx.pending();
@@ -112,7 +112,7 @@ fn polling_after_the_result_panics() {
 }
 
 #[test]
-fn the_sender_is_woken_when_the_receiver_closes_or_goes() {
+fn the_sender_is_woken_when_the_receiver_is_closed_or_dropped() {
     for by_close in [true, false] {
         let (mut tx, mut rx) = oneshot::channel::<i32>();
         let mut closed = manual(tx.closed());
@@ -131,7 +131,7 @@ fn the_sender_is_woken_when_the_receiver_closes_or_goes() {
 }
 
 #[test]
-fn both_ends_call_the_waker_of_the_last_poll() {
+fn both_ends_wake_the_waker_of_the_last_poll() {
     let (mut tx, rx) = oneshot::channel();
     let mut rx = manual(rx);
     assert!(rx.poll_with(Waker::noop()).is_pending());
@@ -149,11 +149,11 @@ fn both_ends_call_the_waker_of_the_last_poll() {
 }
 
 #[test]
-fn no_waker_is_left_behind() {
+fn no_waker_is_leaked() {
     let count = Arc::new(PanickingWaker);
     let waker = Waker::from(count.clone());
     let cx = &mut Context::from_waker(&waker);
-    // The sender waited, then sent; the receiver is dropped with and without having looked.
+    // The sender waited and then sent. The receiver is dropped with and without having received.
     for receive in [true, false] {
         let (mut tx, mut rx) = oneshot::channel();
         assert!(tx.poll_closed(cx).is_pending());
@@ -162,7 +162,7 @@ fn no_waker_is_left_behind() {
             rx.try_recv().unwrap();
         }
     }
-    // The receiver waited, then went.
+    // The receiver waited and was then dropped.
     let (tx, rx) = oneshot::channel();
     let mut rx = manual(rx);
     assert!(rx.poll_with(&waker).is_pending());
@@ -172,7 +172,7 @@ fn no_waker_is_left_behind() {
 }
 
 #[test]
-fn a_value_nobody_took_is_dropped_once() {
+fn a_value_not_received_is_dropped_once() {
     let alive = Alive::default();
     let (tx, rx) = oneshot::channel();
     tx.send(alive.value(0)).unwrap();
@@ -186,14 +186,14 @@ fn a_value_nobody_took_is_dropped_once() {
     alive.assert_none();
 }
 
-/// Leaves a waker in the channel whose last reference is the channel's, and whose drop panics.
+/// Leaves a waker in the channel whose only reference is in the channel, and whose drop panics.
 fn leave_sender_waker<T>(tx: &mut oneshot::Sender<T>) {
     let waker = waker_that_panics_on_drop();
     assert!(tx.poll_closed(&mut Context::from_waker(&waker)).is_pending());
 }
 
-/// Both ends hold slab memory of the same size: if the first channel was freed but is still
-/// reachable, the second one gets its cell.
+/// Checks that `rx` does not reach its freed cell. Both channels use slab memory of the same size,
+/// so the second one gets the cell of the first if that was freed.
 #[track_caller]
 fn assert_forgotten(mut rx: oneshot::Receiver<u64>) {
     let (tx2, mut rx2) = oneshot::channel::<Box<u64>>();
@@ -221,7 +221,7 @@ fn no_value_is_lost_by_a_senders_waker_whose_drop_panics() {
 }
 
 #[test]
-fn a_panicking_waker_or_drop_leaves_the_channel_whole() {
+fn the_channel_survives_a_panicking_waker_or_drop() {
     struct PanicsOnDrop;
     impl Drop for PanicsOnDrop {
         fn drop(&mut self) {
@@ -256,7 +256,7 @@ fn blocking_recv_refuses_a_thread_that_drives_a_runtime() {
 }
 
 #[test]
-fn values_without_size_or_with_much_of_it_get_through() {
+fn zero_sized_and_large_values() {
     let (tx, mut rx) = oneshot::channel();
     tx.send(()).unwrap();
     assert_eq!(rx.try_recv(), Ok(()));
@@ -266,7 +266,7 @@ fn values_without_size_or_with_much_of_it_get_through() {
 }
 
 #[test]
-fn it_takes_part_in_the_budget() {
+fn recv_uses_the_budget() {
     wakeful_base::budget::with_initial(|| {
         let mut spent = 0;
         loop {
@@ -281,9 +281,9 @@ fn it_takes_part_in_the_budget() {
     });
 }
 
-/// Both ends do at random what they can, at once.
+/// Both ends do random operations at the same time.
 #[test]
-fn stress_every_value_is_received_or_given_back() {
+fn stress_every_value_is_received_or_returned() {
     let deadline = stress_deadline();
     let alive = Alive::default();
     let (to_sender, senders) = std::sync::mpsc::channel::<(oneshot::Sender<Counted>, usize)>();
@@ -335,20 +335,21 @@ fn stress_every_value_is_received_or_given_back() {
     alive.assert_none();
 }
 
-/// What a channel should be like: where its value is, and who is still there.
+/// The expected state of a channel.
 #[derive(Default)]
 struct Model {
     sent: Option<usize>,
     is_sender_gone: bool,
     is_closed: bool,
     is_taken: bool,
-    /// Somebody waits; so many wake-ups it had had before.
+    /// The number of wake-ups the receiver had when it began to wait; `None` if it does not wait.
+    /// Below it, the same for the sender.
     receiver_waits: Option<usize>,
     sender_waits: Option<usize>,
 }
 
 impl Model {
-    /// What the receiver gets; `None` if it has to wait.
+    /// Returns what the receiver gets; `None` if it has to wait.
     fn take(&mut self) -> Option<Option<usize>> {
         let is_ready = self.is_taken || self.is_sender_gone || self.is_closed;
         is_ready.then(|| {
@@ -390,7 +391,7 @@ fn random_runs_agree_with_a_model() {
                 }
                 (5, _, Some(rx)) if random.below(3) == 0 => {
                     rx.close();
-                    // Who has its result already has nothing left to close.
+                    // A receiver that already has its result closes nothing.
                     model.is_closed |= !model.is_taken;
                     model.receiver_waits = None;
                 }
@@ -421,11 +422,11 @@ fn random_runs_agree_with_a_model() {
                 assert_eq!(tx.is_closed(), model.is_closed, "seed {seed}");
             }
             if let (Some(before), true) = (model.receiver_waits, model.is_sender_gone) {
-                assert!(rx_wakes.count() > before, "seed {seed}: the receiver is not told");
+                assert!(rx_wakes.count() > before, "seed {seed}: the receiver was not woken");
             }
             if let (Some(before), true, true) = (model.sender_waits, model.is_closed, tx.is_some())
             {
-                assert!(tx_wakes.count() > before, "seed {seed}: the sender is not told");
+                assert!(tx_wakes.count() > before, "seed {seed}: the sender was not woken");
             }
             assert_eq!(alive.count(), model.sent.iter().count(), "seed {seed}");
         }

@@ -1,4 +1,4 @@
-//! `watch`: versions seen and unseen, closing, panics, and random runs beside a model.
+//! `watch`: seen and unseen versions, closing, panics, and random runs checked against a model.
 
 mod support;
 
@@ -28,7 +28,7 @@ fn the_first_value_counts_as_seen() {
 #[test]
 fn all_receivers_are_woken_by_one_send() {
     let (tx, rx) = watch::channel(0);
-    // More than are told under one hold of the lock.
+    // More receivers than are woken in one batch under the lock.
     let mut receivers: Vec<_> = (0..100).map(|_| rx.clone()).collect();
     let mut waits: Vec<_> = receivers.iter_mut().map(|rx| manual(rx.changed())).collect();
     waits.iter_mut().for_each(Manual::pending);
@@ -44,7 +44,7 @@ fn all_receivers_are_woken_by_one_send() {
 }
 
 #[test]
-fn looks_tell_whether_the_value_was_new() {
+fn borrow_reports_whether_the_value_was_new() {
     let (tx, mut rx) = watch::channel(0);
     assert!(!rx.borrow().has_changed());
     tx.send(1).unwrap();
@@ -56,7 +56,7 @@ fn looks_tell_whether_the_value_was_new() {
 }
 
 #[test]
-fn the_last_value_is_reported_before_the_end() {
+fn the_last_value_is_reported_before_the_close() {
     let (tx, mut rx) = watch::channel(0);
     tx.send(1).unwrap();
     drop(tx);
@@ -68,7 +68,7 @@ fn the_last_value_is_reported_before_the_end() {
 }
 
 #[test]
-fn the_last_sender_to_go_wakes_who_waits() {
+fn dropping_the_last_sender_wakes_waiting_receivers() {
     let (tx, mut rx) = watch::channel(0);
     let second = tx.clone();
     assert_eq!(tx.sender_count(), 2);
@@ -83,7 +83,7 @@ fn the_last_sender_to_go_wakes_who_waits() {
 }
 
 #[test]
-fn a_send_to_nobody_changes_nothing() {
+fn a_send_without_receivers_changes_nothing() {
     let (tx, rx) = watch::channel(0);
     drop(rx);
     let error = tx.send(1).unwrap_err();
@@ -97,7 +97,7 @@ fn a_send_to_nobody_changes_nothing() {
 }
 
 #[test]
-fn an_unmodified_value_wakes_nobody() {
+fn an_unmodified_value_wakes_no_receiver() {
     let (tx, mut rx) = watch::channel(0);
     let mut wait = manual(rx.changed());
     wait.pending();
@@ -112,7 +112,7 @@ fn an_unmodified_value_wakes_nobody() {
 }
 
 #[test]
-fn marks_can_be_set_manual() {
+fn mark_changed_and_mark_unchanged() {
     let (tx, mut rx) = watch::channel(0);
     rx.mark_changed();
     assert!(rx.has_changed().unwrap());
@@ -135,7 +135,7 @@ fn a_clone_has_seen_what_the_original_has() {
 }
 
 #[test]
-fn wait_for_looks_at_once_and_then_at_each_change() {
+fn wait_for_checks_the_current_value_and_each_change() {
     let (tx, mut rx) = watch::channel(0);
     assert_eq!(*manual(rx.wait_for(|value| *value == 0)).ready().unwrap(), 0);
     let mut asked = Vec::new();
@@ -149,13 +149,13 @@ fn wait_for_looks_at_once_and_then_at_each_change() {
         assert_eq!(wait.wakes(), value);
     }
     let found = wait.ready().unwrap();
-    assert_eq!((*found, found.has_changed()), (3, false), "the wait has marked it seen");
+    assert_eq!((*found, found.has_changed()), (3, false), "the wait has marked the value as seen");
     drop((found, wait));
     assert_eq!(asked, [0, 1, 2, 3]);
 }
 
 #[test]
-fn wait_for_asks_about_the_last_value_once() {
+fn wait_for_checks_the_last_value_once() {
     let (tx, mut rx) = watch::channel(0);
     tx.send(1).unwrap();
     drop(tx);
@@ -201,7 +201,7 @@ fn a_panic_in_user_code_leaves_the_channel_usable() {
 }
 
 #[test]
-fn the_sender_waits_until_nobody_listens() {
+fn closed_waits_until_there_are_no_receivers() {
     let (tx, rx) = watch::channel(0);
     let second = rx.clone();
     let mut closed = manual(tx.closed());
@@ -211,7 +211,7 @@ fn the_sender_waits_until_nobody_listens() {
     assert!(!tx.is_closed());
     drop(second);
     assert_eq!(closed.wakes(), 1);
-    // Opened again before the sender looked: it goes on waiting.
+    // There is a receiver again before the waiting sender is polled, so it continues to wait.
     let third = tx.subscribe();
     closed.pending();
     drop(third);
@@ -233,7 +233,7 @@ fn values_are_dropped_once() {
 }
 
 #[test]
-fn it_takes_part_in_the_budget() {
+fn recv_uses_the_budget() {
     wakeful_base::budget::with_initial(|| {
         let (_tx, mut rx) = watch::channel(0);
         let mut spent = 0;
@@ -254,13 +254,13 @@ enum Listener {
     Waiting(Manual<Waiting>),
 }
 
-/// What a receiver should know: the version it has seen.
+/// The expected state of a receiver: the version it has seen.
 struct Expected {
     seen: u64,
     listener: Listener,
 }
 
-/// One thread does everything in random order; a counter of versions tells what must come out.
+/// One thread does random operations on all handles; a version counter says what they must return.
 #[test]
 fn random_runs_agree_with_a_model() {
     for seed in 0..300 {
@@ -294,7 +294,7 @@ fn random_runs_agree_with_a_model() {
         drop(tx);
         for Expected { seen, listener } in listeners {
             if let Listener::Waiting(mut wait) = listener {
-                assert!(wait.wakes() > 0, "seed {seed}: the end wakes who waits");
+                assert!(wait.wakes() > 0, "seed {seed}: the close wakes the receiver");
                 let (_, changed) = wait.ready();
                 assert_eq!(changed, seen != version, "seed {seed}");
             }
@@ -307,7 +307,7 @@ fn step(expected: Expected, version: u64, random: &mut Random) -> Expected {
     let listener = match listener {
         Listener::Waiting(mut wait) => {
             if seen != version {
-                assert!(wait.wakes() > 0, "a change wakes who waits");
+                assert!(wait.wakes() > 0, "a change wakes the receiver");
             }
             match wait.poll() {
                 Poll::Pending => {
@@ -335,7 +335,7 @@ fn step(expected: Expected, version: u64, random: &mut Random) -> Expected {
                 Listener::Idle(rx)
             }
             2 => {
-                // Begun and given up.
+                // Started and then cancelled.
                 if manual(rx.changed()).poll().is_ready() {
                     assert_ne!(seen, version);
                     seen = version;
@@ -373,12 +373,12 @@ fn stress_every_receiver_sees_the_last_value() {
                 let mut last = 0;
                 loop {
                     if random.below(3) == 0 {
-                        // A wait that may be given up.
+                        // Polls a `changed` that may be cancelled.
                         let _ = manual(rx.changed()).poll();
                     }
                     let over = block_on(rx.changed()).is_err();
                     let (value, twice) = *rx.borrow_and_update();
-                    assert_eq!(value * 2, twice, "a look sees a whole value");
+                    assert_eq!(value * 2, twice, "a borrow sees a complete value");
                     assert!(value >= last, "values do not go back");
                     last = value;
                     if over {
@@ -404,7 +404,7 @@ fn stress_every_receiver_sees_the_last_value() {
 }
 
 #[test]
-fn a_value_that_was_replaced_is_returned_though_a_waker_panics() {
+fn send_replace_returns_the_value_though_a_waker_panics() {
     let (tx, mut rx) = watch::channel(1);
     let mut changed = manual(rx.changed());
     assert!(changed.poll_with(&panicking_waker()).is_pending());

@@ -1,4 +1,4 @@
-//! What can go wrong with a broadcast channel.
+//! Errors of a broadcast channel.
 //!
 //! ```
 //! use wakeful::sync::broadcast::{self, error::TryRecvError};
@@ -15,7 +15,7 @@
 
 use std::fmt;
 
-/// The value was not sent, since there are no receivers; here it is.
+/// The error of a send without receivers, with the value that was not sent.
 ///
 /// ```
 /// use wakeful::sync::broadcast::{self, error::SendError};
@@ -36,7 +36,7 @@ impl<T> fmt::Display for SendError<T> {
 
 impl<T: fmt::Debug> std::error::Error for SendError<T> {}
 
-/// Why [`Receiver::recv`](super::Receiver::recv) has no value.
+/// The error of [`Receiver::recv`](super::Receiver::recv).
 ///
 /// ```
 /// use wakeful::sync::broadcast::{self, error::RecvError};
@@ -54,11 +54,11 @@ impl<T: fmt::Debug> std::error::Error for SendError<T> {}
 /// ```
 #[derive(Debug, PartialEq, Eq, Clone)]
 pub enum RecvError {
-    /// All senders are gone and everything they sent was received.
+    /// All senders are dropped, and all values have been received.
     Closed,
 
-    /// The receiver was too slow: so many values were overwritten before it came to them. The next
-    /// `recv` returns the oldest that is still there.
+    /// The receiver was too slow: this many values were overwritten before it took them. The next
+    /// `recv` returns the oldest value that is left.
     Lagged(u64),
 }
 
@@ -73,7 +73,7 @@ impl fmt::Display for RecvError {
 
 impl std::error::Error for RecvError {}
 
-/// Why [`Receiver::try_recv`](super::Receiver::try_recv) has no value.
+/// The error of [`Receiver::try_recv`](super::Receiver::try_recv).
 ///
 /// ```
 /// use wakeful::sync::broadcast::{self, error::TryRecvError};
@@ -85,14 +85,14 @@ impl std::error::Error for RecvError {}
 /// ```
 #[derive(Debug, PartialEq, Eq, Clone)]
 pub enum TryRecvError {
-    /// There is none now; another may come.
+    /// There is no value now, but senders are left.
     Empty,
 
-    /// All senders are gone and everything they sent was received.
+    /// All senders are dropped, and all values have been received.
     Closed,
 
-    /// The receiver was too slow: so many values were overwritten before it came to them. The next
-    /// call returns the oldest that is still there.
+    /// The receiver was too slow: this many values were overwritten before it took them. The next
+    /// call returns the oldest value that is left.
     Lagged(u64),
 }
 

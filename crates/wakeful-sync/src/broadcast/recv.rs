@@ -23,7 +23,8 @@ impl<T: Clone> Future for Recv<'_, T> {
     type Output = Result<T, RecvError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: `waiter` stays where it is; it is handed on only as a pinned reference.
+        // SAFETY: `waiter` is structurally pinned: it is never moved out of `this`, and is used
+        // only as a pinned reference. The other field is `Unpin`.
         let this = unsafe { self.get_unchecked_mut() };
         loop {
             match this.receiver.try_recv() {
@@ -35,9 +36,10 @@ impl<T: Clone> Future for Recv<'_, T> {
                 Err(TryRecvError::Empty) => {}
             }
             let Receiver { ring, next } = &*this.receiver;
-            // SAFETY: `this` came out of a `Pin`.
+            // SAFETY: `this` came from a `Pin`, and `waiter` is structurally pinned.
             let waiter = unsafe { Pin::new_unchecked(&this.waiter) };
-            // SAFETY: `drop` makes the waiter leave this queue.
+            // SAFETY: the waiter enters only this queue, and leaves it in `drop`. The ring outlives
+            // `self`, since the borrowed receiver holds an `Arc` of it.
             ready!(unsafe { ring.queue.poll_over(*next, waiter, cx.waker()) });
         }
     }
@@ -46,9 +48,10 @@ impl<T: Clone> Future for Recv<'_, T> {
 impl<T> Drop for Recv<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: a waiter that has entered a line was pinned, and stays so until it is dropped.
+        // SAFETY: a waiter that has entered a queue was pinned in `poll`, and stays pinned until it
+        // is dropped. Other threads do not access a waiter that has not entered any queue.
         let waiter = unsafe { Pin::new_unchecked(&self.waiter) };
-        // SAFETY: this is the only queue it ever entered.
+        // SAFETY: this is the only queue that the waiter ever entered.
         unsafe { self.receiver.ring.queue.leave(waiter) };
     }
 }

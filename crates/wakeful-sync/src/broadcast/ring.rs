@@ -1,22 +1,24 @@
-//! The ring of slots that a broadcast channel's ends share.
+//! The ring of slots that the ends of a broadcast channel share.
 //!
-//! Values are numbered as they are sent; number `n` goes into slot `n` modulo the size. The number of the next
-//! value is the round of a wait queue, and the queue's flag says that the channel is closed, so a receiver sees by
-//! one load how far behind it is, and gets in line by one compare-and-swap if it is not.
+//! Values are numbered as they are sent, and number `n` goes into slot `n` modulo the size. The
+//! number of the next value is the round of a wait queue, whose flag says that the channel is
+//! closed. So a receiver sees by one load how far behind it is, and if it is not behind, enters the
+//! queue by one compare-and-swap.
 //!
 //! ```text
 //!            oldest                    next to be sent = round of `queue`
 //!              ▼                         ▼
 //!   ┌────┬────┬────┬────┬────┬────┬────┬────┐    each slot: number, value, and how many
-//!   │    │    │  v │  v │  v │  v │  v │    │    receivers have still to take it; the last
+//!   │    │    │  v │  v │  v │  v │  v │    │    receivers have yet to take it; the last
 //!   └────┴────┴────┴────┴────┴────┴────┴────┘    of them drops the value
 //!                        ▲         ▲
 //!                    a receiver's `next`, each its own
 //! ```
 //!
-//! Locks are taken in one order: a slot, then the line. A slot's lock is held while its value is cloned, which
-//! is foreign code and may take its time; the line's never is. So a sender first locks the slot it is going to
-//! write, then the line; if another sender was faster, it tries the next slot.
+//! Lock order: a slot, then the wait queue. A slot's lock is held while its value is cloned, which
+//! is user code and may take long; the queue's lock is never held during user code. So a sender
+//! first locks the slot it is going to write, then the queue. If another sender was faster, it
+//! tries the next slot.
 
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -26,31 +28,32 @@ use super::error::{SendError, TryRecvError};
 use crate::Notify;
 use crate::wait_queue::{Round, WaitQueue, Word};
 
-/// So many that a count never overflows.
+/// The most receivers of a channel, chosen so that counts cannot overflow.
 const RECEIVERS_MAX: usize = usize::MAX >> 2;
 
 pub(super) struct Ring<T> {
-    slots: Box<[Mutex<Slot<T>>]>,
-    /// Number of slots, which is a power of two, less one.
+    slots: Box<[Mutex<RingSlot<T>>]>,
+    /// The number of slots, which is a power of two, minus one.
     mask: usize,
     pub(super) queue: WaitQueue,
-    /// Changed only while the line is locked, so that a value is counted for those who will take it.
+    /// Changed only under the queue's lock, so that a value is counted for exactly the receivers
+    /// that will take it.
     receivers: AtomicUsize,
     pub(super) senders: AtomicUsize,
     pub(super) weak_senders: AtomicUsize,
-    /// Called when the last receiver is gone.
+    /// Notified when the last receiver is dropped.
     pub(super) no_receivers: Notify,
 }
 
-struct Slot<T> {
+struct RingSlot<T> {
     number: Round,
-    /// How many receivers have still to take the value.
-    takers: usize,
+    /// How many receivers have yet to take the value.
+    remaining: usize,
     value: Option<T>,
 }
 
 impl<T> Ring<T> {
-    /// For one sender and `receivers` receivers.
+    /// Creates the ring of a channel with one sender and `receivers` receivers.
     #[track_caller]
     pub(super) fn new(capacity: usize, receivers: usize) -> Self {
         assert!(capacity > 0, "broadcast channel capacity cannot be zero");
@@ -60,7 +63,7 @@ impl<T> Ring<T> {
         );
         let size = capacity.next_power_of_two();
         let slots = (0..size)
-            .map(|_| Mutex::new(Slot { number: Round::FIRST, takers: 0, value: None }))
+            .map(|_| Mutex::new(RingSlot { number: Round::FIRST, remaining: 0, value: None }))
             .collect();
         Ring {
             slots,
@@ -73,7 +76,7 @@ impl<T> Ring<T> {
         }
     }
 
-    fn slot(&self, number: Round) -> MutexGuard<'_, Slot<T>> {
+    fn slot(&self, number: Round) -> MutexGuard<'_, RingSlot<T>> {
         self.slots[number.slot(self.mask)].lock()
     }
 
@@ -89,21 +92,22 @@ impl<T> Ring<T> {
         self.receivers.load(Relaxed)
     }
 
-    /// Counts a new receiver; returns the number of the first value it will take.
+    /// Adds a receiver; returns the number of the first value it will take.
     pub(super) fn add_receiver(&self) -> Round {
         let mut line = self.queue.lock();
         let count = self.receivers.load(Relaxed);
         assert!(count < RECEIVERS_MAX, "a broadcast channel has too many receivers: max receivers");
         self.receivers.store(count + 1, Relaxed);
         if count == 0 {
-            // It was closed for want of receivers. Had the senders gone, nobody could call this.
+            // The channel was closed because it had no receivers. Its senders are not all dropped:
+            // one of them is calling this.
             let open = line.word().with_flag(false);
             line.set_word(open);
         }
         line.word().round()
     }
 
-    /// Counts a receiver out; returns the number of the first value that does not count on it, and
+    /// Removes a receiver; returns the number of the first value that is not counted for it, and
     /// whether it was the last receiver.
     pub(super) fn remove_receiver(&self) -> (Round, bool) {
         let mut line = self.queue.lock();
@@ -116,7 +120,7 @@ impl<T> Ring<T> {
         (line.word().round(), left == 0)
     }
 
-    /// Puts `value` into the next slot and wakes who waits; returns how many receivers will take it.
+    /// Puts `value` into the next slot and wakes waiting receivers; returns how many will take it.
     pub(super) fn send(&self, value: T) -> Result<usize, SendError<T>> {
         let mut word = self.queue.settled();
         loop {
@@ -128,29 +132,29 @@ impl<T> Ring<T> {
                     continue;
                 }
             };
-            let takers = self.receivers.load(Relaxed);
-            if takers == 0 {
+            let receivers = self.receivers.load(Relaxed);
+            if receivers == 0 {
                 return Err(SendError(value));
             }
             let old = slot.value.replace(value);
-            (slot.number, slot.takers) = (word.round(), takers);
+            (slot.number, slot.remaining) = (word.round(), receivers);
             line.set_word(word.in_next_round());
             drop(slot);
             line.release_stale();
             drop(old);
-            return Ok(takers);
+            return Ok(receivers);
         }
     }
 
-    /// Says that all senders are gone.
+    /// Closes the channel, because all senders are dropped.
     pub(super) fn close(&self) {
         if let Some(line) = self.queue.update(|word| word.with_flag(true)) {
             line.release_stale();
         }
     }
 
-    /// Takes part in the value number `next`, which goes up.
-    pub(super) fn take(&self, next: &mut Round) -> Result<Taking<'_, T>, TryRecvError> {
+    /// Locks the value with number `next`, and increments `next`.
+    pub(super) fn take(&self, next: &mut Round) -> Result<ValueGuard<'_, T>, TryRecvError> {
         let mut word = self.queue.load();
         loop {
             let waiting = word.round().since(*next);
@@ -165,22 +169,24 @@ impl<T> Ring<T> {
             let slot = self.slot(*next);
             if slot.number == *next {
                 *next = next.plus(1);
-                return Ok(Taking { slot: Some(slot) });
+                return Ok(ValueGuard { slot: Some(slot) });
             }
-            // It was overwritten just now, by a sender that has the line until its value is counted.
+            // A sender is overwriting the slot right now. It holds the queue's lock until the new
+            // value is counted, and `settled` waits for that.
             drop(slot);
             word = self.queue.settled();
         }
     }
 
-    /// How many values some receiver has still to take.
+    /// Returns the number of values that at least one receiver has yet to take.
     pub(super) fn len(&self) -> usize {
         let oldest = self.next_number().minus(self.size());
-        // Receivers take values in order, so all that are taken by all come before all that are not.
+        // Receivers take values in order, so the values that all have taken precede those that some
+        // have not: a binary search finds the boundary.
         let (mut taken, mut end) = (0, self.size());
         while taken < end {
             let middle = taken + (end - taken) / 2;
-            if self.slot(oldest.plus(middle)).takers == 0 {
+            if self.slot(oldest.plus(middle)).remaining == 0 {
                 taken = middle + 1;
             } else {
                 end = middle;
@@ -190,36 +196,41 @@ impl<T> Ring<T> {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.slot(self.next_number().minus(1)).takers == 0
+        self.slot(self.next_number().minus(1)).remaining == 0
     }
 }
 
-/// A receiver's share in a value; given up when dropped, by the last of them with the value.
-pub(super) struct Taking<'a, T> {
-    /// Always there, until it is given up.
-    slot: Option<MutexGuard<'a, Slot<T>>>,
+/// A locked value that one receiver is taking.
+///
+/// Dropping the guard counts the value as taken by this receiver. The last receiver to take it also
+/// drops the value.
+pub(super) struct ValueGuard<'a, T> {
+    /// `Some` until `release`.
+    slot: Option<MutexGuard<'a, RingSlot<T>>>,
 }
 
-impl<T: Clone> Taking<'_, T> {
+impl<T: Clone> ValueGuard<'_, T> {
     pub(super) fn clone_value(&self) -> T {
         let value = self.slot.as_ref().and_then(|slot| slot.value.clone());
         value.expect("a value stays in its slot until all have taken it")
     }
 }
 
-impl<T> Taking<'_, T> {
-    /// Gives the share up. Returns the value if it was the last one, for the caller to drop without the lock.
-    pub(super) fn give_up(&mut self) -> Option<T> {
+impl<T> ValueGuard<'_, T> {
+    /// Counts the value as taken by this receiver. Returns the value if it was the last one, so
+    /// that the caller drops it without holding the lock.
+    pub(super) fn release(&mut self) -> Option<T> {
         let mut slot = self.slot.take()?;
-        slot.takers -= 1;
-        if slot.takers == 0 { slot.value.take() } else { None }
+        slot.remaining -= 1;
+        if slot.remaining == 0 { slot.value.take() } else { None }
     }
 }
 
-impl<T> Drop for Taking<'_, T> {
-    /// Contains the panic of the value's drop: the caller may hold a clone, or the clone have panicked.
+impl<T> Drop for ValueGuard<'_, T> {
+    /// Contains a panic of the value's drop: the caller may hold a clone of it, or the clone may
+    /// have panicked.
     fn drop(&mut self) {
-        let unwanted = self.give_up();
+        let unwanted = self.release();
         contain_panic(|| drop(unwanted));
     }
 }

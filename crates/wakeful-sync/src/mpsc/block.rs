@@ -1,14 +1,14 @@
-//! Blocks of slots, which the queue is a chain of.
+//! Blocks of slots, of which the queue is a linked list.
 //!
-//! A slot's state says what the value's memory holds and who may touch it:
+//! `is_ready` says what a slot's memory holds, and which side may touch it:
 //!
 //! ```text
 //!            (1) publish             (2) take
 //!   empty ─────────────────▶ ready ──────────────▶ (taken; empty again by reset)
 //! ```
 //!
-//! (1) is a step of the sender that claimed the slot, and its last touch of the block; (2) is the
-//! receiver's. The value belongs to the claimer before (1) and to the receiver after.
+//! (1) is the last thing that the sender which claimed the slot does to the block; (2) is a step of
+//! the receiver. The value belongs to that sender before (1), and to the receiver after it.
 
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
@@ -23,20 +23,21 @@ pub(super) const SLOTS: usize = 32;
 #[cfg(wakeful_loom)]
 pub(super) const SLOTS: usize = 2;
 
-/// One value's place.
-pub(super) struct Slot<T> {
+/// The place of one value in a block.
+pub(super) struct ValueSlot<T> {
     value: UnsafeCell<MaybeUninit<T>>,
     is_ready: AtomicBool,
 }
 
-impl<T> Slot<T> {
-    /// Writes the value and hands the slot over to the receiver.
+impl<T> ValueSlot<T> {
+    /// Writes the value, and hands the slot over to the receiver.
     ///
     /// # Safety
-    /// The caller must have claimed the slot, and must not touch it or its block after.
+    /// The caller must have claimed the slot, and must not touch the slot or its block afterwards.
     #[inline]
     pub(super) unsafe fn publish(&self, value: T) {
-        // SAFETY: the claimer has the slot to itself until the store.
+        // SAFETY: the sender that claimed the slot has exclusive access to its value until it sets
+        // `is_ready`. The caller is that sender, by contract, and sets it only below.
         self.value.with_mut(|place| unsafe { (*place).write(value) });
         self.is_ready.store(true, Release);
     }
@@ -49,27 +50,33 @@ impl<T> Slot<T> {
     /// Moves the value out.
     ///
     /// # Safety
-    /// The slot must be ready, and the caller the receiver, who does this once.
+    /// The slot must be ready, the caller must be the receiver, and it must take each value only
+    /// once.
     #[inline]
     pub(super) unsafe fn take(&self) -> T {
-        // SAFETY: a ready slot has a value, and it belongs to the receiver.
+        // SAFETY: the caller has seen `is_ready` (Acquire), which the sender set (Release) after it
+        // wrote the value. A ready slot belongs to the receiver, which the caller is, and which has
+        // not taken this value before.
         self.value.with(|place| unsafe { (*place).assume_init_read() })
     }
 }
 
-/// A row of slots, and the way to the next.
+/// A fixed number of slots, and a pointer to the block after it.
 pub(super) struct Block<T> {
-    /// Written by the claimer of the last slot before it publishes, read by the receiver after.
+    /// Set by the sender that claimed the last slot, before it publishes that slot; read by the
+    /// receiver after it took the value of that slot.
     next: AtomicPtr<Block<T>>,
-    slots: [Slot<T>; SLOTS],
+    slots: [ValueSlot<T>; SLOTS],
 }
 
 impl<T> Block<T> {
-    /// A block of empty slots.
+    /// Allocates a block of empty slots.
     pub(super) fn new() -> NonNull<Block<T>> {
         let place = slab_alloc::allocate::<Block<T>>();
-        // SAFETY: just allocated for one. The fields are written in place, since a block of large values does not fit on
-        // the stack; a `MaybeUninit` needs no writing.
+        // SAFETY: `place` is a fresh allocation of a `Block<T>` that nothing else refers to. The
+        // fields are written in place, since a block of large values would not fit on the stack.
+        // All fields are initialized but the values, which are `MaybeUninit` and need no
+        // initialization; under loom their cells do.
         unsafe {
             let block = place.as_ptr();
             (&raw mut (*block).next).write(AtomicPtr::new(ptr::null_mut()));
@@ -82,21 +89,21 @@ impl<T> Block<T> {
         place
     }
 
-    /// Frees the block, but not what is in its slots.
+    /// Frees the block, but does not drop the values in it.
     ///
     /// # Safety
-    /// Nobody may use the block any more.
+    /// The block must come from [`new`](Self::new), and nothing may use it any more.
     pub(super) unsafe fn free(block: NonNull<Block<T>>) {
-        // SAFETY: nobody uses it; it came from `new`.
+        // SAFETY: by contract the block came from `new`, and this is its last use.
         unsafe {
             block.drop_in_place();
             slab_alloc::free(block);
         }
     }
 
-    /// The slot of a position in the channel.
+    /// Returns the slot for a position in the channel.
     #[inline]
-    pub(super) fn slot(&self, position: u64) -> &Slot<T> {
+    pub(super) fn slot(&self, position: u64) -> &ValueSlot<T> {
         &self.slots[position as usize % SLOTS]
     }
 
@@ -110,7 +117,8 @@ impl<T> Block<T> {
         NonNull::new(self.next.load(Acquire))
     }
 
-    /// Makes all slots empty again. The caller must have the block to itself, and have taken all values.
+    /// Makes all slots empty again. The caller must have exclusive access to the block, and have
+    /// taken all its values.
     pub(super) fn reset(&self) {
         self.next.store(ptr::null_mut(), Relaxed);
         for slot in &self.slots {
@@ -119,7 +127,7 @@ impl<T> Block<T> {
     }
 }
 
-/// Whether a position is the last in its block.
+/// Returns whether a position is the last one of its block.
 #[inline]
 pub(super) fn is_last(position: u64) -> bool {
     position as usize % SLOTS == SLOTS - 1

@@ -1,23 +1,26 @@
-//! The room in a bounded channel, counted in permits: what a value in it costs.
+//! The room in a bounded channel, counted in permits. Each value in the channel holds one permit.
 //!
 //! ```text
 //!                 claim, take_credits            recv
 //!   credits in the ─────────────────▶ permits ─────────▶ the received word
 //!   claim word  ◀─────────────────── and values           │
-//!        ▲        put_credits                             │ collect: when the credits run out,
-//!        │                                                ▼ or somebody listens
-//!        └────────────── settle, rebalance ──────────── bank ──deal──▶ waiters, in their order
+//!        ▲        put_credits                             │ count_received: when the credits run
+//!        │                                                ▼ out, or senders are queued
+//!        └─────── clear_waiters, rebalance ──── locked permits ──distribute──▶ waiters, in order
 //! ```
 //!
 //! Each permit is in one of these places, and there are `bound` in all:
-//! - credits in the claim word, free for anybody, taken and put without a lock;
-//! - out: a [`Permit`](super::Permit), or a value in the channel;
-//! - received, and not yet collected;
-//! - in the bank, under its lock: what does not fit into the claim word;
-//! - dealt to a waiter.
+//! - a credit in the claim word, which any sender can take and give back without a lock;
+//! - held by a sender: a [`Permit`](super::Permit), or a value in the channel;
+//! - received: counted in the received word, but not yet added to the locked permits;
+//! - locked: in `LockedPermits`, under its lock. These do not fit into the claim word;
+//! - assigned to a waiter in the queue.
 //!
-//! Invariant, seen under the lock: while somebody is queued there are neither credits nor permits in the
-//! bank, and both words say so. Hence nobody overtakes, and whoever has a permit to give finds out.
+//! Invariant, which holds whenever the lock is free: while senders are queued, there are no
+//! credits, and both words are marked (WAITERS, and the bit of the received word). So no sender can
+//! overtake the queue, and a thread that has a permit to give sees the mark and takes the lock.
+//! There are no locked permits either, except while `distribute` has released the lock to wake a
+//! batch of senders; it assigns the rest afterwards.
 
 use std::ptr::NonNull;
 use std::task::Waker;
@@ -33,50 +36,52 @@ use wakeful_base::{WakeList, call_now};
 
 pub(super) struct Capacity {
     bound: usize,
-    bank: Mutex<Bank>,
+    locked: Mutex<LockedPermits>,
 }
 
-struct Bank {
+struct LockedPermits {
     permits: usize,
-    /// How many of the received values have been turned into permits.
-    collected: u64,
+    /// How many of the received values have been added to `permits`.
+    counted: u64,
     queue: PermitQueue,
 }
 
-/// The channel's words, which the capacity is kept in but for the bank.
+/// The channel's two atomic words, where most of the capacity is kept.
 #[derive(Clone, Copy)]
 pub(super) struct Words<'a> {
     pub(super) claims: &'a ClaimWord,
     pub(super) received: &'a ReceivedWord,
 }
 
-impl Bank {
-    fn collect(&mut self, received: u64) {
-        self.permits += (received - self.collected) as usize;
-        self.collected = received;
+impl LockedPermits {
+    fn count_received(&mut self, received: u64) {
+        self.permits += (received - self.counted) as usize;
+        self.counted = received;
     }
 }
 
 impl Capacity {
-    /// Room for `bound` values, and how much of it is to be put into the claim word.
+    /// Creates room for `bound` values. Also returns the number of credits to put into the claim
+    /// word.
     pub(super) fn new(bound: usize) -> (Self, usize) {
         let credits = bound.min(CREDITS_MAX);
-        let bank = Bank { permits: bound - credits, collected: 0, queue: PermitQueue::new() };
-        (Capacity { bound, bank: Mutex::new(bank) }, credits)
+        let locked =
+            LockedPermits { permits: bound - credits, counted: 0, queue: PermitQueue::new() };
+        (Capacity { bound, locked: Mutex::new(locked) }, credits)
     }
 
     pub(super) fn bound(&self) -> usize {
         self.bound
     }
 
-    /// How many permits are free.
+    /// Returns the number of free permits.
     pub(super) fn available(&self, words: Words<'_>) -> usize {
-        let bank = self.bank.lock();
-        let uncollected = (words.received.count() - bank.collected) as usize;
-        bank.permits + uncollected + words.claims.load().credits()
+        let locked = self.locked.lock();
+        let uncounted = (words.received.count() - locked.counted) as usize;
+        locked.permits + uncounted + words.claims.load().credits()
     }
 
-    /// Takes `n` permits, if there are so many and nobody waits.
+    /// Takes `n` permits, if that many are free and no sender is queued.
     #[inline]
     pub(super) fn try_acquire(&self, words: Words<'_>, n: usize) -> Result<(), TryAcquireError> {
         match words.claims.take_credits(n) {
@@ -87,32 +92,33 @@ impl Capacity {
 
     #[cold]
     fn try_acquire_slow(&self, words: Words<'_>, n: usize) -> Result<(), TryAcquireError> {
-        self.rebalance(&mut self.bank.lock(), words, n)
+        self.rebalance(&mut self.locked.lock(), words, n)
     }
 
-    /// Takes `n` permits out of bank and claim word together, and moves what the bank has into the word.
+    /// Takes `n` permits out of the locked permits and the claim word together, and moves as many
+    /// of the rest as fit into the claim word.
     fn rebalance(
         &self,
-        bank: &mut Bank,
+        locked: &mut LockedPermits,
         words: Words<'_>,
         n: usize,
     ) -> Result<(), TryAcquireError> {
-        if !bank.queue.is_empty() {
+        if !locked.queue.is_empty() {
             return Err(TryAcquireError::NoPermits);
         }
-        bank.collect(words.received.count());
+        locked.count_received(words.received.count());
         let mut claims = words.claims.load();
         loop {
             if claims.is_closed() {
                 return Err(TryAcquireError::Closed);
             }
-            let Some(rest) = (bank.permits + claims.credits()).checked_sub(n) else {
+            let Some(rest) = (locked.permits + claims.credits()).checked_sub(n) else {
                 return Err(TryAcquireError::NoPermits);
             };
             let credits = rest.min(CREDITS_MAX);
             match words.claims.set_credits(claims, credits) {
                 Ok(()) => {
-                    bank.permits = rest - credits;
+                    locked.permits = rest - credits;
                     return Ok(());
                 }
                 Err(changed) => claims = changed,
@@ -120,10 +126,10 @@ impl Capacity {
         }
     }
 
-    /// Takes `n` permits, or queues `waiter` for them.
+    /// Takes `n` permits, or queues `waiter` for them and assigns to it the permits there are.
     ///
     /// # Safety
-    /// As for [`PermitQueue::push`].
+    /// The caller must uphold the contract of [`PermitQueue::push`] for `waiter`.
     #[cold]
     pub(super) unsafe fn enqueue(
         &self,
@@ -133,29 +139,29 @@ impl Capacity {
         waker: &Waker,
     ) -> Result<Enqueued, AcquireError> {
         let waker = waker.clone();
-        let mut bank = self.bank.lock();
-        let taken = self.rebalance(&mut bank, words, n);
+        let mut locked = self.locked.lock();
+        let taken = self.rebalance(&mut locked, words, n);
         if let Err(TryAcquireError::NoPermits) = taken {
-            // From here on, whoever has permits to give must come for the lock.
-            let Ok(credits) = words.claims.announce() else {
-                drop(bank);
+            // From here on, a thread that has permits to give takes the lock.
+            let Ok(credits) = words.claims.set_waiters() else {
+                drop(locked);
                 return Err(AcquireError::closed());
             };
-            bank.permits += credits;
-            let received = words.received.listen();
-            bank.collect(received);
-            if !bank.queue.is_empty() || bank.permits < n {
-                let dealt =
-                    if bank.queue.is_empty() { std::mem::take(&mut bank.permits) } else { 0 };
-                // SAFETY: passed on to the caller.
-                unsafe { bank.queue.push(waiter, n - dealt, waker) };
+            locked.permits += credits;
+            let received = words.received.set_waiters();
+            locked.count_received(received);
+            if !locked.queue.is_empty() || locked.permits < n {
+                let assigned =
+                    if locked.queue.is_empty() { std::mem::take(&mut locked.permits) } else { 0 };
+                // SAFETY: the caller upholds the contract of `push`, and the lock is held.
+                unsafe { locked.queue.push(waiter, n - assigned, waker) };
                 return Ok(Enqueued::Waiting);
             }
-            bank.permits -= n;
-            Self::settle(&mut bank, words);
+            locked.permits -= n;
+            Self::clear_waiters(&mut locked, words);
         }
-        drop(bank);
-        // The clone was not needed. The permits, which are the caller's, must not be lost by its drop.
+        drop(locked);
+        // The clone was not used. If its drop panicked, the caller's permits would be lost.
         contain_panic(|| drop(waker));
         match taken {
             Err(TryAcquireError::Closed) => Err(AcquireError::closed()),
@@ -163,86 +169,94 @@ impl Capacity {
         }
     }
 
-    /// Gives `n` permits back.
+    /// Releases `n` permits.
     #[inline]
     pub(super) fn release(&self, words: Words<'_>, n: usize) {
         if !words.claims.put_credits(n) {
-            self.deal(words, self.bank.lock(), n);
+            self.distribute(words, self.locked.lock(), n);
         }
     }
 
-    /// Counts `n` received values, whose permits are free again.
+    /// Counts `n` received values and releases their permits.
     #[inline]
     pub(super) fn received(&self, words: Words<'_>, n: usize) {
         if words.received.add(n) {
-            self.deal(words, self.bank.lock(), 0);
+            self.distribute(words, self.locked.lock(), 0);
         }
     }
 
-    /// Takes `waiter` out of the queue and gives back what it was dealt of `n` permits.
+    /// Removes `waiter` from the queue, and releases what was assigned to it of `n` permits.
     ///
     /// # Safety
-    /// As for [`PermitQueue::remove`].
+    /// The caller must uphold the contract of [`PermitQueue::remove`] for `waiter`.
     #[cold]
     pub(super) unsafe fn leave(&self, words: Words<'_>, n: usize, waiter: NonNull<Waiter>) {
-        let mut bank = self.bank.lock();
-        // SAFETY: passed on to the caller.
-        let dealt = unsafe { bank.queue.remove(waiter, n) };
-        self.deal(words, bank, dealt);
+        let mut locked = self.locked.lock();
+        // SAFETY: the caller upholds the contract of `remove`, and the lock is held.
+        let assigned = unsafe { locked.queue.remove(waiter, n) };
+        self.distribute(words, locked, assigned);
     }
 
-    /// Gives out no more permits, and wakes all who wait for some.
+    /// Refuses further permits, and wakes all queued senders.
     pub(super) fn close(&self, words: Words<'_>) {
-        let mut bank = self.bank.lock();
+        let mut locked = self.locked.lock();
         words.claims.close();
         let mut wakers = WakeList::new();
-        while !bank.queue.is_empty() {
-            bank.queue.remove_all(&mut wakers);
-            if bank.queue.is_empty() {
-                Self::settle(&mut bank, words);
+        while !locked.queue.is_empty() {
+            locked.queue.remove_all(&mut wakers);
+            if locked.queue.is_empty() {
+                Self::clear_waiters(&mut locked, words);
             }
-            drop(bank);
+            drop(locked);
             wakers.wake_batch();
-            bank = self.bank.lock();
+            locked = self.locked.lock();
         }
-        drop(bank);
+        drop(locked);
         wakers.wake_all();
     }
 
     pub(super) fn with_queue<R>(&self, f: impl FnOnce(&mut PermitQueue) -> R) -> R {
-        f(&mut self.bank.lock().queue)
+        f(&mut self.locked.lock().queue)
     }
 
-    /// Puts `n` permits and all that were received into the bank, and deals them to those who wait.
+    /// Adds `n` permits and those of all received values to the locked permits, and assigns them to
+    /// queued senders.
     ///
-    /// Contains the panics of their wakers: the caller may hold a value that it has received or is to return.
+    /// Contains panics of their wakers: the caller may hold a value that it has received, or has to
+    /// return.
     #[cold]
-    fn deal<'a>(&'a self, words: Words<'_>, mut bank: MutexGuard<'a, Bank>, n: usize) {
+    fn distribute<'a>(
+        &'a self,
+        words: Words<'_>,
+        mut locked: MutexGuard<'a, LockedPermits>,
+        n: usize,
+    ) {
         let mut wakers = WakeList::new();
-        bank.permits += n;
+        locked.permits += n;
         loop {
-            bank.collect(words.received.count());
-            let Bank { permits, queue, .. } = &mut *bank;
+            locked.count_received(words.received.count());
+            let LockedPermits { permits, queue, .. } = &mut *locked;
             *permits = queue.deal(*permits, &mut wakers);
-            let ended = *permits == 0 || queue.is_empty();
+            let is_done = *permits == 0 || queue.is_empty();
             if queue.is_empty() && words.claims.load().has_waiters() {
-                Self::settle(&mut bank, words);
+                Self::clear_waiters(&mut locked, words);
             }
-            drop(bank);
+            drop(locked);
             wakers.take_all(call_now);
-            if ended {
+            if is_done {
                 return;
             }
-            bank = self.bank.lock();
+            locked = self.locked.lock();
         }
     }
 
-    /// The queue is empty again: takes the announcements back, and makes credits of what is in the bank.
-    fn settle(bank: &mut Bank, words: Words<'_>) {
-        debug_assert!(bank.queue.is_empty(), "somebody still waits");
-        words.received.stop_listening();
-        let credits = bank.permits.min(CREDITS_MAX);
-        bank.permits -= credits;
-        words.claims.settle(credits);
+    /// Clears the marks in both words after the queue has become empty, and makes credits of the
+    /// locked permits.
+    fn clear_waiters(locked: &mut LockedPermits, words: Words<'_>) {
+        debug_assert!(locked.queue.is_empty(), "senders are still waiting");
+        words.received.clear_waiters();
+        let credits = locked.permits.min(CREDITS_MAX);
+        locked.permits -= credits;
+        words.claims.clear_waiters(credits);
     }
 }

@@ -1,8 +1,9 @@
-//! What senders and receiver share: the [queue](super::queue), who waits, and who is still there.
+//! The state that senders and receiver share: the [queue](super::queue), the waiters, and the
+//! number of senders.
 //!
-//! A receiver that finds the next slot unclaimed leaves its waker, says that it waits for that slot, and is woken
-//! by the sender that claims it. The last sender to go wakes it too, and in a closed channel whoever
-//! gives the last permit back.
+//! A receiver that finds the next slot unclaimed registers its waker and marks the claim word as
+//! awaited. The sender that claims the slot wakes it. The last sender to be dropped wakes it too,
+//! and in a closed channel the thread that returns the last permit.
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
@@ -23,22 +24,23 @@ use crate::batch_semaphore::BatchSemaphore;
 use crate::on_unwind::{OnUnwind, drop_all};
 use crate::permit_queue::{PermitQueue, Waiter};
 
-/// What a value in the channel costs.
-pub(super) trait Flow {
-    /// How many credits.
+/// How the capacity of a channel is accounted for: [`Capacity`] in a bounded channel, [`Unlimited`]
+/// in an unbounded one.
+pub(super) trait FlowControl {
+    /// How many credits a value costs.
     const PRICE: u64;
 
-    /// Counts `n` values as received.
+    /// Counts `n` values as received, which frees their room.
     fn received(&self, words: Words<'_>, n: usize);
 
-    /// Lets nobody send any more.
+    /// Refuses further values, and wakes the senders that wait for room.
     fn close(&self, words: Words<'_>);
 
-    /// Whether nothing is under way: no value in the channel, no permit to send one.
+    /// Returns whether there is no value in the channel and no permit to send one.
     fn is_idle(&self, words: Words<'_>) -> bool;
 }
 
-impl Flow for Capacity {
+impl FlowControl for Capacity {
     const PRICE: u64 = 1;
 
     #[inline]
@@ -55,15 +57,15 @@ impl Flow for Capacity {
     }
 }
 
-/// Values cost nothing.
+/// The flow control of an unbounded channel: values cost no credits.
 pub(super) struct Unlimited;
 
-impl Flow for Unlimited {
+impl FlowControl for Unlimited {
     const PRICE: u64 = 0;
 
     #[inline]
     fn received(&self, words: Words<'_>, n: usize) {
-        words.received.add_unheard(n);
+        words.received.add_unbounded(n);
     }
 
     fn close(&self, words: Words<'_>) {
@@ -78,28 +80,30 @@ impl Flow for Unlimited {
 pub(super) struct Chan<T, F> {
     queue: Queue<T>,
     rx_waker: RxWaker,
-    /// Closed together with the channel; nothing else ever happens to it.
-    closing: BatchSemaphore,
+    /// A semaphore without permits, which is closed together with the channel. `closed` waits for
+    /// that.
+    closed_signal: BatchSemaphore,
     senders: AtomicUsize,
     weak_senders: AtomicUsize,
     flow: F,
 }
 
-// SAFETY: the channel owns values that other threads receive, hence `T: Send`; the queue's cells
-// are touched by one thread at a time, which is the contract of the methods that do.
+// SAFETY: values of type `T` are sent by one thread and received by another, hence `T: Send`. The
+// queue's cells are not synchronized, but only its receiver methods touch them. Those are `unsafe`,
+// and their contract is that one receiver calls them, one call at a time.
 unsafe impl<T: Send, F: Send> Send for Chan<T, F> {}
-// SAFETY: as above.
+// SAFETY: as for `Send`; `F` is shared, hence `F: Sync`.
 unsafe impl<T: Send, F: Sync> Sync for Chan<T, F> {}
 impl<T, F> UnwindSafe for Chan<T, F> {}
 impl<T, F> RefUnwindSafe for Chan<T, F> {}
 
-impl<T, F: Flow> Chan<T, F> {
-    /// An empty channel with one sender.
+impl<T, F: FlowControl> Chan<T, F> {
+    /// Creates an empty channel with one sender.
     pub(super) fn new(flow: F, credits: usize) -> Self {
         Chan {
             queue: Queue::new(credits),
             rx_waker: RxWaker::new(),
-            closing: BatchSemaphore::new(0),
+            closed_signal: BatchSemaphore::new(0),
             senders: AtomicUsize::new(1),
             weak_senders: AtomicUsize::new(0),
             flow,
@@ -111,22 +115,22 @@ impl<T, F: Flow> Chan<T, F> {
         Words { claims: self.queue.claims(), received: self.queue.received() }
     }
 
-    /// A place for a value, if nothing speaks against it; [publish](Self::publish) comes next.
+    /// Claims a slot, if the channel is open and has room. [`publish`](Self::publish) must follow.
     #[inline]
     pub(super) fn claim(&self) -> Result<Claimed<T>, TryAcquireError> {
         self.queue.claim(F::PRICE, false)
     }
 
-    /// Sends a value that has been paid for.
+    /// Sends a value with a permit that the caller holds, even if the channel has been closed.
     #[inline]
     pub(super) fn send_paid(&self, value: T) {
         let Ok(slot) = self.queue.claim(0, true) else {
-            unreachable!("what has been paid for can be claimed even in a closed channel")
+            unreachable!("a reserved slot can be claimed even in a closed channel")
         };
         self.publish(slot, value);
     }
 
-    /// Sends `value`.
+    /// Writes `value` into the slot, and wakes the receiver if it waits for it.
     #[inline]
     pub(super) fn publish(&self, slot: Claimed<T>, value: T) {
         if slot.publish(value) {
@@ -134,39 +138,43 @@ impl<T, F: Flow> Chan<T, F> {
         }
     }
 
-    /// Whether no value will ever come after those already in the channel.
+    /// Returns whether no value will come after those already in the channel.
     fn is_finished(&self, rx_closed: bool) -> bool {
         self.senders.load(Acquire) == 0 || rx_closed && self.flow.is_idle(self.words())
     }
 
-    /// Takes the next value if there is one, or leaves `waker` to be called when there is a value or none to come.
+    /// Takes the next value if there is one. Otherwise registers `waker`, to be woken when there is
+    /// a value or when none will ever come.
     ///
     /// # Safety
-    /// Only the receiver.
+    /// The caller must be the receiver, and make one call at a time.
     #[inline]
     unsafe fn pop_or_wait(&self, waker: &Waker) -> Poll<Option<T>> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller is the receiver (contract of this function).
         if let Some(value) = unsafe { self.queue.pop() } {
             return Poll::Ready(Some(value));
         }
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller is the receiver (contract of this function).
         unsafe { self.wait_for_value(waker) }
     }
 
-    /// As [`pop_or_wait`](Self::pop_or_wait), where there was none; apart, so that most calls need not save what only
-    /// this needs.
+    /// The slow path of [`pop_or_wait`](Self::pop_or_wait), for when there was no value.
+    ///
+    /// Not inlined, so that calls that find a value do not have to save the registers that only
+    /// this path uses.
     ///
     /// # Safety
-    /// Only the receiver.
+    /// The caller must be the receiver, and make one call at a time.
     #[inline(never)]
     unsafe fn wait_for_value(&self, waker: &Waker) -> Poll<Option<T>> {
         let closed = self.queue.claims().load().is_closed();
         let mut backoff = Backoff::new();
         let (mut is_waiting, mut has_slept) = (false, false);
         loop {
-            // In this order: whoever was there to send has sent by the time it is gone.
+            // This must precede `pop`: a sender sends before it is counted as dropped, so its value
+            // is found below.
             let finished = self.is_finished(closed);
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller is the receiver (contract of this function).
             if let Some(value) = unsafe { self.queue.pop() } {
                 return Poll::Ready(Some(value));
             }
@@ -174,27 +182,28 @@ impl<T, F: Flow> Chan<T, F> {
                 return Poll::Ready(None);
             }
             if has_slept {
-                // The value's claimer has been put aside in the middle of sending it. It may take longer yet: other tasks are to have their turn.
+                // The thread that claimed the slot was preempted before it published the value, and
+                // may take longer still. Meanwhile the other tasks of this thread run.
                 waker.wake_by_ref();
             }
             if is_waiting || has_slept {
                 return Poll::Pending;
             }
             self.rx_waker.register(waker);
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller is the receiver (contract of this function).
             is_waiting = unsafe { self.queue.wait_for_claim() };
             has_slept = !is_waiting && backoff.pause();
         }
     }
 
-    /// Receives a value.
+    /// Receives the next value.
     ///
     /// # Safety
-    /// Only the receiver.
+    /// The caller must be the receiver, and make one call at a time.
     #[inline]
     pub(super) unsafe fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let unit = ready!(budget::poll_proceed(cx));
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller is the receiver (contract of this function).
         let value = ready!(unsafe { self.pop_or_wait(cx.waker()) });
         if value.is_some() {
             self.flow.received(self.words(), 1);
@@ -203,10 +212,11 @@ impl<T, F: Flow> Chan<T, F> {
         Poll::Ready(value)
     }
 
-    /// Receives up to `limit` values into `buffer`; 0 only if `limit` is, or if none will ever come.
+    /// Receives up to `limit` values into `buffer`. Returns 0 only if `limit` is 0, or if no value
+    /// will ever come.
     ///
     /// # Safety
-    /// Only the receiver.
+    /// The caller must be the receiver, and make one call at a time.
     pub(super) unsafe fn poll_recv_many(
         &self,
         cx: &mut Context<'_>,
@@ -216,11 +226,11 @@ impl<T, F: Flow> Chan<T, F> {
         let unit = ready!(budget::poll_proceed(cx));
         let mut count = 0;
         while count < limit {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller is the receiver (contract of this function).
             let value = match unsafe { self.queue.pop() } {
                 Some(value) => value,
                 None if count > 0 => break,
-                // SAFETY: passed on to the caller.
+                // SAFETY: the caller is the receiver (contract of this function).
                 None => match ready!(unsafe { self.wait_for_value(cx.waker()) }) {
                     Some(value) => value,
                     None => break,
@@ -236,15 +246,15 @@ impl<T, F: Flow> Chan<T, F> {
         Poll::Ready(count)
     }
 
-    /// Receives a value if there is one. Waits for a sender that is in the middle of sending it.
+    /// Receives a value if there is one. Spins while a sender is in the middle of sending it.
     ///
     /// # Safety
-    /// Only the receiver.
+    /// The caller must be the receiver, and make one call at a time.
     pub(super) unsafe fn try_recv(&self) -> Result<T, TryRecvError> {
         let mut backoff = Backoff::new();
         loop {
             let finished = self.is_finished(self.queue.claims().load().is_closed());
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller is the receiver (contract of this function).
             if let Some(value) = unsafe { self.queue.pop() } {
                 self.flow.received(self.words(), 1);
                 return Ok(value);
@@ -259,14 +269,15 @@ impl<T, F: Flow> Chan<T, F> {
         }
     }
 
-    /// Takes the next value of those that are left in a closed channel. Waits for a sender that is in the middle of sending it.
+    /// Takes the next remaining value of a closed channel. Spins while a sender is in the middle of
+    /// sending it.
     ///
     /// # Safety
-    /// Only the receiver.
-    unsafe fn pop_left(&self) -> Option<T> {
+    /// The caller must be the receiver, and make one call at a time.
+    unsafe fn pop_remaining(&self) -> Option<T> {
         let mut backoff = Backoff::new();
         loop {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller is the receiver (contract of this function).
             if let Some(value) = unsafe { self.queue.pop() } {
                 self.flow.received(self.words(), 1);
                 return Some(value);
@@ -278,29 +289,29 @@ impl<T, F: Flow> Chan<T, F> {
         }
     }
 
-    /// Takes and drops all values that are left.
+    /// Takes and drops all remaining values.
     ///
     /// # Safety
-    /// Only the receiver.
+    /// The caller must be the receiver, and make one call at a time.
     unsafe fn drain(&self) {
-        // SAFETY: passed on to the caller.
-        drop_all(|| unsafe { self.pop_left() });
+        // SAFETY: the caller is the receiver (contract of this function).
+        drop_all(|| unsafe { self.pop_remaining() });
     }
 
-    /// How many values have been or are being sent, and not been received.
+    /// Returns how many values have been sent, or are being sent, and have not been received.
     pub(super) fn len(&self) -> usize {
         self.queue.claims().load().in_flight(self.queue.received().count())
     }
 
-    /// Lets nobody send any more, and tells all who wait for that.
+    /// Refuses further values, and wakes all senders that wait for room or in `closed`.
     pub(super) fn close(&self) {
         if self.is_closed() {
             return;
         }
-        let waker_panics = OnUnwind(|| self.closing.close());
+        let waker_panics = OnUnwind(|| self.closed_signal.close());
         self.flow.close(self.words());
         std::mem::forget(waker_panics);
-        self.closing.close();
+        self.closed_signal.close();
     }
 
     #[inline]
@@ -310,21 +321,24 @@ impl<T, F: Flow> Chan<T, F> {
 
     /// Waits until the channel is closed.
     pub(super) async fn closed(&self) {
-        let closed = self.closing.acquire(1).await;
-        debug_assert!(closed.is_err(), "nobody releases permits there");
+        let closed = self.closed_signal.acquire(1).await;
+        debug_assert!(closed.is_err(), "a channel never releases permits of its closed signal");
     }
 
-    /// Closes, and drops all that was left for the receiver: it goes.
+    /// Closes the channel and drops all remaining values, because the receiver is being dropped.
+    ///
+    /// The values are drained a second time, because a sender that claimed its slot before the
+    /// channel was closed may publish its value after the first time.
     ///
     /// # Safety
-    /// Only the receiver.
+    /// The caller must be the receiver, and make one call at a time.
     pub(super) unsafe fn drop_receiver(&self) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller is the receiver (contract of this function).
         let waker_panics = OnUnwind(|| unsafe { self.drain() });
         self.close();
         drop(self.rx_waker.take());
         std::mem::forget(waker_panics);
-        // SAFETY: as above.
+        // SAFETY: the caller is the receiver (contract of this function).
         unsafe { self.drain() };
     }
 }
@@ -334,9 +348,11 @@ impl<T> Chan<T, Capacity> {
         &self.flow
     }
 
-    /// A place for a value that has just been paid for, unless the channel was closed meanwhile: who closes it waits for
-    /// no more than what has a place.
-    pub(super) fn claim_after_pay(&self) -> Result<Claimed<T>, TryAcquireError> {
+    /// Claims a slot with a permit that the caller has just acquired.
+    ///
+    /// If the channel was closed in between, releases the permit and fails: after a close, only
+    /// permits that users hold and slots claimed before it may still be used.
+    pub(super) fn claim_paid(&self) -> Result<Claimed<T>, TryAcquireError> {
         let claimed = self.queue.claim(0, false);
         if claimed.is_err() {
             self.release(1);
@@ -344,8 +360,8 @@ impl<T> Chan<T, Capacity> {
         claimed
     }
 
-    /// Tells the receiver of a closed channel that nothing is under way any more, if so. Contains the panic of its
-    /// waker: the caller may hold a value that it is to return.
+    /// Wakes the receiver of a closed channel if no value and no permit is left. Contains a panic
+    /// of its waker: the caller may hold a value that it has to return.
     fn after_release(&self) {
         if self.is_closed() && self.flow.is_idle(self.words()) {
             if let Some(waker) = self.rx_waker.take() {
@@ -378,7 +394,7 @@ impl<T> PermitSource for Chan<T, Capacity> {
         waiter: NonNull<Waiter>,
         waker: &Waker,
     ) -> Result<Enqueued, AcquireError> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller is the receiver (contract of this function).
         unsafe { self.flow.enqueue(self.words(), n, waiter, waker) }
     }
 
@@ -387,13 +403,13 @@ impl<T> PermitSource for Chan<T, Capacity> {
     }
 
     unsafe fn leave(&self, n: usize, waiter: NonNull<Waiter>) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller is the receiver (contract of this function).
         unsafe { self.flow.leave(self.words(), n, waiter) };
         self.after_release();
     }
 }
 
-/// Who is still there.
+/// The counts of senders.
 impl<T, F> Chan<T, F> {
     pub(super) fn senders(&self) -> usize {
         self.senders.load(Acquire)
@@ -407,14 +423,14 @@ impl<T, F> Chan<T, F> {
         self.senders.fetch_add(1, Relaxed);
     }
 
-    /// Adds a sender, if there is one left. True if it did.
+    /// Adds a sender if at least one is left. Returns whether it did.
     #[must_use]
-    pub(super) fn add_sender_to_others(&self) -> bool {
+    pub(super) fn try_add_sender(&self) -> bool {
         let add = |count| if count == 0 { None } else { Some(count + 1) };
         self.senders.fetch_update(AcqRel, Acquire, add).is_ok()
     }
 
-    /// The last one tells the receiver.
+    /// Removes a sender. The last one wakes the receiver, which then returns `None`.
     pub(super) fn remove_sender(&self) {
         if self.senders.fetch_sub(1, AcqRel) == 1 {
             self.rx_waker.wake();

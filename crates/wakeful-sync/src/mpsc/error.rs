@@ -1,4 +1,4 @@
-//! Why a value could not be sent or received.
+//! Errors of sending and receiving.
 //!
 //! ```
 //! use wakeful::sync::mpsc::{self, error::{SendError, TryRecvError}};
@@ -19,7 +19,7 @@ use std::fmt;
 #[cfg(feature = "time")]
 pub use super::send_timeout::SendTimeoutError;
 
-/// The channel is closed; the value comes back.
+/// The error of a send into a closed channel, with the value that was not sent.
 ///
 /// ```
 /// use wakeful::sync::mpsc::{self, error::SendError};
@@ -46,7 +46,7 @@ impl<T> fmt::Display for SendError<T> {
 
 impl<T> Error for SendError<T> {}
 
-/// The value could not be sent at once; it comes back.
+/// The error of a [`try_send`](super::Sender::try_send), with the value that was not sent.
 ///
 /// ```
 /// use wakeful::sync::mpsc::{self, error::TrySendError};
@@ -61,15 +61,15 @@ impl<T> Error for SendError<T> {}
 /// ```
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum TrySendError<T> {
-    /// There is no room in the channel at the moment.
+    /// The channel is full.
     Full(T),
 
-    /// The receiver is gone or has been closed.
+    /// The receiver is dropped or closed.
     Closed(T),
 }
 
 impl<T> TrySendError<T> {
-    /// The value that was not sent.
+    /// Returns the value that was not sent.
     pub fn into_inner(self) -> T {
         match self {
             TrySendError::Full(value) | TrySendError::Closed(value) => value,
@@ -79,7 +79,7 @@ impl<T> TrySendError<T> {
 
 impl<T> fmt::Debug for TrySendError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // In quotes, as Tokio shows it.
+        // Tokio prints these with quotation marks.
         let text = match self {
             TrySendError::Full(..) => "Full(..)",
             TrySendError::Closed(..) => "Closed(..)",
@@ -105,7 +105,7 @@ impl<T> From<SendError<T>> for TrySendError<T> {
     }
 }
 
-/// Nothing could be received at once.
+/// The error of a [`try_recv`](super::Receiver::try_recv).
 ///
 /// ```
 /// use wakeful::sync::mpsc::{self, error::TryRecvError};
@@ -113,15 +113,15 @@ impl<T> From<SendError<T>> for TrySendError<T> {
 /// let (tx, mut rx) = mpsc::channel(1);
 /// tx.try_send(1).unwrap();
 /// drop(tx);
-/// assert_eq!(rx.try_recv(), Ok(1)); // what was sent can still be had
+/// assert_eq!(rx.try_recv(), Ok(1)); // values sent before are still received
 /// assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
 /// ```
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub enum TryRecvError {
-    /// The channel is empty at the moment.
+    /// The channel is empty, but senders are left.
     Empty,
 
-    /// The channel is empty, and nobody is left who could send.
+    /// The channel is empty, and no value will be sent any more.
     Disconnected,
 }
 
@@ -136,7 +136,7 @@ impl fmt::Display for TryRecvError {
 
 impl Error for TryRecvError {}
 
-/// Never made: `recv` returns an `Option`.
+/// An unused error type, which exists because Tokio has it.
 #[derive(Debug, Clone)]
 #[doc(hidden)]
 #[deprecated(note = "This type is unused because recv returns an Option.")]

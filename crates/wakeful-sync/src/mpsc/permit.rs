@@ -1,4 +1,7 @@
-//! Room in a channel that has been reserved.
+//! Reserved room in a bounded channel.
+//!
+//! Each permit holds one credit of the channel (see `capacity.rs`). Sending with the permit hands
+//! the credit over to the value; dropping the permit releases the credit.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -9,9 +12,9 @@ use super::chan::Chan;
 use super::sender::Sender;
 use crate::acquire::PermitSource;
 
-/// Room for one value in a bounded channel; from [`Sender::reserve`].
+/// Reserved room for one value in a bounded channel, returned by [`Sender::reserve`].
 ///
-/// Sending with it cannot fail and need not wait. Dropped, it gives the room back.
+/// Sending with a permit cannot fail and does not wait. Dropping the permit gives the room back.
 ///
 /// ```
 /// use wakeful::sync::mpsc;
@@ -28,9 +31,10 @@ pub struct Permit<'a, T> {
     pub(super) chan: &'a Chan<T, Capacity>,
 }
 
-/// Room for several values in a bounded channel; from [`Sender::reserve_many`].
+/// Reserved room for several values in a bounded channel, returned by [`Sender::reserve_many`].
 ///
-/// Gives out a [`Permit`] for each; those not asked for are given back when it is dropped.
+/// This iterator returns a [`Permit`] for each value. Dropping the iterator gives back the room
+/// that it has not returned permits for.
 ///
 /// ```
 /// use wakeful::sync::mpsc;
@@ -48,9 +52,11 @@ pub struct PermitIterator<'a, T> {
     pub(super) left: usize,
 }
 
-/// Room for one value in a bounded channel, with the sender; from [`Sender::reserve_owned`].
+/// Reserved room for one value in a bounded channel, together with the sender.
 ///
-/// It borrows nothing, so it can be kept, or go to another task:
+/// Returned by [`Sender::reserve_owned`]. Dropping the permit gives the room back.
+///
+/// An owned permit borrows nothing, so it can be stored or moved to another task:
 ///
 /// ```
 /// use wakeful::sync::mpsc;
@@ -64,7 +70,7 @@ pub struct PermitIterator<'a, T> {
 /// # });
 /// ```
 pub struct OwnedPermit<T> {
-    /// Taken only by what consumes the permit.
+    /// Always `Some`, except in the methods that consume the permit, and after them.
     pub(super) sender: Option<Sender<T>>,
 }
 
@@ -148,7 +154,7 @@ impl<T> OwnedPermit<T> {
         sender
     }
 
-    /// Gives the room back, and returns the sender.
+    /// Gives the room back without sending, and returns the sender.
     ///
     /// ```
     /// use wakeful::sync::mpsc;
@@ -165,13 +171,13 @@ impl<T> OwnedPermit<T> {
         sender
     }
 
-    /// Whether both permits are for the same channel.
+    /// Returns whether both permits are for the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
         let both = self.sender.as_ref().zip(other.sender.as_ref());
         both.is_some_and(|(one, other)| one.same_channel(other))
     }
 
-    /// Whether the permit is for `sender`'s channel.
+    /// Returns whether the permit is for `sender`'s channel.
     pub fn same_channel_as_sender(&self, sender: &Sender<T>) -> bool {
         self.sender.as_ref().is_some_and(|own| own.same_channel(sender))
     }

@@ -1,4 +1,5 @@
-//! The queue of a channel: a chain of blocks, claimed at its tail and taken from at its head.
+//! The queue of a channel: a linked list of blocks, with claims at the tail and receives at the
+//! head.
 //!
 //! ```text
 //!    head                                          tail
@@ -9,18 +10,21 @@
 //!   └─────────┘      └─────────┘      └─────────┘
 //! ```
 //!
-//! **To send** is to claim the slot at the tail by one compare-and-swap on the claim word, which in a
-//! bounded channel also pays for it, and then to publish the value in the slot. Who claims the last slot
-//! of a block makes the next block the tail before others may claim on; it prepares that block before
-//! its claim, so others wait for a few instructions only.
+//! **To send**, a sender claims the slot at the tail by one compare-and-swap of the claim word,
+//! which also pays for it in a bounded channel, and then publishes the value in the slot. The
+//! sender that claims the last slot of a block makes the next block the tail before others can
+//! claim again. It prepares that block before its claim, so other senders wait for a few
+//! instructions only.
 //!
-//! **To receive** is to take the value of the slot at the head, if it has been published. If it has not even
-//! been claimed, the receiver says in the claim word that it waits for it; a claimer is about to publish, and
-//! waited for as one waits for a lock.
+//! **To receive**, the receiver takes the value of the slot at the head, if it has been published.
+//! If the slot has not even been claimed, the receiver marks the claim word as awaited, so that the
+//! sender that claims it wakes the receiver. If the slot has been claimed but not published, its
+//! sender is about to publish; the receiver spins briefly, as for a lock.
 //!
-//! **A block is free** once the receiver has taken all its values: publishing is the last thing a sender
-//! does to a block, and a sender that only *read* the address of the tail block does not follow it
-//! unless its claim succeeds, which it can only while that block is the tail.
+//! **A block can be reused** once the receiver has taken all its values. Publishing is the last
+//! access of a sender to a block. A sender that has read the address of the tail block does not
+//! dereference it unless its claim succeeds, and the claim succeeds only while that block is the
+//! tail.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -29,42 +33,47 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use wakeful_base::CachePadded;
 use wakeful_base::sync::atomic::AtomicPtr;
 
-use super::block::{Block, Slot, is_last};
+use super::block::{Block, ValueSlot, is_last};
 use super::state::{ClaimWord, ReceivedWord};
 use crate::acquire_error::TryAcquireError;
 use crate::backoff::Backoff;
 use crate::on_unwind::drop_all;
 
-const SPARES: usize = 4;
+const SPARE_BLOCKS_MAX: usize = 4;
 
-/// The senders' end.
+/// The senders' end of the queue.
 struct Tail<T> {
     claims: ClaimWord,
-    /// The block of the slot to be claimed next, but while the claim word says `SWITCHING`.
+    /// The block of the slot that is claimed next, except while the claim word is SWITCHING.
     block: AtomicPtr<Block<T>>,
 }
 
-/// The receiver's end. The cells are touched by the receiver only, or by who drops the channel.
+/// The receiver's end of the queue. Only the receiver touches the cells, or the thread that drops
+/// the channel.
 struct Head<T> {
     received: ReceivedWord,
     position: Cell<u64>,
     block: Cell<NonNull<Block<T>>>,
 }
 
-/// A slot that a sender has claimed. All others wait until a value is published in it: nothing may come in between that
-/// could panic, and no user code, which might wait for the value itself.
+/// A slot that a sender has claimed and has to publish.
+///
+/// The receiver cannot pass the slot before its value is published. So between claim and publish
+/// the sender must not panic, and must not run user code, which could itself wait for that value.
 #[must_use]
 pub(super) struct Claimed<T> {
-    slot: NonNull<Slot<T>>,
+    slot: NonNull<ValueSlot<T>>,
     is_awaited: bool,
 }
 
 impl<T> Claimed<T> {
-    /// Writes the value. True if the receiver waits for it, and is to be woken.
+    /// Writes the value. Returns true if the receiver waits for it and must be woken.
     #[inline]
     #[must_use]
     pub(super) fn publish(self, value: T) -> bool {
-        // SAFETY: the slot has been claimed, which keeps its block, and is forgotten now.
+        // SAFETY: this sender has claimed the slot, since only `claim` and `claim_slow` make a
+        // `Claimed`. The receiver cannot pass a slot that is not published, so its block is still
+        // alive. `self` is consumed, so the slot is not used again.
         unsafe { self.slot.as_ref().publish(value) };
         self.is_awaited
     }
@@ -73,11 +82,11 @@ impl<T> Claimed<T> {
 pub(super) struct Queue<T> {
     tail: CachePadded<Tail<T>>,
     head: CachePadded<Head<T>>,
-    spares: [AtomicPtr<Block<T>>; SPARES],
+    spares: [AtomicPtr<Block<T>>; SPARE_BLOCKS_MAX],
 }
 
 impl<T> Queue<T> {
-    /// An empty queue, with so many credits in its claim word.
+    /// Creates an empty queue with `credits` credits in its claim word.
     pub(super) fn new(credits: usize) -> Self {
         let block = Block::new();
         let claims = ClaimWord::new(credits);
@@ -99,7 +108,7 @@ impl<T> Queue<T> {
         &self.head.received
     }
 
-    /// Claims the slot at the tail.
+    /// Claims the slot at the tail for `price` credits.
     #[inline]
     pub(super) fn claim(
         &self,
@@ -112,22 +121,22 @@ impl<T> Queue<T> {
         if is_open && is_paid && !claims.is_switching() && !is_last(claims.tail()) {
             let block = self.tail.block.load(Acquire);
             if self.tail.claims.claim(claims, price, false).is_ok() {
-                // SAFETY: as in `claim_in_turn`.
+                // SAFETY: as in `claim_slow`: `block` was read after `claims`, and the word had not
+                // changed when the claim succeeded.
                 let slot = NonNull::from(unsafe { &*block }.slot(claims.tail()));
                 return Ok(Claimed { slot, is_awaited: claims.is_awaited() });
             }
         }
-        self.claim_in_turn(price, even_if_closed)
+        self.claim_slow(price, even_if_closed)
     }
 
-    /// As [`claim`](Self::claim), for the slot at the end of a block too, and after others who claim just now. Apart,
-    /// so that most claims need not save and clear what only this needs.
+    /// The slow path of [`claim`](Self::claim): also claims the last slot of a block, and retries
+    /// if other senders claim at the same time.
+    ///
+    /// Not inlined, so that `claim` does not have to save the registers that only this path uses
+    /// (see bench/NOTES.md: claim of a slot).
     #[inline(never)]
-    fn claim_in_turn(
-        &self,
-        price: u64,
-        even_if_closed: bool,
-    ) -> Result<Claimed<T>, TryAcquireError> {
+    fn claim_slow(&self, price: u64, even_if_closed: bool) -> Result<Claimed<T>, TryAcquireError> {
         let mut backoff = Backoff::new();
         let mut next_block = None;
         let mut claims = self.tail.claims.load();
@@ -149,13 +158,16 @@ impl<T> Queue<T> {
                 next_block = Some(self.take_spare().unwrap_or_else(Block::new));
             }
             if !last {
-                // Before the claim: this may call the user's allocator, which may wait for the claimed slot's value.
+                // This must precede the claim: freeing the block calls the global allocator, and a
+                // user's allocator may wait for the value of the claimed slot.
                 self.put_unused(next_block.take());
             }
             match self.tail.claims.claim(claims, price, last) {
                 Ok(()) => {
-                    // SAFETY: the word had not changed, so `block` was the tail when we claimed a slot
-                    // in it; from then until we publish, the receiver cannot get past that slot.
+                    // SAFETY: `tail.block` changes only while the word is SWITCHING, and the claim
+                    // succeeded on the word that was loaded before `block`. So `block` was the tail
+                    // when this sender claimed a slot in it. Until the sender publishes, the
+                    // receiver cannot pass that slot, so the block stays alive.
                     let block = unsafe { &*block };
                     if last {
                         self.switch_to(next_block.take(), block);
@@ -170,10 +182,11 @@ impl<T> Queue<T> {
         outcome
     }
 
-    /// Makes `next` the tail, after `block`, whose last slot the caller has claimed.
+    /// Links `next` behind `block`, whose last slot the caller has claimed, and makes `next` the
+    /// tail.
     #[inline]
     fn switch_to(&self, next: Option<NonNull<Block<T>>>, block: &Block<T>) {
-        let Some(next) = next else { unreachable!("prepared before the claim") };
+        let Some(next) = next else { unreachable!("the next block is prepared before the claim") };
         block.set_next(next);
         self.tail.block.store(next.as_ptr(), Release);
         self.tail.claims.end_switch();
@@ -181,9 +194,9 @@ impl<T> Queue<T> {
 
     fn take_spare(&self) -> Option<NonNull<Block<T>>> {
         self.spares.iter().find_map(|spare| {
-            // The load spares the empty ones a write.
-            let there = !spare.load(Relaxed).is_null();
-            there.then(|| NonNull::new(spare.swap(ptr::null_mut(), Acquire))).flatten()
+            // The load avoids a write to the empty entries.
+            let is_set = !spare.load(Relaxed).is_null();
+            is_set.then(|| NonNull::new(spare.swap(ptr::null_mut(), Acquire))).flatten()
         })
     }
 
@@ -194,7 +207,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Keeps `block` for the next sender that needs one, or frees it.
+    /// Keeps `block` as a spare for the next sender that needs one, or frees it.
     fn put_spare(&self, block: NonNull<Block<T>>) {
         let put = self.spares.iter().any(|spare| {
             let (none, block) = (ptr::null_mut(), block.as_ptr());
@@ -202,41 +215,47 @@ impl<T> Queue<T> {
                 && spare.compare_exchange(none, block, Release, Relaxed).is_ok()
         });
         if !put {
-            // SAFETY: the caller has it to itself, and nobody else has seen it.
+            // SAFETY: `block` is either new and was never linked, or the receiver has taken all its
+            // values and unlinked it. Either way the caller has exclusive access, and no entry of
+            // `spares` has it.
             unsafe { Block::free(block) };
         }
     }
 
-    /// Takes the next value, if it has been published; counting it as received is up to the caller.
+    /// Takes the next value, if it has been published. The caller counts it as received.
     ///
     /// # Safety
-    /// Only the receiver, or who drops the channel.
+    /// The caller must be the receiver, or the thread that drops the channel.
     #[inline]
     pub(super) unsafe fn pop(&self) -> Option<T> {
         let position = self.head.position.get();
         let block = self.head.block.get();
-        // SAFETY: the head block is freed by nobody but us, below.
+        // SAFETY: only the receiver frees or recycles the head block, in `leave_block`, after it
+        // made the next block the head. The caller is the receiver, by contract.
         let slot = unsafe { block.as_ref() }.slot(position);
         if !slot.is_ready() {
             return None;
         }
-        // SAFETY: it is ready, and the position moves on.
+        // SAFETY: the slot is ready, the caller is the receiver, and it moves its position past the
+        // slot, so it does not take the value again.
         let value = unsafe { slot.take() };
         self.head.position.set(position + 1);
         if is_last(position) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller is the receiver, by contract, and has taken all values of `block`.
             unsafe { self.leave_block(block) };
         }
         Some(value)
     }
 
-    /// Goes on to the block after `done`, the head, whose values have all been taken.
+    /// Makes the block after `done` the head, and recycles `done`, whose values have all been
+    /// taken.
     ///
     /// # Safety
-    /// Only the receiver, or who drops the channel.
+    /// The caller must be the receiver, or the thread that drops the channel.
     #[inline(never)]
     unsafe fn leave_block(&self, done: NonNull<Block<T>>) {
-        // SAFETY: the head block is freed by nobody but us, below.
+        // SAFETY: only the receiver frees or recycles the head block, in `leave_block`, after it
+        // made the next block the head. The caller is the receiver, by contract.
         let block = unsafe { done.as_ref() };
         let Some(next) = block.next() else {
             unreachable!("the next block is set before the last slot is published")
@@ -246,10 +265,11 @@ impl<T> Queue<T> {
         self.put_spare(done);
     }
 
-    /// Makes whoever claims the slot at the head wake the receiver. False if it has been claimed already.
+    /// Makes the sender that claims the slot at the head wake the receiver. Returns false if the
+    /// slot has already been claimed.
     ///
     /// # Safety
-    /// Only the receiver.
+    /// The caller must be the receiver.
     #[must_use]
     pub(super) unsafe fn wait_for_claim(&self) -> bool {
         self.tail.claims.wait_at(self.head.position.get())
@@ -258,17 +278,18 @@ impl<T> Queue<T> {
 
 impl<T> Drop for Queue<T> {
     fn drop(&mut self) {
-        // What is left was sent by permits that users had, after the receiver had gone.
+        // Values are left if they were sent with permits after the receiver was dropped.
         let mut blocks = FreeBlocks::all_of(self);
         drop_all(|| blocks.pop());
     }
 }
 
-/// Frees all blocks when dropped, even by the panic of a value's own `drop`.
+/// The blocks of a queue that is being dropped. Frees them when dropped, even if the drop of a
+/// value panics.
 struct FreeBlocks<T> {
     block: NonNull<Block<T>>,
     position: u64,
-    spares: [*mut Block<T>; SPARES],
+    spares: [*mut Block<T>; SPARE_BLOCKS_MAX],
 }
 
 impl<T> FreeBlocks<T> {
@@ -281,8 +302,10 @@ impl<T> FreeBlocks<T> {
     }
 
     fn pop(&mut self) -> Option<T> {
-        // SAFETY: the queue is being dropped, so its blocks are ours alone; every ready slot from the
-        // head's position on has a value that nobody took.
+        // SAFETY: the queue is being dropped (`all_of` takes it by `&mut`), so no sender or
+        // receiver accesses its blocks. Each ready slot from `position` on has a value that the
+        // receiver did not take, and this function takes it once, since `position` moves on. A
+        // block is freed only after its last slot, and is replaced by the next one.
         unsafe {
             let slot = self.block.as_ref().slot(self.position);
             if !slot.is_ready() {
@@ -290,7 +313,11 @@ impl<T> FreeBlocks<T> {
             }
             let value = slot.take();
             if is_last(self.position) {
-                let next = self.block.as_ref().next().expect("set before the last is published");
+                let next = self
+                    .block
+                    .as_ref()
+                    .next()
+                    .expect("the next block is set before the last slot is published");
                 Block::free(std::mem::replace(&mut self.block, next));
             }
             self.position += 1;
@@ -303,7 +330,9 @@ impl<T> Drop for FreeBlocks<T> {
     fn drop(&mut self) {
         let mut next = Some(self.block);
         while let Some(block) = next {
-            // SAFETY: ours alone, as above; a spare's `next` is null, and none is in the chain.
+            // SAFETY: exclusive access, as in `pop`. Each block is in the list or in `spares`,
+            // never in both: a spare was unlinked before, and its `next` is null. So each is freed
+            // once.
             unsafe {
                 next = block.as_ref().next();
                 Block::free(block);
@@ -311,7 +340,7 @@ impl<T> Drop for FreeBlocks<T> {
         }
         for spare in self.spares {
             if let Some(spare) = NonNull::new(spare) {
-                // SAFETY: as above.
+                // SAFETY: exclusive access, as above; the spare is in one entry only.
                 unsafe { Block::free(spare) };
             }
         }

@@ -1,4 +1,7 @@
-//! The receiving ends: what both kinds of channels have is written once.
+//! The receiving ends of both kinds of channel.
+//!
+//! The macro `receiver!` writes what `Receiver` and `UnboundedReceiver` have in common, which is
+//! everything but the capacity.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -12,8 +15,13 @@ use super::chan::{Chan, Unlimited};
 use super::error::TryRecvError;
 use crate::blocking::block_on;
 
-/// What an `async` block around `poll_fn(f)` is, but for the state that such a block keeps: a twentieth of what it takes to
-/// receive a value that is there. Polled again after it was ready it does not panic, but goes on.
+/// Returns what `async { poll_fn(f).await }` would return, but without the state of an `async`
+/// block.
+///
+/// `recv` is called once per value, so this state is a measurable part of its time (see
+/// bench/NOTES.md: mpsc recv future). The captured `PhantomPinned` makes the future `!Unpin`, as an
+/// `async` block is. Unlike an `async` block it does not panic if it is polled again after it was
+/// ready, but polls `f` again.
 fn poll_pinned<R>(mut f: impl FnMut(&mut Context<'_>) -> Poll<R>) -> impl Future<Output = R> {
     let pinned = PhantomPinned;
     poll_fn(move |cx| {
@@ -34,14 +42,15 @@ macro_rules! receiver {
                 $Receiver { chan }
             }
 
-            /// Receives the next value; `None` if none will ever come.
+            /// Receives the next value, waiting until there is one.
             ///
-            /// None will come once all senders are gone, or the channel has been [closed](Self::close), and what
-            /// was in it has been received.
+            /// Returns `None` once the channel is empty and either all senders are dropped, or the
+            /// channel has been [closed](Self::close) and no permits are left.
             ///
             /// # Cancel safety
             ///
-            /// If the future is dropped before it is ready, no value has been received.
+            /// This method is cancel safe: if the future is dropped before it completes, no value
+            /// has been received.
             ///
             /// ```
             /// use wakeful::sync::mpsc;
@@ -64,13 +73,15 @@ macro_rules! receiver {
                 poll_pinned(|cx| self.poll_recv(cx))
             }
 
-            /// Receives up to `limit` values, appends them to `buffer`, and returns how many.
+            /// Receives up to `limit` values and appends them to `buffer`; returns their number.
             ///
-            /// Waits for one value at least, unless `limit` is 0 or none will ever come: then it returns 0.
+            /// Waits until there is at least one value. Returns 0 only if `limit` is 0, or if no
+            /// value will ever come.
             ///
             /// # Cancel safety
             ///
-            /// If the future is dropped before it is ready, no value has been received.
+            /// This method is cancel safe: if the future is dropped before it completes, no value
+            /// has been received.
             ///
             /// ```
             /// use wakeful::sync::mpsc;
@@ -81,7 +92,7 @@ macro_rules! receiver {
             ///     tx.send(number).await.unwrap();
             /// }
             /// let mut batch = Vec::with_capacity(4);
-            /// assert_eq!(rx.recv_many(&mut batch, 4).await, 4); // all that is there, up to the limit
+            /// assert_eq!(rx.recv_many(&mut batch, 4).await, 4); // everything there is, up to 4
             /// assert_eq!(batch, [1, 2, 3, 4]);
             /// batch.clear();
             /// assert_eq!(rx.recv_many(&mut batch, 4).await, 1);
@@ -91,7 +102,15 @@ macro_rules! receiver {
                 poll_fn(|cx| self.poll_recv_many(cx, buffer, limit)).await
             }
 
-            /// Receives a value if there is one right now.
+            /// Receives the next value if there is one, without waiting.
+            ///
+            /// If a sender is in the middle of sending the value, this method waits for that
+            /// sender, for as long as it takes to write the value.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`TryRecvError::Empty`] if there is no value yet, and
+            /// [`TryRecvError::Disconnected`] if none will ever come.
             ///
             /// ```
             /// use wakeful::sync::mpsc;
@@ -103,15 +122,19 @@ macro_rules! receiver {
             /// assert_eq!(at_hand, [1, 2]);
             /// ```
             pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-                // SAFETY: this is the receiver, borrowed exclusively.
+                // SAFETY: the channel's receiver methods may only be called by its one receiver,
+                // one call at a time. This is that receiver, and `&mut self` excludes other calls.
                 unsafe { self.chan.try_recv() }
             }
 
-            /// Receives the next value, after waiting for it on this thread, which sleeps meanwhile.
+            /// Receives the next value, blocking the thread until there is one.
+            ///
+            /// For synchronous code, outside a runtime or in `spawn_blocking`. Returns `None` when
+            /// [`recv`](Self::recv) would.
             ///
             /// # Panics
             ///
-            /// On a thread that is driving asynchronous tasks.
+            /// Panics if the thread runs asynchronous tasks.
             ///
             /// ```
             /// use wakeful::sync::mpsc;
@@ -139,11 +162,12 @@ macro_rules! receiver {
                 block_on(called, "recv().await", self.recv())
             }
 
-            /// As [`recv_many`](Self::recv_many), waiting on this thread, which sleeps meanwhile.
+            /// Receives up to `limit` values as [`recv_many`](Self::recv_many) does, blocking the
+            /// thread.
             ///
             /// # Panics
             ///
-            /// On a thread that is driving asynchronous tasks.
+            /// Panics if the thread runs asynchronous tasks.
             #[track_caller]
             #[doc(alias = "recv_many_blocking")]
             pub fn blocking_recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
@@ -151,10 +175,10 @@ macro_rules! receiver {
                 block_on(called, "recv_many(buffer, limit).await", self.recv_many(buffer, limit))
             }
 
-            /// Lets nobody send any more, without dropping what is in the channel.
+            /// Closes the channel: sending fails, and values already sent can still be received.
             ///
-            /// There may even be values to come, from [permits](super::Permit) that are out: they stay valid.
-            /// Receive until `None` to get all.
+            /// [Permits](super::Permit) that were reserved before stay valid, and values sent with
+            /// them are received too. To get all values, receive until `None`.
             ///
             /// ```
             /// use wakeful::sync::mpsc;
@@ -172,24 +196,24 @@ macro_rules! receiver {
                 self.chan.close();
             }
 
-            /// Whether the channel has been closed, or all senders are gone.
+            /// Returns whether the channel has been closed, or all senders are dropped.
             pub fn is_closed(&self) -> bool {
                 self.chan.is_closed() || self.chan.senders() == 0
             }
 
-            /// Whether there is no value in the channel.
+            /// Returns whether there is no value in the channel.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }
 
-            /// How many values are in the channel.
+            /// Returns the number of values in the channel.
             pub fn len(&self) -> usize {
                 self.chan.len()
             }
 
-            /// Polls for the next value: what [`recv`](Self::recv) does, for hand-written futures.
+            /// Polls for the next value, for hand-written futures.
             ///
-            /// The waker of the last call is the one that is woken.
+            /// See [`recv`](Self::recv). Only the waker of the most recent call is woken.
             ///
             /// ```
             /// use std::future::poll_fn;
@@ -202,29 +226,31 @@ macro_rules! receiver {
             /// # });
             /// ```
             pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
-                // SAFETY: this is the receiver, borrowed exclusively.
+                // SAFETY: the channel's receiver methods may only be called by its one receiver,
+                // one call at a time. This is that receiver, and `&mut self` excludes other calls.
                 unsafe { self.chan.poll_recv(cx) }
             }
 
-            /// Polls for several values: what [`recv_many`](Self::recv_many) does, for hand-written futures.
+            /// Polls for several values, for hand-written futures.
             ///
-            /// The waker of the last call is the one that is woken.
+            /// See [`recv_many`](Self::recv_many). Only the waker of the most recent call is woken.
             pub fn poll_recv_many(
                 &mut self,
                 cx: &mut Context<'_>,
                 buffer: &mut Vec<T>,
                 limit: usize,
             ) -> Poll<usize> {
-                // SAFETY: this is the receiver, borrowed exclusively.
+                // SAFETY: the channel's receiver methods may only be called by its one receiver,
+                // one call at a time. This is that receiver, and `&mut self` excludes other calls.
                 unsafe { self.chan.poll_recv_many(cx, buffer, limit) }
             }
 
-            /// How many senders there are.
+            /// Returns the number of senders, not counting weak ones.
             pub fn sender_strong_count(&self) -> usize {
                 self.chan.senders()
             }
 
-            /// How many weak senders there are.
+            /// Returns the number of weak senders.
             pub fn sender_weak_count(&self) -> usize {
                 self.chan.weak_senders()
             }
@@ -232,7 +258,8 @@ macro_rules! receiver {
 
         impl<T> Drop for $Receiver<T> {
             fn drop(&mut self) {
-                // SAFETY: this is the receiver, borrowed exclusively.
+                // SAFETY: the channel's receiver methods may only be called by its one receiver,
+                // one call at a time. This is that receiver, and `&mut self` excludes other calls.
                 unsafe { self.chan.drop_receiver() };
             }
         }
@@ -250,7 +277,7 @@ macro_rules! receiver {
 }
 
 receiver! {
-    /// Receives what [`Sender`](super::Sender)s send; from [`channel`](super::channel).
+    /// The receiving end of a bounded [`channel`](super::channel).
     ///
     /// ```
     /// use wakeful::sync::mpsc;
@@ -273,8 +300,7 @@ receiver! {
 }
 
 receiver! {
-    /// Receives what [`UnboundedSender`](super::UnboundedSender)s send; from
-    /// [`unbounded_channel`](super::unbounded_channel).
+    /// The receiving end of an [`unbounded_channel`](super::unbounded_channel).
     ///
     /// ```
     /// use wakeful::sync::mpsc;
@@ -298,12 +324,12 @@ receiver! {
 }
 
 impl<T> Receiver<T> {
-    /// How many more values fit in right now.
+    /// Returns how many more values fit into the channel right now.
     pub fn capacity(&self) -> usize {
         self.chan.capacity().available(self.chan.words())
     }
 
-    /// How many values fit into the empty channel.
+    /// Returns how many values fit into the channel when it is empty.
     pub fn max_capacity(&self) -> usize {
         self.chan.capacity().bound()
     }

@@ -1,4 +1,4 @@
-//! The receiver's waker: written by the receiver, taken by whoever has news for it.
+//! The receiver's waker: the receiver registers it, and any thread may take and wake it.
 //!
 //! ```text
 //!         (1) register                  (2) done
@@ -9,9 +9,13 @@
 //!    └──(3) wake──▶ WAKING ──(4)──▶ IDLE
 //! ```
 //!
-//! Who moves the state away from IDLE has the waker to itself until it moves it back; nobody ever waits
-//! for it. Each step is a read-modify-write, so that news made before a wake is seen after a
-//! registration that the wake came too early for.
+//! The thread that moves the state away from IDLE has exclusive access to the waker until it moves
+//! the state back. No thread ever waits for that: a `wake` during a registration leaves the wake-up
+//! to the receiver, and a registration during a `wake` wakes the new waker at once.
+//!
+//! Each step is a read-modify-write, so a lost wake-up is impossible: a change that a thread made
+//! before its `wake` is visible to the receiver after any registration that came too late for this
+//! `wake`.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::task::Waker;
@@ -30,7 +34,8 @@ pub(super) struct RxWaker {
     waker: UnsafeCell<Option<Waker>>,
 }
 
-// SAFETY: the waker is only touched by who moved the state away from IDLE.
+// SAFETY: only the thread that moved `state` away from IDLE touches the waker, and only until it
+// moves `state` back. `Waker` is `Send` and `Sync`.
 unsafe impl Sync for RxWaker {}
 
 impl RxWaker {
@@ -38,17 +43,18 @@ impl RxWaker {
         RxWaker { state: AtomicUsize::new(IDLE), waker: UnsafeCell::new(None) }
     }
 
-    /// Makes `waker` the one to be called. Only the receiver registers.
+    /// Makes `waker` the one that the next `wake` calls. Only the receiver calls this.
     pub(super) fn register(&self, waker: &Waker) {
         if self.state.compare_exchange(IDLE, REGISTERING, Acquire, Acquire).is_err() {
-            // A wake is under way, for an older waker perhaps: there is news.
+            // A `wake` is in progress, perhaps for an older waker. The receiver has to look again.
             waker.wake_by_ref();
             hint::spin_loop();
             return;
         }
         let clone_panics = OnUnwind(|| self.end_registration());
         let old = self.waker.with_mut(|place| {
-            // SAFETY: the state is REGISTERING, which only we have set.
+            // SAFETY: this call has moved the state from IDLE to REGISTERING. Only the receiver
+            // does that, and no `take` touches the waker while the state is not IDLE.
             let place = unsafe { &mut *place };
             match place {
                 Some(same) if same.will_wake(waker) => None,
@@ -64,7 +70,8 @@ impl RxWaker {
         if self.state.compare_exchange(REGISTERING, IDLE, AcqRel, Acquire).is_ok() {
             return;
         }
-        // SAFETY: the state is REGISTERING|WAKING: the wake that came has left the waker to us.
+        // SAFETY: the state is REGISTERING|WAKING. The `take` that set WAKING found the state not
+        // IDLE and left the waker alone, as does every other until the swap below.
         let waker = self.waker.with_mut(|place| unsafe { (*place).take() });
         self.state.swap(IDLE, AcqRel);
         if let Some(waker) = waker {
@@ -72,19 +79,22 @@ impl RxWaker {
         }
     }
 
-    /// Calls the waker, if there is one.
+    /// Wakes the receiver, if it has registered a waker.
     pub(super) fn wake(&self) {
         if let Some(waker) = self.take() {
             waker.wake();
         }
     }
 
-    /// Takes the waker, if there is one and nobody else is at it.
+    /// Takes the waker, if there is one and no other thread is using it.
+    ///
+    /// Where another thread is, the receiver will be woken by that thread, or wake itself.
     pub(super) fn take(&self) -> Option<Waker> {
         if self.state.fetch_or(WAKING, AcqRel) != IDLE {
             return None;
         }
-        // SAFETY: the state was IDLE and is WAKING, which only we have set.
+        // SAFETY: this call has moved the state from IDLE to WAKING. Until it clears WAKING, other
+        // calls of `take` and `register` find the state not IDLE and leave the waker alone.
         let waker = self.waker.with_mut(|place| unsafe { (*place).take() });
         self.state.fetch_and(!WAKING, Release);
         waker

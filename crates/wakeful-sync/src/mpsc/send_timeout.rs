@@ -1,4 +1,4 @@
-//! Sending with a limit to how long it may wait: the one thing here that needs a runtime.
+//! Sending with a timeout: the only part of the channel that needs a runtime.
 
 use std::error::Error;
 use std::fmt;
@@ -7,15 +7,22 @@ use std::time::Duration;
 use super::Sender;
 
 impl<T> Sender<T> {
-    /// Sends `value`, after waiting for room if there is none, for `timeout` at most.
+    /// Sends `value`, waiting for room for at most `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`SendTimeoutError::Timeout`] if there was no room in time, and
+    /// [`SendTimeoutError::Closed`] if the receiver is dropped or closed. Both return the value.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is ready, the value has not been sent and is dropped with it.
+    /// If the future is dropped before it completes, the value has not been sent, and is dropped
+    /// with the future. To keep the value in that case, wait with [`reserve`](Self::reserve) and
+    /// send with the permit.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime with time enabled.
+    /// Panics when polled outside a runtime with time enabled.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -34,7 +41,7 @@ impl<T> Sender<T> {
         value: T,
         timeout: Duration,
     ) -> Result<(), SendTimeoutError<T>> {
-        // The value stays outside of what is given up when the time is over.
+        // Only the reservation has the timeout, so the value is still here when the time is up.
         match wakeful_runtime::time::timeout(timeout, self.reserve()).await {
             Ok(Ok(permit)) => permit.send(value),
             Ok(Err(_)) => return Err(SendTimeoutError::Closed(value)),
@@ -44,7 +51,7 @@ impl<T> Sender<T> {
     }
 }
 
-/// The value could not be sent in time; it comes back.
+/// The error of a [`send_timeout`](super::Sender::send_timeout), with the value that was not sent.
 ///
 /// ```
 /// use std::time::Duration;
@@ -60,15 +67,15 @@ impl<T> Sender<T> {
 /// ```
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum SendTimeoutError<T> {
-    /// There was no room in the channel until the time was up.
+    /// There was no room in the channel before the timeout.
     Timeout(T),
 
-    /// The receiver is gone or has been closed.
+    /// The receiver is dropped or closed.
     Closed(T),
 }
 
 impl<T> SendTimeoutError<T> {
-    /// The value that was not sent.
+    /// Returns the value that was not sent.
     pub fn into_inner(self) -> T {
         match self {
             SendTimeoutError::Timeout(value) | SendTimeoutError::Closed(value) => value,

@@ -1,4 +1,7 @@
-//! The sending ends: what both kinds of channels have is written once.
+//! The sending ends of both kinds of channel.
+//!
+//! The macro `sender!` writes what `Sender` and `UnboundedSender` have in common, and their weak
+//! senders. The methods that only one of them has follow it.
 
 use std::fmt;
 
@@ -23,7 +26,8 @@ macro_rules! sender {
 
         /// A sender that does not keep the channel open.
         ///
-        /// It cannot send, only be [upgraded](Self::upgrade), which fails once all senders are gone.
+        /// A weak sender cannot send. [`upgrade`](Self::upgrade) turns it into a sender, which
+        /// fails once all senders are dropped.
         ///
         /// ```
         /// use wakeful::sync::mpsc;
@@ -43,18 +47,19 @@ macro_rules! sender {
         }
 
         impl<T> $Sender<T> {
-            /// The sender the channel has counted already.
+            /// Wraps the sender that `Chan::new` has already counted.
             pub(super) fn first(chan: Arc<Chan<T, $Flow>>) -> Self {
                 $Sender { chan }
             }
 
-            /// Waits until the receiver is gone or closed.
+            /// Waits until the receiver is dropped or closed.
             ///
-            /// For a producer that wants to stop when nobody listens any more.
+            /// A producer can use this to stop as soon as its values are no longer wanted.
             ///
             /// # Cancel safety
             ///
-            /// Nothing is lost: once the channel is closed, this is ready at once.
+            /// This method is cancel safe: if the future is dropped, nothing is lost. On a closed
+            /// channel it returns immediately.
             ///
             /// ```
             /// use wakeful::sync::mpsc;
@@ -83,29 +88,29 @@ macro_rules! sender {
                 self.chan.closed().await;
             }
 
-            /// Whether the receiver is gone or closed.
+            /// Returns whether the receiver is dropped or closed.
             pub fn is_closed(&self) -> bool {
                 self.chan.is_closed()
             }
 
-            /// Whether both senders are of the same channel.
+            /// Returns whether both senders send to the same channel.
             pub fn same_channel(&self, other: &Self) -> bool {
                 Arc::ptr_eq(&self.chan, &other.chan)
             }
 
-            /// A sender that does not keep the channel open.
+            /// Creates a weak sender for this channel, which does not keep the channel open.
             #[must_use = "downgrade makes a weak sender and leaves this one as it is"]
             pub fn downgrade(&self) -> $WeakSender<T> {
                 self.chan.add_weak_sender();
                 $WeakSender { chan: self.chan.clone() }
             }
 
-            /// How many senders there are.
+            /// Returns the number of senders, not counting weak ones.
             pub fn strong_count(&self) -> usize {
                 self.chan.senders()
             }
 
-            /// How many weak senders there are.
+            /// Returns the number of weak senders.
             pub fn weak_count(&self) -> usize {
                 self.chan.weak_senders()
             }
@@ -125,18 +130,18 @@ macro_rules! sender {
         }
 
         impl<T> $WeakSender<T> {
-            /// A sender, if there is at least one left.
+            /// Returns a new sender, or `None` if all senders have been dropped.
             pub fn upgrade(&self) -> Option<$Sender<T>> {
-                let alive = self.chan.add_sender_to_others();
+                let alive = self.chan.try_add_sender();
                 alive.then(|| $Sender { chan: self.chan.clone() })
             }
 
-            /// How many senders there are.
+            /// Returns the number of senders, not counting weak ones.
             pub fn strong_count(&self) -> usize {
                 self.chan.senders()
             }
 
-            /// How many weak senders there are.
+            /// Returns the number of weak senders.
             pub fn weak_count(&self) -> usize {
                 self.chan.weak_senders()
             }
@@ -164,7 +169,7 @@ macro_rules! sender {
 }
 
 sender! {
-    /// Sends values to the [`Receiver`](super::Receiver); from [`channel`](super::channel).
+    /// The sending end of a bounded [`channel`](super::channel). Cloning it adds a sender.
     ///
     /// ```
     /// use wakeful::sync::mpsc;
@@ -186,8 +191,8 @@ sender! {
 }
 
 sender! {
-    /// Sends values to the [`UnboundedReceiver`](super::UnboundedReceiver); from
-    /// [`unbounded_channel`](super::unbounded_channel).
+    /// The sending end of an [`unbounded_channel`](super::unbounded_channel). Cloning it adds a
+    /// sender.
     ///
     /// ```
     /// use wakeful::sync::mpsc;
@@ -203,9 +208,14 @@ sender! {
 }
 
 impl<T> UnboundedSender<T> {
-    /// Sends `message`. Never waits, so it can be called anywhere.
+    /// Sends `message` without waiting.
     ///
-    /// An error means that the receiver is gone or closed; it has the value.
+    /// This method is not `async` and never blocks, so it can be called from any thread and from
+    /// synchronous code.
+    ///
+    /// # Errors
+    ///
+    /// Returns the value in a [`SendError`] if the receiver is dropped or closed.
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         match self.chan.claim() {
             Ok(slot) => {
@@ -224,16 +234,21 @@ impl<T> fmt::Debug for UnboundedSender<T> {
 }
 
 impl<T> Sender<T> {
-    /// Sends `value`, after waiting for room if there is none.
+    /// Sends `value`, waiting until there is room for it.
     ///
-    /// An error means that the receiver is gone or closed; it has the value. Success does not mean that
-    /// the value will be received: the receiver may go any moment.
+    /// If it succeeds, the value is in the channel. It may still never be received, since the
+    /// receiver can be dropped at any moment.
+    ///
+    /// # Errors
+    ///
+    /// Returns the value in a [`SendError`] if the receiver is dropped or closed.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is ready, the value has not been sent and is dropped with it.
-    /// To keep it, wait with [`reserve`](Self::reserve) first. Waiting senders stand in a queue; dropping
-    /// the future gives up its place.
+    /// If the future is dropped before it completes, the value has not been sent, and is dropped
+    /// with the future. To keep the value in that case, wait with [`reserve`](Self::reserve) and
+    /// send with the permit. Waiting senders are queued; dropping the future gives up the place in
+    /// the queue.
     ///
     /// ```
     /// use wakeful::sync::mpsc;
@@ -243,7 +258,7 @@ impl<T> Sender<T> {
     /// let sender = wakeful::spawn(async move {
     ///     for number in 0..3 {
     ///         if tx.send(number).await.is_err() {
-    ///             break; // nobody listens any more
+    ///             break; // the receiver is dropped
     ///         }
     ///     }
     /// });
@@ -256,7 +271,7 @@ impl<T> Sender<T> {
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
         let claimed = match self.claim_within_budget() {
             Err(TryAcquireError::NoPermits) => match Acquire::new(&*self.chan, 1).await {
-                Ok(()) => self.chan.claim_after_pay(),
+                Ok(()) => self.chan.claim_paid(),
                 Err(_) => Err(TryAcquireError::Closed),
             },
             outcome => outcome,
@@ -270,7 +285,12 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends `value` if there is room right now.
+    /// Sends `value` if there is room, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`TrySendError::Full`] if there is no room, and [`TrySendError::Closed`] if the
+    /// receiver is dropped or closed. Both return the value.
     ///
     /// ```
     /// use wakeful::sync::mpsc::{self, error::TrySendError};
@@ -284,7 +304,7 @@ impl<T> Sender<T> {
     pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
         let claimed = match self.chan.claim() {
             Err(TryAcquireError::NoPermits) => {
-                self.chan.try_acquire(1).and_then(|()| self.chan.claim_after_pay())
+                self.chan.try_acquire(1).and_then(|()| self.chan.claim_paid())
             }
             outcome => outcome,
         };
@@ -298,11 +318,17 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends `value`, after waiting for room on this thread, which sleeps meanwhile.
+    /// Sends `value`, blocking the thread until there is room for it.
+    ///
+    /// For synchronous code, outside a runtime or in `spawn_blocking`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the value in a [`SendError`] if the receiver is dropped or closed.
     ///
     /// # Panics
     ///
-    /// On a thread that is driving asynchronous tasks.
+    /// Panics if the thread runs asynchronous tasks.
     ///
     /// ```
     /// use wakeful::sync::mpsc;
@@ -325,14 +351,21 @@ impl<T> Sender<T> {
         block_on("`mpsc::Sender::blocking_send`", "send(value).await", self.send(value))
     }
 
-    /// Waits for room for one value, and keeps it reserved.
+    /// Waits for room for one value, and reserves it.
+    ///
+    /// The returned [`Permit`] sends the value without waiting. Dropping the permit gives the room
+    /// back.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the receiver is dropped or closed.
     ///
     /// # Cancel safety
     ///
-    /// Waiting senders stand in a queue. Dropping the future gives up its place and loses nothing else.
+    /// This method is cancel safe: if the future is dropped, it only gives up its place in the
+    /// queue of waiting senders.
     ///
-    /// What is to be sent can be made after there is room for it, so that nothing is lost if the wait is cut
-    /// short:
+    /// The value can be produced after the wait, so that nothing is lost if the wait is cancelled:
     ///
     /// ```
     /// use wakeful::sync::{mpsc, oneshot};
@@ -357,13 +390,17 @@ impl<T> Sender<T> {
         Ok(Permit { chan: &self.chan })
     }
 
-    /// Waits for room for `n` values at once, and keeps it reserved.
+    /// Waits for room for `n` values at once, and reserves it.
     ///
-    /// Fails if the channel is closed, or could never have so much room.
+    /// # Errors
+    ///
+    /// Fails if the receiver is dropped or closed, or if `n` is more than
+    /// [`max_capacity`](Self::max_capacity).
     ///
     /// # Cancel safety
     ///
-    /// Waiting senders stand in a queue. Dropping the future gives up its place and loses nothing else.
+    /// This method is cancel safe: if the future is dropped, it only gives up its place in the
+    /// queue of waiting senders.
     ///
     /// ```
     /// use wakeful::sync::mpsc;
@@ -382,11 +419,18 @@ impl<T> Sender<T> {
         Ok(PermitIterator { chan: &self.chan, left: n })
     }
 
-    /// Waits for room for one value, and keeps it reserved together with this sender.
+    /// Waits for room for one value, and reserves it together with this sender.
+    ///
+    /// The returned [`OwnedPermit`] borrows nothing, so it can be stored or moved to another task.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the receiver is dropped or closed. The sender is dropped then.
     ///
     /// # Cancel safety
     ///
-    /// Waiting senders stand in a queue. Dropping the future gives up its place, and drops the sender.
+    /// If the future is dropped, it gives up its place in the queue of waiting senders, and drops
+    /// the sender.
     ///
     /// ```
     /// use wakeful::sync::mpsc;
@@ -405,8 +449,10 @@ impl<T> Sender<T> {
         Ok(OwnedPermit { sender: Some(self) })
     }
 
-    /// A place for a value, if there is room right now. A task that has used its budget up finds none: it
-    /// has to get in line.
+    /// Claims a slot for a value if there is room right now.
+    ///
+    /// Fails with `NoPermits` if the task has used up its budget: the caller then queues for a
+    /// permit, and pays for its budget there.
     #[inline]
     fn claim_within_budget(&self) -> Result<Claimed<T>, TryAcquireError> {
         let unit = budget::proceed().ok_or(TryAcquireError::NoPermits)?;
@@ -432,19 +478,34 @@ impl<T> Sender<T> {
         })
     }
 
-    /// Reserves room for one value, if there is some right now.
+    /// Reserves room for one value if there is some, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`TrySendError::Full`] if there is no room, and [`TrySendError::Closed`] if the
+    /// receiver is dropped or closed.
     pub fn try_reserve(&self) -> Result<Permit<'_, T>, TrySendError<()>> {
         self.try_acquire(1)?;
         Ok(Permit { chan: &self.chan })
     }
 
-    /// Reserves room for `n` values, if there is so much right now.
+    /// Reserves room for `n` values if there is that much, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`TrySendError::Full`] if there is not enough room, and [`TrySendError::Closed`] if
+    /// the receiver is dropped or closed.
     pub fn try_reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, TrySendError<()>> {
         self.try_acquire(n)?;
         Ok(PermitIterator { chan: &self.chan, left: n })
     }
 
-    /// Reserves room for one value together with this sender, if there is some right now.
+    /// Reserves room for one value together with this sender if there is some, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`TrySendError::Full`] if there is no room, and [`TrySendError::Closed`] if the
+    /// receiver is dropped or closed. Both return the sender.
     pub fn try_reserve_owned(self) -> Result<OwnedPermit<T>, TrySendError<Self>> {
         match self.try_acquire(1) {
             Ok(()) => Ok(OwnedPermit { sender: Some(self) }),
@@ -453,12 +514,12 @@ impl<T> Sender<T> {
         }
     }
 
-    /// How many more values fit in right now.
+    /// Returns how many more values fit into the channel right now.
     pub fn capacity(&self) -> usize {
         self.chan.capacity().available(self.chan.words())
     }
 
-    /// How many values fit into the empty channel.
+    /// Returns how many values fit into the channel when it is empty.
     pub fn max_capacity(&self) -> usize {
         self.chan.capacity().bound()
     }

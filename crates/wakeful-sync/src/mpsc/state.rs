@@ -1,6 +1,6 @@
-//! The channel's two words, and all their transitions.
+//! The channel's two atomic words, and all their transitions.
 //!
-//! The **claim word** belongs to the senders:
+//! The **claim word** is written by the senders, and by a receiver that waits or closes:
 //!
 //! ```text
 //!   63                 24         4         3           2         1        0
@@ -9,22 +9,24 @@
 //!   └───────────────────┴─────────┴─────────┴───────────┴─────────┴────────┘
 //! ```
 //!
-//! - tail: how many slots have been claimed, so the position of the next. It wraps around, which nobody
-//!   notices as long as a thread does not sleep between a load and a compare-and-swap for hours.
-//! - credits: how many values may still be sent without a look at what was received meanwhile. Always 0
-//!   in an unbounded channel, where sending costs none.
-//! - AWAITED: the receiver waits for the slot at the tail. Who claims it takes this back, and wakes the
-//!   receiver once the value is there.
-//! - SWITCHING: the last slot of a block has been claimed, and its claimer is about to make the next
-//!   block the current one. Nobody else claims until it has.
-//! - WAITERS: senders are queued for room; credits are 0 and stay so until the queue is empty.
-//! - CLOSED: the receiver takes no more than what is under way.
+//! - tail: the number of slots claimed so far, which is the position of the next slot. It wraps
+//!   around after 2^40 values. That is harmless unless a thread is preempted between a load and a
+//!   compare-and-swap for as long as 2^40 sends take, which is hours.
+//! - credits: how many values senders may still send before they have to count what was received
+//!   meanwhile. Always 0 in an unbounded channel, where sending costs no credit.
+//! - AWAITED: the receiver waits for the slot at the tail. The sender that claims this slot clears
+//!   the bit, and wakes the receiver once the value is in the slot.
+//! - SWITCHING: a sender has claimed the last slot of a block, and is about to make the next block
+//!   the current one. Other senders cannot claim until it has.
+//! - WAITERS: senders are queued for room. Credits are 0, and stay 0 until the queue is empty.
+//! - CLOSED: no new values are accepted, only those of slots and permits given out before.
 //!
-//! To send into a channel that has room is one compare-and-swap here: a credit less, the tail one up.
+//! Sending into a channel that has room is one compare-and-swap of this word: one credit less, tail
+//! plus one.
 //!
-//! The **received word** belongs to the receiver: how many values it has taken, and in bit 0 whether
-//! senders wait to hear of that. It is what senders make new credits from; that is why a receiver that
-//! nobody waits for touches the claim word only when it has to wait itself.
+//! The **received word** belongs to the receiver: the number of values it has taken, and in bit 0
+//! whether senders wait for room. Senders make new credits from this number. So while no sender
+//! waits for room, the receiver touches the claim word only before it waits itself.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -42,10 +44,10 @@ const TAIL_SHIFT: u32 = 24;
 const TAIL: u64 = 1 << TAIL_SHIFT;
 const CREDITS: u64 = TAIL - CREDIT;
 
-/// As many credits as fit into the claim word.
+/// The most credits that fit into the claim word.
 pub(super) const CREDITS_MAX: usize = (CREDITS >> CREDIT_SHIFT) as usize;
 
-/// What the claim word said at some moment.
+/// A snapshot of the claim word.
 #[derive(Clone, Copy)]
 pub(super) struct Claims(u64);
 
@@ -65,7 +67,7 @@ impl Claims {
         self.0 & WAITERS != 0
     }
 
-    /// Whether the receiver waits for the slot to be claimed next.
+    /// Returns whether the receiver waits for the slot that is claimed next.
     #[inline]
     pub(super) fn is_awaited(self) -> bool {
         self.0 & AWAITED != 0
@@ -76,13 +78,13 @@ impl Claims {
         ((self.0 & CREDITS) >> CREDIT_SHIFT) as usize
     }
 
-    /// The position of the slot to be claimed next.
+    /// Returns the position of the slot that is claimed next.
     #[inline]
     pub(super) fn tail(self) -> u64 {
         self.0 >> TAIL_SHIFT
     }
 
-    /// How many of the claimed slots are beyond the first `received`.
+    /// Returns how many slots have been claimed beyond the first `received`.
     #[inline]
     pub(super) fn in_flight(self, received: u64) -> usize {
         ((self.0 >> TAIL_SHIFT).wrapping_sub(received) & (u64::MAX >> TAIL_SHIFT)) as usize
@@ -102,8 +104,9 @@ impl ClaimWord {
         Claims(self.0.load(Acquire))
     }
 
-    /// Claims the slot at the tail for `price` credits; with `switch`, stops others from claiming until
-    /// [`end_switch`](Self::end_switch). Fails with what the word is by now.
+    /// Claims the slot at the tail for `price` credits. With `switch`, prevents other claims until
+    /// [`end_switch`](Self::end_switch). Fails with the current word if it is no longer `from`, or
+    /// spuriously.
     #[inline]
     pub(super) fn claim(&self, from: Claims, price: u64, switch: bool) -> Result<(), Claims> {
         debug_assert!(!from.is_switching() && from.credits() as u64 >= price);
@@ -113,8 +116,8 @@ impl ClaimWord {
         swapped.map(drop).map_err(Claims)
     }
 
-    /// Makes whoever claims the slot at `position`, the next to be received, wake the receiver. False if it
-    /// has been claimed already.
+    /// Makes the sender that claims the slot at `position`, the next to be received, wake the
+    /// receiver. Returns false if the slot has already been claimed.
     #[must_use]
     pub(super) fn wait_at(&self, position: u64) -> bool {
         let mut now = self.load();
@@ -127,14 +130,14 @@ impl ClaimWord {
         false
     }
 
-    /// Lets others claim again: the next block is in its place.
+    /// Allows claims again, after the caller has made the next block the current one.
     #[inline]
     pub(super) fn end_switch(&self) {
         let before = self.0.fetch_and(!SWITCHING, Release);
-        debug_assert_ne!(before & SWITCHING, 0, "only who began a switch ends it");
+        debug_assert_ne!(before & SWITCHING, 0, "the block was not being switched");
     }
 
-    /// Takes `n` credits, if so many are in the word.
+    /// Takes `n` credits, if the word has that many.
     #[inline]
     pub(super) fn take_credits(&self, n: usize) -> Result<(), TryAcquireError> {
         let mut now = self.load();
@@ -152,7 +155,8 @@ impl ClaimWord {
         }
     }
 
-    /// Puts `n` credits, unless somebody waits for them or they do not fit. True if it did.
+    /// Adds `n` credits, and returns true. Returns false if senders are queued for them, or if they
+    /// do not fit into the word.
     #[inline]
     #[must_use]
     pub(super) fn put_credits(&self, n: usize) -> bool {
@@ -168,7 +172,7 @@ impl ClaimWord {
         }
     }
 
-    /// Replaces the credits, if the word is still what the caller saw.
+    /// Replaces the credits. Fails with the current word if it is no longer `from`, or spuriously.
     #[inline]
     pub(super) fn set_credits(&self, from: Claims, credits: usize) -> Result<(), Claims> {
         let to = from.0 & !CREDITS | (credits as u64) << CREDIT_SHIFT;
@@ -176,8 +180,9 @@ impl ClaimWord {
         swapped.map(drop).map_err(Claims)
     }
 
-    /// Announces a waiter, and returns the credits there were. Only under the bank's lock.
-    pub(super) fn announce(&self) -> Result<usize, TryAcquireError> {
+    /// Sets WAITERS, and takes all credits out of the word and returns them. Only under the lock of
+    /// `Capacity`.
+    pub(super) fn set_waiters(&self) -> Result<usize, TryAcquireError> {
         let mut now = self.load();
         while !now.is_closed() {
             let to = now.0 & !CREDITS | WAITERS;
@@ -189,25 +194,26 @@ impl ClaimWord {
         Err(TryAcquireError::Closed)
     }
 
-    /// Nobody waits any more, and there are `credits`. Only under the bank's lock, after an announcement.
-    pub(super) fn settle(&self, credits: usize) {
+    /// Clears WAITERS, and puts `credits` into the word. Only under the lock of `Capacity`, while
+    /// WAITERS is set.
+    pub(super) fn clear_waiters(&self, credits: usize) {
         let before =
             self.0.fetch_add(((credits as u64) << CREDIT_SHIFT).wrapping_sub(WAITERS), AcqRel);
         debug_assert_eq!(
             before & (CREDITS | WAITERS),
             WAITERS,
-            "waiters leave no credits in the word"
+            "the word has credits although senders wait"
         );
     }
 
-    /// Lets nobody claim any more who does not have the right to already.
+    /// Closes the channel: only senders that hold a permit can still claim slots.
     pub(super) fn close(&self) {
         self.0.fetch_or(CLOSED, AcqRel);
     }
 }
 
-const LISTENERS: u64 = 1;
-const VALUE: u64 = 2;
+const RECEIVED_WAITERS: u64 = 1;
+const RECEIVED_ONE: u64 = 2;
 
 pub(super) struct ReceivedWord(AtomicU64);
 
@@ -216,34 +222,35 @@ impl ReceivedWord {
         ReceivedWord(AtomicU64::new(0))
     }
 
-    /// How many values have been received.
+    /// Returns the number of values received.
     #[inline]
     pub(super) fn count(&self) -> u64 {
-        self.0.load(Acquire) / VALUE
+        self.0.load(Acquire) / RECEIVED_ONE
     }
 
-    /// Counts `n` more values. True if senders wait to hear of it.
+    /// Counts `n` more values. Returns true if senders wait for room.
     #[inline]
     #[must_use]
     pub(super) fn add(&self, n: usize) -> bool {
-        self.0.fetch_add(n as u64 * VALUE, AcqRel) & LISTENERS != 0
+        self.0.fetch_add(n as u64 * RECEIVED_ONE, AcqRel) & RECEIVED_WAITERS != 0
     }
 
-    /// As [`add`](Self::add) where nobody ever listens.
+    /// Counts `n` more values in an unbounded channel, where senders never wait. Only the receiver
+    /// writes the word there, so no read-modify-write is needed.
     #[inline]
-    pub(super) fn add_unheard(&self, n: usize) {
+    pub(super) fn add_unbounded(&self, n: usize) {
         let count = self.0.load(Relaxed);
-        self.0.store(count + n as u64 * VALUE, Release);
+        self.0.store(count + n as u64 * RECEIVED_ONE, Release);
     }
 
-    /// Makes `add` tell that somebody listens; returns the count up to now.
-    pub(super) fn listen(&self) -> u64 {
-        self.0.fetch_or(LISTENERS, AcqRel) / VALUE
+    /// Makes [`add`](Self::add) return true from now on, and returns the current count.
+    pub(super) fn set_waiters(&self) -> u64 {
+        self.0.fetch_or(RECEIVED_WAITERS, AcqRel) / RECEIVED_ONE
     }
 
-    /// Nobody listens any more.
-    pub(super) fn stop_listening(&self) {
-        self.0.fetch_and(!LISTENERS, AcqRel);
+    /// Makes [`add`](Self::add) return false again.
+    pub(super) fn clear_waiters(&self) {
+        self.0.fetch_and(!RECEIVED_WAITERS, AcqRel);
     }
 }
 
@@ -255,7 +262,7 @@ mod tests {
     fn the_tail_wraps_around() {
         let last = u64::MAX >> TAIL_SHIFT;
         let word = ClaimWord(AtomicU64::new((last << TAIL_SHIFT) | (2 * CREDIT)));
-        // A receiver counts on where the word begins anew.
+        // The receiver's positions do not wrap around, unlike the tail.
         assert!(word.wait_at(last));
         assert!(word.load().is_awaited());
         assert!(word.claim(word.load(), 1, false).is_ok());

@@ -1,4 +1,4 @@
-//! What can go wrong with a oneshot channel.
+//! Errors of a oneshot channel.
 //!
 //! ```
 //! use wakeful::sync::oneshot::{self, error::TryRecvError};
@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-/// The sender was dropped without having sent a value.
+/// The error of receiving when the sender was dropped without sending.
 ///
 /// ```
 /// use wakeful::sync::oneshot;
@@ -29,7 +29,7 @@ use std::fmt;
 #[derive(Debug, Eq, PartialEq, Clone)]
 pub struct RecvError(pub(super) ());
 
-/// Why [`Receiver::try_recv`](super::Receiver::try_recv) has no value.
+/// The error of [`Receiver::try_recv`](super::Receiver::try_recv).
 ///
 /// ```
 /// use wakeful::sync::oneshot::{self, error::TryRecvError};
@@ -41,10 +41,10 @@ pub struct RecvError(pub(super) ());
 /// ```
 #[derive(Debug, Eq, PartialEq, Clone)]
 pub enum TryRecvError {
-    /// None was sent yet.
+    /// No value has been sent yet.
     Empty,
 
-    /// None will ever come: the sender is gone, or the value was received before.
+    /// No value will ever come: the sender is dropped, or the value has already been received.
     Closed,
 }
 

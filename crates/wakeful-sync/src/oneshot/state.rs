@@ -1,25 +1,26 @@
-//! The state of a oneshot channel, and every way it changes.
+//! The state of a oneshot channel, and all its transitions.
 //!
-//! | bit | set by | says |
+//! | bit | set by | meaning |
 //! |---|---|---|
-//! | `RX_WAKER` | receiver | its waker lies in the receiver's slot |
-//! | `TX_WAKER` | sender | its waker lies in the sender's slot |
-//! | `DONE` | sender | it will not send (any more); never set after `CLOSED` |
-//! | `SENT` | sender, with `DONE` | the value is in place |
+//! | `RX_WAKER` | receiver | its waker is in the receiver's slot |
+//! | `TX_WAKER` | sender | its waker is in the sender's slot |
+//! | `DONE` | sender | it has sent or will never send; never set after `CLOSED` |
+//! | `SENT` | sender, with `DONE` | the value is in the cell |
 //! | `TX_GONE` | sender | it will not touch the channel again |
-//! | `CLOSED` | receiver | it will take nothing that is not yet sent; never set after `DONE` |
+//! | `CLOSED` | receiver | it accepts no value that is not yet sent; never set after `DONE` |
 //! | `RX_GONE` | receiver | it will not touch the channel again |
 //!
-//! `DONE` and `CLOSED` exclude each other: whichever comes first settles how the channel ends. Each also
-//! hands the other side's waker over: with `DONE` set by a transition that saw `RX_WAKER`, the receiver's
-//! waker is the sender's to take, and with `CLOSED` set by one that saw `TX_WAKER`, the sender's waker is
-//! the receiver's. If the bit was not there, the waker's owner finds `DONE` or `CLOSED` when it sets it
-//! and takes the waker back itself. So at the end the receiver's slot is empty, and the sender's is full
-//! if `TX_WAKER` is set and `CLOSED` is not.
+//! `DONE` and `CLOSED` exclude each other: the one that is set first decides how the channel ends.
+//! Each also hands over the other side's waker. If the transition that set `DONE` saw `RX_WAKER`,
+//! the sender takes the receiver's waker; if the transition that set `CLOSED` saw `TX_WAKER`, the
+//! receiver takes the sender's waker. If the bit was not set, the waker's owner finds `DONE` or
+//! `CLOSED` when it sets the bit, and takes its waker back. So once both ends have left, the
+//! receiver's slot is empty, and the sender's slot is full only if `TX_WAKER` is set and `CLOSED`
+//! is not.
 //!
-//! Who is last to be gone frees the memory. A send that nobody waits for sets `DONE`, `SENT` and
-//! `TX_GONE` in one step, so that the receiver, which finds them by a load, may take the value and free the
-//! memory without a further read-modify-write.
+//! The end that leaves last frees the memory. A send to a receiver that has no waker registered
+//! sets `DONE`, `SENT` and `TX_GONE` in one step, so that the receiver, which finds all three by a
+//! load, takes the value and frees the memory without another read-modify-write.
 
 use std::fmt;
 
@@ -33,7 +34,7 @@ const TX_GONE: usize = 1 << 4;
 const CLOSED: usize = 1 << 5;
 const RX_GONE: usize = 1 << 6;
 
-/// The state as it was at some moment.
+/// A snapshot of the state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Snapshot(usize);
 
@@ -70,43 +71,43 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-/// What the sender has to do once it has tried to finish.
+/// What the sender has to do after it has tried to finish.
 #[must_use]
 pub(super) enum Finished {
-    /// Nothing: it is gone.
-    AndGone,
-    /// Take the receiver's waker, leave, and wake.
+    /// Nothing. It has also left the cell.
+    SenderLeft,
+    /// Take the receiver's waker, leave the cell, and wake the receiver.
     ReceiverWaits,
-    /// Nothing was sent. Take the value back, and leave.
+    /// Take the value back and leave the cell: the receiver closed first.
     ReceiverClosed,
 }
 
-/// What the receiver has to do once it has tried to close.
+/// What the receiver has to do after it has tried to close.
 #[must_use]
 pub(super) enum Closed {
-    /// Take both sides' wakers out of their slots, so far as they are there; wake the sender.
+    /// Take the wakers that the snapshot has out of their slots, and wake the sender.
     Now(Snapshot),
-    /// Nothing: the channel was closed before.
+    /// Nothing. The channel was already closed.
     Before,
-    /// Nothing: the sender was done before, and what it sent can still be received.
+    /// Nothing. The sender finished first, and what it sent can still be received.
     SenderDone,
 }
 
-/// Who is to free the memory.
+/// How many ends have left the cell, the caller included.
 #[must_use]
 #[derive(PartialEq, Eq)]
-pub(super) enum Left {
-    /// The caller, being the last.
-    Last,
-    /// The other side, which is still there.
-    First,
+pub(super) enum EndsLeft {
+    /// The caller left last, and has to free the memory.
+    Both,
+    /// The other end is still there, and will free the memory.
+    One,
 }
 
-pub(super) struct State(AtomicUsize);
+pub(super) struct OneshotState(AtomicUsize);
 
-impl State {
+impl OneshotState {
     pub(super) fn new() -> Self {
-        State(AtomicUsize::new(0))
+        OneshotState(AtomicUsize::new(0))
     }
 
     #[inline]
@@ -114,7 +115,7 @@ impl State {
         Snapshot(self.0.load(Acquire))
     }
 
-    /// Sender: will not send any more. `with_value` if the value is in place.
+    /// Sender: finishes. `with_value` says that the value is in the cell.
     #[inline]
     pub(super) fn finish(&self, with_value: bool) -> Finished {
         let done = if with_value { DONE | SENT } else { DONE };
@@ -127,13 +128,13 @@ impl State {
             let next = if waits { state | done } else { state | done | TX_GONE };
             match self.0.compare_exchange_weak(state, next, AcqRel, Relaxed) {
                 Ok(_) if waits => return Finished::ReceiverWaits,
-                Ok(_) => return Finished::AndGone,
+                Ok(_) => return Finished::SenderLeft,
                 Err(now) => state = now,
             }
         }
     }
 
-    /// Receiver: will take nothing that is not yet sent.
+    /// Receiver: closes the channel, unless the sender has finished or it is closed already.
     pub(super) fn close(&self) -> Closed {
         let mut state = self.load().0;
         loop {
@@ -150,40 +151,42 @@ impl State {
         }
     }
 
-    /// Receiver: has put its waker into its slot.
+    /// Receiver: publishes the waker it has put into its slot.
     pub(super) fn publish_rx_waker(&self) -> Snapshot {
         Snapshot(self.0.fetch_or(RX_WAKER, AcqRel))
     }
 
-    /// Receiver: wants its waker back, which it gets unless the sender is done.
+    /// Receiver: takes back its waker. It fails if the returned state is done: the sender then
+    /// takes the waker.
     pub(super) fn withdraw_rx_waker(&self) -> Snapshot {
         Snapshot(self.0.fetch_and(!RX_WAKER, AcqRel))
     }
 
-    /// Sender: has put its waker into its slot.
+    /// Sender: publishes the waker it has put into its slot.
     pub(super) fn publish_tx_waker(&self) -> Snapshot {
         Snapshot(self.0.fetch_or(TX_WAKER, AcqRel))
     }
 
-    /// Sender: wants its waker back, which it gets unless the channel is closed.
+    /// Sender: takes back its waker. It fails if the returned state is closed: the receiver then
+    /// takes the waker.
     pub(super) fn withdraw_tx_waker(&self) -> Snapshot {
         Snapshot(self.0.fetch_and(!TX_WAKER, AcqRel))
     }
 
-    /// Sender: will not touch the channel again.
-    pub(super) fn leave_sender(&self) -> Left {
+    /// Sender: leaves. It must not touch the cell afterwards.
+    pub(super) fn leave_sender(&self) -> EndsLeft {
         self.leave(TX_GONE, RX_GONE)
     }
 
-    /// Receiver: will not touch the channel again.
+    /// Receiver: leaves. It must not touch the cell afterwards.
     #[inline]
-    pub(super) fn leave_receiver(&self) -> Left {
+    pub(super) fn leave_receiver(&self) -> EndsLeft {
         self.leave(RX_GONE, TX_GONE)
     }
 
     #[inline]
-    fn leave(&self, own: usize, other: usize) -> Left {
+    fn leave(&self, own: usize, other: usize) -> EndsLeft {
         let alone = self.0.load(Acquire) & other != 0 || self.0.fetch_or(own, AcqRel) & other != 0;
-        if alone { Left::Last } else { Left::First }
+        if alone { EndsLeft::Both } else { EndsLeft::One }
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a watch channel.
+//! Errors of a watch channel.
 //!
 //! ```
 //! use wakeful::sync::watch;
@@ -14,7 +14,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// The value was not sent, since there are no receivers; here it is.
+/// The error of a send without receivers, with the value that was not sent.
 ///
 /// ```
 /// use wakeful::sync::watch::{self, error::SendError};
@@ -41,7 +41,7 @@ impl<T> fmt::Display for SendError<T> {
 
 impl<T> Error for SendError<T> {}
 
-/// All senders are gone, so there will be no other value.
+/// The error of waiting for a change when all senders are dropped.
 ///
 /// ```
 /// use wakeful::sync::watch;

@@ -1,4 +1,4 @@
-//! Two threads each, for the reason that the models of `Notify` give.
+//! At most two threads in each model; the models of `Notify` explain why.
 
 use super::*;
 use std::future::Future;
@@ -15,7 +15,7 @@ fn value(number: u32) -> Arc<u32> {
 }
 
 #[test]
-fn values_and_the_end_reach_who_waits() {
+fn values_and_the_close_reach_a_waiting_receiver() {
     ::loom::model(|| {
         let (tx, mut rx) = channel(2);
         let sender = thread::spawn(move || {
@@ -30,7 +30,7 @@ fn values_and_the_end_reach_who_waits() {
 }
 
 #[test]
-fn a_slow_receiver_learns_what_it_missed() {
+fn a_slow_receiver_gets_the_missed_count() {
     ::loom::model(|| {
         let (tx, mut rx) = channel(1);
         let sender = thread::spawn(move || {
@@ -64,7 +64,7 @@ fn two_senders_use_two_slots() {
 }
 
 #[test]
-fn a_receiver_goes_while_a_value_comes() {
+fn a_receiver_is_dropped_during_a_send() {
     ::loom::model(|| {
         let (tx, quitter) = channel(2);
         let mut stayer = tx.subscribe();
@@ -79,7 +79,7 @@ fn a_receiver_goes_while_a_value_comes() {
 }
 
 #[test]
-fn a_wait_is_given_up_while_a_value_comes() {
+fn a_recv_is_cancelled_during_a_send() {
     ::loom::model(|| {
         let (tx, mut rx) = channel(2);
         let sender = thread::spawn(move || tx.send(value(1)).unwrap());
@@ -98,7 +98,7 @@ fn a_wait_is_given_up_while_a_value_comes() {
 }
 
 #[test]
-fn a_sender_learns_that_the_receivers_are_gone() {
+fn closed_returns_when_all_receivers_are_dropped() {
     ::loom::model(|| {
         let (tx, rx) = channel::<Arc<u32>>(1);
         let receiver = thread::spawn(move || drop(rx));

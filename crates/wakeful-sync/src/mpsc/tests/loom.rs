@@ -11,7 +11,7 @@ use wakeful_base::sync::thread;
 use super::error::TryRecvError;
 use super::*;
 
-/// Counts its drops. Not one of the model's objects, so it costs no interleavings.
+/// Counts its drops with an atomic that loom does not model, so that it adds no interleavings.
 struct Counted(Arc<AtomicUsize>, usize);
 
 impl Drop for Counted {
@@ -22,7 +22,8 @@ impl Drop for Counted {
 
 #[test]
 fn two_senders_one_bound() {
-    // Three threads that all wait for each other: two preemptions are what ends within seconds.
+    // Three threads that all wait for each other: with a bound of two preemptions this ends within
+    // seconds, with more it does not.
     let mut model = ::loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(|| {
@@ -74,7 +75,7 @@ fn two_senders_meet_at_the_end_of_a_block() {
 }
 
 #[test]
-fn a_waiting_sender_hears_of_room() {
+fn a_waiting_sender_is_woken_by_room() {
     ::loom::model(|| {
         let (tx, mut rx) = channel(1);
         tx.try_send(0).unwrap();
@@ -91,7 +92,7 @@ fn a_waiting_sender_hears_of_room() {
 }
 
 #[test]
-fn giving_up_races_with_room() {
+fn cancelling_a_reserve_races_with_room() {
     ::loom::model(|| {
         let (tx, mut rx) = channel(1);
         tx.try_send(0).unwrap();
@@ -144,7 +145,7 @@ fn a_dropped_receiver_drops_each_value_once() {
 }
 
 #[test]
-fn nothing_is_left_behind_by_a_sender_that_stays() {
+fn a_dropped_receiver_drops_values_while_a_sender_lives() {
     ::loom::model(|| {
         let drops = Arc::new(AtomicUsize::new(0));
         let (tx, rx) = channel(1);
@@ -162,7 +163,7 @@ fn nothing_is_left_behind_by_a_sender_that_stays() {
 }
 
 #[test]
-fn nothing_is_left_behind_by_a_sender_that_has_waited() {
+fn a_dropped_receiver_drops_the_value_of_a_sender_that_waited() {
     ::loom::model(|| {
         let drops = Arc::new(AtomicUsize::new(0));
         let (tx, mut rx) = channel(1);
@@ -182,7 +183,7 @@ fn nothing_is_left_behind_by_a_sender_that_has_waited() {
 }
 
 #[test]
-fn a_permit_of_a_closed_channel_is_waited_for() {
+fn the_receiver_of_a_closed_channel_waits_for_permits() {
     ::loom::model(|| {
         let (tx, mut rx) = channel::<u8>(1);
         let permit = tx.try_reserve_owned().unwrap();
@@ -194,7 +195,7 @@ fn a_permit_of_a_closed_channel_is_waited_for() {
 }
 
 #[test]
-fn try_recv_never_says_empty_to_what_was_sent() {
+fn try_recv_never_misses_a_sent_value() {
     ::loom::model(|| {
         let (tx, mut rx) = unbounded_channel();
         let other = thread::spawn({
@@ -211,7 +212,7 @@ fn try_recv_never_says_empty_to_what_was_sent() {
 }
 
 #[test]
-fn a_weak_sender_sends_or_the_last_has_gone() {
+fn upgrade_races_with_the_drop_of_the_last_sender() {
     ::loom::model(|| {
         let (tx, mut rx) = unbounded_channel();
         let weak = tx.downgrade();
@@ -224,7 +225,7 @@ fn a_weak_sender_sends_or_the_last_has_gone() {
 }
 
 #[test]
-fn a_sender_hears_that_the_receiver_is_gone() {
+fn closed_returns_when_the_receiver_is_dropped() {
     ::loom::model(|| {
         let (tx, rx) = channel::<u32>(1);
         let receiver = thread::spawn(move || drop(rx));

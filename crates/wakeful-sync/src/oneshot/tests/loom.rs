@@ -23,7 +23,7 @@ fn a_value_reaches_its_receiver() {
 }
 
 #[test]
-fn a_receiver_learns_that_the_sender_is_gone() {
+fn a_dropped_sender_is_reported_to_the_receiver() {
     ::loom::model(|| {
         let (tx, rx) = channel::<Arc<u32>>();
         let sender = thread::spawn(move || drop(tx));
@@ -44,7 +44,7 @@ fn the_waker_changes_while_the_sender_sends() {
 }
 
 #[test]
-fn close_races_send() {
+fn close_races_with_send() {
     ::loom::model(|| {
         let (tx, mut rx) = channel();
         assert!(Pin::new(&mut rx).poll(&mut Context::from_waker(Waker::noop())).is_pending());
@@ -56,7 +56,7 @@ fn close_races_send() {
 }
 
 #[test]
-fn drop_of_the_receiver_races_send() {
+fn drop_of_the_receiver_races_with_send() {
     ::loom::model(|| {
         let (tx, mut rx) = channel();
         let polled = Pin::new(&mut rx).poll(&mut Context::from_waker(Waker::noop()));
@@ -68,7 +68,7 @@ fn drop_of_the_receiver_races_send() {
 }
 
 #[test]
-fn a_sender_learns_that_the_receiver_is_gone() {
+fn closed_returns_when_the_receiver_is_dropped() {
     ::loom::model(|| {
         let (mut tx, rx) = channel::<Arc<u32>>();
         assert!(tx.poll_closed(&mut Context::from_waker(Waker::noop())).is_pending());

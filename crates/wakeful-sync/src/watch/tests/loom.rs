@@ -1,4 +1,4 @@
-//! Two threads each, for the reason that the models of `Notify` give.
+//! At most two threads in each model; the models of `Notify` explain why.
 
 use super::*;
 use std::future::Future;
@@ -14,7 +14,7 @@ fn is_pending_once<F: Future>(future: F) -> bool {
 }
 
 #[test]
-fn a_change_reaches_who_waits() {
+fn a_change_reaches_a_waiting_receiver() {
     ::loom::model(|| {
         let (tx, mut rx) = channel(0);
         let sender = thread::spawn(move || {
@@ -30,7 +30,7 @@ fn a_change_reaches_who_waits() {
 }
 
 #[test]
-fn the_end_of_the_senders_reaches_who_waits() {
+fn the_close_reaches_a_waiting_receiver() {
     ::loom::model(|| {
         let (tx, mut rx) = channel(0);
         let sender = thread::spawn(move || drop(tx));
@@ -40,7 +40,7 @@ fn the_end_of_the_senders_reaches_who_waits() {
 }
 
 #[test]
-fn a_last_value_is_seen_before_the_end() {
+fn the_last_value_is_seen_before_the_close() {
     ::loom::model(|| {
         let (tx, mut rx) = channel(0);
         let sender = thread::spawn(move || tx.send(1).unwrap());
@@ -52,14 +52,14 @@ fn a_last_value_is_seen_before_the_end() {
 }
 
 #[test]
-fn one_gives_up_while_another_is_told() {
+fn one_wait_is_cancelled_while_another_is_woken() {
     ::loom::model(|| {
         let (tx, mut quitter) = channel(0);
         let mut stayer = quitter.clone();
         let sender = thread::spawn(move || tx.send(1).unwrap());
         let gave_up = is_pending_once(quitter.changed());
         assert!(block_on(stayer.changed()).is_ok());
-        // A wait that was given up has seen nothing.
+        // A cancelled wait has not marked the value as seen.
         assert_eq!(quitter.borrow().has_changed(), gave_up);
         sender.join().unwrap();
     });
@@ -82,7 +82,7 @@ fn a_version_belongs_to_its_value() {
 }
 
 #[test]
-fn a_sender_learns_that_the_receivers_are_gone() {
+fn closed_returns_when_all_receivers_are_dropped() {
     ::loom::model(|| {
         let (tx, rx) = channel(0);
         let receiver = thread::spawn(move || drop(rx));

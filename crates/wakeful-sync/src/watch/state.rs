@@ -1,4 +1,4 @@
-//! What both ends of a watch channel share.
+//! The state that the ends of a watch channel share, and the future of `changed`.
 
 use std::fmt;
 use std::future::Future;
@@ -12,21 +12,22 @@ use super::error::RecvError;
 use crate::Notify;
 use crate::wait_queue::{LockedLine, Round, WaitQueue, Waiter, Word};
 
-pub(super) struct WatchShared<T> {
+pub(super) struct WatchState<T> {
     pub(super) value: RwLock<T>,
-    /// The round is the value's version, the flag says that all senders are gone. A round starts under
-    /// the value's write lock, so under its read lock the version is that of the value.
+    /// The round is the version of the value; the flag says that all senders are dropped. A new
+    /// round starts only under the value's write lock, so while the read lock is held, the version
+    /// belongs to the value.
     queue: WaitQueue,
     pub(super) receivers: AtomicUsize,
     pub(super) senders: AtomicUsize,
-    /// Called when the last receiver is gone.
+    /// Notified when the last receiver is dropped.
     pub(super) no_receivers: Notify,
 }
 
-impl<T> WatchShared<T> {
-    /// For one sender and one receiver.
+impl<T> WatchState<T> {
+    /// Creates the state of a channel with one sender and one receiver.
     pub(super) fn new(init: T) -> Self {
-        WatchShared {
+        WatchState {
             value: RwLock::new(init),
             queue: WaitQueue::new(Word::new(false)),
             receivers: AtomicUsize::new(1),
@@ -44,15 +45,15 @@ impl<T> WatchShared<T> {
         self.queue.load().flag()
     }
 
-    /// Says that the value is another. The value's write lock must be held; who waits is to be told
-    /// without it.
+    /// Starts a new version. The caller must hold the value's write lock, and must drop it before
+    /// it wakes the waiters in the returned line.
     #[inline]
-    #[must_use = "receivers must be told"]
+    #[must_use = "waiting receivers must be woken"]
     pub(super) fn next_version(&self) -> Option<LockedLine<'_>> {
         self.queue.update(Word::in_next_round)
     }
 
-    /// Says that all senders are gone.
+    /// Closes the channel, because all senders are dropped.
     pub(super) fn close(&self) {
         if let Some(line) = self.queue.update(|word| word.with_flag(true)) {
             line.release_stale();
@@ -60,7 +61,7 @@ impl<T> WatchShared<T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for WatchShared<T> {
+impl<T: fmt::Debug> fmt::Debug for WatchState<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared")
             .field("value", &self.value)
@@ -71,16 +72,16 @@ impl<T: fmt::Debug> fmt::Debug for WatchShared<T> {
     }
 }
 
-/// Waits until the version is another than `seen`, which it then is set to.
+/// A future that waits until the version differs from `seen`, and then updates `seen`.
 pub(super) struct Changed<'a, T> {
-    shared: &'a WatchShared<T>,
+    state: &'a WatchState<T>,
     seen: &'a mut Round,
     waiter: Waiter,
 }
 
 impl<'a, T> Changed<'a, T> {
-    pub(super) fn new(shared: &'a WatchShared<T>, seen: &'a mut Round) -> Self {
-        Changed { shared, seen, waiter: Waiter::new() }
+    pub(super) fn new(state: &'a WatchState<T>, seen: &'a mut Round) -> Self {
+        Changed { state, seen, waiter: Waiter::new() }
     }
 }
 
@@ -89,12 +90,14 @@ impl<T> Future for Changed<'_, T> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: `waiter` stays where it is; it is handed on only as a pinned reference.
+        // SAFETY: `waiter` is structurally pinned: it is never moved out of `this`, and is used
+        // only as a pinned reference. The other fields are `Unpin`.
         let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: `this` came out of a `Pin`.
+        // SAFETY: `this` came from a `Pin`, and `waiter` is structurally pinned.
         let waiter = unsafe { Pin::new_unchecked(&this.waiter) };
-        // SAFETY: `drop` makes the waiter leave this queue.
-        let over = unsafe { this.shared.queue.poll_over(*this.seen, waiter, cx.waker()) };
+        // SAFETY: the waiter enters only this queue, and leaves it in `drop`. The queue outlives
+        // `self`, which borrows the state.
+        let over = unsafe { this.state.queue.poll_over(*this.seen, waiter, cx.waker()) };
         let word = ready!(over);
         if word.round() == *this.seen {
             return Poll::Ready(Err(RecvError(())));
@@ -107,9 +110,10 @@ impl<T> Future for Changed<'_, T> {
 impl<T> Drop for Changed<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: a waiter that has entered a line was pinned, and stays so until it is dropped.
+        // SAFETY: a waiter that has entered a queue was pinned in `poll`, and stays pinned until it
+        // is dropped. Other threads do not access a waiter that has not entered any queue.
         let waiter = unsafe { Pin::new_unchecked(&self.waiter) };
-        // SAFETY: this is the only queue it ever entered.
-        unsafe { self.shared.queue.leave(waiter) };
+        // SAFETY: this is the only queue that the waiter ever entered.
+        unsafe { self.state.queue.leave(waiter) };
     }
 }
