@@ -38,13 +38,13 @@
 //! # std::io::Result::Ok(()) }).unwrap();
 //! ```
 
-mod answer;
 #[cfg(target_os = "linux")]
 mod cached;
 #[cfg(not(target_os = "linux"))]
 #[path = "fs/cached_none.rs"]
 mod cached;
 mod dir_builder;
+mod dispatch;
 mod file;
 mod file_times;
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -56,7 +56,7 @@ mod open_options;
 mod owned_bytes;
 mod paths;
 mod read_dir;
-mod whole;
+mod read_write;
 
 pub use dir_builder::DirBuilder;
 pub use file::File;
@@ -67,4 +67,4 @@ pub use paths::{
     remove_dir_all, remove_file, rename, set_permissions, symlink, symlink_metadata, try_exists,
 };
 pub use read_dir::{DirEntry, ReadDir, read_dir};
-pub use whole::{read, read_to_string, write};
+pub use read_write::{read, read_to_string, write};

@@ -14,10 +14,11 @@
 //!    ([`wait_for_writer`]).
 
 mod fifo;
-mod verdicts;
+mod locality_cache;
 
 pub(super) use fifo::wait_for_writer;
 
+use locality_cache::{Key, LocalityCache};
 use std::ffi::{CStr, CString};
 use std::fs::{File, Metadata};
 use std::io;
@@ -26,13 +27,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use verdicts::{Key, Verdicts};
 
 /// Whether a device has a local file system.
-static DEVICES: Verdicts<64> = Verdicts::new();
+static DEVICES: LocalityCache<64> = LocalityCache::new();
 
 /// Whether a path led to a file or directory of a local device.
-static PATHS: Verdicts<1024> = Verdicts::new();
+static PATHS: LocalityCache<1024> = LocalityCache::new();
 
 /// Opens a file or directory to be read, unless that may mean to wait. It is non-blocking, which to read
 /// it is all the same; [`set_blocking`] makes it as any other.
@@ -43,8 +43,8 @@ pub(super) fn open(path: &Path) -> Option<io::Result<(File, Option<u64>)>> {
     let key = Key::of(bytes);
     let path = CString::new(bytes).ok()?;
     if PATHS.get(key) != Some(true) {
-        match find(&path, 0)? {
-            Ok(found) if found.is_plain() && found.is_local() => {}
+        match probe(&path, 0)? {
+            Ok(probed) if probed.is_file_or_dir() && probed.is_local() => {}
             Ok(_) => return None,
             Err(error) => return Some(Err(error)),
         }
@@ -55,19 +55,19 @@ pub(super) fn open(path: &Path) -> Option<io::Result<(File, Option<u64>)>> {
     };
     let metadata = file.metadata().ok()?;
     let kind = metadata.file_type();
-    let is_plain = kind.is_file() || kind.is_dir();
-    PATHS.set(key, is_plain && is_local(metadata.dev()));
-    (is_plain || kind.is_fifo()).then(|| Ok((file, is_plain.then_some(metadata.len()))))
+    let is_file_or_dir = kind.is_file() || kind.is_dir();
+    PATHS.set(key, is_file_or_dir && is_local(metadata.dev()));
+    (is_file_or_dir || kind.is_fifo()).then(|| Ok((file, is_file_or_dir.then_some(metadata.len()))))
 }
 
 /// What is known of a file, unless that may mean to wait; with `O_NOFOLLOW`, of a link itself.
 pub(super) fn metadata(path: &Path, flags: i32) -> Option<io::Result<Metadata>> {
     let path = CString::new(path.as_os_str().as_bytes()).ok()?;
-    let found = match find(&path, flags)? {
-        Ok(found) => found,
+    let probed = match probe(&path, flags)? {
+        Ok(probed) => probed,
         Err(error) => return Some(Err(error)),
     };
-    found.is_local().then(|| found.file.metadata())
+    probed.is_local().then(|| probed.file.metadata())
 }
 
 /// Whether there is something at this path, unless to know that may mean to wait.
@@ -129,25 +129,25 @@ const LOCAL_FILE_SYSTEMS: [u32; 11] = [
 ];
 
 /// What lies at a path.
-struct Found {
+struct Probed {
     /// Opened with `O_PATH`.
     file: File,
     mode: libc::mode_t,
     device: u64,
 }
 
-impl Found {
+impl Probed {
     fn is_local(&self) -> bool {
         is_local(self.device)
     }
 
-    fn is_plain(&self) -> bool {
+    fn is_file_or_dir(&self) -> bool {
         matches!(self.mode & libc::S_IFMT, libc::S_IFREG | libc::S_IFDIR)
     }
 }
 
 /// Follows a path that is cached, and looks at what is there as far as it is in memory.
-fn find(path: &CStr, flags: i32) -> Option<io::Result<Found>> {
+fn probe(path: &CStr, flags: i32) -> Option<io::Result<Probed>> {
     let file = match open_cached(path, libc::O_PATH | flags)? {
         Ok(file) => file,
         Err(error) => return Some(Err(error)),
@@ -167,15 +167,15 @@ fn find(path: &CStr, flags: i32) -> Option<io::Result<Found>> {
         )
     };
     let device = libc::makedev(statx.stx_dev_major, statx.stx_dev_minor);
-    let found = Found { file, mode: libc::mode_t::from(statx.stx_mode), device };
-    (failed == 0).then_some(Ok(found))
+    let probed = Probed { file, mode: libc::mode_t::from(statx.stx_mode), device };
+    (failed == 0).then_some(Ok(probed))
 }
 
 /// Opens a path that the directory cache knows. Errors are those that are certain.
 fn open_cached(path: &CStr, flags: i32) -> Option<io::Result<File>> {
     /// The kernel does not know the call or the flag, or a sandbox forbids it.
-    static OFF: AtomicBool = AtomicBool::new(false);
-    if OFF.load(Relaxed) {
+    static UNAVAILABLE: AtomicBool = AtomicBool::new(false);
+    if UNAVAILABLE.load(Relaxed) {
         return None;
     }
     // SAFETY: all of its fields are numbers.
@@ -193,7 +193,7 @@ fn open_cached(path: &CStr, flags: i32) -> Option<io::Result<File>> {
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::EACCES | libc::ENOTDIR) => Some(Err(error)),
         Some(libc::ENOSYS | libc::EPERM | libc::EINVAL | libc::E2BIG) => {
-            OFF.store(true, Relaxed);
+            UNAVAILABLE.store(true, Relaxed);
             None
         }
         _ => None,

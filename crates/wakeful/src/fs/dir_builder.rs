@@ -1,6 +1,6 @@
 //! How a directory is to be made.
 
-use super::answer::on_pool;
+use super::dispatch::on_pool;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;

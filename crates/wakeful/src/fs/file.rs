@@ -5,11 +5,11 @@ mod reading;
 mod seeking;
 mod writing;
 
-use super::answer::{at_once, on_pool};
-use super::nowait::Shortcuts;
+use super::dispatch::{on_pool, try_inline};
+use super::nowait::NowaitSupport;
 use super::{FileTimes, OpenOptions, cached};
 use crate::io::TRANSFER_MAX;
-use in_flight::{InFlight, Job, Outcome, go_back};
+use in_flight::{InFlight, Job, Outcome, rewind_read_ahead};
 use std::fmt;
 use std::fs::{File as StdFile, Metadata, Permissions};
 use std::future::poll_fn;
@@ -123,27 +123,27 @@ impl File {
     }
 
     /// One that is, opened to be read and nothing else by [`cached::open`].
-    pub(super) fn opened_at_once(std: StdFile) -> File {
-        File::new(std, OnceLock::new(), true, Some(Shortcuts { read: true, write: false }))
+    pub(super) fn opened_inline(std: StdFile) -> File {
+        File::new(std, OnceLock::new(), true, Some(NowaitSupport { read: true, write: false }))
     }
 
     fn new(
         std: StdFile,
         is_blocking: OnceLock<()>,
         is_local: bool,
-        shortcuts: Option<Shortcuts>,
+        nowait_support: Option<NowaitSupport>,
     ) -> File {
         File {
             std: Arc::new(std),
             is_blocking,
             is_local,
             transfer_max: TRANSFER_MAX,
-            in_flight: Mutex::new(InFlight::new(shortcuts)),
+            in_flight: Mutex::new(InFlight::new(nowait_support)),
         }
     }
 
     /// The file for those who do with it what they like.
-    fn exposed(&self) -> &Arc<StdFile> {
+    fn blocking_file(&self) -> &Arc<StdFile> {
         self.is_blocking.get_or_init(|| cached::set_blocking(&self.std));
         &self.std
     }
@@ -171,7 +171,7 @@ impl File {
     /// ```
     pub async fn sync_all(&self) -> io::Result<()> {
         let mut in_flight = self.in_flight.lock().await;
-        in_flight.settle_all().await;
+        in_flight.settle().await;
         let std = self.std.clone();
         on_pool("fs::File::sync_all", move || std.sync_all()).await
     }
@@ -186,7 +186,7 @@ impl File {
     /// Outside of a runtime.
     pub async fn sync_data(&self) -> io::Result<()> {
         let mut in_flight = self.in_flight.lock().await;
-        in_flight.settle_all().await;
+        in_flight.settle().await;
         let std = self.std.clone();
         on_pool("fs::File::sync_data", move || std.sync_data()).await
     }
@@ -212,11 +212,11 @@ impl File {
     /// ```
     pub async fn set_len(&self, size: u64) -> io::Result<()> {
         let mut in_flight = self.in_flight.lock().await;
-        in_flight.settle_all().await;
+        in_flight.settle().await;
         let (std, mut staging) = (self.std.clone(), in_flight.take_staging());
         in_flight.job = Job::Running(spawn_blocking_or_run("fs::File::set_len", move || {
             // What was read ahead may be gone afterwards.
-            let result = go_back(&std, staging.len());
+            let result = rewind_read_ahead(&std, staging.len());
             if result.is_ok() {
                 staging.clear();
             }
@@ -241,7 +241,7 @@ impl File {
     /// Outside of a runtime.
     pub async fn metadata(&self) -> io::Result<Metadata> {
         let call = "fs::File::metadata";
-        let answer = at_once(call, |_| self.is_local.then(|| self.std.metadata())).await;
+        let answer = try_inline(call, |_| self.is_local.then(|| self.std.metadata())).await;
         if let Some(answer) = answer {
             return answer;
         }
@@ -271,8 +271,8 @@ impl File {
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
     pub async fn try_clone(&self) -> io::Result<File> {
-        self.in_flight.lock().await.settle_all().await;
-        let std = self.exposed().clone();
+        self.in_flight.lock().await.settle().await;
+        let std = self.blocking_file().clone();
         let mut clone =
             File::from_std(on_pool("fs::File::try_clone", move || std.try_clone()).await?);
         clone.transfer_max = self.transfer_max;
@@ -296,8 +296,8 @@ impl File {
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
     pub async fn into_std(mut self) -> StdFile {
-        self.in_flight.get_mut().settle_all().await;
-        self.exposed();
+        self.in_flight.get_mut().settle().await;
+        self.blocking_file();
         Arc::try_unwrap(self.std).expect(
             "`fs::File::into_std` called while a call that was given up (a `metadata` or `sync_all` \
              whose future was dropped) still uses the file",
@@ -310,7 +310,7 @@ impl File {
     /// Gives the file back if something is.
     #[expect(clippy::result_large_err, reason = "the signature is Tokio's")]
     pub fn try_into_std(mut self) -> Result<StdFile, File> {
-        self.exposed();
+        self.blocking_file();
         match Arc::try_unwrap(self.std) {
             Ok(std) => Ok(std),
             Err(shared) => {
@@ -340,7 +340,7 @@ impl File {
     /// # Panics
     /// Outside of a runtime.
     pub async fn set_times(&self, times: FileTimes) -> io::Result<()> {
-        self.in_flight.lock().await.settle_all().await;
+        self.in_flight.lock().await.settle().await;
         let (std, times) = (self.std.clone(), times.into_std());
         on_pool("fs::File::set_times", move || std.set_times(times)).await
     }
@@ -393,13 +393,13 @@ impl From<OwnedFd> for File {
 
 impl AsRawFd for File {
     fn as_raw_fd(&self) -> RawFd {
-        self.exposed().as_raw_fd()
+        self.blocking_file().as_raw_fd()
     }
 }
 
 impl AsFd for File {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.exposed().as_fd()
+        self.blocking_file().as_fd()
     }
 }
 

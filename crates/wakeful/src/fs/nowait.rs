@@ -16,28 +16,30 @@ const SLICES_MAX: usize = 1024;
 
 /// What came of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Now {
+pub(super) enum NowaitResult {
     /// So many bytes. After a read of none the file is at its end.
     Done(usize),
     /// It would have to wait.
-    Later,
+    WouldBlock,
     /// It failed in a way that makes another try pointless, for lack of support most likely.
-    Never,
+    Unsupported,
 }
 
 /// Reads at the cursor into `room`, which is initialized as far as the answer says.
-pub(super) fn read(file: &File, room: &mut [MaybeUninit<u8>]) -> Now {
+pub(super) fn read(file: &File, room: &mut [MaybeUninit<u8>]) -> NowaitResult {
     let slice = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
     // SAFETY: the kernel writes at most as many bytes to `room` as it has.
     let answer = unsafe { transfer(libc::SYS_preadv2, file, &raw const slice, 1) };
     match answer {
-        Now::Done(0) if !room.is_empty() && !is_end_of_file_told_truly() => Now::Later,
+        NowaitResult::Done(0) if !room.is_empty() && !reports_end_of_file_correctly() => {
+            NowaitResult::WouldBlock
+        }
         answer => answer,
     }
 }
 
 /// Writes at the cursor, or at the end of a file opened to be appended to.
-pub(super) fn write(file: &File, slices: &[IoSlice<'_>]) -> Now {
+pub(super) fn write(file: &File, slices: &[IoSlice<'_>]) -> NowaitResult {
     let count = slices.len().min(SLICES_MAX);
     // SAFETY: an `IoSlice` is an `iovec` of memory that may be read.
     unsafe { transfer(libc::SYS_pwritev2, file, slices.as_ptr().cast(), count) }
@@ -50,7 +52,7 @@ unsafe fn transfer(
     file: &File,
     slices: *const libc::iovec,
     count: usize,
-) -> Now {
+) -> NowaitResult {
     // Both halves of an offset of -1: at the cursor.
     const AT_CURSOR: libc::c_long = -1;
     // SAFETY: the caller's promise. By number, as not every libc we may be linked to has the function.
@@ -58,18 +60,18 @@ unsafe fn transfer(
         libc::syscall(call, file.as_raw_fd(), slices, count, AT_CURSOR, AT_CURSOR, libc::RWF_NOWAIT)
     };
     if let Ok(n) = usize::try_from(n) {
-        return Now::Done(n);
+        return NowaitResult::Done(n);
     }
     match io::Error::last_os_error().kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Now::Later,
-        _ => Now::Never,
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => NowaitResult::WouldBlock,
+        _ => NowaitResult::Unsupported,
     }
 }
 
 /// Linux 5.9 and 5.10 answer zero where they should say that they would have to wait.
-fn is_end_of_file_told_truly() -> bool {
-    static TRULY: OnceLock<bool> = OnceLock::new();
-    *TRULY.get_or_init(|| {
+fn reports_end_of_file_correctly() -> bool {
+    static CORRECT: OnceLock<bool> = OnceLock::new();
+    *CORRECT.get_or_init(|| {
         // SAFETY: all of its fields are arrays of numbers.
         let mut system: libc::utsname = unsafe { std::mem::zeroed() };
         // SAFETY: the kernel fills in what is ours.
@@ -83,22 +85,22 @@ fn is_end_of_file_told_truly() -> bool {
 
 /// Which of the calls a file is worth trying with.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shortcuts {
+pub(super) struct NowaitSupport {
     pub(super) read: bool,
     pub(super) write: bool,
 }
 
-impl Shortcuts {
-    pub(super) const NONE: Shortcuts = Shortcuts { read: false, write: false };
+impl NowaitSupport {
+    pub(super) const NONE: NowaitSupport = NowaitSupport { read: false, write: false };
 
     /// Looks at the flags of the descriptor: a transfer that bypasses the page cache, and a write
     /// that is to reach the disk, wait for the disk whatever they are told.
-    pub(super) fn of(file: &File) -> Shortcuts {
+    pub(super) fn of(file: &File) -> NowaitSupport {
         // SAFETY: no memory is involved.
         let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
         if flags == -1 || flags & libc::O_DIRECT != 0 {
-            return Shortcuts::NONE;
+            return NowaitSupport::NONE;
         }
-        Shortcuts { read: true, write: flags & (libc::O_SYNC | libc::O_DSYNC) == 0 }
+        NowaitSupport { read: true, write: flags & (libc::O_SYNC | libc::O_DSYNC) == 0 }
     }
 }

@@ -7,31 +7,31 @@ use std::mem::MaybeUninit;
 /// What came of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(dead_code, reason = "what comes of it on Linux")]
-pub(super) enum Now {
+pub(super) enum NowaitResult {
     Done(usize),
-    Later,
-    Never,
+    WouldBlock,
+    Unsupported,
 }
 
-pub(super) fn read(_file: &File, _room: &mut [MaybeUninit<u8>]) -> Now {
-    Now::Never
+pub(super) fn read(_file: &File, _room: &mut [MaybeUninit<u8>]) -> NowaitResult {
+    NowaitResult::Unsupported
 }
 
-pub(super) fn write(_file: &File, _slices: &[IoSlice<'_>]) -> Now {
-    Now::Never
+pub(super) fn write(_file: &File, _slices: &[IoSlice<'_>]) -> NowaitResult {
+    NowaitResult::Unsupported
 }
 
 /// Which of the calls a file is worth trying with.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shortcuts {
+pub(super) struct NowaitSupport {
     pub(super) read: bool,
     pub(super) write: bool,
 }
 
-impl Shortcuts {
-    pub(super) const NONE: Shortcuts = Shortcuts { read: false, write: false };
+impl NowaitSupport {
+    pub(super) const NONE: NowaitSupport = NowaitSupport { read: false, write: false };
 
-    pub(super) fn of(_file: &File) -> Shortcuts {
-        Shortcuts::NONE
+    pub(super) fn of(_file: &File) -> NowaitSupport {
+        NowaitSupport::NONE
     }
 }

@@ -1,6 +1,6 @@
 //! How a file is to be opened.
 
-use super::answer::{at_once, on_pool};
+use super::dispatch::{on_pool, try_inline};
 use super::{File, cached};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -26,11 +26,11 @@ const OPEN: &str = "fs::OpenOptions::open";
 pub struct OpenOptions {
     std: std::fs::OpenOptions,
     /// What was set, if it is known.
-    asked_for: Option<AskedFor>,
+    requested: Option<RequestedOptions>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct AskedFor {
+struct RequestedOptions {
     read: bool,
     write: bool,
     append: bool,
@@ -43,43 +43,46 @@ struct AskedFor {
 impl OpenOptions {
     /// Nothing is asked for yet.
     pub fn new() -> OpenOptions {
-        OpenOptions { std: std::fs::OpenOptions::new(), asked_for: Some(AskedFor::default()) }
+        OpenOptions {
+            std: std::fs::OpenOptions::new(),
+            requested: Some(RequestedOptions::default()),
+        }
     }
 
     /// To read from it.
     pub fn read(&mut self, read: bool) -> &mut OpenOptions {
         self.std.read(read);
-        self.note(|asked_for| asked_for.read = read)
+        self.record(|requested| requested.read = read)
     }
 
     /// To write to it.
     pub fn write(&mut self, write: bool) -> &mut OpenOptions {
         self.std.write(write);
-        self.note(|asked_for| asked_for.write = write)
+        self.record(|requested| requested.write = write)
     }
 
     /// To write at its end, wherever that is by then.
     pub fn append(&mut self, append: bool) -> &mut OpenOptions {
         self.std.append(append);
-        self.note(|asked_for| asked_for.append = append)
+        self.record(|requested| requested.append = append)
     }
 
     /// To make it empty first. Needs `write`.
     pub fn truncate(&mut self, truncate: bool) -> &mut OpenOptions {
         self.std.truncate(truncate);
-        self.note(|asked_for| asked_for.truncate = truncate)
+        self.record(|requested| requested.truncate = truncate)
     }
 
     /// To make it if there is none. Needs `write` or `append`.
     pub fn create(&mut self, create: bool) -> &mut OpenOptions {
         self.std.create(create);
-        self.note(|asked_for| asked_for.create = create)
+        self.record(|requested| requested.create = create)
     }
 
     /// To make it, and fail if there is one. Needs `write` or `append`.
     pub fn create_new(&mut self, create_new: bool) -> &mut OpenOptions {
         self.std.create_new(create_new);
-        self.note(|asked_for| asked_for.create_new = create_new)
+        self.record(|requested| requested.create_new = create_new)
     }
 
     /// The permissions of a file that is made, less those that the process' mask takes away; `0o666`
@@ -93,7 +96,7 @@ impl OpenOptions {
     /// accessed are left out.
     pub fn custom_flags(&mut self, flags: i32) -> &mut OpenOptions {
         self.std.custom_flags(flags);
-        self.note(|asked_for| asked_for.custom_flags = flags)
+        self.record(|requested| requested.custom_flags = flags)
     }
 
     /// Opens the file.
@@ -111,10 +114,10 @@ impl OpenOptions {
     }
 
     async fn open_path(&self, path: &Path) -> io::Result<File> {
-        if self.only_reads() {
-            if let Some(opened) = at_once(OPEN, |_| cached::open(path)).await {
+        if self.is_read_only() {
+            if let Some(opened) = try_inline(OPEN, |_| cached::open(path)).await {
                 return match opened? {
-                    (file, Some(_len)) => Ok(File::opened_at_once(file)),
+                    (file, Some(_len)) => Ok(File::opened_inline(file)),
                     (fifo, None) => {
                         let wait = move || cached::wait_for_writer(&fifo).map(|()| fifo);
                         Ok(File::from_std(on_pool(OPEN, wait).await?))
@@ -133,13 +136,13 @@ impl OpenOptions {
     }
 
     /// Whether nothing but to read the file was asked for.
-    fn only_reads(&self) -> bool {
-        self.asked_for == Some(AskedFor { read: true, ..AskedFor::default() })
+    fn is_read_only(&self) -> bool {
+        self.requested == Some(RequestedOptions { read: true, ..RequestedOptions::default() })
     }
 
-    fn note(&mut self, set: impl FnOnce(&mut AskedFor)) -> &mut OpenOptions {
-        if let Some(asked_for) = &mut self.asked_for {
-            set(asked_for);
+    fn record(&mut self, set: impl FnOnce(&mut RequestedOptions)) -> &mut OpenOptions {
+        if let Some(requested) = &mut self.requested {
+            set(requested);
         }
         self
     }
@@ -153,6 +156,6 @@ impl Default for OpenOptions {
 
 impl From<std::fs::OpenOptions> for OpenOptions {
     fn from(std: std::fs::OpenOptions) -> OpenOptions {
-        OpenOptions { std, asked_for: None }
+        OpenOptions { std, requested: None }
     }
 }

@@ -4,8 +4,8 @@
 //! blocking pool: it changes something on the disk, or the kernel cannot be asked to do it only if it
 //! need not wait.
 
-use super::answer::{at_once, on_pool};
 use super::cached;
+use super::dispatch::{on_pool, try_inline};
 use std::fs::{Metadata, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -145,7 +145,7 @@ async fn metadata_of(
     flags: i32,
     ask: fn(&Path) -> io::Result<Metadata>,
 ) -> io::Result<Metadata> {
-    if let Some(answer) = at_once(call, |_| cached::metadata(path, flags)).await {
+    if let Some(answer) = try_inline(call, |_| cached::metadata(path, flags)).await {
         return answer;
     }
     let path = path.to_owned();
@@ -369,7 +369,7 @@ pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// ```
 pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
     let (call, path) = ("fs::try_exists", path.as_ref());
-    if let Some(answer) = at_once(call, |_| cached::exists(path)).await {
+    if let Some(answer) = try_inline(call, |_| cached::exists(path)).await {
         return answer;
     }
     let path = path.to_owned();

@@ -1,6 +1,6 @@
 //! What lies in a directory.
 
-use super::answer::on_pool;
+use super::dispatch::on_pool;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::{FileType, Metadata};
@@ -36,11 +36,11 @@ pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
     let path = path.as_ref().to_owned();
     let first = on_pool("fs::read_dir", move || {
         let mut listing =
-            Listing { std: std::fs::read_dir(path)?, read: VecDeque::new(), more: true };
+            Listing { std: std::fs::read_dir(path)?, entries: VecDeque::new(), has_more: true };
         listing.read_chunk();
         Ok(listing)
     });
-    Ok(ReadDir(State::Idle(Some(first.await?))))
+    Ok(ReadDir(ReadDirState::Idle(Some(first.await?))))
 }
 
 /// The entries of a directory, one by one. From [`read_dir`].
@@ -65,10 +65,10 @@ pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
 /// ```
 #[derive(Debug)]
 #[must_use = "gives nothing unless `next_entry` is called"]
-pub struct ReadDir(State);
+pub struct ReadDir(ReadDirState);
 
 #[derive(Debug)]
-enum State {
+enum ReadDirState {
     /// None once reading on was cancelled by the end of the runtime.
     Idle(Option<Listing>),
     Reading(JoinHandle<Listing>),
@@ -77,22 +77,22 @@ enum State {
 #[derive(Debug)]
 struct Listing {
     std: std::fs::ReadDir,
-    read: VecDeque<io::Result<DirEntry>>,
+    entries: VecDeque<io::Result<DirEntry>>,
     /// There may be more to be read.
-    more: bool,
+    has_more: bool,
 }
 
 impl Listing {
     fn read_chunk(&mut self) {
-        while self.more && self.read.len() < CHUNK {
+        while self.has_more && self.entries.len() < CHUNK {
             let entry = self.std.next();
             // Who gets an error may not want to go on.
-            let go_on = matches!(entry, Some(Ok(_)));
-            self.more = entry.is_some();
-            self.read.extend(entry.map(|entry| {
+            let is_ok = matches!(entry, Some(Ok(_)));
+            self.has_more = entry.is_some();
+            self.entries.extend(entry.map(|entry| {
                 entry.map(|std| DirEntry { file_type: std.file_type().ok(), std: Arc::new(std) })
             }));
-            if !go_on {
+            if !is_ok {
                 return;
             }
         }
@@ -116,16 +116,16 @@ impl ReadDir {
     pub fn poll_next_entry(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<DirEntry>>> {
         loop {
             match &mut self.0 {
-                State::Idle(slot) => {
+                ReadDirState::Idle(slot) => {
                     let Some(listing) = slot else { return Poll::Ready(Ok(None)) };
-                    if let Some(entry) = listing.read.pop_front() {
+                    if let Some(entry) = listing.entries.pop_front() {
                         return Poll::Ready(entry.map(Some));
                     }
-                    if !listing.more {
+                    if !listing.has_more {
                         return Poll::Ready(Ok(None));
                     }
                     let mut listing = slot.take().expect("just seen");
-                    self.0 = State::Reading(spawn_blocking_or_run(
+                    self.0 = ReadDirState::Reading(spawn_blocking_or_run(
                         "fs::ReadDir::next_entry",
                         move || {
                             listing.read_chunk();
@@ -133,10 +133,10 @@ impl ReadDir {
                         },
                     ));
                 }
-                State::Reading(job) => {
+                ReadDirState::Reading(job) => {
                     let read = ready!(Pin::new(job).poll(cx));
-                    self.0 = State::Idle(None);
-                    self.0 = State::Idle(Some(read?));
+                    self.0 = ReadDirState::Idle(None);
+                    self.0 = ReadDirState::Idle(Some(read?));
                 }
             }
         }

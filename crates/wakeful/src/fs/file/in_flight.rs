@@ -10,8 +10,8 @@
 //! still waits for it; what it makes of the outcome is up to the operation. So the cursor is moved by
 //! one thread at a time, in the order of the calls.
 
-use crate::fs::answer::not_run;
-use crate::fs::nowait::Shortcuts;
+use crate::fs::dispatch::background_task_failed;
+use crate::fs::nowait::NowaitSupport;
 use crate::io::Staging;
 use std::fs::File as StdFile;
 use std::future::{Future, poll_fn};
@@ -30,14 +30,14 @@ pub(super) struct InFlight {
     /// Where the last seek went.
     pub(super) position: u64,
     /// Unknown until first used.
-    shortcuts: Option<Shortcuts>,
+    nowait_support: Option<NowaitSupport>,
 }
 
 pub(super) enum Job {
     None,
     Running(JoinHandle<(Outcome, Staging)>),
     /// A seek that was made on the spot, and its result for who polls for it.
-    Sought(io::Result<u64>),
+    SeekDone(io::Result<u64>),
 }
 
 #[derive(Debug)]
@@ -49,13 +49,13 @@ pub(super) enum Outcome {
 }
 
 impl InFlight {
-    pub(super) fn new(shortcuts: Option<Shortcuts>) -> InFlight {
+    pub(super) fn new(nowait_support: Option<NowaitSupport>) -> InFlight {
         InFlight {
             job: Job::None,
             staging: Staging::default(),
             write_error: None,
             position: 0,
-            shortcuts,
+            nowait_support,
         }
     }
 
@@ -72,24 +72,24 @@ impl InFlight {
             Job::Running(job) => {
                 let ended = ready!(Pin::new(job).poll(cx));
                 self.job = Job::None;
-                let (outcome, staging) = ended.map_err(|_| not_run())?;
+                let (outcome, staging) = ended.map_err(|_| background_task_failed())?;
                 self.staging = staging;
-                self.note(&outcome);
+                self.record_position(&outcome);
                 Poll::Ready(Ok(Some(outcome)))
             }
-            Job::Sought(_) => {
+            Job::SeekDone(_) => {
                 ready!(budget::poll_proceed(cx)).made_progress();
-                let Job::Sought(result) = std::mem::replace(&mut self.job, Job::None) else {
+                let Job::SeekDone(result) = std::mem::replace(&mut self.job, Job::None) else {
                     unreachable!("just seen");
                 };
                 let outcome = Outcome::Sought(result);
-                self.note(&outcome);
+                self.record_position(&outcome);
                 Poll::Ready(Ok(Some(outcome)))
             }
         }
     }
 
-    fn note(&mut self, outcome: &Outcome) {
+    fn record_position(&mut self, outcome: &Outcome) {
         if let Outcome::Sought(Ok(position)) = outcome {
             self.position = *position;
         }
@@ -107,7 +107,7 @@ impl InFlight {
     }
 
     /// Waits for what is under way, and keeps the error of a write for who comes next.
-    pub(super) async fn settle_all(&mut self) {
+    pub(super) async fn settle(&mut self) {
         if let Err(error) = poll_fn(|cx| self.poll_flush(cx)).await {
             self.write_error = Some(error.kind());
         }
@@ -117,13 +117,13 @@ impl InFlight {
         std::mem::take(&mut self.staging)
     }
 
-    pub(super) fn shortcuts(&mut self, file: &StdFile) -> &mut Shortcuts {
-        self.shortcuts.get_or_insert_with(|| Shortcuts::of(file))
+    pub(super) fn nowait_support(&mut self, file: &StdFile) -> &mut NowaitSupport {
+        self.nowait_support.get_or_insert_with(|| NowaitSupport::of(file))
     }
 }
 
 /// Puts the cursor back by as much as was read ahead: to where the reader thinks it is.
-pub(super) fn go_back(mut file: &StdFile, read_ahead: usize) -> io::Result<()> {
+pub(super) fn rewind_read_ahead(mut file: &StdFile, read_ahead: usize) -> io::Result<()> {
     if read_ahead > 0 {
         file.seek(SeekFrom::Current(-(read_ahead as i64)))?;
     }

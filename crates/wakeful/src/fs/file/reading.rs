@@ -2,8 +2,8 @@
 
 use super::in_flight::{InFlight, Job, Outcome};
 use super::{File, StdFile};
-use crate::fs::answer::{may_answer, pay_for};
-use crate::fs::nowait::{self, Now};
+use crate::fs::dispatch::{charge_for_bytes, poll_inline_unit};
+use crate::fs::nowait::{self, NowaitResult};
 use crate::io::{AsyncRead, ReadBuf};
 use std::io::{self, IoSlice, Seek};
 use std::pin::Pin;
@@ -35,7 +35,7 @@ impl AsyncRead for File {
                 return Poll::Ready(Ok(()));
             }
             let n = buf.remaining().min(file.transfer_max);
-            if ready!(in_flight.poll_read_now(&file.std, cx, buf, n)) {
+            if ready!(in_flight.poll_read_inline(&file.std, cx, buf, n)) {
                 return Poll::Ready(Ok(()));
             }
             in_flight.start_read(&file.std, n);
@@ -49,17 +49,17 @@ impl InFlight {
     ///
     /// A read of a regular file is only short at its end, which many programs count on. So one that ends
     /// where the memory of the kernel does is not answered with what there is. One of a pipe is.
-    fn poll_read_now(
+    fn poll_read_inline(
         &mut self,
         std: &StdFile,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
         n: usize,
     ) -> Poll<bool> {
-        if !self.shortcuts(std).read {
+        if !self.nowait_support(std).read {
             return Poll::Ready(false);
         }
-        let Some(unit) = ready!(may_answer("fs::File::read", cx)) else {
+        let Some(unit) = ready!(poll_inline_unit("fs::File::read", cx)) else {
             return Poll::Ready(false);
         };
         let before = buf.filled().len();
@@ -68,8 +68,8 @@ impl InFlight {
             // SAFETY: the kernel only writes to it.
             let room = unsafe { &mut buf.unfilled_mut()[..n - read] };
             match nowait::read(std, room) {
-                Now::Done(0) => break true,
-                Now::Done(more) => {
+                NowaitResult::Done(0) => break true,
+                NowaitResult::Done(more) => {
                     // SAFETY: the kernel initialized so many.
                     unsafe { buf.assume_init(more) };
                     buf.advance(more);
@@ -78,16 +78,16 @@ impl InFlight {
                         break true;
                     }
                 }
-                Now::Later => break read > 0 && is_stream(std),
-                Now::Never => {
-                    self.shortcuts(std).read = false;
+                NowaitResult::WouldBlock => break read > 0 && is_stream(std),
+                NowaitResult::Unsupported => {
+                    self.nowait_support(std).read = false;
                     break false;
                 }
             }
         };
         if done {
             unit.made_progress();
-            pay_for(read, cx);
+            charge_for_bytes(read, cx);
         } else if read > 0 {
             let begun = IoSlice::new(&buf.filled()[before..]);
             self.staging.copy_from(&[begun], 0, read);

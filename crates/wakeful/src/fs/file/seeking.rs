@@ -29,7 +29,7 @@ impl AsyncSeek for File {
                 (Outcome::Sought(result), staging)
             }));
         } else {
-            in_flight.job = Job::Sought(seek(&file.std, &mut in_flight.staging, position));
+            in_flight.job = Job::SeekDone(seek(&file.std, &mut in_flight.staging, position));
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! How a file is written.
 
 use super::File;
-use super::in_flight::{Job, Outcome, go_back};
-use crate::fs::answer::{may_answer, not_run, pay_for};
-use crate::fs::nowait::{self, Now};
+use super::in_flight::{Job, Outcome, rewind_read_ahead};
+use crate::fs::dispatch::{background_task_failed, charge_for_bytes, poll_inline_unit};
+use crate::fs::nowait::{self, NowaitResult};
 use crate::io::AsyncWrite;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -66,7 +66,7 @@ impl File {
         if n == 0 {
             return Poll::Ready(Ok(0));
         }
-        let written = ready!(self.poll_write_now(cx, slices, n));
+        let written = ready!(self.poll_write_inline(cx, slices, n));
         if written == n {
             return Poll::Ready(Ok(n));
         }
@@ -79,7 +79,7 @@ impl File {
 
     /// Writes what the kernel takes at once, and returns how much that was. An error is left to the
     /// write in the background, which tells it as any other.
-    fn poll_write_now(
+    fn poll_write_inline(
         &mut self,
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
@@ -88,19 +88,19 @@ impl File {
         let in_flight = self.in_flight.get_mut();
         // More than `n` bytes in many slices are rare, and one would have to cut them.
         let is_all = slices.iter().map(|slice| slice.len()).sum::<usize>() == n;
-        if !in_flight.staging.is_empty() || !is_all || !in_flight.shortcuts(&self.std).write {
+        if !in_flight.staging.is_empty() || !is_all || !in_flight.nowait_support(&self.std).write {
             return Poll::Ready(0);
         }
-        let Some(unit) = ready!(may_answer(WRITE, cx)) else { return Poll::Ready(0) };
+        let Some(unit) = ready!(poll_inline_unit(WRITE, cx)) else { return Poll::Ready(0) };
         match nowait::write(&self.std, slices) {
-            Now::Done(written) => {
+            NowaitResult::Done(written) => {
                 unit.made_progress();
-                pay_for(written, cx);
+                charge_for_bytes(written, cx);
                 Poll::Ready(written)
             }
-            Now::Later => Poll::Ready(0),
-            Now::Never => {
-                in_flight.shortcuts(&self.std).write = false;
+            NowaitResult::WouldBlock => Poll::Ready(0),
+            NowaitResult::Unsupported => {
+                in_flight.nowait_support(&self.std).write = false;
                 Poll::Ready(0)
             }
         }
@@ -113,11 +113,12 @@ impl File {
         in_flight.staging.copy_from(slices, skip, n);
         let (std, mut staging) = (self.std.clone(), in_flight.take_staging());
         let job = spawn_mandatory_blocking(WRITE, move || {
-            let result = go_back(&std, read_ahead).and_then(|()| staging.write_to(&mut &*std));
+            let result =
+                rewind_read_ahead(&std, read_ahead).and_then(|()| staging.write_to(&mut &*std));
             staging.clear();
             (Outcome::Written(result), staging)
         });
-        in_flight.job = Job::Running(job.map_err(|_| not_run())?);
+        in_flight.job = Job::Running(job.map_err(|_| background_task_failed())?);
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! Files read and written as a whole.
 
-use super::answer::{at_once, on_pool, pay_for};
 use super::cached;
-use super::nowait::{self, Now};
+use super::dispatch::{charge_for_bytes, on_pool, try_inline};
+use super::nowait::{self, NowaitResult};
 use super::owned_bytes::OwnedBytes;
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::task::Context;
 
 /// Larger files are left to the pool: to fill fresh memory takes its time.
-const AT_ONCE_MAX: u64 = 256 * 1024;
+const INLINE_MAX: u64 = 256 * 1024;
 
 /// Reads a whole file.
 ///
@@ -82,10 +82,10 @@ pub async fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Re
 }
 
 /// What came of beginning to read a file on the spot.
-enum Begun {
-    All(Vec<u8>),
+enum InlineRead {
+    Complete(Vec<u8>),
     /// The rest is not in memory, or too much, or cannot be read in this way.
-    Part(File, Vec<u8>),
+    Partial(File, Vec<u8>),
     /// Its writer is to be waited for.
     Fifo(File),
 }
@@ -95,14 +95,16 @@ async fn read_as<T: Send + 'static>(
     path: &Path,
     convert: fn(Vec<u8>) -> io::Result<T>,
 ) -> io::Result<T> {
-    match at_once(call, |cx| begin(path, cx)).await {
-        Some(begun) => match begun? {
-            Begun::All(bytes) => convert(bytes),
-            Begun::Part(file, bytes) => on_pool(call, move || convert(read_on(file, bytes)?)).await,
-            Begun::Fifo(fifo) => {
+    match try_inline(call, |cx| read_inline(path, cx)).await {
+        Some(inline_read) => match inline_read? {
+            InlineRead::Complete(bytes) => convert(bytes),
+            InlineRead::Partial(file, bytes) => {
+                on_pool(call, move || convert(read_rest(file, bytes)?)).await
+            }
+            InlineRead::Fifo(fifo) => {
                 on_pool(call, move || {
                     cached::wait_for_writer(&fifo)?;
-                    convert(read_on(fifo, Vec::new())?)
+                    convert(read_rest(fifo, Vec::new())?)
                 })
                 .await
             }
@@ -112,7 +114,7 @@ async fn read_as<T: Send + 'static>(
             on_pool(call, move || {
                 let file = File::open(path)?;
                 cached::learn_device(&file);
-                convert(read_on(file, Vec::new())?)
+                convert(read_rest(file, Vec::new())?)
             })
             .await
         }
@@ -120,14 +122,14 @@ async fn read_as<T: Send + 'static>(
 }
 
 /// Opens a file, and reads as much as can be read on the spot.
-fn begin(path: &Path, cx: &mut Context<'_>) -> Option<io::Result<Begun>> {
+fn read_inline(path: &Path, cx: &mut Context<'_>) -> Option<io::Result<InlineRead>> {
     let (file, len) = match cached::open(path)? {
         Ok((file, Some(len))) => (file, len),
-        Ok((fifo, None)) => return Some(Ok(Begun::Fifo(fifo))),
+        Ok((fifo, None)) => return Some(Ok(InlineRead::Fifo(fifo))),
         Err(error) => return Some(Err(error)),
     };
-    if len > AT_ONCE_MAX {
-        return Some(Ok(Begun::Part(file, Vec::new())));
+    if len > INLINE_MAX {
+        return Some(Ok(InlineRead::Partial(file, Vec::new())));
     }
     // Files of `/proc` have bytes, and a length of zero.
     let len = len as usize;
@@ -135,24 +137,26 @@ fn begin(path: &Path, cx: &mut Context<'_>) -> Option<io::Result<Begun>> {
     while bytes.len() < len.max(1) {
         let room = bytes.spare_capacity_mut();
         match nowait::read(&file, room) {
-            Now::Done(0) => break,
-            Now::Done(n) => {
+            NowaitResult::Done(0) => break,
+            NowaitResult::Done(n) => {
                 let filled = bytes.len() + n;
                 // SAFETY: the kernel initialized `n` more.
                 unsafe { bytes.set_len(filled) };
             }
-            Now::Later | Now::Never => return Some(Ok(Begun::Part(file, bytes))),
+            NowaitResult::WouldBlock | NowaitResult::Unsupported => {
+                return Some(Ok(InlineRead::Partial(file, bytes)));
+            }
         }
     }
     if bytes.len() > len {
-        return Some(Ok(Begun::Part(file, bytes)));
+        return Some(Ok(InlineRead::Partial(file, bytes)));
     }
-    pay_for(bytes.len(), cx);
-    Some(Ok(Begun::All(bytes)))
+    charge_for_bytes(bytes.len(), cx);
+    Some(Ok(InlineRead::Complete(bytes)))
 }
 
 /// Reads to the end of the file, whatever its length is. Blocks.
-fn read_on(mut file: File, mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+fn read_rest(mut file: File, mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -5,23 +5,23 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Yes or no for each of many keys. A key may be forgotten for another.
 ///
 /// Each word stands for itself, so no order between them is needed.
-pub(super) struct Verdicts<const N: usize>([AtomicU64; N]);
+pub(super) struct LocalityCache<const N: usize>([AtomicU64; N]);
 
-impl<const N: usize> Verdicts<N> {
-    pub(super) const fn new() -> Verdicts<N> {
-        Verdicts([const { AtomicU64::new(0) }; N])
+impl<const N: usize> LocalityCache<N> {
+    pub(super) const fn new() -> LocalityCache<N> {
+        LocalityCache([const { AtomicU64::new(0) }; N])
     }
 
     pub(super) fn get(&self, key: Key) -> Option<bool> {
-        let word = self.place(key).load(Relaxed);
+        let word = self.entry(key).load(Relaxed);
         (word & !1 == key.0).then_some(word & 1 == 1)
     }
 
-    pub(super) fn set(&self, key: Key, verdict: bool) {
-        self.place(key).store(key.0 | u64::from(verdict), Relaxed);
+    pub(super) fn set(&self, key: Key, is_local: bool) {
+        self.entry(key).store(key.0 | u64::from(is_local), Relaxed);
     }
 
-    fn place(&self, key: Key) -> &AtomicU64 {
+    fn entry(&self, key: Key) -> &AtomicU64 {
         &self.0[(key.0 >> 2) as usize % N]
     }
 }

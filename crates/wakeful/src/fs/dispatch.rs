@@ -24,12 +24,12 @@ where
 {
     match spawn_blocking_or_run(call, operation).await {
         Ok(result) => result,
-        Err(_) => Err(not_run()),
+        Err(_) => Err(background_task_failed()),
     }
 }
 
 /// The operation that was to be run in the background was not, or panicked.
-pub(super) fn not_run() -> io::Error {
+pub(super) fn background_task_failed() -> io::Error {
     // In these words, which programs look for.
     io::Error::other("background task failed")
 }
@@ -38,12 +38,12 @@ pub(super) fn not_run() -> io::Error {
 ///
 /// # Panics
 /// Outside of a runtime, where [`on_pool`] would.
-pub(super) async fn at_once<T>(
+pub(super) async fn try_inline<T>(
     call: &'static str,
     mut operation: impl FnMut(&mut Context<'_>) -> Option<T>,
 ) -> Option<T> {
     poll_fn(|cx| {
-        let Some(unit) = ready!(may_answer(call, cx)) else { return Poll::Ready(None) };
+        let Some(unit) = ready!(poll_inline_unit(call, cx)) else { return Poll::Ready(None) };
         let answer = operation(cx);
         if answer.is_some() {
             unit.made_progress();
@@ -59,7 +59,7 @@ pub(super) async fn at_once<T>(
 /// # Panics
 /// Outside of one.
 #[inline]
-pub(super) fn may_answer(call: &str, cx: &mut Context<'_>) -> Poll<Option<RestoreOnPending>> {
+pub(super) fn poll_inline_unit(call: &str, cx: &mut Context<'_>) -> Poll<Option<RestoreOnPending>> {
     if !expect_current(call) {
         return Poll::Ready(None);
     }
@@ -68,7 +68,7 @@ pub(super) fn may_answer(call: &str, cx: &mut Context<'_>) -> Poll<Option<Restor
 
 /// Pays for a transfer that one unit has been paid for.
 #[inline]
-pub(super) fn pay_for(bytes: usize, cx: &mut Context<'_>) {
+pub(super) fn charge_for_bytes(bytes: usize, cx: &mut Context<'_>) {
     for _ in 0..bytes / BYTES_PER_UNIT {
         if !budget::has_remaining() {
             return;
