@@ -1,4 +1,4 @@
-use super::running::Running;
+use super::running::RunningChild;
 use super::stdio::{ChildStderr, ChildStdin, ChildStdout};
 use crate::io::AsyncRead;
 use std::future::{Future, poll_fn};
@@ -54,7 +54,7 @@ pub struct Child {
 
 #[derive(Debug)]
 enum ChildState {
-    Running(Running),
+    Running(RunningChild),
     Ended(ExitStatus),
 }
 
@@ -68,7 +68,7 @@ impl Child {
     ) -> io::Result<Child> {
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let mut running = Running::new(child, driver)?;
+        let mut running = RunningChild::new(child, driver)?;
         running.kill_on_drop = true;
         let stdin = stdin.map(|stdin| ChildStdin::watch(stdin, driver)).transpose()?;
         let stdout = stdout.map(|stdout| ChildStdout::watch(stdout, driver)).transpose()?;
@@ -175,7 +175,7 @@ impl Child {
         match &mut self.state {
             ChildState::Ended(status) => Poll::Ready(Ok(*status)),
             ChildState::Running(running) => {
-                running.poll_exit(cx).map_ok(|status| self.has_ended(status))
+                running.poll_exit(cx).map_ok(|status| self.record_exit(status))
             }
         }
     }
@@ -200,12 +200,12 @@ impl Child {
             ChildState::Ended(status) => Ok(Some(*status)),
             ChildState::Running(running) => {
                 let status = running.child().try_wait()?;
-                Ok(status.map(|status| self.has_ended(status)))
+                Ok(status.map(|status| self.record_exit(status)))
             }
         }
     }
 
-    fn has_ended(&mut self, status: ExitStatus) -> ExitStatus {
+    fn record_exit(&mut self, status: ExitStatus) -> ExitStatus {
         if let ChildState::Running(running) = &mut self.state {
             running.kill_on_drop = false;
         }

@@ -53,11 +53,11 @@ impl ExitWatch {
             }),
             ExitWatch::AnyChild(listener) => loop {
                 // The waker is in place before the look, so nothing comes between the two.
-                let news = listener.poll_recv(cx);
+                let event = listener.poll_recv(cx);
                 if let Some(status) = child.try_wait()? {
                     return Poll::Ready(Ok(status));
                 }
-                ready!(news);
+                ready!(event);
             },
         }
     }
@@ -73,7 +73,7 @@ impl ExitWatch {
     }
 
     /// Whether the driver it was made with says so when it shuts down.
-    pub(super) fn is_one_drivers(&self) -> bool {
+    pub(super) fn is_tied_to_driver(&self) -> bool {
         matches!(self, ExitWatch::Pidfd(_))
     }
 }

@@ -10,11 +10,11 @@ use wakeful_reactor::io::{IoDriver, IoEvents};
 /// The thread's driver, and how many it is there for.
 struct Reaper {
     driver: Arc<IoDriver>,
-    stays: usize,
+    handles: usize,
 }
 
 /// As long as this is there the reaper is, and its driver turns.
-pub(super) struct Stay {
+pub(super) struct ReaperHandle {
     driver: Arc<IoDriver>,
 }
 
@@ -30,14 +30,14 @@ fn reaper() -> MutexGuard<'static, Option<Reaper>> {
 ///
 /// # Errors
 /// If there is no thread or no descriptor to be had for it.
-pub(super) fn stay() -> io::Result<Stay> {
+pub(super) fn acquire() -> io::Result<ReaperHandle> {
     let mut reaper = reaper();
     if reaper.as_ref().is_none_or(|reaper| reaper.driver.is_broken()) {
         *reaper = Some(start()?);
     }
     let reaper = reaper.as_mut().expect("just started, if it was not there");
-    reaper.stays += 1;
-    Ok(Stay { driver: reaper.driver.clone() })
+    reaper.handles += 1;
+    Ok(ReaperHandle { driver: reaper.driver.clone() })
 }
 
 /// The new thread does not see that nobody stays yet: its starter holds the lock.
@@ -47,18 +47,18 @@ fn start() -> io::Result<Reaper> {
     let turned = driver.clone();
     builder().spawn(move || {
         let mut events = IoEvents::with_capacity(EVENTS_MAX);
-        while !leaves(&turned) {
+        while !should_exit(&turned) {
             turned.wait(&mut events, None, &mut call_now);
         }
     })?;
-    Ok(Reaper { driver, stays: 0 })
+    Ok(Reaper { driver, handles: 0 })
 }
 
 /// Whether the thread ends: when no orphan needs it, or when its driver is broken. The orphans are
 /// told of the latter by an error, and move to the reaper that the first of them starts.
-fn leaves(driver: &IoDriver) -> bool {
+fn should_exit(driver: &IoDriver) -> bool {
     let mut reaper = reaper();
-    let is_needed = reaper.as_ref().is_some_and(|reaper| reaper.stays > 0);
+    let is_needed = reaper.as_ref().is_some_and(|reaper| reaper.handles > 0);
     if is_needed && !driver.is_broken() {
         return false;
     }
@@ -66,19 +66,19 @@ fn leaves(driver: &IoDriver) -> bool {
     true
 }
 
-impl Stay {
+impl ReaperHandle {
     pub(super) fn driver(&self) -> &Arc<IoDriver> {
         &self.driver
     }
 }
 
-impl Drop for Stay {
+impl Drop for ReaperHandle {
     fn drop(&mut self) {
         let mut reaper = reaper();
         // Another reaper may be in the place of one whose driver broke.
         let own = reaper.as_mut().filter(|reaper| Arc::ptr_eq(&reaper.driver, &self.driver));
         if let Some(reaper) = own {
-            reaper.stays -= 1;
+            reaper.handles -= 1;
         }
         drop(reaper);
         self.driver.wake();

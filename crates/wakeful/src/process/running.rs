@@ -11,7 +11,7 @@ use wakeful_reactor::io::{IoDriver, is_stopped_error};
 use wakeful_runtime::runtime::try_current_io;
 
 /// A child, and how its end is noticed. Becomes an orphan when dropped.
-pub(super) struct Running {
+pub(super) struct RunningChild {
     /// None only while it is dropped.
     process: Option<Process>,
     pub(super) kill_on_drop: bool,
@@ -28,12 +28,12 @@ impl Process {
     }
 }
 
-impl Running {
+impl RunningChild {
     /// Takes a child over that was just started. One that cannot be watched is killed.
-    pub(super) fn new(mut child: Child, driver: &Arc<IoDriver>) -> io::Result<Running> {
+    pub(super) fn new(mut child: Child, driver: &Arc<IoDriver>) -> io::Result<RunningChild> {
         match ExitWatch::new(&child, driver) {
             Ok(watch) => {
-                Ok(Running { process: Some(Process { child, watch }), kill_on_drop: false })
+                Ok(RunningChild { process: Some(Process { child, watch }), kill_on_drop: false })
             }
             Err(error) => {
                 // Nobody would be told, and nothing could be done.
@@ -77,7 +77,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningChild {
     fn drop(&mut self) {
         if self.kill_on_drop {
             // It may have ended already, or be somebody else's by now.
@@ -86,15 +86,15 @@ impl Drop for Running {
         if let Some(mut process) = self.process.take() {
             // One that was waited for is known to have ended, as is one that ended just now.
             if !matches!(process.child.try_wait(), Ok(Some(_))) {
-                orphan::leave(process);
+                orphan::reap_in_background(process);
             }
         }
     }
 }
 
-impl fmt::Debug for Running {
+impl fmt::Debug for RunningChild {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running")
+        f.debug_struct("RunningChild")
             .field("id", &self.process.as_ref().map(|process| process.child.id()))
             .field("kill_on_drop", &self.kill_on_drop)
             .finish_non_exhaustive()
