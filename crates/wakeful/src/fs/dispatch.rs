@@ -1,4 +1,4 @@
-//! Where an operation is carried out: on the spot if it cannot block, else on the pool.
+//! Runs an operation inline if it cannot block, else on the blocking pool.
 
 use std::future::poll_fn;
 use std::io;
@@ -7,16 +7,18 @@ use wakeful_base::budget::{self, RestoreOnPending};
 use wakeful_runtime::runtime::expect_current;
 use wakeful_runtime::task::spawn_blocking_or_run;
 
-/// A transfer of this size costs one unit of the budget, one that is so many times as large as many.
+/// How many transferred bytes cost one unit of the cooperative budget. Bounds how long a task that
+/// moves many bytes per operation runs before it yields.
 const BYTES_PER_UNIT: usize = 64 * 1024;
 
-/// Has a thread of the pool run `operation`, for `call`; if the system gives no thread, runs it here.
+/// Runs `operation` on the blocking pool, on behalf of the public function `call`, which panic
+/// messages name. If no pool thread can be started, runs it on the calling thread.
 ///
 /// # Errors
-/// Those of the operation, or one that says that the runtime has shut down.
+/// Returns the operation's error, or [`background_task_failed`] if the runtime has shut down.
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 pub(super) async fn on_pool<F, T>(call: &'static str, operation: F) -> io::Result<T>
 where
     F: FnOnce() -> io::Result<T> + Send + 'static,
@@ -28,16 +30,17 @@ where
     }
 }
 
-/// The operation that was to be run in the background was not, or panicked.
+/// Returns the error for an operation that did not run in the background, or panicked there.
 pub(super) fn background_task_failed() -> io::Error {
-    // In these words, which programs look for.
+    // Tokio's text, which programs match on.
     io::Error::other("background task failed")
 }
 
-/// Calls `operation`, which gives an answer if it needs no waiting. An answer costs budget.
+/// Runs `operation` inline. It returns `None` if it would have to block; otherwise it costs one
+/// unit of the budget.
 ///
 /// # Panics
-/// Outside of a runtime, where [`on_pool`] would.
+/// If the future is polled outside a runtime, as [`on_pool`] does.
 pub(super) async fn try_inline<T>(
     call: &'static str,
     mut operation: impl FnMut(&mut Context<'_>) -> Option<T>,
@@ -53,11 +56,13 @@ pub(super) async fn try_inline<T>(
     .await
 }
 
-/// As [`budget::poll_proceed`], in a runtime. None if that has shut down: nothing is to be answered on
-/// the spot then, so that operations fail whatever is cached.
+/// Reserves a unit of the budget for an inline operation, as [`budget::poll_proceed`] does.
+///
+/// Returns `None` if the runtime has shut down. The operation then goes to the pool, which rejects
+/// it, so operations fail after a shutdown whether or not their data is cached.
 ///
 /// # Panics
-/// Outside of one.
+/// If called outside a runtime.
 #[inline]
 pub(super) fn poll_inline_unit(call: &str, cx: &mut Context<'_>) -> Poll<Option<RestoreOnPending>> {
     if !expect_current(call) {
@@ -66,7 +71,8 @@ pub(super) fn poll_inline_unit(call: &str, cx: &mut Context<'_>) -> Poll<Option<
     budget::poll_proceed(cx).map(Some)
 }
 
-/// Pays for a transfer that one unit has been paid for.
+/// Charges the budget for the part of a transfer that the unit of [`poll_inline_unit`] does not
+/// cover.
 #[inline]
 pub(super) fn charge_for_bytes(bytes: usize, cx: &mut Context<'_>) {
     for _ in 0..bytes / BYTES_PER_UNIT {

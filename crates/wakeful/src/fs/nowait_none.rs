@@ -1,12 +1,13 @@
-//! Transfers that the kernel carries out only if it need not wait: this system has none. The pool does them all.
+//! Stand-in for `nowait.rs` on systems without `RWF_NOWAIT`. All transfers run on the blocking
+//! pool.
 
 use std::fs::File;
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 
-/// What came of a transfer.
+/// The result of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "what comes of it on Linux")]
+#[allow(dead_code, reason = "constructed only on Linux")]
 pub(super) enum NowaitResult {
     Done(usize),
     WouldBlock,
@@ -21,7 +22,7 @@ pub(super) fn write(_file: &File, _slices: &[IoSlice<'_>]) -> NowaitResult {
     NowaitResult::Unsupported
 }
 
-/// Which of the calls a file is worth trying with.
+/// Which of the two transfers are worth trying with a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NowaitSupport {
     pub(super) read: bool,

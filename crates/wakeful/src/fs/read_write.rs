@@ -1,4 +1,4 @@
-//! Files read and written as a whole.
+//! Reading and writing whole files.
 
 use super::cached;
 use super::dispatch::{charge_for_bytes, on_pool, try_inline};
@@ -9,18 +9,20 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::task::Context;
 
-/// Larger files are left to the pool: to fill fresh memory takes its time.
+/// The length up to which a file is read inline. Larger files are read on the pool: the page faults
+/// of a large new buffer would hold up the worker.
 const INLINE_MAX: u64 = 256 * 1024;
 
-/// Reads a whole file.
+/// Reads a whole file into a vector.
 ///
-/// One of moderate size that the kernel has in memory is read on the spot.
+/// A file of up to 256 KiB that is in the page cache is read inline, without a trip to the blocking
+/// pool.
 ///
 /// # Errors
-/// As [`std::fs::read`].
+/// Returns the errors of [`std::fs::read`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -32,15 +34,17 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     read_as("fs::read", path.as_ref(), Ok).await
 }
 
-/// Reads a whole file of text.
+/// Reads a whole file into a string.
 ///
-/// One of moderate size that the kernel has in memory is read on the spot.
+/// A file of up to 256 KiB that is in the page cache is read inline, without a trip to the blocking
+/// pool.
 ///
 /// # Errors
-/// As [`std::fs::read_to_string`].
+/// Returns the errors of [`std::fs::read_to_string`], one of kind
+/// [`InvalidData`](std::io::ErrorKind::InvalidData) if the file is not valid UTF-8 among them.
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -57,15 +61,17 @@ pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
     .await
 }
 
-/// Writes a whole file; makes it if there is none, and replaces what is in it if there is one.
+/// Writes `contents` to a file.
 ///
-/// Once begun it goes on in the background even if the future is dropped.
+/// Creates the file if it does not exist, and replaces its contents if it does.
+///
+/// Once the future was polled, the write completes in the background even if the future is dropped.
 ///
 /// # Errors
-/// As [`std::fs::write`].
+/// Returns the errors of [`std::fs::write`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -81,12 +87,13 @@ pub async fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Re
     on_pool("fs::write", move || std::fs::write(path, contents)).await
 }
 
-/// What came of beginning to read a file on the spot.
+/// The result of trying to read a file inline.
 enum InlineRead {
     Complete(Vec<u8>),
-    /// The rest is not in memory, or too much, or cannot be read in this way.
+    /// The open file and its first bytes. The rest is not in the page cache, is too large, or
+    /// cannot be read without blocking.
     Partial(File, Vec<u8>),
-    /// Its writer is to be waited for.
+    /// A FIFO, which has no writer yet.
     Fifo(File),
 }
 
@@ -121,7 +128,7 @@ async fn read_as<T: Send + 'static>(
     }
 }
 
-/// Opens a file, and reads as much as can be read on the spot.
+/// Opens a file and reads as much of it as it can without blocking.
 fn read_inline(path: &Path, cx: &mut Context<'_>) -> Option<io::Result<InlineRead>> {
     let (file, len) = match cached::open(path)? {
         Ok((file, Some(len))) => (file, len),
@@ -131,7 +138,7 @@ fn read_inline(path: &Path, cx: &mut Context<'_>) -> Option<io::Result<InlineRea
     if len > INLINE_MAX {
         return Some(Ok(InlineRead::Partial(file, Vec::new())));
     }
-    // Files of `/proc` have bytes, and a length of zero.
+    // Files in `/proc` have a length of zero but may have contents, so read at least one byte.
     let len = len as usize;
     let mut bytes = Vec::with_capacity(len.max(1));
     while bytes.len() < len.max(1) {
@@ -140,7 +147,8 @@ fn read_inline(path: &Path, cx: &mut Context<'_>) -> Option<io::Result<InlineRea
             NowaitResult::Done(0) => break,
             NowaitResult::Done(n) => {
                 let filled = bytes.len() + n;
-                // SAFETY: the kernel initialized `n` more.
+                // SAFETY: `room` is the spare capacity that starts at `bytes.len()`, and the kernel
+                // initialized its first `n` bytes. So `filled` is within the capacity.
                 unsafe { bytes.set_len(filled) };
             }
             NowaitResult::WouldBlock | NowaitResult::Unsupported => {
@@ -155,7 +163,7 @@ fn read_inline(path: &Path, cx: &mut Context<'_>) -> Option<io::Result<InlineRea
     Some(Ok(InlineRead::Complete(bytes)))
 }
 
-/// Reads to the end of the file, whatever its length is. Blocks.
+/// Reads the rest of the file and appends it to `bytes`. Blocks.
 fn read_rest(mut file: File, mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     file.read_to_end(&mut bytes)?;
     Ok(bytes)

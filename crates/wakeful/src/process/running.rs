@@ -10,9 +10,9 @@ use std::task::{Context, Poll, ready};
 use wakeful_reactor::io::{IoDriver, is_stopped_error};
 use wakeful_runtime::runtime::try_current_io;
 
-/// A child, and how its end is noticed. Becomes an orphan when dropped.
+/// A child whose exit has not been observed, and its watch. Becomes an orphan when dropped.
 pub(super) struct RunningChild {
-    /// None only while it is dropped.
+    /// `None` only during the drop.
     process: Option<Process>,
     pub(super) kill_on_drop: bool,
 }
@@ -29,14 +29,15 @@ impl Process {
 }
 
 impl RunningChild {
-    /// Takes a child over that was just started. One that cannot be watched is killed.
+    /// Wraps a child that was just started. Kills it if it cannot be watched.
     pub(super) fn new(mut child: Child, driver: &Arc<IoDriver>) -> io::Result<RunningChild> {
         match ExitWatch::new(&child, driver) {
             Ok(watch) => {
                 Ok(RunningChild { process: Some(Process { child, watch }), kill_on_drop: false })
             }
             Err(error) => {
-                // Nobody would be told, and nothing could be done.
+                // The caller gets the error of the watch. If the kill fails too, nothing else can
+                // be done.
                 let _refused = child.kill();
                 reaper::block_on_exit(child);
                 Err(error)
@@ -45,7 +46,7 @@ impl RunningChild {
     }
 
     fn process(&mut self) -> &mut Process {
-        self.process.as_mut().expect("there until it is dropped")
+        self.process.as_mut().expect("`process` is `Some` until the drop")
     }
 
     pub(super) fn child(&mut self) -> &mut Child {
@@ -53,7 +54,7 @@ impl RunningChild {
     }
 
     pub(super) fn id(&self) -> u32 {
-        self.process.as_ref().expect("there until it is dropped").child.id()
+        self.process.as_ref().expect("`process` is `Some` until the drop").child.id()
     }
 
     pub(super) fn kill(&mut self) -> io::Result<()> {
@@ -66,7 +67,8 @@ impl RunningChild {
         let process = self.process();
         loop {
             match ready!(process.poll_exit(cx)) {
-                // The runtime it was started in is gone: the one it is waited for in takes its place.
+                // The runtime that started the child has shut down. Move the watch to the current
+                // one.
                 Err(error) if is_stopped_error(&error) => match try_current_io() {
                     Some(driver) => process.watch.move_to(&driver)?,
                     None => return Poll::Ready(Err(error)),
@@ -80,11 +82,11 @@ impl RunningChild {
 impl Drop for RunningChild {
     fn drop(&mut self) {
         if self.kill_on_drop {
-            // It may have ended already, or be somebody else's by now.
+            // The kill fails if other code has waited for the child already.
             let _refused = self.kill();
         }
         if let Some(mut process) = self.process.take() {
-            // One that was waited for is known to have ended, as is one that ended just now.
+            // If the child was waited for already, `std` returns the stored status here.
             if !matches!(process.child.try_wait(), Ok(Some(_))) {
                 orphan::reap_in_background(process);
             }

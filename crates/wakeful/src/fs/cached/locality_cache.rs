@@ -1,10 +1,11 @@
-//! What was found out about things, as far as there is room.
+//! A small lossy cache of yes/no answers: whether devices and paths are local.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Yes or no for each of many keys. A key may be forgotten for another.
+/// A direct-mapped cache from keys to booleans. A key may displace another.
 ///
-/// Each word stands for itself, so no order between them is needed.
+/// Each word holds the key's hash with the answer in its lowest bit. A word is complete by itself,
+/// so `Relaxed` accesses suffice.
 pub(super) struct LocalityCache<const N: usize>([AtomicU64; N]);
 
 impl<const N: usize> LocalityCache<N> {
@@ -26,13 +27,15 @@ impl<const N: usize> LocalityCache<N> {
     }
 }
 
-/// A hash of what is asked about. Never zero, and even.
+/// The hash of a device number or path. It is never zero, which marks an empty entry, and even, so
+/// that the lowest bit can hold the answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Key(u64);
 
 impl Key {
     pub(super) fn of(bytes: &[u8]) -> Key {
-        // FNV-1a: short, and the worst that can be done with a collision is to wait a little.
+        // FNV-1a is short, and it need not resist attacks: a collision can only make an inline
+        // operation block for a while.
         let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });

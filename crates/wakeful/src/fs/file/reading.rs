@@ -1,4 +1,4 @@
-//! How a file is read.
+//! Reading from a file.
 
 use super::in_flight::{InFlight, Job, Outcome};
 use super::{File, StdFile};
@@ -44,11 +44,12 @@ impl AsyncRead for File {
 }
 
 impl InFlight {
-    /// Reads `n` bytes if they are in memory, or all there are. False if not: what there was of them is
-    /// in the staging buffer then.
+    /// Reads `n` bytes, or up to the end of the file, if the bytes are in the page cache. If not,
+    /// returns `false` and leaves the bytes that were read in the staging buffer.
     ///
-    /// A read of a regular file is only short at its end, which many programs count on. So one that ends
-    /// where the memory of the kernel does is not answered with what there is. One of a pipe is.
+    /// Many programs rely on a read of a regular file being short only at the end of the file. So a
+    /// read that stops at a page that is not cached continues on the pool. For streams, such as
+    /// pipes, a short read is returned.
     fn poll_read_inline(
         &mut self,
         std: &StdFile,
@@ -65,12 +66,14 @@ impl InFlight {
         let before = buf.filled().len();
         let mut read = 0;
         let done = loop {
-            // SAFETY: the kernel only writes to it.
+            // SAFETY: `nowait::read` only writes to `room`, so it does not uninitialize any byte.
+            // `room` is in bounds: `n` is at most `buf.remaining()` from before the loop, of which
+            // `read` bytes have been filled since.
             let room = unsafe { &mut buf.unfilled_mut()[..n - read] };
             match nowait::read(std, room) {
                 NowaitResult::Done(0) => break true,
                 NowaitResult::Done(more) => {
-                    // SAFETY: the kernel initialized so many.
+                    // SAFETY: the kernel initialized the first `more` bytes after the filled part.
                     unsafe { buf.assume_init(more) };
                     buf.advance(more);
                     read += more;
@@ -96,7 +99,7 @@ impl InFlight {
         Poll::Ready(done)
     }
 
-    /// Has the rest of `n` bytes read in the background.
+    /// Starts to read the rest of `n` bytes on the pool, after those in the staging buffer.
     fn start_read(&mut self, std: &Arc<StdFile>, n: usize) {
         let (std, mut staging) = (std.clone(), self.take_staging());
         self.job = Job::Running(spawn_blocking_or_run("fs::File::read", move || {
@@ -107,7 +110,7 @@ impl InFlight {
     }
 }
 
-/// Whether there is no cursor in it: a pipe, a socket, a terminal.
+/// Returns whether the file has no cursor, as a pipe, a socket or a terminal.
 fn is_stream(mut file: &StdFile) -> bool {
     file.stream_position().is_err()
 }

@@ -1,4 +1,4 @@
-//! How a file is written.
+//! Writing to a file.
 
 use super::File;
 use super::in_flight::{Job, Outcome, rewind_read_ahead};
@@ -48,8 +48,8 @@ impl AsyncWrite for File {
 }
 
 impl File {
-    /// Writes the first `n` bytes of `slices`: what can be written on the spot there, the rest in the
-    /// background.
+    /// Writes the first `n` bytes of `slices`: inline as far as that does not block, the rest on
+    /// the pool.
     fn poll_write_slices(
         &mut self,
         cx: &mut Context<'_>,
@@ -77,8 +77,8 @@ impl File {
         }
     }
 
-    /// Writes what the kernel takes at once, and returns how much that was. An error is left to the
-    /// write in the background, which tells it as any other.
+    /// Writes what does not block, and returns the number of bytes. On an error returns zero: the
+    /// write on the pool then fails in the same way and reports the error.
     fn poll_write_inline(
         &mut self,
         cx: &mut Context<'_>,
@@ -86,7 +86,7 @@ impl File {
         n: usize,
     ) -> Poll<usize> {
         let in_flight = self.in_flight.get_mut();
-        // More than `n` bytes in many slices are rare, and one would have to cut them.
+        // Slices with more than `n` bytes, which would have to be cut, are rare.
         let is_all = slices.iter().map(|slice| slice.len()).sum::<usize>() == n;
         if !in_flight.staging.is_empty() || !is_all || !in_flight.nowait_support(&self.std).write {
             return Poll::Ready(0);
@@ -106,7 +106,7 @@ impl File {
         }
     }
 
-    /// Has `n` bytes of `slices` written in the background, after the first `skip`.
+    /// Starts to write `n` bytes of `slices` on the pool, after the first `skip` bytes.
     fn start_write(&mut self, slices: &[IoSlice<'_>], skip: usize, n: usize) -> io::Result<()> {
         let in_flight = self.in_flight.get_mut();
         let read_ahead = in_flight.staging.len();

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_verdict_is_remembered_until_changed() {
+fn an_answer_is_cached_until_it_is_changed() {
     let cache = LocalityCache::<64>::new();
     let (one, other) = (Key::of(b"one"), Key::of(b"other"));
     assert_eq!(cache.get(one), None);
@@ -13,7 +13,7 @@ fn a_verdict_is_remembered_until_changed() {
 }
 
 #[test]
-fn a_key_makes_room_for_another() {
+fn a_key_displaces_another_one() {
     let cache = LocalityCache::<1>::new();
     let (one, other) = (Key::of(b"one"), Key::of(b"other"));
     cache.set(one, true);
@@ -22,7 +22,7 @@ fn a_key_makes_room_for_another() {
 }
 
 #[test]
-fn no_key_is_taken_for_an_empty_place() {
+fn no_key_matches_an_empty_entry() {
     let cache = LocalityCache::<16>::new();
     for number in 0..10_000u32 {
         assert_eq!(cache.get(Key::of(&number.to_le_bytes())), None);
