@@ -292,7 +292,8 @@ fn every_worker_has_slept_when_its_runtime_is_gone() {
     }
 }
 
-/// Each is there when the one before has just ended, so that a worker which looks around for more finds it.
+/// Each is there when the one before has just ended, so that a worker which looks around for more
+/// finds it.
 #[test]
 fn busy_time_has_what_a_worker_finds_before_it_sleeps() {
     const TASKS: u32 = 500;

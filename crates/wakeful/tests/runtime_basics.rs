@@ -69,7 +69,8 @@ fn current_thread_tasks_rest_until_the_next_block_on() {
 fn a_runtime_is_entered_thousands_of_times() {
     for runtime in [current_thread(), multi_thread(1)] {
         for n in 0..2000 {
-            // Waits for another thread, so that the runtime looks around before it sleeps; sometimes more, sometimes less.
+            // Waits for another thread, so that the runtime looks around before it sleeps;
+            // sometimes more, sometimes less.
             let answers = runtime.block_on(async move {
                 let mut answers = 0;
                 for _ in 0..n % 5 {

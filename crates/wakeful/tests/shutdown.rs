@@ -291,7 +291,8 @@ fn the_last_reference_to_a_task_frees_what_is_left_of_its_runtime() {
             Poll::<()>::Pending
         }));
         runtime.block_on(async {
-            // More than the workers take references for at once; some end elsewhere than they began.
+            // More than the workers take references for at once; some end elsewhere than they
+            // began.
             let tasks: Vec<_> = (0..2000)
                 .map(|n| {
                     wakeful::spawn(async move {
@@ -417,8 +418,8 @@ fn stress_shutdown_with_tasks_that_lost_their_seats() {
             runtime.spawn(async move {
                 let _held = guard;
                 for turn in n.. {
-                    // Some come back from here without a seat: to wait for the first time, to give way,
-                    // to end, or into the clearing.
+                    // Some come back from here without a seat: to wait for the first time, to give
+                    // way, to end, or into the clearing.
                     block_in_place(|| thread::sleep(Duration::from_micros(10 * (turn % 5) as u64)));
                     match turn % 4 {
                         0 => yield_now().await,

@@ -1,5 +1,6 @@
-//! What blocks a worker's thread without being a poll stalls nobody else either: the drop of a task's output, a
-//! hook, a waker that was put off. Each waits for a task that only another thread on the seat can run.
+//! What blocks a worker's thread without being a poll stalls nobody else either: the drop of a
+//! task's output, a hook, a waker that was put off. Each waits for a task that only another thread
+//! on the seat can run.
 
 mod support;
 
@@ -216,8 +217,8 @@ fn a_stall_in_a_hook_is_told_of_as_such() {
     drop(runtime);
 }
 
-/// The output of a task that had waited on another worker blocks while the runtime shuts down: nobody waits for
-/// it but the drop of the runtime itself, and nothing is left.
+/// The output of a task that had waited on another worker blocks while the runtime shuts down:
+/// nobody waits for it but the drop of the runtime itself, and nothing is left.
 #[test]
 fn a_runtime_ends_while_outputs_are_being_dropped() {
     for background in [false, true] {

@@ -1,8 +1,8 @@
 //! A task that blocks its thread stalls nobody else.
 //!
-//! Most of these tasks block until something else has happened that only another thread on their seat can
-//! bring about: without the hand-off they would block for ever. A thread that watches turns that into a
-//! failure.
+//! Most of these tasks block until something else has happened that only another thread on their
+//! seat can bring about: without the hand-off they would block for ever. A thread that watches
+//! turns that into a failure.
 
 mod support;
 
@@ -19,8 +19,8 @@ use wakeful::io::AsyncReadExt;
 use wakeful::runtime::{Builder, Runtime, StallOutcome};
 use wakeful::task::{block_in_place, yield_now};
 
-/// Runs `block` in a task of a runtime with one worker, with a task behind it that sets the flag which it
-/// waits for.
+/// Runs `block` in a task of a runtime with one worker, with a task behind it that sets the flag
+/// which it waits for.
 #[track_caller]
 fn is_passed_by_the_next(block: impl FnOnce(Flag) + Send + 'static) {
     let (runtime, flag) = (multi_thread(1), Flag::default());
@@ -544,8 +544,8 @@ fn threads_that_are_not_wanted_any_more_end() {
     assert_eq!(metrics.num_stalled_threads(), 0);
 }
 
-/// The only thread that the pool may have is taken, so nobody comes for a seat that was given away: others
-/// see to its timers.
+/// The only thread that the pool may have is taken, so nobody comes for a seat that was given away:
+/// others see to its timers.
 #[test]
 fn timers_of_a_seat_without_a_thread_fire() {
     let runtime = Builder::new_multi_thread()

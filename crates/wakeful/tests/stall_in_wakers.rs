@@ -1,5 +1,5 @@
-//! Wakers made outside of the runtime that do not return when the driver or a timer calls them: events, timers and tasks
-//! of others go on, and so do the wakers behind them.
+//! Wakers made outside of the runtime that do not return when the driver or a timer calls them:
+//! events, timers and tasks of others go on, and so do the wakers behind them.
 
 mod support;
 

@@ -154,8 +154,8 @@ fn a_callback_that_blocks_holds_nobody_up() {
     });
 }
 
-/// The operating system has no further thread: what waits behind a task that blocks waits until it is done,
-/// and a report says so.
+/// The operating system has no further thread: what waits behind a task that blocks waits until it
+/// is done, and a report says so.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_thread_that_cannot_be_had_is_told_of() {
@@ -168,7 +168,8 @@ fn a_thread_that_cannot_be_had_is_told_of() {
     let told = told(builder.worker_threads(1).thread_stack_size(64 << 20));
     let runtime = builder.build().unwrap();
     runtime.block_on(runtime.spawn(async {})).unwrap();
-    // When a stall has been told of, all threads of the runtime have begun: none takes memory while it is limited.
+    // When a stall has been told of, all threads of the runtime have begun: none takes memory while
+    // it is limited.
     let first = Flag::default();
     let waits = first.clone();
     let blocks = runtime.spawn(async move { waits.block() });
@@ -288,7 +289,8 @@ fn an_idle_runtime_does_not_wake_up() {
     }
 }
 
-/// A poll that stands behind which nothing waits, beside workers that sleep and wake up all the time.
+/// A poll that stands behind which nothing waits, beside workers that sleep and wake up all the
+/// time.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_monitor_does_not_look_at_every_wake_up() {
@@ -312,7 +314,8 @@ fn the_monitor_does_not_look_at_every_wake_up() {
         thread::sleep(Duration::from_micros(50));
     }
     let looks = switches("wakeful-monitor") - looks_before;
-    // Two waits for each look, every 2 ms; it may be interrupted now and then. (It was more than four.)
+    // Two waits for each look, every 2 ms; it may be interrupted now and then. (It was more than
+    // four.)
     let most = 3 * (begun.elapsed().as_millis() as u64 / 2 + 20);
     assert!(looks <= most, "{looks} looks in {:?}", begun.elapsed());
     flag.set();

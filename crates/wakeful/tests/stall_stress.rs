@@ -1,5 +1,5 @@
-//! Tasks that block their threads in one of ten polls, in between all that tasks do, for about a second or as
-//! long as `WAKEFUL_STRESS_SECONDS` says.
+//! Tasks that block their threads in one of ten polls, in between all that tasks do, for about a
+//! second or as long as `WAKEFUL_STRESS_SECONDS` says.
 
 mod support;
 

@@ -1,5 +1,6 @@
-//! A filter of system calls that a program installs for itself, when its runtime is up and trusts that seats can be
-//! looked at. From then on none can; so workers keep nothing from each other any more.
+//! A filter of system calls that a program installs for itself, when its runtime is up and trusts
+//! that seats can be looked at. From then on none can; so workers keep nothing from each other any
+//! more.
 //!
 //! A single test, since the filter is the process's.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -14,8 +15,8 @@ use std::time::Duration;
 use support::{multi_thread, seccomp};
 use wakeful::task::yield_now;
 
-/// A worker whose polls are known to be short has eight tasks and one that blocks until they have all run, for
-/// `patience` at most. True if they did.
+/// A worker whose polls are known to be short has eight tasks and one that blocks until they have
+/// all run, for `patience` at most. True if they did.
 async fn tasks_behind_a_block_run(patience: Duration) -> bool {
     for _ in 0..1_000 {
         yield_now().await;

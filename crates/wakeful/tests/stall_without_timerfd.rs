@@ -1,5 +1,5 @@
-//! A filter of system calls that a program installs for itself, while the monitors of its runtimes rest. From then on no alarm
-//! can be set to wake them; so who wakes up does.
+//! A filter of system calls that a program installs for itself, while the monitors of its runtimes
+//! rest. From then on no alarm can be set to wake them; so who wakes up does.
 //!
 //! A single test, since the filter is the process's.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -1,5 +1,5 @@
-//! Tasks that wait for one another wander from worker to worker, until one of the workers leaves them to the others.
-//! None is forgotten for that, and whoever needs a second worker gets one.
+//! Tasks that wait for one another wander from worker to worker, until one of the workers leaves
+//! them to the others. None is forgotten for that, and whoever needs a second worker gets one.
 
 mod support;
 
@@ -15,7 +15,8 @@ use wakeful::time::sleep;
 /// For so long do they go on: far longer than it takes to see that one worker is enough.
 const TIME: Duration = Duration::from_millis(150);
 
-/// Sixteen tasks that share four permits for a while. Gives how often they had one, once all are through.
+/// Sixteen tasks that share four permits for a while. Gives how often they had one, once all are
+/// through.
 fn contend(runtime: &Runtime) -> impl Future<Output = usize> + use<> {
     let (permits, taken) = (Arc::new(Semaphore::new(4)), Arc::new(AtomicUsize::new(0)));
     let until = Instant::now() + TIME;
