@@ -173,7 +173,7 @@ fn idle_threads_exit_after_the_keep_alive_time() {
     }
     barrier.wait();
     assert!(runtime.metrics().num_blocking_threads() >= 4);
-    eventually("idle threads leave", || runtime.metrics().num_blocking_threads() == 0);
+    eventually("idle threads exit", || runtime.metrics().num_blocking_threads() == 0);
     // And start again when needed.
     assert_eq!(runtime.block_on(runtime.spawn_blocking(|| 1)).unwrap(), 1);
 }
