@@ -82,7 +82,8 @@ impl RunningChild {
 impl Drop for RunningChild {
     fn drop(&mut self) {
         if self.kill_on_drop {
-            // The kill fails if other code has waited for the child already.
+            // The kill may fail, for example if the child has changed its user id, or if other code
+            // has waited for it.
             let _refused = self.kill();
         }
         if let Some(mut process) = self.process.take() {
