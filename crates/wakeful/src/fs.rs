@@ -1,30 +1,36 @@
 //! Files and directories.
 //!
-//! | to | there is |
+//! | to | use |
 //! |---|---|
-//! | read or write a file as a whole | [`read`], [`read_to_string`], [`write`](write()) |
-//! | read or write it bit by bit | [`File`], [`OpenOptions`] |
+//! | read or write a whole file | [`read`], [`read_to_string`], [`write`](write()) |
+//! | read or write a file piece by piece | [`File`], [`OpenOptions`] |
 //! | list a directory | [`read_dir`] |
-//! | anything else | a function named as in [`std::fs`] |
+//! | do anything else | the function with the same name as in [`std::fs`] |
 //!
-//! Operating systems have no way to wait for files as they have for sockets, so what may block is done
-//! by threads of the blocking pool (see [`spawn_blocking`](crate::task::spawn_blocking)). A trip there
-//! costs more than most operations. What the kernel can do without blocking is therefore done on the
-//! spot:
+//! Operating systems offer no readiness notification for files as they do for sockets, so
+//! operations that may block run on the blocking pool (see
+//! [`spawn_blocking`](crate::task::spawn_blocking)). Sending an operation to the pool costs more
+//! than most operations themselves. Operations that the kernel can complete without blocking
+//! therefore run inline, on the calling thread:
 //!
-//! - reading bytes that are in the page cache, of files that are open;
-//! - writing bytes to it, where the file system can tell that it need not wait (XFS and Btrfs can, ext4
-//!   cannot);
-//! - opening a file to be read that the directory cache knows, [`read`] and [`read_to_string`] of one
-//!   that is not too large, [`metadata`], [`symlink_metadata`] and [`try_exists`];
+//! - reading from an open file, if the bytes are in the page cache;
+//! - writing to an open file, if the file system can tell that the write need not wait (XFS and
+//!   Btrfs can, ext4 cannot);
+//! - opening a file for reading, [`read`] and [`read_to_string`] of files up to 256 KiB,
+//!   [`metadata`], [`symlink_metadata`] and [`try_exists`], if the path is in the directory cache;
 //! - moving a file's cursor.
 //!
-//! All else goes to the pool: what changes directories, [`read_dir`], whatever waits for the disk, and
-//! any of the above on file systems that are not local. What is done on the spot takes from the
-//! [cooperative budget](crate::task::coop), so that a task that reads a lot gives way to others.
+//! All other operations run on the pool: those that change directories, [`read_dir`], those that
+//! wait for the disk, and any of the above on file systems that are not local. Inline operations
+//! consume the [cooperative budget](crate::task::coop), so a task that reads a lot still yields to
+//! other tasks.
 //!
-//! Whatever has begun on the pool goes on there when its future is dropped. These are things for files;
-//! for pipes there is `net::unix::pipe`, which does not keep a thread waiting.
+//! An operation that was sent to the pool runs to its end even if its future is dropped. If the
+//! runtime has shut down, operations fail with an error of kind
+//! [`Other`](std::io::ErrorKind::Other).
+//!
+//! This module is for files. For named pipes use `net::unix::pipe`, which does not block a thread
+//! while it waits.
 //!
 //! ```
 //! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -38,13 +44,17 @@
 //! # std::io::Result::Ok(()) }).unwrap();
 //! ```
 
-mod answer;
+// The public functions are in `read_write.rs`, `paths.rs` and `read_dir.rs`, the type `File` in
+// `file.rs`. `dispatch.rs` runs an operation inline or on the pool. What can run inline is decided
+// by `cached.rs` for paths and by `nowait.rs` for open files.
+
 #[cfg(target_os = "linux")]
 mod cached;
 #[cfg(not(target_os = "linux"))]
 #[path = "fs/cached_none.rs"]
 mod cached;
 mod dir_builder;
+mod dispatch;
 mod file;
 mod file_times;
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -56,7 +66,7 @@ mod open_options;
 mod owned_bytes;
 mod paths;
 mod read_dir;
-mod whole;
+mod read_write;
 
 pub use dir_builder::DirBuilder;
 pub use file::File;
@@ -67,4 +77,4 @@ pub use paths::{
     remove_dir_all, remove_file, rename, set_permissions, symlink, symlink_metadata, try_exists,
 };
 pub use read_dir::{DirEntry, ReadDir, read_dir};
-pub use whole::{read, read_to_string, write};
+pub use read_write::{read, read_to_string, write};

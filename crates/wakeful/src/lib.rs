@@ -1,8 +1,9 @@
 //! Wakeful: an async runtime for Rust.
 //!
-//! It has the API of Tokio 1.x under its own name, so a program moves over by changing the crate it
-//! names, or through the drop-in crate without changing anything. A task that blocks its thread holds
-//! nobody else up: another thread goes on with what waits behind it.
+//! Wakeful has the API of Tokio 1.x. A program moves to it by changing the name of the crate it
+//! uses, or without any change through the drop-in crate. When a task blocks its worker on the
+//! multi-thread runtime, another thread takes over the worker's queue, timers and I/O within a few
+//! milliseconds.
 //!
 //! ```
 //! # #[cfg(all(feature = "macros", feature = "rt-multi-thread", feature = "net", feature = "io-util"))]
@@ -30,23 +31,24 @@
 //! # example::run();
 //! ```
 //!
-//! # What is where
+//! # Modules
 //!
-//! | module | has | takes feature |
+//! | module | contents | feature |
 //! |---|---|---|
-//! | `runtime` | what runs tasks: how it is built, reached, shut down, measured | `rt`, `rt-multi-thread` (both by default) |
-//! | `task` | spawning, joining, aborting; blocking code; local tasks and values | `rt` |
+//! | `runtime` | building, entering and shutting down runtimes; metrics | `rt`, `rt-multi-thread` (default) |
+//! | `task` | spawning, joining, aborting; blocking code; local tasks, task-local values | `rt` |
 //! | `sync` | channels, locks, notifications | `sync` |
 //! | `time` | sleeps, timeouts, intervals; a clock that tests can pause | `time`, `test-util` |
-//! | `io` | traits for bytes that come and go, what is built on them, standard streams | `io`, `io-util`, `io-std` |
+//! | `io` | traits for asynchronous I/O, utilities, standard streams | `io`, `io-util`, `io-std` |
 //! | `net` | TCP, UDP, Unix sockets, pipes | `net` |
 //! | `fs` | files and directories | `fs` |
 //! | `process` | child processes | `process` |
 //! | `signal` | signals of the operating system | `signal` |
 //!
-//! `#[main]`, `#[test]`, `select!`, `join!` and `try_join!` come with feature `macros`; `pin!` is always there.
+//! `#[main]`, `#[test]`, `select!`, `join!` and `try_join!` need the feature `macros`; `pin!` is
+//! always available.
 //!
-//! Without them it is a few lines more:
+//! A program that does not use `#[main]` builds its runtime itself:
 //!
 //! ```
 //! # #[cfg(feature = "rt-multi-thread")] {
@@ -76,7 +78,7 @@ pub mod process;
 #[cfg(feature = "signal")]
 pub mod signal;
 
-/// Addresses; what takes them comes with feature `net`.
+/// Socket addresses. The types that use them need the feature `net`.
 #[cfg(not(feature = "net"))]
 pub mod net {
     mod addr;
@@ -103,7 +105,7 @@ pub use wakeful_macros::{main_rt as main, test_rt as test};
 #[cfg(all(feature = "macros", not(feature = "rt")))]
 pub use wakeful_macros::{without_rt as main, without_rt as test};
 
-/// What the drop-in re-exports under other names.
+/// The attributes that the drop-in crate re-exports as `tokio::main` and `tokio::test`.
 #[cfg(all(feature = "macros", feature = "rt"))]
 #[doc(hidden)]
 pub mod drop_in {

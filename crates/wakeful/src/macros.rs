@@ -1,10 +1,10 @@
-//! The macros that are not attributes, and what they expand to calls of.
+//! The macros that are not attributes, and the functions that their expansions call.
 
 #[cfg(feature = "macros")]
 mod concurrent;
 mod pin;
 
-/// What the macros' expansions name. Not for use by hand.
+/// The items that the macros' expansions name. Not part of the public API.
 #[doc(hidden)]
 pub mod support {
     #[cfg(feature = "macros")]

@@ -1,7 +1,7 @@
-//! Child processes, awaited.
+//! Child processes.
 //!
-//! [`Command`] is that of the standard library, but what it starts is a [`Child`] whose end and whose
-//! streams are awaited instead of blocked on.
+//! [`Command`] has the methods of [`std::process::Command`]. It starts a [`Child`] whose exit and
+//! whose streams are awaited instead of blocked on.
 //!
 //! ```
 //! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -13,7 +13,7 @@
 //! # std::io::Result::Ok(()) }).unwrap();
 //! ```
 //!
-//! Write to a child, and read from it at the same time:
+//! To write to a child and read from it at the same time:
 //!
 //! ```
 //! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -32,17 +32,23 @@
 //! # std::io::Result::Ok(()) }).unwrap();
 //! ```
 //!
-//! # Children that nobody waits for
+//! # Dropped children
 //!
-//! A child goes on when its [`Child`] is dropped, unless [`Command::kill_on_drop`] says otherwise. A child
-//! that has ended must be waited for by somebody, or else it stays in the system's table of processes.
-//! Of those whose `Child` was dropped, the runtime they were started in takes care; if that has shut
-//! down, a thread does that ends with the last of them.
+//! A process keeps running when its [`Child`] is dropped, unless [`Command::kill_on_drop`] is set.
+//! A process that has exited stays in the system's process table, as a zombie, until its parent
+//! waits for it. The runtime that started the process waits for it if its `Child` was dropped. If
+//! that runtime has shut down, a thread named `wakeful-reaper` does so; it exits after the last
+//! such process.
 //!
-//! # How the end of a child is noticed
+//! # How the exit of a child is detected
 //!
-//! By a descriptor of the process, where the kernel has such (Linux 5.3 and later) and one can be had. If
-//! not, by `SIGCHLD`, for which a handler is put in place then.
+//! The runtime watches a pidfd, where the kernel has pidfds (Linux 5.3 and later) and one can be
+//! opened. Otherwise it installs a handler for `SIGCHLD`.
+
+// `command.rs`, `child.rs` and `stdio.rs` hold the public types. A `Child` owns a `RunningChild`
+// (`running.rs`) until the exit was observed; `exit_watch.rs` detects the exit. Dropping a
+// `RunningChild` turns it into an orphan (`orphan.rs`), which moves to the thread in `reaper.rs` if
+// its runtime is gone.
 
 mod child;
 mod command;

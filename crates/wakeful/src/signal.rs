@@ -1,7 +1,7 @@
-//! Signals of the operating system, awaited.
+//! Signals of the operating system.
 //!
-//! [`ctrl_c`] waits for the key that ends programs; [`unix::signal`] listens for a signal of any kind
-//! that can be caught.
+//! [`ctrl_c`] waits for Ctrl-C; [`unix::signal`] listens for a signal of any kind that can be
+//! caught.
 //!
 //! ```
 //! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -15,10 +15,10 @@
 //! # std::io::Result::Ok(()) }).unwrap();
 //! ```
 //!
-//! The first listener of a kind puts a handler in place of what the system does by default, most often
-//! to end the process. It stays there for as long as the process runs, listeners or not: a program that
-//! has once listened for ctrl-c has to end by itself from then on. A handler that was there before is
-//! called as well.
+//! The first listener for a signal installs a handler. The handler replaces the system's default
+//! action, which for most signals ends the process. It stays installed until the process exits,
+//! even if no listener is left: once a program has listened for Ctrl-C, Ctrl-C no longer ends it. A
+//! handler that was installed before is called too.
 
 mod ctrl_c;
 pub mod unix;

@@ -1,7 +1,8 @@
-//! A global allocator that calls the runtime, as one that profiles or logs may: no task is lost.
+//! A global allocator that calls the runtime, as a profiling or logging allocator may. No task is
+//! lost.
 //!
-//! The allocator may be called in the middle of a change to the worker's queue. The call then must go
-//! the way that calls from other threads go.
+//! The allocator may be called while the worker changes its queue. Its call must then take the path
+//! of calls from other threads.
 
 mod support;
 
@@ -25,7 +26,7 @@ thread_local! {
     static IS_CALLING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What the allocator does, and when.
+// Configure what the allocator does, and when.
 static EVERY: AtomicUsize = AtomicUsize::new(0);
 static ONLY_SIZE: AtomicUsize = AtomicUsize::new(0);
 static SPAWNS: AtomicBool = AtomicBool::new(false);
@@ -60,23 +61,25 @@ fn call_runtime(layout: Layout) {
     IS_CALLING.with(|calling| calling.set(false));
 }
 
-// SAFETY: memory comes from and goes to the system's allocator.
+// SAFETY: all calls are forwarded to the system's allocator, which meets the contract.
+// `call_runtime` does not touch the memory.
 unsafe impl GlobalAlloc for CallsRuntime {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         call_runtime(layout);
-        // SAFETY: by contract.
+        // SAFETY: the caller meets the same contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: by contract.
+        // SAFETY: `memory` came from `System.alloc` above with the same layout, as the caller
+        // guarantees.
         unsafe { System.dealloc(memory, layout) };
         call_runtime(layout);
     }
 }
 
-/// Runs `test` while the allocator calls the runtime at every `every`-th call of those of
-/// `only_size`, if that is not 0.
+/// Runs `test` while every `every`-th call of the allocator calls the runtime. If `only_size` is
+/// not 0, only calls of this size count.
 fn with_calls(every: usize, only_size: usize, spawns: bool, test: impl FnOnce(&Target)) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -94,7 +97,7 @@ fn with_calls(every: usize, only_size: usize, spawns: bool, test: impl FnOnce(&T
     assert!(CALLS.swap(0, Relaxed) > 0, "the allocator has called the runtime");
 }
 
-/// Rounds of tasks that yield, sleep and wait for the allocator.
+/// Runs tasks that yield, sleep and wait for a notification from the allocator.
 async fn load(target: Arc<Target>) {
     for round in 0..20 {
         let ended = Arc::new(AtomicUsize::new(0));
@@ -105,7 +108,7 @@ async fn load(target: Arc<Target>) {
                     match number % 4 {
                         0 => wakeful::time::sleep(Duration::from_micros(number)).await,
                         1 => {
-                            // Answers within the time if the allocator gets to it.
+                            // Completes before the limit if the allocator notifies it by then.
                             let notified = target.notifies[number as usize % 32].notified();
                             let limit = Duration::from_millis(2);
                             let _either = wakeful::time::timeout(limit, notified).await;
@@ -154,7 +157,7 @@ fn no_task_is_lost_if_the_allocator_spawns() {
     runs_all_tasks(current_thread, 3, true);
 }
 
-/// The run queue's ring is allocated anew with twice the room while one task spawns many.
+/// The ring of the run queue is reallocated with twice the capacity while one task spawns many.
 #[test]
 fn no_task_is_lost_if_a_wake_comes_while_the_queue_grows() {
     for make in [multi_thread, current_thread] {
@@ -190,9 +193,9 @@ fn no_task_is_lost_if_a_wake_comes_while_the_queue_grows() {
     }
 }
 
-/// The set's queue grows from 64 entries to 128 while tasks of the set wait for the allocator.
+/// The queue of the set grows from 64 to 128 entries while tasks of the set wait for the allocator.
 #[test]
-fn a_local_set_loses_no_task_either() {
+fn a_local_set_loses_no_task() {
     within(Duration::from_secs(20), || {
         with_calls(1, 128 * size_of::<usize>(), false, |_| {
             let runtime = current_thread();

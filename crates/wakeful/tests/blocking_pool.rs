@@ -1,4 +1,4 @@
-//! `spawn_blocking` and `block_in_place`: threads grow when needed, shrink, and never deadlock.
+//! `spawn_blocking` and `block_in_place`. The pool grows when needed, shrinks, and never deadlocks.
 
 mod support;
 
@@ -19,7 +19,7 @@ fn blocking_calls_return_their_output_or_panic() {
             assert_eq!(spawn_blocking(|| 5).await.unwrap(), 5);
             let error = spawn_blocking(|| panic!("on purpose")).await.unwrap_err();
             assert!(error.is_panic());
-            // The thread that met the panic goes on.
+            // The pool thread survives the panic.
             assert_eq!(spawn_blocking(|| 6).await.unwrap(), 6);
         });
     }
@@ -63,10 +63,10 @@ fn calls_that_wait_for_each_other_all_get_a_thread() {
 }
 
 #[test]
-fn a_call_that_blocks_after_many_short_ones_holds_up_nobody_for_long() {
+fn a_blocking_call_after_many_short_ones_does_not_delay_others() {
     let runtime = multi_thread(2);
     runtime.block_on(async {
-        // The pool learns that calls are short.
+        // Short calls make the pool expect that the next one is short too.
         for _ in 0..1000 {
             spawn_blocking(|| ()).await.unwrap();
         }
@@ -89,7 +89,7 @@ fn calls_that_wait_for_each_other_after_many_short_ones_all_get_a_thread() {
         let runtime = current_thread();
         let barrier = Arc::new(Barrier::new(9));
         runtime.block_on(async {
-            // Two at a time, so that there is a thread to spare.
+            // Two calls at a time, so that the pool has a spare thread.
             for _ in 0..200 {
                 let calls = [spawn_blocking(|| ()), spawn_blocking(|| ())];
                 for call in calls {
@@ -119,7 +119,7 @@ fn a_worker_may_block_on_a_call_it_has_just_made() {
         for n in 0..200 {
             let (send, receive) = mpsc::channel();
             drop(spawn_blocking(move || send.send(n).unwrap()));
-            // Not how it should be done, but it must not hang.
+            // Blocking in a task is bad practice, but must not hang.
             assert_eq!(receive.recv_timeout(Duration::from_secs(10)).unwrap(), n);
         }
     });
@@ -163,7 +163,7 @@ fn one_call_at_a_time_needs_few_threads() {
 }
 
 #[test]
-fn idle_threads_leave_after_the_keep_alive_time() {
+fn idle_threads_exit_after_the_keep_alive_time() {
     let runtime =
         Builder::new_current_thread().thread_keep_alive(Duration::from_millis(10)).build().unwrap();
     let barrier = Arc::new(Barrier::new(5));
@@ -173,8 +173,8 @@ fn idle_threads_leave_after_the_keep_alive_time() {
     }
     barrier.wait();
     assert!(runtime.metrics().num_blocking_threads() >= 4);
-    eventually("idle threads leave", || runtime.metrics().num_blocking_threads() == 0);
-    // And come back when needed.
+    eventually("idle threads exit", || runtime.metrics().num_blocking_threads() == 0);
+    // And start again when needed.
     assert_eq!(runtime.block_on(runtime.spawn_blocking(|| 1)).unwrap(), 1);
 }
 
@@ -197,7 +197,7 @@ fn block_in_place_moves_the_other_tasks_away() {
     let runtime = multi_thread(1);
     let (send, receive) = mpsc::channel();
     let task = runtime.spawn(async move {
-        // With the only worker blocked, this one needs another thread.
+        // The only worker is blocked, so this task needs another thread.
         drop(wakeful::spawn(async move { send.send(7).unwrap() }));
         block_in_place(|| receive.recv_timeout(Duration::from_secs(10)).unwrap())
     });
@@ -224,7 +224,7 @@ fn block_in_place_nests_and_may_block_on() {
 }
 
 #[test]
-fn a_task_goes_on_after_block_in_place_with_or_without_its_seat() {
+fn a_task_continues_after_block_in_place_with_or_without_its_worker() {
     let runtime = multi_thread(2);
     let tasks: Vec<_> = (0..50u64)
         .map(|n| {
@@ -244,19 +244,21 @@ fn a_task_goes_on_after_block_in_place_with_or_without_its_seat() {
 }
 
 #[test]
-fn a_task_that_yields_and_blocks_in_one_poll_gets_its_next_turn() {
+fn a_task_that_yields_and_blocks_in_one_poll_is_polled_again() {
     let runtime = multi_thread(1);
     let (done, is_done) = mpsc::channel();
     runtime.spawn(async move {
         for _ in 0..20 {
-            let mut turn = pin!(yield_now());
+            let mut yielding = pin!(yield_now());
             poll_fn(|cx| {
-                let polled = turn.as_mut().poll(cx);
+                let polled = yielding.as_mut().poll(cx);
                 if polled.is_pending() {
-                    // Only on a thread that has taken the seat over does the other task run.
-                    let (sat, has_sat) = mpsc::channel();
-                    drop(wakeful::spawn(async move { sat.send(()).unwrap() }));
-                    block_in_place(|| has_sat.recv_timeout(Duration::from_secs(10)).unwrap());
+                    // The other task runs only on a thread that has taken over the worker.
+                    let (taken_over, was_taken_over) = mpsc::channel();
+                    drop(wakeful::spawn(async move { taken_over.send(()).unwrap() }));
+                    block_in_place(|| {
+                        was_taken_over.recv_timeout(Duration::from_secs(10)).unwrap()
+                    });
                 }
                 polled
             })

@@ -1,5 +1,5 @@
-//! The driver's own descriptors are replaced behind its back: I/O fails with a clear error, all else
-//! goes on, and nothing hangs.
+//! The program replaces the driver's own descriptors. I/O fails with a clear error, everything else
+//! keeps working, and nothing hangs.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -14,7 +14,8 @@ use wakeful::net::TcpListener;
 use wakeful::runtime::Runtime;
 use wakeful::time::{sleep, timeout};
 
-/// Which descriptors are a runtime's is seen by what is new: one test runs at a time.
+/// The tests find a runtime's descriptors by comparing those before and after its creation, so only
+/// one test may run at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn descriptors(kind: &str) -> Vec<RawFd> {
@@ -27,7 +28,7 @@ fn descriptors(kind: &str) -> Vec<RawFd> {
     open.collect()
 }
 
-/// A runtime, and those of its descriptors that are of `kind`.
+/// Creates a runtime. Returns it with its descriptors of `kind`.
 fn make(kind: &str, make: fn() -> Runtime) -> (Runtime, Vec<RawFd>) {
     let before = descriptors(kind);
     let runtime = make();
@@ -35,10 +36,11 @@ fn make(kind: &str, make: fn() -> Runtime) -> (Runtime, Vec<RawFd>) {
     (runtime, new)
 }
 
-/// Puts a file that can only be read in the place of `fd`.
+/// Replaces the file behind `fd` with a read-only one.
 fn replace(fd: RawFd) {
     let null = File::open("/dev/null").unwrap();
-    // SAFETY: numbers only. That the descriptor's owner is not asked is the point.
+    // SAFETY: `dup2` accesses no memory of this process. It breaks the I/O safety of the
+    // descriptor's owner on purpose: the driver must cope with that.
     assert!(unsafe { libc::dup2(null.as_raw_fd(), fd) } >= 0);
 }
 
@@ -66,7 +68,7 @@ fn with_each_flavor(test: fn(fn() -> Runtime)) {
 }
 
 #[test]
-fn io_fails_and_all_else_goes_on_if_the_epoll_descriptor_is_replaced() {
+fn only_io_fails_if_the_epoll_descriptor_is_replaced() {
     with_each_flavor(|how| {
         let (runtime, epolls) = make("eventpoll", how);
         assert!(!epolls.is_empty());
@@ -85,9 +87,9 @@ fn io_fails_and_all_else_goes_on_if_the_epoll_descriptor_is_replaced() {
 }
 
 #[test]
-fn io_fails_and_all_else_goes_on_if_the_eventfd_is_replaced() {
+fn only_io_fails_if_the_eventfd_is_replaced() {
     with_each_flavor(|how| {
-        // The first runtime of a process also makes the one for signals, which stays.
+        // The first runtime of a process also creates the eventfd for signals, which stays open.
         drop(how());
         let (runtime, eventfds) = make("eventfd", how);
         assert!(!eventfds.is_empty());
@@ -97,14 +99,14 @@ fn io_fails_and_all_else_goes_on_if_the_eventfd_is_replaced() {
         eventfds.into_iter().for_each(replace);
         for _ in 0..3 {
             runtime.block_on(all_but_io_works());
-            // Ends a wait in the driver from another thread.
+            // Interrupts a wait in the driver from another thread.
             let (send, receive) = wakeful::sync::oneshot::channel();
             let waits = runtime.spawn(receive);
             std::thread::sleep(Duration::from_millis(5));
             send.send(7).unwrap();
             assert_eq!(runtime.block_on(waits).unwrap(), Ok(7));
         }
-        // On the current thread it may be that no wait had to be ended from elsewhere.
+        // On the current-thread runtime, no wait may have needed an interrupt from another thread.
         if runtime.handle().runtime_flavor() == wakeful::runtime::RuntimeFlavor::MultiThread {
             assert_fails(runtime.block_on(accepts).unwrap());
         }

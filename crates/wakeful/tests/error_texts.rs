@@ -1,4 +1,4 @@
-//! What goes wrong says what was called, what is missing and what to do, and points at the caller.
+//! Panic messages name the call, what is missing and what to do. Their location is the caller's.
 
 mod support;
 
@@ -7,11 +7,11 @@ use support::{current_thread, multi_thread, panic_of};
 use wakeful::runtime::{Builder, Handle, LocalOptions};
 use wakeful::task;
 
-/// The text of the panic of `f`, which must be located in this file.
+/// Returns the message of the panic of `f`, whose location must be in this file.
 #[track_caller]
 fn text_of(f: impl FnOnce()) -> String {
     let (text, file) = panic_of(AssertUnwindSafe(f));
-    assert_eq!(file, file!(), "the panic points elsewhere: {text}");
+    assert_eq!(file, file!(), "the location of the panic is not in this file: {text}");
     text
 }
 
@@ -23,7 +23,7 @@ fn assert_has(text: &str, parts: &[&str]) {
 }
 
 #[test]
-fn outside_of_a_runtime() {
+fn outside_a_runtime() {
     let text = text_of(|| drop(wakeful::spawn(async {})));
     assert_has(&text, &["`spawn` called", "no runtime on this thread", "Runtime::enter"]);
     let text = text_of(|| drop(task::spawn_blocking(|| ())));
@@ -35,7 +35,7 @@ fn outside_of_a_runtime() {
 }
 
 #[test]
-fn a_runtime_inside_of_a_runtime() {
+fn a_runtime_inside_a_runtime() {
     let (outer, inner) = (current_thread(), current_thread());
     let text = outer.block_on(async { text_of(|| inner.block_on(async {})) });
     assert_has(&text, &["`Runtime::block_on` called", "`.await`", "spawn_blocking"]);
@@ -59,7 +59,7 @@ fn block_in_place_where_tasks_cannot_move() {
 }
 
 #[test]
-fn an_id_outside_of_a_task() {
+fn an_id_outside_a_task() {
     let text = text_of(|| println!("{}", task::id()));
     assert_has(&text, &["`task::id()` called outside of a task", "try_id"]);
 }
@@ -121,7 +121,7 @@ fn an_output_taken_twice() {
 }
 
 #[test]
-fn a_panic_asked_of_a_cancelled_task() {
+fn the_panic_of_a_cancelled_task() {
     let runtime = current_thread();
     let task = runtime.spawn(async {});
     task.abort();
@@ -131,7 +131,7 @@ fn a_panic_asked_of_a_cancelled_task() {
 }
 
 #[test]
-fn metrics_of_a_worker_that_is_not_there() {
+fn metrics_of_a_worker_that_does_not_exist() {
     let metrics = multi_thread(2).metrics();
     assert_has(&text_of(|| println!("{}", metrics.worker_park_count(2))), &["worker 2", "has 2"]);
 }

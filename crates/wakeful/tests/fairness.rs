@@ -1,4 +1,4 @@
-//! Nobody starves: always-ready tasks give way, and every queue gets its turn.
+//! No task starves: tasks that are always ready yield, and every queue is served.
 
 mod support;
 
@@ -32,7 +32,7 @@ fn an_always_ready_task_lets_others_run() {
 }
 
 #[test]
-fn a_worker_that_looks_for_events_at_each_turn_runs_tasks_as_well() {
+fn a_worker_that_polls_the_driver_after_every_task_runs_tasks() {
     for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
         let runtime =
             builder.worker_threads(1).event_interval(1).global_queue_interval(1).build().unwrap();
@@ -86,7 +86,7 @@ fn the_budget_is_128_units_a_poll_and_unconstrained_has_none() {
     }
 }
 
-/// Counts its wake-ups.
+/// A waker that counts its wake-ups.
 struct Counting(AtomicUsize);
 
 impl Wake for Counting {
@@ -96,7 +96,7 @@ impl Wake for Counting {
 }
 
 #[test]
-fn futures_that_share_a_waker_and_find_the_budget_used_up_are_woken_once() {
+fn futures_that_share_a_waker_are_woken_once_when_the_budget_is_used_up() {
     for runtime in each_flavor() {
         let counting = Arc::new(Counting(AtomicUsize::new(0)));
         let seen = counting.clone();
@@ -110,11 +110,15 @@ fn futures_that_share_a_waker_and_find_the_budget_used_up_are_woken_once() {
                     let mut unit = pin!(consume_budget());
                     assert!(unit.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
                 }
-                assert_eq!(seen.0.load(SeqCst), 0, "not before the task has returned");
+                assert_eq!(
+                    seen.0.load(SeqCst),
+                    0,
+                    "the wake-up must be deferred until the poll has returned"
+                );
                 Poll::Ready(())
             })
             .await;
-            // A deferred wake-up comes before the next poll of a task that yields.
+            // Deferred wake-ups happen before a task that yields is polled again.
             yield_now().await;
             seen.0.load(SeqCst)
         });
@@ -148,7 +152,7 @@ fn two_tasks_that_wake_each_other_do_not_keep_the_worker() {
 }
 
 #[test]
-fn remote_tasks_get_a_turn_on_a_busy_worker() {
+fn remote_tasks_run_on_a_busy_worker() {
     for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
         let runtime = builder.worker_threads(1).global_queue_interval(7).build().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
@@ -190,10 +194,10 @@ fn tasks_behind_a_long_poll_are_stolen() {
                 count.fetch_add(1, SeqCst);
             }));
         }
-        // All but the one in the last-woken slot can be had by the other worker.
+        // The other worker can steal all tasks except the one in the LIFO slot.
         let deadline = Instant::now() + Duration::from_secs(10);
         while count.load(SeqCst) < 19 {
-            assert!(Instant::now() < deadline, "nobody stole");
+            assert!(Instant::now() < deadline, "no task was stolen");
             std::hint::spin_loop();
         }
     });
@@ -259,12 +263,12 @@ fn stress_tasks_of_all_kinds() {
 }
 
 #[test]
-fn a_task_that_a_timer_wakes_as_its_worker_goes_to_sleep_is_run_without_the_last_woken_slot() {
+fn without_the_lifo_slot_a_task_woken_by_a_timer_runs_before_the_worker_parks() {
     let mut builder = Builder::new_multi_thread();
     let runtime = builder.worker_threads(1).disable_lifo_slot().enable_all().build().unwrap();
     let (done, is_done) = mpsc::channel();
     runtime.spawn(async move {
-        // About as long as a worker looks around before it sleeps.
+        // About as long as a worker spins before it parks.
         for i in 0..5_000 {
             wakeful::time::sleep(Duration::from_micros(15 + i % 15)).await;
         }
@@ -274,8 +278,8 @@ fn a_task_that_a_timer_wakes_as_its_worker_goes_to_sleep_is_run_without_the_last
 }
 
 #[test]
-fn what_a_timer_woke_does_not_wait_behind_a_crowd_of_tasks() {
-    const CROWD: usize = 10_000;
+fn a_task_woken_by_a_timer_does_not_wait_behind_many_tasks() {
+    const TASKS: usize = 10_000;
     let runtime = current_thread();
     let ran = Arc::new(AtomicUsize::new(0));
     let ran_before = runtime.block_on(async {
@@ -289,17 +293,17 @@ fn what_a_timer_woke_does_not_wait_behind_a_crowd_of_tasks() {
         while Instant::now() < deadline + span {
             thread::sleep(span);
         }
-        for _ in 0..CROWD {
+        for _ in 0..TASKS {
             let ran = ran.clone();
             wakeful::spawn(async move { ran.fetch_add(1, SeqCst) });
         }
         sleeper.await.unwrap()
     });
-    assert!(ran_before < CROWD / 10, "{ran_before} tasks ran before the sleeper");
+    assert!(ran_before < TASKS / 10, "{ran_before} tasks ran before the sleeper");
 }
 
 #[test]
-fn each_of_many_timers_is_served_between_two_polls_of_a_task_that_blocks() {
+fn many_timers_all_fire_between_two_polls_of_a_blocking_task() {
     const SLEEPERS: usize = 100;
     let runtime = current_thread();
     let fired = Arc::new(AtomicUsize::new(0));
@@ -330,6 +334,6 @@ fn each_of_many_timers_is_served_between_two_polls_of_a_task_that_blocks() {
     });
     let rounds = runtime.block_on(runtime.spawn(blocks)).unwrap();
     other.abort();
-    // At first the sleepers are not yet asleep.
+    // In the first round, not all sleepers have registered their timers yet.
     assert!(rounds[1..].iter().all(|&served| served >= SLEEPERS), "{rounds:?}");
 }

@@ -1,4 +1,4 @@
-//! A file, read, written and moved about in.
+//! Reading, writing and seeking in a file.
 
 mod support;
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
-use support::files::{TempDir, forget_pages, needs_no_thread, reads_at_once, writes_at_once};
+use support::files::{TempDir, evict_pages, needs_no_thread, reads_inline, writes_inline};
 use support::{current_thread, each_flavor, multi_thread, panic_of};
 use wakeful::fs::{File, FileTimes, OpenOptions};
 use wakeful::io::{AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite, AsyncWriteExt};
@@ -20,7 +20,7 @@ fn poll_once<F: Future>(future: F) -> Poll<F::Output> {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_bytes_are_read_back() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let dir = TempDir::new();
@@ -45,7 +45,7 @@ fn cached_bytes_are_read_without_a_thread() {
     let dir = TempDir::new();
     let contents: Vec<u8> = (0..100_000u32).map(|n| n as u8).collect();
     let path = dir.file("file", &contents);
-    if !reads_at_once(&path) {
+    if !reads_inline(&path) {
         return;
     }
     needs_no_thread(async || {
@@ -60,10 +60,10 @@ fn cached_bytes_are_read_without_a_thread() {
 }
 
 #[test]
-fn bytes_are_written_without_a_thread_if_the_file_system_can_tell_that_it_need_not_wait() {
+fn bytes_are_written_inline_if_the_file_system_supports_it() {
     let dir = TempDir::new();
     let path = dir.file("file", "");
-    if !writes_at_once(&path) {
+    if !writes_inline(&path) {
         return;
     }
     needs_no_thread(async || {
@@ -86,23 +86,23 @@ fn bytes_are_written_without_a_thread_if_the_file_system_can_tell_that_it_need_n
     });
 }
 
-/// What the kernel says of a descriptor: how it was opened, and whether it is closed by `exec`.
+/// Returns the status flags and the descriptor flags (close-on-exec) of a descriptor.
 fn flags(file: impl AsFd) -> (i32, i32) {
     let fd = file.as_fd().as_raw_fd();
-    // SAFETY: no memory is involved.
+    // SAFETY: these calls access no memory of this process.
     let flags = unsafe { (libc::fcntl(fd, libc::F_GETFL), libc::fcntl(fd, libc::F_GETFD)) };
     assert!(flags.0 != -1 && flags.1 != -1);
     flags
 }
 
 #[test]
-fn whoever_gets_at_the_descriptor_finds_it_as_one_of_std() {
+fn a_descriptor_has_the_flags_that_std_sets() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let dir = TempDir::new();
             let path = dir.file("file", "x");
             let as_std = flags(std::fs::File::open(&path).unwrap());
-            // The second time it is in the directory cache for certain.
+            // The second time, the path is in the directory cache.
             for _ in 0..2 {
                 let open = || async { File::open(&path).await.unwrap() };
                 assert_eq!(flags(open().await), as_std);
@@ -110,7 +110,7 @@ fn whoever_gets_at_the_descriptor_finds_it_as_one_of_std() {
                 assert_eq!(flags(open().await.try_into_std().unwrap()), as_std);
                 assert_eq!(flags(open().await.try_clone().await.unwrap().into_std().await), as_std);
                 let file = open().await;
-                // SAFETY: the descriptor is open as long as the file.
+                // SAFETY: `file` keeps the descriptor open for the borrow.
                 assert_eq!(flags(unsafe { BorrowedFd::borrow_raw(file.as_raw_fd()) }), as_std);
                 let dir_file = File::open(dir.path()).await.unwrap();
                 dir_file.sync_all().await.unwrap();
@@ -121,13 +121,13 @@ fn whoever_gets_at_the_descriptor_finds_it_as_one_of_std() {
 }
 
 #[test]
-fn what_a_user_makes_of_a_descriptor_stays() {
+fn flags_that_the_caller_sets_stay() {
     current_thread().block_on(async {
         let dir = TempDir::new();
         let path = dir.file("file", "x");
         for _ in 0..2 {
             let file = File::open(&path).await.unwrap();
-            // SAFETY: no memory is involved.
+            // SAFETY: the call accesses no memory of this process.
             unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
             assert_ne!(flags(&file).0 & libc::O_NONBLOCK, 0);
             assert_ne!(flags(file.into_std().await).0 & libc::O_NONBLOCK, 0);
@@ -147,7 +147,7 @@ fn a_read_is_short_at_the_end_of_the_file_only() {
             let std = std::fs::File::open(&path).unwrap();
             let mut bytes = vec![0; 9 * PAGE];
             std::os::unix::fs::FileExt::read_at(&std, &mut bytes, 0).unwrap();
-            forget_pages(&std, (offset * PAGE) as i64, (len * PAGE) as i64);
+            evict_pages(&std, (offset * PAGE) as i64, (len * PAGE) as i64);
             let mut file = File::from_std(std);
             file.seek(SeekFrom::Start(10)).await.unwrap();
             assert_eq!(file.read(&mut bytes).await.unwrap(), 8 * PAGE - 10);
@@ -158,7 +158,7 @@ fn a_read_is_short_at_the_end_of_the_file_only() {
 }
 
 #[test]
-fn reading_past_the_end_gives_nothing_until_there_is_more() {
+fn reading_past_the_end_returns_nothing_until_the_file_grows() {
     multi_thread(2).block_on(async {
         let dir = TempDir::new();
         let path = dir.file("file", "ab");
@@ -209,15 +209,16 @@ fn appended_bytes_go_to_the_end_wherever_the_cursor_is() {
 }
 
 #[test]
-fn a_write_after_a_read_begins_where_the_reader_is() {
+fn a_write_after_a_read_starts_at_the_readers_position() {
     multi_thread(2).block_on(async {
         let dir = TempDir::new();
         let path = dir.file("file", "0123456789abcdef");
         let std = std::fs::File::options().read(true).write(true).open(&path).unwrap();
         std.sync_all().unwrap();
-        forget_pages(&std, 0, 0);
+        evict_pages(&std, 0, 0);
         let mut file = File::from_std(std);
-        // Begun with much room on the pool, and taken in part; unless the bytes are there already.
+        // Starts a read of eight bytes on the pool (unless the bytes are cached). The next read
+        // takes only two of them.
         let _ = poll_once(file.read(&mut [0; 8]));
         let mut two = [0; 2];
         file.read_exact(&mut two).await.unwrap();
@@ -232,7 +233,7 @@ fn a_write_after_a_read_begins_where_the_reader_is() {
 }
 
 #[test]
-fn an_error_of_a_write_is_told_by_the_next_write_or_flush() {
+fn a_write_error_is_returned_by_the_next_write_or_flush() {
     multi_thread(2).block_on(async {
         let dir = TempDir::new();
         let path = dir.file("file", "abc");
@@ -245,7 +246,7 @@ fn an_error_of_a_write_is_told_by_the_next_write_or_flush() {
         assert_eq!(file.write(b"x").await.unwrap(), 1);
         assert!(file.write(b"x").await.is_err());
 
-        // Other operations leave the error where it is.
+        // Other operations do not consume the error.
         assert_eq!(file.write(b"x").await.unwrap(), 1);
         let mut text = String::new();
         file.read_to_string(&mut text).await.unwrap();
@@ -258,7 +259,7 @@ fn an_error_of_a_write_is_told_by_the_next_write_or_flush() {
 }
 
 #[test]
-fn one_transfer_takes_as_much_as_was_set() {
+fn one_transfer_is_limited_to_max_buf_size() {
     multi_thread(2).block_on(async {
         let dir = TempDir::new();
         let path = dir.file("file", "abcdef");
@@ -309,7 +310,7 @@ fn large_transfers_arrive_whole() {
         let std = file.into_std().await;
         for forget in [false, true] {
             if forget {
-                forget_pages(&std, 1_000_000, 0);
+                evict_pages(&std, 1_000_000, 0);
             }
             let mut read = Vec::new();
             File::open(&path).await.unwrap().read_to_end(&mut read).await.unwrap();
@@ -322,7 +323,7 @@ fn large_transfers_arrive_whole() {
 }
 
 #[test]
-fn seeks_go_where_they_are_told() {
+fn seeks_move_the_cursor() {
     multi_thread(2).block_on(async {
         let dir = TempDir::new();
         let path = dir.file("file", "0123456789");
@@ -342,7 +343,7 @@ fn seeks_go_where_they_are_told() {
 }
 
 #[test]
-fn a_seek_that_nobody_polled_for_has_happened() {
+fn a_seek_takes_effect_without_poll_complete() {
     multi_thread(2).block_on(async {
         let dir = TempDir::new();
         let path = dir.file("file", "0123456789");
@@ -363,15 +364,15 @@ fn a_seek_that_nobody_polled_for_has_happened() {
 }
 
 #[test]
-fn a_failed_seek_loses_nothing_that_was_read_ahead() {
+fn a_failed_seek_keeps_what_was_read_ahead() {
     multi_thread(2).block_on(async {
         let dir = TempDir::new();
         let path = dir.file("file", "0123456789");
         let std = std::fs::File::open(&path).unwrap();
         std.sync_all().unwrap();
-        forget_pages(&std, 0, 0);
+        evict_pages(&std, 0, 0);
         let mut file = File::from_std(std);
-        // Read ahead, unless the bytes are there already.
+        // Starts to read ahead, unless the bytes are cached.
         let taken = match poll_once(file.read(&mut [0; 8])) {
             Poll::Ready(n) => n.unwrap(),
             Poll::Pending => 0,
@@ -385,7 +386,7 @@ fn a_failed_seek_loses_nothing_that_was_read_ahead() {
 }
 
 #[test]
-fn a_new_length_cuts_or_fills_and_leaves_the_cursor() {
+fn set_len_truncates_or_extends_and_keeps_the_cursor() {
     multi_thread(2).block_on(async {
         let dir = TempDir::new();
         let path = dir.file("file", "0123456789");
@@ -417,7 +418,7 @@ fn clones_share_the_cursor() {
 }
 
 #[test]
-fn an_idle_file_goes_back_to_std_at_the_same_place() {
+fn an_idle_file_converts_to_std_with_its_cursor() {
     multi_thread(2).block_on(async {
         use std::io::Read;
         let dir = TempDir::new();
@@ -459,7 +460,7 @@ fn permissions_and_times_are_set() {
 }
 
 #[test]
-fn reading_what_is_cached_lets_other_tasks_run() {
+fn reading_cached_bytes_yields_to_other_tasks() {
     let dir = TempDir::new();
     let path = dir.file("file", [7; 4096]);
     current_thread().block_on(async {
@@ -492,7 +493,7 @@ fn reading_what_is_cached_lets_other_tasks_run() {
 fn large_reads_cost_more_of_the_budget() {
     let dir = TempDir::new();
     let path = dir.file("file", vec![7; 1024 * 1024]);
-    if !reads_at_once(&path) {
+    if !reads_inline(&path) {
         return;
     }
     current_thread().block_on(async {
@@ -515,7 +516,7 @@ fn large_reads_cost_more_of_the_budget() {
 }
 
 #[test]
-fn outside_of_a_runtime_there_is_a_panic_even_for_what_is_cached() {
+fn outside_a_runtime_even_inline_operations_panic() {
     let dir = TempDir::new();
     let path = dir.file("file", "abc");
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! Operations whose future, file or runtime goes away while they are under way.
+//! Operations whose future, file or runtime is dropped while they are under way.
 
 mod support;
 
@@ -19,7 +19,7 @@ fn poll_once<F: Future>(future: F) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// A runtime whose only thread for what blocks is busy until the sender is used.
+/// Creates a runtime whose only pool thread is busy until the sender is used.
 fn with_busy_pool() -> (Runtime, mpsc::Sender<()>) {
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
@@ -38,7 +38,7 @@ fn with_busy_pool() -> (Runtime, mpsc::Sender<()>) {
 }
 
 #[test]
-fn what_a_dropped_read_brings_is_kept_for_the_next() {
+fn the_bytes_of_a_dropped_read_are_kept_for_the_next() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (read_end, mut write_end) = pipe();
@@ -62,11 +62,11 @@ fn a_dropped_write_is_written_once_or_not_at_all() {
     let std = std::fs::File::create(&path).unwrap();
     runtime.block_on(async {
         let mut file = File::from_std(std);
-        // The first is taken, the second has to wait for it.
+        // The first write starts on the pool; the second has to wait for it.
         let first = poll_once(file.write(b"first"));
         assert!(matches!(first, Poll::Ready(Ok(5))));
         if poll_once(file.write(b"second")).is_ready() {
-            // The file system writes without a thread.
+            // The file system supports inline writes, so there is nothing to test.
             return;
         }
         free.send(()).unwrap();
@@ -79,7 +79,7 @@ fn a_dropped_write_is_written_once_or_not_at_all() {
 }
 
 #[test]
-fn a_file_cannot_be_taken_back_while_it_is_being_read() {
+fn try_into_std_fails_while_a_read_is_under_way() {
     multi_thread(1).block_on(async {
         let (read_end, mut write_end) = pipe();
         let mut file = File::from_std(read_end);
@@ -89,12 +89,12 @@ fn a_file_cannot_be_taken_back_while_it_is_being_read() {
         drop(write_end);
         let mut rest = Vec::new();
         file.into_std().await.read_to_end(&mut rest).unwrap();
-        assert_eq!(rest, b"", "the read that was under way has taken them");
+        assert_eq!(rest, b"", "the read under way has taken the bytes");
     });
 }
 
 #[test]
-fn a_dropped_new_length_is_waited_for_by_the_next_operation() {
+fn a_dropped_set_len_is_waited_for_by_the_next_operation() {
     let (runtime, free) = with_busy_pool();
     let dir = TempDir::new();
     let path = dir.file("file", "0123456789");
@@ -131,7 +131,7 @@ fn a_dropped_seek_from_the_end_is_waited_for_by_the_next_operation() {
 }
 
 #[test]
-fn what_was_written_arrives_though_the_file_is_gone() {
+fn a_write_completes_after_its_file_is_dropped() {
     for runtime in each_flavor() {
         let (mut read_end, write_end) = pipe();
         runtime.block_on(async {
@@ -157,7 +157,7 @@ fn a_shutdown_runs_the_writes_that_wait_for_a_thread() {
     });
     let _never_run = runtime.spawn_blocking(move || cancelled.send(()).unwrap());
     let dropper = thread::spawn(move || drop(runtime));
-    // The shutdown has begun once it has dropped this closure, with the sender in it.
+    // The shutdown drops the queued closure and with it the sender.
     assert!(was_cancelled.recv().is_err());
     free.send(()).unwrap();
     dropper.join().unwrap();
@@ -172,7 +172,7 @@ fn after_a_shutdown_operations_fail_and_do_not_panic() {
     let handle = runtime.handle().clone();
     runtime.shutdown_timeout(Duration::ZERO);
     let _inside = handle.enter();
-    // Though all of it may be cached.
+    // Operations fail even if their data is cached.
     let error = |poll: Poll<std::io::Result<()>>| match poll {
         Poll::Ready(Err(error)) => error,
         other => panic!("{other:?}"),
@@ -256,7 +256,7 @@ fn operations_of_many_tasks_are_dropped_under_way() {
             for _ in 0..100 {
                 wakeful::task::yield_now().await;
             }
-            // The other half goes with the runtime.
+            // The remaining tasks are dropped with the runtime.
         });
         drop(runtime);
         assert!(std::fs::read(&path).unwrap() == vec![7; 100_000]);

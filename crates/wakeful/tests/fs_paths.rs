@@ -1,18 +1,16 @@
-//! Functions on paths, and listings of directories.
+//! Functions on paths and directory listings.
 
 mod support;
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
-use support::files::{
-    TempDir, forget_pages, is_in_directory_cache, needs_no_thread, reads_at_once,
-};
+use support::files::{TempDir, evict_pages, is_in_directory_cache, needs_no_thread, reads_inline};
 use support::multi_thread;
 use wakeful::fs::{self, DirBuilder};
 
 #[test]
-fn files_are_written_and_read_as_a_whole() {
+fn whole_files_are_written_and_read() {
     multi_thread(2).block_on(async {
         let dir = TempDir::new();
         let path = dir.join("file");
@@ -24,7 +22,7 @@ fn files_are_written_and_read_as_a_whole() {
             let std = std::fs::File::open(&path).unwrap();
             std.sync_all().unwrap();
             for offset in [0, len as i64 / 2] {
-                forget_pages(&std, offset, 0);
+                evict_pages(&std, offset, 0);
                 assert!(fs::read(&path).await.unwrap() == bytes);
             }
         }
@@ -32,14 +30,14 @@ fn files_are_written_and_read_as_a_whole() {
 }
 
 #[test]
-fn what_is_known_of_a_cached_file_is_told_without_a_thread() {
+fn metadata_of_a_cached_file_needs_no_thread() {
     let dir = TempDir::new();
     let path = dir.file("file", "hello");
     std::os::unix::fs::symlink(&path, dir.join("link")).unwrap();
-    if !reads_at_once(&path) {
+    if !reads_inline(&path) {
         return;
     }
-    // For the directory cache.
+    // Brings the link into the directory cache.
     assert!(std::fs::symlink_metadata(dir.join("link")).is_ok());
     needs_no_thread(async || {
         assert_eq!(fs::metadata(&path).await.unwrap().len(), 5);
@@ -52,15 +50,15 @@ fn what_is_known_of_a_cached_file_is_told_without_a_thread() {
 }
 
 #[test]
-fn what_the_directory_cache_knows_of_links_and_absent_files_is_told_without_a_thread() {
+fn cached_links_and_absent_files_need_no_thread() {
     let dir = TempDir::new();
     let path = dir.file("file", "hello");
     let (link, absent) = (dir.join("link"), dir.join("absent"));
     std::os::unix::fs::symlink(&path, &link).unwrap();
-    if !reads_at_once(&path) {
+    if !reads_inline(&path) {
         return;
     }
-    // Now they are in the cache, if the file system lets them.
+    // Brings both into the directory cache, if the file system allows it.
     assert!(std::fs::metadata(&link).is_ok());
     assert!(std::fs::metadata(&absent).is_err());
     if is_in_directory_cache(&link) {
@@ -80,7 +78,7 @@ fn small_cached_files_are_read_without_a_thread() {
     let dir = TempDir::new();
     let path = dir.file("file", "hello");
     let empty = dir.file("empty", "");
-    if !reads_at_once(&path) {
+    if !reads_inline(&path) {
         return;
     }
     needs_no_thread(async || {
@@ -91,7 +89,7 @@ fn small_cached_files_are_read_without_a_thread() {
 }
 
 #[test]
-fn text_that_is_none_is_an_error() {
+fn reading_invalid_utf8_as_text_is_an_error() {
     multi_thread(2).block_on(async {
         let dir = TempDir::new();
         for len in [1, 1_000_000] {
@@ -143,7 +141,7 @@ fn files_are_copied_linked_renamed_and_removed() {
 
         fs::rename(&path, dir.join("renamed")).await.unwrap();
         assert!(!fs::try_exists(&path).await.unwrap());
-        assert!(!fs::try_exists(dir.join("link")).await.unwrap(), "it leads nowhere");
+        assert!(!fs::try_exists(dir.join("link")).await.unwrap(), "the link is dangling");
         assert_eq!(fs::read(dir.join("second name")).await.unwrap(), b"hello");
         fs::remove_file(dir.join("renamed")).await.unwrap();
         assert_eq!(fs::remove_file(&path).await.unwrap_err().kind(), ErrorKind::NotFound);
@@ -187,7 +185,7 @@ fn a_listing_has_each_entry_once() {
 }
 
 #[test]
-fn a_dropped_step_of_a_listing_loses_no_entry() {
+fn a_dropped_next_entry_loses_no_entry() {
     multi_thread(2).block_on(async {
         use std::future::Future;
         use std::task::{Context, Poll, Waker};
@@ -214,7 +212,7 @@ fn a_dropped_step_of_a_listing_loses_no_entry() {
 }
 
 #[test]
-fn what_is_no_directory_has_no_listing() {
+fn listing_what_is_not_a_directory_is_an_error() {
     multi_thread(2).block_on(async {
         let dir = TempDir::new();
         let path = dir.file("file", "");

@@ -1,5 +1,5 @@
-//! What is opened as a file and is none: pipes, devices, files that the kernel makes up; and files with
-//! flags that forbid shortcuts, or that change while they are read.
+//! Pipes, devices and files that the kernel generates, opened as files; files with flags that rule
+//! out inline operations; files that change while they are read.
 
 mod support;
 
@@ -19,7 +19,7 @@ fn both_ends_of_a_fifo_are_opened_by_tasks_of_one_thread() {
     for runtime in each_flavor() {
         let dir = TempDir::new();
         let path = dir.fifo("fifo");
-        // A path that the directory cache knows.
+        // Brings the path into the directory cache.
         assert!(std::fs::metadata(&path).is_ok());
         let for_writer = path.clone();
         runtime.block_on(async {
@@ -39,12 +39,12 @@ fn both_ends_of_a_fifo_are_opened_by_tasks_of_one_thread() {
 }
 
 #[test]
-fn who_waits_at_the_other_end_of_a_fifo_does_not_see_us_come_and_go() {
+fn the_writer_of_a_fifo_never_loses_its_reader() {
     for (whole, was_a_file) in
         [(false, false), (true, false), (false, true), (true, true)].repeat(10)
     {
         let dir = TempDir::new();
-        // Makes the file system known, and then the path.
+        // Caches that the file system is local, and then that the path is.
         let path = dir.file(if was_a_file { "fifo" } else { "file" }, "");
         for _ in 0..3 {
             current_thread().block_on(fs::read(&path)).unwrap();
@@ -73,7 +73,7 @@ fn who_waits_at_the_other_end_of_a_fifo_does_not_see_us_come_and_go() {
 }
 
 #[test]
-fn a_fifo_in_the_place_of_a_file_is_waited_for() {
+fn a_fifo_that_replaced_a_file_is_waited_for() {
     async fn open_and_read(path: PathBuf) -> Vec<u8> {
         let mut bytes = Vec::new();
         File::open(path).await.unwrap().read_to_end(&mut bytes).await.unwrap();
@@ -82,7 +82,7 @@ fn a_fifo_in_the_place_of_a_file_is_waited_for() {
     async fn read_whole(path: PathBuf) -> Vec<u8> {
         fs::read(path).await.unwrap()
     }
-    async fn takes_a_fifo_for_no_file<F>(read: fn(PathBuf) -> F)
+    async fn waits_for_the_writer<F>(read: fn(PathBuf) -> F)
     where
         F: Future<Output = Vec<u8>> + Send + 'static,
     {
@@ -94,7 +94,7 @@ fn a_fifo_in_the_place_of_a_file_is_waited_for() {
         std::fs::remove_file(&path).unwrap();
         let path = dir.fifo("file");
         let reader = wakeful::spawn(read(path.clone()));
-        // On one thread: had the reader blocked it, this would not come to its end.
+        // On the current-thread runtime, a reader that blocked the thread would hang the test here.
         wakeful::task::yield_now().await;
         let mut writer = OpenOptions::new().write(true).open(&path).await.unwrap();
         writer.write_all(b"a pipe").await.unwrap();
@@ -103,13 +103,13 @@ fn a_fifo_in_the_place_of_a_file_is_waited_for() {
         assert_eq!(reader.await.unwrap(), b"a pipe");
     }
     for runtime in each_flavor() {
-        runtime.block_on(takes_a_fifo_for_no_file(open_and_read));
-        runtime.block_on(takes_a_fifo_for_no_file(read_whole));
+        runtime.block_on(waits_for_the_writer(open_and_read));
+        runtime.block_on(waits_for_the_writer(read_whole));
     }
 }
 
 #[test]
-fn a_file_that_took_the_place_of_another_is_read_whole() {
+fn a_file_that_replaced_another_is_read_whole() {
     let dir = TempDir::new();
     let path = dir.join("file");
     let stop = Arc::new(AtomicBool::new(false));
@@ -160,7 +160,7 @@ fn a_pipe_is_read_as_it_fills() {
 }
 
 #[test]
-fn a_pipe_takes_more_than_it_has_room_for() {
+fn a_write_larger_than_the_pipe_completes() {
     multi_thread(2).block_on(async {
         let (mut read_end, write_end) = pipe();
         let bytes: Vec<u8> = (0..1_000_000u32).map(|n| (n / 3) as u8).collect();
@@ -170,7 +170,8 @@ fn a_pipe_takes_more_than_it_has_room_for() {
             read_end.read_to_end(&mut all).unwrap();
             all
         });
-        // All of it in one write: what the pipe does not take at once goes on in the background.
+        // One write takes all bytes. Those that do not fit into the pipe are written in the
+        // background.
         assert_eq!(file.write(&bytes).await.unwrap(), bytes.len());
         file.flush().await.unwrap();
         drop(file);
@@ -191,7 +192,7 @@ fn a_pipe_without_a_reader_fails_the_next_write() {
 }
 
 #[test]
-fn files_that_the_kernel_makes_up_are_read_whole() {
+fn files_that_the_kernel_generates_are_read_whole() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let text = fs::read_to_string("/proc/self/status").await.unwrap();
@@ -236,21 +237,21 @@ fn a_directory_is_opened_and_not_read() {
 }
 
 #[test]
-fn what_bypasses_the_page_cache_is_left_to_the_pool() {
+fn direct_io_runs_on_the_pool() {
     let dir = TempDir::new();
     let path = dir.file("file", [7; 4096]);
     let direct = || {
         use std::os::unix::fs::OpenOptionsExt;
         std::fs::File::options().read(true).custom_flags(libc::O_DIRECT).open(&path)
     };
-    // Not every file system has this.
+    // Not every file system supports `O_DIRECT`.
     let Ok(std) = direct() else { return };
     let runtime = current_thread();
     runtime.block_on(async {
         let mut bytes = [0; 4096];
         match File::from_std(std).read(&mut bytes).await {
             Ok(n) => assert_eq!(bytes[..n], [7; 4096][..n]),
-            // The memory in between need not lie as the disk wants it.
+            // The staging buffer may not have the alignment that `O_DIRECT` requires.
             Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput),
         }
     });
@@ -258,7 +259,7 @@ fn what_bypasses_the_page_cache_is_left_to_the_pool() {
 }
 
 #[test]
-fn what_is_to_reach_the_disk_is_left_to_the_pool() {
+fn synchronous_writes_run_on_the_pool() {
     let dir = TempDir::new();
     let path = dir.join("file");
     let runtime = current_thread();
@@ -276,7 +277,7 @@ fn what_is_to_reach_the_disk_is_left_to_the_pool() {
 }
 
 #[test]
-fn flags_of_ones_own_are_used() {
+fn custom_flags_are_used() {
     multi_thread(2).block_on(async {
         let dir = TempDir::new();
         let path = dir.file("file", "abc");
@@ -298,13 +299,13 @@ fn flags_of_ones_own_are_used() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_told_as_by_std() {
+fn failed_opens_return_the_errors_of_std() {
     multi_thread(2).block_on(async {
         let dir = TempDir::new();
         let path = dir.file("file", "abc");
         let nul = dir.join("a\0b");
         for path in [&dir.join("nothing"), &path.join("below"), &nul, &dir.join("")] {
-            // The second time the directory cache may know.
+            // The second time, the path may be in the directory cache.
             for _ in 0..2 {
                 let expected = std::fs::File::open(path).map(|_| ()).map_err(|error| error.kind());
                 let opened = File::open(path).await.map(|_| ()).map_err(|error| error.kind());
@@ -318,7 +319,7 @@ fn what_cannot_be_opened_is_told_as_by_std() {
 }
 
 #[test]
-fn a_file_that_is_cut_and_grown_meanwhile_is_read_without_surprise() {
+fn a_file_that_is_resized_meanwhile_is_read_consistently() {
     const LEN: usize = 64 * 1024;
     let dir = TempDir::new();
     let path = dir.file("file", [7; LEN]);
@@ -340,7 +341,7 @@ fn a_file_that_is_cut_and_grown_meanwhile_is_read_without_surprise() {
         let until = Instant::now() + stress_time() / 4;
         while Instant::now() < until {
             let whole = fs::read(&path).await.unwrap();
-            // A hole is seen while the file is being filled again.
+            // While the file is being refilled, a read may see a hole of zeros.
             assert!(whole.len() <= LEN && whole.iter().all(|&byte| byte == 7 || byte == 0));
             file.rewind().await.unwrap();
             let n = file.read(&mut bytes).await.unwrap();
@@ -352,7 +353,7 @@ fn a_file_that_is_cut_and_grown_meanwhile_is_read_without_surprise() {
 }
 
 #[test]
-fn a_thread_in_a_fifo_ends_when_somebody_comes() {
+fn a_cancelled_open_of_a_fifo_ends_with_the_next_writer() {
     let dir = TempDir::new();
     let path = dir.fifo("fifo");
     let runtime = multi_thread(1);
@@ -362,7 +363,8 @@ fn a_thread_in_a_fifo_ends_when_somebody_comes() {
     task.abort();
     let ended = runtime.block_on(task).unwrap_err();
     assert!(ended.is_cancelled());
-    // The open goes on without the task. Now it ends, and with it the shutdown.
+    // The open continues on its pool thread without the task. A writer ends it, and so lets the
+    // shutdown complete.
     std::fs::File::options().write(true).open(for_writer).unwrap();
     drop(runtime);
 }

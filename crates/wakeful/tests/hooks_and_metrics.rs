@@ -126,7 +126,7 @@ fn alive_tasks_are_counted() {
 }
 
 #[test]
-fn the_common_queue_is_counted() {
+fn the_injection_queue_is_counted() {
     let runtime = current_thread();
     for _ in 0..5 {
         drop(runtime.spawn(async {}));
@@ -138,7 +138,7 @@ fn the_common_queue_is_counted() {
 }
 
 #[test]
-fn workers_count_their_sleeps_and_work() {
+fn workers_count_their_parks_and_busy_time() {
     let runtime = multi_thread(2);
     let metrics = runtime.metrics();
     eventually("both workers sleep", || {
@@ -175,7 +175,7 @@ fn forced_yields_are_counted() {
 }
 
 #[test]
-fn a_runtime_can_end_by_a_tasks_panic() {
+fn a_runtime_can_shut_down_on_a_tasks_panic() {
     let runtime = Builder::new_current_thread()
         .unhandled_panic(UnhandledPanic::ShutdownRuntime)
         .build()
@@ -213,13 +213,13 @@ fn ids_are_unique_and_known_inside() {
     assert_eq!(ids.len(), 1000);
 }
 
-/// Panics without the message, of which there would be many.
+/// Panics without running the panic hook, which would print many messages.
 fn quiet_panic() {
     std::panic::resume_unwind(Box::new("a hook"));
 }
 
 #[test]
-fn hooks_that_panic_stop_nobody() {
+fn hooks_that_panic_stop_neither_workers_nor_tasks() {
     for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
         let runtime = builder
             .worker_threads(2)
@@ -247,14 +247,14 @@ fn hooks_that_panic_stop_nobody() {
             ended
         });
         assert_eq!(ended, 20);
-        // One that waits, one that never ran.
+        // A task that waits, or one that was never polled.
         runtime.spawn(pending::<()>());
         drop(runtime);
     }
 }
 
 #[test]
-fn a_waker_that_panics_when_its_turn_comes_costs_others_nothing() {
+fn a_deferred_waker_that_panics_does_not_affect_others() {
     struct Panics;
     impl Wake for Panics {
         fn wake(self: Arc<Self>) {
@@ -264,8 +264,8 @@ fn a_waker_that_panics_when_its_turn_comes_costs_others_nothing() {
     for runtime in each_flavor() {
         let task = || async {
             let waker = Waker::from(Arc::new(Panics));
-            let mut turn = pin!(yield_now());
-            assert!(turn.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            let mut yields = pin!(yield_now());
+            assert!(yields.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
             yield_now().await;
             wakeful::spawn(async { 1 }).await.unwrap()
         };
@@ -279,9 +279,9 @@ fn a_waker_that_panics_when_its_turn_comes_costs_others_nothing() {
 }
 
 #[test]
-fn every_worker_has_slept_when_its_runtime_is_gone() {
+fn every_worker_has_parked_when_its_runtime_is_dropped() {
     for _ in 0..100 {
-        // Gone before its threads have begun, more often than not.
+        // The runtime is usually dropped before its threads have started.
         let runtime = multi_thread(2);
         let metrics = runtime.metrics();
         drop(runtime);
@@ -292,9 +292,10 @@ fn every_worker_has_slept_when_its_runtime_is_gone() {
     }
 }
 
-/// Each is there when the one before has just ended, so that a worker which looks around for more finds it.
+/// Each task is spawned when the previous one has just ended, so that a worker that spins before it
+/// parks finds it.
 #[test]
-fn busy_time_has_what_a_worker_finds_before_it_sleeps() {
+fn busy_time_includes_tasks_found_before_parking() {
     const TASKS: u32 = 500;
     const EACH: Duration = Duration::from_micros(100);
     let mut builder = Builder::new_multi_thread();

@@ -1,4 +1,4 @@
-//! Standard input, output and error, of processes that are this test once more.
+//! Standard input, output and error, in child processes that run this test program.
 
 mod support;
 
@@ -9,7 +9,7 @@ use wakeful::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 const ROLE: &str = "WAKEFUL_TEST_IO_STD";
 
-/// Runs the test called `name` in a process of its own, where it finds its role in the environment.
+/// Runs the test `name` in a child process, which recognizes its role by an environment variable.
 fn run(name: &str, input: &[u8]) -> Output {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture", "--test-threads", "1"])
@@ -77,9 +77,9 @@ fn output_comes_in_order_with_what_is_printed() {
 }
 
 #[test]
-fn what_was_written_comes_out_though_nobody_waits() {
+fn written_bytes_are_output_without_a_flush() {
     if !is_child() {
-        let output = run("what_was_written_comes_out_though_nobody_waits", b"");
+        let output = run("written_bytes_are_output_without_a_flush", b"");
         let count = output.stdout.iter().filter(|&&byte| byte == b'x').count();
         assert_eq!(count, 5_000_000);
         return;
@@ -90,12 +90,13 @@ fn what_was_written_comes_out_though_nobody_waits() {
         out.write_all(&vec![b'x'; 5_000_000]).await.unwrap();
     });
     drop(runtime);
-    // Written, though not all the way out: the rest of a line is the process' to flush.
+    // The bytes are in the buffer of `std::io::stdout`. A partial line there must be flushed by the
+    // process.
     std::io::stdout().flush().unwrap();
 }
 
 #[test]
-fn a_stream_knows_its_descriptor() {
+fn a_stream_returns_its_descriptor() {
     use std::os::fd::{AsFd, AsRawFd};
     assert_eq!(wakeful::io::stdin().as_raw_fd(), 0);
     assert_eq!(wakeful::io::stdout().as_fd().as_raw_fd(), 1);
@@ -103,7 +104,7 @@ fn a_stream_knows_its_descriptor() {
 }
 
 #[test]
-fn an_empty_read_of_input_waits_for_nothing() {
+fn an_empty_read_of_input_does_not_wait() {
     current_thread().block_on(async {
         assert_eq!(wakeful::io::stdin().read(&mut []).await.unwrap(), 0);
     });

@@ -5,7 +5,7 @@ use std::task::Poll;
 use wakeful::runtime::{Handle, RuntimeFlavor};
 use wakeful::task::{consume_budget, yield_now};
 
-/// Ready at its `n`th poll.
+/// Returns `value` at poll number `polls`.
 async fn after<T>(polls: u32, value: T) -> T {
     for _ in 1..polls {
         yield_now().await;
@@ -32,7 +32,7 @@ async fn a_test_may_be_local() -> Result<(), String> {
 }
 
 #[wakeful::test(start_paused = true)]
-async fn a_test_may_begin_with_a_clock_that_stands() {
+async fn a_test_may_start_with_a_paused_clock() {
     let begin = wakeful::time::Instant::now();
     wakeful::time::sleep(std::time::Duration::from_secs(3600)).await;
     assert_eq!(begin.elapsed().as_secs(), 3600);
@@ -61,7 +61,7 @@ async fn on_many_threads(n: u32) -> u32 {
 }
 
 #[test]
-fn main_makes_a_plain_function() {
+fn main_creates_a_plain_function() {
     assert_eq!(on_many_threads(1), 2);
 }
 
@@ -80,12 +80,12 @@ async fn unnamed() -> impl Iterator<Item = u32> {
 }
 
 #[wakeful::test]
-async fn a_test_may_return_what_has_no_name() -> impl std::process::Termination {
+async fn a_test_may_return_an_unnamed_type() -> impl std::process::Termination {
     std::process::ExitCode::SUCCESS
 }
 
 #[test]
-fn main_takes_any_function() {
+fn main_accepts_any_function() {
     assert_eq!(apply(|n| n + 1, "rest"), (2, "rest"));
     assert_eq!(unnamed().collect::<Vec<_>>(), [1, 2]);
 }
@@ -101,7 +101,7 @@ async fn select_takes_the_first_that_is_ready() {
 }
 
 #[wakeful::test]
-async fn select_leaves_out_what_does_not_match_or_is_not_wanted() {
+async fn select_disables_branches_by_pattern_and_condition() {
     let mut polled = false;
     let value = wakeful::select! {
         Some(n) = ready(None::<u32>) => n,
@@ -149,7 +149,7 @@ async fn select_binds_by_move_reference_and_mutably() {
 }
 
 #[wakeful::test]
-async fn select_begins_with_any_branch_unless_biased() {
+async fn select_starts_with_a_random_branch_unless_biased() {
     let mut firsts = [0; 3];
     for _ in 0..300 {
         let first = wakeful::select! { _ = ready(()) => 0, _ = ready(()) => 1, _ = ready(()) => 2 };
@@ -178,7 +178,7 @@ async fn select_takes_up_to_64_branches() {
 }
 
 #[wakeful::test]
-async fn select_leaves_names_to_its_user() {
+async fn select_does_not_capture_names() {
     const BRANCHES: u32 = 7;
     const COUNT: u32 = 8;
     type Mask = u32;
@@ -196,7 +196,7 @@ fn the_futures_of_the_macros_are_small() {
         let (a, b, c) = (ready(0), ready(0), ready(0));
         wakeful::select! { _ = a => {}, _ = b => {}, _ = c => {} }
     };
-    // Three futures of 8 bytes, the closure's two borrows, a mask and the state.
+    // Three futures of 8 bytes, two borrows of the closure, a mask and the state.
     assert!(size_of_val(&select) <= 48, "{}", size_of_val(&select));
     let join = async {
         let (a, b) = (ready(0), ready(0));
@@ -212,12 +212,12 @@ fn the_futures_of_the_macros_are_small() {
 
 #[wakeful::test]
 #[should_panic(expected = "all branches are disabled")]
-async fn select_without_a_way_out_panics() {
+async fn select_panics_when_all_branches_are_disabled() {
     wakeful::select! { Some(()) = ready(None) => {} }
 }
 
 #[wakeful::test]
-async fn select_gives_way_when_the_budget_is_used_up() {
+async fn select_yields_when_the_budget_is_used_up() {
     wakeful::spawn(async {
         let mut turns = 0u32;
         let mut work = std::pin::pin!(async {
@@ -241,7 +241,7 @@ async fn join_waits_for_all_and_keeps_their_order() {
     assert_eq!(wakeful::join!(after(3, 1), async { 2 }, after(2, "three")), (1, 2, "three"));
     assert_eq!(wakeful::join!(biased; ready(1),), (1,));
     wakeful::join!();
-    // All of them are polled by one task, none goes first for ever.
+    // All futures are polled by one task, and none is always polled first.
     let mut order = Vec::new();
     let order = std::cell::RefCell::new(&mut order);
     let noting = |name: char| {

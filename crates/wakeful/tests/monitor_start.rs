@@ -1,4 +1,4 @@
-//! When a runtime gets its monitor, as the threads of the process show.
+//! When a runtime starts its monitor thread. The tests list the threads of the process.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use support::eventually;
 use wakeful::runtime::{Builder, Runtime};
 
-/// All tests count the same threads.
+/// Serializes the tests, because they count the threads of one process.
 static ALONE: Mutex<()> = Mutex::new(());
 
 const NEVER: Duration = Duration::from_secs(600);
@@ -22,15 +22,15 @@ fn two_workers(stall_after: Duration) -> Runtime {
 fn monitors() -> usize {
     let threads = fs::read_dir("/proc/self/task").unwrap();
     let names = threads.filter_map(|thread| {
-        // One that ends meanwhile has no name.
+        // A thread that has exited meanwhile has no name.
         fs::read_to_string(thread.unwrap().path().join("comm")).ok()
     });
     names.filter(|name| name.trim() == "wakeful-monitor").count()
 }
 
-/// The kernel lists a thread for a moment after it was joined.
+/// Waits until no monitor is listed. The kernel lists a thread for a moment after it was joined.
 #[track_caller]
-fn wait_until_none_is_left() {
+fn wait_until_no_monitor_is_left() {
     eventually("no monitor is left", || monitors() == 0);
 }
 
@@ -40,7 +40,7 @@ fn wait_until_both_sleep(runtime: &Runtime) {
 }
 
 #[test]
-fn a_runtime_with_little_to_do_has_none_at_first() {
+fn a_mostly_idle_runtime_has_no_monitor_at_first() {
     let _alone = ALONE.lock();
     let runtime = two_workers(NEVER);
     wait_until_both_sleep(&runtime);
@@ -49,7 +49,7 @@ fn a_runtime_with_little_to_do_has_none_at_first() {
 }
 
 #[test]
-fn it_is_there_once_all_workers_have_something_to_do() {
+fn the_monitor_starts_once_all_workers_are_busy() {
     let _alone = ALONE.lock();
     let runtime = two_workers(NEVER);
     let met = Arc::new(Barrier::new(3));
@@ -64,35 +64,35 @@ fn it_is_there_once_all_workers_have_something_to_do() {
     eventually("there is a monitor", || monitors() == 1);
     met.wait();
     drop(runtime);
-    wait_until_none_is_left();
+    wait_until_no_monitor_is_left();
 }
 
 #[test]
-fn it_is_there_after_a_while_whatever_there_is_to_do() {
+fn the_monitor_starts_after_a_while_in_any_case() {
     let _alone = ALONE.lock();
     let runtime = two_workers(Duration::from_millis(1));
     eventually("there is a monitor", || monitors() == 1);
     wait_until_both_sleep(&runtime);
     let metrics = runtime.metrics();
     for worker in 0..2 {
-        assert_eq!(metrics.worker_park_unpark_count(worker), 1, "they sleep on meanwhile");
+        assert_eq!(metrics.worker_park_unpark_count(worker), 1, "the workers must stay parked");
     }
     drop(runtime);
-    wait_until_none_is_left();
+    wait_until_no_monitor_is_left();
 }
 
 #[test]
-fn who_wants_to_know_of_stalls_has_it_from_the_first() {
+fn with_on_stall_the_monitor_starts_immediately() {
     let _alone = ALONE.lock();
     let mut builder = Builder::new_multi_thread();
     let runtime = builder.worker_threads(2).stall_after(NEVER).on_stall(|_| ()).build().unwrap();
     eventually("there is a monitor", || monitors() == 1);
     drop(runtime);
-    wait_until_none_is_left();
+    wait_until_no_monitor_is_left();
 }
 
 #[test]
-fn so_has_who_calls_hooks() {
+fn with_thread_hooks_the_monitor_starts_immediately() {
     let _alone = ALONE.lock();
     let hooks: [fn(&mut Builder); 3] = [
         |builder| _ = builder.on_thread_start(|| ()),
@@ -105,12 +105,12 @@ fn so_has_who_calls_hooks() {
         let runtime = builder.build().unwrap();
         eventually("there is a monitor", || monitors() == 1);
         drop(runtime);
-        wait_until_none_is_left();
+        wait_until_no_monitor_is_left();
     }
 }
 
 #[test]
-fn a_thread_that_does_not_get_through_its_start_keeps_no_runtime_from_having_one() {
+fn a_thread_that_blocks_in_its_start_does_not_prevent_the_monitor() {
     let _alone = ALONE.lock();
     let (release, released) = mpsc::channel::<()>();
     let first = Mutex::new(Some(released));
@@ -120,16 +120,16 @@ fn a_thread_that_does_not_get_through_its_start_keeps_no_runtime_from_having_one
         .on_thread_start(move || {
             let waits_for = first.lock().unwrap().take();
             if let Some(released) = waits_for {
-                let _its_end = released.recv();
+                let _released = released.recv();
             }
         })
         .build()
         .unwrap();
-    let (tell, told) = mpsc::channel();
-    let stuck = runtime.spawn(async move { told.recv() });
-    runtime.spawn(async move { tell.send(()) });
+    let (sender, receiver) = mpsc::channel();
+    let stuck = runtime.spawn(async move { receiver.recv() });
+    runtime.spawn(async move { sender.send(()) });
     assert_eq!(runtime.block_on(stuck).unwrap(), Ok(()));
     drop(release);
     drop(runtime);
-    wait_until_none_is_left();
+    wait_until_no_monitor_is_left();
 }

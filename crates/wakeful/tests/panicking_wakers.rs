@@ -1,4 +1,4 @@
-//! A waker that panics costs its own caller nothing, and the runtime neither a thread nor a task.
+//! A waker that panics affects neither its caller nor the threads and tasks of the runtime.
 
 mod support;
 
@@ -19,7 +19,7 @@ impl Wake for Panics {
     }
 }
 
-/// A `LocalSet` whose only task is `future`, polled once by hand with a waker that panics.
+/// Creates a `LocalSet` whose only task is `future`, and polls it once with a waker that panics.
 fn set_behind_a_panicking_waker(future: impl Future + 'static) -> LocalSet {
     let mut set = LocalSet::new();
     set.spawn_local(async move { drop(future.await) });
@@ -28,8 +28,8 @@ fn set_behind_a_panicking_waker(future: impl Future + 'static) -> LocalSet {
     set
 }
 
-/// The runtime runs a task and its drop returns, whatever woke the set before.
-fn assert_whole(runtime: Runtime, set: LocalSet) {
+/// Asserts that the runtime still runs tasks, and that its drop returns.
+fn assert_usable(runtime: Runtime, set: LocalSet) {
     let later = runtime.spawn(async { 7 });
     assert_eq!(runtime.block_on(later).unwrap(), 7);
     drop(set);
@@ -50,18 +50,18 @@ fn with_each_multi_thread(test: fn(Runtime)) {
 }
 
 #[test]
-fn a_task_that_wakes_a_local_set_with_a_panicking_waker_ends_and_others_run() {
+fn a_task_that_calls_a_panicking_waker_completes_and_others_run() {
     with_each_multi_thread(|runtime| {
         let (end, ended) = wakeful::sync::oneshot::channel::<()>();
         let awaited = runtime.spawn(async move { drop(ended.await) });
         let set = set_behind_a_panicking_waker(awaited);
         end.send(()).unwrap();
-        assert_whole(runtime, set);
+        assert_usable(runtime, set);
     });
 }
 
 #[test]
-fn a_blocking_task_that_wakes_such_a_set_ends_and_its_thread_serves_others() {
+fn a_blocking_task_that_calls_a_panicking_waker_completes_and_its_thread_serves_others() {
     with_each_multi_thread(|runtime| {
         let (end, ended) = std::sync::mpsc::channel::<()>();
         let awaited = runtime.spawn_blocking(move || ended.recv().is_ok());
@@ -69,12 +69,12 @@ fn a_blocking_task_that_wakes_such_a_set_ends_and_its_thread_serves_others() {
         end.send(()).unwrap();
         let after = runtime.spawn_blocking(|| 3);
         assert_eq!(runtime.block_on(after).unwrap(), 3);
-        assert_whole(runtime, set);
+        assert_usable(runtime, set);
     });
 }
 
 #[test]
-fn block_on_of_a_current_thread_runtime_does_not_end_by_such_a_set() {
+fn block_on_of_a_current_thread_runtime_survives_a_panicking_waker() {
     within(Duration::from_secs(20), || {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let (end, ended) = wakeful::sync::oneshot::channel::<()>();
@@ -83,7 +83,7 @@ fn block_on_of_a_current_thread_runtime_does_not_end_by_such_a_set() {
         end.send(()).unwrap();
         let later = runtime.spawn(async { 7 });
         assert_eq!(runtime.block_on(later).unwrap(), 7);
-        assert_whole(runtime, set);
+        assert_usable(runtime, set);
     });
 }
 
@@ -91,7 +91,7 @@ fn block_on_of_a_current_thread_runtime_does_not_end_by_such_a_set() {
 fn spawning_onto_a_set_with_a_panicking_waker_returns_the_handle() {
     let set = set_behind_a_panicking_waker(pending::<()>());
     let runtime = Builder::new_current_thread().build().unwrap();
-    // The first spawn takes the waker and calls it.
+    // The first spawn calls the waker.
     let join = set.spawn_local(async { 5 });
     assert_eq!(set.block_on(&runtime, join).unwrap(), 5);
 }
@@ -105,7 +105,7 @@ fn a_join_set_that_is_dropped_aborts_all_of_its_tasks() {
         let alive = alive.clone();
         tasks.spawn_local_on(async move { (pending::<()>().await, alive).0 }, &set);
     }
-    // Polled with a waker that panics, which the first abort calls.
+    // The first abort calls this waker, which panics.
     let waker = Waker::from(Arc::new(Panics));
     assert!(pin!(&mut set).poll(&mut Context::from_waker(&waker)).is_pending());
     assert_eq!(Arc::strong_count(&alive), 5);

@@ -1,4 +1,4 @@
-//! Child processes: how they are started, talked to and waited for.
+//! Child processes: starting them, their streams, waiting for them.
 
 mod support;
 
@@ -18,7 +18,7 @@ mod traced;
 use support::each_flavor;
 use wakeful::runtime::Runtime;
 
-/// The runtimes that each case is tried in.
+/// Creates the runtimes in which each case is tested.
 fn runtimes() -> [Runtime; 3] {
     each_flavor()
 }

@@ -1,7 +1,6 @@
-//! Child processes where the kernel has no descriptors for them, as before Linux 5.3: it is `SIGCHLD` that
-//! tells of their ends.
+//! Child processes on a kernel without pidfds, before Linux 5.3. `SIGCHLD` reports their exits.
 //!
-//! A filter lets `pidfd_open` fail as it does there, for this process and all that it starts.
+//! A seccomp filter makes `pidfd_open` fail, in this process and its children.
 
 mod support;
 
@@ -16,7 +15,7 @@ use std::io;
 use support::{each_flavor, seccomp};
 use wakeful::runtime::Runtime;
 
-/// The runtimes that each case is tried in, on an old kernel.
+/// Creates the runtimes in which each case is tested, after forbidding `pidfd_open`.
 fn runtimes() -> [Runtime; 3] {
     forbid_pidfd_open();
     each_flavor()
@@ -24,7 +23,7 @@ fn runtimes() -> [Runtime; 3] {
 
 fn forbid_pidfd_open() {
     seccomp::forbid(libc::SYS_pidfd_open, libc::ENOSYS);
-    // SAFETY: no memory is involved.
+    // SAFETY: the call takes integers only and accesses no memory of this process.
     assert_eq!(unsafe { libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) }, -1);
     assert_eq!(io::Error::last_os_error().raw_os_error(), Some(libc::ENOSYS));
 }

@@ -1,4 +1,4 @@
-//! Spawning, joining, blocking on, entering: what a runtime is for.
+//! The basics of a runtime: spawning, joining, `block_on`, entering.
 
 mod support;
 
@@ -12,7 +12,7 @@ use wakeful::runtime::{Builder, Handle, LocalRuntime, RuntimeFlavor};
 use wakeful::task::{self, yield_now};
 
 #[test]
-fn block_on_returns_what_the_future_does() {
+fn block_on_returns_the_output_of_the_future() {
     for runtime in each_flavor() {
         assert_eq!(runtime.block_on(async { 7 }), 7);
         let borrowed = String::from("not 'static");
@@ -44,7 +44,7 @@ fn a_task_spawned_from_outside_runs_without_being_awaited() {
 }
 
 #[test]
-fn current_thread_tasks_rest_until_the_next_block_on() {
+fn current_thread_tasks_run_only_during_block_on() {
     let runtime = current_thread();
     let ran = Arc::new(AtomicUsize::new(0));
     let count = ran.clone();
@@ -66,10 +66,11 @@ fn current_thread_tasks_rest_until_the_next_block_on() {
 }
 
 #[test]
-fn a_runtime_is_entered_thousands_of_times() {
+fn a_runtime_can_be_entered_thousands_of_times() {
     for runtime in [current_thread(), multi_thread(1)] {
         for n in 0..2000 {
-            // Waits for another thread, so that the runtime looks around before it sleeps; sometimes more, sometimes less.
+            // Waits for another thread for a varying time, so that the runtime spins and sometimes
+            // parks.
             let answers = runtime.block_on(async move {
                 let mut answers = 0;
                 for _ in 0..n % 5 {
@@ -111,7 +112,7 @@ fn tasks_are_woken_from_other_threads() {
 }
 
 #[test]
-fn enter_makes_spawn_go_there() {
+fn enter_selects_the_runtime_of_spawn() {
     let (first, second) = (multi_thread(1), multi_thread(1));
     let id_of = |task: task::JoinHandle<_>| first.block_on(task).unwrap();
     let _outer = first.enter();
@@ -175,7 +176,7 @@ fn a_waker_of_an_earlier_block_on_ends_no_later_one() {
 }
 
 #[test]
-fn a_block_on_inside_of_another_sleeps_by_itself() {
+fn a_nested_block_on_parks_by_itself() {
     let rt = multi_thread(2);
     let inner = rt.handle().clone();
     let sum = rt.block_on(async {
@@ -188,7 +189,7 @@ fn a_block_on_inside_of_another_sleeps_by_itself() {
 }
 
 #[test]
-fn a_second_block_on_takes_the_core_over() {
+fn a_second_block_on_takes_over_the_core() {
     let runtime = Arc::new(current_thread());
     let (go, start) = (Mailbox::new(), Mailbox::new());
     let (first, go_first, start_first) = (runtime.clone(), go.clone(), start.clone());
@@ -198,13 +199,14 @@ fn a_second_block_on_takes_the_core_over() {
             go_first.take().await;
         })
     });
-    // While the first one drives, this one can wait only for what needs no driving.
+    // While the first `block_on` drives the runtime, this one can only wait for what needs no
+    // driving.
     runtime.block_on(async {
         start.take().await;
         go.put(());
     });
     first.join().unwrap();
-    // The core is free again, and tasks run.
+    // The first `block_on` has returned the core, so this one drives the runtime.
     let task = runtime.spawn(async { 5 });
     assert_eq!(runtime.block_on(task).unwrap(), 5);
 }
@@ -238,7 +240,7 @@ fn a_panic_in_block_on_leaves_the_runtime_usable() {
 }
 
 #[test]
-fn a_panic_in_a_task_goes_to_who_joins() {
+fn a_panic_in_a_task_reaches_the_join_handle() {
     for runtime in each_flavor() {
         let error = runtime.block_on(runtime.spawn(async { panic!("on purpose") })).unwrap_err();
         assert!(error.is_panic() && error.to_string().contains("on purpose"));
@@ -247,7 +249,7 @@ fn a_panic_in_a_task_goes_to_who_joins() {
 }
 
 #[test]
-fn aborted_tasks_are_cancelled_wherever_they_are() {
+fn aborted_tasks_are_cancelled_in_every_state() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let never_polled = wakeful::spawn(async {});
@@ -256,7 +258,7 @@ fn aborted_tasks_are_cancelled_wherever_they_are() {
             yield_now().await;
             waiting.abort();
             assert!(waiting.await.unwrap_err().is_cancelled());
-            // It may have been polled before the abort on another worker.
+            // Another worker may have polled the task before the abort.
             let _either = never_polled.await;
             let ended = wakeful::spawn(async { 3 });
             while !ended.is_finished() {
@@ -269,7 +271,7 @@ fn aborted_tasks_are_cancelled_wherever_they_are() {
 }
 
 #[test]
-fn runtimes_say_what_they_are() {
+fn runtimes_report_their_flavor() {
     let single = Builder::new_current_thread().name("alpha").build().unwrap();
     assert_eq!(single.handle().runtime_flavor(), RuntimeFlavor::CurrentThread);
     assert_eq!(single.handle().name(), Some("alpha"));
@@ -285,7 +287,7 @@ fn runtimes_say_what_they_are() {
 }
 
 #[test]
-fn a_local_runtime_takes_futures_that_are_not_send() {
+fn a_local_runtime_runs_futures_that_are_not_send() {
     let runtime = LocalRuntime::new().unwrap();
     let shared = std::rc::Rc::new(5);
     let task = runtime.spawn_local(async move {
@@ -297,7 +299,7 @@ fn a_local_runtime_takes_futures_that_are_not_send() {
 
 #[test]
 fn worker_threads_come_from_the_environment_unless_set() {
-    // A process of its own, since the environment is everybody's.
+    // In a child process, because the environment is global to the process.
     let output = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "prints_its_workers", "--nocapture"])
         .env("WAKEFUL_WORKER_THREADS", "3")

@@ -1,4 +1,4 @@
-//! How runtimes end: every task dropped once, no thread left, no deadlock.
+//! Shutdown of runtimes: every task is dropped once, no thread is left, and nothing deadlocks.
 
 mod support;
 
@@ -16,7 +16,7 @@ use wakeful::runtime::{Builder, Handle, Runtime, UnhandledPanic};
 use wakeful::task::{JoinHandle, block_in_place, spawn_blocking, yield_now};
 
 #[test]
-fn every_task_is_dropped_once_wherever_it_is() {
+fn every_task_is_dropped_once_in_every_state() {
     for runtime in each_flavor() {
         let dropped = DropCount::default();
         let handles = runtime.block_on(async {
@@ -146,7 +146,7 @@ fn no_thread_is_left_after_the_drop() {
 }
 
 #[test]
-fn the_drop_waits_for_blocking_tasks_that_have_begun_and_cancels_the_others() {
+fn the_drop_waits_for_running_blocking_tasks_and_cancels_queued_ones() {
     let runtime =
         Builder::new_multi_thread().worker_threads(1).max_blocking_threads(1).build().unwrap();
     let (begun, has_begun) = mpsc::channel();
@@ -155,14 +155,14 @@ fn the_drop_waits_for_blocking_tasks_that_have_begun_and_cancels_the_others() {
     let set = finished.clone();
     drop(runtime.spawn_blocking(move || {
         begun.send(()).unwrap();
-        // Ends once the other one was dropped, which is what the shutdown does to it.
+        // Blocks until the shutdown has dropped the other closure.
         let ended = is_cancelled.recv_timeout(Duration::from_secs(60));
         set.store(ended == Err(mpsc::RecvTimeoutError::Disconnected), SeqCst);
     }));
     has_begun.recv().unwrap();
     let waiting = runtime.spawn_blocking(move || {
         let _kept_until_dropped = cancelled;
-        unreachable!("it never gets its turn")
+        unreachable!("the closure is cancelled")
     });
     drop(runtime);
     assert!(finished.load(SeqCst));
@@ -170,7 +170,7 @@ fn the_drop_waits_for_blocking_tasks_that_have_begun_and_cancels_the_others() {
 }
 
 #[test]
-fn a_blocking_task_that_a_thread_was_called_for_is_run() {
+fn a_blocking_task_with_a_thread_on_its_way_is_run() {
     for _ in 0..20 {
         for runtime in each_flavor() {
             let call = runtime.spawn_blocking(|| 1);
@@ -243,7 +243,8 @@ fn a_runtime_with_a_task_in_block_in_place_waits_for_it() {
                 thread::sleep(Duration::from_millis(5));
             });
             set.store(true, SeqCst);
-            // Seatless and stopping: what follows the poll is the drop of the future.
+            // The thread has no worker and the runtime shuts down, so the future is dropped after
+            // this poll.
             pending::<()>().await
         });
         has_begun.recv().unwrap();
@@ -253,7 +254,7 @@ fn a_runtime_with_a_task_in_block_in_place_waits_for_it() {
 }
 
 #[test]
-fn a_waker_may_be_used_after_its_runtime_is_gone() {
+fn a_waker_may_be_used_after_the_shutdown() {
     for runtime in each_flavor() {
         let slot: Arc<Mutex<Option<Waker>>> = Arc::default();
         let fill = slot.clone();
@@ -291,7 +292,8 @@ fn the_last_reference_to_a_task_frees_what_is_left_of_its_runtime() {
             Poll::<()>::Pending
         }));
         runtime.block_on(async {
-            // More than the workers take references for at once; some end elsewhere than they began.
+            // More tasks than the workers take references for in one batch. Some end on another
+            // worker than the one they started on.
             let tasks: Vec<_> = (0..2000)
                 .map(|n| {
                     wakeful::spawn(async move {
@@ -338,7 +340,7 @@ fn a_runtime_in_a_thread_local_is_dropped_with_the_thread() {
     }
 }
 
-/// A future whose drop takes a while, so that shutdowns overlap with it.
+/// A future whose drop takes a while, so that it overlaps with the shutdown.
 struct SlowDrop(DropCount);
 
 impl Future for SlowDrop {
@@ -365,9 +367,9 @@ fn stress_shutdown_under_load() {
         let runtime = multi_thread(1 + rounds % 4);
         let (spawned, dropped) = (Arc::new(AtomicUsize::new(0)), DropCount::default());
         let (handle, stop) = (runtime.handle().clone(), Arc::new(AtomicBool::new(false)));
-        // Foreign threads spawn, wake and abort while the runtime goes.
+        // Threads outside the runtime spawn, wake and abort while it shuts down.
         let mailbox = Mailbox::new();
-        let foreign: Vec<_> = (0..2)
+        let outside: Vec<_> = (0..2)
             .map(|n| {
                 let (handle, stop, mailbox) = (handle.clone(), stop.clone(), mailbox.clone());
                 let (spawned, dropped) = (spawned.clone(), dropped.clone());
@@ -395,7 +397,7 @@ fn stress_shutdown_under_load() {
         thread::sleep(Duration::from_micros(200 * (rounds as u64 % 10)));
         drop(runtime);
         stop.store(true, Relaxed);
-        for thread in foreign {
+        for thread in outside {
             thread.join().unwrap();
         }
         drop(mailbox);
@@ -404,7 +406,7 @@ fn stress_shutdown_under_load() {
 }
 
 #[test]
-fn stress_shutdown_with_tasks_that_lost_their_seats() {
+fn stress_shutdown_with_tasks_after_a_handoff() {
     let deadline = Instant::now() + support::stress_time();
     let mut rounds = 0;
     while Instant::now() < deadline || rounds < 20 {
@@ -416,15 +418,17 @@ fn stress_shutdown_with_tasks_that_lost_their_seats() {
             let (guard, mailbox) = (dropped.guard(), mailboxes[n % 8].clone());
             runtime.spawn(async move {
                 let _held = guard;
-                for turn in n.. {
-                    // Some come back from here without a seat: to wait for the first time, to give way,
-                    // to end, or into the clearing.
-                    block_in_place(|| thread::sleep(Duration::from_micros(10 * (turn % 5) as u64)));
-                    match turn % 4 {
+                for round in n.. {
+                    // Some return from here without a worker: to wait for the first time, to yield,
+                    // to complete, or into the shutdown.
+                    block_in_place(|| {
+                        thread::sleep(Duration::from_micros(10 * (round % 5) as u64))
+                    });
+                    match round % 4 {
                         0 => yield_now().await,
                         1 => mailbox.put(()),
                         2 => mailbox.take().await,
-                        _ if turn > 40 => return,
+                        _ if round > 40 => return,
                         _ => {}
                     }
                 }
@@ -432,7 +436,7 @@ fn stress_shutdown_with_tasks_that_lost_their_seats() {
         }
         let stop = Arc::new(AtomicBool::new(false));
         let is_stopped = stop.clone();
-        let foreign = thread::spawn(move || {
+        let outside = thread::spawn(move || {
             while !is_stopped.load(Relaxed) {
                 for mailbox in &mailboxes {
                     mailbox.put(());
@@ -444,7 +448,7 @@ fn stress_shutdown_with_tasks_that_lost_their_seats() {
         drop(runtime);
         assert_eq!(dropped.get(), 24, "round {rounds}");
         stop.store(true, Relaxed);
-        foreign.join().unwrap();
+        outside.join().unwrap();
     }
 }
 
@@ -469,13 +473,13 @@ fn every_block_on_after_a_panic_that_ended_the_runtime_panics() {
     });
 }
 
-/// The monitor is told to end by the last worker, and so may end after the workers' threads.
+/// The last worker tells the monitor to exit, so it may exit after the workers' threads.
 #[test]
 #[cfg(target_os = "linux")]
 fn no_thread_is_left_after_a_shutdown_with_a_timeout() {
     let test = "no_thread_is_left_after_a_shutdown_with_a_timeout";
     if std::env::var_os(CHILD).is_none() {
-        // In a process of its own, where no other test has threads.
+        // In a child process, where no other test has threads.
         let child = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", test, "--test-threads=1"])
             .env(CHILD, "1")
@@ -484,7 +488,7 @@ fn no_thread_is_left_after_a_shutdown_with_a_timeout() {
         assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
         return;
     }
-    // Not those that are ending: the kernel takes a moment after they were joined.
+    // Do not count threads that are exiting: the kernel lists them for a moment after the join.
     let threads = || {
         let ids = std::fs::read_dir("/proc/self/task").unwrap().map(|entry| entry.unwrap().path());
         let is_there = |stat: &String| {
@@ -498,7 +502,7 @@ fn no_thread_is_left_after_a_shutdown_with_a_timeout() {
     let before = threads();
     for round in 0..200 {
         let runtime = multi_thread(2);
-        // Both workers have something to do, so that there is a monitor.
+        // Keeps both workers busy, so that the monitor is started.
         let tasks: Vec<_> = (0..8).map(|_| runtime.spawn(wakeful::task::yield_now())).collect();
         for task in tasks {
             runtime.block_on(task).unwrap();

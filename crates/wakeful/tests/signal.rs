@@ -1,5 +1,5 @@
-//! Signals are awaited by any number of listeners, in any number of runtimes. They are the whole
-//! process's, so each test has some of its own.
+//! Signals with any number of listeners, in any number of runtimes. Signals are global to the
+//! process, so each test uses its own.
 
 mod support;
 
@@ -19,7 +19,7 @@ use wakeful::runtime::{Builder, Runtime, is_rt_shutdown_err};
 use wakeful::signal::ctrl_c;
 use wakeful::signal::unix::{Signal, SignalKind, signal};
 
-/// A kind that no other test uses.
+/// Returns a kind of signal. Each test passes a number that no other test uses.
 fn own_kind(number: i32) -> SignalKind {
     SignalKind::from_raw(libc::SIGRTMIN() + number)
 }
@@ -28,7 +28,7 @@ fn send(kind: SignalKind) {
     send_signal(kind.as_raw_value());
 }
 
-/// Whether `listener` has had a signal that it has not told of.
+/// Returns whether `listener` has a signal pending, and receives it.
 fn has_signal(listener: &mut Signal) -> bool {
     listener.poll_recv(&mut Context::from_waker(Waker::noop())).is_ready()
 }
@@ -73,7 +73,7 @@ fn ctrl_c_is_received_from_when_it_is_first_polled() {
 }
 
 #[test]
-fn each_listener_has_every_signal_once() {
+fn each_listener_receives_every_signal_once() {
     let kind = own_kind(0);
     for runtime in each_flavor() {
         runtime.block_on(async {
@@ -85,7 +85,7 @@ fn each_listener_has_every_signal_once() {
                 }
                 assert!(!listeners.iter_mut().any(has_signal));
             }
-            // Half of them go; the others do not notice.
+            // Dropping half of the listeners does not affect the others.
             listeners.truncate(50);
             send(kind);
             for listener in &mut listeners {
@@ -96,7 +96,7 @@ fn each_listener_has_every_signal_once() {
 }
 
 #[test]
-fn listeners_of_many_runtimes_have_every_signal() {
+fn listeners_of_many_runtimes_receive_every_signal() {
     const RUNTIMES: usize = 8;
     const ROUNDS: usize = 50;
     let kind = own_kind(1);
@@ -127,7 +127,8 @@ fn listeners_of_many_runtimes_have_every_signal() {
         })
         .collect();
     for _ in 0..ROUNDS {
-        // All are at the same round, or else one signal would be two for some.
+        // Wait until all listeners are in the same round, so that each receives this signal in one
+        // round only.
         (0..3 * RUNTIMES).for_each(|_| is_ready.recv().unwrap());
         send(kind);
     }
@@ -135,7 +136,7 @@ fn listeners_of_many_runtimes_have_every_signal() {
 }
 
 #[test]
-fn a_wait_that_is_given_up_loses_no_signal() {
+fn a_cancelled_recv_loses_no_signal() {
     let kind = own_kind(2);
     for runtime in each_flavor() {
         runtime.block_on(async {
@@ -168,14 +169,14 @@ fn a_listener_outlives_its_runtime() {
 }
 
 #[test]
-fn a_listener_is_served_by_whichever_runtime_is_at_work() {
+fn any_running_runtime_delivers_to_a_listener() {
     let kind = own_kind(4);
     let at_rest = current_thread();
     let mut listener = at_rest.block_on(async { signal(kind).unwrap() });
     send(kind);
     current_thread().block_on(listener.recv());
 
-    // Waited for without any runtime, while one is there.
+    // Poll without a runtime on this thread, while a runtime runs elsewhere.
     struct Unpark(thread::Thread);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {
@@ -191,8 +192,8 @@ fn a_listener_is_served_by_whichever_runtime_is_at_work() {
 }
 
 #[test]
-fn a_signal_that_nobody_listens_for_any_more_does_no_harm() {
-    // By default they all end the process.
+fn a_signal_without_listeners_is_ignored() {
+    // The default action of all these signals ends the process.
     for kind in [own_kind(5), SignalKind::from_raw(libc::SIGXCPU)] {
         let runtime = current_thread();
         drop(runtime.block_on(async { signal(kind).unwrap() }));
@@ -203,7 +204,7 @@ fn a_signal_that_nobody_listens_for_any_more_does_no_harm() {
 }
 
 #[test]
-fn a_blocked_worker_keeps_signals_from_nobody() {
+fn a_blocked_worker_does_not_delay_signals() {
     let kind = own_kind(6);
     let runtime = multi_thread(2);
     let (done, is_done) = mpsc::channel::<()>();
@@ -219,9 +220,9 @@ fn a_blocked_worker_keeps_signals_from_nobody() {
     runtime.block_on(blocked).unwrap();
 }
 
-/// Has signals of `kind` sent without a pause, while `work` is done again and again for a while.
+/// Repeats `work` for a while, during which another thread keeps sending signals of `kind`.
 fn while_signals_come(kind: SignalKind, mut work: impl FnMut()) {
-    // Before the first one comes: it would end the process.
+    // Install the handler before the first signal, which would otherwise end the process.
     drop(current_thread().block_on(async { signal(kind).unwrap() }));
     let is_over = Arc::new(AtomicBool::new(false));
     let sender = {
@@ -242,7 +243,7 @@ fn while_signals_come(kind: SignalKind, mut work: impl FnMut()) {
 }
 
 #[test]
-fn listeners_come_and_go_while_signals_do() {
+fn listeners_are_created_and_dropped_while_signals_arrive() {
     let kind = own_kind(7);
     let runtime = multi_thread(4);
     while_signals_come(kind, || {
@@ -254,7 +255,7 @@ fn listeners_come_and_go_while_signals_do() {
                         for _ in 0..number % 4 {
                             listener.recv().await;
                         }
-                        // One that has left its waker goes as well.
+                        // Drops a listener that has registered its waker.
                         poll_fn(|cx| Poll::Ready(listener.poll_recv(cx))).await
                     })
                 })
@@ -267,7 +268,7 @@ fn listeners_come_and_go_while_signals_do() {
 }
 
 #[test]
-fn runtimes_come_and_go_while_signals_do() {
+fn runtimes_are_created_and_dropped_while_signals_arrive() {
     let kind = own_kind(8);
     let mut kept = current_thread().block_on(async { signal(kind).unwrap() });
     while_signals_come(kind, || {
@@ -280,10 +281,10 @@ fn runtimes_come_and_go_while_signals_do() {
 }
 
 #[test]
-fn a_waiting_listener_is_called_from_another_runtimes_turn() {
+fn another_runtimes_driver_wakes_a_listener() {
     let kind = own_kind(9);
     let (waiting, is_waiting) = mpsc::channel();
-    // Its own driver is never turned: the thread is in the other runtime.
+    // The listener's own driver never runs: its thread runs the other runtime.
     let home = current_thread();
     let mut listener = home.block_on(async { signal(kind).unwrap() });
     let thread = thread::spawn(move || {
@@ -304,7 +305,7 @@ fn a_waiting_listener_is_called_from_another_runtimes_turn() {
 }
 
 #[test]
-fn what_is_no_signal_to_listen_for_is_an_error() {
+fn listening_for_an_invalid_signal_is_an_error() {
     current_thread().block_on(async {
         for number in
             [libc::SIGKILL, libc::SIGSTOP, libc::SIGSEGV, libc::SIGILL, libc::SIGFPE, 0, -1, 1000]
@@ -316,7 +317,7 @@ fn what_is_no_signal_to_listen_for_is_an_error() {
 }
 
 #[test]
-fn without_io_or_a_runtime_it_says_what_is_missing() {
+fn without_io_or_a_runtime_signal_panics() {
     let listen = || drop(signal(own_kind(10)));
     let (text, file) = panic_of(listen);
     assert_eq!(file, file!());
@@ -338,7 +339,7 @@ fn without_io_or_a_runtime_it_says_what_is_missing() {
 }
 
 #[test]
-fn after_the_runtimes_end_it_is_an_error() {
+fn after_a_shutdown_signal_fails() {
     for runtime in each_flavor() {
         let handle = runtime.handle().clone();
         drop(runtime);
@@ -348,7 +349,7 @@ fn after_the_runtimes_end_it_is_an_error() {
 }
 
 #[test]
-fn they_may_be_sent_and_shared() {
+fn the_types_are_send_and_sync() {
     fn is_send_sync_unpin<T: Send + Sync + Unpin>(_: &T) {}
     fn is_send_sync<T: Send + Sync>(_: &T) {}
     let runtime: Runtime = current_thread();

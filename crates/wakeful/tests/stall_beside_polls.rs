@@ -1,5 +1,6 @@
-//! What blocks a worker's thread without being a poll stalls nobody else either: the drop of a task's output, a
-//! hook, a waker that was put off. Each waits for a task that only another thread on the seat can run.
+//! Stalls outside polls are handed off too: in the drop of a task's output, in a hook, in a
+//! deferred waker. Each test blocks until a task runs that needs another thread to take over the
+//! worker.
 
 mod support;
 
@@ -11,7 +12,7 @@ use support::{DropCount, Flag, eventually, multi_thread};
 use wakeful::runtime::{Builder, Runtime, StallOutcome};
 use wakeful::task::block_in_place;
 
-/// Calls what it was made with when it is dropped.
+/// Calls its closure when dropped.
 struct OnDrop<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
@@ -20,7 +21,8 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// Spawns a task that nobody joins, and that begins only then: its output is dropped where it ends.
+/// Spawns a task and drops its `JoinHandle` before the task starts. So the worker that runs the
+/// task drops its output.
 fn detach<F>(runtime: &Runtime, future: F)
 where
     F: Future + Send + 'static,
@@ -35,37 +37,39 @@ where
     go.set();
 }
 
-/// A flag that a task of the runtime sets, which is spawned as soon as something waits for it.
+/// A flag that a task of the runtime sets. The task is spawned once some code waits for the flag.
 struct SetByTask {
     begun: mpsc::Sender<()>,
-    passed: mpsc::Sender<()>,
+    continued: mpsc::Sender<()>,
     flag: Flag,
 }
 
 impl SetByTask {
-    /// The flag, and what spawns the task.
+    /// Returns the flag, and a closure that spawns the task.
     fn new(runtime: &Runtime) -> (SetByTask, impl FnOnce() + '_) {
-        let ((begun, has_begun), (passed, has_passed)) = (mpsc::channel(), mpsc::channel());
+        let ((begun, has_begun), (continued, has_continued)) = (mpsc::channel(), mpsc::channel());
         let flag = Flag::default();
         let sets = flag.clone();
         let spawn = move || {
             has_begun.recv_timeout(Duration::from_secs(20)).unwrap();
             runtime.block_on(runtime.spawn(async move { sets.set() })).unwrap();
-            // A panic where it waits goes no further than that.
-            has_passed.recv_timeout(Duration::from_secs(20)).expect("it was passed in time");
+            // A panic of the waiting code does not reach the test by itself, so check here.
+            has_continued
+                .recv_timeout(Duration::from_secs(20))
+                .expect("the stall was not handed off");
         };
-        (SetByTask { begun, passed, flag }, spawn)
+        (SetByTask { begun, continued, flag }, spawn)
     }
 
     fn block(&self) {
         self.begun.send(()).unwrap();
         self.flag.block();
-        self.passed.send(()).unwrap();
+        self.continued.send(()).unwrap();
     }
 }
 
 #[test]
-fn the_drop_of_an_output_is_passed() {
+fn the_drop_of_an_output_is_handed_off() {
     let runtime = multi_thread(1);
     let (waits, spawn) = SetByTask::new(&runtime);
     let output = OnDrop(move || waits.block());
@@ -74,7 +78,7 @@ fn the_drop_of_an_output_is_passed() {
 }
 
 #[test]
-fn the_drop_of_an_output_that_had_waited_is_passed() {
+fn the_drop_of_an_output_after_a_wait_is_handed_off() {
     let runtime = multi_thread(1);
     let (waits, spawn) = SetByTask::new(&runtime);
     let output = OnDrop(move || waits.block());
@@ -85,7 +89,7 @@ fn the_drop_of_an_output_that_had_waited_is_passed() {
     spawn();
 }
 
-/// Wakes nobody, but blocks.
+/// A waker that blocks instead of waking a task.
 struct BlockingWaker(Mutex<Option<SetByTask>>);
 
 impl Wake for BlockingWaker {
@@ -97,7 +101,7 @@ impl Wake for BlockingWaker {
 }
 
 #[test]
-fn the_waker_of_who_joins_is_passed() {
+fn the_waker_of_a_join_handle_is_handed_off() {
     let runtime = multi_thread(1);
     let (waits, spawn) = SetByTask::new(&runtime);
     let waker = Waker::from(Arc::new(BlockingWaker(Mutex::new(Some(waits)))));
@@ -111,19 +115,19 @@ fn the_waker_of_who_joins_is_passed() {
 }
 
 #[test]
-fn a_waker_that_was_put_off_is_passed() {
+fn a_deferred_waker_is_handed_off() {
     let runtime = multi_thread(1);
     let (waits, spawn) = SetByTask::new(&runtime);
     let waker = Waker::from(Arc::new(BlockingWaker(Mutex::new(Some(waits)))));
     drop(runtime.spawn(async move {
-        // What yields wakes the waker it is polled with, after a look at the driver.
+        // `yield_now` defers the wake-up of its waker until the worker has polled the driver.
         let mut yields = Box::pin(wakeful::task::yield_now());
         assert!(yields.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     }));
     spawn();
 }
 
-/// A runtime with one worker whose hook, set by `with_hook`, blocks when it is next called.
+/// Creates a runtime with one worker and a hook, set by `with_hook`, that blocks when called next.
 fn with_blocking_hook(
     with_hook: impl FnOnce(&mut Builder, Box<dyn Fn() + Send + Sync>),
 ) -> (Runtime, Arc<Mutex<Option<SetByTask>>>) {
@@ -141,12 +145,12 @@ fn with_blocking_hook(
 }
 
 #[track_caller]
-fn is_hook_passed(with_hook: impl FnOnce(&mut Builder, Box<dyn Fn() + Send + Sync>)) {
+fn assert_hook_is_handed_off(with_hook: impl FnOnce(&mut Builder, Box<dyn Fn() + Send + Sync>)) {
     let (runtime, hook) = with_blocking_hook(with_hook);
     let (waits, spawn) = SetByTask::new(&runtime);
     *hook.lock().unwrap() = Some(waits);
     eventually("the hook is called", || {
-        // The worker wakes up for it, runs it, and falls asleep again.
+        // The worker unparks, runs the task and parks again.
         drop(runtime.spawn(async {}));
         hook.lock().unwrap().is_none()
     });
@@ -154,72 +158,76 @@ fn is_hook_passed(with_hook: impl FnOnce(&mut Builder, Box<dyn Fn() + Send + Syn
 }
 
 #[test]
-fn a_hook_before_a_worker_sleeps_is_passed() {
-    is_hook_passed(|builder, hook| {
+fn a_hook_before_a_worker_parks_is_handed_off() {
+    assert_hook_is_handed_off(|builder, hook| {
         builder.on_thread_park(hook);
     });
 }
 
 #[test]
-fn a_hook_after_a_worker_slept_is_passed() {
-    is_hook_passed(|builder, hook| {
+fn a_hook_after_a_worker_unparks_is_handed_off() {
+    assert_hook_is_handed_off(|builder, hook| {
         builder.on_thread_unpark(hook);
     });
 }
 
 #[test]
-fn a_hook_at_the_end_of_a_task_is_passed() {
-    is_hook_passed(|builder, hook| {
+fn a_hook_at_the_end_of_a_task_is_handed_off() {
+    assert_hook_is_handed_off(|builder, hook| {
         builder.on_task_terminate(move |_| hook());
     });
 }
 
 #[test]
-fn a_stall_at_the_end_of_a_task_is_told_of_as_the_task_s() {
-    let (tells, told) = mpsc::channel();
+fn a_stall_at_the_end_of_a_task_is_reported_with_its_id() {
+    let (reporter, reports) = mpsc::channel();
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
-        .on_stall(move |stall| tells.send(stall.clone()).unwrap())
+        .on_stall(move |stall| reporter.send(stall.clone()).unwrap())
         .build()
         .unwrap();
     let flag = Flag::default();
     let waits = flag.clone();
     let output = OnDrop(move || waits.block());
-    let (knows, known) = mpsc::channel();
+    let (sends_id, task_id) = mpsc::channel();
     detach(&runtime, async move {
-        knows.send(wakeful::task::id()).unwrap();
+        sends_id.send(wakeful::task::id()).unwrap();
         output
     });
-    let id = known.recv_timeout(Duration::from_secs(20)).unwrap();
-    let stall = told.recv_timeout(Duration::from_secs(20)).unwrap();
+    let id = task_id.recv_timeout(Duration::from_secs(20)).unwrap();
+    let stall = reports.recv_timeout(Duration::from_secs(20)).unwrap();
     flag.set();
     assert_eq!(stall.task_id(), Some(id));
     assert_eq!(stall.spawned_at().unwrap().file(), file!());
 }
 
 #[test]
-fn a_stall_in_a_hook_is_told_of_as_such() {
-    let (tells, told) = mpsc::channel();
+fn a_stall_in_a_hook_is_reported_as_such() {
+    let (reporter, reports) = mpsc::channel();
     let flag = Flag::default();
     let waits = flag.clone();
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
         .on_thread_park(move || waits.block())
-        .on_stall(move |stall| tells.send(stall.clone()).unwrap())
+        .on_stall(move |stall| reporter.send(stall.clone()).unwrap())
         .build()
         .unwrap();
-    let stall = told.recv_timeout(Duration::from_secs(20)).unwrap();
+    let stall = reports.recv_timeout(Duration::from_secs(20)).unwrap();
     assert_eq!((stall.task_id(), stall.worker()), (None, Some(0)));
     assert!(stall.to_string().starts_with("a callback of the runtime's"), "{stall}");
-    assert_eq!(stall.outcome(), StallOutcome::HandedOff, "one that searches must not stand");
+    assert_eq!(
+        stall.outcome(),
+        StallOutcome::HandedOff,
+        "a worker that blocks while it searches must be handed off"
+    );
     flag.set();
     drop(runtime);
 }
 
-/// The output of a task that had waited on another worker blocks while the runtime shuts down: nobody waits for
-/// it but the drop of the runtime itself, and nothing is left.
+/// The outputs of detached tasks block while the runtime shuts down. The drop of the runtime waits
+/// for them, and nothing is left.
 #[test]
-fn a_runtime_ends_while_outputs_are_being_dropped() {
+fn a_runtime_shuts_down_while_outputs_are_being_dropped() {
     for background in [false, true] {
         let (runtime, drops) = (multi_thread(2), DropCount::default());
         let (all_dropped, go) = (Flag::default(), Flag::default());
@@ -234,7 +242,7 @@ fn a_runtime_ends_while_outputs_are_being_dropped() {
             });
             let go = go.clone();
             drop(runtime.spawn(async move {
-                // Woken again and again by itself, on whichever worker has time for it.
+                // The task keeps waking itself, so either worker may run it.
                 poll_fn(move |cx| {
                     if go.is_set() {
                         return Poll::Ready(());
@@ -262,7 +270,7 @@ fn a_runtime_ends_while_outputs_are_being_dropped() {
     }
 }
 
-/// A waker that gives its worker's seat away.
+/// The waker calls `block_in_place`, which gives its worker away.
 #[test]
 fn block_in_place_in_a_waker_that_a_timer_calls_works() {
     struct InPlace(mpsc::Sender<()>);

@@ -1,8 +1,7 @@
-//! A task that blocks its thread stalls nobody else.
+//! A task that blocks its thread does not stall other tasks.
 //!
-//! Most of these tasks block until something else has happened that only another thread on their seat can
-//! bring about: without the hand-off they would block for ever. A thread that watches turns that into a
-//! failure.
+//! Most of these tasks block until an event that needs another thread to take over their worker.
+//! Without the hand-off they would block until the timeout of `Flag::block` fails the test.
 
 mod support;
 
@@ -19,10 +18,10 @@ use wakeful::io::AsyncReadExt;
 use wakeful::runtime::{Builder, Runtime, StallOutcome};
 use wakeful::task::{block_in_place, yield_now};
 
-/// Runs `block` in a task of a runtime with one worker, with a task behind it that sets the flag which it
-/// waits for.
+/// Runs `block` in a task of a runtime with one worker. A task queued behind it sets the flag that
+/// `block` waits for.
 #[track_caller]
-fn is_passed_by_the_next(block: impl FnOnce(Flag) + Send + 'static) {
+fn assert_handed_off(block: impl FnOnce(Flag) + Send + 'static) {
     let (runtime, flag) = (multi_thread(1), Flag::default());
     let (begun, has_begun) = mpsc::channel();
     let waits = flag.clone();
@@ -39,8 +38,8 @@ fn is_passed_by_the_next(block: impl FnOnce(Flag) + Send + 'static) {
 }
 
 #[test]
-fn a_blocking_recv_is_passed() {
-    is_passed_by_the_next(|flag| {
+fn a_blocking_recv_is_handed_off() {
+    assert_handed_off(|flag| {
         let (sends, receives) = mpsc::channel();
         thread::spawn(move || {
             flag.block();
@@ -51,13 +50,13 @@ fn a_blocking_recv_is_passed() {
 }
 
 #[test]
-fn a_condition_variable_is_passed() {
-    is_passed_by_the_next(|flag| flag.block());
+fn a_condition_variable_is_handed_off() {
+    assert_handed_off(|flag| flag.block());
 }
 
 #[test]
-fn a_sleep_of_the_thread_is_passed() {
-    is_passed_by_the_next(|flag| {
+fn a_sleep_of_the_thread_is_handed_off() {
+    assert_handed_off(|flag| {
         while !flag.is_set() {
             thread::sleep(Duration::from_millis(20));
         }
@@ -65,8 +64,8 @@ fn a_sleep_of_the_thread_is_passed() {
 }
 
 #[test]
-fn a_loop_without_end_is_passed() {
-    is_passed_by_the_next(|flag| {
+fn an_endless_loop_is_handed_off() {
+    assert_handed_off(|flag| {
         while !flag.is_set() {
             std::hint::spin_loop();
         }
@@ -74,8 +73,8 @@ fn a_loop_without_end_is_passed() {
 }
 
 #[test]
-fn a_mutex_that_is_held_elsewhere_is_passed() {
-    is_passed_by_the_next(|flag| {
+fn a_locked_mutex_is_handed_off() {
+    assert_handed_off(|flag| {
         let mutex = Arc::new(Mutex::new(()));
         let (held, is_held) = mpsc::channel();
         let holds = mutex.clone();
@@ -90,8 +89,8 @@ fn a_mutex_that_is_held_elsewhere_is_passed() {
 }
 
 #[test]
-fn a_blocking_read_is_passed() {
-    is_passed_by_the_next(|flag| {
+fn a_blocking_read_is_handed_off() {
+    assert_handed_off(|flag| {
         let (mut near, mut far) = UnixStream::pair().unwrap();
         thread::spawn(move || {
             flag.block();
@@ -102,8 +101,8 @@ fn a_blocking_read_is_passed() {
 }
 
 #[test]
-fn block_in_place_after_the_loss_of_the_seat_works() {
-    is_passed_by_the_next(|flag| {
+fn block_in_place_works_after_a_handoff() {
+    assert_handed_off(|flag| {
         flag.block();
         let next = Flag::default();
         let sets = next.clone();
@@ -113,8 +112,8 @@ fn block_in_place_after_the_loss_of_the_seat_works() {
 }
 
 #[test]
-fn a_block_after_block_in_place_is_passed() {
-    is_passed_by_the_next(|flag| {
+fn a_stall_after_block_in_place_is_handed_off() {
+    assert_handed_off(|flag| {
         block_in_place(|| ());
         flag.block();
     });
@@ -132,7 +131,7 @@ where
 }
 
 #[test]
-fn what_a_task_spawned_before_it_blocks_is_run() {
+fn tasks_spawned_before_a_stall_run() {
     on_one_worker(async {
         let flags = [(); 3].map(|()| Flag::default());
         for flag in flags.clone() {
@@ -143,7 +142,7 @@ fn what_a_task_spawned_before_it_blocks_is_run() {
 }
 
 #[test]
-fn a_task_that_gave_way_is_run() {
+fn a_task_that_yielded_before_a_stall_runs() {
     on_one_worker(async {
         let flag = Flag::default();
         let (sets, gives_way) = (flag.clone(), Flag::default());
@@ -161,7 +160,7 @@ fn a_task_that_gave_way_is_run() {
 }
 
 #[test]
-fn a_timer_of_a_worker_that_blocks_fires() {
+fn a_timer_of_a_blocked_worker_fires() {
     on_one_worker(async {
         let flag = Flag::default();
         let (sets, sleeps) = (flag.clone(), Flag::default());
@@ -182,9 +181,9 @@ fn a_timer_of_a_worker_that_blocks_fires() {
     });
 }
 
-/// Events are seen though the only worker, or the one that waited for them, blocks.
+/// Events are delivered while the only worker, or the one that waited for them, is blocked.
 #[test]
-fn events_are_seen_while_a_worker_blocks() {
+fn events_are_delivered_while_a_worker_is_blocked() {
     for workers in [1, 2] {
         let (runtime, flag) = (multi_thread(workers), Flag::default());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -201,7 +200,7 @@ fn events_are_seen_while_a_worker_blocks() {
             sets.set();
         });
         near.write_all(b"1").unwrap();
-        // Long enough for the other task to be blocking mostly; right in any case.
+        // Long enough that the other task usually blocks by then. The test is correct in any case.
         thread::sleep(Duration::from_millis(30));
         near.write_all(b"2").unwrap();
         flag.block();
@@ -210,7 +209,7 @@ fn events_are_seen_while_a_worker_blocks() {
 }
 
 #[test]
-fn a_timer_of_a_stranger_fires_while_all_workers_block() {
+fn an_external_timer_fires_while_all_workers_are_blocked() {
     let (runtime, flag) = (multi_thread(1), Flag::default());
     let (begun, has_begun) = mpsc::channel();
     let waits = flag.clone();
@@ -271,12 +270,12 @@ fn a_hundred_tasks_block_until_all_of_them_do() {
 }
 
 #[test]
-fn threads_are_limited_and_a_report_says_so() {
-    let (seen, sees) = mpsc::channel();
+fn threads_are_limited_and_the_report_says_so() {
+    let (reporter, reports) = mpsc::channel();
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
         .max_blocking_threads(2)
-        .on_stall(move |stall| seen.send((stall.outcome(), stall.to_string())).unwrap())
+        .on_stall(move |stall| reporter.send((stall.outcome(), stall.to_string())).unwrap())
         .build()
         .unwrap();
     let flag = Flag::default();
@@ -287,7 +286,7 @@ fn threads_are_limited_and_a_report_says_so() {
         })
         .collect();
     let outcomes: Vec<_> =
-        (0..3).map(|_| sees.recv_timeout(Duration::from_secs(20)).unwrap()).collect();
+        (0..3).map(|_| reports.recv_timeout(Duration::from_secs(20)).unwrap()).collect();
     assert_eq!(outcomes[0].0, StallOutcome::HandedOff);
     assert_eq!(outcomes[1].0, StallOutcome::HandedOff);
     assert_eq!(outcomes[2].0, StallOutcome::NoThread);
@@ -302,7 +301,7 @@ fn threads_are_limited_and_a_report_says_so() {
 }
 
 #[test]
-fn a_thread_that_lost_its_seat_can_do_all_that_others_can() {
+fn a_thread_without_its_worker_can_use_the_runtime() {
     let out = on_one_worker(async {
         let (flag, drops) = (Flag::default(), DropCount::default());
         let sets = flag.clone();
@@ -313,7 +312,7 @@ fn a_thread_that_lost_its_seat_can_do_all_that_others_can() {
             never.await;
         });
         flag.block();
-        // From here on, up to the first `await` that waits, without a seat.
+        // From here to the first `await` that is pending, this thread has no worker.
         let spawned = wakeful::spawn(async { 1 });
         let called = wakeful::task::spawn_blocking(|| 2);
         let sleep = wakeful::time::sleep(Duration::from_millis(1));
@@ -329,7 +328,7 @@ fn a_thread_that_lost_its_seat_can_do_all_that_others_can() {
 }
 
 #[test]
-fn a_yield_right_after_the_loss_comes_back() {
+fn a_task_that_yields_after_a_handoff_is_polled_again() {
     on_one_worker(async {
         let flag = Flag::default();
         let sets = flag.clone();
@@ -340,7 +339,7 @@ fn a_yield_right_after_the_loss_comes_back() {
 }
 
 #[test]
-fn a_panic_after_the_loss_goes_to_who_joins() {
+fn a_panic_after_a_handoff_reaches_the_join_handle() {
     let runtime = multi_thread(1);
     let flag = Flag::default();
     let sets = flag.clone();
@@ -354,7 +353,7 @@ fn a_panic_after_the_loss_goes_to_who_joins() {
 }
 
 #[test]
-fn an_abort_ends_a_task_that_blocks_when_it_returns() {
+fn an_abort_ends_a_blocked_task_when_its_poll_returns() {
     let (runtime, flag, drops) = (multi_thread(1), Flag::default(), DropCount::default());
     let (begun, has_begun) = mpsc::channel();
     let (waits, guard) = (flag.clone(), drops.guard());
@@ -371,7 +370,7 @@ fn an_abort_ends_a_task_that_blocks_when_it_returns() {
     assert_eq!(drops.get(), 1);
 }
 
-/// A runtime on which one task blocks until another one is dropped.
+/// Creates a runtime on which one task blocks until another one is dropped.
 fn blocked_until_another_is_dropped() -> (Runtime, Flag) {
     struct SetOnDrop(Flag);
 
@@ -415,7 +414,7 @@ fn a_shutdown_in_the_background_drops_the_other_tasks_while_all_workers_block() 
 }
 
 #[test]
-fn a_runtime_is_shut_down_by_a_task_that_lost_its_seat() {
+fn a_task_can_shut_down_its_runtime_after_a_handoff() {
     let (runtime, drops) = (multi_thread(1), DropCount::default());
     let (flag, done) = (Flag::default(), Flag::default());
     let (sets, is_done, guard) = (flag.clone(), done.clone(), drops.guard());
@@ -429,7 +428,7 @@ fn a_runtime_is_shut_down_by_a_task_that_lost_its_seat() {
             std::future::pending::<()>().await;
         });
         flag.block();
-        // Without a seat, and with nobody but us to keep the runtime.
+        // This thread has lost its worker, and holds the last reference to the runtime.
         let runtime = takes.lock().unwrap().take().unwrap();
         runtime.shutdown_background();
         assert!(wakeful::spawn(async {}).await.unwrap_err().is_cancelled());
@@ -441,7 +440,7 @@ fn a_runtime_is_shut_down_by_a_task_that_lost_its_seat() {
 }
 
 #[test]
-fn nothing_is_handed_off_where_nothing_waits() {
+fn a_worker_with_nothing_queued_is_not_handed_off() {
     let runtime = multi_thread(2);
     let metrics = runtime.metrics();
     let flag = Flag::default();
@@ -455,12 +454,12 @@ fn nothing_is_handed_off_where_nothing_waits() {
 }
 
 #[test]
-fn what_is_disabled_is_not_done_and_still_told() {
-    let (seen, sees) = mpsc::channel();
+fn a_disabled_handoff_is_still_reported() {
+    let (reporter, reports) = mpsc::channel();
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
         .disable_stall_handoff()
-        .on_stall(move |stall| seen.send(stall.clone()).unwrap())
+        .on_stall(move |stall| reporter.send(stall.clone()).unwrap())
         .build()
         .unwrap();
     let (flag, ran) = (Flag::default(), Arc::new(AtomicBool::new(false)));
@@ -469,7 +468,7 @@ fn what_is_disabled_is_not_done_and_still_told() {
         wakeful::spawn(async move { runs.store(true, SeqCst) });
         waits.block();
     });
-    let stall = sees.recv_timeout(Duration::from_secs(20)).unwrap();
+    let stall = reports.recv_timeout(Duration::from_secs(20)).unwrap();
     assert_eq!(stall.outcome(), StallOutcome::Waits);
     assert_eq!(stall.task_id(), Some(blocks.id()));
     assert_eq!(stall.spawned_at().unwrap().file(), file!());
@@ -478,21 +477,21 @@ fn what_is_disabled_is_not_done_and_still_told() {
     assert!(!ran.load(SeqCst));
     flag.set();
     runtime.block_on(blocks).unwrap();
-    eventually("the other task has its turn", || ran.load(SeqCst));
+    eventually("the other task runs", || ran.load(SeqCst));
     assert_eq!(runtime.metrics().stall_handoff_count(), 0);
 }
 
 #[test]
-fn without_the_handoff_idle_workers_still_take_what_is_queued_behind_a_poll_that_blocks() {
+fn without_the_handoff_idle_workers_steal_from_a_blocked_one() {
     let runtime =
         Builder::new_multi_thread().worker_threads(2).disable_stall_handoff().build().unwrap();
     let flag = Flag::default();
     let blocks = runtime.spawn(async move {
-        // Polls are known to be short.
+        // Short polls, so that the worker expects further ones to be short.
         for _ in 0..10_000 {
             yield_now().await;
         }
-        // The first is pushed out of the last-woken slot, and so in reach of others.
+        // The second task displaces the first from the LIFO slot, so that it can be stolen.
         let sets = flag.clone();
         wakeful::spawn(async move { sets.set() });
         wakeful::spawn(async {});
@@ -502,7 +501,7 @@ fn without_the_handoff_idle_workers_still_take_what_is_queued_behind_a_poll_that
 }
 
 #[test]
-fn without_the_handoff_a_worker_holds_nothing_back_from_idle_ones() {
+fn without_the_handoff_a_worker_keeps_no_task_local() {
     let runtime =
         Builder::new_multi_thread().worker_threads(2).disable_stall_handoff().build().unwrap();
     for _ in 0..20 {
@@ -525,7 +524,7 @@ fn without_the_handoff_a_worker_holds_nothing_back_from_idle_ones() {
 }
 
 #[test]
-fn threads_that_are_not_wanted_any_more_end() {
+fn surplus_threads_exit() {
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
         .thread_keep_alive(Duration::from_millis(10))
@@ -544,10 +543,10 @@ fn threads_that_are_not_wanted_any_more_end() {
     assert_eq!(metrics.num_stalled_threads(), 0);
 }
 
-/// The only thread that the pool may have is taken, so nobody comes for a seat that was given away: others
-/// see to its timers.
+/// The pool's only thread is busy, so no thread takes over a worker that was given away. Another
+/// worker fires its timers.
 #[test]
-fn timers_of_a_seat_without_a_thread_fire() {
+fn timers_of_a_worker_without_a_thread_fire() {
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(1)
@@ -560,7 +559,7 @@ fn timers_of_a_seat_without_a_thread_fire() {
     let task = runtime.spawn(async move {
         let mut sleep = Box::pin(wakeful::time::sleep(Duration::from_millis(30)));
         std::future::poll_fn(|cx| {
-            let _armed_on_this_seat = sleep.as_mut().poll(cx);
+            let _registered_on_this_worker = sleep.as_mut().poll(cx);
             std::task::Poll::Ready(())
         })
         .await;
@@ -575,10 +574,11 @@ fn timers_of_a_seat_without_a_thread_fire() {
     runtime.block_on(taken).unwrap();
 }
 
-/// Threads that compute share the CPUs: there is no use in one for each.
+/// Computing tasks compete for the CPUs, so there is a limit to the threads that take over from
+/// them.
 #[test]
 #[cfg(target_os = "linux")]
-fn tasks_that_compute_for_long_do_not_get_a_thread_each() {
+fn computing_tasks_do_not_get_a_thread_each() {
     const WORKERS: usize = 2;
     let runtime = multi_thread(WORKERS);
     let metrics = runtime.metrics();
@@ -595,11 +595,11 @@ fn tasks_that_compute_for_long_do_not_get_a_thread_each() {
         thread::sleep(Duration::from_millis(1));
     }
     let limit = 4 * thread::available_parallelism().unwrap().get() + WORKERS;
-    assert!(most <= limit, "{most} threads computed without a seat, of {limit}");
+    assert!(most <= limit, "{most} threads without a worker computed; the limit is {limit}");
 }
 
 #[test]
-fn ticks_go_on_beside_tasks_that_block_again_and_again() {
+fn ticks_continue_next_to_tasks_that_keep_blocking() {
     let runtime = multi_thread(2);
     let stop = Flag::default();
     for _ in 0..2 {
@@ -622,6 +622,6 @@ fn ticks_go_on_beside_tasks_that_block_again_and_again() {
         .unwrap();
     let blocks = begun.elapsed().as_millis() / 50;
     stop.set();
-    // Each tick that waited for a block to end would have cost one of them.
-    assert!(blocks < 100, "200 ticks took as long as {blocks} blocks");
+    // A tick that waits for a blocking call takes as long as that call.
+    assert!(blocks < 100, "200 ticks took as long as {blocks} blocking calls");
 }

@@ -1,5 +1,5 @@
-//! Wakers made outside of the runtime that do not return when the driver or a timer calls them: events, timers and tasks
-//! of others go on, and so do the wakers behind them.
+//! External wakers that block when the driver or a timer calls them. Other events, timers and tasks
+//! are still served, and the wakers behind them are called.
 
 mod support;
 
@@ -16,7 +16,7 @@ use wakeful::net::UnixStream;
 use wakeful::runtime::{Builder, Runtime};
 use wakeful::time::sleep;
 
-/// Does not return until others are done.
+/// A waker that does not return until others are done.
 #[derive(Clone, Default)]
 struct Stuck {
     is_called: Flag,
@@ -33,7 +33,7 @@ impl Wake for Stuck {
 }
 
 impl Stuck {
-    /// Others are done. They must have been so before it gave up waiting for them.
+    /// Lets the waker return, and checks that it had not timed out before.
     fn end(&self) {
         self.others_done.set();
         self.has_returned.block();
@@ -63,7 +63,8 @@ fn pair(runtime: &Runtime) -> (UnixStream, std::os::unix::net::UnixStream) {
     (UnixStream::from_std(ours).unwrap(), theirs)
 }
 
-/// Calls `f` while a worker of the runtime is stuck in a waker that an event has called.
+/// Calls `f` while a worker of the runtime is stuck in a waker that the driver has called for an
+/// event.
 fn while_stuck<R>(runtime: &Runtime, f: impl FnOnce() -> R) -> R {
     let stuck = Stuck::default();
     let (ours, theirs) = pair(runtime);
@@ -77,7 +78,7 @@ fn while_stuck<R>(runtime: &Runtime, f: impl FnOnce() -> R) -> R {
 }
 
 #[test]
-fn events_are_seen() {
+fn events_are_delivered() {
     for workers in [1, 2] {
         let runtime = multi_thread(workers);
         let (mut ours, theirs) = pair(&runtime);
@@ -97,7 +98,7 @@ fn new_tasks_are_run() {
     };
     for round in 0..20 {
         let runtime = if round % 2 == 0 { multi_thread(2) } else { without_handoff() };
-        // Both have slept.
+        // Lets both workers park once.
         runtime.block_on(runtime.spawn(async { sleep(Duration::from_millis(1)).await })).unwrap();
         while_stuck(&runtime, || {
             for _ in 0..3 {
@@ -110,7 +111,7 @@ fn new_tasks_are_run() {
 #[test]
 fn timers_of_all_workers_fire() {
     let runtime = multi_thread(2);
-    // So many that workers wake up on beats, and one for both.
+    // So many timers that the runtime coalesces them, and one worker fires those of both.
     let rounds = Arc::new(AtomicUsize::new(0));
     for task in 0..500 {
         let rounds = rounds.clone();
@@ -124,8 +125,8 @@ fn timers_of_all_workers_fire() {
     eventually("timers fire", || rounds.load(Relaxed) > 5_000);
     while_stuck(&runtime, || {
         let before = rounds.load(Relaxed);
-        // Each of them, those of the stuck worker too.
-        eventually("timers fire beside it", || rounds.load(Relaxed) > before + 5_000);
+        // All timers fire, also those of the stuck worker.
+        eventually("timers fire next to it", || rounds.load(Relaxed) > before + 5_000);
         let sleep = async |task: u64| sleep(Duration::from_micros(500 + task * 11)).await;
         let sleepers: Vec<_> = (0..100).map(|task| runtime.spawn(sleep(task))).collect();
         for sleeper in sleepers {
@@ -135,12 +136,12 @@ fn timers_of_all_workers_fire() {
 }
 
 #[test]
-fn who_waits_for_the_same_event_is_called() {
+fn other_waiters_for_the_same_event_are_woken() {
     let runtime = multi_thread(1);
     let (stuck, (ours, theirs)) = (Stuck::default(), pair(&runtime));
     let (mut first, mut second) = (pin!(ours.readable()), pin!(ours.readable()));
     assert!(poll_with(first.as_mut(), &stuck.waker()).is_pending());
-    // It ends the wait of the one before it.
+    // The second waker ends the wait of the first.
     let sets = Waker::from(Arc::new(Sets(stuck.others_done.clone())));
     assert!(poll_with(second.as_mut(), &sets).is_pending());
     (&theirs).write_all(b"x").unwrap();
@@ -150,7 +151,7 @@ fn who_waits_for_the_same_event_is_called() {
 }
 
 #[test]
-fn who_waits_for_the_same_time_is_called() {
+fn other_timers_for_the_same_time_fire() {
     for is_on_worker in [true, false] {
         let runtime = multi_thread(1);
         let stuck = Stuck::default();
@@ -174,7 +175,7 @@ fn who_waits_for_the_same_time_is_called() {
 }
 
 #[test]
-fn a_runtime_that_ends_calls_those_behind_it() {
+fn a_shutdown_calls_the_wakers_behind_it() {
     let runtime = multi_thread(1);
     let (stuck, others) = (Stuck::default(), Flag::default());
     let (ours, theirs) = pair(&runtime);

@@ -1,4 +1,4 @@
-//! Who is told of polls that hold their thread, and what.
+//! Which stalls are reported, and what the reports say.
 
 mod support;
 
@@ -12,24 +12,24 @@ use support::{Flag, current_thread, eventually, multi_thread};
 use wakeful::runtime::{Builder, Stall, StallOutcome};
 use wakeful::task::{LocalSet, block_in_place, yield_now};
 
-/// Has the runtime's stalls sent to a channel.
-fn told(builder: &mut Builder) -> mpsc::Receiver<Stall> {
-    let (tells, told) = mpsc::channel();
-    builder.enable_all().on_stall(move |stall| tells.send(stall.clone()).unwrap());
-    told
+/// Returns a channel that receives the runtime's stalls.
+fn reports(builder: &mut Builder) -> mpsc::Receiver<Stall> {
+    let (reporter, reports) = mpsc::channel();
+    builder.enable_all().on_stall(move |stall| reporter.send(stall.clone()).unwrap());
+    reports
 }
 
-/// Blocks the thread until a stall is told of, and returns it.
-fn block_until_told(told: &mpsc::Receiver<Stall>) -> Stall {
-    told.recv_timeout(Duration::from_secs(20)).expect("somebody sees that")
+/// Blocks the thread until a stall is reported, and returns it.
+fn block_until_reported(reports: &mpsc::Receiver<Stall>) -> Stall {
+    reports.recv_timeout(Duration::from_secs(20)).expect("no stall was reported")
 }
 
 #[test]
-fn the_future_of_a_current_thread_runtime_is_told_of() {
+fn the_future_of_a_current_thread_runtime_is_reported() {
     let mut builder = Builder::new_current_thread();
-    let told = told(&mut builder);
+    let reports = reports(&mut builder);
     let runtime = builder.build().unwrap();
-    let stall = runtime.block_on(async { block_until_told(&told) });
+    let stall = runtime.block_on(async { block_until_reported(&reports) });
     assert_eq!(stall.task_id(), None);
     assert_eq!(stall.spawned_at(), None);
     assert_eq!(stall.worker(), Some(0));
@@ -39,52 +39,53 @@ fn the_future_of_a_current_thread_runtime_is_told_of() {
 }
 
 #[test]
-fn a_task_of_a_current_thread_runtime_is_told_of_once() {
+fn a_task_of_a_current_thread_runtime_is_reported_once() {
     let mut builder = Builder::new_current_thread();
-    let told = told(builder.stall_after(Duration::from_millis(5)));
+    let reports = reports(builder.stall_after(Duration::from_millis(5)));
     let runtime = builder.build().unwrap();
-    let (task, line) = (async move { (block_until_told(&told), told) }, line!() + 1);
+    let (task, line) = (async move { (block_until_reported(&reports), reports) }, line!() + 1);
     let task = runtime.spawn(task);
     let id = task.id();
-    let (stall, told) = runtime.block_on(task).unwrap();
+    let (stall, reports) = runtime.block_on(task).unwrap();
     assert_eq!(stall.task_id(), Some(id));
     let spawned_at = stall.spawned_at().unwrap();
     assert_eq!((spawned_at.file(), spawned_at.line()), (file!(), line));
     assert!(stall.duration() >= Duration::from_millis(5));
     assert!(stall.to_string().contains(&spawned_at.to_string()), "{stall}");
     drop(runtime);
-    assert!(told.try_recv().is_err(), "the future that waited for it was not polled meanwhile");
+    assert!(reports.try_recv().is_err(), "the future that awaits the task must not be reported");
 }
 
 #[test]
-fn a_task_of_a_local_set_is_told_of_once() {
+fn a_task_of_a_local_set_is_reported_once() {
     for worker in [None, Some(0)] {
         let mut builder = match worker {
             None => Builder::new_multi_thread(),
             Some(_) => Builder::new_current_thread(),
         };
-        let told = told(builder.worker_threads(1));
+        let reports = reports(builder.worker_threads(1));
         let runtime = builder.build().unwrap();
         let local = LocalSet::new();
         let task = local.spawn_local(async move {
             yield_now().await;
-            (block_until_told(&told), told)
+            (block_until_reported(&reports), reports)
         });
         let id = task.id();
-        let (stall, told) = local.block_on(&runtime, task).unwrap();
+        let (stall, reports) = local.block_on(&runtime, task).unwrap();
         assert_eq!((stall.task_id(), stall.worker()), (Some(id), worker));
         assert_eq!(stall.spawned_at().unwrap().file(), file!());
         assert_eq!(stall.outcome(), StallOutcome::Waits);
         drop(runtime);
-        assert!(told.try_recv().is_err(), "nor is what the set runs in told of");
+        assert!(reports.try_recv().is_err(), "the future that runs the set must not be reported");
     }
 }
 
-/// A runtime that tells nobody runs where another one, which does, has allowed its thread to block.
+/// A runtime without `on_stall` runs on a thread on which a runtime with `on_stall` allows
+/// blocking.
 #[test]
-fn what_another_runtime_runs_is_not_told_of() {
+fn stalls_of_another_runtime_are_not_reported() {
     let mut builder = Builder::new_multi_thread();
-    let told = told(builder.worker_threads(1));
+    let reports = reports(builder.worker_threads(1));
     let (outer, inner) = (builder.build().unwrap(), current_thread());
     let blocks_and_panics = || {
         inner.block_on(async {
@@ -94,10 +95,10 @@ fn what_another_runtime_runs_is_not_told_of() {
     };
     outer.block_on(async {
         block_in_place(|| catch_unwind(AssertUnwindSafe(blocks_and_panics)).unwrap_err());
-        assert!(told.try_recv().is_err());
-        // What is its own it tells of again.
+        assert!(reports.try_recv().is_err());
+        // The outer runtime's own stalls are reported again.
         let local = LocalSet::new();
-        let task = local.spawn_local(async move { block_until_told(&told) });
+        let task = local.spawn_local(async move { block_until_reported(&reports) });
         let id = task.id();
         assert_eq!(local.run_until(task).await.unwrap().task_id(), Some(id));
     });
@@ -105,12 +106,12 @@ fn what_another_runtime_runs_is_not_told_of() {
 
 #[test]
 fn a_callback_that_panics_is_called_again() {
-    let (tells, told) = mpsc::channel();
+    let (reporter, reports) = mpsc::channel();
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
         .on_stall(move |_| {
-            tells.send(()).unwrap();
-            panic!("reported, and no more than that");
+            reporter.send(()).unwrap();
+            panic!("a panic of the callback is printed and ignored");
         })
         .build()
         .unwrap();
@@ -120,29 +121,29 @@ fn a_callback_that_panics_is_called_again() {
         let blocks = runtime.spawn(async move {
             eventually("it counts", || metrics.stall_count() > before);
         });
-        told.recv_timeout(Duration::from_secs(20)).unwrap();
+        reports.recv_timeout(Duration::from_secs(20)).unwrap();
         runtime.block_on(blocks).unwrap();
     }
 }
 
-/// Who is told waits for a task that only another thread on the seat can run.
+/// The callback blocks until a task runs that needs the worker to be handed off.
 #[test]
-fn a_callback_that_blocks_holds_nobody_up() {
+fn a_callback_that_blocks_does_not_stall_tasks() {
     let flag = Flag::default();
-    let (waits, told) = (flag.clone(), Flag::default());
-    let tells = told.clone();
+    let (waits, reports) = (flag.clone(), Flag::default());
+    let reporter = reports.clone();
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
         .on_stall(move |_| {
-            tells.set();
+            reporter.set();
             waits.block();
         })
         .build()
         .unwrap();
     let waits = flag.clone();
     let blocks = runtime.spawn(async move {
-        told.block();
-        // From here on who is told blocks, and so do we.
+        reports.block();
+        // The callback blocks by now, and so does this task.
         waits.block();
     });
     let waits = flag.clone();
@@ -154,28 +155,30 @@ fn a_callback_that_blocks_holds_nobody_up() {
     });
 }
 
-/// The operating system has no further thread: what waits behind a task that blocks waits until it is done,
-/// and a report says so.
+/// The operating system refuses to create a thread. The tasks behind a blocking task wait until it
+/// returns, and a report says so.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_thread_that_cannot_be_had_is_told_of() {
-    const NAME: &str = "a_thread_that_cannot_be_had_is_told_of";
+fn a_failure_to_create_a_thread_is_reported() {
+    const NAME: &str = "a_failure_to_create_a_thread_is_reported";
     if !is_child() {
         return run_in_child(NAME);
     }
     let mut builder = Builder::new_multi_thread();
     builder.thread_keep_alive(Duration::from_millis(1)).stall_after(Duration::from_millis(50));
-    let told = told(builder.worker_threads(1).thread_stack_size(64 << 20));
+    let reports = reports(builder.worker_threads(1).thread_stack_size(64 << 20));
     let runtime = builder.build().unwrap();
     runtime.block_on(runtime.spawn(async {})).unwrap();
-    // When a stall has been told of, all threads of the runtime have begun: none takes memory while it is limited.
+    // Wait for a stall, so that all threads of the runtime have started and none needs memory while
+    // it is limited.
     let first = Flag::default();
     let waits = first.clone();
     let blocks = runtime.spawn(async move { waits.block() });
-    assert_eq!(block_until_told(&told).outcome(), StallOutcome::NothingWaits);
+    assert_eq!(block_until_reported(&reports).outcome(), StallOutcome::NothingWaits);
     first.set();
     runtime.block_on(blocks).unwrap();
-    // Had the worker been kept from its CPU, somebody would have come.
+    // If the worker thread was only preempted, a spare thread has taken over the worker. Wait until
+    // such a thread has exited.
     eventually("no spare thread is left", || runtime.metrics().num_blocking_threads() == 0);
     let (flag, done) = (Flag::default(), Flag::default());
     let waits = flag.clone();
@@ -183,8 +186,8 @@ fn a_thread_that_cannot_be_had_is_told_of() {
     let blocks = runtime.spawn(async move { waits.block() });
     let sets = done.clone();
     let behind = runtime.spawn(async move { sets.set() });
-    assert_eq!(block_until_told(&told).outcome(), StallOutcome::NoThread);
-    assert!(!done.is_set(), "there is nobody to run it");
+    assert_eq!(block_until_reported(&reports).outcome(), StallOutcome::NoThread);
+    assert!(!done.is_set(), "no thread should have run the task");
     flag.set();
     runtime.block_on(async {
         blocks.await.unwrap();
@@ -193,20 +196,21 @@ fn a_thread_that_cannot_be_had_is_told_of() {
     assert_eq!(runtime.metrics().stall_handoff_count(), 0);
 }
 
-/// Lets the process have no more than `more` bytes on top of its address space.
+/// Limits the address space of the process to its current size plus `more` bytes.
 #[cfg(target_os = "linux")]
 fn forbid_large_maps(more: u64) {
     let sizes = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: u64 = sizes.split(' ').next().unwrap().parse().unwrap();
-    // SAFETY: asks for a number.
+    // SAFETY: `sysconf` only returns an integer.
     let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
     let limit = pages * page_bytes + more;
     let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
-    // SAFETY: it lives through the call.
+    // SAFETY: the pointer is to a live `rlimit`, which the call only reads.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
 }
 
-/// What a process prints to stderr that runs the test `name` with the report switched on, or not.
+/// Runs the test `name` in a child process, with `report` in the environment, and returns its
+/// stderr.
 fn stderr_of_child(name: &str, report: &str) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])
@@ -219,12 +223,12 @@ fn stderr_of_child(name: &str, report: &str) -> String {
 }
 
 #[test]
-fn the_environment_alone_has_stalls_printed() {
-    const NAME: &str = "the_environment_alone_has_stalls_printed";
+fn an_environment_variable_makes_stalls_be_printed() {
+    const NAME: &str = "an_environment_variable_makes_stalls_be_printed";
     if is_child() {
         for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
             let runtime = builder.worker_threads(1).build().unwrap();
-            // As one in the middle of a line: the report must not wait for that.
+            // The task holds the lock of stderr, which the report must not wait for.
             let task = runtime.spawn(async {
                 let _stderr = std::io::stderr().lock();
                 thread::sleep(Duration::from_millis(200));
@@ -247,7 +251,7 @@ fn the_environment_alone_has_stalls_printed() {
     assert!(!stderr_of_child(NAME, "0").contains("wakeful: "));
 }
 
-/// How often the threads of this process whose name begins with `name` were switched to.
+/// Returns the context switches to threads of this process whose names start with `name`.
 #[cfg(target_os = "linux")]
 fn switches(name: &str) -> u64 {
     let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap_or_default();
@@ -262,7 +266,7 @@ fn switches(name: &str) -> u64 {
     sums.sum()
 }
 
-/// Neither the workers nor the monitor are switched to while there is nothing to do.
+/// Neither the workers nor the monitor wake up while the runtime is idle.
 #[test]
 #[cfg(target_os = "linux")]
 fn an_idle_runtime_does_not_wake_up() {
@@ -272,15 +276,15 @@ fn an_idle_runtime_does_not_wake_up() {
     }
     let runtime = multi_thread(2);
     for _ in 0..2 {
-        // A stall among it, so that there are spare threads as well.
+        // Includes a stall, so that there are spare threads too.
         let blocks = runtime.spawn(async {
             wakeful::spawn(async { wakeful::time::sleep(Duration::from_millis(5)).await });
             thread::sleep(Duration::from_millis(20));
             let before = switches("wakeful-monitor");
-            eventually("the monitor looks", || switches("wakeful-monitor") > before);
+            eventually("the monitor wakes up", || switches("wakeful-monitor") > before);
         });
         runtime.block_on(blocks).unwrap();
-        eventually("nobody wakes up for a while", || {
+        eventually("no thread wakes up for a while", || {
             let before = switches("wakeful");
             thread::sleep(Duration::from_millis(300));
             switches("wakeful") == before
@@ -288,33 +292,34 @@ fn an_idle_runtime_does_not_wake_up() {
     }
 }
 
-/// A poll that stands behind which nothing waits, beside workers that sleep and wake up all the time.
+/// One worker is blocked with no task behind it, while the others keep parking and unparking.
 #[test]
 #[cfg(target_os = "linux")]
-fn the_monitor_does_not_look_at_every_wake_up() {
-    const NAME: &str = "the_monitor_does_not_look_at_every_wake_up";
+fn the_monitor_does_not_wake_up_with_every_worker() {
+    const NAME: &str = "the_monitor_does_not_wake_up_with_every_worker";
     if !is_child() {
         return run_in_child(NAME);
     }
     let (runtime, flag) = (multi_thread(3), Flag::default());
     let waits = flag.clone();
-    let stands = runtime.spawn(async move { waits.block() });
+    let blocked = runtime.spawn(async move { waits.block() });
     let metrics = runtime.metrics();
-    eventually("it stands", || metrics.longest_stall() >= Duration::from_millis(50));
+    eventually("the worker is blocked", || metrics.longest_stall() >= Duration::from_millis(50));
     let sleeps = |runtime: &wakeful::runtime::Runtime| {
         let metrics = runtime.metrics();
         (0..3).map(|worker| metrics.worker_park_count(worker)).sum::<u64>()
     };
-    let (looks_before, sleeps_before) = (switches("wakeful-monitor"), sleeps(&runtime));
+    let (wake_ups_before, sleeps_before) = (switches("wakeful-monitor"), sleeps(&runtime));
     let begun = Instant::now();
     while sleeps(&runtime) - sleeps_before < 4000 {
         runtime.block_on(runtime.spawn(async {})).unwrap();
         thread::sleep(Duration::from_micros(50));
     }
-    let looks = switches("wakeful-monitor") - looks_before;
-    // Two waits for each look, every 2 ms; it may be interrupted now and then. (It was more than four.)
+    let wake_ups = switches("wakeful-monitor") - wake_ups_before;
+    // The monitor checks every 2 ms and waits twice per check. Some of the waits may be
+    // interrupted.
     let most = 3 * (begun.elapsed().as_millis() as u64 / 2 + 20);
-    assert!(looks <= most, "{looks} looks in {:?}", begun.elapsed());
+    assert!(wake_ups <= most, "{wake_ups} switches to the monitor in {:?}", begun.elapsed());
     flag.set();
-    runtime.block_on(stands).unwrap();
+    runtime.block_on(blocked).unwrap();
 }

@@ -1,5 +1,5 @@
-//! Tasks that block their threads in one of ten polls, in between all that tasks do, for about a second or as
-//! long as `WAKEFUL_STRESS_SECONDS` says.
+//! Tasks that block their threads in one of ten polls, between the other things tasks do, for about
+//! a second or as long as `WAKEFUL_STRESS_SECONDS` says.
 
 mod support;
 
@@ -15,12 +15,12 @@ use wakeful::runtime::{Builder, Runtime};
 use wakeful::task::{self, JoinHandle};
 use wakeful::time;
 
-/// Small and cheap: the same numbers for the same seed.
-struct Numbers(u64);
+/// A small pseudo-random number generator with a seed.
+struct Random(u64);
 
-impl Numbers {
-    fn new(seed: u64) -> Numbers {
-        Numbers(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+impl Random {
+    fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
     fn below(&mut self, limit: u64) -> u64 {
@@ -30,25 +30,25 @@ impl Numbers {
         (self.0 >> 8) % limit
     }
 
-    fn span(&mut self, limit_us: u64) -> Duration {
+    fn random_duration(&mut self, limit_us: u64) -> Duration {
         Duration::from_micros(self.below(limit_us))
     }
 }
 
-/// Sleeps or spins, which is to say: stalls.
-fn block(numbers: &mut Numbers) {
-    let span = numbers.span(3000);
-    if numbers.below(4) > 0 {
-        return thread::sleep(span);
+/// Stalls the thread by sleeping or spinning.
+fn block(random: &mut Random) {
+    let random_duration = random.random_duration(3000);
+    if random.below(4) > 0 {
+        return thread::sleep(random_duration);
     }
-    let until = Instant::now() + span;
+    let until = Instant::now() + random_duration;
     while Instant::now() < until {
         std::hint::spin_loop();
     }
 }
 
 struct World {
-    /// Messages from anybody to anybody.
+    /// Messages from any task to any task.
     mail: Vec<Arc<Mailbox<u64>>>,
     begun: AtomicUsize,
     done: AtomicUsize,
@@ -65,54 +65,55 @@ impl World {
         })
     }
 
-    /// What a task may leave behind: its drop blocks now and then, wherever that is.
+    /// Returns an output for a task. Its drop sometimes blocks.
     fn output(self: &Arc<Self>, seed: u64) -> BlocksInDrop {
         self.begun.fetch_add(1, SeqCst);
-        BlocksInDrop(Numbers::new(seed), self.drops.guard())
+        BlocksInDrop(Random::new(seed), self.drops.guard())
     }
 
-    /// A task of so many steps, some of which are tasks of their own.
+    /// Returns a task of `steps` steps, some of which spawn tasks.
     fn task(self: &Arc<Self>, seed: u64, steps: u64) -> Pin<Box<dyn Future<Output = u64> + Send>> {
         self.begun.fetch_add(1, SeqCst);
         let (world, guard) = (self.clone(), self.drops.guard());
         Box::pin(async move {
             let _guard = guard;
-            let mut numbers = Numbers::new(seed);
+            let mut random = Random::new(seed);
             let mut sum = 1;
             for _ in 0..steps {
-                if numbers.below(10) == 0 {
-                    block(&mut numbers);
+                if random.below(10) == 0 {
+                    block(&mut random);
                 }
-                sum += world.step(&mut numbers, steps).await;
+                sum += world.step(&mut random, steps).await;
             }
             world.done.fetch_add(1, SeqCst);
             sum
         })
     }
 
-    /// Returns how many tasks it has run.
-    async fn step(self: &Arc<Self>, numbers: &mut Numbers, steps: u64) -> u64 {
-        let seed = numbers.below(u64::MAX);
-        match numbers.below(10) {
+    /// Performs a random step. Returns how many tasks it has run.
+    async fn step(self: &Arc<Self>, random: &mut Random, steps: u64) -> u64 {
+        let seed = random.below(u64::MAX);
+        match random.below(10) {
             0 => task::yield_now().await,
-            1 => time::sleep(numbers.span(2000)).await,
+            1 => time::sleep(random.random_duration(2000)).await,
             2 => {
-                // A timer that is armed here, and dropped wherever this is polled next.
-                let mut sleep = Box::pin(time::sleep(numbers.span(500)));
+                // A timer that is registered on this worker, and dropped on the worker of the next
+                // poll.
+                let mut sleep = Box::pin(time::sleep(random.random_duration(500)));
                 poll_fn(|cx| Poll::Ready(sleep.as_mut().poll(cx).is_ready())).await;
                 task::yield_now().await;
             }
             3 if steps > 1 => return task::spawn(self.task(seed, steps / 2)).await.unwrap(),
             4 if steps > 1 => {
                 let aborted = task::spawn(self.task(seed, steps / 2));
-                block_now_and_then(numbers);
+                block_sometimes(random);
                 aborted.abort();
                 let _done_or_not = aborted.await;
             }
-            5 => task::block_in_place(|| block_now_and_then(numbers)),
+            5 => task::block_in_place(|| block_sometimes(random)),
             9 => {
                 let output = self.output(seed);
-                let sleep = time::sleep(numbers.span(500));
+                let sleep = time::sleep(random.random_duration(500));
                 drop(task::spawn(async move {
                     sleep.await;
                     output
@@ -122,33 +123,33 @@ impl World {
             7 => self.mail[seed as usize % self.mail.len()].put(seed),
             _ => {
                 let mail = self.mail[seed as usize % self.mail.len()].clone();
-                let _came_or_not = time::timeout(numbers.span(1000), mail.take()).await;
+                let _came_or_not = time::timeout(random.random_duration(1000), mail.take()).await;
             }
         }
         0
     }
 }
 
-/// Blocks now and then when it is dropped.
-struct BlocksInDrop(Numbers, #[allow(dead_code, reason = "counts when it is dropped")] DropGuard);
+/// Sometimes blocks when it is dropped.
+struct BlocksInDrop(Random, #[allow(dead_code, reason = "counts when it is dropped")] DropGuard);
 
 impl Drop for BlocksInDrop {
     fn drop(&mut self) {
-        block_now_and_then(&mut self.0);
+        block_sometimes(&mut self.0);
     }
 }
 
-fn block_now_and_then(numbers: &mut Numbers) {
-    if numbers.below(4) == 0 {
-        block(numbers);
+fn block_sometimes(random: &mut Random) {
+    if random.below(4) == 0 {
+        block(random);
     }
 }
 
-/// One of so many calls of a hook blocks as well.
+/// Counts the calls of a hook, some of which block too.
 static PARKS: AtomicUsize = AtomicUsize::new(0);
 
 fn runtime(workers: usize) -> Runtime {
-    // Stalls that are short for a person, so that there are many.
+    // A low threshold, so that there are many stalls.
     let stall_after = Duration::from_micros(500);
     Builder::new_multi_thread()
         .worker_threads(workers)
@@ -184,26 +185,26 @@ fn every_task_ends_and_none_runs_twice() {
             });
             handoffs += runtime.metrics().stall_handoff_count();
             drop(runtime);
-            assert_eq!(world.drops.get(), world.begun.load(SeqCst), "futures dropped and made");
+            assert_eq!(world.drops.get(), world.begun.load(SeqCst), "not every future was dropped");
             assert!(world.done.load(SeqCst) >= 32);
         }
     }
-    assert_ne!(handoffs, 0, "there was nothing to be seen");
+    assert_ne!(handoffs, 0, "no stall was handed off, so nothing was tested");
 }
 
 #[test]
-fn a_runtime_ends_in_the_middle() {
+fn a_runtime_is_dropped_in_the_middle() {
     let until = Instant::now() + stress_time();
-    let mut numbers = Numbers::new(7);
+    let mut random = Random::new(7);
     while Instant::now() < until {
         let (runtime, world) = (runtime(2), World::new());
         for _ in 0..32 {
-            drop(runtime.spawn(world.task(numbers.below(u64::MAX), 16)));
+            drop(runtime.spawn(world.task(random.below(u64::MAX), 16)));
         }
-        thread::sleep(numbers.span(5000));
-        match numbers.below(3) {
+        thread::sleep(random.random_duration(5000));
+        match random.below(3) {
             0 => runtime.shutdown_background(),
-            1 => runtime.shutdown_timeout(numbers.span(2000)),
+            1 => runtime.shutdown_timeout(random.random_duration(2000)),
             _ => drop(runtime),
         }
         support::eventually("all tasks are dropped", || {

@@ -1,7 +1,7 @@
-//! A filter of system calls that a program installs for itself, when its runtime is up and trusts that seats can be
-//! looked at. From then on none can; so workers keep nothing from each other any more.
+//! A program installs a seccomp filter while its runtime runs and relies on `membarrier` to suspend
+//! leases on workers. When the calls start to fail, workers no longer keep tasks local.
 //!
-//! A single test, since the filter is the process's.
+//! There is a single test, because the filter applies to the whole process.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
 mod support;
@@ -14,8 +14,8 @@ use std::time::Duration;
 use support::{multi_thread, seccomp};
 use wakeful::task::yield_now;
 
-/// A worker whose polls are known to be short has eight tasks and one that blocks until they have all run, for
-/// `patience` at most. True if they did.
+/// Makes polls short for a while, then queues eight tasks behind one that blocks until they have
+/// all run, for `patience` at most. Returns whether they have run.
 async fn tasks_behind_a_block_run(patience: Duration) -> bool {
     for _ in 0..1_000 {
         yield_now().await;
@@ -30,7 +30,7 @@ async fn tasks_behind_a_block_run(patience: Duration) -> bool {
         let (done, left) = (done.clone(), left.clone());
         wakeful::spawn(async move {
             if left.fetch_sub(1, SeqCst) == 1 {
-                // Nobody listens if the patience is at its end.
+                // The receiver is gone if the blocking task has given up.
                 let _ = done.send(());
             }
         });
@@ -41,13 +41,13 @@ async fn tasks_behind_a_block_run(patience: Duration) -> bool {
 }
 
 #[test]
-fn no_task_is_kept_once_the_kernel_refuses_to_help() {
+fn no_task_is_kept_local_once_membarrier_fails() {
     let runtime = multi_thread(2);
     assert!(
         runtime.block_on(runtime.spawn(tasks_behind_a_block_run(Duration::from_secs(20)))).unwrap()
     );
     seccomp::forbid(libc::SYS_membarrier, libc::EPERM);
-    // The monitor meets the refusal on behalf of somebody who is stuck.
+    // Gives the monitor the time to notice that `membarrier` fails.
     runtime.block_on(runtime.spawn(async { sleep(Duration::from_millis(300)) })).unwrap();
     for _ in 0..50 {
         let tried = runtime.spawn(tasks_behind_a_block_run(Duration::from_secs(5)));

@@ -1,7 +1,7 @@
-//! A filter of system calls that a program installs for itself, while the monitors of its runtimes rest. From then on no alarm
-//! can be set to wake them; so who wakes up does.
+//! A program installs a seccomp filter while the monitors of its runtimes sleep. When their alarms
+//! can no longer be set, a worker that unparks wakes its monitor instead.
 //!
-//! A single test, since the filter is the process's.
+//! There is a single test, because the filter applies to the whole process.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
 mod support;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use support::{Flag, multi_thread, seccomp};
 use wakeful::runtime::Runtime;
 
-/// The only worker blocks until a task behind has run.
+/// Blocks the only worker until a task queued behind has run.
 fn block_before_a_task(runtime: &Runtime) {
     let flag = Flag::default();
     let waits = flag.clone();
@@ -28,7 +28,7 @@ fn run_runtimes() {
     for runtime in [&goes_on, &ends] {
         block_before_a_task(runtime);
     }
-    // They look every 2 ms, and rest when all sleep.
+    // The monitors stop checking when all workers sleep. Wait until they have.
     thread::sleep(Duration::from_millis(300));
     seccomp::forbid(libc::SYS_timerfd_settime, libc::EPERM);
     for pause_ms in [0, 1, 5, 20, 100] {
@@ -38,17 +38,20 @@ fn run_runtimes() {
         }
     }
     drop(goes_on);
-    // Nothing has been refused to that one yet.
+    // This runtime's monitor has not seen a failed call yet.
     drop(ends);
 }
 
 #[test]
-fn monitors_that_rest_are_woken_once_the_kernel_refuses_to_help() {
-    // Elsewhere, since a runtime whose monitor does not end would hang the test, even in a panic.
+fn sleeping_monitors_are_woken_once_timerfds_fail() {
+    // On another thread, because a monitor that does not exit would hang the test, even during a
+    // panic.
     let (done, is_done) = mpsc::channel();
     thread::spawn(move || {
         run_runtimes();
         done.send(()).unwrap();
     });
-    is_done.recv_timeout(Duration::from_secs(30)).expect("tasks run, and the monitors end");
+    is_done
+        .recv_timeout(Duration::from_secs(30))
+        .expect("a task did not run, or a monitor did not exit");
 }

@@ -1,5 +1,5 @@
-//! Tasks that wait for one another wander from worker to worker, until one of the workers leaves them to the others.
-//! None is forgotten for that, and whoever needs a second worker gets one.
+//! Tasks that wait for each other move from worker to worker, until one of the workers leaves them
+//! to the others. No task is lost, and a task that needs a second worker gets one.
 
 mod support;
 
@@ -12,10 +12,10 @@ use wakeful::sync::Semaphore;
 use wakeful::task::yield_now;
 use wakeful::time::sleep;
 
-/// For so long do they go on: far longer than it takes to see that one worker is enough.
+/// How long the tasks run. Far longer than the runtime needs to find that one worker is enough.
 const TIME: Duration = Duration::from_millis(150);
 
-/// Sixteen tasks that share four permits for a while. Gives how often they had one, once all are through.
+/// Runs sixteen tasks that share four permits for a while. Returns how often a task acquired one.
 fn contend(runtime: &Runtime) -> impl Future<Output = usize> + use<> {
     let (permits, taken) = (Arc::new(Semaphore::new(4)), Arc::new(AtomicUsize::new(0)));
     let until = Instant::now() + TIME;
@@ -45,7 +45,7 @@ fn contend(runtime: &Runtime) -> impl Future<Output = usize> + use<> {
 }
 
 #[test]
-fn all_of_them_come_to_an_end() {
+fn all_tasks_complete() {
     for workers in [2, 3, 8] {
         let runtime = multi_thread(workers);
         let contenders = contend(&runtime);
@@ -54,7 +54,7 @@ fn all_of_them_come_to_an_end() {
 }
 
 #[test]
-fn a_task_that_blocks_among_them_stalls_nobody() {
+fn a_blocking_task_among_them_stalls_no_task() {
     let runtime = multi_thread(2);
     let contenders = contend(&runtime);
     let handle = runtime.handle().clone();
@@ -63,7 +63,7 @@ fn a_task_that_blocks_among_them_stalls_nobody() {
             sleep(Duration::from_millis(5)).await;
             let flag = Flag::default();
             let sets = flag.clone();
-            // Behind this one, wherever that is.
+            // Queued behind this task, on its current worker.
             handle.spawn(async move { sets.set() });
             flag.block();
         }
@@ -75,7 +75,7 @@ fn a_task_that_blocks_among_them_stalls_nobody() {
 }
 
 #[test]
-fn two_that_block_for_each_other_run_beside_them() {
+fn two_tasks_that_block_for_each_other_both_run() {
     let runtime = multi_thread(2);
     let contenders = contend(&runtime);
     for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! A poll that gives way and then gives its seat away.
+//! A poll that yields and then calls `block_in_place`.
 
 mod support;
 
@@ -19,7 +19,7 @@ fn a_task_that_yielded_before_block_in_place_is_polled_again() {
             let polled = yielding.as_mut().poll(cx);
             if !std::mem::replace(&mut blocked, true) {
                 block_in_place(|| {
-                    // Once another task has run, another thread has the seat.
+                    // Once another task has run, another thread has taken over the worker.
                     let (ran, has_run) = mpsc::channel();
                     wakeful::spawn(async move { ran.send(()).unwrap() });
                     has_run.recv().unwrap();
@@ -30,5 +30,5 @@ fn a_task_that_yielded_before_block_in_place_is_polled_again() {
         .await;
         done.send(()).unwrap();
     });
-    is_done.recv_timeout(Duration::from_secs(10)).expect("the task waits for its turn only");
+    is_done.recv_timeout(Duration::from_secs(10)).expect("the task was not polled again");
 }

@@ -1,23 +1,27 @@
-//! What can be done with a path without waiting.
+//! Operations on paths that do not block, because everything they need is in memory.
 //!
-//! `openat2` with `RESOLVE_CACHED` follows a path only as far as the directory cache goes. That is no
-//! promise for what comes then: to open a FIFO is to wait for its other end, and network file systems
-//! and those of a FUSE daemon ask somebody else. So:
+//! `openat2` with `RESOLVE_CACHED` resolves a path only if all of it is in the directory cache.
+//! What follows the resolution may still block: opening a FIFO waits for its other end, and network
+//! and FUSE file systems ask a server or a daemon. Therefore:
 //!
-//! 1. The path is opened with `O_PATH`, which gets at the inode and nothing behind it. That tells what
-//!    it is, and on which device.
-//! 2. Only files and directories on a device known to be local go further. Devices become known on the
-//!    pool ([`learn_device`]), where to ask for the kind of a file system may take its time.
-//! 3. A path that passed once is opened right away the next time. What was opened is looked at in either
-//!    case, for it may not be what was there before. If it is a FIFO now its writer has been let in by us,
-//!    and would lose what he writes if we went: so it stays open, and is waited for on the pool
-//!    ([`wait_for_writer`]).
+//! 1. The path is opened with `O_PATH`, which reaches the inode but does not open the file. This
+//!    tells the type of the file and its device.
+//! 2. Only files and directories on a device known to be local are opened. [`learn_device`]
+//!    determines which devices are local. It runs on the blocking pool, because asking for the type
+//!    of a file system may block.
+//! 3. A path that passed these checks once is opened directly the next time. The type of the opened
+//!    file is checked in both cases, because the path may lead to another file by now. If it leads
+//!    to a FIFO, opening it has unblocked a writer, whose data would be lost if the FIFO were
+//!    closed. So the FIFO stays open, and the pool waits for its writer ([`wait_for_writer`]).
+//!
+//! `locality_cache.rs` holds the cache of devices and paths, `fifo.rs` the wait for a writer.
 
 mod fifo;
-mod verdicts;
+mod locality_cache;
 
 pub(super) use fifo::wait_for_writer;
 
+use locality_cache::{Key, LocalityCache};
 use std::ffi::{CStr, CString};
 use std::fs::{File, Metadata};
 use std::io;
@@ -26,25 +30,29 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use verdicts::{Key, Verdicts};
 
-/// Whether a device has a local file system.
-static DEVICES: Verdicts<64> = Verdicts::new();
+/// Whether the file system on a device is local. The capacity exceeds the number of mounted file
+/// systems that a program usually works on.
+static DEVICES: LocalityCache<64> = LocalityCache::new();
 
-/// Whether a path led to a file or directory of a local device.
-static PATHS: Verdicts<1024> = Verdicts::new();
+/// Whether a path led to a file or directory on a local device. The capacity costs 8 KiB; a path
+/// that was displaced costs one more system call.
+static PATHS: LocalityCache<1024> = LocalityCache::new();
 
-/// Opens a file or directory to be read, unless that may mean to wait. It is non-blocking, which to read
-/// it is all the same; [`set_blocking`] makes it as any other.
+/// Opens a file or directory for reading. Returns `None` if that may block.
 ///
-/// With it comes its length. What has none is a FIFO, and open only once [`wait_for_writer`] says so.
+/// The descriptor is non-blocking, which has no effect on reads of files; [`set_blocking`] clears
+/// the flag.
+///
+/// Also returns the length of the file. A FIFO has none; it must not be read before
+/// [`wait_for_writer`] has returned.
 pub(super) fn open(path: &Path) -> Option<io::Result<(File, Option<u64>)>> {
     let bytes = path.as_os_str().as_bytes();
     let key = Key::of(bytes);
     let path = CString::new(bytes).ok()?;
     if PATHS.get(key) != Some(true) {
-        match find(&path, 0)? {
-            Ok(found) if found.is_plain() && found.is_local() => {}
+        match probe(&path, 0)? {
+            Ok(probed) if probed.is_file_or_dir() && probed.is_local() => {}
             Ok(_) => return None,
             Err(error) => return Some(Err(error)),
         }
@@ -55,22 +63,23 @@ pub(super) fn open(path: &Path) -> Option<io::Result<(File, Option<u64>)>> {
     };
     let metadata = file.metadata().ok()?;
     let kind = metadata.file_type();
-    let is_plain = kind.is_file() || kind.is_dir();
-    PATHS.set(key, is_plain && is_local(metadata.dev()));
-    (is_plain || kind.is_fifo()).then(|| Ok((file, is_plain.then_some(metadata.len()))))
+    let is_file_or_dir = kind.is_file() || kind.is_dir();
+    PATHS.set(key, is_file_or_dir && is_local(metadata.dev()));
+    (is_file_or_dir || kind.is_fifo()).then(|| Ok((file, is_file_or_dir.then_some(metadata.len()))))
 }
 
-/// What is known of a file, unless that may mean to wait; with `O_NOFOLLOW`, of a link itself.
+/// Returns the metadata of a file, or `None` if that may block. With `O_NOFOLLOW` in `flags`, a
+/// symbolic link is not followed.
 pub(super) fn metadata(path: &Path, flags: i32) -> Option<io::Result<Metadata>> {
     let path = CString::new(path.as_os_str().as_bytes()).ok()?;
-    let found = match find(&path, flags)? {
-        Ok(found) => found,
+    let probed = match probe(&path, flags)? {
+        Ok(probed) => probed,
         Err(error) => return Some(Err(error)),
     };
-    found.is_local().then(|| found.file.metadata())
+    probed.is_local().then(|| probed.file.metadata())
 }
 
-/// Whether there is something at this path, unless to know that may mean to wait.
+/// Returns whether the path exists, or `None` if finding out may block.
 pub(super) fn exists(path: &Path) -> Option<io::Result<bool>> {
     let path = CString::new(path.as_os_str().as_bytes()).ok()?;
     match open_cached(&path, libc::O_PATH)? {
@@ -80,20 +89,24 @@ pub(super) fn exists(path: &Path) -> Option<io::Result<bool>> {
     }
 }
 
-/// Makes a file that [`open`] gave what any other call would have given.
+/// Clears the non-blocking flag of a file that [`open`] returned, so the descriptor is as `std`
+/// opens it.
 pub(super) fn set_blocking(file: &File) {
-    // SAFETY: no memory is involved. There are no other flags to keep, and it does not fail.
+    // SAFETY: `F_SETFL` with an integer argument accesses no memory of this process. The call
+    // overwrites all status flags, but `open` set no other (`O_LARGEFILE` cannot be changed), and
+    // it cannot fail for an open descriptor.
     unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, 0) };
 }
 
-/// Finds out whether `file` is one or a directory, on a device with a local file system. May block.
+/// Determines and caches whether the device of `file` has a local file system. Returns whether
+/// `file` is a file or directory on a local device. May block.
 pub(super) fn learn_device(file: &File) -> bool {
     let Ok(metadata) = file.metadata() else { return false };
     let key = device_key(metadata.dev());
     let is_local = DEVICES.get(key).unwrap_or_else(|| {
-        // SAFETY: all of its fields are numbers.
+        // SAFETY: all fields of `statfs` are integers, for which all-zero bytes are valid.
         let mut statfs: libc::statfs = unsafe { std::mem::zeroed() };
-        // SAFETY: the kernel fills in what is ours.
+        // SAFETY: the pointer is to a live, writable local of the type that the kernel fills in.
         let failed = unsafe { libc::fstatfs(file.as_raw_fd(), &raw mut statfs) };
         let is_local = failed == 0 && LOCAL_FILE_SYSTEMS.contains(&(statfs.f_type as u32));
         DEVICES.set(key, is_local);
@@ -102,7 +115,7 @@ pub(super) fn learn_device(file: &File) -> bool {
     is_local && (metadata.is_file() || metadata.is_dir())
 }
 
-/// As [`learn_device`], of what lies at `path`, unless the device that `metadata` names is known.
+/// Calls [`learn_device`] for the file at `path`, unless the device in `metadata` is known already.
 pub(super) fn learn_device_at(path: &Path, metadata: &Metadata) {
     if DEVICES.get(device_key(metadata.dev())).is_none() {
         let file = File::options().read(true).custom_flags(libc::O_PATH).open(path);
@@ -112,8 +125,8 @@ pub(super) fn learn_device_at(path: &Path, metadata: &Metadata) {
     }
 }
 
-/// Those that answer from memory, or else from a disk: by the magic numbers in `linux/magic.h`. An
-/// overlay counts as local; what it lies over nearly always is.
+/// The file systems that answer from memory or a local disk, by their magic numbers in
+/// `linux/magic.h`. An overlay counts as local, since its layers nearly always are.
 const LOCAL_FILE_SYSTEMS: [u32; 11] = [
     0x0000_ef53, // ext2, ext3, ext4
     0x5846_5342, // XFS
@@ -128,34 +141,36 @@ const LOCAL_FILE_SYSTEMS: [u32; 11] = [
     0x0000_4d44, // FAT
 ];
 
-/// What lies at a path.
-struct Found {
+/// The inode that a path leads to.
+struct Probed {
     /// Opened with `O_PATH`.
     file: File,
     mode: libc::mode_t,
     device: u64,
 }
 
-impl Found {
+impl Probed {
     fn is_local(&self) -> bool {
         is_local(self.device)
     }
 
-    fn is_plain(&self) -> bool {
+    fn is_file_or_dir(&self) -> bool {
         matches!(self.mode & libc::S_IFMT, libc::S_IFREG | libc::S_IFDIR)
     }
 }
 
-/// Follows a path that is cached, and looks at what is there as far as it is in memory.
-fn find(path: &CStr, flags: i32) -> Option<io::Result<Found>> {
+/// Resolves a cached path without opening the file. Reads the type and device of the inode from
+/// memory.
+fn probe(path: &CStr, flags: i32) -> Option<io::Result<Probed>> {
     let file = match open_cached(path, libc::O_PATH | flags)? {
         Ok(file) => file,
         Err(error) => return Some(Err(error)),
     };
-    // SAFETY: all of its fields are numbers.
+    // SAFETY: all fields of `statx` are integers, for which all-zero bytes are valid.
     let mut statx: libc::statx = unsafe { std::mem::zeroed() };
     let what = libc::AT_EMPTY_PATH | libc::AT_STATX_DONT_SYNC;
-    // SAFETY: the path ends with a zero, and the kernel fills in what is ours.
+    // SAFETY: the path is NUL-terminated, and `statx` is a live, writable local of the type that
+    // the kernel fills in.
     let failed = unsafe {
         libc::syscall(
             libc::SYS_statx,
@@ -167,33 +182,35 @@ fn find(path: &CStr, flags: i32) -> Option<io::Result<Found>> {
         )
     };
     let device = libc::makedev(statx.stx_dev_major, statx.stx_dev_minor);
-    let found = Found { file, mode: libc::mode_t::from(statx.stx_mode), device };
-    (failed == 0).then_some(Ok(found))
+    let probed = Probed { file, mode: libc::mode_t::from(statx.stx_mode), device };
+    (failed == 0).then_some(Ok(probed))
 }
 
-/// Opens a path that the directory cache knows. Errors are those that are certain.
+/// Opens a path if all of it is in the directory cache. Returns only errors that the blocking call
+/// would return too; for all others returns `None`.
 fn open_cached(path: &CStr, flags: i32) -> Option<io::Result<File>> {
-    /// The kernel does not know the call or the flag, or a sandbox forbids it.
-    static OFF: AtomicBool = AtomicBool::new(false);
-    if OFF.load(Relaxed) {
+    /// Set once the kernel turned out not to know the call or the flag, or a sandbox to forbid it.
+    static UNAVAILABLE: AtomicBool = AtomicBool::new(false);
+    if UNAVAILABLE.load(Relaxed) {
         return None;
     }
-    // SAFETY: all of its fields are numbers.
+    // SAFETY: all fields of `open_how` are integers, for which all-zero bytes are valid.
     let mut how: libc::open_how = unsafe { std::mem::zeroed() };
     how.flags = (flags | libc::O_CLOEXEC) as u64;
     how.resolve = libc::RESOLVE_CACHED;
     let (path, how, size) = (path.as_ptr(), &raw const how, size_of_val(&how));
-    // SAFETY: the path ends with a zero, and the size is that of `how`.
+    // SAFETY: the path is NUL-terminated, and `how` is a live local of `size` bytes. The kernel
+    // only reads both.
     let fd = unsafe { libc::syscall(libc::SYS_openat2, libc::AT_FDCWD, path, how, size) };
     if fd >= 0 {
-        // SAFETY: the kernel just gave us this descriptor.
+        // SAFETY: `openat2` just returned this descriptor, so nothing else owns it.
         return Some(Ok(unsafe { File::from_raw_fd(fd as RawFd) }));
     }
     let error = io::Error::last_os_error();
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::EACCES | libc::ENOTDIR) => Some(Err(error)),
         Some(libc::ENOSYS | libc::EPERM | libc::EINVAL | libc::E2BIG) => {
-            OFF.store(true, Relaxed);
+            UNAVAILABLE.store(true, Relaxed);
             None
         }
         _ => None,

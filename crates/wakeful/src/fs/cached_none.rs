@@ -1,4 +1,5 @@
-//! What can be done with a path without waiting: nothing that this system would tell of. The pool does it all.
+//! Stand-in for `cached.rs` on systems that cannot tell whether an operation on a path would block.
+//! All of them run on the blocking pool.
 
 use std::fs::{File, Metadata};
 use std::io;

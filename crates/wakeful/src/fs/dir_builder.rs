@@ -1,11 +1,11 @@
-//! How a directory is to be made.
+//! Options for creating a directory.
 
-use super::answer::on_pool;
+use super::dispatch::on_pool;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-/// Says how a directory is to be made, as [`std::fs::DirBuilder`] does.
+/// Options for creating a directory, as [`std::fs::DirBuilder`].
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -21,30 +21,32 @@ pub struct DirBuilder {
 }
 
 impl DirBuilder {
-    /// A directory in one that is there, which everybody may use as far as the process' mask allows.
+    /// Creates a builder that is not recursive and uses the default mode, `0o777`.
     pub fn new() -> DirBuilder {
         DirBuilder::default()
     }
 
-    /// To make those that it lies in too; what is there already is no error then.
+    /// Sets whether missing parent directories are created too.
+    ///
+    /// If so, it is no error if the directory exists.
     pub fn recursive(&mut self, recursive: bool) -> &mut DirBuilder {
         self.recursive = recursive;
         self
     }
 
-    /// The permissions, less those that the process' mask takes away.
+    /// Sets the mode of the new directories. The process's umask is applied to it.
     pub fn mode(&mut self, mode: u32) -> &mut DirBuilder {
         self.mode = Some(mode);
         self
     }
 
-    /// Makes the directory.
+    /// Creates the directory.
     ///
     /// # Errors
-    /// As [`std::fs::DirBuilder::create`].
+    /// Returns the errors of [`std::fs::DirBuilder::create`].
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// If the future is polled outside a runtime.
     pub async fn create(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let path = path.as_ref().to_owned();
         let mut builder = std::fs::DirBuilder::new();

@@ -1,15 +1,18 @@
-//! A file that is open.
+//! An open file.
+//!
+//! `in_flight.rs` keeps track of the one operation that runs in the background. `reading.rs`,
+//! `writing.rs` and `seeking.rs` implement the I/O traits on top of it.
 
 mod in_flight;
 mod reading;
 mod seeking;
 mod writing;
 
-use super::answer::{at_once, on_pool};
-use super::nowait::Shortcuts;
+use super::dispatch::{on_pool, try_inline};
+use super::nowait::NowaitSupport;
 use super::{FileTimes, OpenOptions, cached};
 use crate::io::TRANSFER_MAX;
-use in_flight::{InFlight, Job, Outcome, go_back};
+use in_flight::{InFlight, Job, Outcome, rewind_read_ahead};
 use std::fmt;
 use std::fs::{File as StdFile, Metadata, Permissions};
 use std::future::poll_fn;
@@ -24,14 +27,13 @@ use wakeful_sync::Mutex;
 
 /// An open file.
 ///
-/// It is read and written by the methods of [`AsyncRead`](crate::io::AsyncRead),
-/// [`AsyncWrite`](crate::io::AsyncWrite) and [`AsyncSeek`](crate::io::AsyncSeek). Bytes that the kernel
-/// has in memory are read on the spot; for others, and for most writes, a thread of the blocking pool
-/// is asked.
+/// A `File` implements [`AsyncRead`](crate::io::AsyncRead), [`AsyncWrite`](crate::io::AsyncWrite)
+/// and [`AsyncSeek`](crate::io::AsyncSeek). Bytes in the page cache are read inline; other reads,
+/// and most writes, run on the blocking pool.
 ///
-/// **A write has not happened when it returns.** It goes on in the background, even if the file is
-/// dropped or the runtime shuts down; [`flush`](crate::io::AsyncWriteExt::flush) waits for it. Its
-/// error is told by the next write or flush.
+/// **A write may not have happened yet when it returns.** It continues in the background, even if
+/// the file is dropped or the runtime shuts down. [`flush`](crate::io::AsyncWriteExt::flush) waits
+/// for it. If the write fails, the next write or flush returns its error.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -51,45 +53,45 @@ use wakeful_sync::Mutex;
 /// ```
 pub struct File {
     std: Arc<StdFile>,
-    /// Set once whoever gets at the descriptor finds it as `std` would have opened it. Until then it may be
-    /// non-blocking, which a file does not mind.
+    /// Set once the descriptor is in blocking mode, as `std` opens files. Until then it may be
+    /// non-blocking, which makes no difference to a regular file.
     is_blocking: OnceLock<()>,
-    /// Known to be a file on a local file system, which tells what it knows without waiting.
+    /// Whether the file is known to be on a local file system, where `fstat` does not block.
     is_local: bool,
     transfer_max: usize,
     in_flight: Mutex<InFlight>,
 }
 
 impl File {
-    /// Opens a file to be read.
+    /// Opens a file for reading.
     ///
     /// # Errors
-    /// As [`std::fs::File::open`].
+    /// Returns the errors of [`std::fs::File::open`].
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// If the future is polled outside a runtime.
     pub async fn open(path: impl AsRef<Path>) -> io::Result<File> {
         File::options().read(true).open(path).await
     }
 
-    /// Opens a file to be written to; makes it if there is none, and empties it if there is one.
+    /// Opens a file for writing. Creates it if it does not exist, and truncates it if it does.
     ///
     /// # Errors
-    /// As [`std::fs::File::create`].
+    /// Returns the errors of [`std::fs::File::create`].
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// If the future is polled outside a runtime.
     pub async fn create(path: impl AsRef<Path>) -> io::Result<File> {
         File::options().write(true).create(true).truncate(true).open(path).await
     }
 
-    /// Makes a file to be read and written to, which must not be there.
+    /// Creates a file and opens it for reading and writing. Fails if the file exists.
     ///
     /// # Errors
-    /// As [`std::fs::File::create_new`].
+    /// Returns the errors of [`std::fs::File::create_new`].
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// If the future is polled outside a runtime.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -106,55 +108,58 @@ impl File {
         File::options().read(true).write(true).create_new(true).open(path).await
     }
 
-    /// To say more about how a file is to be opened.
+    /// Returns options with which a file can be opened in other ways.
     #[must_use]
     pub fn options() -> OpenOptions {
         OpenOptions::new()
     }
 
-    /// Takes an open file over.
+    /// Converts an open [`std::fs::File`].
     pub fn from_std(std: StdFile) -> File {
         File::new(std, OnceLock::from(()), false, None)
     }
 
-    /// One of which is known whether it is a file on a local file system.
+    /// Wraps a file that was opened on the pool.
     pub(super) fn opened(std: StdFile, is_local: bool) -> File {
         File::new(std, OnceLock::from(()), is_local, None)
     }
 
-    /// One that is, opened to be read and nothing else by [`cached::open`].
-    pub(super) fn opened_at_once(std: StdFile) -> File {
-        File::new(std, OnceLock::new(), true, Some(Shortcuts { read: true, write: false }))
+    /// Wraps a file that [`cached::open`] opened: read-only, local and still non-blocking.
+    pub(super) fn opened_inline(std: StdFile) -> File {
+        File::new(std, OnceLock::new(), true, Some(NowaitSupport { read: true, write: false }))
     }
 
     fn new(
         std: StdFile,
         is_blocking: OnceLock<()>,
         is_local: bool,
-        shortcuts: Option<Shortcuts>,
+        nowait_support: Option<NowaitSupport>,
     ) -> File {
         File {
             std: Arc::new(std),
             is_blocking,
             is_local,
             transfer_max: TRANSFER_MAX,
-            in_flight: Mutex::new(InFlight::new(shortcuts)),
+            in_flight: Mutex::new(InFlight::new(nowait_support)),
         }
     }
 
-    /// The file for those who do with it what they like.
-    fn exposed(&self) -> &Arc<StdFile> {
+    /// Returns the file in blocking mode, for callers outside this module.
+    fn blocking_file(&self) -> &Arc<StdFile> {
         self.is_blocking.get_or_init(|| cached::set_blocking(&self.std));
         &self.std
     }
 
-    /// Waits until all that was written is on the disk, and all that is known of the file.
+    /// Waits until the contents and the metadata of the file are on the disk.
+    ///
+    /// Writes still under way are waited for first.
     ///
     /// # Errors
-    /// As [`std::fs::File::sync_all`]. That of an earlier write is left to the next write or flush.
+    /// Returns the errors of [`std::fs::File::sync_all`]. The error of an earlier write is returned
+    /// by the next write or flush instead.
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// If the future is polled outside a runtime.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -171,33 +176,40 @@ impl File {
     /// ```
     pub async fn sync_all(&self) -> io::Result<()> {
         let mut in_flight = self.in_flight.lock().await;
-        in_flight.settle_all().await;
+        in_flight.settle().await;
         let std = self.std.clone();
         on_pool("fs::File::sync_all", move || std.sync_all()).await
     }
 
-    /// As [`sync_all`](Self::sync_all), but of what is known of the file only what is needed to read
-    /// it.
+    /// Waits until the contents of the file are on the disk.
+    ///
+    /// Unlike [`sync_all`](Self::sync_all), this may leave out metadata that is not needed to read
+    /// the file.
+    ///
+    /// Writes still under way are waited for first.
     ///
     /// # Errors
-    /// As [`std::fs::File::sync_data`]. That of an earlier write is left to the next write or flush.
+    /// Returns the errors of [`std::fs::File::sync_data`]. The error of an earlier write is
+    /// returned by the next write or flush instead.
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// If the future is polled outside a runtime.
     pub async fn sync_data(&self) -> io::Result<()> {
         let mut in_flight = self.in_flight.lock().await;
-        in_flight.settle_all().await;
+        in_flight.settle().await;
         let std = self.std.clone();
         on_pool("fs::File::sync_data", move || std.sync_data()).await
     }
 
-    /// Makes the file this long: cuts its end off, or adds zeros. The cursor stays where it is.
+    /// Truncates the file to `size` bytes, or extends it with zeros. The cursor does not move.
+    ///
+    /// Writes still under way are waited for first.
     ///
     /// # Errors
-    /// As [`std::fs::File::set_len`].
+    /// Returns the errors of [`std::fs::File::set_len`].
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// If the future is polled outside a runtime.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -212,11 +224,12 @@ impl File {
     /// ```
     pub async fn set_len(&self, size: u64) -> io::Result<()> {
         let mut in_flight = self.in_flight.lock().await;
-        in_flight.settle_all().await;
+        in_flight.settle().await;
         let (std, mut staging) = (self.std.clone(), in_flight.take_staging());
         in_flight.job = Job::Running(spawn_blocking_or_run("fs::File::set_len", move || {
-            // What was read ahead may be gone afterwards.
-            let result = go_back(&std, staging.len());
+            // The resize may invalidate what was read ahead, so discard it and move the cursor
+            // back.
+            let result = rewind_read_ahead(&std, staging.len());
             if result.is_ok() {
                 staging.clear();
             }
@@ -224,24 +237,24 @@ impl File {
         }));
         poll_fn(|cx| {
             let outcome = ready!(in_flight.poll_settle(cx))?;
-            match outcome.expect("nobody else can settle what was begun under the lock") {
+            match outcome.expect("only the holder of the lock settles the job it started") {
                 Outcome::Resized(result) => Poll::Ready(result),
-                other => unreachable!("a file that was settled has begun {other:?} by itself"),
+                other => unreachable!("a resize ended with the outcome {other:?}"),
             }
         })
         .await
     }
 
-    /// What is known of the file. Does not wait for writes.
+    /// Returns the metadata of the file. Does not wait for writes under way.
     ///
     /// # Errors
-    /// As [`std::fs::File::metadata`].
+    /// Returns the errors of [`std::fs::File::metadata`].
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// If the future is polled outside a runtime.
     pub async fn metadata(&self) -> io::Result<Metadata> {
         let call = "fs::File::metadata";
-        let answer = at_once(call, |_| self.is_local.then(|| self.std.metadata())).await;
+        let answer = try_inline(call, |_| self.is_local.then(|| self.std.metadata())).await;
         if let Some(answer) = answer {
             return answer;
         }
@@ -249,13 +262,15 @@ impl File {
         on_pool(call, move || std.metadata()).await
     }
 
-    /// Another descriptor of the same open file: both have one cursor.
+    /// Duplicates the descriptor. Both refer to the same open file and share its cursor.
+    ///
+    /// Operations still under way are waited for first.
     ///
     /// # Errors
-    /// As [`std::fs::File::try_clone`].
+    /// Returns the errors of [`std::fs::File::try_clone`].
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// If the future is polled outside a runtime.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -271,15 +286,19 @@ impl File {
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
     pub async fn try_clone(&self) -> io::Result<File> {
-        self.in_flight.lock().await.settle_all().await;
-        let std = self.exposed().clone();
+        self.in_flight.lock().await.settle().await;
+        let std = self.blocking_file().clone();
         let mut clone =
             File::from_std(on_pool("fs::File::try_clone", move || std.try_clone()).await?);
         clone.transfer_max = self.transfer_max;
         Ok(clone)
     }
 
-    /// The file of the standard library, once what is under way has ended.
+    /// Waits for operations under way, then converts the file into a [`std::fs::File`].
+    ///
+    /// # Panics
+    /// If the future of an earlier call, of [`metadata`](Self::metadata) or
+    /// [`sync_all`](Self::sync_all) for example, was dropped while the call still runs on the pool.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -296,21 +315,21 @@ impl File {
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
     pub async fn into_std(mut self) -> StdFile {
-        self.in_flight.get_mut().settle_all().await;
-        self.exposed();
+        self.in_flight.get_mut().settle().await;
+        self.blocking_file();
         Arc::try_unwrap(self.std).expect(
-            "`fs::File::into_std` called while a call that was given up (a `metadata` or `sync_all` \
-             whose future was dropped) still uses the file",
+            "`fs::File::into_std` called while an earlier call whose future was dropped (`metadata` or \
+             `sync_all`, for example) still uses the file",
         )
     }
 
-    /// The file of the standard library, if nothing is under way.
+    /// Converts the file into a [`std::fs::File`] if no operation is under way.
     ///
     /// # Errors
-    /// Gives the file back if something is.
+    /// Returns the file itself if an operation is under way.
     #[expect(clippy::result_large_err, reason = "the signature is Tokio's")]
     pub fn try_into_std(mut self) -> Result<StdFile, File> {
-        self.exposed();
+        self.blocking_file();
         match Arc::try_unwrap(self.std) {
             Ok(std) => Ok(std),
             Err(shared) => {
@@ -320,43 +339,43 @@ impl File {
         }
     }
 
-    /// Sets who may do what with the file.
+    /// Sets the permissions of the file.
     ///
     /// # Errors
-    /// As [`std::fs::File::set_permissions`].
+    /// Returns the errors of [`std::fs::File::set_permissions`].
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// If the future is polled outside a runtime.
     pub async fn set_permissions(&self, perm: Permissions) -> io::Result<()> {
         let std = self.std.clone();
         on_pool("fs::File::set_permissions", move || std.set_permissions(perm)).await
     }
 
-    /// Sets when the file was last read and written, once what is under way has ended.
+    /// Sets the access and modification times of the file, after operations under way have ended.
     ///
     /// # Errors
-    /// As [`std::fs::File::set_times`].
+    /// Returns the errors of [`std::fs::File::set_times`].
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// If the future is polled outside a runtime.
     pub async fn set_times(&self, times: FileTimes) -> io::Result<()> {
-        self.in_flight.lock().await.settle_all().await;
+        self.in_flight.lock().await.settle().await;
         let (std, times) = (self.std.clone(), times.into_std());
         on_pool("fs::File::set_times", move || std.set_times(times)).await
     }
 
-    /// Sets when the file was last written to.
+    /// Sets the modification time of the file.
     ///
     /// # Errors
-    /// As [`std::fs::File::set_modified`].
+    /// Returns the errors of [`std::fs::File::set_modified`].
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// If the future is polled outside a runtime.
     pub async fn set_modified(&self, time: SystemTime) -> io::Result<()> {
         self.set_times(FileTimes::new().set_modified(time)).await
     }
 
-    /// Sets how many bytes one read or write takes at most; two mebibytes unless said otherwise.
+    /// Sets how many bytes one read or write transfers at most. The default is two mebibytes.
     ///
     /// # Panics
     /// If it is zero.
@@ -366,7 +385,7 @@ impl File {
         self.transfer_max = max_buf_size;
     }
 
-    /// How many bytes one read or write takes at most.
+    /// Returns how many bytes one read or write transfers at most.
     pub fn max_buf_size(&self) -> usize {
         self.transfer_max
     }
@@ -374,7 +393,7 @@ impl File {
 
 impl fmt::Debug for File {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Under the name that people's expectations of the output have.
+        // Tokio's name, which programs and tests expect in the output.
         f.debug_struct("tokio::fs::File").field("std", &self.std).finish()
     }
 }
@@ -393,19 +412,19 @@ impl From<OwnedFd> for File {
 
 impl AsRawFd for File {
     fn as_raw_fd(&self) -> RawFd {
-        self.exposed().as_raw_fd()
+        self.blocking_file().as_raw_fd()
     }
 }
 
 impl AsFd for File {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.exposed().as_fd()
+        self.blocking_file().as_fd()
     }
 }
 
 impl FromRawFd for File {
     unsafe fn from_raw_fd(fd: RawFd) -> File {
-        // SAFETY: the caller owns the descriptor and gives it away.
+        // SAFETY: the caller guarantees that it owns the descriptor and passes the ownership on.
         File::from_std(unsafe { StdFile::from_raw_fd(fd) })
     }
 }

@@ -1,9 +1,10 @@
-//! Times to set on a file.
+//! The times that can be set on a file.
 
 use std::time::SystemTime;
 
-/// The times that [`File::set_times`](super::File::set_times) is to set; those not said stay as they
-/// are.
+/// The times that [`File::set_times`](super::File::set_times) sets.
+///
+/// A time that is not given here stays unchanged.
 ///
 /// ```
 /// use std::time::SystemTime;
@@ -12,23 +13,23 @@ use std::time::SystemTime;
 /// let times = FileTimes::new().set_modified(SystemTime::UNIX_EPOCH);
 /// ```
 #[derive(Clone, Debug, Default)]
-#[must_use = "does nothing until it is given to `File::set_times`"]
+#[must_use = "does nothing until it is passed to `File::set_times`"]
 pub struct FileTimes {
     std: std::fs::FileTimes,
 }
 
 impl FileTimes {
-    /// No time is to be set.
+    /// Creates a `FileTimes` that sets no time.
     pub fn new() -> FileTimes {
         FileTimes::default()
     }
 
-    /// When the file was last read.
+    /// Sets the time of the last access.
     pub fn set_accessed(self, t: SystemTime) -> FileTimes {
         FileTimes { std: self.std.set_accessed(t) }
     }
 
-    /// When the file was last written to.
+    /// Sets the time of the last modification.
     pub fn set_modified(self, t: SystemTime) -> FileTimes {
         FileTimes { std: self.std.set_modified(t) }
     }

@@ -1,6 +1,6 @@
-//! How a file is to be opened.
+//! Options for opening a file.
 
-use super::answer::{at_once, on_pool};
+use super::dispatch::{on_pool, try_inline};
 use super::{File, cached};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 const OPEN: &str = "fs::OpenOptions::open";
 
-/// Says how a file is to be opened, as [`std::fs::OpenOptions`] does.
+/// Options for opening a file, as [`std::fs::OpenOptions`].
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -25,12 +25,12 @@ const OPEN: &str = "fs::OpenOptions::open";
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
     std: std::fs::OpenOptions,
-    /// What was set, if it is known.
-    asked_for: Option<AskedFor>,
+    /// The options that were set. `None` if unknown, after a conversion from the type of `std`.
+    requested: Option<RequestedOptions>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct AskedFor {
+struct RequestedOptions {
     read: bool,
     write: bool,
     append: bool,
@@ -41,80 +41,89 @@ struct AskedFor {
 }
 
 impl OpenOptions {
-    /// Nothing is asked for yet.
+    /// Creates options with everything off.
+    ///
+    /// At least one way of access must be set before opening a file.
     pub fn new() -> OpenOptions {
-        OpenOptions { std: std::fs::OpenOptions::new(), asked_for: Some(AskedFor::default()) }
+        OpenOptions {
+            std: std::fs::OpenOptions::new(),
+            requested: Some(RequestedOptions::default()),
+        }
     }
 
-    /// To read from it.
+    /// Sets whether the file can be read.
     pub fn read(&mut self, read: bool) -> &mut OpenOptions {
         self.std.read(read);
-        self.note(|asked_for| asked_for.read = read)
+        self.record(|requested| requested.read = read)
     }
 
-    /// To write to it.
+    /// Sets whether the file can be written to.
     pub fn write(&mut self, write: bool) -> &mut OpenOptions {
         self.std.write(write);
-        self.note(|asked_for| asked_for.write = write)
+        self.record(|requested| requested.write = write)
     }
 
-    /// To write at its end, wherever that is by then.
+    /// Sets whether each write goes to the end that the file has at that moment.
     pub fn append(&mut self, append: bool) -> &mut OpenOptions {
         self.std.append(append);
-        self.note(|asked_for| asked_for.append = append)
+        self.record(|requested| requested.append = append)
     }
 
-    /// To make it empty first. Needs `write`.
+    /// Sets whether the file is truncated when it is opened. Needs `write`.
     pub fn truncate(&mut self, truncate: bool) -> &mut OpenOptions {
         self.std.truncate(truncate);
-        self.note(|asked_for| asked_for.truncate = truncate)
+        self.record(|requested| requested.truncate = truncate)
     }
 
-    /// To make it if there is none. Needs `write` or `append`.
+    /// Sets whether the file is created if it does not exist. Needs `write` or `append`.
     pub fn create(&mut self, create: bool) -> &mut OpenOptions {
         self.std.create(create);
-        self.note(|asked_for| asked_for.create = create)
+        self.record(|requested| requested.create = create)
     }
 
-    /// To make it, and fail if there is one. Needs `write` or `append`.
+    /// Sets whether the file must be created, so that opening fails if it exists.
+    ///
+    /// Needs `write` or `append`.
     pub fn create_new(&mut self, create_new: bool) -> &mut OpenOptions {
         self.std.create_new(create_new);
-        self.note(|asked_for| asked_for.create_new = create_new)
+        self.record(|requested| requested.create_new = create_new)
     }
 
-    /// The permissions of a file that is made, less those that the process' mask takes away; `0o666`
-    /// unless said otherwise.
+    /// Sets the mode of a file that is created.
+    ///
+    /// The process's umask is applied to it. The default is `0o666`.
     pub fn mode(&mut self, mode: u32) -> &mut OpenOptions {
         self.std.mode(mode);
         self
     }
 
-    /// Further flags for the system call, such as `libc::O_NOFOLLOW`. Those that say how the file is
-    /// accessed are left out.
+    /// Sets further flags for the `open` system call, such as `libc::O_NOFOLLOW`.
+    ///
+    /// The bits of the access mode (`O_ACCMODE`) are ignored.
     pub fn custom_flags(&mut self, flags: i32) -> &mut OpenOptions {
         self.std.custom_flags(flags);
-        self.note(|asked_for| asked_for.custom_flags = flags)
+        self.record(|requested| requested.custom_flags = flags)
     }
 
     /// Opens the file.
     ///
-    /// A file that is only to be read, and that the kernel finds without waiting, is opened on the
-    /// spot; all others are opened on the blocking pool.
+    /// If only `read` is set and the path is in the directory cache, the file is opened inline. All
+    /// other files are opened on the blocking pool.
     ///
     /// # Errors
-    /// As [`std::fs::OpenOptions::open`].
+    /// Returns the errors of [`std::fs::OpenOptions::open`].
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// If the future is polled outside a runtime.
     pub async fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
         self.open_path(path.as_ref()).await
     }
 
     async fn open_path(&self, path: &Path) -> io::Result<File> {
-        if self.only_reads() {
-            if let Some(opened) = at_once(OPEN, |_| cached::open(path)).await {
+        if self.is_read_only() {
+            if let Some(opened) = try_inline(OPEN, |_| cached::open(path)).await {
                 return match opened? {
-                    (file, Some(_len)) => Ok(File::opened_at_once(file)),
+                    (file, Some(_len)) => Ok(File::opened_inline(file)),
                     (fifo, None) => {
                         let wait = move || cached::wait_for_writer(&fifo).map(|()| fifo);
                         Ok(File::from_std(on_pool(OPEN, wait).await?))
@@ -132,14 +141,14 @@ impl OpenOptions {
         Ok(File::opened(file, is_local))
     }
 
-    /// Whether nothing but to read the file was asked for.
-    fn only_reads(&self) -> bool {
-        self.asked_for == Some(AskedFor { read: true, ..AskedFor::default() })
+    /// Returns whether `read` is the only option that was set.
+    fn is_read_only(&self) -> bool {
+        self.requested == Some(RequestedOptions { read: true, ..RequestedOptions::default() })
     }
 
-    fn note(&mut self, set: impl FnOnce(&mut AskedFor)) -> &mut OpenOptions {
-        if let Some(asked_for) = &mut self.asked_for {
-            set(asked_for);
+    fn record(&mut self, set: impl FnOnce(&mut RequestedOptions)) -> &mut OpenOptions {
+        if let Some(requested) = &mut self.requested {
+            set(requested);
         }
         self
     }
@@ -153,6 +162,6 @@ impl Default for OpenOptions {
 
 impl From<std::fs::OpenOptions> for OpenOptions {
     fn from(std: std::fs::OpenOptions) -> OpenOptions {
-        OpenOptions { std, asked_for: None }
+        OpenOptions { std, requested: None }
     }
 }

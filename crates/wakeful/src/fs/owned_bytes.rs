@@ -1,10 +1,11 @@
-//! Bytes to be written by somebody who cannot borrow them, without copying those that are owned.
+//! Bytes that another thread writes, and which it must therefore own. Owned buffers are moved, not
+//! copied.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 
-/// Bytes of one's own.
+/// An owned buffer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum OwnedBytes {
     Vec(Vec<u8>),
@@ -13,7 +14,7 @@ pub(super) enum OwnedBytes {
 }
 
 impl OwnedBytes {
-    /// Takes over what is known to own its bytes, and copies from all else.
+    /// Moves a `Vec<u8>`, `String` or `Bytes`; copies from any other type.
     pub(super) fn of<B: AsRef<[u8]>>(source: B) -> OwnedBytes {
         let source = match cast::<B, Vec<u8>>(source) {
             Ok(bytes) => return OwnedBytes::Vec(bytes),
@@ -42,18 +43,20 @@ impl AsRef<[u8]> for OwnedBytes {
     }
 }
 
-/// `value` as an `Owned` if that is what it is.
+/// Returns `value` as an `Owned` if `T` is that type.
 fn cast<T, Owned: 'static>(value: T) -> Result<Owned, T> {
     if type_id_of::<T>() != TypeId::of::<Owned>() {
         return Err(value);
     }
     let value = ManuallyDrop::new(value);
-    // SAFETY: it is the same type, but for lifetimes that `T` might have in it; those that we ask for
-    // have none. The value is not used again.
+    // SAFETY: the type ids are equal, so `T` and `Owned` are the same type up to lifetimes. `Owned`
+    // is one of three types without lifetime parameters, so they are the same type. The copy takes
+    // the ownership over, because the original is in a `ManuallyDrop` and not used again.
     Ok(unsafe { std::mem::transmute_copy::<ManuallyDrop<T>, Owned>(&value) })
 }
 
-/// As [`TypeId::of`], for a type that may borrow: with all its lifetimes taken for `'static`.
+/// Returns the [`TypeId`] of a type that may contain lifetimes, with all of these replaced by
+/// `'static`.
 fn type_id_of<T>() -> TypeId {
     trait Named {
         fn type_id(&self) -> TypeId
@@ -71,8 +74,9 @@ fn type_id_of<T>() -> TypeId {
     }
 
     let borrowing: &dyn Named = &PhantomData::<T>;
-    // SAFETY: only the bound on the lifetime changes. The method uses it to get at a number; there is
-    // no value of `T` that could be taken for one that lives longer.
+    // SAFETY: the transmute changes only the lifetime bound of the trait object. The method uses
+    // the bound only to call `TypeId::of`, and `PhantomData` holds no value of `T` that could be
+    // used after its lifetime.
     let named = unsafe { std::mem::transmute::<&dyn Named, &(dyn Named + 'static)>(borrowing) };
     named.type_id()
 }

@@ -1,22 +1,22 @@
-//! What is done to paths.
+//! Functions on paths.
 //!
-//! What is known of a file is answered on the spot if the kernel has it in memory. All else goes to the
-//! blocking pool: it changes something on the disk, or the kernel cannot be asked to do it only if it
-//! need not wait.
+//! `metadata`, `symlink_metadata` and `try_exists` run inline if the kernel has the answer in
+//! memory. All other functions run on the blocking pool: they change something on the disk, or the
+//! kernel has no variant of them that fails instead of blocking.
 
-use super::answer::{at_once, on_pool};
 use super::cached;
+use super::dispatch::{on_pool, try_inline};
 use std::fs::{Metadata, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The absolute path of a file, with all links followed and all `.` and `..` worked out.
+/// Returns the absolute path of a file, with all symbolic links, `.` and `..` resolved.
 ///
 /// # Errors
-/// As [`std::fs::canonicalize`].
+/// Returns the errors of [`std::fs::canonicalize`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -29,13 +29,15 @@ pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     on_pool("fs::canonicalize", move || std::fs::canonicalize(path)).await
 }
 
-/// Copies a file, its permissions included, over the one at `to` if there is one. Returns its length.
+/// Copies the contents and permissions of a file. Returns the number of bytes copied.
+///
+/// A file at `to` is overwritten.
 ///
 /// # Errors
-/// As [`std::fs::copy`].
+/// Returns the errors of [`std::fs::copy`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -68,13 +70,13 @@ fn copy_again_if_interrupted(
     }
 }
 
-/// Makes a directory in one that is there.
+/// Creates a directory. Its parent must exist.
 ///
 /// # Errors
-/// As [`std::fs::create_dir`].
+/// Returns the errors of [`std::fs::create_dir`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -92,13 +94,13 @@ pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
     on_pool("fs::create_dir", move || std::fs::create_dir(path)).await
 }
 
-/// Makes a directory, and those that it lies in. What is there already is no error.
+/// Creates a directory and all missing parents. It is no error if the directory exists.
 ///
 /// # Errors
-/// As [`std::fs::create_dir_all`].
+/// Returns the errors of [`std::fs::create_dir_all`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -113,13 +115,13 @@ pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
     on_pool("fs::create_dir_all", move || std::fs::create_dir_all(path)).await
 }
 
-/// Gives a file another name, `link`.
+/// Creates a hard link, `link`, to the file `original`.
 ///
 /// # Errors
-/// As [`std::fs::hard_link`].
+/// Returns the errors of [`std::fs::hard_link`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -139,13 +141,13 @@ pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io
     on_pool("fs::hard_link", move || std::fs::hard_link(original, link)).await
 }
 
-/// What is known of a file; of a symbolic link, of what it leads to.
+/// Returns the metadata of a file. Follows symbolic links.
 ///
 /// # Errors
-/// As [`std::fs::metadata`].
+/// Returns the errors of [`std::fs::metadata`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -163,7 +165,7 @@ async fn metadata_of(
     flags: i32,
     ask: fn(&Path) -> io::Result<Metadata>,
 ) -> io::Result<Metadata> {
-    if let Some(answer) = at_once(call, |_| cached::metadata(path, flags)).await {
+    if let Some(answer) = try_inline(call, |_| cached::metadata(path, flags)).await {
         return answer;
     }
     let path = path.to_owned();
@@ -175,13 +177,13 @@ async fn metadata_of(
     .await
 }
 
-/// Where a symbolic link leads to.
+/// Returns the target of a symbolic link.
 ///
 /// # Errors
-/// As [`std::fs::read_link`].
+/// Returns the errors of [`std::fs::read_link`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -198,13 +200,13 @@ pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     on_pool("fs::read_link", move || std::fs::read_link(path)).await
 }
 
-/// Removes a directory that is empty.
+/// Removes an empty directory.
 ///
 /// # Errors
-/// As [`std::fs::remove_dir`].
+/// Returns the errors of [`std::fs::remove_dir`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -222,13 +224,13 @@ pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
     on_pool("fs::remove_dir", move || std::fs::remove_dir(path)).await
 }
 
-/// Removes a directory with all that is in it. Symbolic links are removed, and not followed.
+/// Removes a directory and its contents. Symbolic links are removed but not followed.
 ///
 /// # Errors
-/// As [`std::fs::remove_dir_all`].
+/// Returns the errors of [`std::fs::remove_dir_all`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -245,13 +247,13 @@ pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
     on_pool("fs::remove_dir_all", move || std::fs::remove_dir_all(path)).await
 }
 
-/// Removes a file. Its bytes stay until the last who has it open is done.
+/// Removes a file. Its contents remain accessible through descriptors that are already open.
 ///
 /// # Errors
-/// As [`std::fs::remove_file`].
+/// Returns the errors of [`std::fs::remove_file`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -268,15 +270,15 @@ pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
     on_pool("fs::remove_file", move || std::fs::remove_file(path)).await
 }
 
-/// Gives a file or directory the name `to`, in place of what had it before.
+/// Renames a file or directory. An existing file at `to` is replaced.
 ///
 /// # Errors
-/// As [`std::fs::rename`].
+/// Returns the errors of [`std::fs::rename`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
-/// To replace a file so that nobody ever sees half of it:
+/// To replace a file so that no reader ever sees part of it:
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -296,13 +298,13 @@ pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<
     on_pool("fs::rename", move || std::fs::rename(from, to)).await
 }
 
-/// Sets who may do what with a file.
+/// Sets the permissions of a file.
 ///
 /// # Errors
-/// As [`std::fs::set_permissions`].
+/// Returns the errors of [`std::fs::set_permissions`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -322,13 +324,13 @@ pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::R
     on_pool("fs::set_permissions", move || std::fs::set_permissions(path, perm)).await
 }
 
-/// Makes a symbolic link to `original`, which need not be there.
+/// Creates a symbolic link, `link`, to `original`, which need not exist.
 ///
 /// # Errors
-/// As [`std::os::unix::fs::symlink`].
+/// Returns the errors of [`std::os::unix::fs::symlink`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -348,13 +350,13 @@ pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::
     on_pool("fs::symlink", move || std::os::unix::fs::symlink(original, link)).await
 }
 
-/// What is known of a file; of a symbolic link, of the link itself.
+/// Returns the metadata of a file. Does not follow a symbolic link.
 ///
 /// # Errors
-/// As [`std::fs::symlink_metadata`].
+/// Returns the errors of [`std::fs::symlink_metadata`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -372,13 +374,13 @@ pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
     metadata_of(call, path.as_ref(), libc::O_NOFOLLOW, |path| std::fs::symlink_metadata(path)).await
 }
 
-/// Whether there is something at this path.
+/// Returns whether the path exists. Follows symbolic links.
 ///
 /// # Errors
-/// If that cannot be told, for want of permissions say.
+/// If existence cannot be determined, for lack of permissions for example.
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -387,7 +389,7 @@ pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// ```
 pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
     let (call, path) = ("fs::try_exists", path.as_ref());
-    if let Some(answer) = at_once(call, |_| cached::exists(path)).await {
+    if let Some(answer) = try_inline(call, |_| cached::exists(path)).await {
         return answer;
     }
     let path = path.to_owned();

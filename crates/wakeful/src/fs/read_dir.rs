@@ -1,6 +1,8 @@
-//! What lies in a directory.
+//! Listing a directory.
+//!
+//! A pool thread reads the entries in chunks; [`ReadDir`] hands them out one by one.
 
-use super::answer::on_pool;
+use super::dispatch::on_pool;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::{FileType, Metadata};
@@ -13,16 +15,17 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use wakeful_runtime::task::{JoinHandle, spawn_blocking_or_run};
 
-/// So many entries are read at once.
+/// How many entries one trip to the pool reads. Large enough that the trip's cost per entry is
+/// small.
 const CHUNK: usize = 128;
 
-/// Lists a directory.
+/// Returns a stream of the entries of a directory.
 ///
 /// # Errors
-/// As [`std::fs::read_dir`].
+/// Returns the errors of [`std::fs::read_dir`].
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -36,14 +39,14 @@ pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
     let path = path.as_ref().to_owned();
     let first = on_pool("fs::read_dir", move || {
         let mut listing =
-            Listing { std: std::fs::read_dir(path)?, read: VecDeque::new(), more: true };
+            Listing { std: std::fs::read_dir(path)?, entries: VecDeque::new(), has_more: true };
         listing.read_chunk();
         Ok(listing)
     });
-    Ok(ReadDir(State::Idle(Some(first.await?))))
+    Ok(ReadDir(ReadDirState::Idle(Some(first.await?))))
 }
 
-/// The entries of a directory, one by one. From [`read_dir`].
+/// The entries of a directory, one by one. Returned by [`read_dir`].
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -64,12 +67,12 @@ pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 #[derive(Debug)]
-#[must_use = "gives nothing unless `next_entry` is called"]
-pub struct ReadDir(State);
+#[must_use = "does nothing unless `next_entry` is called"]
+pub struct ReadDir(ReadDirState);
 
 #[derive(Debug)]
-enum State {
-    /// None once reading on was cancelled by the end of the runtime.
+enum ReadDirState {
+    /// No job runs. `None` once a job failed to run because the runtime has shut down.
     Idle(Option<Listing>),
     Reading(JoinHandle<Listing>),
 }
@@ -77,22 +80,22 @@ enum State {
 #[derive(Debug)]
 struct Listing {
     std: std::fs::ReadDir,
-    read: VecDeque<io::Result<DirEntry>>,
-    /// There may be more to be read.
-    more: bool,
+    entries: VecDeque<io::Result<DirEntry>>,
+    /// Whether the end of the directory has not been reached yet.
+    has_more: bool,
 }
 
 impl Listing {
     fn read_chunk(&mut self) {
-        while self.more && self.read.len() < CHUNK {
+        while self.has_more && self.entries.len() < CHUNK {
             let entry = self.std.next();
-            // Who gets an error may not want to go on.
-            let go_on = matches!(entry, Some(Ok(_)));
-            self.more = entry.is_some();
-            self.read.extend(entry.map(|entry| {
+            // Stop at an error: the caller may not want to continue after it.
+            let is_ok = matches!(entry, Some(Ok(_)));
+            self.has_more = entry.is_some();
+            self.entries.extend(entry.map(|entry| {
                 entry.map(|std| DirEntry { file_type: std.file_type().ok(), std: Arc::new(std) })
             }));
-            if !go_on {
+            if !is_ok {
                 return;
             }
         }
@@ -100,32 +103,36 @@ impl Listing {
 }
 
 impl ReadDir {
-    /// The next entry, or none at the end. No entry is lost if this is dropped before it has ended.
+    /// Returns the next entry, or `None` at the end of the directory.
+    ///
+    /// # Cancel safety
+    /// This method is cancel safe: if the future is dropped, no entry is lost.
     ///
     /// # Errors
-    /// If the entry, or more of the directory, cannot be read.
+    /// If the entry, or the next part of the directory, cannot be read.
     pub async fn next_entry(&mut self) -> io::Result<Option<DirEntry>> {
         poll_fn(|cx| self.poll_next_entry(cx)).await
     }
 
-    /// As [`next_entry`](Self::next_entry), for those who poll. The waker of the last call is the one
-    /// that is woken.
+    /// Polls for the next entry. See [`next_entry`](Self::next_entry).
+    ///
+    /// If several tasks call this method, only the task of the last call is woken.
     ///
     /// # Errors
-    /// If the entry, or more of the directory, cannot be read.
+    /// If the entry, or the next part of the directory, cannot be read.
     pub fn poll_next_entry(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<DirEntry>>> {
         loop {
             match &mut self.0 {
-                State::Idle(slot) => {
+                ReadDirState::Idle(slot) => {
                     let Some(listing) = slot else { return Poll::Ready(Ok(None)) };
-                    if let Some(entry) = listing.read.pop_front() {
+                    if let Some(entry) = listing.entries.pop_front() {
                         return Poll::Ready(entry.map(Some));
                     }
-                    if !listing.more {
+                    if !listing.has_more {
                         return Poll::Ready(Ok(None));
                     }
-                    let mut listing = slot.take().expect("just seen");
-                    self.0 = State::Reading(spawn_blocking_or_run(
+                    let mut listing = slot.take().expect("matched above");
+                    self.0 = ReadDirState::Reading(spawn_blocking_or_run(
                         "fs::ReadDir::next_entry",
                         move || {
                             listing.read_chunk();
@@ -133,17 +140,17 @@ impl ReadDir {
                         },
                     ));
                 }
-                State::Reading(job) => {
+                ReadDirState::Reading(job) => {
                     let read = ready!(Pin::new(job).poll(cx));
-                    self.0 = State::Idle(None);
-                    self.0 = State::Idle(Some(read?));
+                    self.0 = ReadDirState::Idle(None);
+                    self.0 = ReadDirState::Idle(Some(read?));
                 }
             }
         }
     }
 }
 
-/// What lies in a directory. From [`ReadDir`].
+/// An entry of a directory. Returned by [`ReadDir`].
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -161,41 +168,42 @@ impl ReadDir {
 /// ```
 #[derive(Debug)]
 pub struct DirEntry {
-    /// Most file systems tell it with the name.
+    /// Known if the file system returns the type with the name, as most do.
     file_type: Option<FileType>,
     std: Arc<std::fs::DirEntry>,
 }
 
 impl DirEntry {
-    /// The path that the directory was opened by, and the name.
+    /// Returns the path of the entry: the path given to [`read_dir`], and the entry's name.
     pub fn path(&self) -> PathBuf {
         self.std.path()
     }
 
-    /// The name alone.
+    /// Returns the name of the entry, without the path.
     pub fn file_name(&self) -> OsString {
         self.std.file_name()
     }
 
-    /// What is known of it; of a symbolic link, of the link itself.
+    /// Returns the metadata of the entry. Does not follow a symbolic link.
     ///
     /// # Errors
-    /// As [`std::fs::DirEntry::metadata`].
+    /// Returns the errors of [`std::fs::DirEntry::metadata`].
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// If the future is polled outside a runtime.
     pub async fn metadata(&self) -> io::Result<Metadata> {
         let std = self.std.clone();
         on_pool("fs::DirEntry::metadata", move || std.metadata()).await
     }
 
-    /// Whether it is a file, a directory or a link.
+    /// Returns the type of the entry. Does not follow a symbolic link.
     ///
     /// # Errors
-    /// As [`std::fs::DirEntry::file_type`].
+    /// Returns the errors of [`std::fs::DirEntry::file_type`].
     ///
     /// # Panics
-    /// Outside of a runtime, if the file system did not tell it with the name.
+    /// If the future is polled outside a runtime and the file system did not return the type with
+    /// the name.
     pub async fn file_type(&self) -> io::Result<FileType> {
         if let Some(file_type) = self.file_type {
             return Ok(file_type);
@@ -204,7 +212,7 @@ impl DirEntry {
         on_pool("fs::DirEntry::file_type", move || std.file_type()).await
     }
 
-    /// The number of its inode.
+    /// Returns the inode number of the entry.
     pub fn ino(&self) -> u64 {
         self.std.ino()
     }

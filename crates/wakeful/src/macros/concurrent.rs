@@ -1,4 +1,4 @@
-//! `select!`, `join!` and `try_join!`, and what they expand to calls of.
+//! `select!`, `join!` and `try_join!`, and the functions that their expansions call.
 
 mod maybe_done;
 
@@ -6,24 +6,28 @@ pub use maybe_done::{maybe_done, take_error, take_output, take_value};
 use std::task::{Context, Poll};
 pub use wakeful_macros::{join, select, try_join};
 
-/// `Pending`, with a wake-up on its way, if the task has used its cooperative budget up.
+/// Returns `Ready` if the task has cooperative budget left.
+///
+/// If not, schedules a wake-up of the task and returns `Pending`.
 #[inline]
 pub fn poll_budget_available(cx: &mut Context<'_>) -> Poll<()> {
     wakeful_base::budget::poll_has_remaining(cx)
 }
 
-/// A random number below `n`.
+/// Returns a random number below `n`.
 pub fn thread_rng_n(n: u32) -> u32 {
     wakeful_base::rng::with_thread_rng(|rng| rng.below(n))
 }
 
-/// Waits for several futures at once, on one task, and goes on with the first that is ready; the others
-/// are dropped.
+/// Waits for several futures on one task, and runs the handler of the first one that is ready.
 ///
-/// A branch is `pattern = future => handler`, or with a condition `pattern = future, if condition =>
-/// handler`. A future whose output does not match its pattern is out; once all are, the `else` branch
-/// runs, if there is one. Which branch is looked at first is random each time, unless the first line is
-/// `biased;`: then it is the order they are written in.
+/// The other futures are dropped.
+///
+/// A branch is `pattern = future => handler`, or with a condition `pattern = future, if condition
+/// => handler`. If the output of a future does not match its pattern, or its condition is false,
+/// the branch is disabled. When all branches are disabled, the `else` branch runs, if there is one.
+/// Each poll starts with a random branch; if the first line is `biased;`, branches are polled in
+/// the order they are written.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -37,12 +41,12 @@ pub fn thread_rng_n(n: u32) -> u32 {
 /// ```
 ///
 /// # Panics
-/// If every branch is out and there is no `else`.
+/// If all branches are disabled and there is no `else`.
 ///
 /// # Loops
-/// A branch that lost is dropped, and its work with it, unless the future is cancel safe, as most of this
-/// crate's say they are. What must go on from round to round is made before the loop and waited for by
-/// reference:
+/// The futures of the branches that were not first are dropped, and their progress is lost unless
+/// they are cancel safe; see the section on cancel safety in each method's documentation. Create a
+/// future that must survive several rounds before the loop, and pass a mutable reference to it:
 ///
 /// ```
 /// use std::pin::pin;
@@ -72,7 +76,7 @@ pub fn thread_rng_n(n: u32) -> u32 {
 /// # });
 /// ```
 ///
-/// A condition takes a branch out for a round, and `else` is for when none is left:
+/// A condition disables a branch for one round. The `else` branch runs if none is left:
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -99,7 +103,7 @@ pub fn thread_rng_n(n: u32) -> u32 {
 /// # });
 /// ```
 ///
-/// With `biased;` the branch on top must not be one that is always ready: those below would starve.
+/// With `biased;`, a branch that is always ready starves those below it.
 #[macro_export]
 macro_rules! select {
     ($($branches:tt)*) => {
@@ -107,8 +111,7 @@ macro_rules! select {
     };
 }
 
-/// Waits for several futures at once, on one task, until all are ready, and gives a tuple of their
-/// outputs.
+/// Waits for several futures on one task until all are ready, and returns a tuple of their outputs.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -117,8 +120,8 @@ macro_rules! select {
 /// # });
 /// ```
 ///
-/// They take turns on one task, and so on one thread at a time. To have them run in parallel, spawn them and
-/// join the handles.
+/// The futures run concurrently on one task, and therefore on one thread at a time. To run them in
+/// parallel, spawn them and join the handles.
 ///
 /// ```
 /// use std::time::Duration;
@@ -137,8 +140,10 @@ macro_rules! join {
     };
 }
 
-/// As [`join!`](crate::join), for futures of `Result`s: ends with the first error, or with a tuple of
+/// Waits for several futures of `Result`s on one task, and returns the first error or a tuple of
 /// all values.
+///
+/// On the first error the other futures are dropped. See [`join!`](crate::join) for the rest.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -147,7 +152,8 @@ macro_rules! join {
 /// # });
 /// ```
 ///
-/// With spawned tasks an error leaves the others running; their handles are dropped, which stops nothing.
+/// If the futures are the handles of spawned tasks, an error does not stop the other tasks: only
+/// their handles are dropped.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

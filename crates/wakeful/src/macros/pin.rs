@@ -1,4 +1,4 @@
-/// Pins values on the stack: each name then stands for a `Pin<&mut _>`.
+/// Pins values on the stack. Each name is rebound to a `Pin<&mut _>` of its value.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -15,9 +15,10 @@
 #[macro_export]
 macro_rules! pin {
     ($($name:ident),* $(,)?) => { $(
-        // Moved here first: nobody else can reach it any more.
+        // Move the value into a local that only this expansion can name.
         let mut $name = $name;
-        // SAFETY: the new name hides the value itself, which stays where it is until it is dropped.
+        // SAFETY: the new binding shadows the local, so no code can move the value until it is
+        // dropped at the end of its scope.
         #[allow(unused_mut)]
         let mut $name = unsafe { $crate::macros::support::Pin::new_unchecked(&mut $name) };
     )* };

@@ -1,4 +1,4 @@
-use super::running::Running;
+use super::running::RunningChild;
 use super::stdio::{ChildStderr, ChildStdin, ChildStdout};
 use crate::io::AsyncRead;
 use std::future::{Future, poll_fn};
@@ -11,10 +11,11 @@ use std::task::{Context, Poll};
 use wakeful_io::AsyncReadExt;
 use wakeful_reactor::io::IoDriver;
 
-/// A child process. From [`Command::spawn`](super::Command::spawn).
+/// A child process. Returned by [`Command::spawn`](super::Command::spawn).
 ///
-/// It goes on when this is dropped, unless
-/// [`kill_on_drop`](super::Command::kill_on_drop) was asked for, and is waited for by the runtime then.
+/// When a `Child` is dropped, its process keeps running, unless
+/// [`kill_on_drop`](super::Command::kill_on_drop) is set. The runtime waits for the process in the
+/// background, so no zombie is left.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -35,32 +36,36 @@ use wakeful_reactor::io::IoDriver;
 /// ```
 #[derive(Debug)]
 pub struct Child {
-    // First, so that it is killed before its streams are closed.
+    // Fields drop in order: this one is first, so that `kill_on_drop` kills the process before its
+    // streams are closed.
     state: ChildState,
 
-    /// What the child reads from, if that is a pipe: see
-    /// [`Command::stdin`](super::Command::stdin). Take it out to use it:
-    /// [`wait`](Self::wait) closes what is left here.
+    /// The write end of the child's standard input, if that is a pipe.
+    ///
+    /// See [`Command::stdin`](super::Command::stdin). Take it out to use it: [`wait`](Self::wait)
+    /// closes it if it is still here.
     pub stdin: Option<ChildStdin>,
 
-    /// What the child writes to, if that is a pipe: see
-    /// [`Command::stdout`](super::Command::stdout).
+    /// The read end of the child's standard output, if that is a pipe.
+    ///
+    /// See [`Command::stdout`](super::Command::stdout).
     pub stdout: Option<ChildStdout>,
 
-    /// What the child writes its errors to, if that is a pipe: see
-    /// [`Command::stderr`](super::Command::stderr).
+    /// The read end of the child's standard error, if that is a pipe.
+    ///
+    /// See [`Command::stderr`](super::Command::stderr).
     pub stderr: Option<ChildStderr>,
 }
 
 #[derive(Debug)]
 enum ChildState {
-    Running(Running),
+    Running(RunningChild),
     Ended(ExitStatus),
 }
 
 impl Child {
-    /// Takes over what was just started. If it cannot be watched it is killed, since nobody would know
-    /// of it.
+    /// Wraps a child that was just started. If the child or its streams cannot be watched, it is
+    /// killed: the caller gets an error and could not reach it.
     pub(super) fn new(
         mut child: process::Child,
         driver: &Arc<IoDriver>,
@@ -68,7 +73,7 @@ impl Child {
     ) -> io::Result<Child> {
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let mut running = Running::new(child, driver)?;
+        let mut running = RunningChild::new(child, driver)?;
         running.kill_on_drop = true;
         let stdin = stdin.map(|stdin| ChildStdin::watch(stdin, driver)).transpose()?;
         let stdout = stdout.map(|stdout| ChildStdout::watch(stdout, driver)).transpose()?;
@@ -77,7 +82,9 @@ impl Child {
         Ok(Child { state: ChildState::Running(running), stdin, stdout, stderr })
     }
 
-    /// Its process id; none once its end is known, when the number may be another's.
+    /// Returns the process id, or `None` once the exit was observed.
+    ///
+    /// The system may then assign the id to another process.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -86,7 +93,7 @@ impl Child {
     ///
     /// let mut child = Command::new("sleep").arg("100").spawn()?;
     /// let pid = child.id().expect("not waited for yet") as i32;
-    /// // SAFETY: asks a child of ours to end; it has not been waited for, so the number is still its own.
+    /// // SAFETY: the child has not been waited for, so the id still belongs to it.
     /// unsafe { libc::kill(pid, libc::SIGTERM) };
     /// assert_eq!(child.wait().await?.signal(), Some(libc::SIGTERM));
     /// assert_eq!(child.id(), None);
@@ -99,12 +106,12 @@ impl Child {
         }
     }
 
-    /// Kills it, without waiting for its end: `SIGKILL`.
+    /// Sends `SIGKILL` to the process, without waiting for its exit.
     ///
-    /// Does nothing if its end is known.
+    /// Does nothing if the exit was observed already.
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel refuses to send the signal.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -123,10 +130,11 @@ impl Child {
         }
     }
 
-    /// Kills it, and waits for its end.
+    /// Kills the process and waits for its exit.
     ///
     /// # Cancel safety
-    /// Once polled, it has killed the child. To wait for its end can be given up and begun again.
+    /// This method is cancel safe. The first poll kills the process; if the future is dropped after
+    /// that, the exit can be waited for with another call.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -142,17 +150,21 @@ impl Child {
     /// ```
     ///
     /// # Errors
-    /// If the kernel refuses it; those of [`wait`](Self::wait).
+    /// If the kernel refuses to send the signal, and the errors of [`wait`](Self::wait).
     pub async fn kill(&mut self) -> io::Result<()> {
         self.start_kill()?;
         self.wait().await?;
         Ok(())
     }
 
-    /// Waits for its end. Returns the same ever after.
+    /// Waits for the exit of the process. Later calls return the same status again.
     ///
-    /// Closes its input first, if that was not taken out: it may be waiting for the end of that. May be
-    /// dropped at any time, and called again.
+    /// First closes the standard input of the process, if it was not taken out of this `Child`: the
+    /// process may not exit before it has read the end of its input.
+    ///
+    /// # Cancel safety
+    /// This method is cancel safe: if the future is dropped, the exit can be waited for with
+    /// another call.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -165,7 +177,8 @@ impl Child {
     /// ```
     ///
     /// # Errors
-    /// If somebody else has waited for it, or the runtime has shut down and it is waited for in no other.
+    /// If other code has already waited for the process, or if the runtime that started it has shut
+    /// down and the future is not polled in another one.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         drop(self.stdin.take());
         poll_fn(|cx| self.poll_wait(cx)).await
@@ -175,15 +188,17 @@ impl Child {
         match &mut self.state {
             ChildState::Ended(status) => Poll::Ready(Ok(*status)),
             ChildState::Running(running) => {
-                running.poll_exit(cx).map_ok(|status| self.has_ended(status))
+                running.poll_exit(cx).map_ok(|status| self.record_exit(status))
             }
         }
     }
 
-    /// Whether it has ended, and how, without waiting. The input stays as it is.
+    /// Returns the exit status if the process has exited, without waiting.
+    ///
+    /// Does not close its input.
     ///
     /// # Errors
-    /// If somebody else has waited for it.
+    /// If other code has already waited for the process.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -200,12 +215,12 @@ impl Child {
             ChildState::Ended(status) => Ok(Some(*status)),
             ChildState::Running(running) => {
                 let status = running.child().try_wait()?;
-                Ok(status.map(|status| self.has_ended(status)))
+                Ok(status.map(|status| self.record_exit(status)))
             }
         }
     }
 
-    fn has_ended(&mut self, status: ExitStatus) -> ExitStatus {
+    fn record_exit(&mut self, status: ExitStatus) -> ExitStatus {
         if let ChildState::Running(running) = &mut self.state {
             running.kill_on_drop = false;
         }
@@ -213,13 +228,17 @@ impl Child {
         status
     }
 
-    /// Waits for its end, and reads all that it writes meanwhile to those streams that are still here.
+    /// Waits for the exit of the process and collects its output.
+    ///
+    /// Reads standard output and standard error to their ends, as far as they are pipes and were
+    /// not taken out of this `Child`.
     ///
     /// # Errors
-    /// Those of [`wait`](Self::wait), and of reading.
+    /// Returns the errors of [`wait`](Self::wait), and of reading.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, it drops the [`Child`], and what was read is lost.
+    /// This method is not cancel safe: if the future is dropped, the [`Child`] is dropped with it,
+    /// and the output read so far is lost.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -237,7 +256,8 @@ impl Child {
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
     pub async fn wait_with_output(mut self) -> io::Result<Output> {
-        // They outlive the reads, so that nothing the child still writes finds nobody to read it.
+        // The pipes outlive the reads, so that the child gets no `SIGPIPE` for what it writes after
+        // an end of file.
         let (mut stdout_pipe, mut stderr_pipe) = (self.stdout.take(), self.stderr.take());
         let mut exit = pin!(self.wait());
         let mut read_stdout = pin!(read_all(stdout_pipe.as_mut()));
@@ -265,7 +285,7 @@ async fn read_all(stream: Option<&mut (impl AsyncRead + Unpin)>) -> io::Result<V
     Ok(bytes)
 }
 
-/// Polls `future` until it has put what it returns into `part`.
+/// Polls `future` and stores its output in `part`, unless it has done so already.
 fn poll_part<T>(
     part: &mut Option<T>,
     future: Pin<&mut impl Future<Output = io::Result<T>>>,

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::{self, ExitStatus, Output, Stdio};
 use wakeful_runtime::runtime::current_io;
 
-/// Says how a process is to be started, and starts it.
+/// A builder for child processes.
 ///
-/// As [`std::process::Command`], whose methods have the same names here; what it starts is awaited. It can
-/// be used more than once.
+/// It has the methods of [`std::process::Command`]; the processes it starts are awaited. A command
+/// can be used more than once.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -27,20 +27,22 @@ pub struct Command {
 }
 
 impl Command {
-    /// For `program`: a path, or a name that is looked for in `PATH`. It has no arguments, the environment
-    /// and the folder of this process, and its standard streams, unless said otherwise.
+    /// Creates a command for `program`, which is a path or a name that is searched for in `PATH`.
+    ///
+    /// By default it has no arguments, and inherits the environment, the working directory and the
+    /// standard streams of this process.
     pub fn new<S: AsRef<OsStr>>(program: S) -> Command {
         Command::from(process::Command::new(program))
     }
 
-    /// The command of the standard library that it is made of.
+    /// Returns the underlying [`std::process::Command`].
     pub fn as_std(&self) -> &process::Command {
         &self.std
     }
 
-    /// The command of the standard library that it is made of, to change it.
+    /// Returns the underlying [`std::process::Command`] mutably.
     ///
-    /// For what is there and not here:
+    /// For methods that `Command` does not have itself:
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -56,13 +58,14 @@ impl Command {
         &mut self.std
     }
 
-    /// The command of the standard library that it is made of. What that does not know is lost, which is
-    /// [`kill_on_drop`](Self::kill_on_drop).
+    /// Converts the command into the underlying [`std::process::Command`].
+    ///
+    /// The setting of [`kill_on_drop`](Self::kill_on_drop) is lost.
     pub fn into_std(self) -> process::Command {
         self.std
     }
 
-    /// Adds an argument. No shell sees it: what is in it needs no quoting.
+    /// Adds an argument. It is not passed through a shell, so it needs no quoting.
     pub fn arg<S: AsRef<OsStr>>(&mut self, arg: S) -> &mut Command {
         self.std.arg(arg);
         self
@@ -78,7 +81,7 @@ impl Command {
         self
     }
 
-    /// Sets a variable of its environment.
+    /// Sets an environment variable of the child.
     pub fn env<K, V>(&mut self, key: K, val: V) -> &mut Command
     where
         K: AsRef<OsStr>,
@@ -88,7 +91,7 @@ impl Command {
         self
     }
 
-    /// Sets several variables of its environment.
+    /// Sets several environment variables of the child.
     pub fn envs<I, K, V>(&mut self, vars: I) -> &mut Command
     where
         I: IntoIterator<Item = (K, V)>,
@@ -99,13 +102,13 @@ impl Command {
         self
     }
 
-    /// Takes a variable out of its environment.
+    /// Removes an environment variable from the child's environment.
     pub fn env_remove<K: AsRef<OsStr>>(&mut self, key: K) -> &mut Command {
         self.std.env_remove(key);
         self
     }
 
-    /// Lets its environment be empty, but for what is set later.
+    /// Clears the child's environment. Only variables that are set afterwards are passed on.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -120,33 +123,34 @@ impl Command {
         self
     }
 
-    /// Sets the folder it begins in.
+    /// Sets the child's working directory.
     pub fn current_dir<P: AsRef<Path>>(&mut self, dir: P) -> &mut Command {
         self.std.current_dir(dir);
         self
     }
 
-    /// Sets what its standard input is; with [`Stdio::piped`] that is [`Child::stdin`].
+    /// Sets the child's standard input. With [`Stdio::piped`], its other end is [`Child::stdin`].
     pub fn stdin<T: Into<Stdio>>(&mut self, cfg: T) -> &mut Command {
         self.std.stdin(cfg);
         self
     }
 
-    /// Sets what its standard output is; with [`Stdio::piped`] that is [`Child::stdout`].
+    /// Sets the child's standard output. With [`Stdio::piped`], its other end is [`Child::stdout`].
     pub fn stdout<T: Into<Stdio>>(&mut self, cfg: T) -> &mut Command {
         self.std.stdout(cfg);
         self
     }
 
-    /// Sets what its standard error is; with [`Stdio::piped`] that is [`Child::stderr`].
+    /// Sets the child's standard error. With [`Stdio::piped`], its other end is [`Child::stderr`].
     pub fn stderr<T: Into<Stdio>>(&mut self, cfg: T) -> &mut Command {
         self.std.stderr(cfg);
         self
     }
 
-    /// Whether the child is killed when its [`Child`] is dropped before its end is known, be it by the
-    /// drop of a future that waits for it; false by default. It is waited for afterwards, in the
-    /// background.
+    /// Sets whether the process is killed when its [`Child`] is dropped before it has exited.
+    ///
+    /// The default is `false`. This includes a `Child` that is dropped with a future that waits for
+    /// it. The runtime waits for the killed process in the background.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -162,24 +166,24 @@ impl Command {
         self
     }
 
-    /// Whether [`kill_on_drop`](Self::kill_on_drop) is set.
+    /// Returns whether [`kill_on_drop`](Self::kill_on_drop) is set.
     pub fn get_kill_on_drop(&self) -> bool {
         self.kill_on_drop
     }
 
-    /// Sets the user it runs as. That it cannot is an error of [`spawn`](Self::spawn).
+    /// Sets the user id of the child. If it cannot be set, [`spawn`](Self::spawn) fails.
     pub fn uid(&mut self, id: u32) -> &mut Command {
         self.std.uid(id);
         self
     }
 
-    /// Sets the group it runs as. That it cannot is an error of [`spawn`](Self::spawn).
+    /// Sets the group id of the child. If it cannot be set, [`spawn`](Self::spawn) fails.
     pub fn gid(&mut self, id: u32) -> &mut Command {
         self.std.gid(id);
         self
     }
 
-    /// Sets the name it is told to have: its argument number zero, which is the program's by default.
+    /// Sets argument zero of the child, its own name. The default is the program's name.
     pub fn arg0<S>(&mut self, arg: S) -> &mut Command
     where
         S: AsRef<OsStr>,
@@ -188,12 +192,13 @@ impl Command {
         self
     }
 
-    /// Has `f` called in the child, after the fork and before the program takes its place. Its error is
-    /// that of [`spawn`](Self::spawn).
+    /// Calls `f` in the child, between `fork` and `exec`.
+    ///
+    /// If `f` fails, [`spawn`](Self::spawn) returns its error.
     ///
     /// # Safety
-    /// The child is a copy of a process with several threads, of which it has one only: what the others
-    /// held locked stays so. `f` must do what a signal handler may do, and no more: no allocation, no
+    /// After the fork the child has only one of the process's threads, and locks that other threads
+    /// held stay locked. `f` may only do what a signal handler may do: it must not allocate or
     /// lock.
     ///
     /// ```
@@ -216,88 +221,95 @@ impl Command {
     where
         F: FnMut() -> io::Result<()> + Send + Sync + 'static,
     {
-        // SAFETY: as our caller promises.
+        // SAFETY: the caller guarantees that `f` is safe to call between `fork` and `exec`.
         unsafe { self.std.pre_exec(f) };
         self
     }
 
-    /// Sets the process group it is in; with zero it begins one of its own, which signals from the terminal
-    /// do not reach.
+    /// Sets the process group of the child.
+    ///
+    /// With zero the child starts a new group, which signals from the terminal do not reach.
     pub fn process_group(&mut self, pgroup: i32) -> &mut Command {
         self.std.process_group(pgroup);
         self
     }
 
-    /// Starts it.
+    /// Starts the process.
     ///
-    /// It runs by itself, awaited or not; see [`Child`].
+    /// The process runs whether or not its [`Child`] is awaited.
     ///
     /// # Errors
-    /// If there is no such program, or it cannot be started: no descriptors left for the pipes, say. If
-    /// the runtime has shut down.
+    /// If the program does not exist or cannot be started, for lack of descriptors for its pipes
+    /// for example, or if the runtime has shut down.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If called outside a runtime with I/O enabled.
     #[track_caller]
     pub fn spawn(&mut self) -> io::Result<Child> {
         self.spawn_with(process::Command::spawn)
     }
 
-    /// As [`spawn`](Self::spawn), by a function that starts it.
+    /// Starts the process with the function `with`. Otherwise the same as [`spawn`](Self::spawn).
     ///
     /// # Errors
-    /// Those of `with`, and of [`spawn`](Self::spawn).
+    /// Returns the errors of `with`, and of [`spawn`](Self::spawn).
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If called outside a runtime with I/O enabled.
     #[track_caller]
     pub fn spawn_with(
         &mut self,
         with: impl FnOnce(&mut process::Command) -> io::Result<process::Child>,
     ) -> io::Result<Child> {
-        // First of all: what is running already could be given to nobody.
+        // Check the runtime before the process is started: the caller of a failed `spawn` could not
+        // reach a process that runs already.
         let driver = current_io("Command::spawn");
         driver.check_running()?;
         Child::new(with(&mut self.std)?, &driver, self.kill_on_drop)
     }
 
-    /// Starts it now, and waits for its end when awaited.
+    /// Starts the process immediately, and returns a future that waits for its exit.
     ///
-    /// If it was given pipes they are closed: it cannot be written to or read from.
+    /// Closes the pipes to the process, if there are any.
     ///
     /// # Errors
-    /// When awaited; those of [`spawn`](Self::spawn) and [`Child::wait`].
+    /// The future returns the errors of [`spawn`](Self::spawn) and [`Child::wait`].
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If called outside a runtime with I/O enabled.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, it drops the [`Child`], which goes on unless
-    /// [`kill_on_drop`](Self::kill_on_drop) is set.
+    /// If the future is dropped, its [`Child`] is dropped with it. The process keeps running,
+    /// unless [`kill_on_drop`](Self::kill_on_drop) is set.
     #[track_caller]
     pub fn status(&mut self) -> impl Future<Output = io::Result<ExitStatus>> + use<> {
         let child = self.spawn();
         async {
             let mut child = child?;
-            // It may wait for one of these, and we for it.
+            // The process may block on one of its pipes, which would be a deadlock with the wait
+            // below.
             drop((child.stdin.take(), child.stdout.take(), child.stderr.take()));
             child.wait().await
         }
     }
 
-    /// Starts it now, with pipes for what it writes, and reads all of that until its end when awaited.
+    /// Starts the process immediately, and returns a future that collects its output.
+    ///
+    /// Standard output and standard error are pipes. The future also waits for the exit.
     ///
     /// # Errors
-    /// When awaited; those of [`spawn`](Self::spawn) and [`Child::wait_with_output`].
+    /// The future returns the errors of [`spawn`](Self::spawn) and [`Child::wait_with_output`].
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
-    ///
-    /// Ended by somebody else's signal it has no code:
+    /// If called outside a runtime with I/O enabled.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, it drops the [`Child`], which goes on unless
-    /// [`kill_on_drop`](Self::kill_on_drop) is set. What was read is lost.
+    /// This method is not cancel safe: if the future is dropped, its [`Child`] is dropped with it,
+    /// and the output read so far is lost. The process keeps running, unless
+    /// [`kill_on_drop`](Self::kill_on_drop) is set.
+    ///
+    /// # Examples
+    /// A process that was ended by a signal has no exit code:
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

@@ -1,4 +1,4 @@
-//! How we learn that a child has ended.
+//! Detects the exit of a child.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -11,83 +11,88 @@ use wakeful_reactor::signal::{Listener, listen};
 
 #[derive(Debug)]
 pub(super) enum ExitWatch {
-    /// A driver says when the process's descriptor is readable: it has ended then.
+    /// A driver watches the pidfd, which becomes readable when the process exits.
     Pidfd(Pidfd),
-    /// Some child has ended: a look at ours tells whether it is the one.
+    /// `SIGCHLD` reports that some child has changed its state. `try_wait` tells whether it is this
+    /// one.
     AnyChild(Listener<'static>),
 }
 
 #[derive(Debug)]
 pub(super) struct Pidfd {
-    // Before the descriptor, so that it is taken out of the driver before it is closed.
+    // Fields drop in order: the registration must be removed from the driver before the descriptor
+    // closes.
     registration: Registration,
     fd: OwnedFd,
 }
 
 impl ExitWatch {
-    /// Watches `child` by `driver`.
+    /// Starts to watch `child`, with `driver` if a pidfd can be opened.
     pub(super) fn new(child: &Child, driver: &Arc<IoDriver>) -> io::Result<ExitWatch> {
         match Pidfd::open(child.id(), driver) {
             Ok(pidfd) => Ok(ExitWatch::Pidfd(pidfd)),
             Err(error) if is_stopped_error(&error) => Err(error),
-            // An older kernel, a sandbox that does not know the call, no descriptor left.
+            // An old kernel, a sandbox that forbids the call, or no descriptor left.
             Err(_) => Ok(ExitWatch::AnyChild(listen(libc::SIGCHLD)?)),
         }
     }
 
-    /// Waits for the end of `child`, the one it was made for.
+    /// Polls for the exit of `child`, which must be the child that this watch was created for.
     ///
     /// # Errors
-    /// Those of the wait: somebody else has waited for it. If the driver is shut down, which another one
-    /// can take the place of.
+    /// If other code has already waited for the child, or if the driver has shut down. In the
+    /// latter case [`move_to`](Self::move_to) another driver and poll again.
     pub(super) fn poll_exit(
         &mut self,
         child: &mut Child,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<ExitStatus>> {
         match self {
-            // A process that is traced has a readable descriptor while only its tracer may wait for it;
-            // when that is done with it there is another event.
+            // The pidfd of a traced process becomes readable when only the tracer can wait for it
+            // yet. The kernel reports another event when the tracer has done so.
             ExitWatch::Pidfd(pidfd) => pidfd.registration.poll_io(cx, Direction::Read, || {
                 child.try_wait()?.ok_or_else(|| io::ErrorKind::WouldBlock.into())
             }),
             ExitWatch::AnyChild(listener) => loop {
-                // The waker is in place before the look, so nothing comes between the two.
-                let news = listener.poll_recv(cx);
+                // Register the waker before checking the child, so that no exit between the two is
+                // missed.
+                let event = listener.poll_recv(cx);
                 if let Some(status) = child.try_wait()? {
                     return Poll::Ready(Ok(status));
                 }
-                ready!(news);
+                ready!(event);
             },
         }
     }
 
-    /// Lets another driver watch. On failure it stays as it was.
+    /// Moves the watch to another driver. On an error the watch is unchanged.
     pub(super) fn move_to(&mut self, driver: &Arc<IoDriver>) -> io::Result<()> {
         match self {
             ExitWatch::Pidfd(pidfd) => pidfd.registration = register(&pidfd.fd, driver)?,
-            // Signals are every driver's.
+            // Signals are delivered to all listeners of the process by whichever driver runs.
             ExitWatch::AnyChild(_) => {}
         }
         Ok(())
     }
 
-    /// Whether the driver it was made with says so when it shuts down.
-    pub(super) fn is_one_drivers(&self) -> bool {
+    /// Returns whether polls fail when the driver shuts down. A watch that relies on signals does
+    /// not notice a shutdown.
+    pub(super) fn is_tied_to_driver(&self) -> bool {
         matches!(self, ExitWatch::Pidfd(_))
     }
 }
 
 impl Pidfd {
-    /// The process must be a child of ours that was not waited for: the number is another's after that.
+    /// Opens and registers the pidfd of a process. It must be a child of this process that has not
+    /// been waited for: after that the id may belong to another process.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn open(pid: u32, driver: &Arc<IoDriver>) -> io::Result<Pidfd> {
-        // SAFETY: takes and returns numbers only.
+        // SAFETY: `pidfd_open` takes and returns integers only.
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid as libc::pid_t, 0) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: new, and nobody else's.
+        // SAFETY: `pidfd_open` just returned this descriptor, so nothing else owns it.
         let fd = unsafe { std::os::fd::FromRawFd::from_raw_fd(fd as libc::c_int) };
         Ok(Pidfd { registration: register(&fd, driver)?, fd })
     }

@@ -1,15 +1,16 @@
-//! Children that nobody waits for any more.
+//! Orphans: child processes whose `Child` was dropped.
 //!
-//! An orphan is its own waker: whoever hears of its end, a driver or the signals, calls it, and it is
-//! waited for then. So nothing keeps it but the place where its waker is.
+//! An orphan is its own waker. When a driver or the signal handler's listener wakes it, it waits
+//! for the process. So only the place that stores its waker keeps the orphan alive; there is no
+//! list of orphans.
 //!
 //! ```text
-//!   dropped ──attend: runs on──▶ waker in its driver ──event──▶ attend: has ended, gone
-//!                                        │                         ▲
-//!                                    shut down ──▶ attend: moves to the reaper's driver
+//!   dropped ──reap_if_ended: runs on──▶ waker in its driver ──event──▶ reap_if_ended: reaped, freed
+//!                                               │                           ▲
+//!                                          shut down ──▶ reap_if_ended: moves to the reaper's driver
 //! ```
 
-use super::reaper::{self, Stay};
+use super::reaper::{self, ReaperHandle};
 use super::running::Process;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,65 +18,68 @@ use std::task::{Context, Poll, Wake, Waker};
 use wakeful_base::budget::with_unconstrained;
 use wakeful_reactor::io::is_stopped_error;
 
-struct Orphan(Mutex<Option<Left>>);
+/// `None` once the process was waited for, or was passed to a thread.
+struct Orphan(Mutex<Option<Abandoned>>);
 
-struct Left {
+struct Abandoned {
     process: Process,
-    /// That the reaper has to be there for it.
-    stay: Option<Stay>,
+    /// Keeps the reaper thread running, once the watch depends on it.
+    reaper_handle: Option<ReaperHandle>,
 }
 
-/// Sees to it that `process` is waited for when it ends.
-pub(super) fn leave(process: Process) {
-    let mut left = Left { process, stay: None };
-    // Where it is signals that tell, nobody does when the last driver that hands them out is gone.
-    if !left.process.watch.is_one_drivers() && left.move_to_reaper().is_err() {
-        return reaper::block_on_exit(left.process.child);
+/// Waits for `process` in the background, so that it does not stay a zombie.
+pub(super) fn reap_in_background(process: Process) {
+    let mut abandoned = Abandoned { process, reaper_handle: None };
+    // A watch that relies on signals needs some driver that delivers them, and gets no error when
+    // the last one shuts down. So it starts the reaper now.
+    if !abandoned.process.watch.is_tied_to_driver() && abandoned.move_to_reaper().is_err() {
+        return reaper::block_on_exit(abandoned.process.child);
     }
-    Orphan::attend(&Arc::new(Orphan(Mutex::new(Some(left)))));
+    Orphan::reap_if_ended(&Arc::new(Orphan(Mutex::new(Some(abandoned)))));
 }
 
 impl Orphan {
-    /// Waits for it if it has ended; has itself called when there is news if not.
-    fn attend(self: &Arc<Self>) {
+    /// Waits for the process if it has exited. If not, registers the orphan as the waker.
+    fn reap_if_ended(self: &Arc<Self>) {
         let waker = Waker::from(self.clone());
-        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(left) = &mut *place {
-            // This is no task, and on no task's account.
-            let exit =
-                with_unconstrained(|| left.process.poll_exit(&mut Context::from_waker(&waker)));
-            let is_homeless = match exit {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(abandoned) = &mut *slot {
+            // This may run within a task's poll, whose budget it must not use.
+            let exit = with_unconstrained(|| {
+                abandoned.process.poll_exit(&mut Context::from_waker(&waker))
+            });
+            let needs_thread = match exit {
                 Poll::Pending => return,
                 Poll::Ready(Err(error)) if is_stopped_error(&error) => {
-                    if left.move_to_reaper().is_ok() {
+                    if abandoned.move_to_reaper().is_ok() {
                         continue;
                     }
                     true
                 }
-                // Waited for, if not by us: that is what other errors say.
+                // The process was waited for: other errors mean that other code has done so.
                 Poll::Ready(_) => false,
             };
-            let gone = place.take();
-            drop(place);
-            if let Some(left) = gone.filter(|_| is_homeless) {
-                reaper::block_on_exit(left.process.child);
+            let gone = slot.take();
+            drop(slot);
+            if let Some(abandoned) = gone.filter(|_| needs_thread) {
+                reaper::block_on_exit(abandoned.process.child);
             }
             return;
         }
     }
 }
 
-impl Left {
+impl Abandoned {
     fn move_to_reaper(&mut self) -> io::Result<()> {
-        let stay = reaper::stay()?;
-        self.process.watch.move_to(stay.driver())?;
-        self.stay = Some(stay);
+        let reaper_handle = reaper::acquire()?;
+        self.process.watch.move_to(reaper_handle.driver())?;
+        self.reaper_handle = Some(reaper_handle);
         Ok(())
     }
 }
 
 impl Wake for Orphan {
     fn wake(self: Arc<Self>) {
-        self.attend();
+        self.reap_if_ended();
     }
 }

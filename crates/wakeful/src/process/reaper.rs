@@ -1,4 +1,5 @@
-//! A thread for orphans whose runtime is gone. It is there only while there are such.
+//! A thread with a driver for orphans whose runtime has shut down. It runs only while there are
+//! such.
 
 use std::io;
 use std::process::Child;
@@ -7,58 +8,64 @@ use std::thread;
 use wakeful_base::call_now;
 use wakeful_reactor::io::{IoDriver, IoEvents};
 
-/// The thread's driver, and how many it is there for.
+/// The running reaper thread.
 struct Reaper {
     driver: Arc<IoDriver>,
-    stays: usize,
+    /// How many [`ReaperHandle`]s exist. The thread exits when there are none.
+    handles: usize,
 }
 
-/// As long as this is there the reaper is, and its driver turns.
-pub(super) struct Stay {
+/// Keeps the reaper thread running.
+pub(super) struct ReaperHandle {
     driver: Arc<IoDriver>,
 }
 
+/// How many events one wait of the reaper returns at most. Not critical: further events are
+/// returned by the next wait.
 const EVENTS_MAX: usize = 64;
 
-/// None while there is no thread.
+/// Locks the state of the reaper, which is `None` while no thread runs.
 fn reaper() -> MutexGuard<'static, Option<Reaper>> {
     static REAPER: Mutex<Option<Reaper>> = Mutex::new(None);
     REAPER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has the reaper stay, and come if it is not there.
+/// Returns a handle to the reaper thread. Starts the thread if it does not run.
 ///
 /// # Errors
-/// If there is no thread or no descriptor to be had for it.
-pub(super) fn stay() -> io::Result<Stay> {
+/// If the thread or the descriptors of its driver cannot be created.
+pub(super) fn acquire() -> io::Result<ReaperHandle> {
     let mut reaper = reaper();
     if reaper.as_ref().is_none_or(|reaper| reaper.driver.is_broken()) {
         *reaper = Some(start()?);
     }
     let reaper = reaper.as_mut().expect("just started, if it was not there");
-    reaper.stays += 1;
-    Ok(Stay { driver: reaper.driver.clone() })
+    reaper.handles += 1;
+    Ok(ReaperHandle { driver: reaper.driver.clone() })
 }
 
-/// The new thread does not see that nobody stays yet: its starter holds the lock.
+/// Starts a reaper thread. The caller must hold the lock until it has counted a handle, so that the
+/// new thread does not see a count of zero and exit.
 fn start() -> io::Result<Reaper> {
     let driver = IoDriver::new()?;
     driver.attend_to_signals()?;
     let turned = driver.clone();
     builder().spawn(move || {
         let mut events = IoEvents::with_capacity(EVENTS_MAX);
-        while !leaves(&turned) {
+        while !should_exit(&turned) {
             turned.wait(&mut events, None, &mut call_now);
         }
     })?;
-    Ok(Reaper { driver, stays: 0 })
+    Ok(Reaper { driver, handles: 0 })
 }
 
-/// Whether the thread ends: when no orphan needs it, or when its driver is broken. The orphans are
-/// told of the latter by an error, and move to the reaper that the first of them starts.
-fn leaves(driver: &IoDriver) -> bool {
+/// Returns whether the reaper thread should exit, and removes it from the state if so.
+///
+/// It exits when no handle is left, or when its driver is broken. In the second case the orphans
+/// get an error and move to a new reaper, which the first of them starts.
+fn should_exit(driver: &IoDriver) -> bool {
     let mut reaper = reaper();
-    let is_needed = reaper.as_ref().is_some_and(|reaper| reaper.stays > 0);
+    let is_needed = reaper.as_ref().is_some_and(|reaper| reaper.handles > 0);
     if is_needed && !driver.is_broken() {
         return false;
     }
@@ -66,28 +73,28 @@ fn leaves(driver: &IoDriver) -> bool {
     true
 }
 
-impl Stay {
+impl ReaperHandle {
     pub(super) fn driver(&self) -> &Arc<IoDriver> {
         &self.driver
     }
 }
 
-impl Drop for Stay {
+impl Drop for ReaperHandle {
     fn drop(&mut self) {
         let mut reaper = reaper();
-        // Another reaper may be in the place of one whose driver broke.
+        // If the driver broke, another reaper may have replaced the one of this handle.
         let own = reaper.as_mut().filter(|reaper| Arc::ptr_eq(&reaper.driver, &self.driver));
         if let Some(reaper) = own {
-            reaper.stays -= 1;
+            reaper.handles -= 1;
         }
         drop(reaper);
         self.driver.wake();
     }
 }
 
-/// Waits for `child` in a thread of its own, where there is no descriptor for a better way.
+/// Waits for `child` on a thread of its own. The last resort, when the child cannot be watched.
 pub(super) fn block_on_exit(mut child: Child) {
-    // Without a thread either it stays a zombie: nobody is left to wait for it.
+    // If this thread cannot be started either, the child stays a zombie until this process exits.
     let _no_thread = builder().spawn(move || child.wait());
 }
 

@@ -10,9 +10,9 @@ use std::task::{Context, Poll, ready};
 use wakeful_reactor::io::{IoDriver, is_stopped_error};
 use wakeful_runtime::runtime::try_current_io;
 
-/// A child, and how its end is noticed. Becomes an orphan when dropped.
-pub(super) struct Running {
-    /// None only while it is dropped.
+/// A child whose exit has not been observed, and its watch. Becomes an orphan when dropped.
+pub(super) struct RunningChild {
+    /// `None` only during the drop.
     process: Option<Process>,
     pub(super) kill_on_drop: bool,
 }
@@ -28,15 +28,16 @@ impl Process {
     }
 }
 
-impl Running {
-    /// Takes a child over that was just started. One that cannot be watched is killed.
-    pub(super) fn new(mut child: Child, driver: &Arc<IoDriver>) -> io::Result<Running> {
+impl RunningChild {
+    /// Wraps a child that was just started. Kills it if it cannot be watched.
+    pub(super) fn new(mut child: Child, driver: &Arc<IoDriver>) -> io::Result<RunningChild> {
         match ExitWatch::new(&child, driver) {
             Ok(watch) => {
-                Ok(Running { process: Some(Process { child, watch }), kill_on_drop: false })
+                Ok(RunningChild { process: Some(Process { child, watch }), kill_on_drop: false })
             }
             Err(error) => {
-                // Nobody would be told, and nothing could be done.
+                // The caller gets the error of the watch. If the kill fails too, nothing else can
+                // be done.
                 let _refused = child.kill();
                 reaper::block_on_exit(child);
                 Err(error)
@@ -45,7 +46,7 @@ impl Running {
     }
 
     fn process(&mut self) -> &mut Process {
-        self.process.as_mut().expect("there until it is dropped")
+        self.process.as_mut().expect("`process` is `Some` until the drop")
     }
 
     pub(super) fn child(&mut self) -> &mut Child {
@@ -53,7 +54,7 @@ impl Running {
     }
 
     pub(super) fn id(&self) -> u32 {
-        self.process.as_ref().expect("there until it is dropped").child.id()
+        self.process.as_ref().expect("`process` is `Some` until the drop").child.id()
     }
 
     pub(super) fn kill(&mut self) -> io::Result<()> {
@@ -66,7 +67,8 @@ impl Running {
         let process = self.process();
         loop {
             match ready!(process.poll_exit(cx)) {
-                // The runtime it was started in is gone: the one it is waited for in takes its place.
+                // The runtime that started the child has shut down. Move the watch to the current
+                // one.
                 Err(error) if is_stopped_error(&error) => match try_current_io() {
                     Some(driver) => process.watch.move_to(&driver)?,
                     None => return Poll::Ready(Err(error)),
@@ -77,24 +79,25 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningChild {
     fn drop(&mut self) {
         if self.kill_on_drop {
-            // It may have ended already, or be somebody else's by now.
+            // The kill may fail, for example if the child has changed its user id, or if other code
+            // has waited for it.
             let _refused = self.kill();
         }
         if let Some(mut process) = self.process.take() {
-            // One that was waited for is known to have ended, as is one that ended just now.
+            // If the child was waited for already, `std` returns the stored status here.
             if !matches!(process.child.try_wait(), Ok(Some(_))) {
-                orphan::leave(process);
+                orphan::reap_in_background(process);
             }
         }
     }
 }
 
-impl fmt::Debug for Running {
+impl fmt::Debug for RunningChild {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running")
+        f.debug_struct("RunningChild")
             .field("id", &self.process.as_ref().map(|process| process.child.id()))
             .field("kill_on_drop", &self.kill_on_drop)
             .finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! The near ends of a child's standard streams.
+//! This process's ends of a child's standard streams.
 
 use crate::io::fd::{self, set_nonblocking};
 use crate::io::{AsyncRead, AsyncWrite, ReadBuf, Watched};
@@ -13,9 +13,10 @@ use wakeful_reactor::Interest;
 use wakeful_reactor::io::IoDriver;
 use wakeful_runtime::runtime::current_io;
 
-/// Writes to a child's standard input.
+/// The write end of a child's standard input.
 ///
-/// What is written goes to a pipe, at once or when there is room in it. A drop ends the input.
+/// Writes go to a pipe, and wait while the pipe is full. Dropping this closes the pipe, which ends
+/// the child's input.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -35,9 +36,9 @@ pub struct ChildStdin {
     io: Watched<File>,
 }
 
-/// Reads from a child's standard output.
+/// The read end of a child's standard output.
 ///
-/// It can be the input of another child, with no byte passing through this process:
+/// It can be the input of another child, without passing the data through this process:
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -57,7 +58,7 @@ pub struct ChildStdout {
     io: Watched<File>,
 }
 
-/// Reads from a child's standard error.
+/// The read end of a child's standard error.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -83,7 +84,7 @@ fn watch(fd: OwnedFd, interest: Interest, driver: &Arc<IoDriver>) -> io::Result<
     Watched::with_driver(File::from(fd), interest, driver)
 }
 
-/// What all three have.
+/// Implements what all three types have in common.
 macro_rules! stream {
     ($name:ident, $interest:expr) => {
         impl $name {
@@ -94,23 +95,23 @@ macro_rules! stream {
                 Ok($name { io: watch(inner.into(), $interest, driver)? })
             }
 
-            /// Takes that of the standard library over.
+            /// Converts the type of the standard library.
             ///
             /// # Errors
-            /// If the kernel cannot watch it, or the runtime has shut down.
+            /// If the kernel cannot watch the descriptor, or the runtime has shut down.
             ///
             /// # Panics
-            /// Outside of a runtime with I/O.
+            /// If called outside a runtime with I/O enabled.
             #[track_caller]
             pub fn from_std(inner: process::$name) -> io::Result<$name> {
                 let call = concat!(stringify!($name), "::from_std");
                 $name::watch(inner, &current_io(call))
             }
 
-            /// The descriptor, which blocks from now on.
+            /// Converts the stream into its descriptor, in blocking mode.
             ///
             /// # Errors
-            /// If the kernel refuses it.
+            /// If the kernel refuses to change the mode.
             pub fn into_owned_fd(self) -> io::Result<OwnedFd> {
                 let file = self.io.into_inner()?;
                 set_nonblocking(&file, false)?;
@@ -118,7 +119,7 @@ macro_rules! stream {
             }
         }
 
-        /// For another child: its end of a pipe between the two. It blocks from now on.
+        /// Converts the stream into the stream of another child, in blocking mode.
         impl TryInto<Stdio> for $name {
             type Error = io::Error;
 
@@ -187,7 +188,7 @@ impl AsyncWrite for ChildStdin {
         Poll::Ready(Ok(()))
     }
 
-    /// Does nothing: only its drop ends a pipe.
+    /// Does nothing. A pipe is closed only when its `ChildStdin` is dropped.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

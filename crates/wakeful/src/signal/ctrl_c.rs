@@ -1,20 +1,22 @@
 use super::unix::{SignalKind, signal};
 use std::io;
 
-/// Waits for ctrl-c, from when it is first polled.
+/// Waits for Ctrl-C. Starts to listen when the future is first polled.
 ///
-/// After that the process is not ended by ctrl-c any more, see [`signal`](super).
+/// From the first poll on, Ctrl-C no longer ends the process, even if the future is dropped; see
+/// [`signal`](super).
 ///
 /// # Cancel safety
-/// Each call listens from its own first poll: what comes between the drop of one future and the first poll of
-/// the next is missed. In a loop, listen with [`unix::signal`](super::unix::signal), made once.
+/// Each future listens from its own first poll. A Ctrl-C between the drop of one future and the
+/// first poll of the next is missed. In a loop, create one listener with
+/// [`unix::signal`](super::unix::signal) before the loop.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let requests = async {
-/// #   // As somebody at the keyboard would.
+/// #   // As the terminal does when the user presses Ctrl-C.
 /// #   wakeful::task::yield_now().await;
-/// #   // SAFETY: sends a signal that is listened for.
+/// #   // SAFETY: a handler for this signal is installed.
 /// #   unsafe { libc::raise(libc::SIGINT) };
 ///     std::future::pending::<()>().await // serves them
 /// };
@@ -28,10 +30,10 @@ use std::io;
 /// ```
 ///
 /// # Errors
-/// If the kernel refuses the handler, or the runtime has shut down.
+/// If the kernel refuses to install the handler, or the runtime has shut down.
 ///
 /// # Panics
-/// Outside of a runtime with I/O.
+/// If the future is polled outside a runtime with I/O enabled.
 pub async fn ctrl_c() -> io::Result<()> {
     signal(SignalKind::interrupt())?.recv().await;
     Ok(())

@@ -1,6 +1,6 @@
 //! Signals of Unix-like systems.
 //!
-//! To end in good order when asked to, by a person or by the system:
+//! To shut down cleanly when a user or the system asks for it:
 //!
 //! ```
 //! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -8,7 +8,7 @@
 //!
 //! let mut interrupt = signal(SignalKind::interrupt())?;
 //! let mut terminate = signal(SignalKind::terminate())?;
-//! # // SAFETY: sends a signal that is listened for.
+//! # // SAFETY: a handler for this signal is installed.
 //! # unsafe { libc::raise(libc::SIGTERM) };
 //! let why = wakeful::select! {
 //!     _ = interrupt.recv() => "ctrl-c",
@@ -28,13 +28,14 @@ use std::task::{Context, Poll};
 use wakeful_reactor::signal::{Listener, listen};
 use wakeful_runtime::runtime::current_io;
 
-/// Listens for a signal. From [`signal`].
+/// A listener for a signal. Returned by [`signal`].
 ///
-/// Signals may be joined: what comes while nobody looks is one, however often it came. What comes after
-/// [`recv`](Self::recv) has returned is always another.
+/// Signals are coalesced: if a signal arrives several times before [`recv`](Self::recv) is polled,
+/// `recv` returns once. A signal that arrives after `recv` has returned is always received by
+/// another call.
 ///
-/// It works with any runtime, as long as some runtime with I/O is there and at work: that hands signals
-/// out to all listeners of the process.
+/// A listener can be used in any runtime, as long as some runtime with I/O is running in the
+/// process: it delivers signals to all listeners.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -51,7 +52,7 @@ use wakeful_runtime::runtime::current_io;
 /// });
 /// # let mut task = task;
 /// # while !task.is_finished() {
-/// #     // SAFETY: sends a signal that is listened for.
+/// #     // SAFETY: a handler for this signal is installed.
 /// #     unsafe { libc::raise(libc::SIGHUP) };
 /// #     wakeful::task::yield_now().await;
 /// # }
@@ -59,15 +60,15 @@ use wakeful_runtime::runtime::current_io;
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 #[derive(Debug)]
-#[must_use = "a listener does nothing unless it is asked"]
+#[must_use = "a `Signal` does nothing unless `recv` is called"]
 pub struct Signal {
     listener: Listener<'static>,
 }
 
-/// Listens for signals of one kind from now on.
+/// Returns a listener for signals of one kind that arrive from now on.
 ///
-/// Any number of listeners may do so at once; each has every signal. The handler that is put in place
-/// stays for good, see [`signal`](crate::signal).
+/// There can be any number of listeners; each one receives every signal. The handler stays
+/// installed until the process exits; see [`signal`](crate::signal).
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -82,11 +83,12 @@ pub struct Signal {
 /// ```
 ///
 /// # Errors
-/// If there is no such signal, if it cannot be caught (`SIGKILL`, `SIGSTOP`) or not be returned from
-/// (`SIGILL`, `SIGFPE`, `SIGSEGV`), if the kernel refuses the handler, or the runtime has shut down.
+/// If the signal does not exist, cannot be caught (`SIGKILL`, `SIGSTOP`), or its handler cannot
+/// return (`SIGILL`, `SIGFPE`, `SIGSEGV`); if the kernel refuses to install the handler; or if the
+/// runtime has shut down.
 ///
 /// # Panics
-/// Outside of a runtime with I/O.
+/// If called outside a runtime with I/O enabled.
 #[track_caller]
 pub fn signal(kind: SignalKind) -> io::Result<Signal> {
     current_io("signal").check_running()?;
@@ -96,12 +98,13 @@ pub fn signal(kind: SignalKind) -> io::Result<Signal> {
 impl Signal {
     /// Waits for the next signal. Never returns `None`.
     ///
-    /// It may be dropped at any time without losing one.
+    /// # Cancel safety
+    /// This method is cancel safe: if the future is dropped, no signal is lost.
     pub async fn recv(&mut self) -> Option<()> {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    /// As [`recv`](Self::recv), on behalf of the task of `cx`.
+    /// Polls for the next signal. See [`recv`](Self::recv).
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
         self.listener.poll_recv(cx).map(Some)
     }

@@ -1,4 +1,4 @@
-//! What a command can be told.
+//! The settings of a command.
 
 use crate::support::{current_thread, panic_of};
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 use wakeful::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use wakeful::runtime::Builder;
 
-/// What `command` writes to its standard output.
+/// Runs `command` and returns its standard output.
 fn output_of(command: &mut Command) -> String {
     let output = current_thread().block_on(async { command.output().await.unwrap() });
     assert!(output.status.success(), "{output:?}");
@@ -21,7 +21,7 @@ fn shell(script: &str) -> Command {
 }
 
 #[test]
-fn arguments_reach_it_as_they_are() {
+fn arguments_are_passed_unchanged() {
     let mut command = Command::new("printf");
     command.arg("%s|").args(["a b", "$HOME", "\"", ""]);
     assert_eq!(output_of(&mut command), "a b|$HOME|\"||");
@@ -30,7 +30,7 @@ fn arguments_reach_it_as_they_are() {
 }
 
 #[test]
-fn its_environment_is_what_was_said() {
+fn the_environment_can_be_set_and_cleared() {
     let mut command = shell("echo $ONE,$TWO,$THREE,$HOME");
     command.env("ONE", "1").envs(HashMap::from([("TWO", "2"), ("THREE", "3")]));
     command.env_remove("TWO").env_remove("HOME");
@@ -45,22 +45,22 @@ fn its_environment_is_what_was_said() {
 }
 
 #[test]
-fn it_begins_in_the_folder_it_was_told() {
+fn the_working_directory_can_be_set() {
     assert_eq!(output_of(Command::new("pwd").current_dir("/")), "/\n");
 }
 
 #[test]
-fn it_can_have_a_process_group_of_its_own() {
+fn a_child_can_have_its_own_process_group() {
     let group = output_of(shell("ps -o pgid= -p $$; echo $$").process_group(0));
     let numbers: Vec<_> = group.split_whitespace().collect();
     assert_eq!(numbers[0], numbers[1]);
 }
 
 #[test]
-fn it_can_be_another_user() {
-    // SAFETY: asks only.
+fn a_child_can_run_as_another_user() {
+    // SAFETY: these calls only return integers.
     let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
-    // Only the superuser may be anybody; all others may stay who they are.
+    // Only the superuser may change the ids; other users can only set their own.
     let (user, group) = if user == 0 { (12345, 23456) } else { (user, group) };
     let mut command = shell("id -u; id -g");
     command.uid(user).gid(group).current_dir("/");
@@ -68,9 +68,9 @@ fn it_can_be_another_user() {
 }
 
 #[test]
-fn code_can_run_in_it_before_its_program_does() {
+fn pre_exec_runs_before_the_program() {
     let mut command = shell("umask");
-    // SAFETY: `umask` may be called in a signal handler, and so here.
+    // SAFETY: `umask` is async-signal-safe, so it may be called between `fork` and `exec`.
     unsafe {
         command.pre_exec(|| {
             libc::umask(0o123);
@@ -80,14 +80,14 @@ fn code_can_run_in_it_before_its_program_does() {
     assert_eq!(output_of(&mut command).trim().trim_start_matches('0'), "123");
 
     let mut command = Command::new("true");
-    // SAFETY: makes an error without allocating.
+    // SAFETY: the closure only creates an error from a number, which does not allocate.
     unsafe { command.pre_exec(|| Err(std::io::Error::from_raw_os_error(libc::ERANGE))) };
     let error = current_thread().block_on(async { command.spawn().unwrap_err() });
     assert_eq!(error.raw_os_error(), Some(libc::ERANGE));
 }
 
 #[test]
-fn it_is_that_of_the_standard_library_and_a_little_more() {
+fn a_command_converts_from_and_to_std() {
     let mut command = Command::from(std::process::Command::new("echo"));
     assert!(!command.get_kill_on_drop());
     assert!(command.kill_on_drop(true).get_kill_on_drop());
@@ -99,7 +99,7 @@ fn it_is_that_of_the_standard_library_and_a_little_more() {
 }
 
 #[test]
-fn another_function_can_start_it() {
+fn spawn_with_starts_the_child_with_a_function() {
     current_thread().block_on(async {
         let mut command = Command::new("false");
         let mut child = command.spawn_with(|_| std::process::Command::new("true").spawn()).unwrap();
@@ -110,7 +110,7 @@ fn another_function_can_start_it() {
 }
 
 #[test]
-fn what_is_no_program_is_an_error() {
+fn a_missing_program_is_an_error() {
     current_thread().block_on(async {
         let error = Command::new("/no/such/program").spawn().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
@@ -122,7 +122,7 @@ fn what_is_no_program_is_an_error() {
 }
 
 #[test]
-fn a_command_starts_at_once_whether_it_is_awaited_or_not() {
+fn a_command_starts_immediately_even_if_it_is_not_awaited() {
     let (mut reader, writer) = std::os::unix::net::UnixStream::pair().unwrap();
     current_thread().block_on(async {
         let mut command = Command::new("echo");
@@ -136,10 +136,10 @@ fn a_command_starts_at_once_whether_it_is_awaited_or_not() {
 }
 
 #[test]
-fn without_io_or_a_runtime_it_says_what_is_missing_and_starts_nothing() {
+fn without_io_or_a_runtime_spawn_panics_and_starts_nothing() {
     let start = || {
         let mut command = Command::new("true");
-        drop(command.spawn_with(|_| unreachable!("nothing is to be started")));
+        drop(command.spawn_with(|_| unreachable!("a process must not be started")));
     };
     let (text, file) = panic_of(start);
     assert_eq!(file, file!());
@@ -166,7 +166,7 @@ fn without_io_or_a_runtime_it_says_what_is_missing_and_starts_nothing() {
 }
 
 #[test]
-fn they_may_be_sent_and_shared() {
+fn the_types_are_send_and_sync() {
     fn is_send_sync_unpin<T: Send + Sync + Unpin>() {}
     fn is_send_sync<T: Send + Sync>(_: &T) {}
     is_send_sync_unpin::<Child>();

@@ -1,4 +1,4 @@
-//! How a child ends, and who learns of it.
+//! The exit of a child, and waiting for it.
 
 use crate::runtimes;
 use crate::support::signals::{is_known, is_zombie};
@@ -12,7 +12,7 @@ use wakeful::io::AsyncReadExt;
 use wakeful::process::{Child, Command};
 use wakeful::runtime::is_rt_shutdown_err;
 
-/// A child that runs until its input ends.
+/// Starts a child that runs until its input ends.
 fn cat() -> Child {
     Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
 }
@@ -24,7 +24,7 @@ fn shell(script: &str) -> Command {
 }
 
 #[test]
-fn its_status_is_returned_again_and_again() {
+fn the_status_is_returned_by_every_wait() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let mut child = shell("exit 7").spawn().unwrap();
@@ -39,7 +39,7 @@ fn its_status_is_returned_again_and_again() {
 }
 
 #[test]
-fn a_wait_closes_its_input_but_a_look_does_not() {
+fn wait_closes_the_input_but_try_wait_does_not() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let mut child = cat();
@@ -52,7 +52,7 @@ fn a_wait_closes_its_input_but_a_look_does_not() {
 }
 
 #[test]
-fn one_that_ended_long_ago_can_be_waited_for() {
+fn a_child_that_exited_earlier_can_be_waited_for() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let mut child = shell("exit 3").spawn().unwrap();
@@ -69,7 +69,7 @@ fn one_that_ended_long_ago_can_be_waited_for() {
 }
 
 #[test]
-fn a_wait_that_is_given_up_can_be_repeated() {
+fn a_cancelled_wait_can_be_repeated() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let mut child = cat();
@@ -79,7 +79,7 @@ fn a_wait_that_is_given_up_can_be_repeated() {
                 let polled = poll_fn(|cx| Poll::Ready(given_up.as_mut().poll(cx))).await;
                 assert!(polled.is_pending());
             }
-            // The last one to wait does so in another task.
+            // The last wait is in another task.
             let waiter = wakeful::spawn(async move { child.wait().await });
             wakeful::task::yield_now().await;
             drop(stdin);
@@ -89,7 +89,7 @@ fn a_wait_that_is_given_up_can_be_repeated() {
 }
 
 #[test]
-fn one_that_is_killed_says_so() {
+fn a_killed_child_reports_the_signal() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let mut child = cat();
@@ -101,7 +101,7 @@ fn one_that_is_killed_says_so() {
             let _stdin = child.stdin.take();
             child.kill().await.unwrap();
             assert_eq!(child.try_wait().unwrap().unwrap().signal(), Some(libc::SIGKILL));
-            // Not an error, and nobody else's process.
+            // Killing again is no error, and does not signal another process with the same id.
             child.start_kill().unwrap();
             child.kill().await.unwrap();
         });
@@ -109,12 +109,12 @@ fn one_that_is_killed_says_so() {
 }
 
 #[test]
-fn one_that_somebody_else_waited_for_is_an_error_and_no_hang() {
+fn waiting_for_a_child_that_was_reaped_elsewhere_is_an_error() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let mut child = shell("exit 0").spawn().unwrap();
             let pid = child.id().unwrap() as libc::pid_t;
-            // SAFETY: asks for no status.
+            // SAFETY: the status pointer is null, so the call writes no memory of this process.
             assert_eq!(unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) }, pid);
             let error = child.wait().await.unwrap_err();
             assert_eq!(error.raw_os_error(), Some(libc::ECHILD));
@@ -123,7 +123,7 @@ fn one_that_somebody_else_waited_for_is_an_error_and_no_hang() {
 }
 
 #[test]
-fn many_at_once_all_end_and_leave_nothing() {
+fn many_children_at_once_leave_no_zombies() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let children: Vec<_> = (0..200)
@@ -149,10 +149,10 @@ fn many_at_once_all_end_and_leave_nothing() {
 }
 
 #[test]
-fn a_runtime_waits_for_what_another_started() {
+fn a_runtime_waits_for_a_child_of_another() {
     for runtime in runtimes() {
         let mut child = runtime.block_on(async { cat() });
-        // While the other one is there, if not at work.
+        // While the runtime that started the child exists, but does not run.
         let other = current_thread();
         let stdin = child.stdin.take();
         other.block_on(async {
@@ -162,7 +162,7 @@ fn a_runtime_waits_for_what_another_started() {
         drop(stdin);
         runtime.block_on(child.wait()).unwrap();
 
-        // And when it is gone.
+        // After the runtime that started the child was dropped.
         let mut child = runtime.block_on(async { cat() });
         drop(runtime);
         assert!(other.block_on(child.wait()).unwrap().success());
@@ -170,7 +170,7 @@ fn a_runtime_waits_for_what_another_started() {
 }
 
 #[test]
-fn who_waits_while_the_runtime_ends_goes_on_in_his_own() {
+fn a_wait_continues_in_its_own_runtime_when_the_childs_shuts_down() {
     for runtime in runtimes() {
         let mut child = runtime.block_on(async { cat() });
         let stdin = child.stdin.take();
@@ -186,19 +186,19 @@ fn who_waits_while_the_runtime_ends_goes_on_in_his_own() {
 }
 
 #[test]
-fn after_the_runtimes_end_none_is_started() {
+fn after_a_shutdown_no_child_is_started() {
     for runtime in runtimes() {
         let handle = runtime.handle().clone();
         drop(runtime);
         let _entered = handle.enter();
         let mut command = Command::new("true");
-        let started = command.spawn_with(|_| panic!("nothing is to be started"));
+        let started = command.spawn_with(|_| panic!("a process must not be started"));
         assert!(is_rt_shutdown_err(&started.unwrap_err()));
     }
 }
 
 #[test]
-fn output_is_whole_however_long() {
+fn long_output_is_complete() {
     let script = "head -c 1000000 /dev/zero; head -c 300000 /dev/zero >&2; exit 5";
     for runtime in runtimes() {
         runtime.block_on(async {
@@ -207,7 +207,7 @@ fn output_is_whole_however_long() {
             assert_eq!(output.stderr, vec![0; 300_000]);
             assert_eq!(output.status.code(), Some(5));
 
-            // Of what was taken out there is nothing left to collect.
+            // The output of a stream that was taken out is not collected.
             let mut command = shell("echo out; echo err >&2");
             let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
             let mut child = command.spawn().unwrap();
@@ -222,10 +222,11 @@ fn output_is_whole_however_long() {
 }
 
 #[test]
-fn a_status_is_not_kept_waiting_by_pipes_that_nobody_uses() {
+fn status_does_not_wait_for_unused_pipes() {
     for runtime in runtimes() {
         runtime.block_on(async {
-            // It waits for its input, and writes more than fits into a pipe; the pipe's end kills it.
+            // The child waits for its input, then writes more than fits into a pipe. `SIGPIPE`
+            // kills it.
             let mut command = shell("cat; head -c 1000000 /dev/zero");
             command.stdin(Stdio::piped()).stdout(Stdio::piped());
             command.status().await.unwrap();

@@ -1,4 +1,4 @@
-//! When there are no descriptors left.
+//! Starting and watching children when no descriptors are left.
 
 use crate::support::current_thread;
 use crate::support::net::{exhaust_descriptors, is_child, open_descriptors, run_in_child};
@@ -8,10 +8,10 @@ use std::process::Stdio;
 use wakeful::process::Command;
 
 #[test]
-fn without_descriptors_for_its_pipes_it_is_an_error_that_passes() {
+fn without_descriptors_for_its_pipes_spawn_fails_and_later_succeeds() {
     if !is_child() {
         return run_in_child(
-            "limits::without_descriptors_for_its_pipes_it_is_an_error_that_passes",
+            "limits::without_descriptors_for_its_pipes_spawn_fails_and_later_succeeds",
         );
     }
     let runtime = multi_thread(1);
@@ -33,16 +33,15 @@ fn without_descriptors_for_its_pipes_it_is_an_error_that_passes() {
     });
 }
 
-/// It needs none of our own to be started, and signals tell of its end.
+/// Starting the child needs no descriptor of this process, and `SIGCHLD` reports its exit.
 #[test]
-fn without_a_descriptor_to_watch_it_a_child_is_waited_for_all_the_same() {
+fn without_a_descriptor_for_its_pidfd_a_child_is_waited_for() {
     if !is_child() {
-        return run_in_child(
-            "limits::without_a_descriptor_to_watch_it_a_child_is_waited_for_all_the_same",
-        );
+        return run_in_child("limits::without_a_descriptor_for_its_pidfd_a_child_is_waited_for");
     }
     let runtimes = [current_thread(), multi_thread(2)];
-    // The child has the same limit, but not these: it has some left to open its libraries.
+    // The child inherits the limit but not these files, so it has descriptors left to open its
+    // libraries.
     let _files: Vec<_> = (0..20).map(|_| std::fs::File::open("/dev/null").unwrap()).collect();
     exhaust_descriptors();
     for runtime in &runtimes {
@@ -52,7 +51,8 @@ fn without_a_descriptor_to_watch_it_a_child_is_waited_for_all_the_same() {
                 let mut child = command.args(["-c", &format!("exit {code}")]).spawn().unwrap();
                 assert_eq!(child.wait().await.unwrap().code(), Some(code));
             }
-            // Nor is there one for the reaper: a thread of its own waits for it.
+            // The reaper cannot be started without descriptors, so a thread of its own waits for
+            // the orphan.
             Command::new("sleep").arg("0.05").spawn().unwrap().id().unwrap()
         });
         eventually("the orphan is waited for", || !is_known(orphan));

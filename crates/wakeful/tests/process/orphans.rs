@@ -1,4 +1,4 @@
-//! Children whose `Child` is dropped: none stays a zombie.
+//! Children whose `Child` was dropped. None of them stays a zombie.
 
 use crate::runtimes;
 use crate::support::eventually;
@@ -14,7 +14,8 @@ use std::task::Poll;
 use wakeful::process::{Child, Command};
 use wakeful::task::coop::{consume_budget, has_budget_remaining};
 
-/// A child that runs until the stream that is returned is closed, and holds it open so long.
+/// Starts a child that runs until the returned stream is closed. The child holds the other end
+/// open.
 fn child_until(kill_on_drop: bool) -> (Child, UnixStream) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let child = Command::new("cat")
@@ -26,13 +27,13 @@ fn child_until(kill_on_drop: bool) -> (Child, UnixStream) {
     (child, ours)
 }
 
-/// Whether a child on the other side holds its end.
+/// Returns whether a child holds the other end of `stream`.
 fn is_held(stream: &mut UnixStream) -> bool {
     stream.write_all(b"x").is_ok()
 }
 
 #[test]
-fn a_dropped_child_goes_on_and_is_waited_for() {
+fn a_dropped_child_keeps_running_and_is_waited_for() {
     for runtime in runtimes() {
         let (pid, mut stream) = runtime.block_on(async {
             let (child, stream) = child_until(false);
@@ -58,7 +59,7 @@ fn kill_on_drop_kills_and_waits() {
             let pid = child.id().unwrap();
             drop(child);
             wakeful::task::spawn_blocking(move || {
-                // Nothing comes from it but the end.
+                // The child wrote nothing: the read returns the end or an error.
                 assert_eq!(stream.read(&mut [0; 1]).unwrap_or(0), 0);
                 eventually("the runtime waits for it", || !is_known(pid));
             })
@@ -91,7 +92,7 @@ fn a_future_that_is_dropped_drops_its_child() {
 }
 
 #[test]
-fn one_that_is_dropped_by_a_task_without_budget_is_waited_for() {
+fn a_child_dropped_by_a_task_without_budget_is_waited_for() {
     for runtime in runtimes() {
         let dropped = runtime.spawn(async {
             let (child, _stream) = child_until(false);
@@ -114,7 +115,7 @@ fn one_that_is_dropped_by_a_task_without_budget_is_waited_for() {
 }
 
 #[test]
-fn one_that_was_killed_by_hand_is_not_killed_again_but_waited_for() {
+fn a_killed_child_is_not_killed_again_on_drop_but_waited_for() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let (mut child, _stream) = child_until(true);
@@ -122,15 +123,16 @@ fn one_that_was_killed_by_hand_is_not_killed_again_but_waited_for() {
             child.start_kill().unwrap();
             eventually("it ends", || is_zombie(pid));
             drop(child);
-            assert!(!is_known(pid), "one that has ended is waited for on the spot");
+            assert!(!is_known(pid), "the drop must wait for a child that has exited");
         });
     }
 }
 
 #[test]
-fn a_runtime_that_ends_leaves_its_orphans_to_somebody() {
+fn the_orphans_of_a_dropped_runtime_are_waited_for() {
     for runtime in runtimes() {
-        // Dropped before the runtime, with it by a task, and after it.
+        // The first is dropped before the runtime, the second with it by a task, the third after
+        // it.
         let (before, mut first) = runtime.block_on(async { child_until(false) });
         let (within, mut second) = runtime.block_on(async { child_until(false) });
         let (after, mut third) = runtime.block_on(async { child_until(false) });
@@ -148,7 +150,7 @@ fn a_runtime_that_ends_leaves_its_orphans_to_somebody() {
 }
 
 #[test]
-fn a_runtime_that_ends_kills_those_that_want_it() {
+fn a_dropped_runtime_kills_children_with_kill_on_drop() {
     for runtime in runtimes() {
         let (child, mut stream) = runtime.block_on(async { child_until(true) });
         let pid = child.id().unwrap();
@@ -160,14 +162,14 @@ fn a_runtime_that_ends_kills_those_that_want_it() {
 }
 
 #[test]
-fn the_reaper_goes_when_its_last_orphan_does_and_comes_again() {
+fn the_reaper_exits_with_its_last_orphan_and_starts_again() {
     if !is_child() {
-        return run_in_child("orphans::the_reaper_goes_when_its_last_orphan_does_and_comes_again");
+        return run_in_child("orphans::the_reaper_exits_with_its_last_orphan_and_starts_again");
     }
     let reapers = || {
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
         let names = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")));
-        // Threads may end while we look.
+        // Threads may exit during the listing.
         names.flatten().filter(|name| name.trim() == "wakeful-reaper").count()
     };
     for runtime in runtimes() {
@@ -191,7 +193,7 @@ fn many_orphans_at_once_leave_neither_zombies_nor_descriptors() {
         return run_in_child("orphans::many_orphans_at_once_leave_neither_zombies_nor_descriptors");
     }
     for runtime in runtimes() {
-        // What a runtime opens but once is open by then.
+        // Makes the process open the descriptors that it opens only once.
         runtime.block_on(async { Command::new("true").status().await.unwrap() });
         let before = open_descriptors();
         let pids: Vec<_> = runtime.block_on(async {
@@ -207,7 +209,7 @@ fn many_orphans_at_once_leave_neither_zombies_nor_descriptors() {
             };
             wakeful::task::spawn_blocking(look).await.unwrap();
         });
-        // The reaper, where there is one, has some of its own until it goes.
+        // The reaper thread, if it runs, holds descriptors until it exits.
         eventually("descriptors are closed", || open_descriptors() == before);
     }
 }

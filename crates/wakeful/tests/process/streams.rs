@@ -14,7 +14,7 @@ fn piped(program: &str, args: &[&str]) -> Child {
 }
 
 #[test]
-fn what_is_written_comes_back() {
+fn what_is_written_to_cat_is_read_back() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let mut child = piped("cat", &[]);
@@ -83,7 +83,7 @@ fn a_full_pipe_whose_reader_dies_is_broken() {
 }
 
 #[test]
-fn one_childs_output_is_anothers_input() {
+fn the_output_of_one_child_is_the_input_of_another() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let mut echo = piped("echo", &["hello there"]);
@@ -97,7 +97,7 @@ fn one_childs_output_is_anothers_input() {
 }
 
 #[test]
-fn a_descriptor_taken_out_blocks() {
+fn into_owned_fd_returns_a_blocking_descriptor() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let mut child = piped("sh", &["-c", "echo text; echo more >&2"]);
@@ -107,7 +107,7 @@ fn a_descriptor_taken_out_blocks() {
             let stderr = child.stderr.take().unwrap().into_owned_fd().unwrap();
             let stdin = child.stdin.take().unwrap().into_owned_fd().unwrap();
             for fd in [&stdin, &stdout, &stderr] {
-                // SAFETY: takes and returns numbers only.
+                // SAFETY: the call takes and returns integers only.
                 let flags = unsafe { libc::fcntl(fd.as_fd().as_raw_fd(), libc::F_GETFL) };
                 assert_eq!(flags & libc::O_NONBLOCK, 0);
             }
@@ -120,7 +120,7 @@ fn a_descriptor_taken_out_blocks() {
 }
 
 #[test]
-fn those_of_the_standard_library_are_taken_over() {
+fn streams_convert_from_std() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let mut child = std::process::Command::new("sh")

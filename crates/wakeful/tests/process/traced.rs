@@ -1,4 +1,4 @@
-//! A child that is traced by another process: it has ended, but only its tracer may wait for it yet.
+//! A child that another process traces. After its exit only the tracer can wait for it at first.
 
 use crate::runtimes;
 use crate::support::net::is_child;
@@ -12,20 +12,21 @@ use wakeful::io::{AsyncBufReadExt, BufReader};
 use wakeful::process::Command;
 use wakeful::time::sleep;
 
-/// Stands in for a debugger: seizes the process it is told, says so, and lets go when its input ends.
+/// Acts as a debugger, in its own process: seizes the process `WAKEFUL_TRACED`, reports the result
+/// on standard output, and detaches when its input ends.
 #[test]
 fn a_tracer() {
     let Ok(pid) = std::env::var("WAKEFUL_TRACED") else { return };
     assert!(is_child());
     let pid: libc::pid_t = pid.parse().unwrap();
-    // SAFETY: takes numbers only; the process is there for this.
+    // SAFETY: `PTRACE_SEIZE` takes integers only and does not change the memory of either process.
     let seized = unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0, 0) };
     println!("\n{}", if seized == 0 { "seized" } else { "refused" });
     let _end_of_input = std::io::stdin().read_line(&mut String::new());
 }
 
 #[test]
-fn it_is_waited_for_when_its_tracer_lets_go() {
+fn a_traced_child_is_waited_for_after_its_tracer() {
     for runtime in runtimes() {
         runtime.block_on(async {
             let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
@@ -52,10 +53,11 @@ fn it_is_waited_for_when_its_tracer_lets_go() {
                 while !is_zombie(pid) {
                     sleep(Duration::from_millis(1)).await;
                 }
-                // The event of its end has come by now, or else comes later: it must do no harm.
+                // The event for the exit has arrived or arrives during this loop. It must not
+                // complete the wait.
                 for _ in 0..20 {
                     let polled = poll_fn(|cx| Poll::Ready(waiting.as_mut().poll(cx))).await;
-                    assert!(polled.is_pending(), "only the tracer may wait for it");
+                    assert!(polled.is_pending(), "only the tracer can wait for the child");
                     sleep(Duration::from_millis(1)).await;
                 }
             }

@@ -1,5 +1,5 @@
-//! What several test files need.
-#![allow(dead_code, reason = "each test file uses some of it")]
+//! Helpers shared by the test files.
+#![allow(dead_code, reason = "each test file uses some of the helpers")]
 
 pub mod files;
 pub mod net;
@@ -15,29 +15,28 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 use wakeful::runtime::{Builder, Runtime};
 
-/// A multi-thread runtime with `workers`.
+/// Creates a multi-thread runtime with `workers` workers.
 pub fn multi_thread(workers: usize) -> Runtime {
     Builder::new_multi_thread().worker_threads(workers).enable_all().build().unwrap()
 }
 
-/// A current-thread runtime.
+/// Creates a current-thread runtime.
 pub fn current_thread() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// One of each kind.
+/// Creates one runtime of each kind: current-thread, one worker, several workers.
 pub fn each_flavor() -> [Runtime; 3] {
     [current_thread(), multi_thread(1), multi_thread(4)]
 }
 
-/// How long stress tests run: about a second, or as long as `WAKEFUL_STRESS_SECONDS` says, which may be
-/// a fraction.
+/// How long a stress test runs: `WAKEFUL_STRESS_SECONDS` (which may be a fraction), or one second.
 pub fn stress_time() -> Duration {
     let seconds = std::env::var("WAKEFUL_STRESS_SECONDS").ok().and_then(|value| value.parse().ok());
     Duration::from_secs_f64(seconds.unwrap_or(1.0))
 }
 
-/// Waits, without a runtime, until `done`; panics after ten seconds.
+/// Blocks until `done` returns `true`. Panics after ten seconds. Needs no runtime.
 #[track_caller]
 pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(10);
@@ -47,7 +46,7 @@ pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Runs `test` on a thread of its own and passes its panic on; panics if it has not ended after
+/// Runs `test` on a thread of its own and propagates its panic. Panics if it takes longer than
 /// `limit`.
 #[track_caller]
 pub fn within(limit: Duration, test: impl FnOnce() + Send + 'static) {
@@ -64,7 +63,7 @@ pub fn within(limit: Duration, test: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// A flag, set by one task and waited for by others, which block their threads.
+/// A flag that one task sets and that other tasks wait for by blocking their threads.
 #[derive(Clone, Default)]
 pub struct Flag(Arc<(Mutex<bool>, Condvar)>);
 
@@ -78,17 +77,20 @@ impl Flag {
         *self.0.0.lock().unwrap()
     }
 
-    /// Blocks the thread until it is set; panics if that takes too long.
+    /// Blocks the thread until the flag is set. Panics after 20 seconds.
     #[track_caller]
     pub fn block(&self) {
         let (lock, condvar) = &*self.0;
         let wait = Duration::from_secs(20);
         let waited = condvar.wait_timeout_while(lock.lock().unwrap(), wait, |is_set| !*is_set);
-        assert!(*waited.unwrap().0, "nobody got to what waits behind a task that blocks");
+        assert!(
+            *waited.unwrap().0,
+            "the flag was not set within 20 s: no thread took over from the blocked worker"
+        );
     }
 }
 
-/// Counts how often it was dropped.
+/// Counts the drops of its guards.
 #[derive(Clone, Default)]
 pub struct DropCount(Arc<AtomicUsize>);
 
@@ -97,7 +99,7 @@ impl DropCount {
         self.0.load(SeqCst)
     }
 
-    /// Something that counts one when dropped.
+    /// Returns a guard whose drop is counted.
     pub fn guard(&self) -> DropGuard {
         DropGuard(self.clone())
     }
@@ -111,7 +113,7 @@ impl Drop for DropGuard {
     }
 }
 
-/// A place for one message, and for the waker of who waits for it.
+/// A slot for one message and the waker of the task that waits for it.
 pub struct Mailbox<T>(Mutex<(Option<T>, Option<Waker>)>);
 
 impl<T> Mailbox<T> {
@@ -147,10 +149,10 @@ impl<T> Mailbox<T> {
     }
 }
 
-/// The text and the file of the panic that `f` ends with, which must be one.
+/// Returns the message and the file of the panic that `f` ends with. Fails if `f` does not panic.
 #[track_caller]
 pub fn panic_of(f: impl FnOnce() + panic::UnwindSafe) -> (String, String) {
-    // The hook is the process's; one test at a time may look through it.
+    // The panic hook is global to the process, so only one test at a time may replace it.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let seen = Arc::new(Mutex::new(None));

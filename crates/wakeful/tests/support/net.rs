@@ -1,9 +1,9 @@
-//! What the tests of sockets need.
+//! Helpers for tests that use sockets.
 
 use std::io;
 use wakeful::net::{TcpListener, TcpStream};
 
-/// Two ends of a TCP connection over loopback: the one that connected, and the one that was accepted.
+/// Opens a TCP connection over loopback. Returns the connecting end and the accepted end.
 pub async fn tcp_pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
@@ -12,19 +12,19 @@ pub async fn tcp_pair() -> (TcpStream, TcpStream) {
     (client, server)
 }
 
-/// An address of loopback where nobody listens.
+/// Returns a loopback address on which no socket listens.
 pub fn refused_address() -> std::net::SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap()
 }
 
-/// How many descriptors this process has open.
+/// Returns the number of open descriptors of this process.
 pub fn open_descriptors() -> usize {
-    // One of them is that of the listing itself.
+    // One of the entries is the descriptor of the listing itself.
     std::fs::read_dir("/proc/self/fd").unwrap().count() - 1
 }
 
-/// Lets the process have as many descriptors as it may, and returns how many that are.
+/// Raises the soft limit of descriptors to the hard limit, and returns it.
 pub fn raise_descriptor_limit() -> u64 {
     let mut limit = descriptor_limit();
     limit.rlim_cur = limit.rlim_max;
@@ -32,9 +32,11 @@ pub fn raise_descriptor_limit() -> u64 {
     limit.rlim_cur
 }
 
-/// Lets no further descriptor be opened until one below the highest is closed.
+/// Lowers the limit of descriptors so that none can be opened until one below the highest is
+/// closed.
 pub fn exhaust_descriptors() {
-    // SAFETY: makes a new descriptor, which is closed at once; its number is the next one's.
+    // The number of the duplicate is the lowest free one.
+    // SAFETY: the duplicate is closed right away, and nothing else uses it.
     let next = unsafe {
         let next = libc::fcntl(0, libc::F_DUPFD, 0);
         libc::close(next);
@@ -47,19 +49,19 @@ pub fn exhaust_descriptors() {
 
 fn descriptor_limit() -> libc::rlimit {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: it lives through the call.
+    // SAFETY: the pointer is to a live, writable local.
     assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) }, 0);
     limit
 }
 
 fn set_descriptor_limit(limit: &libc::rlimit) {
-    // SAFETY: it lives through the call.
+    // SAFETY: the pointer is to a live `rlimit`, which the call only reads.
     let result = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, limit) };
     assert_eq!(result, 0, "{}", io::Error::last_os_error());
 }
 
-/// Runs the test `name` of this very program once more, in a process of its own with `WAKEFUL_CHILD` set,
-/// and fails if it does.
+/// Runs the test `name` of this program in a new process with `WAKEFUL_CHILD` set. Panics if the
+/// test fails there.
 pub fn run_in_child(name: &str) {
     let status = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture", "--test-threads", "1"])
@@ -69,7 +71,7 @@ pub fn run_in_child(name: &str) {
     assert!(status.success(), "{name} failed in its child process: {status}");
 }
 
-/// Whether this is the process that [`run_in_child`] started.
+/// Returns whether this process was started by [`run_in_child`].
 pub fn is_child() -> bool {
     std::env::var_os("WAKEFUL_CHILD").is_some()
 }

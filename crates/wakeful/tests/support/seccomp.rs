@@ -1,13 +1,14 @@
-//! System calls that fail as they do on an old kernel, or in a sandbox.
+//! Lets system calls fail as they do on an old kernel or in a sandbox.
 
 use std::ffi::{c_int, c_long};
 use std::io;
 
-/// From now on `call` fails with `errno`, on all threads of this process and in all that it starts.
+/// Makes `call` fail with `errno` from now on, on all threads of this process and in its new
+/// children.
 pub fn forbid(call: c_long, errno: c_int) {
     let operation = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
     let mut program = [
-        // The number of the call, which comes first in `seccomp_data`.
+        // Loads the number of the call, the first field of `seccomp_data`.
         operation(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0),
         libc::sock_filter {
             jf: 1,
@@ -17,7 +18,7 @@ pub fn forbid(call: c_long, errno: c_int) {
         operation(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW),
     ];
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    // SAFETY: the program lives through the calls.
+    // SAFETY: `program` and the instructions it points to live until after the calls.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         let set = libc::syscall(

@@ -1,21 +1,21 @@
-//! What the tests of signals and processes need.
+//! Helpers for the tests of signals and processes.
 
 use std::path::PathBuf;
 
 /// Sends `signal` to this process.
 pub fn send_signal(signal: i32) {
-    // SAFETY: takes numbers only; the tests send what they listen for.
+    // SAFETY: the call takes integers only. The tests send only signals with a handler.
     assert_eq!(unsafe { libc::kill(libc::getpid(), signal) }, 0);
 }
 
-/// Whether the system still has an entry for the process, be it a zombie.
+/// Returns whether the process exists, also as a zombie.
 pub fn is_known(pid: u32) -> bool {
     PathBuf::from(format!("/proc/{pid}")).exists()
 }
 
-/// Whether the process has ended, and nobody has waited for it.
+/// Returns whether the process has exited and was not waited for.
 pub fn is_zombie(pid: u32) -> bool {
-    // The state comes after the name, which is in brackets and may have some of its own.
+    // The state follows the name, which is in parentheses and may contain parentheses itself.
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
 }

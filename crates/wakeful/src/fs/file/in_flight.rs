@@ -1,17 +1,17 @@
-//! What a file does in the background, one thing at a time.
+//! The operation that a file runs in the background. There is at most one at a time.
 //!
 //! ```text
-//!            a read, a write, set_len ──▶ Running ──(poll_settle)──┐
-//!    None ──▶                                                       ├──▶ None, and an outcome
-//!            start_seek ──▶ Sought, or Running ──(poll_settle)─────┘
+//!            a read, a write, set_len ──▶ Running ──(poll_settle)─────┐
+//!    None ──▶                                                         ├──▶ None, and an outcome
+//!            start_seek ──▶ SeekDone, or Running ──(poll_settle)──────┘
 //! ```
 //!
-//! An operation begins by settling the one before it, whoever began that and whether or not somebody
-//! still waits for it; what it makes of the outcome is up to the operation. So the cursor is moved by
-//! one thread at a time, in the order of the calls.
+//! Each operation first settles the one before it: it waits for that job and decides what to do
+//! with its outcome. It does so even if the future that started the job was dropped. So only one
+//! thread at a time moves the cursor, in the order of the calls.
 
-use crate::fs::answer::not_run;
-use crate::fs::nowait::Shortcuts;
+use crate::fs::dispatch::background_task_failed;
+use crate::fs::nowait::NowaitSupport;
 use crate::io::Staging;
 use std::fs::File as StdFile;
 use std::future::{Future, poll_fn};
@@ -23,21 +23,21 @@ use wakeful_runtime::task::JoinHandle;
 
 pub(super) struct InFlight {
     pub(super) job: Job,
-    /// What was read ahead; in the hands of the job while one runs.
+    /// Bytes that were read ahead of the caller. Moved into the job while one runs.
     pub(super) staging: Staging,
-    /// Of a write that another operation settled: for the next write or flush to tell.
+    /// The error of a write that another operation settled. The next write or flush returns it.
     pub(super) write_error: Option<io::ErrorKind>,
-    /// Where the last seek went.
+    /// The position that the last seek returned.
     pub(super) position: u64,
-    /// Unknown until first used.
-    shortcuts: Option<Shortcuts>,
+    /// `None` until first used.
+    nowait_support: Option<NowaitSupport>,
 }
 
 pub(super) enum Job {
     None,
     Running(JoinHandle<(Outcome, Staging)>),
-    /// A seek that was made on the spot, and its result for who polls for it.
-    Sought(io::Result<u64>),
+    /// The result of a seek that ran inline, until `poll_complete` takes it.
+    SeekDone(io::Result<u64>),
 }
 
 #[derive(Debug)]
@@ -49,20 +49,20 @@ pub(super) enum Outcome {
 }
 
 impl InFlight {
-    pub(super) fn new(shortcuts: Option<Shortcuts>) -> InFlight {
+    pub(super) fn new(nowait_support: Option<NowaitSupport>) -> InFlight {
         InFlight {
             job: Job::None,
             staging: Staging::default(),
             write_error: None,
             position: 0,
-            shortcuts,
+            nowait_support,
         }
     }
 
-    /// Waits for what is under way. None if nothing is.
+    /// Waits for the job under way and returns its outcome, or `None` if there is no job.
     ///
     /// # Errors
-    /// If the job was not run.
+    /// If the job panicked, or did not run because the runtime has shut down.
     pub(super) fn poll_settle(
         &mut self,
         cx: &mut Context<'_>,
@@ -72,30 +72,30 @@ impl InFlight {
             Job::Running(job) => {
                 let ended = ready!(Pin::new(job).poll(cx));
                 self.job = Job::None;
-                let (outcome, staging) = ended.map_err(|_| not_run())?;
+                let (outcome, staging) = ended.map_err(|_| background_task_failed())?;
                 self.staging = staging;
-                self.note(&outcome);
+                self.record_position(&outcome);
                 Poll::Ready(Ok(Some(outcome)))
             }
-            Job::Sought(_) => {
+            Job::SeekDone(_) => {
                 ready!(budget::poll_proceed(cx)).made_progress();
-                let Job::Sought(result) = std::mem::replace(&mut self.job, Job::None) else {
-                    unreachable!("just seen");
+                let Job::SeekDone(result) = std::mem::replace(&mut self.job, Job::None) else {
+                    unreachable!("matched above");
                 };
                 let outcome = Outcome::Sought(result);
-                self.note(&outcome);
+                self.record_position(&outcome);
                 Poll::Ready(Ok(Some(outcome)))
             }
         }
     }
 
-    fn note(&mut self, outcome: &Outcome) {
+    fn record_position(&mut self, outcome: &Outcome) {
         if let Outcome::Sought(Ok(position)) = outcome {
             self.position = *position;
         }
     }
 
-    /// Waits for what is under way and tells how it went, if it was a write.
+    /// Waits for the job under way. Returns its result if it is a write.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Some(kind) = self.write_error.take() {
             return Poll::Ready(Err(kind.into()));
@@ -106,8 +106,8 @@ impl InFlight {
         })
     }
 
-    /// Waits for what is under way, and keeps the error of a write for who comes next.
-    pub(super) async fn settle_all(&mut self) {
+    /// Waits for the job under way, and keeps the error of a write for the next write or flush.
+    pub(super) async fn settle(&mut self) {
         if let Err(error) = poll_fn(|cx| self.poll_flush(cx)).await {
             self.write_error = Some(error.kind());
         }
@@ -117,13 +117,14 @@ impl InFlight {
         std::mem::take(&mut self.staging)
     }
 
-    pub(super) fn shortcuts(&mut self, file: &StdFile) -> &mut Shortcuts {
-        self.shortcuts.get_or_insert_with(|| Shortcuts::of(file))
+    pub(super) fn nowait_support(&mut self, file: &StdFile) -> &mut NowaitSupport {
+        self.nowait_support.get_or_insert_with(|| NowaitSupport::of(file))
     }
 }
 
-/// Puts the cursor back by as much as was read ahead: to where the reader thinks it is.
-pub(super) fn go_back(mut file: &StdFile, read_ahead: usize) -> io::Result<()> {
+/// Moves the cursor back by the bytes that were read ahead, to the position that the caller has
+/// reached.
+pub(super) fn rewind_read_ahead(mut file: &StdFile, read_ahead: usize) -> io::Result<()> {
     if read_ahead > 0 {
         file.seek(SeekFrom::Current(-(read_ahead as i64)))?;
     }

@@ -1,9 +1,9 @@
-//! How a file is read.
+//! Reading from a file.
 
 use super::in_flight::{InFlight, Job, Outcome};
 use super::{File, StdFile};
-use crate::fs::answer::{may_answer, pay_for};
-use crate::fs::nowait::{self, Now};
+use crate::fs::dispatch::{charge_for_bytes, poll_inline_unit};
+use crate::fs::nowait::{self, NowaitResult};
 use crate::io::{AsyncRead, ReadBuf};
 use std::io::{self, IoSlice, Seek};
 use std::pin::Pin;
@@ -35,7 +35,7 @@ impl AsyncRead for File {
                 return Poll::Ready(Ok(()));
             }
             let n = buf.remaining().min(file.transfer_max);
-            if ready!(in_flight.poll_read_now(&file.std, cx, buf, n)) {
+            if ready!(in_flight.poll_read_inline(&file.std, cx, buf, n)) {
                 return Poll::Ready(Ok(()));
             }
             in_flight.start_read(&file.std, n);
@@ -44,33 +44,36 @@ impl AsyncRead for File {
 }
 
 impl InFlight {
-    /// Reads `n` bytes if they are in memory, or all there are. False if not: what there was of them is
-    /// in the staging buffer then.
+    /// Reads `n` bytes, or up to the end of the file, if the bytes are in the page cache. If not,
+    /// returns `false` and leaves the bytes that were read in the staging buffer.
     ///
-    /// A read of a regular file is only short at its end, which many programs count on. So one that ends
-    /// where the memory of the kernel does is not answered with what there is. One of a pipe is.
-    fn poll_read_now(
+    /// Many programs rely on a read of a regular file being short only at the end of the file. So a
+    /// read that stops at a page that is not cached continues on the pool. For streams, such as
+    /// pipes, a short read is returned.
+    fn poll_read_inline(
         &mut self,
         std: &StdFile,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
         n: usize,
     ) -> Poll<bool> {
-        if !self.shortcuts(std).read {
+        if !self.nowait_support(std).read {
             return Poll::Ready(false);
         }
-        let Some(unit) = ready!(may_answer("fs::File::read", cx)) else {
+        let Some(unit) = ready!(poll_inline_unit("fs::File::read", cx)) else {
             return Poll::Ready(false);
         };
         let before = buf.filled().len();
         let mut read = 0;
         let done = loop {
-            // SAFETY: the kernel only writes to it.
+            // SAFETY: `nowait::read` only writes to `room`, so it does not uninitialize any byte.
+            // `room` is in bounds: `n` is at most `buf.remaining()` from before the loop, of which
+            // `read` bytes have been filled since.
             let room = unsafe { &mut buf.unfilled_mut()[..n - read] };
             match nowait::read(std, room) {
-                Now::Done(0) => break true,
-                Now::Done(more) => {
-                    // SAFETY: the kernel initialized so many.
+                NowaitResult::Done(0) => break true,
+                NowaitResult::Done(more) => {
+                    // SAFETY: the kernel initialized the first `more` bytes after the filled part.
                     unsafe { buf.assume_init(more) };
                     buf.advance(more);
                     read += more;
@@ -78,16 +81,16 @@ impl InFlight {
                         break true;
                     }
                 }
-                Now::Later => break read > 0 && is_stream(std),
-                Now::Never => {
-                    self.shortcuts(std).read = false;
+                NowaitResult::WouldBlock => break read > 0 && is_stream(std),
+                NowaitResult::Unsupported => {
+                    self.nowait_support(std).read = false;
                     break false;
                 }
             }
         };
         if done {
             unit.made_progress();
-            pay_for(read, cx);
+            charge_for_bytes(read, cx);
         } else if read > 0 {
             let begun = IoSlice::new(&buf.filled()[before..]);
             self.staging.copy_from(&[begun], 0, read);
@@ -96,7 +99,7 @@ impl InFlight {
         Poll::Ready(done)
     }
 
-    /// Has the rest of `n` bytes read in the background.
+    /// Starts to read the rest of `n` bytes on the pool, after those in the staging buffer.
     fn start_read(&mut self, std: &Arc<StdFile>, n: usize) {
         let (std, mut staging) = (std.clone(), self.take_staging());
         self.job = Job::Running(spawn_blocking_or_run("fs::File::read", move || {
@@ -107,7 +110,7 @@ impl InFlight {
     }
 }
 
-/// Whether there is no cursor in it: a pipe, a socket, a terminal.
+/// Returns whether the file has no cursor, as a pipe, a socket or a terminal.
 fn is_stream(mut file: &StdFile) -> bool {
     file.stream_position().is_err()
 }

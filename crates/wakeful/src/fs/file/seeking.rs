@@ -1,4 +1,4 @@
-//! How the cursor of a file is moved.
+//! Moving the cursor of a file.
 
 use super::in_flight::{Job, Outcome};
 use super::{File, StdFile};
@@ -20,8 +20,8 @@ impl AsyncSeek for File {
             ));
         }
         let is_running = expect_current("fs::File::seek");
-        // A file system may have to ask somebody else how long the file is. All else is but a number in
-        // the kernel's memory.
+        // A file system that is not local may have to ask a server for the length of the file. All
+        // other seeks only change a number in the kernel's memory, so they run inline.
         if !is_running || matches!(position, SeekFrom::End(_)) && !file.is_local {
             let (std, mut staging) = (file.std.clone(), in_flight.take_staging());
             in_flight.job = Job::Running(spawn_blocking_or_run("fs::File::seek", move || {
@@ -29,7 +29,7 @@ impl AsyncSeek for File {
                 (Outcome::Sought(result), staging)
             }));
         } else {
-            in_flight.job = Job::Sought(seek(&file.std, &mut in_flight.staging, position));
+            in_flight.job = Job::SeekDone(seek(&file.std, &mut in_flight.staging, position));
         }
         Ok(())
     }
@@ -47,8 +47,8 @@ impl AsyncSeek for File {
     }
 }
 
-/// Moves the cursor, seen from where the reader thinks it is. What was read ahead is forgotten, unless
-/// this fails.
+/// Moves the cursor. `SeekFrom::Current` counts from the position that the caller has reached,
+/// before the bytes that were read ahead. Discards these bytes, unless the seek fails.
 fn seek(mut file: &StdFile, staging: &mut Staging, position: SeekFrom) -> io::Result<u64> {
     let read_ahead = staging.len() as i64;
     let position = match position {

@@ -1,9 +1,9 @@
-//! How a file is written.
+//! Writing to a file.
 
 use super::File;
-use super::in_flight::{Job, Outcome, go_back};
-use crate::fs::answer::{may_answer, not_run, pay_for};
-use crate::fs::nowait::{self, Now};
+use super::in_flight::{Job, Outcome, rewind_read_ahead};
+use crate::fs::dispatch::{background_task_failed, charge_for_bytes, poll_inline_unit};
+use crate::fs::nowait::{self, NowaitResult};
 use crate::io::AsyncWrite;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -48,8 +48,8 @@ impl AsyncWrite for File {
 }
 
 impl File {
-    /// Writes the first `n` bytes of `slices`: what can be written on the spot there, the rest in the
-    /// background.
+    /// Writes the first `n` bytes of `slices`: inline as far as that does not block, the rest on
+    /// the pool.
     fn poll_write_slices(
         &mut self,
         cx: &mut Context<'_>,
@@ -66,7 +66,7 @@ impl File {
         if n == 0 {
             return Poll::Ready(Ok(0));
         }
-        let written = ready!(self.poll_write_now(cx, slices, n));
+        let written = ready!(self.poll_write_inline(cx, slices, n));
         if written == n {
             return Poll::Ready(Ok(n));
         }
@@ -77,47 +77,48 @@ impl File {
         }
     }
 
-    /// Writes what the kernel takes at once, and returns how much that was. An error is left to the
-    /// write in the background, which tells it as any other.
-    fn poll_write_now(
+    /// Writes what does not block, and returns the number of bytes. On an error returns zero: the
+    /// write on the pool then fails in the same way and reports the error.
+    fn poll_write_inline(
         &mut self,
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
         n: usize,
     ) -> Poll<usize> {
         let in_flight = self.in_flight.get_mut();
-        // More than `n` bytes in many slices are rare, and one would have to cut them.
+        // Slices with more than `n` bytes, which would have to be cut, are rare.
         let is_all = slices.iter().map(|slice| slice.len()).sum::<usize>() == n;
-        if !in_flight.staging.is_empty() || !is_all || !in_flight.shortcuts(&self.std).write {
+        if !in_flight.staging.is_empty() || !is_all || !in_flight.nowait_support(&self.std).write {
             return Poll::Ready(0);
         }
-        let Some(unit) = ready!(may_answer(WRITE, cx)) else { return Poll::Ready(0) };
+        let Some(unit) = ready!(poll_inline_unit(WRITE, cx)) else { return Poll::Ready(0) };
         match nowait::write(&self.std, slices) {
-            Now::Done(written) => {
+            NowaitResult::Done(written) => {
                 unit.made_progress();
-                pay_for(written, cx);
+                charge_for_bytes(written, cx);
                 Poll::Ready(written)
             }
-            Now::Later => Poll::Ready(0),
-            Now::Never => {
-                in_flight.shortcuts(&self.std).write = false;
+            NowaitResult::WouldBlock => Poll::Ready(0),
+            NowaitResult::Unsupported => {
+                in_flight.nowait_support(&self.std).write = false;
                 Poll::Ready(0)
             }
         }
     }
 
-    /// Has `n` bytes of `slices` written in the background, after the first `skip`.
+    /// Starts to write `n` bytes of `slices` on the pool, after the first `skip` bytes.
     fn start_write(&mut self, slices: &[IoSlice<'_>], skip: usize, n: usize) -> io::Result<()> {
         let in_flight = self.in_flight.get_mut();
         let read_ahead = in_flight.staging.len();
         in_flight.staging.copy_from(slices, skip, n);
         let (std, mut staging) = (self.std.clone(), in_flight.take_staging());
         let job = spawn_mandatory_blocking(WRITE, move || {
-            let result = go_back(&std, read_ahead).and_then(|()| staging.write_to(&mut &*std));
+            let result =
+                rewind_read_ahead(&std, read_ahead).and_then(|()| staging.write_to(&mut &*std));
             staging.clear();
             (Outcome::Written(result), staging)
         });
-        in_flight.job = Job::Running(job.map_err(|_| not_run())?);
+        in_flight.job = Job::Running(job.map_err(|_| background_task_failed())?);
         Ok(())
     }
 }

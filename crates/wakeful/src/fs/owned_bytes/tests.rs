@@ -5,7 +5,7 @@ fn address(bytes: &impl AsRef<[u8]>) -> *const u8 {
 }
 
 #[test]
-fn a_vector_and_a_string_are_taken_over() {
+fn a_vector_and_a_string_are_moved() {
     let bytes = b"some bytes".to_vec();
     let before = address(&bytes);
     assert_eq!(address(&OwnedBytes::of(bytes)), before);
@@ -17,14 +17,14 @@ fn a_vector_and_a_string_are_taken_over() {
 
 #[cfg(feature = "io-util")]
 #[test]
-fn shared_bytes_are_taken_over() {
+fn shared_bytes_are_moved() {
     let bytes = bytes::Bytes::from(b"some bytes".to_vec());
     let before = address(&bytes);
     assert_eq!(address(&OwnedBytes::of(bytes)), before);
 }
 
 #[test]
-fn what_is_borrowed_is_copied() {
+fn borrowed_bytes_are_copied() {
     let bytes = b"some bytes".to_vec();
     let text = String::from("some bytes");
     for copy in [
@@ -41,7 +41,7 @@ fn what_is_borrowed_is_copied() {
 }
 
 #[test]
-fn a_type_is_told_from_others_whatever_it_borrows() {
+fn a_type_with_a_lifetime_is_copied() {
     struct Borrows<'a>(&'a [u8]);
     impl AsRef<[u8]> for Borrows<'_> {
         fn as_ref(&self) -> &[u8] {

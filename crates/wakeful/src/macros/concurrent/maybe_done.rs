@@ -1,24 +1,25 @@
-//! A future that keeps its output until it is asked for.
+//! A future that stores its output until it is taken.
 
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A future, then its output, then nothing.
-// `C` keeps the tag beside the future. Elsewhere it may hide in bytes of the future that the future has
-// lent to itself, and to look at the tag is to touch them.
+/// A future, or its output, or nothing once the output was taken.
+// `repr(C)` keeps the tag outside the future. The default layout may store the tag in a niche of
+// the future. Reading the tag would then read bytes to which the pinned future may hold a mutable
+// reference.
 #[derive(Debug)]
 #[repr(C)]
 pub enum MaybeDone<F: Future> {
-    /// Not ready yet.
+    /// The future, which is not ready yet.
     Future(F),
-    /// Ready.
+    /// The output, which was not taken yet.
     Done(F::Output),
     /// The output was taken.
     Gone,
 }
 
-// The output is never pinned.
+// Only the future is pinned structurally, so only the future needs to be `Unpin`.
 impl<F: Future + Unpin> Unpin for MaybeDone<F> {}
 
 /// Wraps a future.
@@ -29,18 +30,22 @@ pub fn maybe_done<F: IntoFuture>(future: F) -> MaybeDone<F::IntoFuture> {
 /// Takes the output.
 ///
 /// # Panics
-/// If it is not there.
+/// If the future is not ready yet, or its output was taken already.
 pub fn take_output<F: Future>(done: Pin<&mut MaybeDone<F>>) -> F::Output {
-    // SAFETY: a pinned future is not moved: there is none any more.
+    // SAFETY: only the output is moved, and the output is not pinned. The assertion below fails
+    // before anything is moved if this is still a future.
     let done = unsafe { done.get_unchecked_mut() };
-    assert!(matches!(done, MaybeDone::Done(_)), "a future's output was taken before it was there");
+    assert!(
+        matches!(done, MaybeDone::Done(_)),
+        "the output of a `join!` future was taken before it was ready"
+    );
     match std::mem::replace(done, MaybeDone::Gone) {
         MaybeDone::Done(output) => output,
-        _ => unreachable!("looked at just now"),
+        _ => unreachable!("checked by the assertion above"),
     }
 }
 
-/// Takes the output if it is there and is an error.
+/// Takes the error if the future is ready and has failed.
 pub fn take_error<F, T, E>(done: Pin<&mut MaybeDone<F>>) -> Option<E>
 where
     F: Future<Output = Result<T, E>>,
@@ -51,17 +56,17 @@ where
     }
 }
 
-/// Takes the value of the output, which is there and no error.
+/// Takes the value of a future that has succeeded.
 ///
 /// # Panics
-/// If it is not.
+/// If the future is not ready yet, or has failed.
 pub fn take_value<F, T, E>(done: Pin<&mut MaybeDone<F>>) -> T
 where
     F: Future<Output = Result<T, E>>,
 {
     match take_output(done) {
         Ok(value) => value,
-        Err(_) => unreachable!("the first error ends the whole"),
+        Err(_) => unreachable!("`try_join!` returns the first error before it takes values"),
     }
 }
 
@@ -69,16 +74,17 @@ impl<F: Future> Future for MaybeDone<F> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: the future stays where it is until it is dropped in place.
+        // SAFETY: nothing is moved out of `this`. The future stays in place until `set` drops it
+        // there.
         let this = unsafe { self.as_mut().get_unchecked_mut() };
         let output = match this {
-            // SAFETY: as above.
+            // SAFETY: the future is pinned with `self`, and is never moved out of it.
             MaybeDone::Future(future) => match unsafe { Pin::new_unchecked(future) }.poll(cx) {
                 Poll::Ready(output) => output,
                 Poll::Pending => return Poll::Pending,
             },
             MaybeDone::Done(_) => return Poll::Ready(()),
-            MaybeDone::Gone => panic!("`join!` polled after it gave the outputs"),
+            MaybeDone::Gone => panic!("`join!` polled after it completed"),
         };
         self.set(MaybeDone::Done(output));
         Poll::Ready(())

@@ -13,7 +13,7 @@ use std::os::raw::c_int;
 pub struct SignalKind(c_int);
 
 impl SignalKind {
-    /// The signal of that number, for those that have no function here.
+    /// Returns the kind with the number `signum`, for signals that have no function here.
     ///
     /// ```
     /// use wakeful::signal::unix::SignalKind;
@@ -24,12 +24,12 @@ impl SignalKind {
         SignalKind(signum)
     }
 
-    /// Its number.
+    /// Returns the number of the signal.
     pub const fn as_raw_value(&self) -> c_int {
         self.0
     }
 
-    /// `SIGALRM`: a timer of the system has run down.
+    /// `SIGALRM`: a timer of the system has expired.
     pub const fn alarm() -> Self {
         SignalKind(libc::SIGALRM)
     }
@@ -39,12 +39,12 @@ impl SignalKind {
         SignalKind(libc::SIGCHLD)
     }
 
-    /// `SIGHUP`: the terminal is gone; of daemons it asks to read their configuration again.
+    /// `SIGHUP`: the terminal was closed. By convention, asks a daemon to reload its configuration.
     pub const fn hangup() -> Self {
         SignalKind(libc::SIGHUP)
     }
 
-    /// `SIGINFO`: somebody wants to know how things are going.
+    /// `SIGINFO`: the user asks for a progress report.
     #[cfg(any(
         target_os = "dragonfly",
         target_os = "freebsd",
@@ -57,7 +57,7 @@ impl SignalKind {
         SignalKind(libc::SIGINFO)
     }
 
-    /// `SIGINT`: ctrl-c.
+    /// `SIGINT`: Ctrl-C was pressed.
     pub const fn interrupt() -> Self {
         SignalKind(libc::SIGINT)
     }
@@ -67,12 +67,12 @@ impl SignalKind {
         SignalKind(libc::SIGIO)
     }
 
-    /// `SIGPIPE`: written to a pipe that nobody reads.
+    /// `SIGPIPE`: the process wrote to a pipe that has no reader.
     pub const fn pipe() -> Self {
         SignalKind(libc::SIGPIPE)
     }
 
-    /// `SIGQUIT`: ctrl-\, which wants a core dump.
+    /// `SIGQUIT`: Ctrl-\ was pressed, which asks for a core dump.
     pub const fn quit() -> Self {
         SignalKind(libc::SIGQUIT)
     }
@@ -82,17 +82,17 @@ impl SignalKind {
         SignalKind(libc::SIGTERM)
     }
 
-    /// `SIGUSR1`: means what the program wants it to.
+    /// `SIGUSR1`: the program defines its meaning.
     pub const fn user_defined1() -> Self {
         SignalKind(libc::SIGUSR1)
     }
 
-    /// `SIGUSR2`: means what the program wants it to.
+    /// `SIGUSR2`: the program defines its meaning.
     pub const fn user_defined2() -> Self {
         SignalKind(libc::SIGUSR2)
     }
 
-    /// `SIGWINCH`: the terminal has another size.
+    /// `SIGWINCH`: the size of the terminal has changed.
     pub const fn window_change() -> Self {
         SignalKind(libc::SIGWINCH)
     }

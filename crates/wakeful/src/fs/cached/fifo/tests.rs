@@ -8,11 +8,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// A FIFO, opened to be read without waiting, and its path.
+/// Creates a FIFO and opens it for reading without waiting for a writer. Returns it with its path.
 fn fifo(name: &str) -> (File, PathBuf) {
     let path = std::env::temp_dir().join(format!("wakeful-{name}-{}", std::process::id()));
     let c_path = CString::new(path.as_os_str().as_bytes()).unwrap();
-    // SAFETY: the path ends with a zero.
+    // SAFETY: the path is NUL-terminated.
     assert_eq!(unsafe { libc::mkfifo(c_path.as_ptr(), 0o600) }, 0);
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path);
     (file.unwrap(), path)
@@ -24,7 +24,7 @@ fn open_to_write(path: PathBuf) -> File {
     writer
 }
 
-/// All that comes until the last writer is gone, waiting for it.
+/// Reads until the last writer has closed the FIFO.
 fn read_all(mut fifo: &File) -> String {
     let mut text = String::new();
     fifo.read_to_string(&mut text).unwrap();
@@ -32,7 +32,7 @@ fn read_all(mut fifo: &File) -> String {
 }
 
 #[test]
-fn a_writer_who_came_and_went_is_not_missed() {
+fn a_writer_that_has_closed_the_fifo_is_noticed() {
     for text in ["", "text"] {
         let (fifo, path) = fifo("gone");
         open_to_write(path).write_all(text.as_bytes()).unwrap();
@@ -42,27 +42,27 @@ fn a_writer_who_came_and_went_is_not_missed() {
 }
 
 #[test]
-fn a_writer_is_seen_before_he_writes() {
-    for comes_late in [false, true] {
+fn a_writer_is_noticed_before_it_writes() {
+    for opens_late in [false, true] {
         let (fifo, path) = fifo("silent");
-        let (may_write, told_to_write) = mpsc::channel();
+        let (allow_write, write_allowed) = mpsc::channel();
         let writer = thread::spawn(move || {
-            if comes_late {
+            if opens_late {
                 thread::sleep(Duration::from_millis(25));
             }
             let mut writer = open_to_write(path);
-            told_to_write.recv().unwrap();
+            write_allowed.recv().unwrap();
             writer.write_all(b"at last").unwrap();
         });
         wait_for_writer(&fifo).unwrap();
-        may_write.send(()).unwrap();
+        allow_write.send(()).unwrap();
         assert_eq!(read_all(&fifo), "at last");
         writer.join().unwrap();
     }
 }
 
 #[test]
-fn what_was_written_meanwhile_is_all_there() {
+fn data_written_during_the_wait_is_not_consumed() {
     let (fifo, path) = fifo("full");
     let mut writer = open_to_write(path);
     writer.write_all(&[b'x'; 1000]).unwrap();
@@ -72,8 +72,8 @@ fn what_was_written_meanwhile_is_all_there() {
 }
 
 #[test]
-fn as_long_as_nobody_comes_it_waits() {
-    let (fifo, path) = fifo("nobody");
+fn the_wait_lasts_until_a_writer_opens_the_fifo() {
+    let (fifo, path) = fifo("no-writer");
     let (done, is_done) = mpsc::channel();
     let waiter = thread::spawn(move || {
         wait_for_writer(&fifo).unwrap();
