@@ -1,4 +1,4 @@
-//! Writing standard output and standard error on the pool.
+//! Writing standard output and standard error on the blocking pool.
 
 use crate::io::{Staging, TRANSFER_MAX};
 use std::future::Future;
@@ -8,20 +8,20 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use wakeful_runtime::task::{JoinHandle, spawn_mandatory_blocking};
 
-/// One of the two.
+/// Standard output or standard error.
 pub(super) trait StdOutput {
-    /// Under which users know it.
+    /// The name of the type, for panic messages.
     const NAME: &'static str;
 
     fn std() -> impl Write;
 }
 
-/// Bytes on their way to one of the two.
+/// A writer to one of the two, with the write or flush in progress.
 #[derive(Debug)]
 pub(super) struct PoolWriter<O> {
     staging: Staging,
     job: Option<JoinHandle<(io::Result<()>, Staging)>>,
-    /// There was a write since the last flush.
+    /// Whether there was a write since the last flush.
     needs_flush: bool,
     _output: PhantomData<O>,
 }
@@ -59,7 +59,7 @@ impl<O: StdOutput> PoolWriter<O> {
         Poll::Ready(Ok(()))
     }
 
-    /// Waits for what is under way, and tells how it went.
+    /// Waits for the write or flush in progress, and returns its result.
     fn poll_settle(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(job) = &mut self.job else { return Poll::Ready(Ok(())) };
         let ended = ready!(Pin::new(job).poll(cx));

@@ -1,4 +1,4 @@
-//! Names that have to be looked up.
+//! Host names, which are resolved on the blocking pool.
 
 use super::ToSocketAddrs;
 use super::sealed::{Resolve, Token};
@@ -11,15 +11,15 @@ use std::task::{Context, Poll, ready};
 use std::vec;
 use wakeful_runtime::task::{JoinHandle, try_spawn_blocking};
 
-/// The addresses that `name` stands for.
+/// Resolves `name` to its addresses.
 pub(in crate::net) fn resolve<T: ToSocketAddrs>(name: T) -> T::Future {
     name.resolve(Token)
 }
 
-/// Calls `attempt` with the addresses of `name` until it succeeds.
+/// Calls `attempt` with the addresses of `name`, in order, until it succeeds.
 ///
 /// # Errors
-/// The last of its errors; or that there is no address.
+/// The last error of `attempt`, or an error if `name` resolves to no address.
 pub(in crate::net) async fn first_that_works<A, R>(
     name: A,
     mut attempt: impl FnMut(SocketAddr) -> io::Result<R>,
@@ -37,7 +37,7 @@ where
     Err(last_error.unwrap_or_else(no_address))
 }
 
-/// A name stood for nothing at all.
+/// Returns the error for a name that resolved to no address.
 pub(in crate::net) fn no_address() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "could not resolve to any address")
 }
@@ -95,7 +95,7 @@ impl Resolve for String {
     }
 }
 
-/// Addresses that are known, or being looked up.
+/// The future of `ToSocketAddrs::resolve`: ready at once, or waiting for the blocking pool.
 #[derive(Debug)]
 pub struct MaybeReady(Lookup);
 
@@ -103,7 +103,7 @@ pub struct MaybeReady(Lookup);
 enum Lookup {
     Known(Option<SocketAddr>),
     UnderWay(JoinHandle<io::Result<vec::IntoIter<SocketAddr>>>),
-    /// There was no thread for it. Taken when polled.
+    /// The blocking pool could not start a thread. The error is taken when polled.
     Failed(Option<io::Error>),
 }
 
@@ -135,7 +135,9 @@ impl Future for MaybeReady {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(match &mut self.0 {
             Lookup::Known(address) => Ok(OneOrMore::One(address.take().into_iter())),
-            Lookup::Failed(error) => Err(error.take().expect("polled after it was ready")),
+            Lookup::Failed(error) => {
+                Err(error.take().expect("`ToSocketAddrs` future polled after completion"))
+            }
             Lookup::UnderWay(lookup) => ready!(Pin::new(lookup).poll(cx))?.map(OneOrMore::More),
         })
     }
