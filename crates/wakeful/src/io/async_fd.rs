@@ -62,7 +62,7 @@ pub struct AsyncFd<T: AsRawFd> {
     object: T,
 }
 
-const BOTH: Interest = Interest::READABLE.add(Interest::WRITABLE);
+const READ_WRITE: Interest = Interest::READABLE.add(Interest::WRITABLE);
 
 impl<T: AsRawFd> AsyncFd<T> {
     /// Registers `inner` with the current runtime, for reading and writing.
@@ -80,7 +80,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     #[track_caller]
     pub unsafe fn register(inner: T) -> Result<AsyncFd<T>, AsyncFdRegisterError<T>> {
         // SAFETY: the caller upholds the same contract.
-        unsafe { AsyncFd::register_with_interest(inner, BOTH) }
+        unsafe { AsyncFd::register_with_interest(inner, READ_WRITE) }
     }
 
     /// Registers `inner` with the current runtime, for `interest`.

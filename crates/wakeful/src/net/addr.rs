@@ -10,7 +10,7 @@ use std::vec;
 mod names;
 
 #[cfg(feature = "net")]
-pub(super) use names::{first_that_works, no_address, resolve};
+pub(super) use names::{first_success, no_address, resolve};
 
 /// A value that resolves to one or more socket addresses.
 ///

@@ -1,7 +1,7 @@
 //! Methods and impls that several socket types share, as macros.
 
 /// Converts from and to the type of the standard library, and to the descriptor.
-macro_rules! like_std {
+macro_rules! std_conversions {
     ($type:ident, $std:ty) => {
         impl $type {
             #[doc = concat!("Converts a [`", stringify!($std), "`](", stringify!($std), ").")]
@@ -72,7 +72,7 @@ macro_rules! like_std {
 }
 
 /// Methods that wait for readiness, and methods that run the caller's own operations.
-macro_rules! awaits_readiness {
+macro_rules! readiness_methods {
     ($type:ident) => {
         impl $type {
             /// Waits until the socket is ready for any of `interest`; returns what it is ready for.
@@ -168,7 +168,7 @@ macro_rules! awaits_readiness {
 }
 
 /// The methods and traits of streams, on `self.io`.
-macro_rules! transfers_bytes {
+macro_rules! stream_methods {
     ($type:ident) => {
         impl $type {
             /// Polls for readability, and registers the task of `cx`.
@@ -366,4 +366,4 @@ macro_rules! transfers_bytes {
     };
 }
 
-pub(super) use {awaits_readiness, like_std, transfers_bytes};
+pub(super) use {readiness_methods, std_conversions, stream_methods};

@@ -15,7 +15,7 @@ pub(super) const BACKLOG: i32 = 1024;
 /// Creates a socket.
 pub(super) fn socket(domain: Domain, ty: Type, protocol: Option<Protocol>) -> io::Result<Socket> {
     let socket = Socket::new(domain, sys::nonblocking(ty), protocol)?;
-    sys::finish(&socket)?;
+    sys::set_missing_flags(&socket)?;
     Ok(socket)
 }
 
@@ -27,8 +27,8 @@ pub(super) fn socket_for(address: SocketAddr, ty: Type) -> io::Result<Socket> {
 /// Creates two Unix sockets that are connected to each other.
 pub(super) fn pair(ty: Type) -> io::Result<(Socket, Socket)> {
     let (a, b) = Socket::pair(Domain::UNIX, sys::nonblocking(ty), None)?;
-    sys::finish(&a)?;
-    sys::finish(&b)?;
+    sys::set_missing_flags(&a)?;
+    sys::set_missing_flags(&b)?;
     Ok((a, b))
 }
 
@@ -83,7 +83,7 @@ mod sys {
         ty.nonblocking()
     }
 
-    pub(super) fn finish(_socket: &Socket) -> io::Result<()> {
+    pub(super) fn set_missing_flags(_socket: &Socket) -> io::Result<()> {
         Ok(())
     }
 
@@ -119,13 +119,13 @@ mod sys {
         ty
     }
 
-    pub(super) fn finish(socket: &Socket) -> io::Result<()> {
+    pub(super) fn set_missing_flags(socket: &Socket) -> io::Result<()> {
         socket.set_nonblocking(true)
     }
 
     pub(super) fn accept(listener: &Socket) -> io::Result<(Socket, SockAddr)> {
         let (socket, address) = listener.accept()?;
-        finish(&socket)?;
+        set_missing_flags(&socket)?;
         Ok((socket, address))
     }
 }

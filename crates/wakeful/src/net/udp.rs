@@ -1,5 +1,5 @@
-use super::addr::{ToSocketAddrs, first_that_works, resolve};
-use super::socket_type::{awaits_readiness, like_std};
+use super::addr::{ToSocketAddrs, first_success, resolve};
+use super::socket_type::{readiness_methods, std_conversions};
 use super::{receive, sockets};
 use crate::io::{Interest, ReadBuf, Ready, Watched};
 use bytes::BufMut;
@@ -39,10 +39,10 @@ pub struct UdpSocket {
 
 /// What a receiver waits for. If the peer refused an earlier datagram, the kernel may report only
 /// an error, and no readability.
-const TO_RECEIVE: Interest = Interest::READABLE.add(Interest::ERROR);
+const RECV_INTEREST: Interest = Interest::READABLE.add(Interest::ERROR);
 
-like_std!(UdpSocket, std::net::UdpSocket);
-awaits_readiness!(UdpSocket);
+std_conversions!(UdpSocket, std::net::UdpSocket);
+readiness_methods!(UdpSocket);
 
 impl UdpSocket {
     /// Binds a socket to `addr`.
@@ -58,7 +58,7 @@ impl UdpSocket {
     /// # Panics
     /// If there is no current runtime, or its I/O driver is disabled.
     pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<UdpSocket> {
-        first_that_works(addr, |address| {
+        first_success(addr, |address| {
             let socket = sockets::socket_for(address, Type::DGRAM)?;
             socket.bind(&address.into())?;
             Ok(UdpSocket { io: Watched::new_duplex(socket.into(), "UdpSocket::bind")? })
@@ -87,7 +87,7 @@ impl UdpSocket {
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
     pub async fn connect<A: ToSocketAddrs>(&self, addr: A) -> io::Result<()> {
-        first_that_works(addr, |address| self.io.connect(address)).await
+        first_success(addr, |address| self.io.connect(address)).await
     }
 
     /// Returns the address that the socket is bound to.
@@ -203,7 +203,7 @@ impl UdpSocket {
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, no datagram is lost.
     pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.io.async_io(TO_RECEIVE, || self.io.recv(buf)).await
+        self.io.async_io(RECV_INTEREST, || self.io.recv(buf)).await
     }
 
     /// Polls for a datagram, like [`recv`](Self::recv).
@@ -229,7 +229,7 @@ impl UdpSocket {
     /// # Errors
     /// Same as `recv`.
     pub async fn recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
-        self.io.async_io(TO_RECEIVE, || receive::recv(&*self.io, buf)).await
+        self.io.async_io(RECV_INTEREST, || receive::recv(&*self.io, buf)).await
     }
 
     /// Tries to receive a datagram, like [`recv_buf`](Self::recv_buf) but without waiting.
@@ -248,7 +248,7 @@ impl UdpSocket {
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, no datagram is lost.
     pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.io.async_io(TO_RECEIVE, || self.io.recv_from(buf)).await
+        self.io.async_io(RECV_INTEREST, || self.io.recv_from(buf)).await
     }
 
     /// Polls for a datagram, like [`recv_from`](Self::recv_from).
@@ -308,7 +308,7 @@ impl UdpSocket {
     /// # Errors
     /// Same as `recv_from`.
     pub async fn recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
-        self.io.async_io(TO_RECEIVE, || addressed(receive::recv_from(&*self.io, buf))).await
+        self.io.async_io(RECV_INTEREST, || addressed(receive::recv_from(&*self.io, buf))).await
     }
 
     /// Tries to receive like [`recv_buf_from`](Self::recv_buf_from), without waiting.

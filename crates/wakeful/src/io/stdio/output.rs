@@ -41,7 +41,7 @@ impl<O: StdOutput> PoolWriter<O> {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        ready!(self.poll_settle(cx))?;
+        ready!(self.poll_job(cx))?;
         let n = buf.len().min(TRANSFER_MAX);
         self.staging.copy_from(&[IoSlice::new(buf)], 0, n);
         self.start(|staging| staging.write_to(&mut O::std()))?;
@@ -50,17 +50,17 @@ impl<O: StdOutput> PoolWriter<O> {
     }
 
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_settle(cx))?;
+        ready!(self.poll_job(cx))?;
         if self.needs_flush {
             self.start(|_| O::std().flush())?;
             self.needs_flush = false;
-            ready!(self.poll_settle(cx))?;
+            ready!(self.poll_job(cx))?;
         }
         Poll::Ready(Ok(()))
     }
 
     /// Waits for the write or flush in progress, and returns its result.
-    fn poll_settle(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_job(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(job) = &mut self.job else { return Poll::Ready(Ok(())) };
         let ended = ready!(Pin::new(job).poll(cx));
         self.job = None;

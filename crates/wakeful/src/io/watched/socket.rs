@@ -26,7 +26,7 @@ impl<E: AsFd> Watched<E> {
     }
 
     /// Marks the object as ready until an operation finds otherwise.
-    pub(crate) fn assuming(self, ready: Ready) -> Watched<E> {
+    pub(crate) fn assume_ready(self, ready: Ready) -> Watched<E> {
         self.registration.assume_ready(ready);
         self
     }

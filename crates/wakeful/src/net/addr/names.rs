@@ -20,7 +20,7 @@ pub(in crate::net) fn resolve<T: ToSocketAddrs>(name: T) -> T::Future {
 ///
 /// # Errors
 /// The last error of `attempt`, or an error if `name` resolves to no address.
-pub(in crate::net) async fn first_that_works<A, R>(
+pub(in crate::net) async fn first_success<A, R>(
     name: A,
     mut attempt: impl FnMut(SocketAddr) -> io::Result<R>,
 ) -> io::Result<R>
@@ -53,7 +53,7 @@ impl Resolve for str {
             return MaybeReady::known(address);
         }
         let name = self.to_owned();
-        MaybeReady::looked_up(move || std::net::ToSocketAddrs::to_socket_addrs(&name))
+        MaybeReady::look_up(move || std::net::ToSocketAddrs::to_socket_addrs(&name))
     }
 }
 
@@ -69,7 +69,7 @@ impl Resolve for (&str, u16) {
             return MaybeReady::known((ip, port).into());
         }
         let name = (host.to_owned(), port);
-        MaybeReady::looked_up(move || std::net::ToSocketAddrs::to_socket_addrs(&name))
+        MaybeReady::look_up(move || std::net::ToSocketAddrs::to_socket_addrs(&name))
     }
 }
 
@@ -102,7 +102,7 @@ pub struct MaybeReady(Lookup);
 #[derive(Debug)]
 enum Lookup {
     Known(Option<SocketAddr>),
-    UnderWay(JoinHandle<io::Result<vec::IntoIter<SocketAddr>>>),
+    Pending(JoinHandle<io::Result<vec::IntoIter<SocketAddr>>>),
     /// The blocking pool could not start a thread. The error is taken when polled.
     Failed(Option<io::Error>),
 }
@@ -118,12 +118,12 @@ impl MaybeReady {
         MaybeReady(Lookup::Known(Some(address)))
     }
 
-    fn looked_up<F>(lookup: F) -> MaybeReady
+    fn look_up<F>(lookup: F) -> MaybeReady
     where
         F: FnOnce() -> io::Result<vec::IntoIter<SocketAddr>> + Send + 'static,
     {
         MaybeReady(match try_spawn_blocking("net::lookup_host", lookup) {
-            Ok(lookup) => Lookup::UnderWay(lookup),
+            Ok(lookup) => Lookup::Pending(lookup),
             Err(error) => Lookup::Failed(Some(error)),
         })
     }
@@ -138,7 +138,7 @@ impl Future for MaybeReady {
             Lookup::Failed(error) => {
                 Err(error.take().expect("`ToSocketAddrs` future polled after completion"))
             }
-            Lookup::UnderWay(lookup) => ready!(Pin::new(lookup).poll(cx))?.map(OneOrMore::More),
+            Lookup::Pending(lookup) => ready!(Pin::new(lookup).poll(cx))?.map(OneOrMore::More),
         })
     }
 }

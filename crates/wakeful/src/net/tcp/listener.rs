@@ -1,7 +1,7 @@
 use super::TcpStream;
 use crate::io::{Interest, Watched};
-use crate::net::addr::{ToSocketAddrs, first_that_works};
-use crate::net::socket_type::like_std;
+use crate::net::addr::{ToSocketAddrs, first_success};
+use crate::net::socket_type::std_conversions;
 use crate::net::sockets;
 use socket2::Type;
 use std::io;
@@ -24,7 +24,7 @@ pub struct TcpListener {
     pub(super) io: Watched<std::net::TcpListener>,
 }
 
-like_std!(TcpListener, std::net::TcpListener);
+std_conversions!(TcpListener, std::net::TcpListener);
 
 impl TcpListener {
     /// Listens at `addr`.
@@ -43,7 +43,7 @@ impl TcpListener {
     /// # Panics
     /// If there is no current runtime, or its I/O driver is disabled.
     pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<TcpListener> {
-        first_that_works(addr, |address| {
+        first_success(addr, |address| {
             let socket = sockets::socket_for(address, Type::STREAM)?;
             socket.set_reuse_address(true)?;
             socket.bind(&address.into())?;

@@ -13,7 +13,7 @@ halves!(
      # let far = listener.accept().await?.0;"
 );
 
-macro_rules! peeks {
+macro_rules! peek_methods {
     ([$half:ty], $field:tt) => {
         impl $half {
             /// Same as [`TcpStream::poll_peek`].
@@ -40,5 +40,5 @@ macro_rules! peeks {
     };
 }
 
-peeks!([ReadHalf<'_>], 0);
-peeks!([OwnedReadHalf], stream);
+peek_methods!([ReadHalf<'_>], 0);
+peek_methods!([OwnedReadHalf], stream);

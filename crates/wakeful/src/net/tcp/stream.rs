@@ -1,7 +1,7 @@
 use super::split::{self, OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use crate::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready, Watched};
 use crate::net::addr::{ToSocketAddrs, no_address, resolve};
-use crate::net::socket_type::{awaits_readiness, like_std, transfers_bytes};
+use crate::net::socket_type::{readiness_methods, std_conversions, stream_methods};
 use crate::net::{receive, sockets};
 use bytes::BufMut;
 use socket2::{SockRef, Type};
@@ -38,9 +38,9 @@ pub struct TcpStream {
     io: Watched<std::net::TcpStream>,
 }
 
-like_std!(TcpStream, std::net::TcpStream);
-awaits_readiness!(TcpStream);
-transfers_bytes!(TcpStream);
+std_conversions!(TcpStream, std::net::TcpStream);
+readiness_methods!(TcpStream);
+stream_methods!(TcpStream);
 
 impl TcpStream {
     /// Connects to `addr`.
@@ -93,7 +93,7 @@ impl TcpStream {
     #[track_caller]
     pub(super) fn accepted(stream: std::net::TcpStream, call: &str) -> io::Result<TcpStream> {
         let io = Watched::new_duplex(stream, call)?;
-        Ok(TcpStream { io: io.assuming(Ready::READABLE | Ready::WRITABLE) })
+        Ok(TcpStream { io: io.assume_ready(Ready::READABLE | Ready::WRITABLE) })
     }
 
     /// Waits for data and copies it without consuming it: the next read returns it again.

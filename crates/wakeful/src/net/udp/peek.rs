@@ -1,6 +1,6 @@
 //! Reading the next datagram without removing it from the queue.
 
-use super::{TO_RECEIVE, UdpSocket, addressed};
+use super::{RECV_INTEREST, UdpSocket, addressed};
 use crate::io::{Interest, ReadBuf};
 use crate::net::receive;
 use socket2::SockRef;
@@ -14,7 +14,7 @@ impl UdpSocket {
     /// # Errors
     /// Same as `recv`.
     pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.io.async_io(TO_RECEIVE, || self.io.peek(buf)).await
+        self.io.async_io(RECV_INTEREST, || self.io.peek(buf)).await
     }
 
     /// Polls like [`poll_recv`](Self::poll_recv), but leaves the datagram in the queue.
@@ -38,7 +38,7 @@ impl UdpSocket {
     /// # Errors
     /// Same as `recv_from`.
     pub async fn peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.io.async_io(TO_RECEIVE, || self.io.peek_from(buf)).await
+        self.io.async_io(RECV_INTEREST, || self.io.peek_from(buf)).await
     }
 
     /// Polls like [`poll_recv_from`](Self::poll_recv_from), but leaves the datagram in the queue.
@@ -79,7 +79,7 @@ impl UdpSocket {
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
     pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
-        self.io.async_io(TO_RECEIVE, || self.sender()).await
+        self.io.async_io(RECV_INTEREST, || self.sender()).await
     }
 
     /// Polls for a datagram, like [`peek_sender`](Self::peek_sender).

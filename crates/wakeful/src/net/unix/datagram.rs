@@ -1,6 +1,6 @@
 use super::SocketAddr;
 use crate::io::{Interest, ReadBuf, Ready, Watched};
-use crate::net::socket_type::{awaits_readiness, like_std};
+use crate::net::socket_type::{readiness_methods, std_conversions};
 use crate::net::{receive, sockets};
 use bytes::BufMut;
 use socket2::{Domain, SockAddr, SockRef, Type};
@@ -30,8 +30,8 @@ pub struct UnixDatagram {
     io: Watched<net::UnixDatagram>,
 }
 
-like_std!(UnixDatagram, net::UnixDatagram);
-awaits_readiness!(UnixDatagram);
+std_conversions!(UnixDatagram, net::UnixDatagram);
+readiness_methods!(UnixDatagram);
 
 impl UnixDatagram {
     /// Binds a socket to `path`. On Linux, a path that starts with a zero byte is an abstract name.
@@ -85,7 +85,7 @@ impl UnixDatagram {
     #[track_caller]
     fn paired(socket: net::UnixDatagram) -> io::Result<UnixDatagram> {
         let io = Watched::new_duplex(socket, "UnixDatagram::pair")?;
-        Ok(UnixDatagram { io: io.assuming(Ready::WRITABLE) })
+        Ok(UnixDatagram { io: io.assume_ready(Ready::WRITABLE) })
     }
 
     /// Creates a socket without an address. It can send, but no other socket can send to it.

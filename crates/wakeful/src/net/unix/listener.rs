@@ -1,6 +1,6 @@
 use super::{SocketAddr, UnixStream};
 use crate::io::{Interest, Watched};
-use crate::net::socket_type::like_std;
+use crate::net::socket_type::std_conversions;
 use crate::net::sockets;
 use socket2::{Domain, Type};
 use std::io;
@@ -28,7 +28,7 @@ pub struct UnixListener {
     io: Watched<net::UnixListener>,
 }
 
-like_std!(UnixListener, net::UnixListener);
+std_conversions!(UnixListener, net::UnixListener);
 
 impl UnixListener {
     /// Listens at `path`. On Linux, a path that starts with a zero byte is an abstract name.

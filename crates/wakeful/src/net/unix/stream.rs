@@ -1,7 +1,7 @@
 use super::split::{self, OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use super::{SocketAddr, UCred, credentials};
 use crate::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready, Watched};
-use crate::net::socket_type::{awaits_readiness, like_std, transfers_bytes};
+use crate::net::socket_type::{readiness_methods, std_conversions, stream_methods};
 use crate::net::{receive, sockets};
 use bytes::BufMut;
 use socket2::{Domain, Type};
@@ -32,9 +32,9 @@ pub struct UnixStream {
     io: Watched<net::UnixStream>,
 }
 
-like_std!(UnixStream, net::UnixStream);
-awaits_readiness!(UnixStream);
-transfers_bytes!(UnixStream);
+std_conversions!(UnixStream, net::UnixStream);
+readiness_methods!(UnixStream);
+stream_methods!(UnixStream);
 
 impl UnixStream {
     /// Connects to the listener at `path`.
@@ -86,7 +86,7 @@ impl UnixStream {
     #[track_caller]
     pub(super) fn accepted(stream: net::UnixStream, call: &str) -> io::Result<UnixStream> {
         let io = Watched::new_duplex(stream, call)?;
-        Ok(UnixStream { io: io.assuming(Ready::READABLE | Ready::WRITABLE) })
+        Ok(UnixStream { io: io.assume_ready(Ready::READABLE | Ready::WRITABLE) })
     }
 
     /// Creates two streams that are connected to each other.
@@ -105,7 +105,7 @@ impl UnixStream {
     #[track_caller]
     fn paired(socket: net::UnixStream) -> io::Result<UnixStream> {
         let io = Watched::new_duplex(socket, "UnixStream::pair")?;
-        Ok(UnixStream { io: io.assuming(Ready::WRITABLE) })
+        Ok(UnixStream { io: io.assume_ready(Ready::WRITABLE) })
     }
 
     /// Returns the credentials of the process at the other end.

@@ -21,8 +21,8 @@ pub(super) fn new_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     }
     // SAFETY: `pipe` succeeded, so both are new descriptors, which nothing else owns.
     let ends = unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) };
-    sys::finish(&ends.0)?;
-    sys::finish(&ends.1)?;
+    sys::set_missing_flags(&ends.0)?;
+    sys::set_missing_flags(&ends.1)?;
     Ok(ends)
 }
 
@@ -35,7 +35,7 @@ mod sys {
         unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) }
     }
 
-    pub(super) fn finish(_end: &OwnedFd) -> io::Result<()> {
+    pub(super) fn set_missing_flags(_end: &OwnedFd) -> io::Result<()> {
         Ok(())
     }
 }
@@ -51,7 +51,7 @@ mod sys {
         unsafe { libc::pipe(fds.as_mut_ptr()) }
     }
 
-    pub(super) fn finish(end: &OwnedFd) -> io::Result<()> {
+    pub(super) fn set_missing_flags(end: &OwnedFd) -> io::Result<()> {
         // SAFETY: `fcntl` with this command takes no pointers.
         if unsafe { libc::fcntl(end.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
             return Err(io::Error::last_os_error());
