@@ -1,4 +1,4 @@
-//! A `JoinSet` gives back every task once, whatever becomes of it.
+//! A `JoinSet` returns every task exactly once, whatever its result.
 
 mod support;
 
@@ -17,7 +17,7 @@ use wakeful::task::{JoinSet, LocalSet, yield_now};
 
 type Gate = Mailbox<()>;
 
-/// Counts how often it is woken.
+/// A waker that counts its wake-ups.
 #[derive(Default)]
 struct Counter(AtomicUsize);
 
@@ -43,14 +43,14 @@ fn poll_once<F: Future>(future: F) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Lets the other tasks of a current-thread runtime, few as they are, do all they can.
+/// Yields often enough for the few other tasks of a current-thread runtime to finish their work.
 async fn settle() {
     for _ in 0..10 {
         yield_now().await;
     }
 }
 
-/// A set of so many tasks, all of which have ended.
+/// Returns a set of `tasks` tasks, all of which have ended.
 async fn ended(tasks: usize) -> JoinSet<()> {
     let mut set = JoinSet::new();
     let handles: Vec<_> = (0..tasks).map(|_| set.spawn(async {})).collect();
@@ -59,7 +59,7 @@ async fn ended(tasks: usize) -> JoinSet<()> {
             yield_now().await;
         }
     }
-    // With a full budget again.
+    // Yields, so that the caller starts with a full budget.
     yield_now().await;
     set
 }
@@ -409,7 +409,7 @@ fn blocking_closures_are_tasks_of_the_set() {
     });
 }
 
-/// Adds `tasks` that return their number, through something that is not `Send`.
+/// Spawns `tasks` tasks that each return their number. The futures are not `Send`.
 fn spawn_numbers(set: &mut JoinSet<Rc<usize>>, tasks: usize, on: Option<&LocalSet>) {
     for n in 0..tasks {
         let number = Rc::new(n);
@@ -497,7 +497,7 @@ fn local_tasks_of_a_set_that_is_gone_are_cancelled() {
 fn a_local_task_is_joined_on_another_thread() {
     let (local, mut set) = (LocalSet::new(), JoinSet::new());
     let number = Rc::new(7);
-    // What is not `Send` is the future; the output is.
+    // The future is not `Send`, but its output is.
     set.spawn_local_on(async move { *number }, &local);
     let there = std::thread::spawn(|| current_thread().block_on(set.join_all()));
     current_thread().block_on(local);
@@ -572,7 +572,7 @@ fn only_the_waker_of_the_last_poll_is_woken() {
     runtime.block_on(settle());
     assert_eq!(counters.each_ref().map(|(counter, _)| counter.woken()), [0, 1]);
 
-    // Who does not poll again is not woken again; who does, is.
+    // Only a task that polls again is woken again.
     let mut again = Context::from_waker(&counters[0].1);
     assert!(set.poll_join_next_with_id(&mut again).is_ready());
     assert!(set.poll_join_next_with_id(&mut again).is_pending());
@@ -653,7 +653,7 @@ fn a_hundred_thousand_ended_tasks_take_one_poll_each() {
             joined += 1;
         }
         assert_eq!(joined, TASKS);
-        // One for each task, one for each time the budget ran out, one for the empty set.
+        // One poll for each task, one for each time the budget ran out, one for the empty set.
         assert!(polls <= TASKS + TASKS / 100 + 1, "{polls} polls");
     });
 }
@@ -661,7 +661,7 @@ fn a_hundred_thousand_ended_tasks_take_one_poll_each() {
 #[test]
 fn a_task_that_ends_among_many_that_wait_takes_two_polls() {
     const TASKS: usize = 100_000;
-    // Without a common divisor with the number of tasks, so that each has its turn.
+    // Coprime to the number of tasks, so that every task is reached.
     const STRIDE: usize = 38_317;
     current_thread().block_on(async {
         let gates: Vec<Arc<Gate>> = (0..TASKS).map(|_| Gate::new()).collect();
@@ -737,12 +737,12 @@ fn a_panic_of_who_joins_leaves_the_set_usable() {
 fn a_set_goes_where_its_outputs_may() {
     fn assert_traits<S: Send + Sync + Unpin + std::panic::UnwindSafe>() {}
     assert_traits::<JoinSet<u32>>();
-    // Through a shared borrow of the set there is no way to an output.
+    // A shared reference to the set gives no access to an output.
     assert_traits::<JoinSet<Cell<u32>>>();
     fn assert_future<F: Send + Sync>(_: F) {}
     assert_future(JoinSet::<Cell<u32>>::new().join_next());
 
-    // With an output that is `Send` the call would be ambiguous, and not compile.
+    // If the output were `Send`, the call would be ambiguous and not compile.
     trait NotSend<Marker> {
         fn not_send(&self) {}
     }

@@ -1,4 +1,4 @@
-//! `mpsc::Sender::send_timeout`: room for a value, or its time is up.
+//! `mpsc::Sender::send_timeout`: waits for capacity, up to a limit.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -25,7 +25,7 @@ async fn a_value_comes_back_when_its_time_is_up() {
     assert_eq!(late.to_string(), "timed out waiting on send operation");
     assert_eq!(late.into_inner(), "second");
     assert_eq!(rx.recv().await.as_deref(), Some("first"));
-    // Who gave up has left the queue: the room is there for others.
+    // The sender that timed out has left the queue: the capacity is available to others.
     assert_eq!(tx.capacity(), 1);
     assert_eq!(tx.send_timeout("third".to_owned(), Duration::ZERO).await, Ok(()));
 }

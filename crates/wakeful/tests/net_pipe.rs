@@ -19,7 +19,7 @@ impl Fifo {
         let name = format!("wakeful-fifo-{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed));
         let path = std::env::temp_dir().join(name);
         let c_path = CString::new(path.to_str().unwrap()).unwrap();
-        // SAFETY: the path lives through the call, and ends with a zero byte.
+        // SAFETY: `c_path` is a C string that lives through the call.
         assert_eq!(unsafe { libc::mkfifo(c_path.as_ptr(), 0o600) }, 0);
         Fifo(path)
     }
@@ -40,7 +40,7 @@ fn bytes_go_through_and_the_end_is_seen() {
             let expected = sent.clone();
             let writer = wakeful::spawn(async move {
                 sender.write_all(&sent).await.unwrap();
-                // Only the drop ends it.
+                // A shutdown does nothing: only the drop of the sender ends the stream.
                 sender.shutdown().await.unwrap();
                 sender.write_all(b"!").await.unwrap();
             });
@@ -94,7 +94,7 @@ fn a_fifo_has_a_name() {
         runtime.block_on(async {
             let fifo = Fifo::new();
             let error = pipe::OpenOptions::new().open_sender(&fifo.0).unwrap_err();
-            assert_eq!(error.raw_os_error(), Some(libc::ENXIO), "nobody reads yet");
+            assert_eq!(error.raw_os_error(), Some(libc::ENXIO), "there is no reader yet");
             let mut receiver = pipe::OpenOptions::new().open_receiver(&fifo.0).unwrap();
             let mut sender = pipe::OpenOptions::new().open_sender(&fifo.0).unwrap();
             sender.write_all(b"named").await.unwrap();
@@ -104,7 +104,7 @@ fn a_fifo_has_a_name() {
             drop(sender);
             assert_eq!(receiver.read(&mut buf).await.unwrap(), 0);
 
-            // Opened both ways it has no end while it is open.
+            // A receiver that is opened for reading and writing sees no end of the stream.
             let both = pipe::OpenOptions::new().read_write(true).open_receiver(&fifo.0).unwrap();
             let mut sender = pipe::OpenOptions::new().open_sender(&fifo.0).unwrap();
             sender.write_all(b"x").await.unwrap();
@@ -126,7 +126,7 @@ fn what_is_no_pipe_is_refused() {
         let error = pipe::OpenOptions::new().open_receiver(path).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
 
-        // The wrong end.
+        // The end of the wrong direction.
         let (sender, receiver) = pipe::pipe().unwrap();
         let sender = sender.into_nonblocking_fd().unwrap();
         let receiver = receiver.into_nonblocking_fd().unwrap();

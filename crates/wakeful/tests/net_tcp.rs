@@ -62,7 +62,7 @@ fn a_thousand_connections_at_once() {
                 for _ in 0..CONNECTIONS {
                     streams.push(listener.accept().await.unwrap().0);
                 }
-                // All are open at this point.
+                // All connections are open at this point.
                 let echoes = streams.into_iter().map(|stream| wakeful::spawn(echo(stream)));
                 let mut bytes = 0;
                 for echo in echoes.collect::<Vec<_>>() {
@@ -172,7 +172,7 @@ fn a_closed_direction_leaves_the_other_open() {
             let mut request = String::new();
             server.read_to_string(&mut request).await.unwrap();
             assert_eq!(request, "request");
-            // At its end it is readable again and again.
+            // At the end of the stream it stays readable.
             assert_eq!(server.read(&mut [0; 4]).await.unwrap(), 0);
             server.readable().await.unwrap();
             server.write_all(b"answer").await.unwrap();
@@ -222,17 +222,17 @@ fn poll_read(stream: &mut TcpStream, buf: &mut [u8]) -> Poll<io::Result<usize>> 
 
 #[test]
 fn a_short_read_says_that_there_is_no_more() {
-    // On one thread nobody looks at the driver between two polls here.
+    // On a current-thread runtime the driver is not polled between these steps.
     current_thread().block_on(async {
         let (client, mut server) = tcp_pair().await;
         let mut client = client.into_std().unwrap();
         client.write_all(b"abc").unwrap();
         assert!(matches!(poll_read(&mut server, &mut [0; 8]), Poll::Ready(Ok(3))));
         client.write_all(b"def").unwrap();
-        // There is data, but nobody has said so yet: no call was made to find out.
+        // There is data, but the runtime has had no event yet: it made no system call to find out.
         assert!(poll_read(&mut server, &mut [0; 8]).is_pending());
         assert_eq!(server.read(&mut [0; 8]).await.unwrap(), 3);
-        // A buffer filled to its end says nothing.
+        // A read that fills its buffer leaves the readiness: there may be more data.
         client.write_all(b"ghi").unwrap();
         assert_eq!(server.read(&mut [0; 2]).await.unwrap(), 2);
         assert!(matches!(poll_read(&mut server, &mut [0; 2]), Poll::Ready(Ok(1))));
@@ -274,7 +274,7 @@ fn try_operations_do_not_wait() {
             }
             assert_eq!(received, b"onetwothree");
 
-            // Until the other end has no more room.
+            // Writes until the send buffer is full.
             let full = loop {
                 match client.try_write(&[0; 65536]) {
                     Ok(_) => {}
@@ -292,7 +292,7 @@ fn try_operations_do_not_wait() {
 
 #[test]
 fn operations_of_the_users_own() {
-    // On one thread no event comes in between.
+    // On a current-thread runtime no event arrives between these steps.
     current_thread().block_on(async {
         let (mut client, server) = tcp_pair().await;
         client.write_all(b"x").await.unwrap();
@@ -306,7 +306,8 @@ fn operations_of_the_users_own() {
             .unwrap();
         assert_eq!(n, 1);
         assert!(tries <= 2);
-        // Said to be not ready, it is not asked again.
+        // After a `WouldBlock` the socket counts as not ready, and `try_io` does not call the
+        // closure.
         let nothing: io::Result<()> =
             server.try_io(Interest::READABLE, || Err(ErrorKind::WouldBlock.into()));
         assert_eq!(nothing.unwrap_err().kind(), ErrorKind::WouldBlock);
@@ -326,7 +327,7 @@ fn to_std_and_back() {
             let listener = TcpListener::from_std(listener).unwrap();
             let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
             let (mut server, _) = listener.accept().await.unwrap();
-            // Again, and once more through `TryFrom`.
+            // Converts both ways again, once with `TryFrom`.
             let listener: TcpListener = listener.into_std().unwrap().try_into().unwrap();
             for round in 0..3 {
                 client.write_all(b"ping").await.unwrap();
@@ -407,7 +408,7 @@ fn sockets_do_not_block_and_are_not_inherited() {
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (server, _) = listener.accept().await.unwrap();
         for fd in [listener.as_raw_fd(), client.as_raw_fd(), server.as_raw_fd()] {
-            // SAFETY: takes and returns numbers only.
+            // SAFETY: `fcntl` with these commands takes no pointers.
             let (flags, fd_flags) =
                 unsafe { (libc::fcntl(fd, libc::F_GETFL), libc::fcntl(fd, libc::F_GETFD)) };
             assert_ne!(flags & libc::O_NONBLOCK, 0);
@@ -440,7 +441,8 @@ fn vectored_writes_of_any_length_arrive_in_order() {
         runtime.block_on(async {
             let (mut client, mut server) = tcp_pair().await;
             assert!(client.is_write_vectored());
-            // More slices than the kernel takes at once, then more bytes than it has room for.
+            // First more slices than the kernel accepts in one call, then more bytes than the
+            // buffer holds.
             for (count, len) in [(3000, 10), (64, 200_000)] {
                 let sent: Vec<u8> = (0..count * len).map(|n| (n % 251) as u8).collect();
                 let expected = sent.clone();

@@ -31,7 +31,8 @@ fn datagrams_arrive_whole_with_their_sender() {
             assert_eq!(b.recv_from(&mut buf).await.unwrap(), (3, from));
             assert_eq!(&buf[..3], b"one");
             assert_eq!(b.recv_from(&mut buf).await.unwrap(), (0, from));
-            // What does not fit is lost, the rest is not.
+            // The end of a datagram that is longer than the buffer is lost; the next datagram is
+            // not.
             assert_eq!(b.recv_from(&mut buf[..4]).await.unwrap(), (4, from));
             assert_eq!(&buf[..4], b"a lo");
             let error = b.try_recv_from(&mut buf).unwrap_err();
@@ -136,7 +137,7 @@ fn one_socket_sends_and_receives_in_many_tasks() {
         for n in 0..DATAGRAMS {
             a.send_to(&n.to_ne_bytes(), to).await.unwrap();
             if n % 16 == 0 {
-                // Loopback has no flow control: leave the receivers room to keep up.
+                // Loopback has no flow control. The yield lets the receivers keep up.
                 wakeful::task::yield_now().await;
             }
         }

@@ -1,4 +1,4 @@
-//! Where a thread may wait for a channel or a lock, and where it may not.
+//! Where a thread may block on a channel or a lock, and where it may not.
 
 mod support;
 
@@ -8,7 +8,7 @@ use wakeful::runtime::Handle;
 use wakeful::sync::{Mutex, RwLock, Semaphore, broadcast, mpsc, oneshot};
 use wakeful::task::{block_in_place, spawn_blocking};
 
-/// Sends there and back, takes locks; each waits for the other side at least once.
+/// Sends messages back and forth and takes locks. Each side waits for the other at least once.
 fn talk_as_a_thread(mut rx: mpsc::Receiver<u32>, tx: mpsc::UnboundedSender<u32>) {
     while let Some(number) = rx.blocking_recv() {
         tx.send(number + 1).unwrap();

@@ -1,4 +1,4 @@
-//! A task spawned through a `Builder` is a task as any other.
+//! `task::Builder`: its tasks behave like any others.
 
 mod support;
 
@@ -73,7 +73,7 @@ fn a_closure_for_a_runtime_that_has_shut_down_is_an_error() {
     let mut set = JoinSet::new();
     assert!(set.build_task().spawn_blocking_on(|| (), &handle).is_err());
     assert!(set.is_empty());
-    // A future is no error but a task that was cancelled, as with `Handle::spawn`.
+    // A future does not return an error: it is a task that was cancelled, as with `Handle::spawn`.
     let task = Builder::new().spawn_on(async {}, &handle).unwrap();
     assert!(current_thread().block_on(task).unwrap_err().is_cancelled());
 }

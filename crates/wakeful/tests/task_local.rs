@@ -1,4 +1,4 @@
-//! Task-local values are there for the code in their scope, and for nobody else.
+//! Task-local values are visible only to the code in their scope.
 
 mod support;
 
@@ -13,7 +13,7 @@ use wakeful::task::{futures::TaskLocalFuture, yield_now};
 
 wakeful::task_local! {
     static NUMBER: u32;
-    /// With attributes, a visibility and another type.
+    /// A key with attributes, a visibility and another type.
     #[allow(unused)]
     pub static TEXT: String;
 }
@@ -22,7 +22,7 @@ fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// The text of the panic of `f`, which must be located in this file.
+/// Returns the message of the panic in `f`, whose location must be in this file.
 #[track_caller]
 fn panic_text<R>(f: impl FnOnce() -> R) -> String {
     let (text, file) = panic_of(AssertUnwindSafe(|| drop(f())));
@@ -314,7 +314,7 @@ fn the_value_can_be_taken_out() {
     assert_eq!(future.as_mut().take_value(), Some(1));
     assert_eq!(future.as_mut().take_value(), None);
     assert_eq!(format!("{future:?}"), "TaskLocalFuture { value: <missing> }");
-    // It goes on without, even where there is an outer scope.
+    // The future then runs without a value, even inside an outer scope.
     let polled = NUMBER.sync_scope(5, || poll_once(future.as_mut()));
     assert!(matches!(polled, Poll::Ready(Err(_))));
 
@@ -378,7 +378,7 @@ fn a_thread_that_ends_is_in_no_scope() {
     impl Drop for AtEnd {
         fn drop(&mut self) {
             let found = NEEDS_DROP.try_with(|_| ()).is_ok();
-            // A future whose scope cannot be entered any more is dropped all the same.
+            // A future whose scope can no longer be entered is still dropped.
             self.1 = None;
             self.0.send(found).unwrap();
         }
@@ -391,7 +391,7 @@ fn a_thread_that_ends_is_in_no_scope() {
         let text = "dropped".to_owned();
         let future = NEEDS_DROP.scope("value".to_owned(), async { drop(text) });
         AT_END.set(Some(AtEnd(report, Some(Box::pin(future)))));
-        // After that of `AT_END`, so that its destructor runs before.
+        // Initialized after `AT_END`, so that its destructor runs first.
         NEEDS_DROP.sync_scope(String::new(), || ());
     })
     .join()

@@ -1,4 +1,4 @@
-//! Sleeps that are due when they are first polled: other tasks still have a turn, as programs expect.
+//! A sleep that is due at its first poll still yields to other tasks, as programs expect.
 
 mod support;
 
@@ -63,7 +63,7 @@ fn a_timeout_of_no_time_lets_the_sender_send() {
                     let (sender, receiver) = oneshot::channel();
                     let send = wakeful::spawn(async move { sender.send(7) });
                     let received = timeout(Duration::ZERO, receiver).await;
-                    // On other workers it may still be under way.
+                    // With several workers the send may still be running.
                     if send.is_finished() {
                         assert_eq!(received, Ok(Ok(7)));
                     }

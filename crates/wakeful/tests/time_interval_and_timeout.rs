@@ -1,4 +1,4 @@
-//! Intervals and timeouts, on a paused clock.
+//! Intervals and timeouts on a paused clock.
 
 mod support;
 
@@ -21,7 +21,7 @@ fn paused<F: Future>(future: F) -> F::Output {
     runtime.block_on(future)
 }
 
-/// When the interval says it ticked, and when it did, in milliseconds since `began`.
+/// Returns the time that the tick reports and the time of its end, in milliseconds since `began`.
 async fn tick(interval: &mut Interval, began: Instant) -> (u128, u128) {
     let tick = interval.tick().await;
     ((tick - began).as_millis(), began.elapsed().as_millis())
@@ -143,7 +143,7 @@ fn a_timeout_lets_a_ready_future_through_however_late() {
         assert_eq!(time::timeout(ms(5), async { 7 }).await, Ok(7));
         assert_eq!(time::timeout(Duration::ZERO, ready(8)).await, Ok(8));
         assert_eq!(time::timeout_at(Instant::now() - ms(1), ready(9)).await, Ok(9));
-        // What is not a future itself but can be made one.
+        // A value that is not a future but converts into one.
         let join = task::spawn(async { 10 });
         assert_eq!(time::timeout(ms(5), join).await.unwrap().unwrap(), 10);
     });

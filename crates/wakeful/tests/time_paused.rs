@@ -1,4 +1,4 @@
-//! A paused clock: it moves when told to, or by itself when nothing else is to be done.
+//! A paused clock advances when told to, or by itself when the runtime is idle.
 
 mod support;
 
@@ -47,7 +47,7 @@ fn deadlines_are_rounded_up_to_milliseconds() {
         assert_eq!(began.elapsed(), ms(3));
         time::sleep(Duration::ZERO).await;
         assert_eq!(began.elapsed(), ms(3));
-        // What the clock itself is moved by is not.
+        // The amount of an explicit `advance` is not rounded.
         time::advance(Duration::from_micros(1_500)).await;
         assert_eq!(began.elapsed(), Duration::from_micros(4_500));
         assert!(!is_ready(time::sleep_until(began + Duration::from_micros(4_100))).await);
@@ -117,7 +117,7 @@ fn a_blocking_task_holds_the_clock() {
         );
         limited.await.expect("no time has passed on this clock").unwrap();
         assert_eq!(began.elapsed(), Duration::ZERO);
-        // It moves again afterwards.
+        // Afterwards the clock advances again.
         time::sleep(ms(5)).await;
         assert_eq!(began.elapsed(), ms(5));
     });
@@ -139,7 +139,7 @@ fn pause_and_resume_in_the_middle() {
         let began = Instant::now();
         time::sleep(Duration::from_secs(10)).await;
         let slept = began.elapsed();
-        // Rounded up, as the clock was stopped between two milliseconds.
+        // Rounded up, because the clock was paused between two milliseconds.
         assert!((ms(10_000)..=ms(10_001)).contains(&slept), "{slept:?}");
         time::advance(ms(7)).await;
         time::resume();

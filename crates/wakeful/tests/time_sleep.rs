@@ -1,4 +1,4 @@
-//! Sleeps on the machine's clock: never early, wherever they are made, polled, reset or dropped.
+//! Sleeps on the system clock are never early, wherever they are created, polled, reset or dropped.
 
 mod support;
 
@@ -14,7 +14,7 @@ use wakeful::time::{self, Instant, Sleep};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Far more than any sleep here should be late by, even on a machine that is busy with other things.
+/// Bounds the lateness of any sleep here, generously enough for a busy machine.
 const LATE_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
@@ -103,13 +103,13 @@ fn reset_moves_the_deadline_both_ways() {
             assert_eq!(sleep.deadline(), sooner);
             sleep.as_mut().await;
             assert!(Instant::now() >= sooner && sleep.is_elapsed());
-            // Once it is over it can be used again.
+            // A sleep that has elapsed can be reset.
             let later = Instant::now() + 10 * MS;
             sleep.as_mut().reset(later);
             assert!(!sleep.is_elapsed());
             sleep.as_mut().await;
             assert!(Instant::now() >= later);
-            // And before it is.
+            // So can one that has not.
             let mut postponed = pin!(time::sleep(2 * MS));
             assert!(poll_once(postponed.as_mut()).await.is_pending());
             let later = Instant::now() + 20 * MS;
@@ -224,7 +224,7 @@ fn a_task_that_moves_between_workers_is_woken_by_each_of_its_sleeps() {
             runtime.spawn(async move {
                 let mut sleep = Box::pin(time::sleep(MS));
                 for round in 0..50u32 {
-                    // Busy tasks between the sleeps have others steal this one.
+                    // Busy tasks between the sleeps make other workers steal this one.
                     for _ in 0..n % 7 {
                         task::yield_now().await;
                     }
@@ -372,7 +372,7 @@ fn takes_part_in_the_budget() {
     let runtime = current_thread();
     runtime.block_on(async {
         task::spawn(async {
-            // Ready for ever, and still it has to give way.
+            // Always ready, but it still has to yield.
             let mut sleep = pin!(time::sleep_until(Instant::now() - 2 * MS));
             let polls = poll_fn(|cx| {
                 let mut polls = 0;

@@ -1,4 +1,4 @@
-//! Sleeps made, polled, reset and dropped on whichever worker it happens to be, for about a second.
+//! Sleeps that are created, polled, reset and dropped on arbitrary workers, for about a second.
 
 mod support;
 
@@ -14,7 +14,7 @@ use wakeful::time::{self, Instant, Sleep};
 
 type SharedSleeps = Arc<Mutex<Vec<Pin<Box<Sleep>>>>>;
 
-/// Small and cheap: the same numbers for the same seed.
+/// A small deterministic pseudo-random generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -52,7 +52,7 @@ async fn act(sleeps: SharedSleeps, until: Instant, seed: u64, done: Arc<AtomicUs
                 }
             }
             5 => {
-                // Somebody else's timer, waited for to its end here.
+                // Takes another task's sleep and waits for it to the end.
                 let taken = sleeps.lock().unwrap().pop();
                 if let Some(mut sleep) = taken {
                     let deadline = Instant::now() + Duration::from_micros(numbers.below(300));
@@ -99,7 +99,7 @@ fn on_all_workers_and_strangers_at_once() {
             stranger.join().unwrap();
         }
         assert!(done.load(SeqCst) > 100);
-        // Some sleeps go before their runtime, some after it.
+        // Some sleeps are dropped before their runtime, some after it.
         let rest = std::mem::take(&mut *sleeps.lock().unwrap());
         let (before, after): (Vec<_>, Vec<_>) =
             rest.into_iter().enumerate().partition(|(n, _)| n % 2 == 0);
@@ -129,7 +129,7 @@ fn runtimes_end_while_sleeps_come_and_go() {
     }
 }
 
-/// Sleeps for up to `longest_us` over and over, and now and then blocks its thread.
+/// Sleeps for up to `longest_us` repeatedly, and occasionally blocks its thread.
 async fn sleep_over_and_over(until: Instant, seed: u64, longest_us: u64) {
     let mut numbers = Numbers(seed | 1);
     while Instant::now() < until {

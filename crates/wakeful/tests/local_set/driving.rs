@@ -1,4 +1,4 @@
-//! Who drives a set, and how far.
+//! How a set is driven, and when it yields.
 
 use super::probes::*;
 use std::future::poll_fn;
@@ -31,7 +31,7 @@ fn a_set_without_tasks_is_ready_at_once() {
     let (_, waker) = WakeCount::new();
     let mut local = LocalSet::new();
     assert!(poll(Pin::new(&mut local), &waker).is_ready());
-    // It can be filled and driven again.
+    // The set can be filled and driven again.
     local.spawn_local(async {});
     assert!(poll(Pin::new(&mut local), &waker).is_ready());
     local.spawn_local(std::future::pending::<()>());
@@ -56,7 +56,7 @@ fn tasks_that_run_until_left_go_on_with_the_next() {
     runtime.block_on(local.run_until(task::yield_now()));
     assert_eq!(steps.get(), 0);
     first.set();
-    assert_eq!(steps.get(), 0, "nobody drives the set");
+    assert_eq!(steps.get(), 0, "the set is not driven");
     local.block_on(&runtime, task::yield_now());
     assert_eq!(steps.get(), 1);
     second.set();
@@ -172,7 +172,7 @@ fn the_runtime_goes_on_beside_a_busy_set() {
 
 #[test]
 fn each_task_has_a_budget_of_its_own_and_the_future_its_poller_s() {
-    /// What is left of the budget.
+    /// Returns the remaining budget.
     async fn left() -> usize {
         let mut left = 0;
         while coop::has_budget_remaining() {
@@ -192,7 +192,7 @@ fn each_task_has_a_budget_of_its_own_and_the_future_its_poller_s() {
             let of_future = poll_fn(|cx| {
                 let mut left = pin!(left());
                 let Poll::Ready(left) = poll(left.as_mut(), cx.waker()) else {
-                    panic!("nothing in there waits");
+                    panic!("no task in the set waits");
                 };
                 Poll::Ready(left)
             })
@@ -238,7 +238,7 @@ fn a_future_that_is_ready_first_leaves_the_set_to_the_other() {
     let mut brief = pin!(local.run_until(async { go.set() }));
     assert!(poll(lasting.as_mut(), &waker).is_pending());
     assert!(poll(brief.as_mut(), &waker).is_ready());
-    assert_eq!(wakes.get(), 1, "a task is ready, which the lasting one has to run");
+    assert_eq!(wakes.get(), 1, "a task is ready, and the remaining driver must run it");
     assert!(poll(lasting.as_mut(), &waker).is_pending());
     assert!(join.is_finished());
 }

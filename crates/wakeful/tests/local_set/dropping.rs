@@ -1,4 +1,4 @@
-//! What goes with a set, and in what order.
+//! What is dropped with a set, and in which order.
 
 use super::probes::*;
 use std::cell::{OnceCell, RefCell};
@@ -67,7 +67,7 @@ fn nothing_of_a_task_is_left() {
 fn tasks_spawned_while_the_set_is_dropped_are_cancelled() {
     type Joins = Rc<RefCell<Vec<JoinHandle<()>>>>;
 
-    /// Spawns, when dropped, a task that does the same, this many levels deep.
+    /// When dropped, spawns a task that does the same, up to `levels` deep.
     struct SpawnsInDrop {
         levels: usize,
         drops: Drops,
@@ -234,7 +234,8 @@ fn a_set_in_a_thread_local_goes_with_the_thread() {
                 let probe = drops.probe();
                 local.spawn_local(async move { drop(probe) });
             };
-            // Before and after the runtime's own thread-locals were first used.
+            // One set is created before the thread-locals of the runtime are first used, the other
+            // after.
             EARLY.with(fill);
             LATE.with(fill);
         })

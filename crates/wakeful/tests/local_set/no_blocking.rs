@@ -1,4 +1,4 @@
-//! `block_in_place` has no place in a set.
+//! `block_in_place` is not allowed in a set.
 
 use super::probes::*;
 use std::panic::resume_unwind;

@@ -1,4 +1,4 @@
-//! What is said when something goes wrong, and who is told.
+//! Panics: their messages, and where they are reported.
 
 use super::probes::*;
 use std::rc::Rc;
@@ -26,7 +26,7 @@ fn spawn_local_outside_of_everything_panics() {
 fn spawn_local_in_an_ordinary_runtime_panics() {
     for runtime in [current_thread(), multi_thread()] {
         assert_outside(|| runtime.block_on(async { drop(spawn_local(async {})) }));
-        // A task of the runtime is not inside of the set of its spawner.
+        // A task spawned on the runtime is not inside the set of its spawner.
         LocalSet::new().block_on(&runtime, async {
             let join = task::spawn(async { assert_outside(|| drop(spawn_local(async {}))) });
             join.await.unwrap();
@@ -117,7 +117,7 @@ fn a_set_that_ends_by_a_panic_drops_its_tasks_and_panics() {
     assert!(panic_of(driver).0.contains(words));
     assert_eq!(drops.count(), 2);
     assert!(waiting.is_finished() && queued.is_finished());
-    assert!(panic_of(driver).0.contains(words), "it stays so");
+    assert!(panic_of(driver).0.contains(words), "the set stays unusable");
     assert!(local.spawn_local(async {}).is_finished(), "new tasks are cancelled");
 }
 
@@ -136,7 +136,7 @@ fn a_set_that_ends_inside_of_its_own_task_drops_that_one_when_its_poll_returns()
             let mut run = Box::pin(inner.run_until(std::future::pending::<()>()));
             let (text, _) = panic_of(|| assert!(poll(run.as_mut(), &waker).is_pending()));
             assert!(text.contains("a spawned task panicked"));
-            assert_eq!(for_task.count(), 1, "the neighbour is dropped, but not the task under way");
+            assert_eq!(for_task.count(), 1, "the other task is dropped, but not the running one");
             std::future::pending::<()>().await;
         });
         let probe = drops.probe();

@@ -1,4 +1,4 @@
-//! Where `spawn_local` puts a task.
+//! Where `spawn_local` spawns a task.
 
 use super::probes::*;
 use std::cell::RefCell;
@@ -7,7 +7,8 @@ use std::thread;
 use wakeful::runtime::{Builder, LocalOptions, LocalRuntime};
 use wakeful::task::{self, LocalEnterGuard, LocalSet, spawn_local};
 
-/// Whether a type is `Send` or `Sync`: the inherent constant wins where its bound holds.
+/// Evaluates whether a type is `Send` or `Sync`. The inherent constant takes precedence where its
+/// bound holds.
 macro_rules! is {
     ($what:ident, $ty:ty) => {{
         #[allow(dead_code)]
@@ -130,7 +131,7 @@ fn guards_may_be_dropped_in_any_order() {
     let in_second = second.enter();
     drop(in_first);
     drop(first);
-    // This one puts the first set back, which is gone by now: it takes no tasks any more.
+    // Dropping this guard restores the first set. That set is already dropped and accepts no tasks.
     drop(in_second);
     let join = spawn_local(async {});
     assert!(join.is_finished());
@@ -193,5 +194,5 @@ fn in_a_set_on_a_local_runtime_the_runtime_takes_the_task() {
     }));
     drop(local);
     go.set();
-    runtime.block_on(join.unwrap()).expect("it did not go with the set");
+    runtime.block_on(join.unwrap()).expect("the task was not dropped with the set");
 }

@@ -1,4 +1,4 @@
-//! Many threads at a set, for as long as `WAKEFUL_STRESS_SECONDS` says.
+//! Many threads that wake and abort tasks of a set, for `WAKEFUL_STRESS_SECONDS`.
 
 use super::probes::*;
 use std::collections::VecDeque;
@@ -12,19 +12,19 @@ use wakeful::task::{AbortHandle, JoinHandle, LocalSet, spawn_local};
 
 const THREADS: usize = 3;
 
-/// What a thread gets from each set that it is to molest.
+/// What a thread gets from each set, to use it repeatedly.
 enum Target {
     Waker(Waker),
-    /// To be used up: with it may go the last that keeps the task's memory.
+    /// Used only once: it may be the last reference to the task's memory.
     OnlyWaker(Option<Waker>),
     Abort(AbortHandle),
     Join(JoinHandle<()>),
 }
 
-/// Where a thread finds its next targets; none: it is to end.
+/// Where a thread finds its next targets. `None` tells it to end.
 type Slot = Mutex<Option<Vec<Target>>>;
 
-/// Uses each target in its way, again and again, until there are new ones.
+/// Uses each target repeatedly, until there are new ones.
 fn molest(slot: &Slot) {
     let mut targets = Vec::new();
     loop {
@@ -99,7 +99,7 @@ fn a_set_is_dropped_under_wakes_and_aborts_of_other_threads() {
     });
 }
 
-/// A queue that one task waits at, and any thread adds to.
+/// A queue with one receiving task, and any thread as a sender.
 #[derive(Default)]
 struct Mailbox(Mutex<(VecDeque<u64>, Option<Waker>)>);
 

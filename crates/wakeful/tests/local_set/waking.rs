@@ -1,4 +1,4 @@
-//! Wake-ups and aborts, from here and from elsewhere.
+//! Wake-ups and aborts, from the set's thread and from others.
 
 use super::probes::*;
 use std::pin::Pin;
@@ -155,7 +155,7 @@ fn a_task_aborts_its_neighbour() {
     local.spawn_local(async move {
         task::yield_now().await;
         waiting.abort();
-        assert!(!waiting.is_finished(), "it goes when its turn comes");
+        assert!(!waiting.is_finished(), "it is dropped when it is run next");
         assert!(waiting.await.unwrap_err().is_cancelled());
     });
     current_thread().block_on(local);
