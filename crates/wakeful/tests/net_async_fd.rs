@@ -26,7 +26,7 @@ fn poll_now<F: Future>(future: F) -> Poll<F::Output> {
 }
 
 #[test]
-fn a_guard_clears_what_did_not_hold() {
+fn a_guard_clears_readiness_after_would_block() {
     // On a current-thread runtime no event arrives between these steps.
     current_thread().block_on(async {
         let (ours, mut theirs) = pair();
@@ -52,7 +52,7 @@ fn a_guard_clears_what_did_not_hold() {
 }
 
 #[test]
-fn readiness_cleared_by_hand_comes_back_with_the_next_change() {
+fn cleared_readiness_returns_with_the_next_event() {
     // On a current-thread runtime no event arrives between these steps.
     current_thread().block_on(async {
         let (mut ours, mut theirs) = pair();
@@ -72,7 +72,7 @@ fn readiness_cleared_by_hand_comes_back_with_the_next_change() {
 }
 
 #[test]
-fn every_waiting_task_is_called() {
+fn every_waiting_task_is_woken() {
     for runtime in [current_thread(), multi_thread(2)] {
         runtime.block_on(async {
             let (ours, mut theirs) = pair();
@@ -95,7 +95,7 @@ fn every_waiting_task_is_called() {
 }
 
 #[test]
-fn operations() {
+fn async_io_and_try_io() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (mut ours, mut theirs) = pair();
@@ -145,7 +145,7 @@ impl AsRawFd for JustANumber {
 }
 
 #[test]
-fn what_cannot_be_registered_comes_back() {
+fn a_failed_registration_returns_the_object() {
     current_thread().block_on(async {
         let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
         // SAFETY: a file returns the same open descriptor as long as it lives.
@@ -160,7 +160,7 @@ fn what_cannot_be_registered_comes_back() {
 }
 
 #[test]
-fn it_needs_a_runtime_with_io() {
+fn registering_without_io_panics() {
     let (text, file) = panic_of(|| {
         // SAFETY: `register` panics, so the descriptor is never used.
         drop(unsafe { AsyncFd::register(JustANumber(0)) });
@@ -200,7 +200,7 @@ fn a_closed_peer_ends_the_wait() {
 }
 
 #[test]
-fn a_readiness_future_that_was_forgotten_does_no_harm() {
+fn a_forgotten_readiness_future_is_harmless() {
     current_thread().block_on(async {
         let woken = Arc::new(CountWakes::default());
         let (first, mut theirs) = pair();

@@ -16,7 +16,7 @@ use wakeful::net::{TcpListener, TcpStream, UdpSocket, UnixStream};
 use wakeful::runtime::is_rt_shutdown_err;
 
 #[test]
-fn after_the_runtimes_end_every_wait_fails_and_says_so() {
+fn every_wait_fails_after_shutdown() {
     for runtime in each_flavor() {
         let (listener, (mut a, _b), udp, (mut sender, mut receiver)) = runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -47,13 +47,13 @@ fn after_the_runtimes_end_every_wait_fails_and_says_so() {
 }
 
 #[test]
-fn other_errors_are_no_shutdown() {
+fn other_errors_are_not_shutdown_errors() {
     assert!(!is_rt_shutdown_err(&ErrorKind::BrokenPipe.into()));
     assert!(!is_rt_shutdown_err(&std::io::Error::other("the runtime has shut down")));
 }
 
 #[test]
-fn who_waits_while_the_runtime_ends_is_called() {
+fn waiting_tasks_are_woken_by_shutdown() {
     for runtime in each_flavor() {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let (waiting, is_waiting) = std::sync::mpsc::channel();
@@ -63,7 +63,7 @@ fn who_waits_while_the_runtime_ends_is_called() {
                 std::future::poll_fn(|cx| {
                     let polled = accept.as_mut().poll(cx);
                     // The receiver is dropped only after the wait.
-                    let _nobody_listens = waiting.send(());
+                    let _ignored = waiting.send(());
                     polled
                 })
                 .await
@@ -90,7 +90,7 @@ fn sockets_work_on_other_runtimes_than_their_own() {
 }
 
 #[test]
-fn a_socket_dropped_on_another_worker_while_events_are_under_way() {
+fn a_socket_is_dropped_on_another_worker_during_events() {
     let runtime = multi_thread(4);
     let deadline = Instant::now() + stress_time();
     let dropped = Arc::new(AtomicUsize::new(0));
@@ -137,7 +137,7 @@ fn a_socket_dropped_on_another_worker_while_events_are_under_way() {
 }
 
 #[test]
-fn a_task_that_is_aborted_drops_its_socket() {
+fn an_aborted_task_drops_its_socket() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (mut client, mut server) = tcp_pair().await;
@@ -153,7 +153,7 @@ fn a_task_that_is_aborted_drops_its_socket() {
 /// A descriptor number that is reused at once, while data is still on its way to the old socket:
 /// the new socket must not see an event of the old one.
 #[test]
-fn a_descriptor_used_again_gets_no_old_events() {
+fn a_reused_descriptor_gets_no_old_events() {
     for runtime in [current_thread(), multi_thread(2)] {
         runtime.block_on(async {
             let deadline = Instant::now() + stress_time();
@@ -192,7 +192,7 @@ fn a_descriptor_used_again_gets_no_old_events() {
 }
 
 #[test]
-fn an_answer_that_is_there_already_needs_no_sleep() {
+fn an_available_answer_needs_no_park() {
     const ROUNDS: u64 = 2000;
     let runtime = multi_thread(1);
     let parks = runtime.block_on(async {
@@ -257,9 +257,9 @@ fn several_tasks_wait_for_one_socket() {
 }
 
 #[test]
-fn without_descriptors_accept_says_so_and_goes_on_later() {
+fn accept_fails_without_descriptors_and_recovers() {
     if !is_child() {
-        run_in_child("without_descriptors_accept_says_so_and_goes_on_later");
+        run_in_child("accept_fails_without_descriptors_and_recovers");
         return;
     }
     for (round, runtime) in [current_thread(), multi_thread(2)].into_iter().enumerate() {
@@ -303,9 +303,9 @@ fn without_descriptors_accept_says_so_and_goes_on_later() {
 }
 
 #[test]
-fn without_descriptors_dense_timers_fire_all_the_same() {
+fn dense_timers_fire_without_descriptors() {
     if !is_child() {
-        run_in_child("without_descriptors_dense_timers_fire_all_the_same");
+        run_in_child("dense_timers_fire_without_descriptors");
         return;
     }
     support::net::raise_descriptor_limit();

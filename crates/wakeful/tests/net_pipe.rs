@@ -32,7 +32,7 @@ impl Drop for Fifo {
 }
 
 #[test]
-fn bytes_go_through_and_the_end_is_seen() {
+fn bytes_and_the_end_of_the_stream_arrive() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (mut sender, mut receiver) = pipe::pipe().unwrap();
@@ -54,7 +54,7 @@ fn bytes_go_through_and_the_end_is_seen() {
 }
 
 #[test]
-fn without_a_receiver_it_is_broken() {
+fn writing_without_a_receiver_fails() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (mut sender, receiver) = pipe::pipe().unwrap();
@@ -117,7 +117,7 @@ fn a_fifo_has_a_name() {
 }
 
 #[test]
-fn what_is_no_pipe_is_refused() {
+fn files_that_are_not_pipes_are_refused() {
     current_thread().block_on(async {
         let file = || File::open(std::env::current_exe().unwrap()).unwrap();
         assert_eq!(Receiver::from_file(file()).unwrap_err().kind(), ErrorKind::InvalidInput);
@@ -142,7 +142,7 @@ fn what_is_no_pipe_is_refused() {
 }
 
 #[test]
-fn a_descriptor_for_somebody_who_blocks() {
+fn into_blocking_fd_for_a_child_process() {
     current_thread().block_on(async {
         let (sender, receiver) = pipe::pipe().unwrap();
         let mut writer = File::from(sender.into_blocking_fd().unwrap());

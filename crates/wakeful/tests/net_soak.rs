@@ -68,7 +68,7 @@ async fn serve(mut stream: TcpStream) {
 }
 
 #[test]
-fn every_round_is_echoed_and_no_descriptor_is_left() {
+fn every_round_is_echoed_and_no_descriptor_leaks() {
     let is_long = std::env::var_os("WAKEFUL_STRESS_SECONDS").is_some();
     let (connections, rounds) = if is_long { (5000, 200) } else { (500, 50) };
     let allowed = raise_descriptor_limit();

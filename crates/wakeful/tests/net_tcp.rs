@@ -19,7 +19,7 @@ async fn echo(mut stream: TcpStream) -> io::Result<u64> {
 }
 
 #[test]
-fn what_is_sent_comes_back() {
+fn large_data_is_echoed() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -91,7 +91,7 @@ fn a_thousand_connections_at_once() {
 }
 
 #[test]
-fn nobody_listens() {
+fn connecting_without_a_listener_fails() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let error = TcpStream::connect(refused_address()).await.unwrap_err();
@@ -104,7 +104,7 @@ fn nobody_listens() {
 }
 
 #[test]
-fn of_several_addresses_the_first_that_works_is_taken() {
+fn connect_uses_the_first_address_that_succeeds() {
     current_thread().block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -124,7 +124,7 @@ fn of_several_addresses_the_first_that_works_is_taken() {
 }
 
 #[test]
-fn names_and_addresses_of_every_kind() {
+fn every_kind_of_name_and_address_resolves() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
@@ -142,7 +142,7 @@ fn names_and_addresses_of_every_kind() {
 }
 
 #[test]
-fn peeking_takes_nothing() {
+fn peeking_consumes_nothing() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (mut client, mut server) = tcp_pair().await;
@@ -196,7 +196,7 @@ fn a_reset_is_an_error() {
 }
 
 #[test]
-fn an_empty_buffer_is_neither_end_nor_error() {
+fn empty_buffers_transfer_nothing() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (mut client, mut server) = tcp_pair().await;
@@ -221,7 +221,7 @@ fn poll_read(stream: &mut TcpStream, buf: &mut [u8]) -> Poll<io::Result<usize>> 
 }
 
 #[test]
-fn a_short_read_says_that_there_is_no_more() {
+fn a_short_read_clears_readiness() {
     // On a current-thread runtime the driver is not polled between these steps.
     current_thread().block_on(async {
         let (client, mut server) = tcp_pair().await;
@@ -291,7 +291,7 @@ fn try_operations_do_not_wait() {
 }
 
 #[test]
-fn operations_of_the_users_own() {
+fn async_io_and_try_io() {
     // On a current-thread runtime no event arrives between these steps.
     current_thread().block_on(async {
         let (mut client, server) = tcp_pair().await;
@@ -363,7 +363,7 @@ fn a_blocking_socket_is_refused() {
 }
 
 #[test]
-fn options_are_the_kernels() {
+fn options_reach_the_kernel() {
     current_thread().block_on(async {
         let (client, server) = tcp_pair().await;
         client.set_nodelay(true).unwrap();
@@ -401,7 +401,7 @@ fn options_are_the_kernels() {
 }
 
 #[test]
-fn sockets_do_not_block_and_are_not_inherited() {
+fn sockets_are_nonblocking_and_close_on_exec() {
     use std::os::fd::AsRawFd;
     current_thread().block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -466,7 +466,7 @@ fn vectored_writes_of_any_length_arrive_in_order() {
 }
 
 #[test]
-fn a_listener_may_be_polled_by_one_task_and_awaited_by_others() {
+fn a_listener_is_polled_by_one_task_and_awaited_by_others() {
     let runtime = multi_thread(2);
     runtime.block_on(async {
         let listener = std::sync::Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
@@ -494,7 +494,7 @@ fn a_listener_may_be_polled_by_one_task_and_awaited_by_others() {
 }
 
 #[test]
-fn a_wait_that_is_dropped_loses_nothing() {
+fn a_dropped_read_loses_nothing() {
     current_thread().block_on(async {
         let (mut client, mut server) = tcp_pair().await;
         for _ in 0..10 {

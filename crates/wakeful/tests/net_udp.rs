@@ -42,7 +42,7 @@ fn datagrams_arrive_whole_with_their_sender() {
 }
 
 #[test]
-fn connected_sockets_hear_each_other_only() {
+fn connected_sockets_receive_from_each_other_only() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (a, b, stranger) = (socket().await, socket().await, socket().await);
@@ -150,7 +150,7 @@ fn one_socket_sends_and_receives_in_many_tasks() {
 }
 
 #[test]
-fn options_are_the_kernels() {
+fn options_reach_the_kernel() {
     current_thread().block_on(async {
         let socket = socket().await;
         socket.set_broadcast(true).unwrap();

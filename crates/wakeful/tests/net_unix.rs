@@ -88,7 +88,7 @@ fn streams_at_an_abstract_name() {
 }
 
 #[test]
-fn nobody_listens() {
+fn connecting_without_a_listener_fails() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let path = TempPath::new();
@@ -105,7 +105,7 @@ fn nobody_listens() {
 }
 
 #[test]
-fn a_peer_is_known() {
+fn peer_cred_returns_the_credentials() {
     current_thread().block_on(async {
         let (a, _b) = UnixStream::pair().unwrap();
         let credentials = a.peer_cred().unwrap();
@@ -213,7 +213,7 @@ fn pairs_of_datagram_sockets_wait_for_room() {
 }
 
 #[test]
-fn a_socket_becomes_what_it_is_made_for() {
+fn a_socket_converts_only_to_its_own_kind() {
     current_thread().block_on(async {
         let path = TempPath::new();
         let socket = UnixSocket::new_stream().unwrap();

@@ -26,7 +26,7 @@ async fn talk_as_a_task(tx: mpsc::Sender<u32>, mut rx: mpsc::UnboundedReceiver<u
 }
 
 #[test]
-fn a_thread_of_the_pool_may_wait() {
+fn a_pool_thread_may_block() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (tx, rx) = mpsc::channel(1);
@@ -39,7 +39,7 @@ fn a_thread_of_the_pool_may_wait() {
 }
 
 #[test]
-fn a_task_may_wait_inside_of_block_in_place() {
+fn a_task_may_block_inside_block_in_place() {
     multi_thread(1).block_on(async {
         let (tx, rx) = mpsc::channel(1);
         let (tx_back, rx_back) = mpsc::unbounded_channel();
@@ -50,7 +50,7 @@ fn a_task_may_wait_inside_of_block_in_place() {
 }
 
 #[test]
-fn a_thread_outside_may_wait_though_it_knows_the_runtime() {
+fn an_external_thread_may_block_inside_enter() {
     let runtime = multi_thread(1);
     let (tx, rx) = oneshot::channel();
     let _inside = runtime.enter();
@@ -59,7 +59,7 @@ fn a_thread_outside_may_wait_though_it_knows_the_runtime() {
 }
 
 #[test]
-fn a_task_that_waits_as_a_thread_panics_and_loses_nothing() {
+fn blocking_in_a_task_panics_and_loses_nothing() {
     for runtime in each_flavor() {
         let (tx, mut rx) = mpsc::channel(1);
         let (btx, mut brx) = broadcast::channel(1);

@@ -82,7 +82,7 @@ fn each_task_has_its_own_value_from_poll_to_poll() {
 }
 
 #[test]
-fn a_value_goes_with_its_future_to_another_thread() {
+fn a_value_moves_with_its_future_to_another_thread() {
     let mut future = Box::pin(NUMBER.scope(7, async {
         assert_eq!(NUMBER.get(), 7);
         let mut first = true;
@@ -122,7 +122,7 @@ fn keys_are_independent() {
 }
 
 #[test]
-fn futures_polled_in_turn_on_one_thread_keep_their_values_apart() {
+fn interleaved_futures_keep_their_own_values() {
     async fn sum_up(turns: u32) -> u32 {
         let mut sum = 0;
         for _ in 0..turns {
@@ -196,7 +196,7 @@ fn with_can_be_nested() {
 }
 
 #[test]
-fn no_scope_is_entered_inside_of_with() {
+fn entering_a_scope_inside_with_panics() {
     NUMBER.sync_scope(1, || {
         NUMBER.with(|_| {
             let text = panic_text(|| NUMBER.sync_scope(2, || ()));
@@ -211,7 +211,7 @@ fn no_scope_is_entered_inside_of_with() {
 }
 
 #[test]
-fn a_future_dropped_inside_of_with_is_dropped_without_its_value() {
+fn a_future_dropped_inside_with_has_no_value_in_scope() {
     let (witness, _polls, drops) = Witness::new(false);
     NUMBER.sync_scope(1, || NUMBER.with(|_| drop(NUMBER.scope(2, witness))));
     assert_eq!(drops.recv(), Ok(Some(1)));
@@ -308,7 +308,7 @@ fn the_value_lives_as_long_as_its_future() {
 }
 
 #[test]
-fn the_value_can_be_taken_out() {
+fn take_value_removes_the_value() {
     let mut future = Box::pin(NUMBER.scope(1, async { NUMBER.try_get() }));
     assert_eq!(format!("{future:?}"), "TaskLocalFuture { value: 1 }");
     assert_eq!(future.as_mut().take_value(), Some(1));
@@ -326,7 +326,7 @@ fn the_value_can_be_taken_out() {
 }
 
 #[test]
-fn a_future_that_has_ended_is_not_polled_again() {
+fn polling_an_ended_future_panics() {
     let mut future = Box::pin(NUMBER.scope(1, async {}));
     assert!(poll_once(future.as_mut()).is_ready());
     let text = panic_text(|| poll_once(future.as_mut()));
@@ -352,7 +352,7 @@ fn keys_are_declared_as_statics_are() {
 }
 
 #[test]
-fn threads_at_once_see_their_own_values() {
+fn concurrent_threads_see_their_own_values() {
     let barrier = Arc::new(Barrier::new(4));
     let threads: Vec<_> = (0..4)
         .map(|n| {
@@ -372,7 +372,7 @@ fn threads_at_once_see_their_own_values() {
 }
 
 #[test]
-fn a_thread_that_ends_is_in_no_scope() {
+fn thread_local_destructors_run_outside_any_scope() {
     wakeful::task_local! { static NEEDS_DROP: String }
     struct AtEnd(mpsc::Sender<bool>, Option<Pin<Box<dyn Future<Output = ()>>>>);
     impl Drop for AtEnd {
@@ -400,7 +400,7 @@ fn a_thread_that_ends_is_in_no_scope() {
 }
 
 #[test]
-fn a_scopes_future_can_be_named_and_sent() {
+fn the_future_of_a_scope_can_be_named_and_sent() {
     fn assert_send_sync<F: Send + Sync>(future: F) -> F {
         future
     }

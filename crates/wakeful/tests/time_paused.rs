@@ -56,7 +56,7 @@ fn deadlines_are_rounded_up_to_milliseconds() {
 }
 
 #[test]
-fn sleeps_end_in_the_order_of_their_deadlines_then_of_their_making() {
+fn sleeps_end_in_order_of_deadline_then_of_creation() {
     paused().block_on(async {
         let order = Arc::new(Mutex::new(Vec::new()));
         let tasks: Vec<_> = [30, 10, 20, 10, 30, 10, 200, 100, 200, 5]
@@ -81,7 +81,7 @@ fn sleeps_end_in_the_order_of_their_deadlines_then_of_their_making() {
 }
 
 #[test]
-fn advance_lets_what_is_due_by_then_run() {
+fn advance_runs_the_tasks_that_become_due() {
     paused().block_on(async {
         let sleeper = task::spawn(time::sleep(ms(100)));
         task::yield_now().await;
@@ -124,7 +124,7 @@ fn a_blocking_task_holds_the_clock() {
 }
 
 #[test]
-fn a_blocking_task_that_nobody_joins_lets_go_of_the_clock_too() {
+fn a_detached_blocking_task_releases_the_clock_too() {
     paused().block_on(async {
         task::spawn_blocking(|| std::thread::sleep(Duration::from_millis(20)));
         time::sleep(ms(1)).await;
@@ -154,7 +154,7 @@ fn pause_and_resume_in_the_middle() {
 }
 
 #[test]
-fn timers_armed_before_the_pause_are_waited_for_on_the_paused_clock() {
+fn timers_armed_before_the_pause_follow_the_paused_clock() {
     current_thread().block_on(async {
         let mut sleep = pin!(time::sleep(Duration::from_secs(100)));
         assert!(!is_ready(sleep.as_mut()).await);
@@ -238,7 +238,7 @@ fn panics_say_what_to_do() {
 }
 
 #[test]
-fn a_sleep_whose_time_has_come_before_its_first_poll_is_ready_at_once() {
+fn a_sleep_due_before_its_first_poll_is_ready_at_once() {
     paused().block_on(async {
         let sleep = time::sleep(ms(1));
         time::advance(ms(5)).await;

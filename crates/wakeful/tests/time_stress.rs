@@ -74,7 +74,7 @@ async fn act(sleeps: SharedSleeps, until: Instant, seed: u64, done: Arc<AtomicUs
 }
 
 #[test]
-fn on_all_workers_and_strangers_at_once() {
+fn on_all_workers_and_external_threads() {
     for workers in [1, 3] {
         let runtime = multi_thread(workers);
         let (sleeps, done) = (SharedSleeps::default(), Arc::new(AtomicUsize::new(0)));
@@ -144,7 +144,7 @@ async fn sleep_over_and_over(until: Instant, seed: u64, longest_us: u64) {
 }
 
 #[test]
-fn dense_timers_while_workers_sleep_and_are_called() {
+fn dense_timers_while_workers_park_and_unpark() {
     for workers in [1, 2, 4] {
         let runtime = multi_thread(workers);
         let until = Instant::now() + stress_time() / 3;

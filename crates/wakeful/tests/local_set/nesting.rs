@@ -27,7 +27,7 @@ fn spawn_local_goes_to_the_innermost_set() {
 }
 
 #[test]
-fn each_level_keeps_its_task_s_id() {
+fn each_level_keeps_its_task_id() {
     LocalSet::new().block_on(&current_thread(), async {
         let join = spawn_local(async {
             let before = task::id();

@@ -17,7 +17,7 @@ fn assert_outside(f: impl FnOnce()) {
 }
 
 #[test]
-fn spawn_local_outside_of_everything_panics() {
+fn spawn_local_outside_a_runtime_panics() {
     let _not_entered = LocalSet::new();
     assert_outside(|| drop(spawn_local(async {})));
 }
@@ -42,7 +42,7 @@ fn spawn_local_on_another_thread_panics() {
 }
 
 #[test]
-fn spawn_local_on_another_thread_s_local_runtime_panics() {
+fn spawn_local_on_the_local_runtime_of_another_thread_panics() {
     let (to_us, from_there) = mpsc::channel();
     let (done, is_done) = mpsc::channel::<()>();
     let there = thread::spawn(move || {
@@ -66,7 +66,7 @@ fn spawn_local_on_another_thread_s_local_runtime_panics() {
 }
 
 #[test]
-fn a_task_s_panic_goes_to_who_joins_it_and_no_further() {
+fn a_tasks_panic_is_returned_by_its_join_handle_only() {
     let local = LocalSet::new();
     let count = Count::default();
     let for_task = count.clone();
@@ -95,7 +95,7 @@ fn a_panic_in_run_until_leaves_the_set_usable() {
 }
 
 #[test]
-fn a_set_that_ends_by_a_panic_drops_its_tasks_and_panics() {
+fn a_set_shut_down_by_a_panic_drops_its_tasks_and_panics() {
     let runtime = current_thread();
     let drops = Drops::default();
     let mut local = LocalSet::new();
@@ -122,7 +122,7 @@ fn a_set_that_ends_by_a_panic_drops_its_tasks_and_panics() {
 }
 
 #[test]
-fn a_set_that_ends_inside_of_its_own_task_drops_that_one_when_its_poll_returns() {
+fn a_running_task_is_dropped_after_its_poll_if_the_set_ends() {
     for turns_before in [0, 1] {
         let mut local = LocalSet::new();
         local.unhandled_panic(UnhandledPanic::ShutdownRuntime);

@@ -53,7 +53,7 @@ impl Event {
 /// Sends the task's waker to the other end of the channel, then waits forever.
 pub async fn leave_waker(to: mpsc::Sender<Waker>) {
     poll_fn::<(), _>(|cx| {
-        let _nobody_wants_it = to.send(cx.waker().clone());
+        let _ignored = to.send(cx.waker().clone());
         Poll::Pending
     })
     .await

@@ -26,7 +26,7 @@ macro_rules! is {
 }
 
 #[test]
-fn neither_a_set_nor_its_guard_leaves_the_thread() {
+fn neither_a_set_nor_its_guard_is_send() {
     const { assert!(is!(Send, u8) && is!(Sync, u8)) };
     const { assert!(!is!(Send, LocalSet) && !is!(Sync, LocalSet)) };
     const { assert!(!is!(Send, LocalEnterGuard) && !is!(Sync, LocalEnterGuard)) };
@@ -73,7 +73,7 @@ fn tasks_of_tasks_stay_on_the_thread() {
 }
 
 #[test]
-fn plain_spawn_leaves_the_set() {
+fn spawn_goes_to_the_runtime() {
     let runtime = multi_thread();
     let here = thread::current().id();
     LocalSet::new().block_on(&runtime, async move {
@@ -85,7 +85,7 @@ fn plain_spawn_leaves_the_set() {
 }
 
 #[test]
-fn a_task_spawned_before_the_set_is_driven_waits_for_that() {
+fn a_spawned_task_waits_until_the_set_is_driven() {
     let local = LocalSet::new();
     let count = Count::default();
     for _ in 0..3 {
@@ -98,7 +98,7 @@ fn a_task_spawned_before_the_set_is_driven_waits_for_that() {
 }
 
 #[test]
-fn inside_of_a_guard_spawn_local_finds_the_set() {
+fn spawn_local_uses_the_set_of_a_guard() {
     let local = LocalSet::new();
     let guard = local.enter();
     assert_eq!(format!("{guard:?}"), "LocalEnterGuard");
@@ -107,7 +107,7 @@ fn inside_of_a_guard_spawn_local_finds_the_set() {
 }
 
 #[test]
-fn a_guard_puts_back_the_set_before_it() {
+fn a_guard_restores_the_previous_set() {
     let [first, second] = [LocalSet::new(), LocalSet::new()];
     let in_first = first.enter();
     let in_second = second.enter();
@@ -184,7 +184,7 @@ fn a_local_runtime_needs_no_set() {
 }
 
 #[test]
-fn in_a_set_on_a_local_runtime_the_runtime_takes_the_task() {
+fn on_a_local_runtime_the_runtime_takes_the_task() {
     let runtime = local_runtime();
     let local = LocalSet::new();
     let go = Event::default();

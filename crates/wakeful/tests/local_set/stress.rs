@@ -22,10 +22,10 @@ enum Target {
 }
 
 /// Where a thread finds its next targets. `None` tells it to end.
-type Slot = Mutex<Option<Vec<Target>>>;
+type TargetsSlot = Mutex<Option<Vec<Target>>>;
 
 /// Uses each target repeatedly, until there are new ones.
-fn molest(slot: &Slot) {
+fn wake_and_abort(slot: &TargetsSlot) {
     let mut targets = Vec::new();
     loop {
         match slot.lock().unwrap().as_mut() {
@@ -45,13 +45,13 @@ fn molest(slot: &Slot) {
 }
 
 #[test]
-fn a_set_is_dropped_under_wakes_and_aborts_of_other_threads() {
+fn a_set_is_dropped_during_wakes_and_aborts_of_other_threads() {
     const TASKS: usize = 8;
     watched(|| {
-        let slots = [(); THREADS].map(|()| Slot::new(Some(Vec::new())));
+        let slots = [(); THREADS].map(|()| TargetsSlot::new(Some(Vec::new())));
         thread::scope(|scope| {
             for slot in &slots {
-                scope.spawn(|| molest(slot));
+                scope.spawn(|| wake_and_abort(slot));
             }
             let (start, mut round) = (Instant::now(), 0usize);
             while start.elapsed() < stress_time() {
@@ -129,7 +129,7 @@ impl Mailbox {
 }
 
 #[test]
-fn no_wake_up_of_another_thread_is_lost() {
+fn no_wake_up_from_another_thread_is_lost() {
     const TASKS: usize = 4;
     const MESSAGES: u64 = 200;
     for runtime in [current_thread(), multi_thread()] {
@@ -169,7 +169,7 @@ fn no_wake_up_of_another_thread_is_lost() {
 }
 
 #[test]
-fn one_message_at_a_time_goes_to_and_fro() {
+fn ping_pong() {
     for runtime in [current_thread(), multi_thread()] {
         watched(|| {
             let (to_task, to_thread) = (Arc::<Mailbox>::default(), mpsc::channel::<u64>());
