@@ -19,8 +19,8 @@ use wakeful_runtime::runtime::current_io;
 /// A descriptor whose readiness can be awaited.
 ///
 /// Use it for descriptors that have no type of their own here: inotify, timerfd, a socket of a C
-/// library. The descriptor must be non-blocking, and of a kind that the kernel can poll; regular
-/// files are not.
+/// library. The descriptor must be non-blocking, and of a kind that the kernel can poll; a regular
+/// file is not.
 ///
 /// [`readable`](Self::readable) and the other waiting methods return a guard. If the operation then
 /// returns `WouldBlock`, report that to the guard, with [`try_io`](AsyncFdReadyGuard::try_io) or

@@ -15,9 +15,9 @@ use std::task::{Context, Poll};
 
 /// Returns a handle to standard input.
 ///
-/// A thread of the blocking pool reads it. That read cannot be interrupted: a shutdown of the
-/// runtime waits until a line or the end of the input arrives. For interactive programs a dedicated
-/// thread is a better choice.
+/// A thread of the blocking pool reads it. That read cannot be interrupted: dropping the runtime
+/// waits until a line or the end of the input arrives. In interactive programs, read on a dedicated
+/// thread instead.
 ///
 /// All handles share one buffer in the standard library. If a handle is dropped during a read, the
 /// bytes of that read are lost.

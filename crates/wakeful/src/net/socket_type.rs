@@ -78,11 +78,13 @@ macro_rules! readiness_methods {
             /// Waits until the socket is ready for any of `interest`; returns what it is ready for.
             ///
             /// Several tasks may wait at once. The result is a hint: the operation may still return
-            /// `WouldBlock`. This method is cancel safe: if the future is dropped, no event is
-            /// lost.
+            /// `WouldBlock`.
             ///
             /// # Errors
             /// If the runtime has shut down.
+            ///
+            /// # Cancel safety
+            /// This method is cancel safe: if the future is dropped, no event is lost.
             pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
                 self.io.ready(interest).await
             }
