@@ -12,9 +12,9 @@ use wakeful::net::{TcpListener, TcpStream};
 use wakeful::task::JoinSet;
 
 /// A deterministic pseudo-random generator.
-struct Numbers(u64);
+struct Rng(u64);
 
-impl Numbers {
+impl Rng {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -25,13 +25,13 @@ impl Numbers {
 
 /// Returns the number of rounds before the client disconnected, if it did.
 async fn client(address: std::net::SocketAddr, rounds: u64, seed: u64) -> io::Result<u64> {
-    let mut numbers = Numbers(seed * 2 + 1);
+    let mut rng = Rng(seed * 2 + 1);
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
     for round in 0..rounds {
-        let len = 1 + numbers.below(3000) as usize;
+        let len = 1 + rng.below(3000) as usize;
         let sent: Vec<u8> = (0..len).map(|n| (n as u64 ^ round ^ seed) as u8).collect();
-        match numbers.below(200) {
+        match rng.below(200) {
             // Disconnects in the middle of a message.
             0 => {
                 stream.write_all(&sent[..len / 2]).await?;

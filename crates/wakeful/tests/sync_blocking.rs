@@ -9,7 +9,7 @@ use wakeful::sync::{Mutex, RwLock, Semaphore, broadcast, mpsc, oneshot};
 use wakeful::task::{block_in_place, spawn_blocking};
 
 /// Sends messages back and forth and takes locks. Each side waits for the other at least once.
-fn talk_as_a_thread(mut rx: mpsc::Receiver<u32>, tx: mpsc::UnboundedSender<u32>) {
+fn talk_blocking(mut rx: mpsc::Receiver<u32>, tx: mpsc::UnboundedSender<u32>) {
     while let Some(number) = rx.blocking_recv() {
         tx.send(number + 1).unwrap();
     }
@@ -18,7 +18,7 @@ fn talk_as_a_thread(mut rx: mpsc::Receiver<u32>, tx: mpsc::UnboundedSender<u32>)
     drop(guard.blocking_read().blocking_acquire().unwrap());
 }
 
-async fn talk_as_a_task(tx: mpsc::Sender<u32>, mut rx: mpsc::UnboundedReceiver<u32>) {
+async fn talk_async(tx: mpsc::Sender<u32>, mut rx: mpsc::UnboundedReceiver<u32>) {
     for number in 0..100 {
         tx.send(number).await.unwrap();
         assert_eq!(rx.recv().await, Some(number + 1));
@@ -31,8 +31,8 @@ fn a_pool_thread_may_block() {
         runtime.block_on(async {
             let (tx, rx) = mpsc::channel(1);
             let (tx_back, rx_back) = mpsc::unbounded_channel();
-            let thread = spawn_blocking(move || talk_as_a_thread(rx, tx_back));
-            talk_as_a_task(tx, rx_back).await;
+            let thread = spawn_blocking(move || talk_blocking(rx, tx_back));
+            talk_async(tx, rx_back).await;
             thread.await.unwrap();
         });
     }
@@ -43,8 +43,8 @@ fn a_task_may_block_inside_block_in_place() {
     multi_thread(1).block_on(async {
         let (tx, rx) = mpsc::channel(1);
         let (tx_back, rx_back) = mpsc::unbounded_channel();
-        let waits = wakeful::spawn(async { block_in_place(|| talk_as_a_thread(rx, tx_back)) });
-        talk_as_a_task(tx, rx_back).await;
+        let waits = wakeful::spawn(async { block_in_place(|| talk_blocking(rx, tx_back)) });
+        talk_async(tx, rx_back).await;
         waits.await.unwrap();
     });
 }

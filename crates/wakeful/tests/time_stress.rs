@@ -15,9 +15,9 @@ use wakeful::time::{self, Instant, Sleep};
 type SharedSleeps = Arc<Mutex<Vec<Pin<Box<Sleep>>>>>;
 
 /// A small deterministic pseudo-random generator.
-struct Numbers(u64);
+struct Rng(u64);
 
-impl Numbers {
+impl Rng {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -32,11 +32,11 @@ impl Numbers {
 }
 
 async fn act(sleeps: SharedSleeps, until: Instant, seed: u64, done: Arc<AtomicUsize>) {
-    let mut numbers = Numbers(seed | 1);
+    let mut rng = Rng(seed | 1);
     while Instant::now() < until {
-        match numbers.below(8) {
+        match rng.below(8) {
             0 | 1 => {
-                let mut sleep = Box::pin(time::sleep(numbers.span()));
+                let mut sleep = Box::pin(time::sleep(rng.span()));
                 poll_fn(|cx| Poll::Ready(sleep.as_mut().poll(cx).is_ready())).await;
                 sleeps.lock().unwrap().push(sleep);
             }
@@ -47,7 +47,7 @@ async fn act(sleeps: SharedSleeps, until: Instant, seed: u64, done: Arc<AtomicUs
             4 => {
                 let taken = sleeps.lock().unwrap().pop();
                 if let Some(mut sleep) = taken {
-                    sleep.as_mut().reset(Instant::now() + numbers.span());
+                    sleep.as_mut().reset(Instant::now() + rng.span());
                     sleeps.lock().unwrap().insert(0, sleep);
                 }
             }
@@ -55,14 +55,14 @@ async fn act(sleeps: SharedSleeps, until: Instant, seed: u64, done: Arc<AtomicUs
                 // Takes another task's sleep and waits for it to the end.
                 let taken = sleeps.lock().unwrap().pop();
                 if let Some(mut sleep) = taken {
-                    let deadline = Instant::now() + Duration::from_micros(numbers.below(300));
+                    let deadline = Instant::now() + Duration::from_micros(rng.below(300));
                     sleep.as_mut().reset(deadline);
                     sleep.await;
                     assert!(Instant::now() >= deadline, "early");
                 }
             }
             6 => {
-                let span = Duration::from_micros(numbers.below(300));
+                let span = Duration::from_micros(rng.below(300));
                 let began = Instant::now();
                 time::sleep(span).await;
                 assert!(began.elapsed() >= span, "early");
@@ -130,14 +130,14 @@ fn runtimes_end_while_sleeps_come_and_go() {
 }
 
 /// Sleeps for up to `longest_us` repeatedly, and occasionally blocks its thread.
-async fn sleep_over_and_over(until: Instant, seed: u64, longest_us: u64) {
-    let mut numbers = Numbers(seed | 1);
+async fn sleep_repeatedly(until: Instant, seed: u64, longest_us: u64) {
+    let mut rng = Rng(seed | 1);
     while Instant::now() < until {
-        let span = Duration::from_micros(numbers.below(longest_us));
+        let span = Duration::from_micros(rng.below(longest_us));
         let began = Instant::now();
         time::sleep(span).await;
         assert!(began.elapsed() >= span, "early");
-        if numbers.below(5_000) == 0 {
+        if rng.below(5_000) == 0 {
             std::thread::sleep(Duration::from_millis(3));
         }
     }
@@ -149,15 +149,15 @@ fn dense_timers_while_workers_park_and_unpark() {
         let runtime = multi_thread(workers);
         let until = Instant::now() + stress_time() / 3;
         let sleepers: Vec<_> = (0..1_000)
-            .map(|n| runtime.spawn(sleep_over_and_over(until, 0x9e37_79b9 * (n + 1), 10_000)))
+            .map(|n| runtime.spawn(sleep_repeatedly(until, 0x9e37_79b9 * (n + 1), 10_000)))
             .collect();
         let strangers: Vec<_> = (0..2)
             .map(|n| {
                 let handle = runtime.handle().clone();
                 std::thread::spawn(move || {
-                    let mut numbers = Numbers(n + 1);
+                    let mut rng = Rng(n + 1);
                     while Instant::now() < until {
-                        let span = numbers.span().min(Duration::from_millis(1));
+                        let span = rng.span().min(Duration::from_millis(1));
                         let called = handle.spawn(async move { time::sleep(span).await });
                         handle.block_on(called).unwrap();
                     }

@@ -12,18 +12,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The file, the line and the message.
-type Found = (String, usize, String);
+type CompileError = (String, usize, String);
 
 #[test]
 fn errors_point_at_the_users_lines() {
     let cases = cases();
     let compiled = compile(&cases);
-    let mut errors: Vec<Found> = compiled.lines().filter_map(error_in).collect();
+    let mut errors: Vec<CompileError> = compiled.lines().filter_map(error_in).collect();
     let mut wrong = String::new();
     for case in &cases {
         let file = file_name(case);
         for (line, text) in expected(case) {
-            let is_it = |error: &Found| {
+            let is_it = |error: &CompileError| {
                 error.0 == file && error.1 == line && error.2.starts_with(text.as_str())
             };
             match errors.iter().position(is_it) {
@@ -90,7 +90,7 @@ fn compile(cases: &[PathBuf]) -> String {
 }
 
 /// Parses the error in a line `path:line:column: error[code]: text`.
-fn error_in(said: &str) -> Option<Found> {
+fn error_in(said: &str) -> Option<CompileError> {
     let (place, rest) = said.split_once(": error")?;
     let (_, text) = rest.split_once(": ")?;
     let mut parts = place.rsplitn(3, ':');

@@ -159,7 +159,7 @@ macro_rules! halves {
             #[doc = $near_and_far]
             #[doc = concat!("// One end of a connection, a `", stringify!($stream), "`:")]
             /// let (reader, writer) = near.into_split();
-            /// let task = wakeful::spawn(async move { writer }); // wrote something, say
+            /// let task = wakeful::spawn(async move { writer }); // after writing something
             /// let _near = reader.reunite(task.await?).expect("halves of one stream");
             /// # drop(far);
             /// # std::io::Result::Ok(()) }).unwrap();

@@ -131,7 +131,7 @@ macro_rules! readiness_methods {
             /// one.readable().await?;
             /// let waiting = one.try_io(Interest::READABLE, || {
             ///     let mut bytes = 0;
-            ///     // SAFETY: `FIONREAD` writes an `int` to where it is told.
+            ///     // SAFETY: `FIONREAD` writes an `int` through the pointer.
             ///     match unsafe { libc::ioctl(one.as_raw_fd(), libc::FIONREAD, &mut bytes) } {
             ///         0 => Ok(bytes),
             ///         _ => Err(std::io::Error::last_os_error()),

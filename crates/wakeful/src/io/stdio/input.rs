@@ -27,7 +27,7 @@ impl PoolReader {
             }
             self.start(buf.remaining().min(TRANSFER_MAX))?;
         }
-        let job = self.job.as_mut().expect("under way or just begun");
+        let job = self.job.as_mut().expect("a read is in progress");
         let ended = ready!(Pin::new(job).poll(cx));
         self.job = None;
         let (result, staging) = ended?;
