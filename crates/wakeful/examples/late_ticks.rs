@@ -1,7 +1,7 @@
-//! How late ticks come while other tasks block their threads.
+//! Measures how late interval ticks are while other tasks block their workers.
 //!
-//! `late_ticks [blockers] [sleep|spin] [milliseconds] [seconds]`: tasks that block again and again, on two
-//! workers, beside 100 tasks that tick each millisecond.
+//! `late_ticks [blockers] [sleep|spin] [milliseconds] [seconds]` runs on two workers: the blocking
+//! tasks, which block again and again, and 100 tasks on a 1 ms interval.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

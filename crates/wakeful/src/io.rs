@@ -1,8 +1,12 @@
-//! Bytes that come and go without blocking.
+//! Asynchronous reading and writing.
 //!
-//! [`AsyncRead`], [`AsyncWrite`], [`AsyncBufRead`] and [`AsyncSeek`] are what sockets, pipes and files
-//! implement; with feature `io-util` there are extension traits whose methods are awaited, buffers and
-//! adapters. `unix::AsyncFd` makes any other descriptor that can be polled awaitable.
+//! Sockets, pipes and files implement [`AsyncRead`], [`AsyncWrite`], [`AsyncBufRead`] or
+//! [`AsyncSeek`]. With the feature `io-util` there are also extension traits with `async` methods,
+//! buffers and adapters. `unix::AsyncFd` waits for the readiness of any other pollable descriptor.
+//!
+//! The traits live in the crate `wakeful_io`. This module adds what needs a runtime: `watched`
+//! registers descriptors with the I/O driver, `stdio` and `staging` transfer bytes through the
+//! blocking pool.
 //!
 //! ```
 //! # #[cfg(all(feature = "net", feature = "rt-multi-thread", feature = "io-util"))] {
@@ -56,7 +60,7 @@ pub use wakeful_reactor::{Interest, Ready};
 #[cfg(any(feature = "net", feature = "process"))]
 pub(crate) use watched::Watched;
 
-/// Descriptors of Unix-like systems.
+/// Types for the descriptors of Unix-like systems.
 ///
 /// ```
 /// use std::{io::Write, os::unix::net::UnixStream};

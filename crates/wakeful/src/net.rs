@@ -4,11 +4,15 @@
 //! |---|---|
 //! | stream over TCP | [`TcpListener`], [`TcpStream`]; [`TcpSocket`] to set options first |
 //! | send datagrams over UDP | [`UdpSocket`] |
-//! | talk to processes of this machine | [`UnixListener`], [`UnixStream`], [`UnixDatagram`]; [`unix::pipe`] |
+//! | talk to local processes | [`UnixListener`], [`UnixStream`], [`UnixDatagram`]; [`unix::pipe`] |
 //! | look names up | [`lookup_host`] |
 //!
-//! All of them belong to the runtime they are made in, whose I/O must be enabled; its end lets every
-//! wait on them fail. They may be used from other runtimes' tasks all the same.
+//! A socket belongs to the runtime in which it is created, and the I/O driver of that runtime must
+//! be enabled. Tasks of other runtimes may use the socket too. Once its runtime shuts down, pending
+//! and later waits return an error.
+//!
+//! Each kind of socket has its own file or folder. `socket_type` and `halves` hold the methods that
+//! several kinds share, `sockets` creates the descriptors, and `addr` resolves names.
 //!
 //! ```
 //! # wakeful::runtime::Runtime::new().unwrap().block_on(async {

@@ -1,4 +1,4 @@
-//! A `JoinSet` gives back every task once, whatever becomes of it.
+//! A `JoinSet` returns every task exactly once, whatever its result.
 
 mod support;
 
@@ -17,7 +17,7 @@ use wakeful::task::{JoinSet, LocalSet, yield_now};
 
 type Gate = Mailbox<()>;
 
-/// Counts how often it is woken.
+/// A waker that counts its wake-ups.
 #[derive(Default)]
 struct Counter(AtomicUsize);
 
@@ -43,14 +43,14 @@ fn poll_once<F: Future>(future: F) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Lets the other tasks of a current-thread runtime, few as they are, do all they can.
+/// Yields often enough for the few other tasks of a current-thread runtime to finish their work.
 async fn settle() {
     for _ in 0..10 {
         yield_now().await;
     }
 }
 
-/// A set of so many tasks, all of which have ended.
+/// Returns a set of `tasks` tasks, all of which have ended.
 async fn ended(tasks: usize) -> JoinSet<()> {
     let mut set = JoinSet::new();
     let handles: Vec<_> = (0..tasks).map(|_| set.spawn(async {})).collect();
@@ -59,7 +59,7 @@ async fn ended(tasks: usize) -> JoinSet<()> {
             yield_now().await;
         }
     }
-    // With a full budget again.
+    // Yields, so that the caller starts with a full budget.
     yield_now().await;
     set
 }
@@ -140,7 +140,7 @@ fn tasks_are_added_while_others_are_joined() {
 }
 
 #[test]
-fn try_join_next_takes_only_what_has_ended() {
+fn try_join_next_returns_only_ended_tasks() {
     current_thread().block_on(async {
         let gate = Gate::new();
         let mut set = JoinSet::new();
@@ -160,7 +160,7 @@ fn try_join_next_takes_only_what_has_ended() {
 }
 
 #[test]
-fn the_id_comes_with_the_output_or_in_the_error() {
+fn the_id_is_returned_with_the_output_or_the_error() {
     multi_thread(2).block_on(async {
         let mut set = JoinSet::new();
         let mut expected = HashSet::new();
@@ -268,7 +268,7 @@ fn a_set_can_be_used_again_after_a_shutdown() {
 }
 
 #[test]
-fn a_panic_is_given_to_who_joins() {
+fn a_panic_is_returned_by_join_next() {
     multi_thread(2).block_on(async {
         let mut set = JoinSet::new();
         set.spawn(async { panic!("on purpose") });
@@ -282,7 +282,7 @@ fn a_panic_is_given_to_who_joins() {
 }
 
 #[test]
-fn join_all_goes_on_with_a_tasks_panic_and_aborts_the_rest() {
+fn join_all_resumes_a_panic_and_aborts_the_other_tasks() {
     for runtime in each_flavor() {
         let (token, dropped) = mpsc::channel::<()>();
         runtime.block_on(async {
@@ -314,7 +314,7 @@ fn join_all_says_which_task_was_cancelled() {
 }
 
 #[test]
-fn dropping_the_set_aborts_what_is_in_it() {
+fn dropping_the_set_aborts_its_tasks() {
     for runtime in each_flavor() {
         let (token, dropped) = mpsc::channel::<()>();
         runtime.block_on(async {
@@ -335,7 +335,7 @@ fn dropping_the_set_aborts_what_is_in_it() {
 }
 
 #[test]
-fn outputs_that_nobody_joins_are_dropped_with_the_set() {
+fn unjoined_outputs_are_dropped_with_the_set() {
     let output = Arc::new(());
     current_thread().block_on(async {
         let mut set = JoinSet::new();
@@ -352,7 +352,7 @@ fn outputs_that_nobody_joins_are_dropped_with_the_set() {
 }
 
 #[test]
-fn detached_tasks_go_on_by_themselves() {
+fn detached_tasks_keep_running() {
     current_thread().block_on(async {
         let (done, results) = mpsc::channel();
         let mut set = JoinSet::new();
@@ -378,7 +378,7 @@ fn detached_tasks_go_on_by_themselves() {
 }
 
 #[test]
-fn tasks_of_a_runtime_that_is_gone_are_cancelled() {
+fn tasks_of_a_dropped_runtime_are_cancelled() {
     let mut set = JoinSet::new();
     let runtime = current_thread();
     set.spawn_on(async { 1 }, runtime.handle());
@@ -398,7 +398,7 @@ fn a_set_holds_tasks_of_several_runtimes() {
 }
 
 #[test]
-fn blocking_closures_are_tasks_of_the_set() {
+fn blocking_closures_can_be_joined() {
     current_thread().block_on(async {
         let mut set = JoinSet::new();
         for n in 0..10 {
@@ -409,7 +409,7 @@ fn blocking_closures_are_tasks_of_the_set() {
     });
 }
 
-/// Adds `tasks` that return their number, through something that is not `Send`.
+/// Spawns `tasks` tasks that each return their number. The futures are not `Send`.
 fn spawn_numbers(set: &mut JoinSet<Rc<usize>>, tasks: usize, on: Option<&LocalSet>) {
     for n in 0..tasks {
         let number = Rc::new(n);
@@ -431,7 +431,7 @@ async fn assert_numbers(set: JoinSet<Rc<usize>>, tasks: usize) {
 }
 
 #[test]
-fn local_tasks_are_tasks_of_the_set() {
+fn local_tasks_can_be_joined() {
     let local = LocalSet::new();
     current_thread().block_on(local.run_until(async {
         let mut set = JoinSet::new();
@@ -482,7 +482,7 @@ fn local_tasks_are_aborted_with_the_set() {
 }
 
 #[test]
-fn local_tasks_of_a_set_that_is_gone_are_cancelled() {
+fn tasks_of_a_dropped_local_set_are_cancelled() {
     let (local, mut set) = (LocalSet::new(), JoinSet::new());
     spawn_numbers(&mut set, 3, Some(&local));
     drop(local);
@@ -497,7 +497,7 @@ fn local_tasks_of_a_set_that_is_gone_are_cancelled() {
 fn a_local_task_is_joined_on_another_thread() {
     let (local, mut set) = (LocalSet::new(), JoinSet::new());
     let number = Rc::new(7);
-    // What is not `Send` is the future; the output is.
+    // The future is not `Send`, but its output is.
     set.spawn_local_on(async move { *number }, &local);
     let there = std::thread::spawn(|| current_thread().block_on(set.join_all()));
     current_thread().block_on(local);
@@ -505,7 +505,7 @@ fn a_local_task_is_joined_on_another_thread() {
 }
 
 #[test]
-fn a_local_task_needs_something_local_to_run_on() {
+fn spawning_a_local_task_needs_a_local_set_or_runtime() {
     for runtime in each_flavor() {
         let (text, file) =
             runtime.block_on(async { panic_of(|| drop(JoinSet::new().spawn_local(async {}))) });
@@ -549,7 +549,7 @@ fn a_task_can_be_built_into_the_set() {
 }
 
 #[test]
-fn spawning_outside_of_a_runtime_says_what_is_missing() {
+fn spawning_outside_a_runtime_panics() {
     let (text, file) = panic_of(|| drop(JoinSet::new().spawn(async {})));
     assert_eq!(file, file!());
     assert!(text.contains("there is no runtime on this thread"), "{text}");
@@ -572,7 +572,7 @@ fn only_the_waker_of_the_last_poll_is_woken() {
     runtime.block_on(settle());
     assert_eq!(counters.each_ref().map(|(counter, _)| counter.woken()), [0, 1]);
 
-    // Who does not poll again is not woken again; who does, is.
+    // Only a task that polls again is woken again.
     let mut again = Context::from_waker(&counters[0].1);
     assert!(set.poll_join_next_with_id(&mut again).is_ready());
     assert!(set.poll_join_next_with_id(&mut again).is_pending());
@@ -583,7 +583,7 @@ fn only_the_waker_of_the_last_poll_is_woken() {
 }
 
 #[test]
-fn many_tasks_that_end_wake_who_waits_once() {
+fn many_ended_tasks_wake_the_joining_task_once() {
     let runtime = current_thread();
     let mut set = JoinSet::new();
     let (counter, waker) = Counter::new();
@@ -596,7 +596,7 @@ fn many_tasks_that_end_wake_who_waits_once() {
 }
 
 #[test]
-fn a_join_next_that_is_dropped_loses_nothing() {
+fn a_dropped_join_next_loses_nothing() {
     let runtime = current_thread();
     let gate = Gate::new();
     let mut set = JoinSet::new();
@@ -612,7 +612,7 @@ fn a_join_next_that_is_dropped_loses_nothing() {
 }
 
 #[test]
-fn join_next_gives_way_and_try_join_next_need_not() {
+fn join_next_yields_and_try_join_next_does_not() {
     current_thread().block_on(async {
         let (mut set, mut joined, mut gave_way) = (ended(1000).await, 0, 0);
         while !set.is_empty() {
@@ -653,7 +653,7 @@ fn a_hundred_thousand_ended_tasks_take_one_poll_each() {
             joined += 1;
         }
         assert_eq!(joined, TASKS);
-        // One for each task, one for each time the budget ran out, one for the empty set.
+        // One poll for each task, one for each time the budget ran out, one for the empty set.
         assert!(polls <= TASKS + TASKS / 100 + 1, "{polls} polls");
     });
 }
@@ -661,7 +661,7 @@ fn a_hundred_thousand_ended_tasks_take_one_poll_each() {
 #[test]
 fn a_task_that_ends_among_many_that_wait_takes_two_polls() {
     const TASKS: usize = 100_000;
-    // Without a common divisor with the number of tasks, so that each has its turn.
+    // Coprime to the number of tasks, so that every task is reached.
     const STRIDE: usize = 38_317;
     current_thread().block_on(async {
         let gates: Vec<Arc<Gate>> = (0..TASKS).map(|_| Gate::new()).collect();
@@ -688,7 +688,7 @@ fn a_task_that_ends_among_many_that_wait_takes_two_polls() {
 }
 
 #[test]
-fn a_set_dropped_while_its_tasks_end_leaves_nothing_behind() {
+fn a_set_dropped_while_its_tasks_end_leaks_nothing() {
     let runtime = multi_thread(2);
     let token = Arc::new(());
     for round in 0..300 {
@@ -718,7 +718,7 @@ fn a_set_dropped_while_its_tasks_end_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_panic_of_who_joins_leaves_the_set_usable() {
+fn a_panic_of_the_joining_task_leaves_the_set_usable() {
     let runtime = current_thread();
     let mut set = JoinSet::new();
     set.spawn_on(async { 1 }, runtime.handle());
@@ -734,15 +734,15 @@ fn a_panic_of_who_joins_leaves_the_set_usable() {
 }
 
 #[test]
-fn a_set_goes_where_its_outputs_may() {
+fn a_set_is_send_if_its_outputs_are() {
     fn assert_traits<S: Send + Sync + Unpin + std::panic::UnwindSafe>() {}
     assert_traits::<JoinSet<u32>>();
-    // Through a shared borrow of the set there is no way to an output.
+    // A shared reference to the set gives no access to an output.
     assert_traits::<JoinSet<Cell<u32>>>();
     fn assert_future<F: Send + Sync>(_: F) {}
     assert_future(JoinSet::<Cell<u32>>::new().join_next());
 
-    // With an output that is `Send` the call would be ambiguous, and not compile.
+    // If the output were `Send`, the call would be ambiguous and not compile.
     trait NotSend<Marker> {
         fn not_send(&self) {}
     }

@@ -1,4 +1,4 @@
-//! `mpsc::Sender::send_timeout`: room for a value, or its time is up.
+//! `mpsc::Sender::send_timeout`: waits for capacity, up to a limit.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -14,7 +14,7 @@ async fn is_ready(future: impl Future) -> bool {
 }
 
 #[wakeful::test(start_paused = true)]
-async fn a_value_comes_back_when_its_time_is_up() {
+async fn a_timeout_returns_the_value() {
     let (tx, mut rx) = mpsc::channel(1);
     let began = Instant::now();
     assert_eq!(tx.send_timeout("first".to_owned(), LIMIT).await, Ok(()));
@@ -25,13 +25,13 @@ async fn a_value_comes_back_when_its_time_is_up() {
     assert_eq!(late.to_string(), "timed out waiting on send operation");
     assert_eq!(late.into_inner(), "second");
     assert_eq!(rx.recv().await.as_deref(), Some("first"));
-    // Who gave up has left the queue: the room is there for others.
+    // The sender that timed out has left the queue: the capacity is available to others.
     assert_eq!(tx.capacity(), 1);
     assert_eq!(tx.send_timeout("third".to_owned(), Duration::ZERO).await, Ok(()));
 }
 
 #[wakeful::test(start_paused = true)]
-async fn room_made_in_time_is_used() {
+async fn capacity_freed_in_time_is_used() {
     let (tx, mut rx) = mpsc::channel(1);
     tx.send(1).await.unwrap();
     let began = Instant::now();
@@ -45,7 +45,7 @@ async fn room_made_in_time_is_used() {
 }
 
 #[wakeful::test(start_paused = true)]
-async fn a_closed_channel_is_told_apart_from_a_full_one() {
+async fn a_closed_channel_differs_from_a_full_one() {
     let (tx, mut rx) = mpsc::channel(1);
     tx.send(1).await.unwrap();
     {
@@ -61,7 +61,7 @@ async fn a_closed_channel_is_told_apart_from_a_full_one() {
 
 #[test]
 #[should_panic(expected = "there is no reactor running")]
-fn there_is_no_limit_without_a_runtime() {
+fn send_timeout_without_a_runtime_panics() {
     let (tx, _rx) = mpsc::channel(1);
     let mut send = pin!(tx.send_timeout((), LIMIT));
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());

@@ -1,4 +1,4 @@
-//! Any descriptor, awaited.
+//! `AsyncFd`: waiting for the readiness of any descriptor.
 
 mod support;
 
@@ -26,8 +26,8 @@ fn poll_now<F: Future>(future: F) -> Poll<F::Output> {
 }
 
 #[test]
-fn a_guard_clears_what_did_not_hold() {
-    // On one thread no event comes in between.
+fn a_guard_clears_readiness_after_would_block() {
+    // On a current-thread runtime no event arrives between these steps.
     current_thread().block_on(async {
         let (ours, mut theirs) = pair();
         assert!(poll_now(ours.readable()).is_pending());
@@ -36,14 +36,14 @@ fn a_guard_clears_what_did_not_hold() {
         let mut guard = ours.readable().await.unwrap();
         assert!(guard.ready().is_readable());
         assert_eq!(guard.try_io(|fd| fd.get_ref().read(&mut buf)).unwrap().unwrap(), 2);
-        // Kept: there may be more.
+        // The readiness is kept: there may be more data.
         guard.retain_ready();
         let mut guard = ours.readable().await.unwrap();
         assert_eq!(guard.try_io(|fd| fd.get_ref().read(&mut buf)).unwrap().unwrap(), 1);
         assert!(guard.try_io(|fd| fd.get_ref().read(&mut buf)).is_err());
         assert!(guard.ready().is_empty());
         assert!(poll_now(ours.readable()).is_pending());
-        // Other errors are handed on and clear nothing.
+        // Other errors are passed on and clear nothing.
         let mut guard = ours.writable().await.unwrap();
         let failed = guard.try_io(|_| io::Result::<()>::Err(ErrorKind::NotFound.into()));
         assert_eq!(failed.unwrap().unwrap_err().kind(), ErrorKind::NotFound);
@@ -52,8 +52,8 @@ fn a_guard_clears_what_did_not_hold() {
 }
 
 #[test]
-fn readiness_cleared_by_hand_comes_back_with_the_next_change() {
-    // On one thread no event comes in between.
+fn cleared_readiness_returns_with_the_next_event() {
+    // On a current-thread runtime no event arrives between these steps.
     current_thread().block_on(async {
         let (mut ours, mut theirs) = pair();
         theirs.write_all(b"a").unwrap();
@@ -72,7 +72,7 @@ fn readiness_cleared_by_hand_comes_back_with_the_next_change() {
 }
 
 #[test]
-fn every_waiting_task_is_called() {
+fn every_waiting_task_is_woken() {
     for runtime in [current_thread(), multi_thread(2)] {
         runtime.block_on(async {
             let (ours, mut theirs) = pair();
@@ -95,7 +95,7 @@ fn every_waiting_task_is_called() {
 }
 
 #[test]
-fn operations() {
+fn async_io_and_try_io() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (mut ours, mut theirs) = pair();
@@ -127,7 +127,7 @@ fn a_descriptor_taken_out_stays_open() {
         assert_eq!(ours.as_raw_fd(), fd);
         theirs.write_all(b"still").unwrap();
         assert_eq!((&ours).read(&mut [0; 8]).unwrap(), 5);
-        // And can be registered again.
+        // The descriptor can be registered again.
         // SAFETY: as in `pair`.
         let ours = unsafe { AsyncFd::register_with_interest(ours, Interest::READABLE) }.unwrap();
         theirs.write_all(b"again").unwrap();
@@ -145,7 +145,7 @@ impl AsRawFd for JustANumber {
 }
 
 #[test]
-fn what_cannot_be_registered_comes_back() {
+fn a_failed_registration_returns_the_object() {
     current_thread().block_on(async {
         let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
         // SAFETY: a file returns the same open descriptor as long as it lives.
@@ -153,16 +153,16 @@ fn what_cannot_be_registered_comes_back() {
         let (mut file, cause) = error.into_parts();
         assert_eq!(cause.raw_os_error(), Some(libc::EPERM));
         file.read_exact(&mut [0; 1]).unwrap();
-        // SAFETY: it is refused, and not used.
+        // SAFETY: the registration is refused, so the descriptor is never used.
         let error = unsafe { AsyncFd::register(JustANumber(-1)) }.unwrap_err();
         assert_eq!(io::Error::from(error).raw_os_error(), Some(libc::EBADF));
     });
 }
 
 #[test]
-fn it_needs_a_runtime_with_io() {
+fn registering_without_io_panics() {
     let (text, file) = panic_of(|| {
-        // SAFETY: it is refused, and not used.
+        // SAFETY: `register` panics, so the descriptor is never used.
         drop(unsafe { AsyncFd::register(JustANumber(0)) });
     });
     assert!(text.contains("AsyncFd::register") && text.contains("there is no runtime"), "{text}");
@@ -170,7 +170,7 @@ fn it_needs_a_runtime_with_io() {
     let runtime = wakeful::runtime::Builder::new_current_thread().build().unwrap();
     let _inside = runtime.enter();
     let (text, _) = panic_of(|| {
-        // SAFETY: as above.
+        // SAFETY: `register` panics, so the descriptor is never used.
         drop(unsafe { AsyncFd::register(JustANumber(0)) });
     });
     assert!(text.contains("enable_io"), "{text}");
@@ -192,7 +192,7 @@ fn a_closed_peer_ends_the_wait() {
             wakeful::task::yield_now().await;
             drop(theirs);
             assert!(waiting.await.unwrap());
-            // What is closed stays so, whatever is cleared.
+            // A closed peer stays closed: clearing the readiness has no effect.
             ours.readable().await.unwrap().clear_ready();
             assert!(poll_now(ours.readable()).is_ready());
         });
@@ -200,7 +200,7 @@ fn a_closed_peer_ends_the_wait() {
 }
 
 #[test]
-fn a_readiness_future_that_was_forgotten_does_no_harm() {
+fn a_forgotten_readiness_future_is_harmless() {
     current_thread().block_on(async {
         let woken = Arc::new(CountWakes::default());
         let (first, mut theirs) = pair();
@@ -209,11 +209,12 @@ fn a_readiness_future_that_was_forgotten_does_no_harm() {
         let waker = Waker::from(woken.clone());
         assert!(waits.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         std::mem::forget(waits);
-        // SAFETY: leaked above, and the future that borrows it is never used again.
+        // SAFETY: `first` was leaked from a box above, and the future that borrows it was forgotten
+        // and is never used again.
         drop(unsafe { Box::from_raw(first) });
         theirs.write_all(b"a").unwrap_err();
 
-        // The slot's next descriptor does not wake the forgotten future.
+        // An event of the next descriptor in the same slot does not wake the forgotten future.
         let (next, mut theirs) = pair();
         theirs.write_all(b"a").unwrap();
         next.readable().await.unwrap().retain_ready();

@@ -1,4 +1,4 @@
-//! When sockets, runtimes and descriptors come and go.
+//! The lifetimes of sockets, runtimes and descriptors.
 
 mod support;
 
@@ -16,7 +16,7 @@ use wakeful::net::{TcpListener, TcpStream, UdpSocket, UnixStream};
 use wakeful::runtime::is_rt_shutdown_err;
 
 #[test]
-fn after_the_runtimes_end_every_wait_fails_and_says_so() {
+fn every_wait_fails_after_shutdown() {
     for runtime in each_flavor() {
         let (listener, (mut a, _b), udp, (mut sender, mut receiver)) = runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -28,7 +28,8 @@ fn after_the_runtimes_end_every_wait_fails_and_says_so() {
         other.block_on(async {
             let errors = [
                 listener.accept().await.unwrap_err(),
-                // A connection just accepted is taken for ready; not this one.
+                // An accepted connection is assumed to be ready. This one came from `connect` and
+                // is not.
                 a.read(&mut [0; 4]).await.unwrap_err(),
                 a.write(b"x").await.unwrap_err(),
                 a.readable().await.unwrap_err(),
@@ -46,13 +47,13 @@ fn after_the_runtimes_end_every_wait_fails_and_says_so() {
 }
 
 #[test]
-fn other_errors_are_no_shutdown() {
+fn other_errors_are_not_shutdown_errors() {
     assert!(!is_rt_shutdown_err(&ErrorKind::BrokenPipe.into()));
     assert!(!is_rt_shutdown_err(&std::io::Error::other("the runtime has shut down")));
 }
 
 #[test]
-fn who_waits_while_the_runtime_ends_is_called() {
+fn waiting_tasks_are_woken_by_shutdown() {
     for runtime in each_flavor() {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let (waiting, is_waiting) = std::sync::mpsc::channel();
@@ -61,8 +62,8 @@ fn who_waits_while_the_runtime_ends_is_called() {
                 let mut accept = Box::pin(listener.accept());
                 std::future::poll_fn(|cx| {
                     let polled = accept.as_mut().poll(cx);
-                    // Gone only when the wait is over.
-                    let _nobody_listens = waiting.send(());
+                    // The receiver is dropped only after the wait.
+                    let _ignored = waiting.send(());
                     polled
                 })
                 .await
@@ -89,7 +90,7 @@ fn sockets_work_on_other_runtimes_than_their_own() {
 }
 
 #[test]
-fn a_socket_dropped_on_another_worker_while_events_are_under_way() {
+fn a_socket_is_dropped_on_another_worker_during_events() {
     let runtime = multi_thread(4);
     let deadline = Instant::now() + stress_time();
     let dropped = Arc::new(AtomicUsize::new(0));
@@ -98,7 +99,7 @@ fn a_socket_dropped_on_another_worker_while_events_are_under_way() {
             let (client, server) = tcp_pair().await;
             let (mut client_reader, mut client_writer) = client.into_split();
             let (mut server_reader, mut server_writer) = server.into_split();
-            // Both ends talk at full speed, and each direction ends somewhere else.
+            // Both ends send at full speed, and the two halves of a stream end on different tasks.
             let talk = wakeful::spawn(async move {
                 for _ in 0..20 {
                     if client_writer.write_all(&[1; 512]).await.is_err() {
@@ -136,7 +137,7 @@ fn a_socket_dropped_on_another_worker_while_events_are_under_way() {
 }
 
 #[test]
-fn a_task_that_is_aborted_drops_its_socket() {
+fn an_aborted_task_drops_its_socket() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (mut client, mut server) = tcp_pair().await;
@@ -149,10 +150,10 @@ fn a_task_that_is_aborted_drops_its_socket() {
     }
 }
 
-/// A descriptor closed and used again at once, with data on its way to the old one: whoever has it next
-/// must see none of that.
+/// A descriptor number that is reused at once, while data is still on its way to the old socket:
+/// the new socket must not see an event of the old one.
 #[test]
-fn a_descriptor_used_again_gets_no_old_events() {
+fn a_reused_descriptor_gets_no_old_events() {
     for runtime in [current_thread(), multi_thread(2)] {
         runtime.block_on(async {
             let deadline = Instant::now() + stress_time();
@@ -162,7 +163,7 @@ fn a_descriptor_used_again_gets_no_old_events() {
                 rounds += 1;
                 let (old, mut old_peer) = UnixStream::pair().unwrap();
                 let number = old.as_raw_fd();
-                // An edge that nobody has looked at yet, mostly.
+                // In most rounds this leaves an event that no worker has collected yet.
                 old_peer.try_write(b"for the old one").unwrap();
                 drop(old);
                 let (new, mut new_peer) = UnixStream::pair().unwrap();
@@ -171,16 +172,18 @@ fn a_descriptor_used_again_gets_no_old_events() {
                     wakeful::task::yield_now().await;
                     let error = new.try_read(&mut [0; 32]).unwrap_err();
                     assert_eq!(error.kind(), ErrorKind::WouldBlock);
-                    // Not even taken for readable: the closure is not called.
+                    // The socket is not even assumed to be readable: `try_io` does not call the
+                    // closure.
                     let asked = new.try_io(wakeful::io::Interest::READABLE, || Ok(()));
-                    assert!(asked.is_err(), "readiness that belongs to nobody");
+                    assert!(asked.is_err(), "the new socket got the old one's readiness");
                 }
                 new_peer.write_all(b"for the new one").await.unwrap();
                 let mut buf = [0; 32];
                 let mut new = new;
                 let n = new.read(&mut buf).await.unwrap();
                 assert_eq!(&buf[..n], b"for the new one");
-                // A kernel that is just looking whether it is ready keeps a closed socket for a moment.
+                // If the kernel is just checking the readiness of the closed socket, it keeps it
+                // alive briefly.
                 while old_peer.write(b"x").await.is_ok() {}
             }
             assert_ne!(reused, 0, "of {rounds}");
@@ -189,7 +192,7 @@ fn a_descriptor_used_again_gets_no_old_events() {
 }
 
 #[test]
-fn an_answer_that_is_there_already_needs_no_sleep() {
+fn an_available_answer_needs_no_park() {
     const ROUNDS: u64 = 2000;
     let runtime = multi_thread(1);
     let parks = runtime.block_on(async {
@@ -254,9 +257,9 @@ fn several_tasks_wait_for_one_socket() {
 }
 
 #[test]
-fn without_descriptors_accept_says_so_and_goes_on_later() {
+fn accept_fails_without_descriptors_and_recovers() {
     if !is_child() {
-        run_in_child("without_descriptors_accept_says_so_and_goes_on_later");
+        run_in_child("accept_fails_without_descriptors_and_recovers");
         return;
     }
     for (round, runtime) in [current_thread(), multi_thread(2)].into_iter().enumerate() {
@@ -265,7 +268,8 @@ fn without_descriptors_accept_says_so_and_goes_on_later() {
             let address = listener.local_addr().unwrap();
             let clients: Vec<_> =
                 (0..3).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
-            // What a lookup of names and the like opens for itself is open by now, or is not needed.
+            // The descriptors that name resolution and the like need are open by now, or are not
+            // needed.
             support::net::raise_descriptor_limit();
             exhaust_descriptors();
             for _ in 0..100 {
@@ -276,7 +280,8 @@ fn without_descriptors_accept_says_so_and_goes_on_later() {
             assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
             assert!(UdpSocket::bind("127.0.0.1:0").await.is_err());
             assert!(UnixStream::pair().is_err());
-            // Who waits for the listener by readiness is not kept busy by it either: tasks run on.
+            // A task that waits for the listener's readiness does not keep the runtime busy: other
+            // tasks run.
             let others_ran = Arc::new(AtomicBool::new(false));
             let ran = others_ran.clone();
             wakeful::spawn(async move { ran.store(true, SeqCst) }).await.unwrap();
@@ -298,9 +303,9 @@ fn without_descriptors_accept_says_so_and_goes_on_later() {
 }
 
 #[test]
-fn without_descriptors_dense_timers_fire_all_the_same() {
+fn dense_timers_fire_without_descriptors() {
     if !is_child() {
-        run_in_child("without_descriptors_dense_timers_fire_all_the_same");
+        run_in_child("dense_timers_fire_without_descriptors");
         return;
     }
     support::net::raise_descriptor_limit();

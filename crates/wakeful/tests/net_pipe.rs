@@ -19,7 +19,7 @@ impl Fifo {
         let name = format!("wakeful-fifo-{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed));
         let path = std::env::temp_dir().join(name);
         let c_path = CString::new(path.to_str().unwrap()).unwrap();
-        // SAFETY: the path lives through the call, and ends with a zero byte.
+        // SAFETY: `c_path` is a C string that lives through the call.
         assert_eq!(unsafe { libc::mkfifo(c_path.as_ptr(), 0o600) }, 0);
         Fifo(path)
     }
@@ -32,7 +32,7 @@ impl Drop for Fifo {
 }
 
 #[test]
-fn bytes_go_through_and_the_end_is_seen() {
+fn bytes_and_the_end_of_the_stream_arrive() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (mut sender, mut receiver) = pipe::pipe().unwrap();
@@ -40,7 +40,7 @@ fn bytes_go_through_and_the_end_is_seen() {
             let expected = sent.clone();
             let writer = wakeful::spawn(async move {
                 sender.write_all(&sent).await.unwrap();
-                // Only the drop ends it.
+                // A shutdown does nothing: only the drop of the sender ends the stream.
                 sender.shutdown().await.unwrap();
                 sender.write_all(b"!").await.unwrap();
             });
@@ -54,7 +54,7 @@ fn bytes_go_through_and_the_end_is_seen() {
 }
 
 #[test]
-fn without_a_receiver_it_is_broken() {
+fn writing_without_a_receiver_fails() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (mut sender, receiver) = pipe::pipe().unwrap();
@@ -94,7 +94,7 @@ fn a_fifo_has_a_name() {
         runtime.block_on(async {
             let fifo = Fifo::new();
             let error = pipe::OpenOptions::new().open_sender(&fifo.0).unwrap_err();
-            assert_eq!(error.raw_os_error(), Some(libc::ENXIO), "nobody reads yet");
+            assert_eq!(error.raw_os_error(), Some(libc::ENXIO), "there is no reader yet");
             let mut receiver = pipe::OpenOptions::new().open_receiver(&fifo.0).unwrap();
             let mut sender = pipe::OpenOptions::new().open_sender(&fifo.0).unwrap();
             sender.write_all(b"named").await.unwrap();
@@ -104,7 +104,7 @@ fn a_fifo_has_a_name() {
             drop(sender);
             assert_eq!(receiver.read(&mut buf).await.unwrap(), 0);
 
-            // Opened both ways it has no end while it is open.
+            // A receiver that is opened for reading and writing sees no end of the stream.
             let both = pipe::OpenOptions::new().read_write(true).open_receiver(&fifo.0).unwrap();
             let mut sender = pipe::OpenOptions::new().open_sender(&fifo.0).unwrap();
             sender.write_all(b"x").await.unwrap();
@@ -117,7 +117,7 @@ fn a_fifo_has_a_name() {
 }
 
 #[test]
-fn what_is_no_pipe_is_refused() {
+fn files_that_are_not_pipes_are_refused() {
     current_thread().block_on(async {
         let file = || File::open(std::env::current_exe().unwrap()).unwrap();
         assert_eq!(Receiver::from_file(file()).unwrap_err().kind(), ErrorKind::InvalidInput);
@@ -126,7 +126,7 @@ fn what_is_no_pipe_is_refused() {
         let error = pipe::OpenOptions::new().open_receiver(path).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
 
-        // The wrong end.
+        // The end of the wrong direction.
         let (sender, receiver) = pipe::pipe().unwrap();
         let sender = sender.into_nonblocking_fd().unwrap();
         let receiver = receiver.into_nonblocking_fd().unwrap();
@@ -142,7 +142,7 @@ fn what_is_no_pipe_is_refused() {
 }
 
 #[test]
-fn a_descriptor_for_somebody_who_blocks() {
+fn into_blocking_fd_for_a_child_process() {
     current_thread().block_on(async {
         let (sender, receiver) = pipe::pipe().unwrap();
         let mut writer = File::from(sender.into_blocking_fd().unwrap());

@@ -1,5 +1,6 @@
-//! Many connections, many rounds, and clients that vanish. Alone in its program, since it counts the
-//! descriptors of the process.
+//! Many connections, many rounds, and clients that disconnect at random.
+//!
+//! It is the only test of its program, because it counts the descriptors of the process.
 
 mod support;
 
@@ -10,10 +11,10 @@ use wakeful::io::{AsyncReadExt, AsyncWriteExt};
 use wakeful::net::{TcpListener, TcpStream};
 use wakeful::task::JoinSet;
 
-/// Numbers as good as random, the same in every run.
-struct Numbers(u64);
+/// A deterministic pseudo-random generator.
+struct Rng(u64);
 
-impl Numbers {
+impl Rng {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -22,21 +23,21 @@ impl Numbers {
     }
 }
 
-/// Returns how many rounds it made before it vanished, if it did.
+/// Returns the number of rounds before the client disconnected, if it did.
 async fn client(address: std::net::SocketAddr, rounds: u64, seed: u64) -> io::Result<u64> {
-    let mut numbers = Numbers(seed * 2 + 1);
+    let mut rng = Rng(seed * 2 + 1);
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
     for round in 0..rounds {
-        let len = 1 + numbers.below(3000) as usize;
+        let len = 1 + rng.below(3000) as usize;
         let sent: Vec<u8> = (0..len).map(|n| (n as u64 ^ round ^ seed) as u8).collect();
-        match numbers.below(200) {
-            // Away in the middle of a message.
+        match rng.below(200) {
+            // Disconnects in the middle of a message.
             0 => {
                 stream.write_all(&sent[..len / 2]).await?;
                 return Ok(round);
             }
-            // Away without a word.
+            // Disconnects without waiting for the echo.
             1 => {
                 stream.write_all(&sent).await?;
                 stream.set_zero_linger()?;
@@ -67,11 +68,11 @@ async fn serve(mut stream: TcpStream) {
 }
 
 #[test]
-fn every_round_is_echoed_and_no_descriptor_is_left() {
+fn every_round_is_echoed_and_no_descriptor_leaks() {
     let is_long = std::env::var_os("WAKEFUL_STRESS_SECONDS").is_some();
     let (connections, rounds) = if is_long { (5000, 200) } else { (500, 50) };
     let allowed = raise_descriptor_limit();
-    // The process has one for signals from its first runtime on.
+    // The first runtime of a process opens a descriptor for signals, which stays open.
     drop(multi_thread(1));
     let before = open_descriptors();
     assert!(allowed > 2 * connections + 100, "{allowed} descriptors are not enough");
@@ -83,7 +84,7 @@ fn every_round_is_echoed_and_no_descriptor_is_left() {
             let mut served = JoinSet::new();
             for _ in 0..connections {
                 let (stream, _) = listener.accept().await.unwrap();
-                // An echo in pieces would wait for delayed acknowledgements otherwise.
+                // Otherwise an echo in several writes would wait for delayed acknowledgements.
                 stream.set_nodelay(true).unwrap();
                 served.spawn(serve(stream));
             }
@@ -102,7 +103,7 @@ fn every_round_is_echoed_and_no_descriptor_is_left() {
         server.await.unwrap();
         whole
     });
-    assert!(whole > 0 && whole < connections, "{whole} of {connections} went on to their end");
+    assert!(whole > 0 && whole < connections, "{whole} of {connections} completed all rounds");
     drop(runtime);
     assert_eq!(open_descriptors(), before);
 }

@@ -1,4 +1,4 @@
-//! Streams in halves.
+//! Streams split into halves.
 
 mod support;
 
@@ -29,7 +29,7 @@ macro_rules! both_kinds {
                     reader.read_exact(&mut answer).await.unwrap();
                     assert_eq!(&answer, b"answer");
 
-                    // Halves of different streams do not go together, and nothing is lost by trying.
+                    // Halves of different streams cannot be reunited, and the error returns both.
                     let (other, _other_peer) = $pair;
                     let (other_reader, other_writer) = other.into_split();
                     let writer = writing.await.unwrap();
@@ -39,11 +39,11 @@ macro_rules! both_kinds {
                     other_reader.reunite(other_writer).unwrap();
                     let mut ours = writer.reunite(reader).unwrap();
 
-                    // Put together again it is open as before.
+                    // After `reunite` the stream is open as before.
                     ours.write_all(b"more").await.unwrap();
                     theirs.read_exact(&mut buf[..4]).await.unwrap();
 
-                    // A forgotten half leaves the stream open, a dropped one ends it.
+                    // `forget` leaves the stream open; dropping the writing half shuts it down.
                     let (reader, writer) = ours.into_split();
                     writer.forget();
                     assert!(theirs.try_read(&mut buf).is_err());
@@ -58,14 +58,14 @@ macro_rules! both_kinds {
                     theirs.write_all(b"still").await.unwrap();
                     reader.read_exact(&mut buf[..5]).await.unwrap();
 
-                    // Shut down by hand, it is not shut down again.
+                    // After an explicit shutdown the drop does not shut it down again.
                     let (ours, mut theirs) = $pair;
                     let (_reader, mut writer) = ours.into_split();
                     writer.shutdown().await.unwrap();
                     assert_eq!(theirs.read(&mut buf).await.unwrap(), 0);
                     drop(writer);
 
-                    // Borrowed halves end nothing.
+                    // Dropping borrowed halves shuts down nothing.
                     let (mut ours, mut theirs) = $pair;
                     {
                         let (reader, mut writer) = ours.split();

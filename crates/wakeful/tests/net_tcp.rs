@@ -19,7 +19,7 @@ async fn echo(mut stream: TcpStream) -> io::Result<u64> {
 }
 
 #[test]
-fn what_is_sent_comes_back() {
+fn large_data_is_echoed() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -62,7 +62,7 @@ fn a_thousand_connections_at_once() {
                 for _ in 0..CONNECTIONS {
                     streams.push(listener.accept().await.unwrap().0);
                 }
-                // All are open at this point.
+                // All connections are open at this point.
                 let echoes = streams.into_iter().map(|stream| wakeful::spawn(echo(stream)));
                 let mut bytes = 0;
                 for echo in echoes.collect::<Vec<_>>() {
@@ -91,7 +91,7 @@ fn a_thousand_connections_at_once() {
 }
 
 #[test]
-fn nobody_listens() {
+fn connecting_without_a_listener_fails() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let error = TcpStream::connect(refused_address()).await.unwrap_err();
@@ -104,7 +104,7 @@ fn nobody_listens() {
 }
 
 #[test]
-fn of_several_addresses_the_first_that_works_is_taken() {
+fn connect_uses_the_first_address_that_succeeds() {
     current_thread().block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -124,7 +124,7 @@ fn of_several_addresses_the_first_that_works_is_taken() {
 }
 
 #[test]
-fn names_and_addresses_of_every_kind() {
+fn every_kind_of_name_and_address_resolves() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
@@ -142,7 +142,7 @@ fn names_and_addresses_of_every_kind() {
 }
 
 #[test]
-fn peeking_takes_nothing() {
+fn peeking_consumes_nothing() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (mut client, mut server) = tcp_pair().await;
@@ -172,7 +172,7 @@ fn a_closed_direction_leaves_the_other_open() {
             let mut request = String::new();
             server.read_to_string(&mut request).await.unwrap();
             assert_eq!(request, "request");
-            // At its end it is readable again and again.
+            // At the end of the stream it stays readable.
             assert_eq!(server.read(&mut [0; 4]).await.unwrap(), 0);
             server.readable().await.unwrap();
             server.write_all(b"answer").await.unwrap();
@@ -196,7 +196,7 @@ fn a_reset_is_an_error() {
 }
 
 #[test]
-fn an_empty_buffer_is_neither_end_nor_error() {
+fn empty_buffers_transfer_nothing() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (mut client, mut server) = tcp_pair().await;
@@ -221,18 +221,18 @@ fn poll_read(stream: &mut TcpStream, buf: &mut [u8]) -> Poll<io::Result<usize>> 
 }
 
 #[test]
-fn a_short_read_says_that_there_is_no_more() {
-    // On one thread nobody looks at the driver between two polls here.
+fn a_short_read_clears_readiness() {
+    // On a current-thread runtime the driver is not polled between these steps.
     current_thread().block_on(async {
         let (client, mut server) = tcp_pair().await;
         let mut client = client.into_std().unwrap();
         client.write_all(b"abc").unwrap();
         assert!(matches!(poll_read(&mut server, &mut [0; 8]), Poll::Ready(Ok(3))));
         client.write_all(b"def").unwrap();
-        // There is data, but nobody has said so yet: no call was made to find out.
+        // There is data, but the runtime has had no event yet: it made no system call to find out.
         assert!(poll_read(&mut server, &mut [0; 8]).is_pending());
         assert_eq!(server.read(&mut [0; 8]).await.unwrap(), 3);
-        // A buffer filled to its end says nothing.
+        // A read that fills its buffer leaves the readiness: there may be more data.
         client.write_all(b"ghi").unwrap();
         assert_eq!(server.read(&mut [0; 2]).await.unwrap(), 2);
         assert!(matches!(poll_read(&mut server, &mut [0; 2]), Poll::Ready(Ok(1))));
@@ -274,7 +274,7 @@ fn try_operations_do_not_wait() {
             }
             assert_eq!(received, b"onetwothree");
 
-            // Until the other end has no more room.
+            // Writes until the send buffer is full.
             let full = loop {
                 match client.try_write(&[0; 65536]) {
                     Ok(_) => {}
@@ -291,8 +291,8 @@ fn try_operations_do_not_wait() {
 }
 
 #[test]
-fn operations_of_the_users_own() {
-    // On one thread no event comes in between.
+fn async_io_and_try_io() {
+    // On a current-thread runtime no event arrives between these steps.
     current_thread().block_on(async {
         let (mut client, server) = tcp_pair().await;
         client.write_all(b"x").await.unwrap();
@@ -306,7 +306,8 @@ fn operations_of_the_users_own() {
             .unwrap();
         assert_eq!(n, 1);
         assert!(tries <= 2);
-        // Said to be not ready, it is not asked again.
+        // After a `WouldBlock` the socket counts as not ready, and `try_io` does not call the
+        // closure.
         let nothing: io::Result<()> =
             server.try_io(Interest::READABLE, || Err(ErrorKind::WouldBlock.into()));
         assert_eq!(nothing.unwrap_err().kind(), ErrorKind::WouldBlock);
@@ -326,7 +327,7 @@ fn to_std_and_back() {
             let listener = TcpListener::from_std(listener).unwrap();
             let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
             let (mut server, _) = listener.accept().await.unwrap();
-            // Again, and once more through `TryFrom`.
+            // Converts both ways again, once with `TryFrom`.
             let listener: TcpListener = listener.into_std().unwrap().try_into().unwrap();
             for round in 0..3 {
                 client.write_all(b"ping").await.unwrap();
@@ -362,7 +363,7 @@ fn a_blocking_socket_is_refused() {
 }
 
 #[test]
-fn options_are_the_kernels() {
+fn options_reach_the_kernel() {
     current_thread().block_on(async {
         let (client, server) = tcp_pair().await;
         client.set_nodelay(true).unwrap();
@@ -400,14 +401,14 @@ fn options_are_the_kernels() {
 }
 
 #[test]
-fn sockets_do_not_block_and_are_not_inherited() {
+fn sockets_are_nonblocking_and_close_on_exec() {
     use std::os::fd::AsRawFd;
     current_thread().block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (server, _) = listener.accept().await.unwrap();
         for fd in [listener.as_raw_fd(), client.as_raw_fd(), server.as_raw_fd()] {
-            // SAFETY: takes and returns numbers only.
+            // SAFETY: `fcntl` with these commands takes no pointers.
             let (flags, fd_flags) =
                 unsafe { (libc::fcntl(fd, libc::F_GETFL), libc::fcntl(fd, libc::F_GETFD)) };
             assert_ne!(flags & libc::O_NONBLOCK, 0);
@@ -440,7 +441,8 @@ fn vectored_writes_of_any_length_arrive_in_order() {
         runtime.block_on(async {
             let (mut client, mut server) = tcp_pair().await;
             assert!(client.is_write_vectored());
-            // More slices than the kernel takes at once, then more bytes than it has room for.
+            // First more slices than the kernel accepts in one call, then more bytes than the
+            // buffer holds.
             for (count, len) in [(3000, 10), (64, 200_000)] {
                 let sent: Vec<u8> = (0..count * len).map(|n| (n % 251) as u8).collect();
                 let expected = sent.clone();
@@ -464,7 +466,7 @@ fn vectored_writes_of_any_length_arrive_in_order() {
 }
 
 #[test]
-fn a_listener_may_be_polled_by_one_task_and_awaited_by_others() {
+fn a_listener_is_polled_by_one_task_and_awaited_by_others() {
     let runtime = multi_thread(2);
     runtime.block_on(async {
         let listener = std::sync::Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
@@ -492,7 +494,7 @@ fn a_listener_may_be_polled_by_one_task_and_awaited_by_others() {
 }
 
 #[test]
-fn a_wait_that_is_dropped_loses_nothing() {
+fn a_dropped_read_loses_nothing() {
     current_thread().block_on(async {
         let (mut client, mut server) = tcp_pair().await;
         for _ in 0..10 {

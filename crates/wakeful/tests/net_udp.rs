@@ -31,7 +31,8 @@ fn datagrams_arrive_whole_with_their_sender() {
             assert_eq!(b.recv_from(&mut buf).await.unwrap(), (3, from));
             assert_eq!(&buf[..3], b"one");
             assert_eq!(b.recv_from(&mut buf).await.unwrap(), (0, from));
-            // What does not fit is lost, the rest is not.
+            // The end of a datagram that is longer than the buffer is lost; the next datagram is
+            // not.
             assert_eq!(b.recv_from(&mut buf[..4]).await.unwrap(), (4, from));
             assert_eq!(&buf[..4], b"a lo");
             let error = b.try_recv_from(&mut buf).unwrap_err();
@@ -41,7 +42,7 @@ fn datagrams_arrive_whole_with_their_sender() {
 }
 
 #[test]
-fn connected_sockets_hear_each_other_only() {
+fn connected_sockets_receive_from_each_other_only() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (a, b, stranger) = (socket().await, socket().await, socket().await);
@@ -136,7 +137,7 @@ fn one_socket_sends_and_receives_in_many_tasks() {
         for n in 0..DATAGRAMS {
             a.send_to(&n.to_ne_bytes(), to).await.unwrap();
             if n % 16 == 0 {
-                // Loopback has no flow control: leave the receivers room to keep up.
+                // Loopback has no flow control. The yield lets the receivers keep up.
                 wakeful::task::yield_now().await;
             }
         }
@@ -149,7 +150,7 @@ fn one_socket_sends_and_receives_in_many_tasks() {
 }
 
 #[test]
-fn options_are_the_kernels() {
+fn options_reach_the_kernel() {
     current_thread().block_on(async {
         let socket = socket().await;
         socket.set_broadcast(true).unwrap();

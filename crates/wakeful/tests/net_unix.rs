@@ -13,7 +13,7 @@ use wakeful::io::{AsyncReadExt, AsyncWriteExt};
 use wakeful::net::unix::SocketAddr;
 use wakeful::net::{UnixDatagram, UnixListener, UnixSocket, UnixStream};
 
-/// A path that nobody else uses, whose file is removed afterwards.
+/// A unique path. Its file is removed on drop.
 struct TempPath(PathBuf);
 
 impl TempPath {
@@ -30,7 +30,7 @@ impl Drop for TempPath {
     }
 }
 
-/// A name outside of the file system that nobody else uses, as a path.
+/// Returns a unique abstract name, as a path.
 fn abstract_path() -> String {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     format!("\0wakeful-{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed))
@@ -88,7 +88,7 @@ fn streams_at_an_abstract_name() {
 }
 
 #[test]
-fn nobody_listens() {
+fn connecting_without_a_listener_fails() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let path = TempPath::new();
@@ -105,11 +105,11 @@ fn nobody_listens() {
 }
 
 #[test]
-fn a_peer_is_known() {
+fn peer_cred_returns_the_credentials() {
     current_thread().block_on(async {
         let (a, _b) = UnixStream::pair().unwrap();
         let credentials = a.peer_cred().unwrap();
-        // SAFETY: neither takes anything.
+        // SAFETY: both calls take no arguments and cannot fail.
         let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
         assert_eq!((credentials.uid(), credentials.gid()), (uid, gid));
         assert_eq!(credentials.pid(), Some(std::process::id() as i32));
@@ -121,7 +121,8 @@ fn pairs_of_streams() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (mut a, mut b) = UnixStream::pair().unwrap();
-            // Ready for the first write without a turn of the driver.
+            // The stream is assumed to be writable, so the first write needs no event from the
+            // driver.
             assert_eq!(a.try_write(b"now").unwrap(), 3);
             b.read_exact(&mut [0; 3]).await.unwrap();
             let big: Vec<u8> = (0..3_000_000_u32).map(|n| n as u8).collect();
@@ -212,7 +213,7 @@ fn pairs_of_datagram_sockets_wait_for_room() {
 }
 
 #[test]
-fn a_socket_becomes_what_it_is_made_for() {
+fn a_socket_converts_only_to_its_own_kind() {
     current_thread().block_on(async {
         let path = TempPath::new();
         let socket = UnixSocket::new_stream().unwrap();

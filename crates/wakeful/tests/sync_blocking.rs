@@ -1,4 +1,4 @@
-//! Where a thread may wait for a channel or a lock, and where it may not.
+//! Where a thread may block on a channel or a lock, and where it may not.
 
 mod support;
 
@@ -8,8 +8,8 @@ use wakeful::runtime::Handle;
 use wakeful::sync::{Mutex, RwLock, Semaphore, broadcast, mpsc, oneshot};
 use wakeful::task::{block_in_place, spawn_blocking};
 
-/// Sends there and back, takes locks; each waits for the other side at least once.
-fn talk_as_a_thread(mut rx: mpsc::Receiver<u32>, tx: mpsc::UnboundedSender<u32>) {
+/// Sends messages back and forth and takes locks. Each side waits for the other at least once.
+fn talk_blocking(mut rx: mpsc::Receiver<u32>, tx: mpsc::UnboundedSender<u32>) {
     while let Some(number) = rx.blocking_recv() {
         tx.send(number + 1).unwrap();
     }
@@ -18,7 +18,7 @@ fn talk_as_a_thread(mut rx: mpsc::Receiver<u32>, tx: mpsc::UnboundedSender<u32>)
     drop(guard.blocking_read().blocking_acquire().unwrap());
 }
 
-async fn talk_as_a_task(tx: mpsc::Sender<u32>, mut rx: mpsc::UnboundedReceiver<u32>) {
+async fn talk_async(tx: mpsc::Sender<u32>, mut rx: mpsc::UnboundedReceiver<u32>) {
     for number in 0..100 {
         tx.send(number).await.unwrap();
         assert_eq!(rx.recv().await, Some(number + 1));
@@ -26,31 +26,31 @@ async fn talk_as_a_task(tx: mpsc::Sender<u32>, mut rx: mpsc::UnboundedReceiver<u
 }
 
 #[test]
-fn a_thread_of_the_pool_may_wait() {
+fn a_pool_thread_may_block() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let (tx, rx) = mpsc::channel(1);
             let (tx_back, rx_back) = mpsc::unbounded_channel();
-            let thread = spawn_blocking(move || talk_as_a_thread(rx, tx_back));
-            talk_as_a_task(tx, rx_back).await;
+            let thread = spawn_blocking(move || talk_blocking(rx, tx_back));
+            talk_async(tx, rx_back).await;
             thread.await.unwrap();
         });
     }
 }
 
 #[test]
-fn a_task_may_wait_inside_of_block_in_place() {
+fn a_task_may_block_inside_block_in_place() {
     multi_thread(1).block_on(async {
         let (tx, rx) = mpsc::channel(1);
         let (tx_back, rx_back) = mpsc::unbounded_channel();
-        let waits = wakeful::spawn(async { block_in_place(|| talk_as_a_thread(rx, tx_back)) });
-        talk_as_a_task(tx, rx_back).await;
+        let waits = wakeful::spawn(async { block_in_place(|| talk_blocking(rx, tx_back)) });
+        talk_async(tx, rx_back).await;
         waits.await.unwrap();
     });
 }
 
 #[test]
-fn a_thread_outside_may_wait_though_it_knows_the_runtime() {
+fn an_external_thread_may_block_inside_enter() {
     let runtime = multi_thread(1);
     let (tx, rx) = oneshot::channel();
     let _inside = runtime.enter();
@@ -59,7 +59,7 @@ fn a_thread_outside_may_wait_though_it_knows_the_runtime() {
 }
 
 #[test]
-fn a_task_that_waits_as_a_thread_panics_and_loses_nothing() {
+fn blocking_in_a_task_panics_and_loses_nothing() {
     for runtime in each_flavor() {
         let (tx, mut rx) = mpsc::channel(1);
         let (btx, mut brx) = broadcast::channel(1);

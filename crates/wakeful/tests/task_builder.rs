@@ -1,4 +1,4 @@
-//! A task spawned through a `Builder` is a task as any other.
+//! `task::Builder`: its tasks behave like any others.
 
 mod support;
 
@@ -51,7 +51,7 @@ fn spawns_local_futures() {
 
 #[test]
 #[should_panic(expected = "from outside of a `task::LocalSet` or `runtime::LocalRuntime`")]
-fn a_local_future_needs_something_local_to_run_on() {
+fn spawning_a_local_future_needs_a_local_set_or_runtime() {
     current_thread().block_on(async {
         let _ = Builder::new().spawn_local(async {});
     });
@@ -73,20 +73,20 @@ fn a_closure_for_a_runtime_that_has_shut_down_is_an_error() {
     let mut set = JoinSet::new();
     assert!(set.build_task().spawn_blocking_on(|| (), &handle).is_err());
     assert!(set.is_empty());
-    // A future is no error but a task that was cancelled, as with `Handle::spawn`.
+    // A future does not return an error: it is a task that was cancelled, as with `Handle::spawn`.
     let task = Builder::new().spawn_on(async {}, &handle).unwrap();
     assert!(current_thread().block_on(task).unwrap_err().is_cancelled());
 }
 
 #[test]
 #[should_panic(expected = "there is no runtime on this thread")]
-fn spawning_outside_of_a_runtime_says_what_is_missing() {
+fn spawning_outside_a_runtime_panics() {
     let _ = Builder::new().spawn(async {});
 }
 
 #[test]
 #[should_panic(expected = "`task::Builder::spawn_blocking` called, but there is no runtime")]
-fn blocking_outside_of_a_runtime_says_what_is_missing() {
+fn spawning_a_closure_outside_a_runtime_panics() {
     let _ = Builder::new().spawn_blocking(|| ());
 }
 

@@ -1,4 +1,4 @@
-//! Task-local values are there for the code in their scope, and for nobody else.
+//! Task-local values are visible only to the code in their scope.
 
 mod support;
 
@@ -13,7 +13,7 @@ use wakeful::task::{futures::TaskLocalFuture, yield_now};
 
 wakeful::task_local! {
     static NUMBER: u32;
-    /// With attributes, a visibility and another type.
+    /// A key with attributes, a visibility and another type.
     #[allow(unused)]
     pub static TEXT: String;
 }
@@ -22,7 +22,7 @@ fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// The text of the panic of `f`, which must be located in this file.
+/// Returns the message of the panic in `f`, whose location must be in this file.
 #[track_caller]
 fn panic_text<R>(f: impl FnOnce() -> R) -> String {
     let (text, file) = panic_of(AssertUnwindSafe(|| drop(f())));
@@ -82,7 +82,7 @@ fn each_task_has_its_own_value_from_poll_to_poll() {
 }
 
 #[test]
-fn a_value_goes_with_its_future_to_another_thread() {
+fn a_value_moves_with_its_future_to_another_thread() {
     let mut future = Box::pin(NUMBER.scope(7, async {
         assert_eq!(NUMBER.get(), 7);
         let mut first = true;
@@ -122,7 +122,7 @@ fn keys_are_independent() {
 }
 
 #[test]
-fn futures_polled_in_turn_on_one_thread_keep_their_values_apart() {
+fn interleaved_futures_keep_their_own_values() {
     async fn sum_up(turns: u32) -> u32 {
         let mut sum = 0;
         for _ in 0..turns {
@@ -196,7 +196,7 @@ fn with_can_be_nested() {
 }
 
 #[test]
-fn no_scope_is_entered_inside_of_with() {
+fn entering_a_scope_inside_with_panics() {
     NUMBER.sync_scope(1, || {
         NUMBER.with(|_| {
             let text = panic_text(|| NUMBER.sync_scope(2, || ()));
@@ -211,7 +211,7 @@ fn no_scope_is_entered_inside_of_with() {
 }
 
 #[test]
-fn a_future_dropped_inside_of_with_is_dropped_without_its_value() {
+fn a_future_dropped_inside_with_has_no_value_in_scope() {
     let (witness, _polls, drops) = Witness::new(false);
     NUMBER.sync_scope(1, || NUMBER.with(|_| drop(NUMBER.scope(2, witness))));
     assert_eq!(drops.recv(), Ok(Some(1)));
@@ -308,13 +308,13 @@ fn the_value_lives_as_long_as_its_future() {
 }
 
 #[test]
-fn the_value_can_be_taken_out() {
+fn take_value_removes_the_value() {
     let mut future = Box::pin(NUMBER.scope(1, async { NUMBER.try_get() }));
     assert_eq!(format!("{future:?}"), "TaskLocalFuture { value: 1 }");
     assert_eq!(future.as_mut().take_value(), Some(1));
     assert_eq!(future.as_mut().take_value(), None);
     assert_eq!(format!("{future:?}"), "TaskLocalFuture { value: <missing> }");
-    // It goes on without, even where there is an outer scope.
+    // The future then runs without a value, even inside an outer scope.
     let polled = NUMBER.sync_scope(5, || poll_once(future.as_mut()));
     assert!(matches!(polled, Poll::Ready(Err(_))));
 
@@ -326,7 +326,7 @@ fn the_value_can_be_taken_out() {
 }
 
 #[test]
-fn a_future_that_has_ended_is_not_polled_again() {
+fn polling_an_ended_future_panics() {
     let mut future = Box::pin(NUMBER.scope(1, async {}));
     assert!(poll_once(future.as_mut()).is_ready());
     let text = panic_text(|| poll_once(future.as_mut()));
@@ -352,7 +352,7 @@ fn keys_are_declared_as_statics_are() {
 }
 
 #[test]
-fn threads_at_once_see_their_own_values() {
+fn concurrent_threads_see_their_own_values() {
     let barrier = Arc::new(Barrier::new(4));
     let threads: Vec<_> = (0..4)
         .map(|n| {
@@ -372,13 +372,13 @@ fn threads_at_once_see_their_own_values() {
 }
 
 #[test]
-fn a_thread_that_ends_is_in_no_scope() {
+fn thread_local_destructors_run_outside_any_scope() {
     wakeful::task_local! { static NEEDS_DROP: String }
     struct AtEnd(mpsc::Sender<bool>, Option<Pin<Box<dyn Future<Output = ()>>>>);
     impl Drop for AtEnd {
         fn drop(&mut self) {
             let found = NEEDS_DROP.try_with(|_| ()).is_ok();
-            // A future whose scope cannot be entered any more is dropped all the same.
+            // A future whose scope can no longer be entered is still dropped.
             self.1 = None;
             self.0.send(found).unwrap();
         }
@@ -391,7 +391,7 @@ fn a_thread_that_ends_is_in_no_scope() {
         let text = "dropped".to_owned();
         let future = NEEDS_DROP.scope("value".to_owned(), async { drop(text) });
         AT_END.set(Some(AtEnd(report, Some(Box::pin(future)))));
-        // After that of `AT_END`, so that its destructor runs before.
+        // Initialized after `AT_END`, so that its destructor runs first.
         NEEDS_DROP.sync_scope(String::new(), || ());
     })
     .join()
@@ -400,7 +400,7 @@ fn a_thread_that_ends_is_in_no_scope() {
 }
 
 #[test]
-fn a_scopes_future_can_be_named_and_sent() {
+fn the_future_of_a_scope_can_be_named_and_sent() {
     fn assert_send_sync<F: Send + Sync>(future: F) -> F {
         future
     }

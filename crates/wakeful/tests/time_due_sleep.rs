@@ -1,4 +1,4 @@
-//! Sleeps that are due when they are first polled: other tasks still have a turn, as programs expect.
+//! A sleep that is due at its first poll still yields to other tasks, as programs expect.
 
 mod support;
 
@@ -32,7 +32,7 @@ fn a_spawned_task_runs_before_the_sleep_ends() {
 }
 
 #[test]
-fn all_tasks_that_were_queued_before_have_their_turn() {
+fn all_tasks_queued_before_the_sleep_run_first() {
     current_thread().block_on(async {
         let main = wakeful::spawn(async {
             let siblings: Vec<_> = (0..1000).map(|_| wakeful::spawn(async {})).collect();
@@ -44,7 +44,7 @@ fn all_tasks_that_were_queued_before_have_their_turn() {
 }
 
 #[test]
-fn a_spawned_task_of_a_local_set_does_so_too() {
+fn a_spawned_task_of_a_local_set_runs_before_the_sleep_ends() {
     for duration in SHORT {
         LocalSet::new().block_on(&current_thread(), async {
             let sibling = spawn_local(async {});
@@ -55,7 +55,7 @@ fn a_spawned_task_of_a_local_set_does_so_too() {
 }
 
 #[test]
-fn a_timeout_of_no_time_lets_the_sender_send() {
+fn a_zero_timeout_lets_the_sender_send() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let task = wakeful::spawn(async {
@@ -63,7 +63,7 @@ fn a_timeout_of_no_time_lets_the_sender_send() {
                     let (sender, receiver) = oneshot::channel();
                     let send = wakeful::spawn(async move { sender.send(7) });
                     let received = timeout(Duration::ZERO, receiver).await;
-                    // On other workers it may still be under way.
+                    // With several workers the send may still be running.
                     if send.is_finished() {
                         assert_eq!(received, Ok(Ok(7)));
                     }
@@ -83,7 +83,7 @@ fn a_timeout_of_no_time_lets_the_sender_send() {
 }
 
 #[test]
-fn a_timeout_of_no_time_is_longer_than_a_yield() {
+fn a_zero_timeout_outlasts_a_yield() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             assert_eq!(timeout(Duration::ZERO, yield_now()).await, Ok(()));
@@ -95,7 +95,7 @@ fn a_timeout_of_no_time_is_longer_than_a_yield() {
 }
 
 #[test]
-fn the_first_tick_of_an_interval_and_a_reset_to_now_give_way_too() {
+fn the_first_tick_and_a_reset_to_now_yield_too() {
     current_thread().block_on(async {
         let sibling = wakeful::spawn(async {});
         interval(Duration::from_millis(1)).tick().await;
@@ -110,7 +110,7 @@ fn the_first_tick_of_an_interval_and_a_reset_to_now_give_way_too() {
 }
 
 #[test]
-fn a_loop_of_sleeps_without_length_does_not_keep_others_from_a_flag() {
+fn a_loop_of_zero_sleeps_does_not_starve_other_tasks() {
     LocalSet::new().block_on(&current_thread(), async {
         let flag = Rc::new(Cell::new(false));
         let setter = flag.clone();

@@ -1,4 +1,4 @@
-//! Intervals and timeouts, on a paused clock.
+//! Intervals and timeouts on a paused clock.
 
 mod support;
 
@@ -21,7 +21,7 @@ fn paused<F: Future>(future: F) -> F::Output {
     runtime.block_on(future)
 }
 
-/// When the interval says it ticked, and when it did, in milliseconds since `began`.
+/// Returns the time that the tick reports and the time of its end, in milliseconds since `began`.
 async fn tick(interval: &mut Interval, began: Instant) -> (u128, u128) {
     let tick = interval.tick().await;
     ((tick - began).as_millis(), began.elapsed().as_millis())
@@ -64,7 +64,7 @@ async fn ticks_when_busy(behavior: MissedTickBehavior) -> Vec<(u128, u128)> {
 }
 
 #[test]
-fn missed_ticks_are_made_up_for_as_told() {
+fn missed_ticks_follow_the_behavior() {
     let burst = [(0, 0), (10, 10), (20, 45), (30, 45), (40, 45), (50, 50), (60, 60)];
     let delay = [(0, 0), (10, 10), (20, 45), (55, 55), (65, 65), (75, 75), (85, 85)];
     let skip = [(0, 0), (10, 10), (20, 45), (50, 50), (60, 60), (70, 70), (80, 80)];
@@ -74,7 +74,7 @@ fn missed_ticks_are_made_up_for_as_told() {
 }
 
 #[test]
-fn a_little_late_is_not_missed() {
+fn slightly_late_ticks_are_not_missed() {
     paused(async {
         let began = Instant::now();
         let mut interval = time::interval(ms(10));
@@ -138,19 +138,19 @@ fn a_tick_that_is_dropped_is_not_lost() {
 }
 
 #[test]
-fn a_timeout_lets_a_ready_future_through_however_late() {
+fn a_ready_future_passes_an_expired_timeout() {
     paused(async {
         assert_eq!(time::timeout(ms(5), async { 7 }).await, Ok(7));
         assert_eq!(time::timeout(Duration::ZERO, ready(8)).await, Ok(8));
         assert_eq!(time::timeout_at(Instant::now() - ms(1), ready(9)).await, Ok(9));
-        // What is not a future itself but can be made one.
+        // A value that is not a future but converts into one.
         let join = task::spawn(async { 10 });
         assert_eq!(time::timeout(ms(5), join).await.unwrap().unwrap(), 10);
     });
 }
 
 #[test]
-fn a_timeout_ends_when_time_is_up_and_drops_its_future() {
+fn an_elapsed_timeout_drops_its_future() {
     paused(async {
         let began = Instant::now();
         let count = DropCount::default();
@@ -169,7 +169,7 @@ fn a_timeout_ends_when_time_is_up_and_drops_its_future() {
 }
 
 #[test]
-fn a_timeout_gives_its_future_back() {
+fn into_inner_returns_the_future_of_a_timeout() {
     paused(async {
         let mut timeout = time::timeout(ms(1), ready(5));
         let _: &std::future::Ready<i32> = timeout.get_ref();
@@ -179,7 +179,7 @@ fn a_timeout_gives_its_future_back() {
 }
 
 #[test]
-fn a_future_that_uses_up_the_budget_does_not_outlive_its_limit() {
+fn a_timeout_elapses_although_its_future_uses_up_the_budget() {
     paused(async {
         let forever = poll_fn(|cx| {
             loop {
@@ -197,7 +197,7 @@ fn a_future_that_uses_up_the_budget_does_not_outlive_its_limit() {
 }
 
 #[test]
-fn the_old_error_type_says_which_it_is() {
+fn the_old_error_type_has_its_messages() {
     assert!(Error::shutdown().is_shutdown() && !Error::shutdown().is_invalid());
     assert!(Error::at_capacity().is_at_capacity() && Error::invalid().is_invalid());
     assert_eq!(Error::invalid().to_string(), "timer duration exceeds maximum duration");

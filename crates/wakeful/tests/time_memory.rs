@@ -1,4 +1,4 @@
-//! Sleeps that never end cost no memory once they are dropped, wherever that is.
+//! Dropped sleeps free their memory, wherever they are dropped.
 
 mod support;
 
@@ -17,17 +17,17 @@ struct Counting;
 
 static ALLOCATED: AtomicIsize = AtomicIsize::new(0);
 
-// SAFETY: what it does is the system allocator's doing.
+// SAFETY: every call is forwarded to the system allocator with the same arguments.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATED.fetch_add(layout.size() as isize, Relaxed);
-        // SAFETY: by contract.
+        // SAFETY: the caller upholds the contract of `alloc`, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         ALLOCATED.fetch_sub(layout.size() as isize, Relaxed);
-        // SAFETY: by contract.
+        // SAFETY: the caller upholds the contract of `dealloc`, which is the same.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -44,7 +44,7 @@ async fn armed() -> std::pin::Pin<Box<Sleep>> {
     sleep
 }
 
-/// Runs `round` a few times, then many times, after which no more memory must be in use than before.
+/// Runs `round` a few times, then many times, after which memory use must not have grown.
 #[track_caller]
 fn assert_no_growth(what: &str, runtime: &Runtime, mut round: impl FnMut(&Runtime)) {
     for _ in 0..20 {
@@ -54,14 +54,15 @@ fn assert_no_growth(what: &str, runtime: &Runtime, mut round: impl FnMut(&Runtim
     for _ in 0..100 {
         round(runtime);
     }
-    // A worker that sleeps is woken for what others left to it, but may not get a CPU at once. It keeps
-    // some hundred entries for later; all sleeps together would be megabytes.
+    // A parked worker is unparked to free the timers that other threads dropped, but may not get a
+    // CPU at once. It keeps a few hundred entries for reuse; all sleeps together would take
+    // megabytes.
     eventually(what, || ALLOCATED.load(SeqCst) - before < 150_000);
 }
 
-// One test, since all of them would count each other's.
+// A single test: concurrent tests would count each other's memory.
 #[test]
-fn a_hundred_thousand_dropped_sleeps_leave_nothing() {
+fn dropped_sleeps_free_their_memory() {
     for runtime in each_flavor() {
         assert_no_growth("dropped where they were armed", &runtime, |runtime| {
             runtime.block_on(async {
@@ -88,7 +89,8 @@ fn a_hundred_thousand_dropped_sleeps_leave_nothing() {
         });
     }
 
-    // Armed on a worker and dropped on another thread, while the worker sleeps most of the time.
+    // Sleeps that are armed on a worker and dropped on another thread, while the worker mostly
+    // sleeps.
     let runtime = multi_thread(2);
     let (sender, receiver) = mpsc::channel();
     assert_no_growth("dropped elsewhere", &runtime, |runtime| {

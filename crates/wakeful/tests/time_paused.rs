@@ -1,4 +1,4 @@
-//! A paused clock: it moves when told to, or by itself when nothing else is to be done.
+//! A paused clock advances when told to, or by itself when the runtime is idle.
 
 mod support;
 
@@ -47,7 +47,7 @@ fn deadlines_are_rounded_up_to_milliseconds() {
         assert_eq!(began.elapsed(), ms(3));
         time::sleep(Duration::ZERO).await;
         assert_eq!(began.elapsed(), ms(3));
-        // What the clock itself is moved by is not.
+        // The amount of an explicit `advance` is not rounded.
         time::advance(Duration::from_micros(1_500)).await;
         assert_eq!(began.elapsed(), Duration::from_micros(4_500));
         assert!(!is_ready(time::sleep_until(began + Duration::from_micros(4_100))).await);
@@ -56,7 +56,7 @@ fn deadlines_are_rounded_up_to_milliseconds() {
 }
 
 #[test]
-fn sleeps_end_in_the_order_of_their_deadlines_then_of_their_making() {
+fn sleeps_end_in_order_of_deadline_then_of_creation() {
     paused().block_on(async {
         let order = Arc::new(Mutex::new(Vec::new()));
         let tasks: Vec<_> = [30, 10, 20, 10, 30, 10, 200, 100, 200, 5]
@@ -81,7 +81,7 @@ fn sleeps_end_in_the_order_of_their_deadlines_then_of_their_making() {
 }
 
 #[test]
-fn advance_lets_what_is_due_by_then_run() {
+fn advance_runs_the_tasks_that_become_due() {
     paused().block_on(async {
         let sleeper = task::spawn(time::sleep(ms(100)));
         task::yield_now().await;
@@ -117,14 +117,14 @@ fn a_blocking_task_holds_the_clock() {
         );
         limited.await.expect("no time has passed on this clock").unwrap();
         assert_eq!(began.elapsed(), Duration::ZERO);
-        // It moves again afterwards.
+        // Afterwards the clock advances again.
         time::sleep(ms(5)).await;
         assert_eq!(began.elapsed(), ms(5));
     });
 }
 
 #[test]
-fn a_blocking_task_that_nobody_joins_lets_go_of_the_clock_too() {
+fn a_detached_blocking_task_releases_the_clock_too() {
     paused().block_on(async {
         task::spawn_blocking(|| std::thread::sleep(Duration::from_millis(20)));
         time::sleep(ms(1)).await;
@@ -139,7 +139,7 @@ fn pause_and_resume_in_the_middle() {
         let began = Instant::now();
         time::sleep(Duration::from_secs(10)).await;
         let slept = began.elapsed();
-        // Rounded up, as the clock was stopped between two milliseconds.
+        // Rounded up, because the clock was paused between two milliseconds.
         assert!((ms(10_000)..=ms(10_001)).contains(&slept), "{slept:?}");
         time::advance(ms(7)).await;
         time::resume();
@@ -154,7 +154,7 @@ fn pause_and_resume_in_the_middle() {
 }
 
 #[test]
-fn timers_armed_before_the_pause_are_waited_for_on_the_paused_clock() {
+fn timers_armed_before_the_pause_follow_the_paused_clock() {
     current_thread().block_on(async {
         let mut sleep = pin!(time::sleep(Duration::from_secs(100)));
         assert!(!is_ready(sleep.as_mut()).await);
@@ -238,7 +238,7 @@ fn panics_say_what_to_do() {
 }
 
 #[test]
-fn a_sleep_whose_time_has_come_before_its_first_poll_is_ready_at_once() {
+fn a_sleep_due_before_its_first_poll_is_ready_at_once() {
     paused().block_on(async {
         let sleep = time::sleep(ms(1));
         time::advance(ms(5)).await;

@@ -1,4 +1,4 @@
-//! Sleeps on the machine's clock: never early, wherever they are made, polled, reset or dropped.
+//! Sleeps on the system clock are never early, wherever they are created, polled, reset or dropped.
 
 mod support;
 
@@ -14,7 +14,7 @@ use wakeful::time::{self, Instant, Sleep};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Far more than any sleep here should be late by, even on a machine that is busy with other things.
+/// Bounds the lateness of any sleep here, generously enough for a busy machine.
 const LATE_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
@@ -103,13 +103,13 @@ fn reset_moves_the_deadline_both_ways() {
             assert_eq!(sleep.deadline(), sooner);
             sleep.as_mut().await;
             assert!(Instant::now() >= sooner && sleep.is_elapsed());
-            // Once it is over it can be used again.
+            // A sleep that has elapsed can be reset.
             let later = Instant::now() + 10 * MS;
             sleep.as_mut().reset(later);
             assert!(!sleep.is_elapsed());
             sleep.as_mut().await;
             assert!(Instant::now() >= later);
-            // And before it is.
+            // So can one that has not.
             let mut postponed = pin!(time::sleep(2 * MS));
             assert!(poll_once(postponed.as_mut()).await.is_pending());
             let later = Instant::now() + 20 * MS;
@@ -121,7 +121,7 @@ fn reset_moves_the_deadline_both_ways() {
 }
 
 #[test]
-fn a_reset_sleep_is_over_without_having_been_polled() {
+fn a_reset_sleep_elapses_without_being_polled() {
     for runtime in each_flavor() {
         runtime.block_on(async {
             let mut sleep = Box::pin(time::sleep(Duration::from_secs(1000)));
@@ -134,7 +134,7 @@ fn a_reset_sleep_is_over_without_having_been_polled() {
 }
 
 #[test]
-fn a_reset_to_the_past_wakes_who_waits() {
+fn a_reset_to_the_past_wakes_the_waiting_task() {
     let runtime = current_thread();
     runtime.block_on(async {
         let count = Arc::new(Count::default());
@@ -150,7 +150,7 @@ fn a_reset_to_the_past_wakes_who_waits() {
 }
 
 #[test]
-fn the_waker_of_the_last_poll_is_called_and_no_other() {
+fn only_the_waker_of_the_last_poll_is_woken() {
     for runtime in each_flavor() {
         let (first, second) = (Arc::new(Count::default()), Arc::new(Count::default()));
         let wakers = (Waker::from(first.clone()), Waker::from(second.clone()));
@@ -174,7 +174,7 @@ fn the_waker_of_the_last_poll_is_called_and_no_other() {
 }
 
 #[test]
-fn sleeps_polled_and_dropped_on_a_strangers_thread() {
+fn sleeps_are_polled_and_dropped_on_an_external_thread() {
     for runtime in each_flavor() {
         let sleeps: Vec<_> = runtime.block_on(async {
             task::spawn(async {
@@ -224,7 +224,7 @@ fn a_task_that_moves_between_workers_is_woken_by_each_of_its_sleeps() {
             runtime.spawn(async move {
                 let mut sleep = Box::pin(time::sleep(MS));
                 for round in 0..50u32 {
-                    // Busy tasks between the sleeps have others steal this one.
+                    // Busy tasks between the sleeps make other workers steal this one.
                     for _ in 0..n % 7 {
                         task::yield_now().await;
                     }
@@ -255,7 +255,7 @@ fn an_earlier_sleep_of_block_on_ends_the_wait_for_a_later_one() {
 }
 
 #[test]
-fn in_block_in_place() {
+fn sleeping_inside_block_in_place() {
     for workers in [1, 4] {
         let runtime = multi_thread(workers);
         let tasks: Vec<_> = (0..8)
@@ -278,7 +278,7 @@ fn in_block_in_place() {
 }
 
 #[test]
-fn timers_of_a_worker_that_blocks_in_place_go_on() {
+fn timers_of_a_worker_in_block_in_place_still_fire() {
     let runtime = multi_thread(1);
     runtime.block_on(async {
         let sleeper = task::spawn(async {
@@ -345,7 +345,7 @@ fn a_sleep_that_outlives_its_runtime_wakes_its_poller_and_then_panics() {
 }
 
 #[test]
-fn panics_say_what_is_missing_and_where() {
+fn panics_name_what_is_missing_and_where() {
     let text_of = |f: fn()| {
         let (text, file) = support::panic_of(f);
         assert_eq!(file, file!(), "{text}");
@@ -368,11 +368,11 @@ fn panics_say_what_is_missing_and_where() {
 }
 
 #[test]
-fn takes_part_in_the_budget() {
+fn sleeps_use_the_budget() {
     let runtime = current_thread();
     runtime.block_on(async {
         task::spawn(async {
-            // Ready for ever, and still it has to give way.
+            // Always ready, but it still has to yield.
             let mut sleep = pin!(time::sleep_until(Instant::now() - 2 * MS));
             let polls = poll_fn(|cx| {
                 let mut polls = 0;

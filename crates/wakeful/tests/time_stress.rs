@@ -1,4 +1,4 @@
-//! Sleeps made, polled, reset and dropped on whichever worker it happens to be, for about a second.
+//! Sleeps that are created, polled, reset and dropped on arbitrary workers, for about a second.
 
 mod support;
 
@@ -14,10 +14,10 @@ use wakeful::time::{self, Instant, Sleep};
 
 type SharedSleeps = Arc<Mutex<Vec<Pin<Box<Sleep>>>>>;
 
-/// Small and cheap: the same numbers for the same seed.
-struct Numbers(u64);
+/// A small deterministic pseudo-random generator.
+struct Rng(u64);
 
-impl Numbers {
+impl Rng {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -32,11 +32,11 @@ impl Numbers {
 }
 
 async fn act(sleeps: SharedSleeps, until: Instant, seed: u64, done: Arc<AtomicUsize>) {
-    let mut numbers = Numbers(seed | 1);
+    let mut rng = Rng(seed | 1);
     while Instant::now() < until {
-        match numbers.below(8) {
+        match rng.below(8) {
             0 | 1 => {
-                let mut sleep = Box::pin(time::sleep(numbers.span()));
+                let mut sleep = Box::pin(time::sleep(rng.span()));
                 poll_fn(|cx| Poll::Ready(sleep.as_mut().poll(cx).is_ready())).await;
                 sleeps.lock().unwrap().push(sleep);
             }
@@ -47,22 +47,22 @@ async fn act(sleeps: SharedSleeps, until: Instant, seed: u64, done: Arc<AtomicUs
             4 => {
                 let taken = sleeps.lock().unwrap().pop();
                 if let Some(mut sleep) = taken {
-                    sleep.as_mut().reset(Instant::now() + numbers.span());
+                    sleep.as_mut().reset(Instant::now() + rng.span());
                     sleeps.lock().unwrap().insert(0, sleep);
                 }
             }
             5 => {
-                // Somebody else's timer, waited for to its end here.
+                // Takes another task's sleep and waits for it to the end.
                 let taken = sleeps.lock().unwrap().pop();
                 if let Some(mut sleep) = taken {
-                    let deadline = Instant::now() + Duration::from_micros(numbers.below(300));
+                    let deadline = Instant::now() + Duration::from_micros(rng.below(300));
                     sleep.as_mut().reset(deadline);
                     sleep.await;
                     assert!(Instant::now() >= deadline, "early");
                 }
             }
             6 => {
-                let span = Duration::from_micros(numbers.below(300));
+                let span = Duration::from_micros(rng.below(300));
                 let began = Instant::now();
                 time::sleep(span).await;
                 assert!(began.elapsed() >= span, "early");
@@ -74,7 +74,7 @@ async fn act(sleeps: SharedSleeps, until: Instant, seed: u64, done: Arc<AtomicUs
 }
 
 #[test]
-fn on_all_workers_and_strangers_at_once() {
+fn on_all_workers_and_external_threads() {
     for workers in [1, 3] {
         let runtime = multi_thread(workers);
         let (sleeps, done) = (SharedSleeps::default(), Arc::new(AtomicUsize::new(0)));
@@ -99,7 +99,7 @@ fn on_all_workers_and_strangers_at_once() {
             stranger.join().unwrap();
         }
         assert!(done.load(SeqCst) > 100);
-        // Some sleeps go before their runtime, some after it.
+        // Some sleeps are dropped before their runtime, some after it.
         let rest = std::mem::take(&mut *sleeps.lock().unwrap());
         let (before, after): (Vec<_>, Vec<_>) =
             rest.into_iter().enumerate().partition(|(n, _)| n % 2 == 0);
@@ -129,35 +129,35 @@ fn runtimes_end_while_sleeps_come_and_go() {
     }
 }
 
-/// Sleeps for up to `longest_us` over and over, and now and then blocks its thread.
-async fn sleep_over_and_over(until: Instant, seed: u64, longest_us: u64) {
-    let mut numbers = Numbers(seed | 1);
+/// Sleeps for up to `longest_us` repeatedly, and occasionally blocks its thread.
+async fn sleep_repeatedly(until: Instant, seed: u64, longest_us: u64) {
+    let mut rng = Rng(seed | 1);
     while Instant::now() < until {
-        let span = Duration::from_micros(numbers.below(longest_us));
+        let span = Duration::from_micros(rng.below(longest_us));
         let began = Instant::now();
         time::sleep(span).await;
         assert!(began.elapsed() >= span, "early");
-        if numbers.below(5_000) == 0 {
+        if rng.below(5_000) == 0 {
             std::thread::sleep(Duration::from_millis(3));
         }
     }
 }
 
 #[test]
-fn dense_timers_while_workers_sleep_and_are_called() {
+fn dense_timers_while_workers_park_and_unpark() {
     for workers in [1, 2, 4] {
         let runtime = multi_thread(workers);
         let until = Instant::now() + stress_time() / 3;
         let sleepers: Vec<_> = (0..1_000)
-            .map(|n| runtime.spawn(sleep_over_and_over(until, 0x9e37_79b9 * (n + 1), 10_000)))
+            .map(|n| runtime.spawn(sleep_repeatedly(until, 0x9e37_79b9 * (n + 1), 10_000)))
             .collect();
         let strangers: Vec<_> = (0..2)
             .map(|n| {
                 let handle = runtime.handle().clone();
                 std::thread::spawn(move || {
-                    let mut numbers = Numbers(n + 1);
+                    let mut rng = Rng(n + 1);
                     while Instant::now() < until {
-                        let span = numbers.span().min(Duration::from_millis(1));
+                        let span = rng.span().min(Duration::from_millis(1));
                         let called = handle.spawn(async move { time::sleep(span).await });
                         handle.block_on(called).unwrap();
                     }

@@ -1,8 +1,9 @@
-//! What the compiler says when the macros are used wrongly, and which line it points at.
+//! Compiler errors for wrong uses of the macros, and the lines that they point at.
 //!
-//! Each file in `tests/ui` is a program with mistakes. A line that has one ends in `//~` and how the
-//! error's text begins; `//~^` is about the line above, and with more carets about lines further up.
-//! Every error must be where it is said to be, and there must be no other.
+//! Each file in `tests/ui` is a program with mistakes. A line with a mistake ends in `//~` and the
+//! beginning of the error message. `//~^` refers to the line above, and each further caret to one
+//! line further up. Every expected error must occur in its place, and there must be no other
+//! errors.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,19 +11,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// File, line, text.
-type Found = (String, usize, String);
+/// The file, the line and the message.
+type CompileError = (String, usize, String);
 
 #[test]
 fn errors_point_at_the_users_lines() {
     let cases = cases();
     let compiled = compile(&cases);
-    let mut errors: Vec<Found> = compiled.lines().filter_map(error_in).collect();
+    let mut errors: Vec<CompileError> = compiled.lines().filter_map(error_in).collect();
     let mut wrong = String::new();
     for case in &cases {
         let file = file_name(case);
         for (line, text) in expected(case) {
-            let is_it = |error: &Found| {
+            let is_it = |error: &CompileError| {
                 error.0 == file && error.1 == line && error.2.starts_with(text.as_str())
             };
             match errors.iter().position(is_it) {
@@ -49,7 +50,7 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap().to_str().unwrap().to_owned()
 }
 
-/// Lines and texts of the errors that a case is to bring.
+/// Returns the lines and messages of the errors that `case` expects.
 fn expected(case: &Path) -> Vec<(usize, String)> {
     let source = fs::read_to_string(case).unwrap();
     let notes = source.lines().enumerate().filter_map(|(index, line)| {
@@ -60,7 +61,7 @@ fn expected(case: &Path) -> Vec<(usize, String)> {
     notes.collect()
 }
 
-/// Lets the compiler check all cases, in a package of their own, and returns what it says.
+/// Compiles all cases, in a package of their own, and returns the compiler's output.
 fn compile(cases: &[PathBuf]) -> String {
     let library = Path::new(env!("CARGO_MANIFEST_DIR"));
     let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ui");
@@ -75,7 +76,7 @@ fn compile(cases: &[PathBuf]) -> String {
         _ = write!(manifest, "[[bin]]\nname = '{name}'\npath = '{}'\n", case.display());
     }
     fs::write(package.join("Cargo.toml"), manifest).unwrap();
-    // The versions that the tests are built with.
+    // Uses the same versions of dependencies as the tests.
     fs::copy(library.join("../../Cargo.lock"), package.join("Cargo.lock")).unwrap();
     let output = Command::new(env!("CARGO"))
         .args(["check", "--tests", "--offline", "--keep-going", "--quiet", "--color=never"])
@@ -88,8 +89,8 @@ fn compile(cases: &[PathBuf]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// The error in a line `path:line:column: error[code]: text`.
-fn error_in(said: &str) -> Option<Found> {
+/// Parses the error in a line `path:line:column: error[code]: text`.
+fn error_in(said: &str) -> Option<CompileError> {
     let (place, rest) = said.split_once(": error")?;
     let (_, text) = rest.split_once(": ")?;
     let mut parts = place.rsplitn(3, ':');

@@ -1,4 +1,4 @@
-//! Any descriptor that the kernel can tell readiness of, awaited.
+//! Waiting for the readiness of any descriptor that the kernel can poll.
 
 mod error;
 mod guard;
@@ -18,17 +18,19 @@ use wakeful_runtime::runtime::current_io;
 
 /// A descriptor whose readiness can be awaited.
 ///
-/// For what has no type of its own here: inotify, timerfd, a socket of a C library. The descriptor must
-/// be non-blocking, and of a kind that the kernel can watch; regular files are not.
+/// Use it for descriptors that have no type of their own here: inotify, timerfd, a socket of a C
+/// library. The descriptor must be non-blocking, and of a kind that the kernel can poll; a regular
+/// file is not.
 ///
-/// [`readable`](Self::readable) and its kin return a guard. An operation that would have blocked must
-/// tell it so, by [`try_io`](AsyncFdReadyGuard::try_io) or
-/// [`clear_ready`](AsyncFdReadyGuard::clear_ready), or else the next wait ends at once. Whoever tells it
-/// without having tried waits for data that is there already, and maybe for ever: the kernel reports
-/// changes only. [`async_io`](Self::async_io) does it all right by itself.
+/// [`readable`](Self::readable) and the other waiting methods return a guard. If the operation then
+/// returns `WouldBlock`, report that to the guard, with [`try_io`](AsyncFdReadyGuard::try_io) or
+/// [`clear_ready`](AsyncFdReadyGuard::clear_ready); otherwise the next wait ends immediately. Never
+/// clear the readiness without having tried the operation: the kernel reports changes only, so the
+/// next wait might last forever although data is available. [`async_io`](Self::async_io) does all
+/// of this.
 ///
-/// Any number of tasks may wait in the `async` methods. Of those that wait by polling, the last one for
-/// each direction is called only.
+/// Any number of tasks may wait in the `async` methods. If several tasks use the `poll` methods of
+/// one direction, only the last one is woken.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -54,42 +56,43 @@ use wakeful_runtime::runtime::current_io;
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub struct AsyncFd<T: AsRawFd> {
-    // Before the object, so that it is taken out of the driver before its descriptor is closed.
+    // Before the object, because fields are dropped in order: the registration must be removed from
+    // the driver before the descriptor is closed.
     registration: Registration,
     object: T,
 }
 
-const BOTH: Interest = Interest::READABLE.add(Interest::WRITABLE);
+const READ_WRITE: Interest = Interest::READABLE.add(Interest::WRITABLE);
 
 impl<T: AsRawFd> AsyncFd<T> {
-    /// Has the current runtime watch `inner`, to read and to write.
+    /// Registers `inner` with the current runtime, for reading and writing.
     ///
     /// # Errors
     /// If the kernel cannot watch the descriptor, or the runtime has shut down.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     ///
     /// # Safety
-    /// `inner.as_raw_fd()` must be an open descriptor, always the same, until `inner` is dropped or
+    /// `inner.as_raw_fd()` must always return the same open descriptor, until `inner` is dropped or
     /// taken out by [`into_inner`](Self::into_inner).
     #[inline]
     #[track_caller]
     pub unsafe fn register(inner: T) -> Result<AsyncFd<T>, AsyncFdRegisterError<T>> {
-        // SAFETY: as our caller promises.
-        unsafe { AsyncFd::register_with_interest(inner, BOTH) }
+        // SAFETY: the caller upholds the same contract.
+        unsafe { AsyncFd::register_with_interest(inner, READ_WRITE) }
     }
 
-    /// As [`register`](Self::register), for less or more than reading and writing.
+    /// Registers `inner` with the current runtime, for `interest`.
     ///
     /// # Errors
     /// If the kernel cannot watch the descriptor, or the runtime has shut down.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     ///
     /// # Safety
-    /// As for [`register`](Self::register).
+    /// Same as for [`register`](Self::register).
     #[inline]
     #[track_caller]
     pub unsafe fn register_with_interest(
@@ -102,86 +105,89 @@ impl<T: AsRawFd> AsyncFd<T> {
         }
     }
 
-    /// As [`register`](Self::register), for callers that promise nothing.
+    /// Registers `inner` like [`register`](Self::register), without the safety contract.
     ///
     /// # Errors
     /// If the kernel cannot watch the descriptor, or the runtime has shut down.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     #[inline]
     #[track_caller]
-    #[deprecated(note = "nothing says that the descriptor stays open; use `AsyncFd::register`")]
+    #[deprecated(note = "does not require the descriptor to stay open; use `AsyncFd::register`")]
     pub fn new(inner: T) -> io::Result<AsyncFd<T>> {
-        // SAFETY: kept for Tokio's sake, whose API this hole is part of: the caller is not asked.
+        // SAFETY: not guaranteed. Tokio's API has this unsound safe function, and we provide it for
+        // compatibility: nothing makes the caller keep the descriptor open.
         unsafe { Ok(AsyncFd::register(inner)?) }
     }
 
-    /// As [`register_with_interest`](Self::register_with_interest), for callers that promise nothing.
+    /// Registers `inner` like [`register_with_interest`](Self::register_with_interest), without the
+    /// safety contract.
     ///
     /// # Errors
     /// If the kernel cannot watch the descriptor, or the runtime has shut down.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     #[inline]
     #[track_caller]
     #[deprecated(
-        note = "nothing says that the descriptor stays open; use `AsyncFd::register_with_interest`"
+        note = "does not require the descriptor to stay open; use `AsyncFd::register_with_interest`"
     )]
     pub fn with_interest(inner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
-        // SAFETY: as in `new`.
+        // SAFETY: see `new`.
         unsafe { Ok(AsyncFd::register_with_interest(inner, interest)?) }
     }
 
-    /// As [`new`](Self::new), with an error that gives `inner` back.
+    /// Registers `inner` like [`new`](Self::new), with an error that returns `inner`.
     ///
     /// # Errors
     /// If the kernel cannot watch the descriptor, or the runtime has shut down.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     #[inline]
     #[track_caller]
-    #[deprecated(note = "nothing says that the descriptor stays open; use `AsyncFd::register`")]
+    #[deprecated(note = "does not require the descriptor to stay open; use `AsyncFd::register`")]
     pub fn try_new(inner: T) -> Result<AsyncFd<T>, AsyncFdRegisterError<T>> {
-        // SAFETY: as in `new`.
+        // SAFETY: see `new`.
         unsafe { AsyncFd::register(inner) }
     }
 
-    /// As [`with_interest`](Self::with_interest), with an error that gives `inner` back.
+    /// Registers `inner` like [`with_interest`](Self::with_interest), with an error that returns
+    /// `inner`.
     ///
     /// # Errors
     /// If the kernel cannot watch the descriptor, or the runtime has shut down.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     #[inline]
     #[track_caller]
     #[deprecated(
-        note = "nothing says that the descriptor stays open; use `AsyncFd::register_with_interest`"
+        note = "does not require the descriptor to stay open; use `AsyncFd::register_with_interest`"
     )]
     pub fn try_with_interest(
         inner: T,
         interest: Interest,
     ) -> Result<AsyncFd<T>, AsyncFdRegisterError<T>> {
-        // SAFETY: as in `new`.
+        // SAFETY: see `new`.
         unsafe { AsyncFd::register_with_interest(inner, interest) }
     }
 
-    /// The object.
+    /// Returns a reference to the inner object.
     #[inline]
     pub fn get_ref(&self) -> &T {
         &self.object
     }
 
-    /// The object.
+    /// Returns a mutable reference to the inner object.
     #[inline]
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.object
     }
 
-    /// The object, which is watched no more.
+    /// Deregisters the inner object and returns it.
     ///
     /// ```
     /// use std::os::unix::net::UnixStream;
@@ -202,7 +208,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         object
     }
 
-    /// Waits until it can be read from. Of several tasks the last one is called only.
+    /// Polls for readability. If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
     /// If the runtime has shut down.
@@ -214,7 +220,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyGuard::new(self, event)))
     }
 
-    /// As [`poll_read_ready`](Self::poll_read_ready), with a guard that lets the object be changed.
+    /// Polls for readability; the guard has mutable access.
     ///
     /// # Errors
     /// If the runtime has shut down.
@@ -226,7 +232,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyMutGuard::new(self, event)))
     }
 
-    /// Waits until it can be written to. Of several tasks the last one is called only.
+    /// Polls for writability. If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
     /// If the runtime has shut down.
@@ -238,7 +244,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyGuard::new(self, event)))
     }
 
-    /// As [`poll_write_ready`](Self::poll_write_ready), with a guard that lets the object be changed.
+    /// Polls for writability; the guard has mutable access.
     ///
     /// # Errors
     /// If the runtime has shut down.
@@ -250,19 +256,19 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyMutGuard::new(self, event)))
     }
 
-    /// Waits until it is ready for any of `interest`.
+    /// Waits until the descriptor is ready for any of `interest`.
     ///
     /// # Errors
     /// If the runtime has shut down.
     ///
     /// # Cancel safety
-    /// A wait that is dropped loses nothing.
+    /// This method is cancel safe: if the future is dropped, no event is lost.
     pub async fn ready(&self, interest: Interest) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         let event = self.registration.readiness(interest).await?;
         Ok(AsyncFdReadyGuard::new(self, event))
     }
 
-    /// As [`ready`](Self::ready), with a guard that lets the object be changed.
+    /// Waits until the descriptor is ready; the guard has mutable access.
     ///
     /// # Errors
     /// If the runtime has shut down.
@@ -274,18 +280,18 @@ impl<T: AsRawFd> AsyncFd<T> {
         Ok(AsyncFdReadyMutGuard::new(self, event))
     }
 
-    /// Waits until it can be read from.
+    /// Waits until the descriptor is readable.
     ///
     /// # Errors
     /// If the runtime has shut down.
     ///
     /// # Cancel safety
-    /// A wait that is dropped loses nothing.
+    /// This method is cancel safe: if the future is dropped, no event is lost.
     pub async fn readable(&self) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         self.ready(Interest::READABLE).await
     }
 
-    /// As [`readable`](Self::readable), with a guard that lets the object be changed.
+    /// Waits until the descriptor is readable; the guard has mutable access.
     ///
     /// # Errors
     /// If the runtime has shut down.
@@ -293,18 +299,18 @@ impl<T: AsRawFd> AsyncFd<T> {
         self.ready_mut(Interest::READABLE).await
     }
 
-    /// Waits until it can be written to.
+    /// Waits until the descriptor is writable.
     ///
     /// # Errors
     /// If the runtime has shut down.
     ///
     /// # Cancel safety
-    /// A wait that is dropped loses nothing.
+    /// This method is cancel safe: if the future is dropped, no event is lost.
     pub async fn writable(&self) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         self.ready(Interest::WRITABLE).await
     }
 
-    /// As [`writable`](Self::writable), with a guard that lets the object be changed.
+    /// Waits until the descriptor is writable; the guard has mutable access.
     ///
     /// # Errors
     /// If the runtime has shut down.
@@ -312,14 +318,14 @@ impl<T: AsRawFd> AsyncFd<T> {
         self.ready_mut(Interest::WRITABLE).await
     }
 
-    /// Runs `f` when the object is ready for it, again and again until it does not fail with
-    /// `WouldBlock`.
+    /// Runs `f` each time the object is ready, until it returns something other than `WouldBlock`.
     ///
     /// # Errors
-    /// Those of `f`, or that the runtime has shut down.
+    /// The errors of `f`, or an error if the runtime has shut down.
     ///
     /// # Cancel safety
-    /// It waits before `f` has run, or after that has returned `WouldBlock`; so a drop cuts nothing off.
+    /// This method is cancel safe: it waits only before `f` runs or after `f` returned
+    /// `WouldBlock`, so dropping the future never interrupts an operation.
     ///
     /// ```
     /// use std::io::{Read, Write};
@@ -348,10 +354,10 @@ impl<T: AsRawFd> AsyncFd<T> {
         self.registration.async_io(interest, || f(&self.object)).await
     }
 
-    /// As [`async_io`](Self::async_io), with a closure that may change the object.
+    /// Runs `f` like [`async_io`](Self::async_io), with mutable access to the object.
     ///
     /// # Errors
-    /// Those of `f`, or that the runtime has shut down.
+    /// The errors of `f`, or an error if the runtime has shut down.
     pub async fn async_io_mut<R>(
         &mut self,
         interest: Interest,
@@ -363,7 +369,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Runs `f` if the object is known to be ready for any of `interest`.
     ///
     /// # Errors
-    /// `WouldBlock` if it is not; those of `f`.
+    /// `WouldBlock` if it is not, or the errors of `f`.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -387,10 +393,10 @@ impl<T: AsRawFd> AsyncFd<T> {
         self.registration.try_io(interest, || f(&self.object))
     }
 
-    /// As [`try_io`](Self::try_io), with a closure that may change the object.
+    /// Runs `f` like [`try_io`](Self::try_io), with mutable access to the object.
     ///
     /// # Errors
-    /// `WouldBlock` if it is not ready; those of `f`.
+    /// `WouldBlock` if it is not known to be ready, or the errors of `f`.
     pub fn try_io_mut<R>(
         &mut self,
         interest: Interest,
@@ -408,7 +414,8 @@ impl<T: AsRawFd> AsRawFd for AsyncFd<T> {
 
 impl<T: AsRawFd> AsFd for AsyncFd<T> {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: whoever registered it promised that it is open as long as we have the object.
+        // SAFETY: the contract of `register` says that the descriptor stays open while `self` owns
+        // the object, and the result borrows `self`.
         unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
     }
 }

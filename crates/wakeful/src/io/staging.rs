@@ -1,15 +1,18 @@
-//! The buffer between a future and a thread of the pool, which cannot borrow the future's own.
+//! The buffer that moves between a future and a thread of the blocking pool.
+//!
+//! A pool thread may outlive the future, so it cannot borrow the caller's buffer: `copy_to` and
+//! `copy_from` copy on the future's side, `read_from` and `write_to` run on the pool thread.
 
 use super::ReadBuf;
 use std::io::{self, IoSlice, Read, Write};
 
-/// How much of a transfer is put on the pool at once, unless somebody says otherwise.
+/// The default limit of a single transfer through the pool. It bounds the memory of a `Staging`.
 pub(crate) const TRANSFER_MAX: usize = 2 * 1024 * 1024;
 
-/// Bytes on their way. Once a transfer has ended they are those read and not taken yet.
+/// Bytes in transfer. After a read these are the bytes that the future has not taken yet.
 #[derive(Debug, Default)]
 pub(crate) struct Staging {
-    /// Initialized as far as it ever got, so that memory is zeroed once.
+    /// Its length is the largest extent so far, so that memory is zeroed only once.
     bytes: Vec<u8>,
     start: usize,
     end: usize,
@@ -28,7 +31,7 @@ impl Staging {
         (self.start, self.end) = (0, 0);
     }
 
-    /// Hands over as much as there is room for.
+    /// Moves as many bytes to `dst` as fit.
     pub(crate) fn copy_to(&mut self, dst: &mut ReadBuf<'_>) {
         let n = self.len().min(dst.remaining());
         dst.put_slice(&self.bytes[self.start..self.start + n]);
@@ -38,7 +41,7 @@ impl Staging {
         }
     }
 
-    /// Takes `n` bytes out of `slices`, after the first `skip`, in place of what there was.
+    /// Replaces the contents by `n` bytes of `slices`, after skipping the first `skip`.
     pub(crate) fn copy_from(&mut self, slices: &[IoSlice<'_>], mut skip: usize, n: usize) {
         self.clear();
         let mut room = self.room(n);
@@ -53,9 +56,10 @@ impl Staging {
         self.end = n;
     }
 
-    /// Reads up to `n` bytes more, by one call. Blocks.
+    /// Blocks to read up to `n` more bytes, with one successful or failed call.
     ///
-    /// With bytes there already an error is not told: it will come again when they have been taken.
+    /// If there already are bytes, an error is not reported: the next read, after they are taken,
+    /// returns it again.
     pub(crate) fn read_from(&mut self, source: &mut impl Read, n: usize) -> io::Result<()> {
         debug_assert_eq!(self.start, 0, "read on with bytes half taken");
         let room = self.room(n);
@@ -73,19 +77,20 @@ impl Staging {
         Ok(())
     }
 
-    /// Writes all bytes, after which there are none, whatever happened. Blocks.
+    /// Blocks to write all bytes, then clears the buffer, also after an error.
     pub(crate) fn write_to(&mut self, sink: &mut impl Write) -> io::Result<()> {
         let result = sink.write_all(&self.bytes[self.start..self.end]);
         self.clear();
         result
     }
 
-    /// Memory for `n` bytes after those that are there.
+    /// Returns the memory for `n` bytes after the present ones.
     fn room(&mut self, n: usize) -> &mut [u8] {
         let wanted = self.end + n;
         if self.bytes.len() < wanted {
             if self.end == 0 {
-                // Memory that the kernel gives is zero already, which `resize` would not know.
+                // `vec![0; n]` gets zeroed pages from the kernel for free; `resize` would write
+                // zeros.
                 self.bytes = vec![0; wanted];
             } else {
                 self.bytes.resize(wanted, 0);

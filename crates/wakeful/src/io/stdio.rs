@@ -1,7 +1,6 @@
-//! The three streams that every process has, by way of the blocking pool.
+//! The three standard streams, through the blocking pool.
 //!
-//! They go through those of the standard library, and so share their buffers and their locks with
-//! `println!` and its kind.
+//! They use the streams of the standard library, and so share buffers and locks with `println!`.
 
 mod input;
 mod output;
@@ -14,14 +13,14 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// What comes in on standard input.
+/// Returns a handle to standard input.
 ///
-/// A thread of the blocking pool reads it, and cannot be stopped doing so: a shutdown of the runtime
-/// waits until there is a line or the end. For programs that talk to a person a thread of their own is
-/// the better choice.
+/// A thread of the blocking pool reads it. That read cannot be interrupted: dropping the runtime
+/// waits until a line or the end of the input arrives. In interactive programs, read on a dedicated
+/// thread instead.
 ///
-/// All handles have one buffer in the standard library; a handle that is dropped in the middle of a read
-/// loses what that read brings.
+/// All handles share one buffer in the standard library. If a handle is dropped during a read, the
+/// bytes of that read are lost.
 ///
 /// ```
 /// use wakeful::io::{AsyncBufReadExt, AsyncRead, BufReader};
@@ -36,7 +35,7 @@ use std::task::{Context, Poll};
 /// }
 ///
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
-/// let of_what_is_typed = sum(wakeful::io::stdin()); // waits for somebody once it is awaited
+/// let of_what_is_typed = sum(wakeful::io::stdin()); // waits for input once it is awaited
 /// assert_eq!(sum(&b"20\n22\n"[..]).await?, 42);
 /// # drop(of_what_is_typed);
 /// # std::io::Result::Ok(()) }).unwrap();
@@ -45,14 +44,14 @@ pub fn stdin() -> Stdin {
     Stdin { reader: PoolReader::default() }
 }
 
-/// Where standard output goes.
+/// Returns a handle to standard output.
 ///
-/// A write has not happened when it returns: it goes on in the background, and even a shutdown of the
-/// runtime lets it. `flush` waits for it, and writes out what the standard library holds back for want
-/// of a line's end.
+/// A write returns before its bytes are written: it continues in the background, and a shutdown of
+/// the runtime lets it finish. `flush` waits for it, and also writes what the standard library
+/// buffers until the end of the line.
 ///
-/// Of writes through several handles at once each comes out whole, up to two mebibytes, in no certain
-/// order.
+/// Concurrent writes through several handles come in no particular order, but each is written in
+/// one piece, up to 2 MiB.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -67,10 +66,10 @@ pub fn stdout() -> Stdout {
     Stdout { writer: PoolWriter::new() }
 }
 
-/// Where standard error goes.
+/// Returns a handle to standard error.
 ///
-/// A write has not happened when it returns: it goes on in the background, and even a shutdown of the
-/// runtime lets it. `flush` waits for it.
+/// A write returns before its bytes are written: it continues in the background, and a shutdown of
+/// the runtime lets it finish. `flush` waits for it.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -89,7 +88,7 @@ pub fn stderr() -> Stderr {
 /// use std::os::fd::AsRawFd;
 ///
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
-/// let stdin: wakeful::io::Stdin = wakeful::io::stdin(); // reads nothing before it is asked to
+/// let stdin: wakeful::io::Stdin = wakeful::io::stdin(); // reads nothing before the first read
 /// assert_eq!(stdin.as_raw_fd(), 0);
 /// # });
 /// ```
@@ -103,10 +102,10 @@ pub struct Stdin {
 /// ```
 /// use wakeful::io::{AsyncWriteExt, Stdout, stdout};
 ///
-/// /// Says how far a job has come, on one line.
+/// /// Shows the progress of a job, on one line.
 /// async fn show(out: &mut Stdout, percent: u32) -> std::io::Result<()> {
 ///     out.write_all(format!("\r{percent} %").as_bytes()).await?;
-///     out.flush().await // there is no line's end that would do it
+///     out.flush().await // the text ends without a newline, which would flush
 /// }
 ///
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -185,7 +184,7 @@ macro_rules! write_through_pool {
             }
 
             fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-                // The stream is the process', and others may still want it.
+                // The stream belongs to the process, so other code may still use it.
                 Poll::Ready(Ok(()))
             }
         }
@@ -204,7 +203,7 @@ macro_rules! descriptor_of_std {
 
         impl AsFd for $stream {
             fn as_fd(&self) -> BorrowedFd<'_> {
-                // SAFETY: the standard library keeps these three open as long as the process lives.
+                // SAFETY: the standard library never closes these three descriptors.
                 unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
             }
         }

@@ -1,4 +1,7 @@
-//! A non-blocking I/O object that a driver watches: what sockets and pipes are made of.
+//! A non-blocking I/O object that is registered with a driver. Sockets and pipes are built on it.
+//!
+//! Use `poll_read` and `poll_write` for streams. `socket.rs` adds waiting for readiness, and
+//! operations of other kinds.
 
 #[cfg(feature = "net")]
 mod socket;
@@ -14,16 +17,17 @@ use std::task::{Context, Poll, ready};
 use wakeful_reactor::Interest;
 use wakeful_reactor::io::{Direction, IoDriver, Registration};
 
-/// The kernel takes no more than so many buffers at once, whether there is room for the rest or not.
+/// The kernel accepts at most this many buffers in one call (`IOV_MAX`), whatever the space.
 const SLICES_MAX: usize = 1024;
 
-/// A non-blocking object, and its place in the driver of the runtime it was made in.
+/// A non-blocking object, and its registration with the driver of the runtime it was created in.
 ///
-/// Readiness is edge-triggered: an operation goes on until the kernel has nothing more to give or no
-/// more room to take, and only then waits for the next edge. A transfer that is shorter than its buffer
-/// says that too, which saves the call that would fail.
+/// Readiness is edge-triggered: the kernel reports an event only on a change. So an operation is
+/// repeated until it would block, and only then waits for the next event. A transfer that is
+/// shorter than its buffer shows the same and saves the failing call.
 pub(crate) struct Watched<E> {
-    // Before the object, so that it is taken out of the driver before its descriptor is closed.
+    // Before the object, because fields are dropped in order: the registration must be removed from
+    // the driver before the descriptor is closed.
     registration: Registration,
     object: E,
 }
@@ -32,7 +36,7 @@ impl<E> UnwindSafe for Watched<E> {}
 impl<E> RefUnwindSafe for Watched<E> {}
 
 impl<E: AsFd> Watched<E> {
-    /// Has `driver` watch `object`.
+    /// Registers `object` with `driver`.
     pub(crate) fn with_driver(
         object: E,
         interest: Interest,
@@ -42,7 +46,7 @@ impl<E: AsFd> Watched<E> {
         Ok(Watched { registration, object })
     }
 
-    /// The object, which no driver watches any more.
+    /// Deregisters the object and returns it.
     pub(crate) fn into_inner(mut self) -> io::Result<E> {
         self.registration.deregister()?;
         Ok(self.object)
@@ -50,7 +54,7 @@ impl<E: AsFd> Watched<E> {
 }
 
 impl<E> Watched<E> {
-    /// Reads from a stream into `buf` by `read`, which returns how much it added.
+    /// Reads from a stream into `buf`. `read` returns how many bytes it added.
     pub(crate) fn poll_read(
         &self,
         cx: &mut Context<'_>,
@@ -86,8 +90,10 @@ impl<E> Watched<E> {
         self.poll_stream(cx, Direction::Write, offered, || (&self.object).write_vectored(bufs))
     }
 
-    /// Runs `transfer`, of at most `wanted` bytes. Of a stream, where less than that means that the
-    /// kernel has no more for now: messages may be short and have others behind them.
+    /// Runs `transfer`, of at most `wanted` bytes, when the stream is ready.
+    ///
+    /// For byte streams only: there a shorter transfer means that the kernel has no more data or
+    /// space for now. A short message may be followed by others.
     fn poll_stream(
         &self,
         cx: &mut Context<'_>,
@@ -99,7 +105,7 @@ impl<E> Watched<E> {
             let event = ready!(self.registration.poll_ready(cx, direction))?;
             match transfer() {
                 Ok(n) => {
-                    // None at all is the end of the stream, which stays readable.
+                    // `Ok(0)` is the end of the stream, which stays readable.
                     if 0 < n && n < wanted {
                         self.registration.clear(event);
                     }

@@ -1,4 +1,4 @@
-//! Addresses, and names that stand for some.
+//! Socket addresses, and names that resolve to them.
 
 use std::future::{self, Future};
 use std::io;
@@ -10,18 +10,19 @@ use std::vec;
 mod names;
 
 #[cfg(feature = "net")]
-pub(super) use names::{first_that_works, no_address, resolve};
+pub(super) use names::{first_success, no_address, resolve};
 
-/// An address, or a name that has one or more.
+/// A value that resolves to one or more socket addresses.
 ///
-/// Names are looked up on the blocking pool, as the operating system does it; a string that is an
-/// address already needs no looking up. This trait cannot be implemented elsewhere.
+/// Host names are resolved by the operating system, on the blocking pool. Strings that already are
+/// addresses are parsed directly. This trait is sealed: it cannot be implemented outside this
+/// crate.
 ///
 /// | type | example |
 /// |---|---|
 /// | [`SocketAddr`], [`SocketAddrV4`], [`SocketAddrV6`] | |
 /// | `(IpAddr, u16)`, `(Ipv4Addr, u16)`, `(Ipv6Addr, u16)` | `(Ipv4Addr::LOCALHOST, 80)` |
-/// | `&[SocketAddr]` | tried one after the other |
+/// | `&[SocketAddr]` | tried in order |
 /// | `str`, `String` | `"localhost:80"`, `"[::1]:80"` |
 /// | `(&str, u16)`, `(String, u16)` | `("localhost", 80)` |
 /// | references to these | |
@@ -53,7 +54,7 @@ impl<T: sealed::Resolve + ?Sized> sealed::Resolve for &T {
     }
 }
 
-/// Types that are one address.
+/// Implements the trait for types that convert to exactly one address.
 macro_rules! one_address {
     ($($type:ty),+) => {$(
         impl ToSocketAddrs for $type {}
@@ -89,7 +90,7 @@ impl sealed::Resolve for &[SocketAddr] {
     }
 }
 
-/// What only we can implement, or call.
+/// The part of the trait that only this crate can implement and call.
 mod sealed {
     use super::*;
 
@@ -101,6 +102,6 @@ mod sealed {
         fn resolve(&self, token: Token) -> Self::Future;
     }
 
-    #[expect(missing_debug_implementations, reason = "nobody outside gets hold of one")]
+    #[expect(missing_debug_implementations, reason = "not reachable from outside this crate")]
     pub struct Token;
 }

@@ -1,10 +1,11 @@
-//! A stream in two halves, written once for all kinds of streams.
+//! The two halves of a stream, as macros for all kinds of streams.
 //!
-//! Borrowed halves cost nothing; owned ones share the stream in an `Arc`, and can go to two tasks.
-//! Neither needs a lock: each direction of a socket is independent of the other.
+//! Borrowed halves are references to the stream. Owned halves share the stream in an `Arc`, so they
+//! can move to different tasks. Neither needs a lock: the two directions of a socket are
+//! independent.
 
-/// The module of a stream's halves. `$address` is what its ends have, `$near_and_far` the hidden lines by
-/// which the examples get two ends of a connection.
+/// The contents of the module for a stream's halves. `$address` is the stream's address type, and
+/// `$near_and_far` the hidden lines that give the examples two ends of a connection.
 macro_rules! halves {
     ($stream:ident, $address:ty, $near_and_far:literal) => {
         use bytes::BufMut;
@@ -36,7 +37,7 @@ macro_rules! halves {
 
         #[doc = concat!("The writing half, borrowed. From [`", stringify!($stream), "::split`].")]
         ///
-        /// Its drop leaves the stream open.
+        /// Dropping it does not shut down the stream.
         ///
         /// ```
         /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -47,7 +48,7 @@ macro_rules! halves {
         /// let (mut near, mut far) = (near, far);
         /// let (_reader, mut writer) = near.split();
         /// writer.write_all(b"he").await?;
-        /// near.write_all(b"llo").await?; // in one piece again
+        /// near.write_all(b"llo").await?; // the stream is whole again
         /// let mut word = [0; 5];
         /// far.read_exact(&mut word).await?;
         /// assert_eq!(&word, b"hello");
@@ -79,7 +80,8 @@ macro_rules! halves {
 
         #[doc = concat!("The writing half, owned. From [`", stringify!($stream), "::into_split`].")]
         ///
-        /// Its drop says to the other end that nothing more comes; [`forget`](Self::forget) does not.
+        /// Dropping it shuts down that direction: the peer reads the end of the stream.
+        /// [`forget`](Self::forget) drops it without the shutdown.
         ///
         /// ```
         /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -102,7 +104,7 @@ macro_rules! halves {
             shuts_down_on_drop: bool,
         }
 
-        /// Two halves are not of one stream. Has them both.
+        /// The error of reuniting halves of two different streams. It returns both halves.
         ///
         /// ```
         /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -138,7 +140,7 @@ macro_rules! halves {
                 return Err(ReuniteError(reader, writer));
             }
             writer.forget();
-            Ok(Arc::into_inner(reader.stream).expect("there are but two halves"))
+            Ok(Arc::into_inner(reader.stream).expect("a stream has only these two halves"))
         }
 
         $crate::net::halves::reading_half!($stream, $address, [ReadHalf<'_>], 0);
@@ -147,17 +149,17 @@ macro_rules! halves {
         $crate::net::halves::writing_half!($stream, $address, [OwnedWriteHalf], stream);
 
         impl OwnedReadHalf {
-            /// Puts the halves together again.
+            /// Reunites the two halves of a stream.
             ///
             /// # Errors
-            /// If they are not of one stream.
+            /// If the halves come from different streams.
             ///
             /// ```
             /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
             #[doc = $near_and_far]
             #[doc = concat!("// One end of a connection, a `", stringify!($stream), "`:")]
             /// let (reader, writer) = near.into_split();
-            /// let task = wakeful::spawn(async move { writer }); // wrote something, say
+            /// let task = wakeful::spawn(async move { writer }); // after writing something
             /// let _near = reader.reunite(task.await?).expect("halves of one stream");
             /// # drop(far);
             /// # std::io::Result::Ok(()) }).unwrap();
@@ -168,15 +170,15 @@ macro_rules! halves {
         }
 
         impl OwnedWriteHalf {
-            /// Puts the halves together again.
+            /// Reunites the two halves of a stream.
             ///
             /// # Errors
-            /// If they are not of one stream.
+            /// If the halves come from different streams.
             pub fn reunite(self, other: OwnedReadHalf) -> Result<$stream, ReuniteError> {
                 reunite(other, self)
             }
 
-            /// Drops it without telling the other end.
+            /// Drops the half without shutting down its direction.
             pub fn forget(mut self) {
                 self.shuts_down_on_drop = false;
             }
@@ -185,8 +187,8 @@ macro_rules! halves {
         impl Drop for OwnedWriteHalf {
             fn drop(&mut self) {
                 if self.shuts_down_on_drop {
-                    // Nobody to tell that it failed.
-                    let _cannot = self.stream.shut_down_write();
+                    // A drop cannot report the failure.
+                    let _ignored = self.stream.shut_down_write();
                 }
             }
         }
@@ -210,7 +212,7 @@ macro_rules! halves {
 macro_rules! reading_half {
     ($stream:ident, $address:ty, [$half:ty], $field:tt) => {
         impl $half {
-            #[doc = concat!("[`", stringify!($stream), "::ready`].")]
+            #[doc = concat!("Same as [`", stringify!($stream), "::ready`].")]
             ///
             /// # Errors
             /// If the runtime has shut down.
@@ -218,7 +220,7 @@ macro_rules! reading_half {
                 self.$field.ready(interest).await
             }
 
-            #[doc = concat!("[`", stringify!($stream), "::readable`].")]
+            #[doc = concat!("Same as [`", stringify!($stream), "::readable`].")]
             ///
             /// # Errors
             /// If the runtime has shut down.
@@ -226,26 +228,26 @@ macro_rules! reading_half {
                 self.$field.readable().await
             }
 
-            #[doc = concat!("[`", stringify!($stream), "::try_read`].")]
+            #[doc = concat!("Same as [`", stringify!($stream), "::try_read`].")]
             ///
             /// # Errors
-            /// `WouldBlock` if there is nothing yet.
+            /// `WouldBlock` if there is nothing to read.
             pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
                 self.$field.try_read(buf)
             }
 
-            #[doc = concat!("[`", stringify!($stream), "::try_read_vectored`].")]
+            #[doc = concat!("Same as [`", stringify!($stream), "::try_read_vectored`].")]
             ///
             /// # Errors
-            /// `WouldBlock` if there is nothing yet.
+            /// `WouldBlock` if there is nothing to read.
             pub fn try_read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
                 self.$field.try_read_vectored(bufs)
             }
 
-            #[doc = concat!("[`", stringify!($stream), "::try_read_buf`].")]
+            #[doc = concat!("Same as [`", stringify!($stream), "::try_read_buf`].")]
             ///
             /// # Errors
-            /// `WouldBlock` if there is nothing yet.
+            /// `WouldBlock` if there is nothing to read.
             pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
                 self.$field.try_read_buf(buf)
             }
@@ -268,7 +270,7 @@ macro_rules! reading_half {
 macro_rules! writing_half {
     ($stream:ident, $address:ty, [$half:ty], $field:tt) => {
         impl $half {
-            #[doc = concat!("[`", stringify!($stream), "::ready`].")]
+            #[doc = concat!("Same as [`", stringify!($stream), "::ready`].")]
             ///
             /// # Errors
             /// If the runtime has shut down.
@@ -276,7 +278,7 @@ macro_rules! writing_half {
                 self.$field.ready(interest).await
             }
 
-            #[doc = concat!("[`", stringify!($stream), "::writable`].")]
+            #[doc = concat!("Same as [`", stringify!($stream), "::writable`].")]
             ///
             /// # Errors
             /// If the runtime has shut down.
@@ -284,18 +286,18 @@ macro_rules! writing_half {
                 self.$field.writable().await
             }
 
-            #[doc = concat!("[`", stringify!($stream), "::try_write`].")]
+            #[doc = concat!("Same as [`", stringify!($stream), "::try_write`].")]
             ///
             /// # Errors
-            /// `WouldBlock` if there is no room.
+            /// `WouldBlock` if the send buffer is full.
             pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
                 self.$field.try_write(buf)
             }
 
-            #[doc = concat!("[`", stringify!($stream), "::try_write_vectored`].")]
+            #[doc = concat!("Same as [`", stringify!($stream), "::try_write_vectored`].")]
             ///
             /// # Errors
-            /// `WouldBlock` if there is no room.
+            /// `WouldBlock` if the send buffer is full.
             pub fn try_write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
                 self.$field.try_write_vectored(bufs)
             }
@@ -339,18 +341,18 @@ macro_rules! writing_half {
 macro_rules! any_half {
     ($stream:ident, $address:ty, [$half:ty], $field:tt) => {
         impl $half {
-            /// The address of the other end.
+            /// Returns the address of the peer.
             ///
             /// # Errors
-            /// If it is not connected any more.
+            /// If the socket is no longer connected.
             pub fn peer_addr(&self) -> io::Result<$address> {
                 self.$field.peer_addr()
             }
 
-            /// The address of this end.
+            /// Returns the local address.
             ///
             /// # Errors
-            /// If the kernel does not know it.
+            /// If the system call fails.
             pub fn local_addr(&self) -> io::Result<$address> {
                 self.$field.local_addr()
             }

@@ -2,10 +2,10 @@ use super::addr::{ToSocketAddrs, resolve};
 use std::io;
 use std::net::SocketAddr;
 
-/// Looks a name up, as all functions do that take a [`ToSocketAddrs`].
+/// Resolves a host name, in the same way as every function that takes a [`ToSocketAddrs`].
 ///
 /// # Errors
-/// If the name cannot be looked up.
+/// If the name cannot be resolved.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

@@ -1,6 +1,6 @@
 //! Receiving into memory that need not be initialized.
 //!
-//! Each function adds what it received to `buf`, and returns how much that was.
+//! Each function appends the received bytes to `buf` and returns their number.
 
 use bytes::BufMut;
 use socket2::{SockAddr, SockRef};
@@ -32,15 +32,21 @@ pub(super) fn peek_from(
     fill(buf, |room| SockRef::from(socket).peek_from(room))
 }
 
-/// Private, since it trusts `call`: that it initialized as many bytes as it says, and undid none.
+/// Passes the spare memory of `buf` to `call`, and advances `buf` by the length that `call`
+/// returns.
+///
+/// Private to this file: it relies on `call` having initialized that many bytes, and on `call`
+/// never writing uninitialized bytes.
 fn fill<T>(
     buf: &mut impl BufMut,
     call: impl FnOnce(&mut [MaybeUninit<u8>]) -> io::Result<(usize, T)>,
 ) -> io::Result<(usize, T)> {
-    // SAFETY: all callers hand it on to the kernel, which only writes.
+    // SAFETY: `call` must not de-initialize the bytes. Every closure in this file passes them to a
+    // receiving system call, which only writes initialized bytes.
     let room = unsafe { buf.chunk_mut().as_uninit_slice_mut() };
     let (n, more) = call(room)?;
-    // SAFETY: the kernel wrote that many.
+    // SAFETY: every closure in this file returns what its system call returned: the number of bytes
+    // that the kernel wrote to the start of `room`.
     unsafe { buf.advance_mut(n) };
     Ok((n, more))
 }

@@ -1,18 +1,18 @@
-//! What all socket types have in common, written once.
+//! Methods and impls that several socket types share, as macros.
 
-/// To and from the standard library's type, and to the descriptor.
-macro_rules! like_std {
+/// Converts from and to the type of the standard library, and to the descriptor.
+macro_rules! std_conversions {
     ($type:ident, $std:ty) => {
         impl $type {
-            #[doc = concat!("Takes a [`", stringify!($std), "`](", stringify!($std), ") over.")]
+            #[doc = concat!("Converts a [`", stringify!($std), "`](", stringify!($std), ").")]
             ///
-            /// It must be non-blocking already, which debug builds check.
+            /// The socket must already be non-blocking; debug builds check this.
             ///
             /// # Errors
             /// If the runtime has shut down, or the kernel cannot watch the socket.
             ///
             /// # Panics
-            /// Outside of a runtime with I/O.
+            /// If there is no current runtime, or its I/O driver is disabled.
             ///
             /// ```
             /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -31,12 +31,12 @@ macro_rules! like_std {
                 Ok($type { io: Watched::new_duplex(socket, call)? })
             }
 
-            #[doc = concat!("Turns it into a [`", stringify!($std), "`](", stringify!($std), ").")]
+            #[doc = concat!("Converts into a [`", stringify!($std), "`](", stringify!($std), ").")]
             ///
-            /// That is non-blocking, until told otherwise with `set_nonblocking(false)`.
+            /// The socket stays non-blocking until `set_nonblocking(false)` is called on it.
             ///
             /// # Errors
-            /// If the kernel does not know the socket any more.
+            /// If the descriptor cannot be removed from the driver.
             pub fn into_std(self) -> io::Result<$std> {
                 self.io.into_inner()
             }
@@ -45,7 +45,7 @@ macro_rules! like_std {
         impl TryFrom<$std> for $type {
             type Error = io::Error;
 
-            #[doc = concat!("[`from_std`](", stringify!($type), "::from_std).")]
+            #[doc = concat!("Same as [`from_std`](", stringify!($type), "::from_std).")]
             fn try_from(socket: $std) -> io::Result<$type> {
                 $type::from_std(socket)
             }
@@ -71,22 +71,27 @@ macro_rules! like_std {
     };
 }
 
-/// Waiting, and operations of the user's own.
-macro_rules! awaits_readiness {
+/// Methods that wait for readiness, and methods that run the caller's own operations.
+macro_rules! readiness_methods {
     ($type:ident) => {
         impl $type {
-            /// Waits until the socket is ready for any of `interest`, and returns what it is ready for.
+            /// Waits until the socket is ready for any of `interest`; returns what it is ready for.
             ///
-            /// Several tasks may wait at once. The result is a hint: an operation may still have to
-            /// wait. A wait that is dropped loses nothing.
+            /// Several tasks may wait at once. The result is a hint: the operation may still return
+            /// `WouldBlock`.
             ///
             /// # Errors
             /// If the runtime has shut down.
+            ///
+            /// # Cancel safety
+            /// This method is cancel safe: if the future is dropped, no event is lost.
             pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
                 self.io.ready(interest).await
             }
 
-            /// Waits until there is something to read, or never will be. As [`ready`](Self::ready).
+            /// Waits until the socket is readable, or its read direction is closed.
+            ///
+            /// See [`ready`](Self::ready), also about hints and cancellation.
             ///
             /// # Errors
             /// If the runtime has shut down.
@@ -95,7 +100,9 @@ macro_rules! awaits_readiness {
                 Ok(())
             }
 
-            /// Waits until there is room to write, or never will be. As [`ready`](Self::ready).
+            /// Waits until the socket is writable, or its write direction is closed.
+            ///
+            /// See [`ready`](Self::ready), also about hints and cancellation.
             ///
             /// # Errors
             /// If the runtime has shut down.
@@ -106,12 +113,12 @@ macro_rules! awaits_readiness {
 
             /// Runs `f` if the socket is known to be ready for any of `interest`.
             ///
-            /// For operations on the descriptor that this type lacks. If `f` returns `WouldBlock`, the
-            /// socket counts as not ready until the kernel says otherwise; so it must return that if
-            /// the operation did, and only then.
+            /// This is for operations on the descriptor that this type lacks. If `f` returns
+            /// `WouldBlock`, the socket counts as not ready until the kernel reports an event. `f`
+            /// must therefore return `WouldBlock` exactly if its operation did.
             ///
             /// # Errors
-            /// `WouldBlock` if it is not ready; those of `f`.
+            /// `WouldBlock` if it is not known to be ready, or the errors of `f`.
             ///
             /// ```
             /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -124,7 +131,7 @@ macro_rules! awaits_readiness {
             /// one.readable().await?;
             /// let waiting = one.try_io(Interest::READABLE, || {
             ///     let mut bytes = 0;
-            ///     // SAFETY: `FIONREAD` writes an `int` to where it is told.
+            ///     // SAFETY: `FIONREAD` writes an `int` through the pointer.
             ///     match unsafe { libc::ioctl(one.as_raw_fd(), libc::FIONREAD, &mut bytes) } {
             ///         0 => Ok(bytes),
             ///         _ => Err(std::io::Error::last_os_error()),
@@ -141,14 +148,16 @@ macro_rules! awaits_readiness {
                 self.io.try_io(interest, f)
             }
 
-            /// Runs `f` when the socket is ready for it, again and again until it does not return
-            /// `WouldBlock`. See [`try_io`](Self::try_io).
+            /// Runs `f` each time the socket is ready, until it does not return `WouldBlock`.
+            ///
+            /// See [`try_io`](Self::try_io).
             ///
             /// # Errors
-            /// Those of `f`, or that the runtime has shut down.
+            /// The errors of `f`, or an error if the runtime has shut down.
             ///
             /// # Cancel safety
-            /// It waits before `f` has run, or after that has returned `WouldBlock`; so a drop cuts nothing off.
+            /// This method is cancel safe: it waits only before `f` runs or after `f` returned
+            /// `WouldBlock`, so dropping the future never interrupts an operation.
             pub async fn async_io<R>(
                 &self,
                 interest: Interest,
@@ -160,12 +169,14 @@ macro_rules! awaits_readiness {
     };
 }
 
-/// Reading and writing of streams, on `self.io`.
-macro_rules! transfers_bytes {
+/// The methods and traits of streams, on `self.io`.
+macro_rules! stream_methods {
     ($type:ident) => {
         impl $type {
-            /// Waits until there is something to read, on behalf of the task of `cx`. Of several tasks,
-            /// those in [`AsyncRead`] included, the last one is called only.
+            /// Polls for readability, and registers the task of `cx`.
+            ///
+            /// If several tasks poll for reading, here or through [`AsyncRead`], only the last one
+            /// is woken.
             ///
             /// # Errors
             /// If the runtime has shut down.
@@ -173,8 +184,10 @@ macro_rules! transfers_bytes {
                 self.io.poll_read_ready(cx)
             }
 
-            /// Waits until there is room to write, on behalf of the task of `cx`. Of several tasks,
-            /// those in [`AsyncWrite`] included, the last one is called only.
+            /// Polls for writability, and registers the task of `cx`.
+            ///
+            /// If several tasks poll for writing, here or through [`AsyncWrite`], only the last one
+            /// is woken.
             ///
             /// # Errors
             /// If the runtime has shut down.
@@ -182,11 +195,12 @@ macro_rules! transfers_bytes {
                 self.io.poll_write_ready(cx)
             }
 
-            /// Reads what there is, without waiting. None at all is the end of the stream, or an empty
-            /// buffer.
+            /// Tries to read, without waiting.
+            ///
+            /// `Ok(0)` is the end of the stream, or an empty buffer.
             ///
             /// # Errors
-            /// `WouldBlock` if there is nothing yet: [`readable`](Self::readable) waits for more.
+            /// `WouldBlock` if there is nothing to read. To wait, use [`readable`](Self::readable).
             ///
             /// ```
             /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -204,7 +218,7 @@ macro_rules! transfers_bytes {
             ///     match one.try_read(&mut buf) {
             ///         Ok(0) => break,
             ///         Ok(n) => bytes.extend_from_slice(&buf[..n]),
-            ///         Err(error) if error.kind() == ErrorKind::WouldBlock => {} // it was only a hint
+            ///         Err(error) if error.kind() == ErrorKind::WouldBlock => {} // only a hint
             ///         Err(error) => return Err(error),
             ///     }
             /// }
@@ -215,58 +229,58 @@ macro_rules! transfers_bytes {
                 self.io.try_io(Interest::READABLE, || (&*self.io).read(buf))
             }
 
-            /// As [`try_read`](Self::try_read), into one buffer after the other.
+            /// Tries to read into several buffers, like [`try_read`](Self::try_read).
             ///
             /// # Errors
-            /// `WouldBlock` if there is nothing yet.
+            /// `WouldBlock` if there is nothing to read.
             pub fn try_read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
                 self.io.try_io(Interest::READABLE, || (&*self.io).read_vectored(bufs))
             }
 
-            /// As [`try_read`](Self::try_read), to the end of a buffer that grows.
+            /// Tries to read and appends to `buf`, like [`try_read`](Self::try_read).
             ///
             /// # Errors
-            /// `WouldBlock` if there is nothing yet.
+            /// `WouldBlock` if there is nothing to read.
             pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
                 self.io.try_io(Interest::READABLE, || receive::recv(&*self.io, buf))
             }
 
-            /// Writes as much as there is room for, without waiting.
+            /// Tries to write, without waiting. The write may be partial.
             ///
             /// # Errors
-            /// `WouldBlock` if there is none: [`writable`](Self::writable) waits for some.
+            /// `WouldBlock` if the send buffer is full. To wait, use [`writable`](Self::writable).
             pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
                 self.io.try_io(Interest::WRITABLE, || (&*self.io).write(buf))
             }
 
-            /// As [`try_write`](Self::try_write), from one buffer after the other.
+            /// Tries to write from several buffers, like [`try_write`](Self::try_write).
             ///
             /// # Errors
-            /// `WouldBlock` if there is no room.
+            /// `WouldBlock` if the send buffer is full.
             pub fn try_write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
                 self.io.try_io(Interest::WRITABLE, || (&*self.io).write_vectored(bufs))
             }
 
-            /// The address of this end.
+            /// Returns the local address.
             ///
             /// # Errors
-            /// If the kernel does not know it.
+            /// If the system call fails.
             pub fn local_addr(&self) -> io::Result<SocketAddr> {
                 self.io.local_addr().map(SocketAddr::from)
             }
 
-            /// The address of the other end.
+            /// Returns the address of the peer.
             ///
             /// # Errors
-            /// If it is not connected any more.
+            /// If the socket is no longer connected.
             pub fn peer_addr(&self) -> io::Result<SocketAddr> {
                 self.io.peer_addr().map(SocketAddr::from)
             }
 
-            /// The error that is pending on the socket, which is none afterwards.
+            /// Returns the pending error of the socket (`SO_ERROR`), and clears it.
             ///
             /// # Errors
-            /// If the kernel cannot tell.
+            /// If the system call fails.
             pub fn take_error(&self) -> io::Result<Option<io::Error>> {
                 self.io.take_error()
             }
@@ -295,7 +309,8 @@ macro_rules! transfers_bytes {
                 self.io.poll_write_vectored(cx, bufs)
             }
 
-            /// Says to the other end that nothing more comes. One that is gone needs no telling.
+            /// Shuts down the write direction: the peer reads the end of the stream. A peer that
+            /// has already disconnected is not an error.
             pub(super) fn shut_down_write(&self) -> io::Result<()> {
                 match self.io.shutdown(Shutdown::Write) {
                     Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
@@ -353,4 +368,4 @@ macro_rules! transfers_bytes {
     };
 }
 
-pub(super) use {awaits_readiness, like_std, transfers_bytes};
+pub(super) use {readiness_methods, std_conversions, stream_methods};

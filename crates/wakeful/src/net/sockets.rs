@@ -1,43 +1,43 @@
-//! Sockets as they are made here: non-blocking, and not inherited by child processes, from the start.
+//! Creates sockets that are non-blocking and close-on-exec from the start.
 //!
-//! Where the operating system can do both as it makes the socket, that is one call; elsewhere there
-//! are more, and the one `cfg` for that is in this file.
+//! Where one system call can do all of that, it is one call; elsewhere, `sys` makes further calls.
+//! The platform `cfg`s for this are all in this file.
 
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-/// How many connections may wait to be accepted, unless the user says otherwise. The kernel has a limit
-/// of its own.
+/// The default limit of connections that wait to be accepted. The kernel has a limit of its own
+/// (`somaxconn` on Linux).
 pub(super) const BACKLOG: i32 = 1024;
 
-/// A new socket.
+/// Creates a socket.
 pub(super) fn socket(domain: Domain, ty: Type, protocol: Option<Protocol>) -> io::Result<Socket> {
     let socket = Socket::new(domain, sys::nonblocking(ty), protocol)?;
-    sys::finish(&socket)?;
+    sys::set_missing_flags(&socket)?;
     Ok(socket)
 }
 
-/// A new socket for the family of `address`.
+/// Creates a socket for the address family of `address`.
 pub(super) fn socket_for(address: SocketAddr, ty: Type) -> io::Result<Socket> {
     socket(Domain::for_address(address), ty, None)
 }
 
-/// Two Unix sockets, each connected to the other.
+/// Creates two Unix sockets that are connected to each other.
 pub(super) fn pair(ty: Type) -> io::Result<(Socket, Socket)> {
     let (a, b) = Socket::pair(Domain::UNIX, sys::nonblocking(ty), None)?;
-    sys::finish(&a)?;
-    sys::finish(&b)?;
+    sys::set_missing_flags(&a)?;
+    sys::set_missing_flags(&b)?;
     Ok((a, b))
 }
 
-/// Takes the next connection of a listener.
+/// Accepts the next connection of `listener`.
 pub(super) fn accept(listener: &impl AsFd) -> io::Result<(Socket, SockAddr)> {
     sys::accept(&SockRef::from(listener))
 }
 
-/// Begins to connect. That it takes its time is no error.
+/// Starts to connect. `EINPROGRESS` is not an error here.
 pub(super) fn start_connect(socket: &Socket, address: &SockAddr) -> io::Result<()> {
     match socket.connect(address) {
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
@@ -45,8 +45,7 @@ pub(super) fn start_connect(socket: &Socket, address: &SockAddr) -> io::Result<(
     }
 }
 
-/// Panics, in debug builds, if somebody hands us a socket that blocks: each of its operations would stop
-/// a worker.
+/// Panics in debug builds if `socket` is blocking: each of its operations would block a worker.
 #[track_caller]
 pub(super) fn check_nonblocking(socket: &impl AsFd) -> io::Result<()> {
     if cfg!(debug_assertions) {
@@ -59,7 +58,7 @@ pub(super) fn check_nonblocking(socket: &impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
-/// The address of an Internet socket.
+/// Converts the address of an IPv4 or IPv6 socket.
 pub(super) fn inet_address(address: &SockAddr) -> io::Result<SocketAddr> {
     address.as_socket().ok_or_else(|| {
         io::Error::new(io::ErrorKind::InvalidInput, "invalid address family (not IPv4 or IPv6)")
@@ -84,14 +83,14 @@ mod sys {
         ty.nonblocking()
     }
 
-    pub(super) fn finish(_socket: &Socket) -> io::Result<()> {
+    pub(super) fn set_missing_flags(_socket: &Socket) -> io::Result<()> {
         Ok(())
     }
 
     pub(super) fn accept(listener: &Socket) -> io::Result<(Socket, SockAddr)> {
         let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        // SAFETY: `storage` has room for `*len` bytes, of which the kernel fills as many as it leaves in
-        // `len`; what it returns is a new descriptor or an error.
+        // SAFETY: `storage` has room for `*len` bytes, and the kernel sets `len` to the length that
+        // it wrote there. A result other than -1 is a new descriptor that nothing else owns.
         unsafe {
             SockAddr::try_init(|storage, len| {
                 match libc::accept4(listener.as_raw_fd(), storage.cast(), len, flags) {
@@ -120,13 +119,13 @@ mod sys {
         ty
     }
 
-    pub(super) fn finish(socket: &Socket) -> io::Result<()> {
+    pub(super) fn set_missing_flags(socket: &Socket) -> io::Result<()> {
         socket.set_nonblocking(true)
     }
 
     pub(super) fn accept(listener: &Socket) -> io::Result<(Socket, SockAddr)> {
         let (socket, address) = listener.accept()?;
-        finish(&socket)?;
+        set_missing_flags(&socket)?;
         Ok((socket, address))
     }
 }

@@ -1,4 +1,4 @@
-//! Halves of TCP streams; the other types are in [`net`](super) itself.
+//! The halves of TCP streams. The other TCP types are in [`net`](super).
 //!
 //! ```
 //! # wakeful::runtime::Runtime::new().unwrap().block_on(async {

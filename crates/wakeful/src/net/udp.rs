@@ -1,5 +1,5 @@
-use super::addr::{ToSocketAddrs, first_that_works, resolve};
-use super::socket_type::{awaits_readiness, like_std};
+use super::addr::{ToSocketAddrs, first_success, resolve};
+use super::socket_type::{readiness_methods, std_conversions};
 use super::{receive, sockets};
 use crate::io::{Interest, ReadBuf, Ready, Watched};
 use bytes::BufMut;
@@ -13,12 +13,12 @@ mod peek;
 
 /// A UDP socket.
 ///
-/// One socket talks to many others by [`send_to`](Self::send_to) and [`recv_from`](Self::recv_from), or to
-/// a single one by [`send`](Self::send) and [`recv`](Self::recv) once it is
-/// [connected](Self::connect). All of these take `&self`: share it in an `Arc` between tasks that send and
-/// tasks that receive. A datagram that is longer than the buffer loses its end.
+/// With [`send_to`](Self::send_to) and [`recv_from`](Self::recv_from), one socket talks to many
+/// peers. Once it is [connected](Self::connect), [`send`](Self::send) and [`recv`](Self::recv) talk
+/// to one.
 ///
-/// A wait that is dropped neither loses nor sends a datagram.
+/// All of these methods take `&self`: to use the socket in several tasks, put it into an `Arc`. If
+/// a datagram is longer than the buffer, the rest of it is discarded.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -37,23 +37,28 @@ pub struct UdpSocket {
     io: Watched<std::net::UdpSocket>,
 }
 
-/// What a receiver waits for. A refusal that came back for what was sent is reported as an error only.
-const TO_RECEIVE: Interest = Interest::READABLE.add(Interest::ERROR);
+/// What a receiver waits for. If the peer refused an earlier datagram, the kernel may report only
+/// an error, and no readability.
+const RECV_INTEREST: Interest = Interest::READABLE.add(Interest::ERROR);
 
-like_std!(UdpSocket, std::net::UdpSocket);
-awaits_readiness!(UdpSocket);
+std_conversions!(UdpSocket, std::net::UdpSocket);
+readiness_methods!(UdpSocket);
 
 impl UdpSocket {
-    /// A socket at `addr`; of several addresses, at the first one where that is possible. Port 0 is one
-    /// that the operating system chooses.
+    /// Binds a socket to `addr`.
+    ///
+    /// If `addr` resolves to several addresses, uses the first that can be bound.
+    ///
+    /// With port 0 the operating system chooses the port; [`local_addr`](Self::local_addr) returns
+    /// it.
     ///
     /// # Errors
-    /// If it is possible at none of them.
+    /// If none of the addresses can be bound.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<UdpSocket> {
-        first_that_works(addr, |address| {
+        first_success(addr, |address| {
             let socket = sockets::socket_for(address, Type::DGRAM)?;
             socket.bind(&address.into())?;
             Ok(UdpSocket { io: Watched::new_duplex(socket.into(), "UdpSocket::bind")? })
@@ -61,10 +66,10 @@ impl UdpSocket {
         .await
     }
 
-    /// Lets it send to `addr` by default, and receive from there only.
+    /// Sets the default destination of the socket, and the only address that it receives from.
     ///
     /// # Errors
-    /// That of the last address, if it is possible at none.
+    /// The error of the last address, if none succeeds.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -82,27 +87,28 @@ impl UdpSocket {
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
     pub async fn connect<A: ToSocketAddrs>(&self, addr: A) -> io::Result<()> {
-        first_that_works(addr, |address| self.io.connect(address)).await
+        first_success(addr, |address| self.io.connect(address)).await
     }
 
-    /// The address it is bound to.
+    /// Returns the address that the socket is bound to.
     ///
     /// # Errors
-    /// If the kernel does not know it.
+    /// If the system call fails.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr()
     }
 
-    /// The address it is connected to.
+    /// Returns the address that the socket is connected to.
     ///
     /// # Errors
-    /// If it is not.
+    /// If the socket is not connected.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.io.peer_addr()
     }
 
-    /// Waits until a datagram can be sent, on behalf of the task of `cx`. Of several tasks the last one is
-    /// called only.
+    /// Polls until a datagram can be sent.
+    ///
+    /// If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
     /// If the runtime has shut down.
@@ -110,8 +116,9 @@ impl UdpSocket {
         self.io.poll_write_ready(cx)
     }
 
-    /// Waits until a datagram has come, on behalf of the task of `cx`. Of several tasks the last one is
-    /// called only.
+    /// Polls until a datagram has arrived.
+    ///
+    /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
     /// If the runtime has shut down.
@@ -119,41 +126,42 @@ impl UdpSocket {
         self.io.poll_read_ready(cx)
     }
 
-    /// Sends a datagram to the address it is [connected](Self::connect) to.
+    /// Sends a datagram to the address that the socket is [connected](Self::connect) to.
     ///
     /// # Errors
-    /// Those of the kernel, among them that an earlier one was refused at the other end.
+    /// If the system call fails. This includes a refusal of an earlier datagram by the peer.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, it has sent nothing.
+    /// This method is cancel safe: if the future is dropped, the datagram was not sent.
     pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
         self.io.async_io(Interest::WRITABLE, || self.io.send(buf)).await
     }
 
-    /// As [`send`](Self::send), on behalf of the task of `cx`. Of several tasks the last one is called
-    /// only.
+    /// Polls to send a datagram, like [`send`](Self::send).
+    ///
+    /// If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
-    /// As `send`.
+    /// Same as `send`.
     pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.io.poll_write_io(cx, || self.io.send(buf))
     }
 
-    /// As [`send`](Self::send), without waiting.
+    /// Tries to send a datagram, like [`send`](Self::send) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if there is no room: [`writable`](Self::writable) waits for some.
+    /// `WouldBlock` if the send buffer is full. To wait, use [`writable`](Self::writable).
     pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
         self.io.try_io(Interest::WRITABLE, || self.io.send(buf))
     }
 
-    /// Sends a datagram to `target`; of several addresses, to the first one.
+    /// Sends a datagram to `target`. If `target` resolves to several addresses, uses the first.
     ///
     /// # Errors
-    /// Those of the kernel, or that `target` has no address.
+    /// If the system call fails, or `target` resolves to no address.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, it has sent nothing.
+    /// This method is cancel safe: if the future is dropped, the datagram was not sent.
     pub async fn send_to<A: ToSocketAddrs>(&self, buf: &[u8], target: A) -> io::Result<usize> {
         let Some(target) = resolve(target).await?.next() else {
             let why = "no addresses to send data to";
@@ -162,11 +170,12 @@ impl UdpSocket {
         self.io.async_io(Interest::WRITABLE, || self.io.send_to(buf, target)).await
     }
 
-    /// As [`send_to`](Self::send_to), on behalf of the task of `cx`. Of several tasks the last one is
-    /// called only.
+    /// Polls to send a datagram, like [`send_to`](Self::send_to).
+    ///
+    /// If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
-    /// As `send_to`.
+    /// Same as `send_to`.
     pub fn poll_send_to(
         &self,
         cx: &mut Context<'_>,
@@ -176,74 +185,78 @@ impl UdpSocket {
         self.io.poll_write_io(cx, || self.io.send_to(buf, target))
     }
 
-    /// As [`send_to`](Self::send_to), without waiting.
+    /// Tries to send a datagram, like [`send_to`](Self::send_to) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if there is no room: [`writable`](Self::writable) waits for some.
+    /// `WouldBlock` if the send buffer is full. To wait, use [`writable`](Self::writable).
     pub fn try_send_to(&self, buf: &[u8], target: SocketAddr) -> io::Result<usize> {
         self.io.try_io(Interest::WRITABLE, || self.io.send_to(buf, target))
     }
 
-    /// Receives a datagram, of the address it is [connected](Self::connect) to if it is.
+    /// Receives a datagram.
+    ///
+    /// If the socket is [connected](Self::connect), it comes from that address.
     ///
     /// # Errors
-    /// Those of the kernel, among them that a datagram sent was refused at the other end.
+    /// If the system call fails. This includes a refusal of a sent datagram by the peer.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, it has received nothing.
+    /// This method is cancel safe: if the future is dropped, no datagram is lost.
     pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.io.async_io(TO_RECEIVE, || self.io.recv(buf)).await
+        self.io.async_io(RECV_INTEREST, || self.io.recv(buf)).await
     }
 
-    /// As [`recv`](Self::recv), on behalf of the task of `cx`. Of several tasks the last one is called
-    /// only.
+    /// Polls for a datagram, like [`recv`](Self::recv).
+    ///
+    /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
-    /// As `recv`.
+    /// Same as `recv`.
     pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.io.poll_read_io(cx, || receive::recv(&*self.io, buf)).map_ok(|_| ())
     }
 
-    /// As [`recv`](Self::recv), without waiting.
+    /// Tries to receive a datagram, like [`recv`](Self::recv) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing yet: [`readable`](Self::readable) waits for more.
+    /// `WouldBlock` if no datagram is available. To wait, use [`readable`](Self::readable).
     pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || self.io.recv(buf))
     }
 
-    /// As [`recv`](Self::recv), to the end of a buffer, of which there should be enough.
+    /// Receives a datagram and appends it to `buf`. The spare capacity of `buf` limits its length.
     ///
     /// # Errors
-    /// As `recv`.
+    /// Same as `recv`.
     pub async fn recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
-        self.io.async_io(TO_RECEIVE, || receive::recv(&*self.io, buf)).await
+        self.io.async_io(RECV_INTEREST, || receive::recv(&*self.io, buf)).await
     }
 
-    /// As [`recv_buf`](Self::recv_buf), without waiting.
+    /// Tries to receive a datagram, like [`recv_buf`](Self::recv_buf) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing yet.
+    /// `WouldBlock` if no datagram is available.
     pub fn try_recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || receive::recv(&*self.io, buf))
     }
 
-    /// Receives a datagram, and tells where it came from.
+    /// Receives a datagram, and returns its length and its sender.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// If the system call fails.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, it has received nothing.
+    /// This method is cancel safe: if the future is dropped, no datagram is lost.
     pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.io.async_io(TO_RECEIVE, || self.io.recv_from(buf)).await
+        self.io.async_io(RECV_INTEREST, || self.io.recv_from(buf)).await
     }
 
-    /// As [`recv_from`](Self::recv_from), on behalf of the task of `cx`. Of several tasks the last one is
-    /// called only.
+    /// Polls for a datagram, like [`recv_from`](Self::recv_from).
+    ///
+    /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
-    /// As `recv_from`.
+    /// Same as `recv_from`.
     pub fn poll_recv_from(
         &self,
         cx: &mut Context<'_>,
@@ -253,19 +266,20 @@ impl UdpSocket {
         received.map_ok(|(_, from)| from)
     }
 
-    /// As [`recv_from`](Self::recv_from), without waiting.
+    /// Tries to receive a datagram, like [`recv_from`](Self::recv_from) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing yet.
+    /// `WouldBlock` if no datagram is available.
     ///
-    /// All that is there, and then a wait for more:
+    /// To receive all datagrams that are available, and then wait for more:
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// use std::io::ErrorKind;
     /// use wakeful::net::UdpSocket;
     ///
-    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0").await?, UdpSocket::bind("127.0.0.1:0").await?);
+    /// let one = UdpSocket::bind("127.0.0.1:0").await?;
+    /// let other = UdpSocket::bind("127.0.0.1:0").await?;
     /// for number in 1..=3 {
     ///     other.send_to(&[number], one.local_addr()?).await?;
     /// }
@@ -287,18 +301,20 @@ impl UdpSocket {
         self.io.try_io(Interest::READABLE, || self.io.recv_from(buf))
     }
 
-    /// As [`recv_from`](Self::recv_from), to the end of a buffer, of which there should be enough.
+    /// Receives a datagram and appends it to `buf`, like [`recv_from`](Self::recv_from).
+    ///
+    /// The spare capacity of `buf` limits the length of the datagram.
     ///
     /// # Errors
-    /// As `recv_from`.
+    /// Same as `recv_from`.
     pub async fn recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
-        self.io.async_io(TO_RECEIVE, || addressed(receive::recv_from(&*self.io, buf))).await
+        self.io.async_io(RECV_INTEREST, || addressed(receive::recv_from(&*self.io, buf))).await
     }
 
-    /// As [`recv_buf_from`](Self::recv_buf_from), without waiting.
+    /// Tries to receive like [`recv_buf_from`](Self::recv_buf_from), without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing yet.
+    /// `WouldBlock` if no datagram is available.
     pub fn try_recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
         self.io.try_io(Interest::READABLE, || addressed(receive::recv_from(&*self.io, buf)))
     }

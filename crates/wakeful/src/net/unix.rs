@@ -1,4 +1,6 @@
-//! What goes with Unix sockets, and [pipes](pipe). The sockets themselves are in [`net`](super).
+//! Types that go with Unix sockets, and [pipes](pipe).
+//!
+//! The sockets themselves are in [`net`](super).
 //!
 //! ```
 //! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -8,7 +10,7 @@
 //! let listener = UnixListener::bind(&path)?;
 //! let client = UnixStream::connect(&path).await?;
 //! let (server, peer): (UnixStream, SocketAddr) = listener.accept().await?;
-//! assert!(peer.is_unnamed()); // as clients mostly are
+//! assert!(peer.is_unnamed()); // as most clients are
 //! assert_eq!(server.peer_cred()?.uid(), client.peer_cred()?.uid());
 //! # std::fs::remove_file(path)?;
 //! # std::io::Result::Ok(()) }).unwrap();

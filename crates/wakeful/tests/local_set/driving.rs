@@ -1,4 +1,4 @@
-//! Who drives a set, and how far.
+//! How a set is driven, and when it yields.
 
 use super::probes::*;
 use std::future::poll_fn;
@@ -31,7 +31,7 @@ fn a_set_without_tasks_is_ready_at_once() {
     let (_, waker) = WakeCount::new();
     let mut local = LocalSet::new();
     assert!(poll(Pin::new(&mut local), &waker).is_ready());
-    // It can be filled and driven again.
+    // The set can be filled and driven again.
     local.spawn_local(async {});
     assert!(poll(Pin::new(&mut local), &waker).is_ready());
     local.spawn_local(std::future::pending::<()>());
@@ -39,7 +39,7 @@ fn a_set_without_tasks_is_ready_at_once() {
 }
 
 #[test]
-fn tasks_that_run_until_left_go_on_with_the_next() {
+fn tasks_left_by_run_until_continue_in_the_next() {
     let runtime = current_thread();
     let local = LocalSet::new();
     let (first, second) = (Event::default(), Event::default());
@@ -56,7 +56,7 @@ fn tasks_that_run_until_left_go_on_with_the_next() {
     runtime.block_on(local.run_until(task::yield_now()));
     assert_eq!(steps.get(), 0);
     first.set();
-    assert_eq!(steps.get(), 0, "nobody drives the set");
+    assert_eq!(steps.get(), 0, "the set is not driven");
     local.block_on(&runtime, task::yield_now());
     assert_eq!(steps.get(), 1);
     second.set();
@@ -65,7 +65,7 @@ fn tasks_that_run_until_left_go_on_with_the_next() {
 }
 
 #[test]
-fn a_run_until_that_is_dropped_leaves_the_tasks_alone() {
+fn dropping_run_until_keeps_the_tasks() {
     let local = LocalSet::new();
     let go = Event::default();
     let join = {
@@ -82,7 +82,7 @@ fn a_run_until_that_is_dropped_leaves_the_tasks_alone() {
 }
 
 #[test]
-fn a_set_can_be_polled_outside_of_any_runtime() {
+fn a_set_can_be_polled_outside_a_runtime() {
     let (wakes, waker) = WakeCount::new();
     let mut local = LocalSet::new();
     let go = Event::default();
@@ -95,7 +95,7 @@ fn a_set_can_be_polled_outside_of_any_runtime() {
 }
 
 #[test]
-fn after_61_tasks_a_poll_gives_way() {
+fn a_poll_yields_after_61_tasks() {
     let (wakes, waker) = WakeCount::new();
     let ran = Count::default();
     let mut local = LocalSet::new();
@@ -110,7 +110,7 @@ fn after_61_tasks_a_poll_gives_way() {
 }
 
 #[test]
-fn run_until_gives_way_as_well() {
+fn run_until_yields_as_well() {
     let (wakes, waker) = WakeCount::new();
     let ran = Count::default();
     let local = LocalSet::new();
@@ -142,7 +142,7 @@ fn tasks_run_in_the_order_they_were_woken() {
 }
 
 #[test]
-fn busy_tasks_do_not_shut_out_those_woken_by_another_thread() {
+fn busy_tasks_do_not_starve_tasks_woken_by_another_thread() {
     let (_, waker) = WakeCount::new();
     let mut local = LocalSet::new();
     let go = Event::default();
@@ -157,7 +157,7 @@ fn busy_tasks_do_not_shut_out_those_woken_by_another_thread() {
 }
 
 #[test]
-fn the_runtime_goes_on_beside_a_busy_set() {
+fn a_busy_set_does_not_starve_the_runtime() {
     let runtime = current_thread();
     let local = LocalSet::new();
     local.spawn_local(turns(usize::MAX));
@@ -171,8 +171,8 @@ fn the_runtime_goes_on_beside_a_busy_set() {
 }
 
 #[test]
-fn each_task_has_a_budget_of_its_own_and_the_future_its_poller_s() {
-    /// What is left of the budget.
+fn tasks_have_their_own_budget_and_run_until_its_pollers() {
+    /// Returns the remaining budget.
     async fn left() -> usize {
         let mut left = 0;
         while coop::has_budget_remaining() {
@@ -192,7 +192,7 @@ fn each_task_has_a_budget_of_its_own_and_the_future_its_poller_s() {
             let of_future = poll_fn(|cx| {
                 let mut left = pin!(left());
                 let Poll::Ready(left) = poll(left.as_mut(), cx.waker()) else {
-                    panic!("nothing in there waits");
+                    panic!("no task in the set waits");
                 };
                 Poll::Ready(left)
             })
@@ -204,7 +204,7 @@ fn each_task_has_a_budget_of_its_own_and_the_future_its_poller_s() {
 }
 
 #[test]
-fn a_handle_s_block_on_drives_a_set() {
+fn block_on_of_a_handle_drives_a_set() {
     for runtime in [current_thread(), multi_thread()] {
         let handle = runtime.handle().clone();
         watched(move || {
@@ -228,7 +228,7 @@ fn a_handle_s_block_on_drives_a_set() {
 }
 
 #[test]
-fn a_future_that_is_ready_first_leaves_the_set_to_the_other() {
+fn a_finished_run_until_wakes_the_other_driver() {
     let (wakes, waker) = WakeCount::new();
     let local = LocalSet::new();
     let go = Event::default();
@@ -238,7 +238,7 @@ fn a_future_that_is_ready_first_leaves_the_set_to_the_other() {
     let mut brief = pin!(local.run_until(async { go.set() }));
     assert!(poll(lasting.as_mut(), &waker).is_pending());
     assert!(poll(brief.as_mut(), &waker).is_ready());
-    assert_eq!(wakes.get(), 1, "a task is ready, which the lasting one has to run");
+    assert_eq!(wakes.get(), 1, "a task is ready, and the remaining driver must run it");
     assert!(poll(lasting.as_mut(), &waker).is_pending());
     assert!(join.is_finished());
 }

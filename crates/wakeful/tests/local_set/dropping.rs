@@ -1,4 +1,4 @@
-//! What goes with a set, and in what order.
+//! What is dropped with a set, and in which order.
 
 use super::probes::*;
 use std::cell::{OnceCell, RefCell};
@@ -16,7 +16,7 @@ fn is_cancelled<T>(join: JoinHandle<T>) -> bool {
 }
 
 #[test]
-fn a_set_drops_tasks_wherever_they_are() {
+fn a_set_drops_tasks_in_every_state() {
     let (runtime, drops) = (current_thread(), Drops::default());
     let local = LocalSet::new();
     let with_probe = |future: Pin<Box<dyn Future<Output = ()>>>| {
@@ -48,7 +48,7 @@ fn a_set_drops_tasks_wherever_they_are() {
 }
 
 #[test]
-fn nothing_of_a_task_is_left() {
+fn task_memory_is_freed() {
     let rc = Rc::new(());
     let local = LocalSet::new();
     for n in 0..10 {
@@ -67,7 +67,7 @@ fn nothing_of_a_task_is_left() {
 fn tasks_spawned_while_the_set_is_dropped_are_cancelled() {
     type Joins = Rc<RefCell<Vec<JoinHandle<()>>>>;
 
-    /// Spawns, when dropped, a task that does the same, this many levels deep.
+    /// When dropped, spawns a task that does the same, up to `levels` deep.
     struct SpawnsInDrop {
         levels: usize,
         drops: Drops,
@@ -113,7 +113,7 @@ fn tasks_spawned_while_the_set_is_dropped_are_cancelled() {
 }
 
 #[test]
-fn tasks_wake_each_other_while_they_are_dropped() {
+fn tasks_wake_each_other_while_being_dropped() {
     let (drops, wakers) = (Drops::default(), Rc::new(RefCell::new(Vec::new())));
     let local = LocalSet::new();
     for _ in 0..5 {
@@ -135,7 +135,7 @@ fn tasks_wake_each_other_while_they_are_dropped() {
 }
 
 #[test]
-fn a_panic_in_a_task_s_drop_is_the_task_s_own() {
+fn a_panic_in_a_tasks_drop_stays_in_the_task() {
     let (runtime, drops) = (current_thread(), Drops::default());
     let local = LocalSet::new();
     let joins: Vec<_> = (0..4)
@@ -177,7 +177,7 @@ fn a_set_is_dropped_while_its_thread_unwinds() {
 }
 
 #[test]
-fn after_the_set_is_dropped_a_guard_s_spawns_are_cancelled() {
+fn spawns_of_a_guard_are_cancelled_after_its_set_is_dropped() {
     let drops = Drops::default();
     let local = LocalSet::new();
     let guard = local.enter();
@@ -190,7 +190,7 @@ fn after_the_set_is_dropped_a_guard_s_spawns_are_cancelled() {
 }
 
 #[test]
-fn a_dropped_set_no_longer_holds_its_poller_s_waker() {
+fn a_dropped_set_releases_its_pollers_waker() {
     let (wakes, waker) = WakeCount::new();
     let mut local = LocalSet::new();
     let join = local.spawn_local(std::future::pending::<()>());
@@ -203,7 +203,7 @@ fn a_dropped_set_no_longer_holds_its_poller_s_waker() {
 }
 
 #[test]
-fn a_set_in_a_thread_local_goes_with_the_thread() {
+fn a_set_in_a_thread_local_is_dropped_with_the_thread() {
     thread_local! {
         static EARLY: OnceCell<LocalSet> = const { OnceCell::new() };
         static LATE: OnceCell<LocalSet> = const { OnceCell::new() };
@@ -234,7 +234,8 @@ fn a_set_in_a_thread_local_goes_with_the_thread() {
                 let probe = drops.probe();
                 local.spawn_local(async move { drop(probe) });
             };
-            // Before and after the runtime's own thread-locals were first used.
+            // One set is created before the thread-locals of the runtime are first used, the other
+            // after.
             EARLY.with(fill);
             LATE.with(fill);
         })

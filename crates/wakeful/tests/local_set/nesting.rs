@@ -1,4 +1,4 @@
-//! Sets inside of sets.
+//! Nested sets.
 
 use super::probes::*;
 use std::rc::Rc;
@@ -20,14 +20,14 @@ fn spawn_local_goes_to_the_innermost_set() {
             drop(inner);
             assert!(of_inner.unwrap().await.unwrap_err().is_cancelled());
             go.set();
-            of_outer.await.expect("it is the outer set's");
+            of_outer.await.expect("the task belongs to the outer set");
         });
         outermost.await.unwrap();
     });
 }
 
 #[test]
-fn each_level_keeps_its_task_s_id() {
+fn each_level_keeps_its_task_id() {
     LocalSet::new().block_on(&current_thread(), async {
         let join = spawn_local(async {
             let before = task::id();
@@ -97,9 +97,9 @@ fn a_guard_that_outlives_the_poll_it_was_made_in_is_harmless() {
     let runtime = current_thread();
     let [outer, other] = [LocalSet::new(), LocalSet::new()];
     let guard = outer.block_on(&runtime, async { other.enter() });
-    // The poll has put back what was before it: nothing.
+    // The end of the poll restored the previous state: no set.
     assert!(panic_of(|| drop(spawn_local(async {}))).0.contains("outside"));
-    // The guard puts back the set in whose poll it was made.
+    // Dropping the guard restores the set in whose poll it was created.
     drop(guard);
     let join = spawn_local(async { 1 });
     assert_eq!(outer.block_on(&runtime, join).unwrap(), 1);

@@ -1,4 +1,4 @@
-//! `block_in_place` has no place in a set.
+//! `block_in_place` is not allowed in a set.
 
 use super::probes::*;
 use std::panic::resume_unwind;
@@ -20,14 +20,14 @@ fn assert_forbidden(f: impl Fn(&Runtime)) {
 }
 
 #[test]
-fn not_in_the_future_of_run_until() {
+fn forbidden_in_the_future_of_run_until() {
     assert_forbidden(|runtime| {
         LocalSet::new().block_on(runtime, async { block_in_place(|| {}) });
     });
 }
 
 #[test]
-fn not_in_a_task() {
+fn forbidden_in_a_task() {
     assert_forbidden(|runtime| {
         let local = LocalSet::new();
         let task = local.spawn_local(async { block_in_place(|| {}) });
@@ -39,7 +39,7 @@ fn not_in_a_task() {
 }
 
 #[test]
-fn not_in_a_task_s_drop() {
+fn forbidden_in_the_drop_of_a_task() {
     assert_forbidden(|runtime| {
         runtime.block_on(async {
             let local = LocalSet::new();
@@ -55,7 +55,7 @@ fn not_in_a_task_s_drop() {
 }
 
 #[test]
-fn but_after_and_beside_it() {
+fn allowed_after_and_beside_the_set() {
     multi_thread().block_on(async {
         let local = LocalSet::new();
         local.run_until(async { spawn_local(async {}).await.unwrap() }).await;
@@ -72,7 +72,7 @@ fn but_after_and_beside_it() {
 }
 
 #[test]
-fn nor_may_anything_else_block() {
+fn nested_block_on_is_forbidden() {
     let (text, file) = panic_of(|| {
         let runtime = current_thread();
         let local = LocalSet::new();

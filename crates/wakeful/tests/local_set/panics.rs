@@ -1,4 +1,4 @@
-//! What is said when something goes wrong, and who is told.
+//! Panics: their messages, and where they are reported.
 
 use super::probes::*;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ fn assert_outside(f: impl FnOnce()) {
 }
 
 #[test]
-fn spawn_local_outside_of_everything_panics() {
+fn spawn_local_outside_a_runtime_panics() {
     let _not_entered = LocalSet::new();
     assert_outside(|| drop(spawn_local(async {})));
 }
@@ -26,7 +26,7 @@ fn spawn_local_outside_of_everything_panics() {
 fn spawn_local_in_an_ordinary_runtime_panics() {
     for runtime in [current_thread(), multi_thread()] {
         assert_outside(|| runtime.block_on(async { drop(spawn_local(async {})) }));
-        // A task of the runtime is not inside of the set of its spawner.
+        // A task spawned on the runtime is not inside the set of its spawner.
         LocalSet::new().block_on(&runtime, async {
             let join = task::spawn(async { assert_outside(|| drop(spawn_local(async {}))) });
             join.await.unwrap();
@@ -42,7 +42,7 @@ fn spawn_local_on_another_thread_panics() {
 }
 
 #[test]
-fn spawn_local_on_another_thread_s_local_runtime_panics() {
+fn spawn_local_on_the_local_runtime_of_another_thread_panics() {
     let (to_us, from_there) = mpsc::channel();
     let (done, is_done) = mpsc::channel::<()>();
     let there = thread::spawn(move || {
@@ -66,7 +66,7 @@ fn spawn_local_on_another_thread_s_local_runtime_panics() {
 }
 
 #[test]
-fn a_task_s_panic_goes_to_who_joins_it_and_no_further() {
+fn a_tasks_panic_is_returned_by_its_join_handle_only() {
     let local = LocalSet::new();
     let count = Count::default();
     let for_task = count.clone();
@@ -95,7 +95,7 @@ fn a_panic_in_run_until_leaves_the_set_usable() {
 }
 
 #[test]
-fn a_set_that_ends_by_a_panic_drops_its_tasks_and_panics() {
+fn a_set_shut_down_by_a_panic_drops_its_tasks_and_panics() {
     let runtime = current_thread();
     let drops = Drops::default();
     let mut local = LocalSet::new();
@@ -117,12 +117,12 @@ fn a_set_that_ends_by_a_panic_drops_its_tasks_and_panics() {
     assert!(panic_of(driver).0.contains(words));
     assert_eq!(drops.count(), 2);
     assert!(waiting.is_finished() && queued.is_finished());
-    assert!(panic_of(driver).0.contains(words), "it stays so");
+    assert!(panic_of(driver).0.contains(words), "the set stays unusable");
     assert!(local.spawn_local(async {}).is_finished(), "new tasks are cancelled");
 }
 
 #[test]
-fn a_set_that_ends_inside_of_its_own_task_drops_that_one_when_its_poll_returns() {
+fn a_running_task_is_dropped_after_its_poll_if_the_set_ends() {
     for turns_before in [0, 1] {
         let mut local = LocalSet::new();
         local.unhandled_panic(UnhandledPanic::ShutdownRuntime);
@@ -136,7 +136,7 @@ fn a_set_that_ends_inside_of_its_own_task_drops_that_one_when_its_poll_returns()
             let mut run = Box::pin(inner.run_until(std::future::pending::<()>()));
             let (text, _) = panic_of(|| assert!(poll(run.as_mut(), &waker).is_pending()));
             assert!(text.contains("a spawned task panicked"));
-            assert_eq!(for_task.count(), 1, "the neighbour is dropped, but not the task under way");
+            assert_eq!(for_task.count(), 1, "the other task is dropped, but not the running one");
             std::future::pending::<()>().await;
         });
         let probe = drops.probe();

@@ -1,4 +1,4 @@
-//! What the tests watch a set with.
+//! Helpers that observe a set.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -21,7 +21,7 @@ pub fn multi_thread() -> Runtime {
     Builder::new_multi_thread().worker_threads(2).build().unwrap()
 }
 
-/// An event that a future can wait for, and any thread can cause.
+/// An event that a future can wait for, and any thread can set.
 #[derive(Clone, Default)]
 pub struct Event(Arc<Mutex<(bool, Option<Waker>)>>);
 
@@ -50,16 +50,16 @@ impl Event {
     }
 }
 
-/// Leaves the task's waker to whoever holds the other end, then waits for ever.
+/// Sends the task's waker to the other end of the channel, then waits forever.
 pub async fn leave_waker(to: mpsc::Sender<Waker>) {
     poll_fn::<(), _>(|cx| {
-        let _nobody_wants_it = to.send(cx.waker().clone());
+        let _ignored = to.send(cx.waker().clone());
         Poll::Pending
     })
     .await
 }
 
-/// Wakes itself this many times.
+/// Yields this many times.
 pub async fn turns(count: usize) {
     let mut left = count;
     poll_fn(|cx| {
@@ -73,14 +73,14 @@ pub async fn turns(count: usize) {
     .await
 }
 
-/// Counts drops, and insists that they happen where it was made. Not `Send`, as what it stands for.
+/// Counts drops, and aborts if the value is dropped on another thread. Not `Send`.
 pub struct DropProbe {
     drops: Arc<AtomicUsize>,
     made_on: ThreadId,
     _not_send: PhantomData<Rc<()>>,
 }
 
-/// The number of drops that the probes of one test have seen.
+/// The number of drops of the probes of one test.
 #[derive(Clone, Default)]
 pub struct Drops(Arc<AtomicUsize>);
 
@@ -98,7 +98,7 @@ impl Drops {
 impl Drop for DropProbe {
     fn drop(&mut self) {
         if self.made_on != thread::current().id() {
-            // A panic here would be caught as that of a task.
+            // A panic here would be caught as a panic of the task.
             eprintln!("a value that is not `Send` was dropped on another thread");
             std::process::abort();
         }
@@ -115,7 +115,7 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// A waker that counts.
+/// A waker that counts its wake-ups.
 #[derive(Default)]
 pub struct WakeCount(AtomicUsize);
 
@@ -136,19 +136,19 @@ impl Wake for WakeCount {
     }
 }
 
-/// Polls by hand.
+/// Polls `future` once.
 pub fn poll<F: Future + ?Sized>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(waker))
 }
 
-/// What a test counts on one thread.
+/// A counter of a test, for one thread.
 pub type Count = Rc<Cell<usize>>;
 
 pub fn add_one(count: &Count) {
     count.set(count.get() + 1);
 }
 
-/// The text and the file of a panic in `f`.
+/// Returns the message and the file of the panic in `f`.
 pub fn panic_of(f: impl FnOnce()) -> (String, String) {
     thread_local! {
         static FILE: Cell<Option<String>> = const { Cell::new(None) };
@@ -169,7 +169,7 @@ pub fn panic_of(f: impl FnOnce()) -> (String, String) {
     (text, FILE.take().expect("the hook was called"))
 }
 
-/// Ends the process if `f` hangs: a lost wake-up shows in no other way.
+/// Aborts the process if `f` hangs: that is the only symptom of a lost wake-up.
 pub fn watched<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     let limit = Duration::from_secs(60) + stress_time();
     thread::scope(|scope| {
@@ -186,7 +186,7 @@ pub fn watched<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     })
 }
 
-/// How long a stress test runs.
+/// Returns how long a stress test runs.
 pub fn stress_time() -> Duration {
     let seconds = std::env::var("WAKEFUL_STRESS_SECONDS").ok();
     Duration::from_secs_f64(seconds.and_then(|seconds| seconds.parse().ok()).unwrap_or(1.0))

@@ -1,4 +1,4 @@
-//! Where `spawn_local` puts a task.
+//! Where `spawn_local` spawns a task.
 
 use super::probes::*;
 use std::cell::RefCell;
@@ -7,7 +7,8 @@ use std::thread;
 use wakeful::runtime::{Builder, LocalOptions, LocalRuntime};
 use wakeful::task::{self, LocalEnterGuard, LocalSet, spawn_local};
 
-/// Whether a type is `Send` or `Sync`: the inherent constant wins where its bound holds.
+/// Evaluates whether a type is `Send` or `Sync`. The inherent constant takes precedence where its
+/// bound holds.
 macro_rules! is {
     ($what:ident, $ty:ty) => {{
         #[allow(dead_code)]
@@ -25,7 +26,7 @@ macro_rules! is {
 }
 
 #[test]
-fn neither_a_set_nor_its_guard_leaves_the_thread() {
+fn neither_a_set_nor_its_guard_is_send() {
     const { assert!(is!(Send, u8) && is!(Sync, u8)) };
     const { assert!(!is!(Send, LocalSet) && !is!(Sync, LocalSet)) };
     const { assert!(!is!(Send, LocalEnterGuard) && !is!(Sync, LocalEnterGuard)) };
@@ -72,7 +73,7 @@ fn tasks_of_tasks_stay_on_the_thread() {
 }
 
 #[test]
-fn plain_spawn_leaves_the_set() {
+fn spawn_goes_to_the_runtime() {
     let runtime = multi_thread();
     let here = thread::current().id();
     LocalSet::new().block_on(&runtime, async move {
@@ -84,7 +85,7 @@ fn plain_spawn_leaves_the_set() {
 }
 
 #[test]
-fn a_task_spawned_before_the_set_is_driven_waits_for_that() {
+fn a_spawned_task_waits_until_the_set_is_driven() {
     let local = LocalSet::new();
     let count = Count::default();
     for _ in 0..3 {
@@ -97,7 +98,7 @@ fn a_task_spawned_before_the_set_is_driven_waits_for_that() {
 }
 
 #[test]
-fn inside_of_a_guard_spawn_local_finds_the_set() {
+fn spawn_local_uses_the_set_of_a_guard() {
     let local = LocalSet::new();
     let guard = local.enter();
     assert_eq!(format!("{guard:?}"), "LocalEnterGuard");
@@ -106,7 +107,7 @@ fn inside_of_a_guard_spawn_local_finds_the_set() {
 }
 
 #[test]
-fn a_guard_puts_back_the_set_before_it() {
+fn a_guard_restores_the_previous_set() {
     let [first, second] = [LocalSet::new(), LocalSet::new()];
     let in_first = first.enter();
     let in_second = second.enter();
@@ -130,7 +131,7 @@ fn guards_may_be_dropped_in_any_order() {
     let in_second = second.enter();
     drop(in_first);
     drop(first);
-    // This one puts the first set back, which is gone by now: it takes no tasks any more.
+    // Dropping this guard restores the first set. That set is already dropped and accepts no tasks.
     drop(in_second);
     let join = spawn_local(async {});
     assert!(join.is_finished());
@@ -183,7 +184,7 @@ fn a_local_runtime_needs_no_set() {
 }
 
 #[test]
-fn in_a_set_on_a_local_runtime_the_runtime_takes_the_task() {
+fn on_a_local_runtime_the_runtime_takes_the_task() {
     let runtime = local_runtime();
     let local = LocalSet::new();
     let go = Event::default();
@@ -193,5 +194,5 @@ fn in_a_set_on_a_local_runtime_the_runtime_takes_the_task() {
     }));
     drop(local);
     go.set();
-    runtime.block_on(join.unwrap()).expect("it did not go with the set");
+    runtime.block_on(join.unwrap()).expect("the task was not dropped with the set");
 }

@@ -1,4 +1,4 @@
-//! Many threads at a set, for as long as `WAKEFUL_STRESS_SECONDS` says.
+//! Many threads that wake and abort tasks of a set, for `WAKEFUL_STRESS_SECONDS`.
 
 use super::probes::*;
 use std::collections::VecDeque;
@@ -12,20 +12,20 @@ use wakeful::task::{AbortHandle, JoinHandle, LocalSet, spawn_local};
 
 const THREADS: usize = 3;
 
-/// What a thread gets from each set that it is to molest.
+/// What a thread gets from each set, to use it repeatedly.
 enum Target {
     Waker(Waker),
-    /// To be used up: with it may go the last that keeps the task's memory.
+    /// Used only once: it may be the last reference to the task's memory.
     OnlyWaker(Option<Waker>),
     Abort(AbortHandle),
     Join(JoinHandle<()>),
 }
 
-/// Where a thread finds its next targets; none: it is to end.
-type Slot = Mutex<Option<Vec<Target>>>;
+/// Where a thread finds its next targets. `None` tells it to end.
+type TargetsSlot = Mutex<Option<Vec<Target>>>;
 
-/// Uses each target in its way, again and again, until there are new ones.
-fn molest(slot: &Slot) {
+/// Uses each target repeatedly, until there are new ones.
+fn wake_and_abort(slot: &TargetsSlot) {
     let mut targets = Vec::new();
     loop {
         match slot.lock().unwrap().as_mut() {
@@ -45,13 +45,13 @@ fn molest(slot: &Slot) {
 }
 
 #[test]
-fn a_set_is_dropped_under_wakes_and_aborts_of_other_threads() {
+fn a_set_is_dropped_during_wakes_and_aborts_of_other_threads() {
     const TASKS: usize = 8;
     watched(|| {
-        let slots = [(); THREADS].map(|()| Slot::new(Some(Vec::new())));
+        let slots = [(); THREADS].map(|()| TargetsSlot::new(Some(Vec::new())));
         thread::scope(|scope| {
             for slot in &slots {
-                scope.spawn(|| molest(slot));
+                scope.spawn(|| wake_and_abort(slot));
             }
             let (start, mut round) = (Instant::now(), 0usize);
             while start.elapsed() < stress_time() {
@@ -99,7 +99,7 @@ fn a_set_is_dropped_under_wakes_and_aborts_of_other_threads() {
     });
 }
 
-/// A queue that one task waits at, and any thread adds to.
+/// A queue with one receiving task, and any thread as a sender.
 #[derive(Default)]
 struct Mailbox(Mutex<(VecDeque<u64>, Option<Waker>)>);
 
@@ -129,7 +129,7 @@ impl Mailbox {
 }
 
 #[test]
-fn no_wake_up_of_another_thread_is_lost() {
+fn no_wake_up_from_another_thread_is_lost() {
     const TASKS: usize = 4;
     const MESSAGES: u64 = 200;
     for runtime in [current_thread(), multi_thread()] {
@@ -169,7 +169,7 @@ fn no_wake_up_of_another_thread_is_lost() {
 }
 
 #[test]
-fn one_message_at_a_time_goes_to_and_fro() {
+fn ping_pong() {
     for runtime in [current_thread(), multi_thread()] {
         watched(|| {
             let (to_task, to_thread) = (Arc::<Mailbox>::default(), mpsc::channel::<u64>());

@@ -1,4 +1,4 @@
-//! Wake-ups and aborts, from here and from elsewhere.
+//! Wake-ups and aborts, from the set's thread and from others.
 
 use super::probes::*;
 use std::pin::Pin;
@@ -7,7 +7,7 @@ use std::thread;
 use wakeful::task::{self, JoinHandle, LocalSet, spawn_local};
 
 #[test]
-fn tasks_that_wake_each_other_do_not_call_the_poller() {
+fn tasks_that_wake_each_other_do_not_wake_the_poller() {
     let (wakes, waker) = WakeCount::new();
     let mut local = LocalSet::new();
     let go = Event::default();
@@ -23,7 +23,7 @@ fn tasks_that_wake_each_other_do_not_call_the_poller() {
 }
 
 #[test]
-fn several_wake_ups_between_two_polls_call_the_poller_once() {
+fn several_wake_ups_between_two_polls_wake_the_poller_once() {
     let (wakes, waker) = WakeCount::new();
     let mut local = LocalSet::new();
     let events = [(); 4].map(|()| Event::default());
@@ -45,7 +45,7 @@ fn several_wake_ups_between_two_polls_call_the_poller_once() {
 }
 
 #[test]
-fn a_spawn_from_outside_calls_the_poller() {
+fn a_spawn_from_outside_wakes_the_poller() {
     let (wakes, waker) = WakeCount::new();
     let mut local = LocalSet::new();
     local.spawn_local(std::future::pending::<()>());
@@ -63,7 +63,7 @@ fn a_spawn_from_outside_calls_the_poller() {
 }
 
 #[test]
-fn the_poller_that_came_last_is_called() {
+fn the_last_poller_is_woken() {
     let mut local = LocalSet::new();
     let go = Event::default();
     let for_task = go.clone();
@@ -76,7 +76,7 @@ fn the_poller_that_came_last_is_called() {
 }
 
 #[test]
-fn a_task_woken_by_another_thread_runs_on_its_own() {
+fn a_task_woken_by_another_thread_runs_on_its_own_thread() {
     watched(|| {
         for runtime in [current_thread(), multi_thread()] {
             let here = thread::current().id();
@@ -126,7 +126,7 @@ fn waiting_with_probe(local: &LocalSet, drops: &Drops) -> JoinHandle<()> {
 }
 
 #[test]
-fn a_task_aborted_by_another_thread_is_dropped_on_its_own() {
+fn a_task_aborted_by_another_thread_is_dropped_on_its_own_thread() {
     watched(|| {
         let (runtime, drops) = (current_thread(), Drops::default());
         let local = LocalSet::new();
@@ -148,14 +148,14 @@ fn a_task_aborted_by_another_thread_is_dropped_on_its_own() {
 }
 
 #[test]
-fn a_task_aborts_its_neighbour() {
+fn a_task_aborts_another() {
     let drops = Drops::default();
     let local = LocalSet::new();
     let waiting = waiting_with_probe(&local, &drops);
     local.spawn_local(async move {
         task::yield_now().await;
         waiting.abort();
-        assert!(!waiting.is_finished(), "it goes when its turn comes");
+        assert!(!waiting.is_finished(), "it is dropped when it is run next");
         assert!(waiting.await.unwrap_err().is_cancelled());
     });
     current_thread().block_on(local);

@@ -1,4 +1,4 @@
-//! What `#[main]` and `#[test]` go on.
+//! Items that `#[main]` and `#[test]` reject.
 
 #[wakeful::main]
 fn not_async() {} //~ the `async` keyword is missing from the function declaration

@@ -1,4 +1,4 @@
-//! `join!` and `try_join!` of what does not fit.
+//! Wrong arguments of `join!` and `try_join!`.
 
 async fn not_a_future() {
     wakeful::join!( //~ `{integer}` is not a future

@@ -1,4 +1,4 @@
-//! Branches of `select!` that are not written as branches are.
+//! Syntax errors in the branches of `select!`.
 
 async fn branches() {
     wakeful::select! {} //~ select! requires at least one branch or an `else` branch.

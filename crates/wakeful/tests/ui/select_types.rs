@@ -1,4 +1,4 @@
-//! Branches of `select!` whose types do not fit.
+//! Type errors in the branches of `select!`.
 
 async fn handlers_differ() {
     let _: u32 = wakeful::select! {

@@ -2,7 +2,9 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// The operation would have blocked, so its descriptor is not ready any more. From
+/// The error of an operation that would have blocked.
+///
+/// The guard has cleared the readiness. From
 /// [`AsyncFdReadyGuard::try_io`](super::AsyncFdReadyGuard::try_io).
 ///
 /// ```
@@ -24,13 +26,13 @@ use std::io;
 #[derive(Debug)]
 pub struct TryIoError(pub(super) ());
 
-/// A descriptor that could not be registered, and why.
+/// The error of a registration, with the object that could not be registered.
 ///
 /// ```
 /// use wakeful::io::unix::AsyncFd;
 ///
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
-/// let file = std::fs::File::open("/dev/null")?; // always ready, so nobody watches it
+/// let file = std::fs::File::open("/dev/null")?; // always ready, so epoll rejects it
 /// // SAFETY: a `File` returns the same open descriptor as long as it lives.
 /// let refused = unsafe { AsyncFd::register(file) }.unwrap_err();
 /// let (file, why) = refused.into_parts();
@@ -42,13 +44,13 @@ pub struct AsyncFdRegisterError<T> {
     pub(super) cause: io::Error,
 }
 
-/// Former name of [`AsyncFdRegisterError`].
+/// The former name of [`AsyncFdRegisterError`].
 #[doc(hidden)]
 #[deprecated(note = "use `AsyncFdRegisterError` instead")]
 pub type AsyncFdTryNewError<T> = AsyncFdRegisterError<T>;
 
 impl<T> AsyncFdRegisterError<T> {
-    /// What was to be registered, and why it was not.
+    /// Returns the object and the cause of the error.
     pub fn into_parts(self) -> (T, io::Error) {
         (self.inner, self.cause)
     }

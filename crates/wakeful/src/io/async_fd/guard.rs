@@ -1,4 +1,4 @@
-//! What waiting for a descriptor returns: a chance to try, and to say that it was none.
+//! The guards that waiting for a descriptor returns. They clear its readiness.
 
 use super::{AsyncFd, TryIoError};
 use crate::io::Ready;
@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use wakeful_reactor::io::{ReadyEvent, Registration};
 
-/// The readiness that a guard was given, less what was cleared of it.
+/// The readiness that a guard was created with, minus what was cleared through it.
 struct HeldReady(Option<ReadyEvent>);
 
 impl HeldReady {
@@ -35,7 +35,7 @@ fn is_would_block<R>(result: &io::Result<R>) -> bool {
     result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
-/// A descriptor that was ready a moment ago. See [`AsyncFd`].
+/// Readiness of a descriptor, as of the end of a wait. See [`AsyncFd`].
 ///
 /// ```
 /// use std::io::{ErrorKind, Read};
@@ -62,7 +62,7 @@ pub struct AsyncFdReadyGuard<'a, T: AsRawFd> {
     held: HeldReady,
 }
 
-/// A descriptor that was ready a moment ago, and may be changed. See [`AsyncFd`].
+/// Readiness of a descriptor, as of the end of a wait, with mutable access. See [`AsyncFd`].
 ///
 /// ```
 /// use std::io::{Read, Write};
@@ -78,7 +78,7 @@ pub struct AsyncFdReadyGuard<'a, T: AsRawFd> {
 ///
 /// let mut buf = [0; 4];
 /// let mut guard = ours.readable_mut().await?;
-/// let read = guard.try_io(|fd| fd.get_mut().read(&mut buf)); // `get_mut` where a borrow would not do
+/// let read = guard.try_io(|fd| fd.get_mut().read(&mut buf)); // mutable access to the stream
 /// assert_eq!(read.unwrap()?, 4);
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
@@ -88,25 +88,26 @@ pub struct AsyncFdReadyMutGuard<'a, T: AsRawFd> {
     held: HeldReady,
 }
 
-/// What both guards have; `try_io` and the ways to the object differ.
+/// The methods that both guards share. `try_io` and the accessors of the object differ.
 macro_rules! clear_and_retain {
     () => {
-        /// Says that the descriptor is not ready any more: the next wait is for a change.
+        /// Marks the descriptor as not ready: the next wait waits for an event.
         ///
-        /// To be called after an operation returned `WouldBlock`, and never on a guess.
+        /// Call it only after an operation returned `WouldBlock`; otherwise the next wait might
+        /// never end.
         pub fn clear_ready(&mut self) {
             self.held.clear(&self.fd.registration);
         }
 
-        /// As [`clear_ready`](Self::clear_ready), for some of what it was ready for.
+        /// Marks the descriptor as not ready for `ready`, like [`clear_ready`](Self::clear_ready).
         pub fn clear_ready_matching(&mut self, ready: Ready) {
             self.held.clear_matching(&self.fd.registration, ready);
         }
 
-        /// Says that the descriptor is still ready. Dropping the guard says the same, less clearly.
+        /// Leaves the descriptor marked as ready. Dropping the guard has the same effect.
         pub fn retain_ready(&mut self) {}
 
-        /// What the descriptor was ready for, less what was cleared through this guard.
+        /// Returns what the descriptor was ready for, minus what was cleared through this guard.
         pub fn ready(&self) -> Ready {
             self.held.get()
         }
@@ -120,10 +121,10 @@ impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
 
     clear_and_retain!();
 
-    /// Runs `f`, and clears the readiness if it fails with `WouldBlock`.
+    /// Runs `f`, and clears the readiness if `f` returns `WouldBlock`.
     ///
     /// # Errors
-    /// [`TryIoError`] if it did; any other outcome of `f` is inside the `Ok`.
+    /// [`TryIoError`] if `f` returned `WouldBlock`. Any other result of `f` is inside the `Ok`.
     pub fn try_io<R>(
         &mut self,
         f: impl FnOnce(&'a AsyncFd<T>) -> io::Result<R>,
@@ -136,12 +137,12 @@ impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
         Ok(result)
     }
 
-    /// What the guard is of.
+    /// Returns the `AsyncFd` of this guard.
     pub fn get_ref(&self) -> &'a AsyncFd<T> {
         self.fd
     }
 
-    /// The object in it.
+    /// Returns a reference to the inner object.
     pub fn get_inner(&self) -> &'a T {
         self.fd.get_ref()
     }
@@ -154,10 +155,10 @@ impl<'a, T: AsRawFd> AsyncFdReadyMutGuard<'a, T> {
 
     clear_and_retain!();
 
-    /// Runs `f`, and clears the readiness if it fails with `WouldBlock`.
+    /// Runs `f`, and clears the readiness if `f` returns `WouldBlock`.
     ///
     /// # Errors
-    /// [`TryIoError`] if it did; any other outcome of `f` is inside the `Ok`.
+    /// [`TryIoError`] if `f` returned `WouldBlock`. Any other result of `f` is inside the `Ok`.
     pub fn try_io<R>(
         &mut self,
         f: impl FnOnce(&mut AsyncFd<T>) -> io::Result<R>,
@@ -170,22 +171,22 @@ impl<'a, T: AsRawFd> AsyncFdReadyMutGuard<'a, T> {
         Ok(result)
     }
 
-    /// What the guard is of.
+    /// Returns the `AsyncFd` of this guard.
     pub fn get_ref(&self) -> &AsyncFd<T> {
         self.fd
     }
 
-    /// What the guard is of.
+    /// Returns the `AsyncFd` of this guard.
     pub fn get_mut(&mut self) -> &mut AsyncFd<T> {
         self.fd
     }
 
-    /// The object in it.
+    /// Returns a reference to the inner object.
     pub fn get_inner(&self) -> &T {
         self.fd.get_ref()
     }
 
-    /// The object in it.
+    /// Returns a mutable reference to the inner object.
     pub fn get_inner_mut(&mut self) -> &mut T {
         self.fd.get_mut()
     }

@@ -1,4 +1,4 @@
-//! Reading standard input on the pool.
+//! Reading standard input on the blocking pool.
 
 use crate::io::{ReadBuf, Staging, TRANSFER_MAX};
 use std::future::Future;
@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use wakeful_runtime::task::{JoinHandle, try_spawn_blocking};
 
-/// What was read, and the read that is under way.
+/// The bytes that were read, and the read in progress.
 #[derive(Debug, Default)]
 pub(super) struct PoolReader {
     staging: Staging,
@@ -27,7 +27,7 @@ impl PoolReader {
             }
             self.start(buf.remaining().min(TRANSFER_MAX))?;
         }
-        let job = self.job.as_mut().expect("under way or just begun");
+        let job = self.job.as_mut().expect("a read is in progress");
         let ended = ready!(Pin::new(job).poll(cx));
         self.job = None;
         let (result, staging) = ended?;

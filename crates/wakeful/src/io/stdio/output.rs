@@ -1,4 +1,4 @@
-//! Writing standard output and standard error on the pool.
+//! Writing standard output and standard error on the blocking pool.
 
 use crate::io::{Staging, TRANSFER_MAX};
 use std::future::Future;
@@ -8,20 +8,20 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use wakeful_runtime::task::{JoinHandle, spawn_mandatory_blocking};
 
-/// One of the two.
+/// Standard output or standard error.
 pub(super) trait StdOutput {
-    /// Under which users know it.
+    /// The name of the type, for panic messages.
     const NAME: &'static str;
 
     fn std() -> impl Write;
 }
 
-/// Bytes on their way to one of the two.
+/// A writer to one of the two, with the write or flush in progress.
 #[derive(Debug)]
 pub(super) struct PoolWriter<O> {
     staging: Staging,
     job: Option<JoinHandle<(io::Result<()>, Staging)>>,
-    /// There was a write since the last flush.
+    /// Whether there was a write since the last flush.
     needs_flush: bool,
     _output: PhantomData<O>,
 }
@@ -41,7 +41,7 @@ impl<O: StdOutput> PoolWriter<O> {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        ready!(self.poll_settle(cx))?;
+        ready!(self.poll_job(cx))?;
         let n = buf.len().min(TRANSFER_MAX);
         self.staging.copy_from(&[IoSlice::new(buf)], 0, n);
         self.start(|staging| staging.write_to(&mut O::std()))?;
@@ -50,17 +50,17 @@ impl<O: StdOutput> PoolWriter<O> {
     }
 
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_settle(cx))?;
+        ready!(self.poll_job(cx))?;
         if self.needs_flush {
             self.start(|_| O::std().flush())?;
             self.needs_flush = false;
-            ready!(self.poll_settle(cx))?;
+            ready!(self.poll_job(cx))?;
         }
         Poll::Ready(Ok(()))
     }
 
-    /// Waits for what is under way, and tells how it went.
-    fn poll_settle(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    /// Waits for the write or flush in progress, and returns its result.
+    fn poll_job(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(job) = &mut self.job else { return Poll::Ready(Ok(())) };
         let ended = ready!(Pin::new(job).poll(cx));
         self.job = None;

@@ -1,4 +1,4 @@
-//! What sockets and pipes have besides their streams: readiness to wait for, and operations of all kinds.
+//! Waiting for readiness, and operations other than stream transfers.
 
 use super::Watched;
 use crate::io::{Interest, Ready};
@@ -9,45 +9,47 @@ use wakeful_reactor::io::Direction;
 use wakeful_runtime::runtime::current_io;
 
 impl<E: AsFd> Watched<E> {
-    /// Has the driver of the current runtime watch `object`, for `call`.
+    /// Registers `object` with the driver of the current runtime. `call` names the caller in panic
+    /// messages.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub(crate) fn new(object: E, interest: Interest, call: &str) -> io::Result<Watched<E>> {
         Watched::with_driver(object, interest, &current_io(call))
     }
 
-    /// As [`new`](Self::new), to read and to write.
+    /// Registers `object` like [`new`](Self::new), for reading and writing.
     #[track_caller]
     pub(crate) fn new_duplex(object: E, call: &str) -> io::Result<Watched<E>> {
         Watched::new(object, Interest::READABLE | Interest::WRITABLE, call)
     }
 
-    /// Takes it for ready in these ways until an operation finds otherwise.
-    pub(crate) fn assuming(self, ready: Ready) -> Watched<E> {
+    /// Marks the object as ready until an operation finds otherwise.
+    pub(crate) fn assume_ready(self, ready: Ready) -> Watched<E> {
         self.registration.assume_ready(ready);
         self
     }
 }
 
 impl<E> Watched<E> {
-    /// Waits until it is ready for any of `interest`.
+    /// Waits until the object is ready for any of `interest`.
     pub(crate) async fn ready(&self, interest: Interest) -> io::Result<Ready> {
         Ok(self.registration.readiness(interest).await?.ready)
     }
 
-    /// Waits on behalf of the one task that polls for reading.
+    /// Polls for readability. Only the task that polled for reading last is woken.
     pub(crate) fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.registration.poll_ready(cx, Direction::Read).map_ok(|_| ())
     }
 
-    /// Waits on behalf of the one task that polls for writing.
+    /// Polls for writability. Only the task that polled for writing last is woken.
     pub(crate) fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.registration.poll_ready(cx, Direction::Write).map_ok(|_| ())
     }
 
-    /// Runs `operation` if it is known to be ready for that; `WouldBlock` if not.
+    /// Runs `operation` if the object is known to be ready for `interest`; returns `WouldBlock` if
+    /// not.
     pub(crate) fn try_io<R>(
         &self,
         interest: Interest,
@@ -56,7 +58,7 @@ impl<E> Watched<E> {
         self.registration.try_io(interest, operation)
     }
 
-    /// Runs `operation` when it is ready for that, until it need not wait.
+    /// Runs `operation` each time the object is ready, until it does not return `WouldBlock`.
     pub(crate) async fn async_io<R>(
         &self,
         interest: Interest,
@@ -65,7 +67,7 @@ impl<E> Watched<E> {
         self.registration.async_io(interest, operation).await
     }
 
-    /// As `async_io`, for the one task that polls for reading.
+    /// Polls like `async_io`, for the task that polled for reading last.
     pub(crate) fn poll_read_io<R>(
         &self,
         cx: &mut Context<'_>,
@@ -74,7 +76,7 @@ impl<E> Watched<E> {
         self.registration.poll_io(cx, Direction::Read, operation)
     }
 
-    /// As `async_io`, for the one task that polls for writing.
+    /// Polls like `async_io`, for the task that polled for writing last.
     pub(crate) fn poll_write_io<R>(
         &self,
         cx: &mut Context<'_>,

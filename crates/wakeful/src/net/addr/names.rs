@@ -1,4 +1,4 @@
-//! Names that have to be looked up.
+//! Host names, which are resolved on the blocking pool.
 
 use super::ToSocketAddrs;
 use super::sealed::{Resolve, Token};
@@ -11,16 +11,16 @@ use std::task::{Context, Poll, ready};
 use std::vec;
 use wakeful_runtime::task::{JoinHandle, try_spawn_blocking};
 
-/// The addresses that `name` stands for.
+/// Resolves `name` to its addresses.
 pub(in crate::net) fn resolve<T: ToSocketAddrs>(name: T) -> T::Future {
     name.resolve(Token)
 }
 
-/// Calls `attempt` with the addresses of `name` until it succeeds.
+/// Calls `attempt` with the addresses of `name`, in order, until it succeeds.
 ///
 /// # Errors
-/// The last of its errors; or that there is no address.
-pub(in crate::net) async fn first_that_works<A, R>(
+/// The last error of `attempt`, or an error if `name` resolves to no address.
+pub(in crate::net) async fn first_success<A, R>(
     name: A,
     mut attempt: impl FnMut(SocketAddr) -> io::Result<R>,
 ) -> io::Result<R>
@@ -37,7 +37,7 @@ where
     Err(last_error.unwrap_or_else(no_address))
 }
 
-/// A name stood for nothing at all.
+/// Returns the error for a name that resolved to no address.
 pub(in crate::net) fn no_address() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "could not resolve to any address")
 }
@@ -53,7 +53,7 @@ impl Resolve for str {
             return MaybeReady::known(address);
         }
         let name = self.to_owned();
-        MaybeReady::looked_up(move || std::net::ToSocketAddrs::to_socket_addrs(&name))
+        MaybeReady::look_up(move || std::net::ToSocketAddrs::to_socket_addrs(&name))
     }
 }
 
@@ -69,7 +69,7 @@ impl Resolve for (&str, u16) {
             return MaybeReady::known((ip, port).into());
         }
         let name = (host.to_owned(), port);
-        MaybeReady::looked_up(move || std::net::ToSocketAddrs::to_socket_addrs(&name))
+        MaybeReady::look_up(move || std::net::ToSocketAddrs::to_socket_addrs(&name))
     }
 }
 
@@ -95,15 +95,15 @@ impl Resolve for String {
     }
 }
 
-/// Addresses that are known, or being looked up.
+/// The future of `ToSocketAddrs::resolve`: ready at once, or waiting for the blocking pool.
 #[derive(Debug)]
 pub struct MaybeReady(Lookup);
 
 #[derive(Debug)]
 enum Lookup {
     Known(Option<SocketAddr>),
-    UnderWay(JoinHandle<io::Result<vec::IntoIter<SocketAddr>>>),
-    /// There was no thread for it. Taken when polled.
+    Pending(JoinHandle<io::Result<vec::IntoIter<SocketAddr>>>),
+    /// The blocking pool could not start a thread. The error is taken when polled.
     Failed(Option<io::Error>),
 }
 
@@ -118,12 +118,12 @@ impl MaybeReady {
         MaybeReady(Lookup::Known(Some(address)))
     }
 
-    fn looked_up<F>(lookup: F) -> MaybeReady
+    fn look_up<F>(lookup: F) -> MaybeReady
     where
         F: FnOnce() -> io::Result<vec::IntoIter<SocketAddr>> + Send + 'static,
     {
         MaybeReady(match try_spawn_blocking("net::lookup_host", lookup) {
-            Ok(lookup) => Lookup::UnderWay(lookup),
+            Ok(lookup) => Lookup::Pending(lookup),
             Err(error) => Lookup::Failed(Some(error)),
         })
     }
@@ -135,8 +135,10 @@ impl Future for MaybeReady {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(match &mut self.0 {
             Lookup::Known(address) => Ok(OneOrMore::One(address.take().into_iter())),
-            Lookup::Failed(error) => Err(error.take().expect("polled after it was ready")),
-            Lookup::UnderWay(lookup) => ready!(Pin::new(lookup).poll(cx))?.map(OneOrMore::More),
+            Lookup::Failed(error) => {
+                Err(error.take().expect("`ToSocketAddrs` future polled after completion"))
+            }
+            Lookup::Pending(lookup) => ready!(Pin::new(lookup).poll(cx))?.map(OneOrMore::More),
         })
     }
 }

@@ -1,14 +1,14 @@
 use super::TcpStream;
 use crate::io::{Interest, Watched};
-use crate::net::addr::{ToSocketAddrs, first_that_works};
-use crate::net::socket_type::like_std;
+use crate::net::addr::{ToSocketAddrs, first_success};
+use crate::net::socket_type::std_conversions;
 use crate::net::sockets;
 use socket2::Type;
 use std::io;
 use std::net::SocketAddr;
 use std::task::{Context, Poll, ready};
 
-/// Accepts TCP connections.
+/// A TCP server socket, which accepts connections.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -24,22 +24,26 @@ pub struct TcpListener {
     pub(super) io: Watched<std::net::TcpListener>,
 }
 
-like_std!(TcpListener, std::net::TcpListener);
+std_conversions!(TcpListener, std::net::TcpListener);
 
 impl TcpListener {
-    /// Listens at `addr`; of several addresses, at the first one where that is possible. Port 0 is one
-    /// that the operating system chooses, which [`local_addr`](Self::local_addr) tells.
+    /// Listens at `addr`.
     ///
-    /// `SO_REUSEADDR` is set, so that a server can be started again at once. 1024 connections may wait to
-    /// be accepted; [`TcpSocket`](crate::net::TcpSocket) has a say in both.
+    /// If `addr` resolves to several addresses, uses the first that can be bound.
+    ///
+    /// With port 0 the operating system chooses the port; [`local_addr`](Self::local_addr) returns
+    /// it.
+    ///
+    /// `SO_REUSEADDR` is set, so that a server can restart immediately. Up to 1024 connections may
+    /// wait to be accepted. To change either, use [`TcpSocket`](crate::net::TcpSocket).
     ///
     /// # Errors
-    /// If it is possible at none of them.
+    /// If none of the addresses can be bound.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<TcpListener> {
-        first_that_works(addr, |address| {
+        first_success(addr, |address| {
             let socket = sockets::socket_for(address, Type::STREAM)?;
             socket.set_reuse_address(true)?;
             socket.bind(&address.into())?;
@@ -56,16 +60,17 @@ impl TcpListener {
 
     /// Waits for the next connection.
     ///
-    /// A wait that is dropped loses no connection.
+    /// This method is cancel safe: if the future is dropped, no connection is lost.
     ///
     /// # Errors
-    /// Those of the kernel, which mostly concern a single connection or a lack that may pass: out of
-    /// descriptors, say. The listener can go on; whoever calls again at once finds the same lack.
+    /// If the system call fails. Such an error mostly concerns a single connection or a temporary
+    /// shortage, such as too many open files. The listener remains usable, but an immediate second
+    /// call finds the same shortage.
     ///
     /// # Panics
-    /// If the connection is to be watched by the calling task's runtime, and that has no I/O.
+    /// If the calling task's runtime has no I/O driver: the connection would be registered there.
     ///
-    /// A server gives each connection a task of its own, and after an error waits for a moment:
+    /// A server usually gives each connection its own task, and pauses after an error:
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -104,11 +109,12 @@ impl TcpListener {
         Ok((stream, sockets::inet_address(&address)?))
     }
 
-    /// As [`accept`](Self::accept), on behalf of the task of `cx`. Of several tasks the last one is called
-    /// only.
+    /// Polls for the next connection, like [`accept`](Self::accept).
+    ///
+    /// If several tasks call this method, only the last one is woken.
     ///
     /// # Errors
-    /// As `accept`.
+    /// Same as `accept`.
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
         let accept = || sockets::accept(&*self.io);
         let (socket, address) = ready!(self.io.poll_read_io(cx, accept))?;
@@ -116,18 +122,18 @@ impl TcpListener {
         Poll::Ready(Ok((stream, sockets::inet_address(&address)?)))
     }
 
-    /// The address it listens at.
+    /// Returns the address that the listener is bound to.
     ///
     /// # Errors
-    /// If the kernel does not know it.
+    /// If the system call fails.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr()
     }
 
-    /// How many routers an IPv4 packet may pass (`IP_TTL`).
+    /// Returns the number of hops an IPv4 packet may take (`IP_TTL`).
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     pub fn ttl(&self) -> io::Result<u32> {
         self.io.ttl()
     }
@@ -135,7 +141,7 @@ impl TcpListener {
     /// Sets [`ttl`](Self::ttl).
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel rejects the value.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         self.io.set_ttl(ttl)
     }

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-/// A TCP socket that is neither connected nor listening yet: the time to set its options.
+/// A TCP socket that is not yet connected or listening, so that its options can be set.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -28,7 +28,7 @@ pub struct TcpSocket {
     socket: Socket,
 }
 
-/// A getter and a setter of an option of the kernel's.
+/// Defines the getter and the setter of a socket option.
 macro_rules! options {
     ($(
         $(#[$attribute:meta])*
@@ -37,7 +37,7 @@ macro_rules! options {
         $(#[$attribute])*
         ///
         /// # Errors
-        /// If the kernel cannot tell.
+        /// If the system call fails.
         pub fn $get(&self) -> io::Result<$type> {
             self.socket.$socket_get()
         }
@@ -45,7 +45,7 @@ macro_rules! options {
         #[doc = concat!("Sets [`", stringify!($get), "`](Self::", stringify!($get), ").")]
         ///
         /// # Errors
-        /// If the kernel refuses it.
+        /// If the kernel rejects the value.
         pub fn $set(&self, value: $type) -> io::Result<()> {
             self.socket.$socket_set(value)
         }
@@ -53,18 +53,18 @@ macro_rules! options {
 }
 
 impl TcpSocket {
-    /// A socket for IPv4.
+    /// Creates an IPv4 socket.
     ///
     /// # Errors
-    /// If the kernel gives none.
+    /// If the kernel cannot create one.
     pub fn new_v4() -> io::Result<TcpSocket> {
         TcpSocket::new(Domain::IPV4)
     }
 
-    /// A socket for IPv6.
+    /// Creates an IPv6 socket.
     ///
     /// # Errors
-    /// If the kernel gives none.
+    /// If the kernel cannot create one.
     pub fn new_v6() -> io::Result<TcpSocket> {
         TcpSocket::new(Domain::IPV6)
     }
@@ -74,25 +74,26 @@ impl TcpSocket {
         Ok(TcpSocket { socket })
     }
 
-    /// Takes a socket over that was made elsewhere, though the standard library calls it a stream. It must
-    /// be neither connected nor listening, and non-blocking.
+    /// Converts a socket that was created elsewhere and has the standard library's stream type.
+    ///
+    /// The socket must be non-blocking, and neither connected nor listening.
     pub fn from_std_stream(std_stream: std::net::TcpStream) -> TcpSocket {
         TcpSocket { socket: std_stream.into() }
     }
 
     options! {
-        /// Whether a silent connection is asked now and then if it still lives (`SO_KEEPALIVE`).
+        /// Returns whether the kernel probes an idle connection for a dead peer (`SO_KEEPALIVE`).
         keepalive, set_keepalive: bool = keepalive, set_keepalive;
-        /// Whether it can listen at an address that closed connections still use (`SO_REUSEADDR`).
+        /// Returns whether an address that closed connections use may be bound (`SO_REUSEADDR`).
         reuseaddr, set_reuseaddr: bool = reuse_address, set_reuse_address;
-        /// Whether small writes are sent at once (`TCP_NODELAY`) instead of being gathered.
+        /// Returns whether small writes are sent at once instead of being merged (`TCP_NODELAY`).
         nodelay, set_nodelay: bool = tcp_nodelay, set_tcp_nodelay;
     }
 
-    /// Whether several sockets can listen at one address (`SO_REUSEPORT`).
+    /// Returns whether several sockets may bind to the same address (`SO_REUSEPORT`).
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
     pub fn reuseport(&self) -> io::Result<bool> {
         self.socket.reuse_port()
@@ -101,16 +102,18 @@ impl TcpSocket {
     /// Sets [`reuseport`](Self::reuseport).
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel rejects the value.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
     pub fn set_reuseport(&self, reuseport: bool) -> io::Result<()> {
         self.socket.set_reuse_port(reuseport)
     }
 
-    /// Room for what was not sent yet, in bytes (`SO_SNDBUF`). Linux gives twice of what was set.
+    /// Returns the size of the send buffer in bytes (`SO_SNDBUF`).
+    ///
+    /// Linux returns twice the value that was set.
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     pub fn send_buffer_size(&self) -> io::Result<u32> {
         Ok(self.socket.send_buffer_size()? as u32)
     }
@@ -118,15 +121,17 @@ impl TcpSocket {
     /// Sets [`send_buffer_size`](Self::send_buffer_size).
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel rejects the value.
     pub fn set_send_buffer_size(&self, size: u32) -> io::Result<()> {
         self.socket.set_send_buffer_size(size as usize)
     }
 
-    /// Room for what was not read yet, in bytes (`SO_RCVBUF`). Linux gives twice of what was set.
+    /// Returns the size of the receive buffer in bytes (`SO_RCVBUF`).
+    ///
+    /// Linux returns twice the value that was set.
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     pub fn recv_buffer_size(&self) -> io::Result<u32> {
         Ok(self.socket.recv_buffer_size()? as u32)
     }
@@ -134,15 +139,15 @@ impl TcpSocket {
     /// Sets [`recv_buffer_size`](Self::recv_buffer_size).
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel rejects the value.
     pub fn set_recv_buffer_size(&self, size: u32) -> io::Result<()> {
         self.socket.set_recv_buffer_size(size as usize)
     }
 
-    /// How long closing the stream waits for what was not sent yet (`SO_LINGER`).
+    /// Returns how long closing the socket waits for unsent data (`SO_LINGER`).
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     pub fn linger(&self) -> io::Result<Option<Duration>> {
         self.socket.linger()
     }
@@ -150,24 +155,24 @@ impl TcpSocket {
     /// Sets [`linger`](Self::linger).
     ///
     /// # Errors
-    /// If the kernel refuses it.
-    #[deprecated = "the drop of such a stream blocks its thread; use `set_zero_linger`, or `shutdown`"]
+    /// If the kernel rejects the value.
+    #[deprecated = "dropping the stream may block the thread; use `set_zero_linger` or `shutdown`"]
     pub fn set_linger(&self, dur: Option<Duration>) -> io::Result<()> {
         self.socket.set_linger(dur)
     }
 
-    /// Lets the drop of the stream throw away what was not sent yet, and reset the connection.
+    /// Makes the drop of the stream discard unsent data and reset the connection.
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel rejects the value.
     pub fn set_zero_linger(&self) -> io::Result<()> {
         self.socket.set_linger(Some(Duration::ZERO))
     }
 
-    /// The class of IPv6 packets (`IPV6_TCLASS`).
+    /// Returns the traffic class of IPv6 packets (`IPV6_TCLASS`).
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
     pub fn tclass_v6(&self) -> io::Result<u32> {
         self.socket.tclass_v6()
@@ -176,16 +181,16 @@ impl TcpSocket {
     /// Sets [`tclass_v6`](Self::tclass_v6).
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel rejects the value.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
     pub fn set_tclass_v6(&self, tclass: u32) -> io::Result<()> {
         self.socket.set_tclass_v6(tclass)
     }
 
-    /// The type of service of IPv4 packets (`IP_TOS`).
+    /// Returns the type of service of IPv4 packets (`IP_TOS`).
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
     pub fn tos_v4(&self) -> io::Result<u32> {
         self.socket.tos_v4()
@@ -194,72 +199,72 @@ impl TcpSocket {
     /// Sets [`tos_v4`](Self::tos_v4).
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel rejects the value.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
     pub fn set_tos_v4(&self, tos: u32) -> io::Result<()> {
         self.socket.set_tos_v4(tos)
     }
 
-    /// Former name of [`tos_v4`](Self::tos_v4).
+    /// The former name of [`tos_v4`](Self::tos_v4).
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     #[doc(hidden)]
-    #[deprecated(note = "it concerns IPv4 only, hence the new name `tos_v4`")]
+    #[deprecated(note = "renamed to `tos_v4`: it applies to IPv4 only")]
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
     pub fn tos(&self) -> io::Result<u32> {
         self.tos_v4()
     }
 
-    /// Former name of [`set_tos_v4`](Self::set_tos_v4).
+    /// The former name of [`set_tos_v4`](Self::set_tos_v4).
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel rejects the value.
     #[doc(hidden)]
-    #[deprecated(note = "it concerns IPv4 only, hence the new name `set_tos_v4`")]
+    #[deprecated(note = "renamed to `set_tos_v4`: it applies to IPv4 only")]
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
     pub fn set_tos(&self, tos: u32) -> io::Result<()> {
         self.set_tos_v4(tos)
     }
 
-    /// The network interface it is bound to (`SO_BINDTODEVICE`), if any.
+    /// Returns the network interface that the socket is bound to (`SO_BINDTODEVICE`), if any.
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     #[cfg(any(target_os = "android", target_os = "linux"))]
     pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
         self.socket.device()
     }
 
-    /// Binds it to a network interface, by its name, or to none any more.
+    /// Binds the socket to the network interface of that name; `None` removes the binding.
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel rejects the value.
     #[cfg(any(target_os = "android", target_os = "linux"))]
     pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
         self.socket.bind_device(interface)
     }
 
-    /// The address it is bound to.
+    /// Returns the address that the socket is bound to.
     ///
     /// # Errors
-    /// If the kernel does not know it.
+    /// If the system call fails.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         sockets::inet_address(&self.socket.local_addr()?)
     }
 
-    /// The error that is pending on the socket, which is none afterwards.
+    /// Returns the pending error of the socket (`SO_ERROR`), and clears it.
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.socket.take_error()
     }
 
-    /// Binds it to an address of this machine.
+    /// Binds the socket to a local address.
     ///
     /// # Errors
-    /// If that is not one, or somebody else's.
+    /// If the address is not local, or is already in use.
     pub fn bind(&self, addr: SocketAddr) -> io::Result<()> {
         self.socket.bind(&addr.into())
     }
@@ -267,25 +272,25 @@ impl TcpSocket {
     /// Connects to `addr`.
     ///
     /// # Errors
-    /// If that is not possible.
+    /// If the connection cannot be established.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, the attempt is given up and the socket closed.
+    /// If the future is dropped, the attempt is abandoned and the socket closed.
     pub async fn connect(self, addr: SocketAddr) -> io::Result<TcpStream> {
         sockets::start_connect(&self.socket, &addr.into())?;
         TcpStream::connecting(self.socket.into(), "TcpSocket::connect").await
     }
 
-    /// Listens, with at most `backlog` connections that wait to be accepted.
+    /// Listens for connections. At most `backlog` connections wait to be accepted.
     ///
     /// # Errors
-    /// If that is not possible.
+    /// If the system call fails.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
         self.socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
@@ -312,9 +317,10 @@ impl AsFd for TcpSocket {
 }
 
 impl FromRawFd for TcpSocket {
-    /// The descriptor must be a non-blocking TCP socket.
+    /// `fd` must be a non-blocking TCP socket.
     unsafe fn from_raw_fd(fd: RawFd) -> TcpSocket {
-        // SAFETY: by the trait's contract it is open, and nobody else's.
+        // SAFETY: by the contract of `from_raw_fd`, the caller passes ownership of an open
+        // descriptor.
         TcpSocket { socket: unsafe { OwnedFd::from_raw_fd(fd) }.into() }
     }
 }

@@ -1,4 +1,4 @@
-//! TCP streams in two halves.
+//! The halves of TCP streams.
 
 use super::TcpStream;
 use crate::net::halves::halves;
@@ -13,13 +13,13 @@ halves!(
      # let far = listener.accept().await?.0;"
 );
 
-macro_rules! peeks {
+macro_rules! peek_methods {
     ([$half:ty], $field:tt) => {
         impl $half {
-            /// [`TcpStream::poll_peek`].
+            /// Same as [`TcpStream::poll_peek`].
             ///
             /// # Errors
-            /// Those of the kernel, or that the runtime has shut down.
+            /// If the system call fails, or the runtime has shut down.
             pub fn poll_peek(
                 &mut self,
                 cx: &mut Context<'_>,
@@ -28,10 +28,10 @@ macro_rules! peeks {
                 self.$field.poll_peek(cx, buf)
             }
 
-            /// [`TcpStream::peek`].
+            /// Same as [`TcpStream::peek`].
             ///
             /// # Errors
-            /// Those of the kernel, or that the runtime has shut down.
+            /// If the system call fails, or the runtime has shut down.
             pub async fn peek(&mut self, buf: &mut [u8]) -> io::Result<usize> {
                 let mut buf = ReadBuf::new(buf);
                 poll_fn(|cx| self.poll_peek(cx, &mut buf)).await
@@ -40,5 +40,5 @@ macro_rules! peeks {
     };
 }
 
-peeks!([ReadHalf<'_>], 0);
-peeks!([OwnedReadHalf], stream);
+peek_methods!([ReadHalf<'_>], 0);
+peek_methods!([OwnedReadHalf], stream);

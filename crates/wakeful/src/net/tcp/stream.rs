@@ -1,7 +1,7 @@
 use super::split::{self, OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use crate::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready, Watched};
 use crate::net::addr::{ToSocketAddrs, no_address, resolve};
-use crate::net::socket_type::{awaits_readiness, like_std, transfers_bytes};
+use crate::net::socket_type::{readiness_methods, std_conversions, stream_methods};
 use crate::net::{receive, sockets};
 use bytes::BufMut;
 use socket2::{SockRef, Type};
@@ -14,9 +14,10 @@ use std::time::Duration;
 
 /// A TCP connection.
 ///
-/// [`connect`](Self::connect) makes one, [`TcpListener::accept`](crate::net::TcpListener::accept) waits for
-/// one. It is read and written through [`AsyncRead`] and [`AsyncWrite`], and through
-/// [`split`](Self::split) or [`into_split`](Self::into_split) both at once.
+/// [`connect`](Self::connect) opens a connection,
+/// [`TcpListener::accept`](crate::net::TcpListener::accept) waits for one. Read and write it
+/// through [`AsyncRead`] and [`AsyncWrite`]; to do both at once, use [`split`](Self::split) or
+/// [`into_split`](Self::into_split).
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -37,23 +38,25 @@ pub struct TcpStream {
     io: Watched<std::net::TcpStream>,
 }
 
-like_std!(TcpStream, std::net::TcpStream);
-awaits_readiness!(TcpStream);
-transfers_bytes!(TcpStream);
+std_conversions!(TcpStream, std::net::TcpStream);
+readiness_methods!(TcpStream);
+stream_methods!(TcpStream);
 
 impl TcpStream {
-    /// Connects to `addr`; of several addresses, to the first one where that is possible.
+    /// Connects to `addr`.
     ///
-    /// [`TcpSocket`](crate::net::TcpSocket) connects with options.
+    /// If `addr` resolves to several addresses, tries them in order until one succeeds.
+    ///
+    /// To set options first, use [`TcpSocket`](crate::net::TcpSocket).
     ///
     /// # Errors
-    /// That of the last address, if it is possible at none.
+    /// The error of the last address, if none succeeds.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, the attempt is given up and its socket closed.
+    /// If the future is dropped, the attempt is abandoned and its socket closed.
     pub async fn connect<A: ToSocketAddrs>(addr: A) -> io::Result<TcpStream> {
         let mut last_error = None;
         for address in resolve(addr).await? {
@@ -71,13 +74,13 @@ impl TcpStream {
         TcpStream::connecting(socket.into(), "TcpStream::connect").await
     }
 
-    /// Waits for the end of a connect under way.
+    /// Waits until a started connect has succeeded or failed.
     pub(super) async fn connecting(
         stream: std::net::TcpStream,
         call: &str,
     ) -> io::Result<TcpStream> {
         let stream = TcpStream { io: Watched::new_duplex(stream, call)? };
-        // Writable is what it becomes when connected, and also when it failed.
+        // The socket becomes writable in both cases: connected, or failed.
         poll_fn(|cx| stream.io.poll_write_ready(cx)).await?;
         match stream.io.take_error()? {
             Some(error) => Err(error),
@@ -85,19 +88,21 @@ impl TcpStream {
         }
     }
 
-    /// A connection just accepted, whose first read and write are tried without waiting for an event.
+    /// Registers an accepted connection. Its first read and write are tried without waiting for an
+    /// event.
     #[track_caller]
     pub(super) fn accepted(stream: std::net::TcpStream, call: &str) -> io::Result<TcpStream> {
         let io = Watched::new_duplex(stream, call)?;
-        Ok(TcpStream { io: io.assuming(Ready::READABLE | Ready::WRITABLE) })
+        Ok(TcpStream { io: io.assume_ready(Ready::READABLE | Ready::WRITABLE) })
     }
 
-    /// Waits for something to read, and copies it without taking it: the next read gets it again.
+    /// Waits for data and copies it without consuming it: the next read returns it again.
     ///
-    /// A wait that is dropped loses nothing.
+    /// # Cancel safety
+    /// This method is cancel safe: if the future is dropped, no data is lost.
     ///
     /// # Errors
-    /// Those of the kernel, or that the runtime has shut down.
+    /// If the system call fails, or the runtime has shut down.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -121,11 +126,13 @@ impl TcpStream {
         self.io.async_io(Interest::READABLE, || self.io.peek(buf)).await
     }
 
-    /// As [`peek`](Self::peek), on behalf of the task of `cx`. Of several tasks, those in [`AsyncRead`]
-    /// included, the last one is called only.
+    /// Polls for data without removing it from the queue, like [`peek`](Self::peek).
+    ///
+    /// If several tasks poll for reading, here or through [`AsyncRead`], only the last one is
+    /// woken.
     ///
     /// # Errors
-    /// Those of the kernel, or that the runtime has shut down.
+    /// If the system call fails, or the runtime has shut down.
     pub fn poll_peek(
         &self,
         cx: &mut Context<'_>,
@@ -134,10 +141,10 @@ impl TcpStream {
         self.io.poll_read_io(cx, || receive::peek(&*self.io, buf))
     }
 
-    /// Whether small writes are sent at once (`TCP_NODELAY`) instead of being gathered.
+    /// Returns whether small writes are sent at once instead of being merged (`TCP_NODELAY`).
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     pub fn nodelay(&self) -> io::Result<bool> {
         self.io.nodelay()
     }
@@ -145,33 +152,33 @@ impl TcpStream {
     /// Sets [`nodelay`](Self::nodelay).
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel rejects the value.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.io.set_nodelay(nodelay)
     }
 
-    /// Whether what arrives is acknowledged at once (`TCP_QUICKACK`).
+    /// Returns whether received segments are acknowledged immediately (`TCP_QUICKACK`).
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     #[cfg(any(target_os = "android", target_os = "linux"))]
     pub fn quickack(&self) -> io::Result<bool> {
         SockRef::from(&*self.io).tcp_quickack()
     }
 
-    /// Sets [`quickack`](Self::quickack). The kernel may turn it off again by itself.
+    /// Sets [`quickack`](Self::quickack). The kernel may turn it off again later.
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel rejects the value.
     #[cfg(any(target_os = "android", target_os = "linux"))]
     pub fn set_quickack(&self, quickack: bool) -> io::Result<()> {
         SockRef::from(&*self.io).set_tcp_quickack(quickack)
     }
 
-    /// How long closing the stream waits for what was not sent yet (`SO_LINGER`).
+    /// Returns how long closing the socket waits for unsent data (`SO_LINGER`).
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     pub fn linger(&self) -> io::Result<Option<Duration>> {
         SockRef::from(&*self.io).linger()
     }
@@ -179,24 +186,24 @@ impl TcpStream {
     /// Sets [`linger`](Self::linger).
     ///
     /// # Errors
-    /// If the kernel refuses it.
-    #[deprecated = "the drop of such a stream blocks its thread; use `set_zero_linger`, or `shutdown`"]
+    /// If the kernel rejects the value.
+    #[deprecated = "dropping the stream may block the thread; use `set_zero_linger` or `shutdown`"]
     pub fn set_linger(&self, dur: Option<Duration>) -> io::Result<()> {
         SockRef::from(&*self.io).set_linger(dur)
     }
 
-    /// Lets the drop of the stream throw away what was not sent yet, and reset the connection.
+    /// Makes the drop of the stream discard unsent data and reset the connection.
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel rejects the value.
     pub fn set_zero_linger(&self) -> io::Result<()> {
         SockRef::from(&*self.io).set_linger(Some(Duration::ZERO))
     }
 
-    /// How many routers an IPv4 packet may pass (`IP_TTL`).
+    /// Returns the number of hops an IPv4 packet may take (`IP_TTL`).
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     pub fn ttl(&self) -> io::Result<u32> {
         self.io.ttl()
     }
@@ -204,12 +211,12 @@ impl TcpStream {
     /// Sets [`ttl`](Self::ttl).
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel rejects the value.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         self.io.set_ttl(ttl)
     }
 
-    /// A half to read and a half to write, both borrowed: for one task that does both at once.
+    /// Borrows the stream as two halves, so that one task can read and write at the same time.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -233,9 +240,9 @@ impl TcpStream {
         (ReadHalf(self), WriteHalf(self))
     }
 
-    /// A half to read and a half to write, which can go to two tasks.
+    /// Splits the stream into two halves, which can move to different tasks.
     ///
-    /// The drop of the writing half says to the other end that nothing more comes.
+    /// Dropping the writing half shuts down that direction: the peer reads the end of the stream.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

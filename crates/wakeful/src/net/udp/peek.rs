@@ -1,6 +1,6 @@
-//! Looking at the next datagram without taking it.
+//! Reading the next datagram without removing it from the queue.
 
-use super::{TO_RECEIVE, UdpSocket, addressed};
+use super::{RECV_INTEREST, UdpSocket, addressed};
 use crate::io::{Interest, ReadBuf};
 use crate::net::receive;
 use socket2::SockRef;
@@ -9,42 +9,42 @@ use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
 impl UdpSocket {
-    /// As [`recv`](Self::recv), but leaves the datagram for the next who receives.
+    /// Copies the next datagram, like [`recv`](Self::recv), but leaves it in the queue.
     ///
     /// # Errors
-    /// As `recv`.
+    /// Same as `recv`.
     pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.io.async_io(TO_RECEIVE, || self.io.peek(buf)).await
+        self.io.async_io(RECV_INTEREST, || self.io.peek(buf)).await
     }
 
-    /// As [`poll_recv`](Self::poll_recv), but leaves the datagram.
+    /// Polls like [`poll_recv`](Self::poll_recv), but leaves the datagram in the queue.
     ///
     /// # Errors
-    /// As `recv`.
+    /// Same as `recv`.
     pub fn poll_peek(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.io.poll_read_io(cx, || receive::peek(&*self.io, buf)).map_ok(|_| ())
     }
 
-    /// As [`try_recv`](Self::try_recv), but leaves the datagram.
+    /// Copies a datagram like [`try_recv`](Self::try_recv), but leaves it in the queue.
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing yet.
+    /// `WouldBlock` if no datagram is available.
     pub fn try_peek(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || self.io.peek(buf))
     }
 
-    /// As [`recv_from`](Self::recv_from), but leaves the datagram for the next who receives.
+    /// Copies the next datagram, like [`recv_from`](Self::recv_from), but leaves it in the queue.
     ///
     /// # Errors
-    /// As `recv_from`.
+    /// Same as `recv_from`.
     pub async fn peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.io.async_io(TO_RECEIVE, || self.io.peek_from(buf)).await
+        self.io.async_io(RECV_INTEREST, || self.io.peek_from(buf)).await
     }
 
-    /// As [`poll_recv_from`](Self::poll_recv_from), but leaves the datagram.
+    /// Polls like [`poll_recv_from`](Self::poll_recv_from), but leaves the datagram in the queue.
     ///
     /// # Errors
-    /// As `recv_from`.
+    /// Same as `recv_from`.
     pub fn poll_peek_from(
         &self,
         cx: &mut Context<'_>,
@@ -54,46 +54,48 @@ impl UdpSocket {
         peeked.map_ok(|(_, from)| from)
     }
 
-    /// As [`try_recv_from`](Self::try_recv_from), but leaves the datagram.
+    /// Copies a datagram like [`try_recv_from`](Self::try_recv_from), but leaves it in the queue.
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing yet.
+    /// `WouldBlock` if no datagram is available.
     pub fn try_peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.io.try_io(Interest::READABLE, || self.io.peek_from(buf))
     }
 
-    /// Waits for a datagram, and tells where it comes from without taking it.
+    /// Waits for a datagram, and returns its sender without removing the datagram from the queue.
     ///
     /// # Errors
-    /// As `recv_from`.
+    /// Same as `recv_from`.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// use wakeful::net::UdpSocket;
     ///
-    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0").await?, UdpSocket::bind("127.0.0.1:0").await?);
+    /// let one = UdpSocket::bind("127.0.0.1:0").await?;
+    /// let other = UdpSocket::bind("127.0.0.1:0").await?;
     /// other.send_to(b"ping", one.local_addr()?).await?;
     /// assert_eq!(one.peek_sender().await?, other.local_addr()?);
     /// assert_eq!(one.recv(&mut [0; 8]).await?, 4); // it is still there
     /// # std::io::Result::Ok(()) }).unwrap();
     /// ```
     pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
-        self.io.async_io(TO_RECEIVE, || self.sender()).await
+        self.io.async_io(RECV_INTEREST, || self.sender()).await
     }
 
-    /// As [`peek_sender`](Self::peek_sender), on behalf of the task of `cx`. Of several tasks the last one
-    /// is called only.
+    /// Polls for a datagram, like [`peek_sender`](Self::peek_sender).
+    ///
+    /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
-    /// As `recv_from`.
+    /// Same as `recv_from`.
     pub fn poll_peek_sender(&self, cx: &mut Context<'_>) -> Poll<io::Result<SocketAddr>> {
         self.io.poll_read_io(cx, || self.sender())
     }
 
-    /// As [`peek_sender`](Self::peek_sender), without waiting.
+    /// Tries to return the sender, like [`peek_sender`](Self::peek_sender) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing yet.
+    /// `WouldBlock` if no datagram is available.
     pub fn try_peek_sender(&self) -> io::Result<SocketAddr> {
         self.io.try_io(Interest::READABLE, || self.sender())
     }

@@ -1,14 +1,15 @@
 use super::{gid_t, pid_t, uid_t};
 
-/// Who is at the other end of a Unix stream. From
-/// [`UnixStream::peer_cred`](crate::net::UnixStream::peer_cred).
+/// The credentials of the process at the other end of a Unix stream.
+///
+/// From [`UnixStream::peer_cred`](crate::net::UnixStream::peer_cred).
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// use wakeful::net::UnixStream;
 ///
 /// let (one, _other) = UnixStream::pair()?;
-/// let peer = one.peer_cred()?; // made by this very process
+/// let peer = one.peer_cred()?; // this process created it
 /// assert_eq!(peer.pid(), Some(std::process::id() as i32));
 /// println!("user {}, group {}", peer.uid(), peer.gid());
 /// # std::io::Result::Ok(()) }).unwrap();
@@ -21,17 +22,17 @@ pub struct UCred {
 }
 
 impl UCred {
-    /// The user, as of the time the stream was made.
+    /// Returns the user id, as of the creation of the stream.
     pub fn uid(&self) -> uid_t {
         self.uid
     }
 
-    /// The group, as of the time the stream was made.
+    /// Returns the group id, as of the creation of the stream.
     pub fn gid(&self) -> gid_t {
         self.gid
     }
 
-    /// The process that made it, if the operating system tells.
+    /// Returns the id of the process that created the stream, if the operating system reports it.
     pub fn pid(&self) -> Option<pid_t> {
         self.pid
     }
@@ -49,7 +50,8 @@ mod sys {
     pub(crate) fn peer_credentials(socket: BorrowedFd<'_>) -> io::Result<UCred> {
         let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
         let mut len = size_of::<libc::ucred>() as libc::socklen_t;
-        // SAFETY: there is room for `len` bytes, and any bytes are credentials.
+        // SAFETY: `credentials` has room for `len` bytes and lives through the call, and all bit
+        // patterns are valid for its integers.
         let result = unsafe {
             libc::getsockopt(
                 socket.as_raw_fd(),
@@ -75,7 +77,7 @@ mod sys {
 
     pub(crate) fn peer_credentials(socket: BorrowedFd<'_>) -> io::Result<UCred> {
         let (mut uid, mut gid) = (0, 0);
-        // SAFETY: both live through the call.
+        // SAFETY: `uid` and `gid` live through the call, which writes one integer to each.
         if unsafe { libc::getpeereid(socket.as_raw_fd(), &mut uid, &mut gid) } < 0 {
             return Err(io::Error::last_os_error());
         }

@@ -1,6 +1,6 @@
 use super::SocketAddr;
 use crate::io::{Interest, ReadBuf, Ready, Watched};
-use crate::net::socket_type::{awaits_readiness, like_std};
+use crate::net::socket_type::{readiness_methods, std_conversions};
 use crate::net::{receive, sockets};
 use bytes::BufMut;
 use socket2::{Domain, SockAddr, SockRef, Type};
@@ -10,11 +10,10 @@ use std::os::unix::net;
 use std::path::Path;
 use std::task::{Context, Poll};
 
-/// A socket for datagrams between processes of one machine, none of which gets lost.
+/// A datagram socket between processes of one machine.
 ///
-/// All methods take `&self`: share it in an `Arc` between tasks that send and tasks that receive. A
-/// datagram that is longer than the buffer loses its end. A wait that is dropped neither loses nor sends
-/// one.
+/// Delivery is reliable. All methods take `&self`: to use the socket in several tasks, put it into
+/// an `Arc`. If a datagram is longer than the buffer, the rest of it is discarded.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -31,25 +30,26 @@ pub struct UnixDatagram {
     io: Watched<net::UnixDatagram>,
 }
 
-like_std!(UnixDatagram, net::UnixDatagram);
-awaits_readiness!(UnixDatagram);
+std_conversions!(UnixDatagram, net::UnixDatagram);
+readiness_methods!(UnixDatagram);
 
 impl UnixDatagram {
-    /// A socket at `path`. On Linux one that begins with a zero byte is an abstract name.
+    /// Binds a socket to `path`. On Linux, a path that starts with a zero byte is an abstract name.
     ///
     /// # Errors
-    /// If that is not possible; with `AddrInUse` if the path exists.
+    /// If the address cannot be bound; `AddrInUse` if the path exists.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// use wakeful::net::UnixDatagram;
     ///
-    /// # let path = std::env::temp_dir().join(format!("wakeful-doc-datagram-{}", std::process::id()));
+    /// # let path = format!("wakeful-doc-datagram-{}", std::process::id());
+    /// # let path = std::env::temp_dir().join(path);
     /// let server = UnixDatagram::bind(&path)?;
-    /// let client = UnixDatagram::unbound()?; // nobody can answer it
+    /// let client = UnixDatagram::unbound()?; // has no address to reply to
     /// client.send_to(b"log this", &path).await?;
     ///
     /// let mut buf = [0; 32];
@@ -69,13 +69,13 @@ impl UnixDatagram {
         UnixDatagram::watch(socket.into(), "UnixDatagram::bind")
     }
 
-    /// Two sockets, each connected to the other.
+    /// Creates two sockets that are connected to each other.
     ///
     /// # Errors
-    /// If the kernel gives none.
+    /// If the kernel cannot create one.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn pair() -> io::Result<(UnixDatagram, UnixDatagram)> {
         let (a, b) = sockets::pair(Type::DGRAM)?;
@@ -85,16 +85,16 @@ impl UnixDatagram {
     #[track_caller]
     fn paired(socket: net::UnixDatagram) -> io::Result<UnixDatagram> {
         let io = Watched::new_duplex(socket, "UnixDatagram::pair")?;
-        Ok(UnixDatagram { io: io.assuming(Ready::WRITABLE) })
+        Ok(UnixDatagram { io: io.assume_ready(Ready::WRITABLE) })
     }
 
-    /// A socket without an address, which can send only.
+    /// Creates a socket without an address. It can send, but no other socket can send to it.
     ///
     /// # Errors
-    /// If the kernel gives none.
+    /// If the kernel cannot create one.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn unbound() -> io::Result<UnixDatagram> {
         let socket = sockets::socket(Domain::UNIX, Type::DGRAM, None)?;
@@ -106,16 +106,17 @@ impl UnixDatagram {
         Ok(UnixDatagram { io: Watched::new_duplex(socket, call)? })
     }
 
-    /// Lets it send to the socket at `path` by default, and receive from there only.
+    /// Sets the default destination of the socket, and the only socket that it receives from.
     ///
     /// # Errors
-    /// If there is none.
+    /// If no socket is bound to `path`.
     pub fn connect<P: AsRef<Path>>(&self, path: P) -> io::Result<()> {
         SockRef::from(&*self.io).connect(&kernel_address(path.as_ref())?)
     }
 
-    /// Waits until a datagram can be sent, on behalf of the task of `cx`. Of several tasks the last one is
-    /// called only.
+    /// Polls until a datagram can be sent.
+    ///
+    /// If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
     /// If the runtime has shut down.
@@ -123,8 +124,9 @@ impl UnixDatagram {
         self.io.poll_write_ready(cx)
     }
 
-    /// Waits until a datagram has come, on behalf of the task of `cx`. Of several tasks the last one is
-    /// called only.
+    /// Polls until a datagram has arrived.
+    ///
+    /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
     /// If the runtime has shut down.
@@ -132,30 +134,31 @@ impl UnixDatagram {
         self.io.poll_read_ready(cx)
     }
 
-    /// Sends a datagram to the socket it is connected to.
+    /// Sends a datagram to the connected socket.
     ///
     /// # Errors
-    /// Those of the kernel, or that the runtime has shut down.
+    /// If the system call fails, or the runtime has shut down.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, it has sent nothing.
+    /// This method is cancel safe: if the future is dropped, the datagram was not sent.
     pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
         self.io.async_io(Interest::WRITABLE, || self.io.send(buf)).await
     }
 
-    /// As [`send`](Self::send), on behalf of the task of `cx`. Of several tasks the last one is called
-    /// only.
+    /// Polls to send a datagram, like [`send`](Self::send).
+    ///
+    /// If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
-    /// As `send`.
+    /// Same as `send`.
     pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.io.poll_write_io(cx, || self.io.send(buf))
     }
 
-    /// As [`send`](Self::send), without waiting.
+    /// Tries to send a datagram, like [`send`](Self::send) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if there is no room: [`writable`](Self::writable) waits for some.
+    /// `WouldBlock` if the send buffer is full. To wait, use [`writable`](Self::writable).
     pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
         self.io.try_io(Interest::WRITABLE, || self.io.send(buf))
     }
@@ -163,10 +166,10 @@ impl UnixDatagram {
     /// Sends a datagram to the socket at `target`.
     ///
     /// # Errors
-    /// Those of the kernel, or that the runtime has shut down.
+    /// If the system call fails, or the runtime has shut down.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, it has sent nothing.
+    /// This method is cancel safe: if the future is dropped, the datagram was not sent.
     pub async fn send_to<P>(&self, buf: &[u8], target: P) -> io::Result<usize>
     where
         P: AsRef<Path>,
@@ -174,11 +177,12 @@ impl UnixDatagram {
         self.io.async_io(Interest::WRITABLE, || self.send_now(buf, target.as_ref())).await
     }
 
-    /// As [`send_to`](Self::send_to), on behalf of the task of `cx`. Of several tasks the last one is
-    /// called only.
+    /// Polls to send a datagram, like [`send_to`](Self::send_to).
+    ///
+    /// If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
-    /// As `send_to`.
+    /// Same as `send_to`.
     pub fn poll_send_to<P>(
         &self,
         cx: &mut Context<'_>,
@@ -191,10 +195,10 @@ impl UnixDatagram {
         self.io.poll_write_io(cx, || self.send_now(buf, target.as_ref()))
     }
 
-    /// As [`send_to`](Self::send_to), without waiting.
+    /// Tries to send a datagram, like [`send_to`](Self::send_to) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if there is no room: [`writable`](Self::writable) waits for some.
+    /// `WouldBlock` if the send buffer is full. To wait, use [`writable`](Self::writable).
     pub fn try_send_to<P>(&self, buf: &[u8], target: P) -> io::Result<usize>
     where
         P: AsRef<Path>,
@@ -209,64 +213,66 @@ impl UnixDatagram {
     /// Receives a datagram.
     ///
     /// # Errors
-    /// Those of the kernel, or that the runtime has shut down.
+    /// If the system call fails, or the runtime has shut down.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, it has received nothing.
+    /// This method is cancel safe: if the future is dropped, no datagram is lost.
     pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.async_io(Interest::READABLE, || self.io.recv(buf)).await
     }
 
-    /// As [`recv`](Self::recv), on behalf of the task of `cx`. Of several tasks the last one is called
-    /// only.
+    /// Polls for a datagram, like [`recv`](Self::recv).
+    ///
+    /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
-    /// As `recv`.
+    /// Same as `recv`.
     pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.io.poll_read_io(cx, || receive::recv(&*self.io, buf)).map_ok(|_| ())
     }
 
-    /// As [`recv`](Self::recv), without waiting.
+    /// Tries to receive a datagram, like [`recv`](Self::recv) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing yet: [`readable`](Self::readable) waits for more.
+    /// `WouldBlock` if no datagram is available. To wait, use [`readable`](Self::readable).
     pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || self.io.recv(buf))
     }
 
-    /// As [`recv`](Self::recv), to the end of a buffer, of which there should be enough.
+    /// Receives a datagram and appends it to `buf`. The spare capacity of `buf` limits its length.
     ///
     /// # Errors
-    /// As `recv`.
+    /// Same as `recv`.
     pub async fn recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
         self.io.async_io(Interest::READABLE, || receive::recv(&*self.io, buf)).await
     }
 
-    /// As [`recv_buf`](Self::recv_buf), without waiting.
+    /// Tries to receive a datagram, like [`recv_buf`](Self::recv_buf) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing yet.
+    /// `WouldBlock` if no datagram is available.
     pub fn try_recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || receive::recv(&*self.io, buf))
     }
 
-    /// Receives a datagram, and tells which socket sent it.
+    /// Receives a datagram, and returns its length and its sender.
     ///
     /// # Errors
-    /// Those of the kernel, or that the runtime has shut down.
+    /// If the system call fails, or the runtime has shut down.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, it has received nothing.
+    /// This method is cancel safe: if the future is dropped, no datagram is lost.
     pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         let (n, from) = self.io.async_io(Interest::READABLE, || self.io.recv_from(buf)).await?;
         Ok((n, from.into()))
     }
 
-    /// As [`recv_from`](Self::recv_from), on behalf of the task of `cx`. Of several tasks the last one is
-    /// called only.
+    /// Polls for a datagram, like [`recv_from`](Self::recv_from).
+    ///
+    /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
-    /// As `recv_from`.
+    /// Same as `recv_from`.
     pub fn poll_recv_from(
         &self,
         cx: &mut Context<'_>,
@@ -276,60 +282,62 @@ impl UnixDatagram {
         received.map_ok(|(_, from)| from)
     }
 
-    /// As [`recv_from`](Self::recv_from), without waiting.
+    /// Tries to receive a datagram, like [`recv_from`](Self::recv_from) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing yet.
+    /// `WouldBlock` if no datagram is available.
     pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         let (n, from) = self.io.try_io(Interest::READABLE, || self.io.recv_from(buf))?;
         Ok((n, from.into()))
     }
 
-    /// As [`recv_from`](Self::recv_from), to the end of a buffer, of which there should be enough.
+    /// Receives a datagram and appends it to `buf`, like [`recv_from`](Self::recv_from).
+    ///
+    /// The spare capacity of `buf` limits the length of the datagram.
     ///
     /// # Errors
-    /// As `recv_from`.
+    /// Same as `recv_from`.
     pub async fn recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
         let receive = || addressed(receive::recv_from(&*self.io, buf));
         self.io.async_io(Interest::READABLE, receive).await
     }
 
-    /// As [`recv_buf_from`](Self::recv_buf_from), without waiting.
+    /// Tries to receive like [`recv_buf_from`](Self::recv_buf_from), without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing yet.
+    /// `WouldBlock` if no datagram is available.
     pub fn try_recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
         self.io.try_io(Interest::READABLE, || addressed(receive::recv_from(&*self.io, buf)))
     }
 
-    /// The address of this socket.
+    /// Returns the address of this socket.
     ///
     /// # Errors
-    /// If the kernel does not know it.
+    /// If the system call fails.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr().map(SocketAddr::from)
     }
 
-    /// The address of the socket it is connected to.
+    /// Returns the address of the socket that this one is connected to.
     ///
     /// # Errors
-    /// If it is not.
+    /// If the socket is not connected.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.io.peer_addr().map(SocketAddr::from)
     }
 
-    /// The error that is pending on the socket, which is none afterwards.
+    /// Returns the pending error of the socket (`SO_ERROR`), and clears it.
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.io.take_error()
     }
 
-    /// Ends sending, receiving or both; who waits for what was ended is called.
+    /// Shuts down sending, receiving, or both. Tasks that wait for that direction are woken.
     ///
     /// # Errors
-    /// If it is not connected.
+    /// If the socket is not connected.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.io.shutdown(how)
     }

@@ -1,6 +1,6 @@
 use super::{SocketAddr, UnixStream};
 use crate::io::{Interest, Watched};
-use crate::net::socket_type::like_std;
+use crate::net::socket_type::std_conversions;
 use crate::net::sockets;
 use socket2::{Domain, Type};
 use std::io;
@@ -8,10 +8,10 @@ use std::os::unix::net;
 use std::path::Path;
 use std::task::{Context, Poll, ready};
 
-/// Accepts connections of processes on this machine.
+/// A Unix server socket, which accepts connections from processes on this machine.
 ///
-/// Its drop leaves the file of the socket where it is; whoever binds to the same path again has to remove
-/// it first.
+/// Dropping it does not remove the socket's file. The file must be removed before the path can be
+/// bound again.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -28,16 +28,16 @@ pub struct UnixListener {
     io: Watched<net::UnixListener>,
 }
 
-like_std!(UnixListener, net::UnixListener);
+std_conversions!(UnixListener, net::UnixListener);
 
 impl UnixListener {
-    /// Listens at `path`. On Linux one that begins with a zero byte is an abstract name.
+    /// Listens at `path`. On Linux, a path that starts with a zero byte is an abstract name.
     ///
     /// # Errors
-    /// If that is not possible; with `AddrInUse` if the path exists.
+    /// If the address cannot be bound; `AddrInUse` if the path exists.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -62,10 +62,10 @@ impl UnixListener {
     /// Listens at an address.
     ///
     /// # Errors
-    /// If that is not possible.
+    /// If the address cannot be bound.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn bind_addr(socket_addr: &SocketAddr) -> io::Result<UnixListener> {
         let socket = sockets::socket(Domain::UNIX, Type::STREAM, None)?;
@@ -81,11 +81,12 @@ impl UnixListener {
 
     /// Waits for the next connection.
     ///
-    /// A wait that is dropped loses no connection.
+    /// This method is cancel safe: if the future is dropped, no connection is lost.
     ///
     /// # Errors
-    /// Those of the kernel, which mostly concern a lack that may pass: out of descriptors, say. The
-    /// listener can go on; whoever calls again at once finds the same lack.
+    /// If the system call fails. Such an error is mostly a temporary shortage, such as too many
+    /// open files. The listener remains usable, but an immediate second call finds the same
+    /// shortage.
     pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
         let accept = || sockets::accept(&*self.io);
         let (socket, address) = self.io.async_io(Interest::READABLE, accept).await?;
@@ -93,11 +94,12 @@ impl UnixListener {
         Ok((stream, SocketAddr::from_kernel(&address)?))
     }
 
-    /// As [`accept`](Self::accept), on behalf of the task of `cx`. Of several tasks the last one is called
-    /// only.
+    /// Polls for the next connection, like [`accept`](Self::accept).
+    ///
+    /// If several tasks call this method, only the last one is woken.
     ///
     /// # Errors
-    /// As `accept`.
+    /// Same as `accept`.
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(UnixStream, SocketAddr)>> {
         let accept = || sockets::accept(&*self.io);
         let (socket, address) = ready!(self.io.poll_read_io(cx, accept))?;
@@ -105,18 +107,18 @@ impl UnixListener {
         Poll::Ready(Ok((stream, SocketAddr::from_kernel(&address)?)))
     }
 
-    /// The address it listens at.
+    /// Returns the address that the listener is bound to.
     ///
     /// # Errors
-    /// If the kernel does not know it.
+    /// If the system call fails.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr().map(SocketAddr::from)
     }
 
-    /// The error that is pending on the socket, which is none afterwards.
+    /// Returns the pending error of the socket (`SO_ERROR`), and clears it.
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.io.take_error()
     }

@@ -1,4 +1,4 @@
-//! Pipes, with a name in the file system (FIFOs) or without.
+//! Pipes: anonymous pipes, and named ones in the file system (FIFOs).
 //!
 //! ```
 //! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -26,13 +26,13 @@ pub use sender::Sender;
 
 use std::io;
 
-/// A new pipe: its two ends.
+/// Creates a pipe, and returns its two ends.
 ///
 /// # Errors
-/// If the kernel gives none.
+/// If the kernel cannot create one.
 ///
 /// # Panics
-/// Outside of a runtime with I/O.
+/// If there is no current runtime, or its I/O driver is disabled.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -41,14 +41,15 @@ use std::io;
 /// use wakeful::net::unix::pipe::pipe;
 /// use wakeful::process::Command;
 ///
-/// // One pipe for both of a child's outputs.
+/// // One pipe for both outputs of a child process.
 /// let (sender, mut receiver) = pipe()?;
 /// let out = sender.into_blocking_fd()?;
 /// let err = out.try_clone()?;
 /// let mut command = Command::new("sh");
-/// command.args(["-c", "echo out; echo err >&2"]).stdout(Stdio::from(out)).stderr(Stdio::from(err));
+/// command.args(["-c", "echo out; echo err >&2"]);
+/// command.stdout(Stdio::from(out)).stderr(Stdio::from(err));
 /// let mut child = command.spawn()?;
-/// drop(command); // it has the sending end, too
+/// drop(command); // it holds the sending end, too
 ///
 /// let mut text = String::new();
 /// receiver.read_to_string(&mut text).await?;

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
-/// A Unix socket that is neither connected nor listening yet.
+/// A Unix socket that is not yet connected or listening.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -26,18 +26,18 @@ pub struct UnixSocket {
 }
 
 impl UnixSocket {
-    /// A socket for datagrams.
+    /// Creates a datagram socket.
     ///
     /// # Errors
-    /// If the kernel gives none.
+    /// If the kernel cannot create one.
     pub fn new_datagram() -> io::Result<UnixSocket> {
         UnixSocket::new(Type::DGRAM)
     }
 
-    /// A socket for streams.
+    /// Creates a stream socket.
     ///
     /// # Errors
-    /// If the kernel gives none.
+    /// If the kernel cannot create one.
     pub fn new_stream() -> io::Result<UnixSocket> {
         UnixSocket::new(Type::STREAM)
     }
@@ -46,7 +46,7 @@ impl UnixSocket {
         Ok(UnixSocket { socket: sockets::socket(Domain::UNIX, ty, None)? })
     }
 
-    /// Fails for `call` if the socket is of the other type.
+    /// Returns an error that names `call` if the socket is of type `ty`.
     fn refuse(&self, ty: Type, call: &str, kind: &str) -> io::Result<()> {
         if self.socket.r#type()? == ty {
             return Err(io::Error::other(format!("{call} cannot be called on a {kind} socket")));
@@ -54,21 +54,23 @@ impl UnixSocket {
         Ok(())
     }
 
-    /// Binds it to `path`. On Linux one that begins with a zero byte is an abstract name.
+    /// Binds the socket to `path`.
+    ///
+    /// On Linux, a path that starts with a zero byte is an abstract name.
     ///
     /// # Errors
-    /// If that is not possible; with `AddrInUse` if the path exists.
+    /// If the address cannot be bound; `AddrInUse` if the path exists.
     pub fn bind(&self, path: impl AsRef<Path>) -> io::Result<()> {
         self.socket.bind(&SocketAddr::of_path(path.as_ref())?.to_kernel()?)
     }
 
-    /// Listens, with at most `backlog` connections that wait to be accepted.
+    /// Listens for connections. At most `backlog` connections wait to be accepted.
     ///
     /// # Errors
-    /// If that is not possible: on a socket for datagrams, say.
+    /// If the system call fails, or this is a datagram socket.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn listen(self, backlog: u32) -> io::Result<UnixListener> {
         self.refuse(Type::DGRAM, "listen", "datagram")?;
@@ -76,16 +78,16 @@ impl UnixSocket {
         UnixListener::watch(self.socket.into(), "UnixSocket::listen")
     }
 
-    /// Connects to whoever listens at `path`.
+    /// Connects to the listener at `path`.
     ///
     /// # Errors
-    /// If that is not possible: on a socket for datagrams, say.
+    /// If the connection cannot be established, or this is a datagram socket.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, the attempt is given up and the socket closed.
+    /// If the future is dropped, the attempt is abandoned and the socket closed.
     pub async fn connect(self, path: impl AsRef<Path>) -> io::Result<UnixStream> {
         self.refuse(Type::DGRAM, "connect", "datagram")?;
         let address = SocketAddr::of_path(path.as_ref())?.to_kernel()?;
@@ -93,13 +95,13 @@ impl UnixSocket {
         UnixStream::connecting(self.socket.into(), "UnixSocket::connect").await
     }
 
-    /// Turns it into a [`UnixDatagram`].
+    /// Converts the socket into a [`UnixDatagram`].
     ///
     /// # Errors
-    /// On a socket for streams, or if it has failed.
+    /// If this is a stream socket, or the socket has a pending error.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn datagram(self) -> io::Result<UnixDatagram> {
         self.refuse(Type::STREAM, "datagram", "stream")?;
@@ -123,9 +125,10 @@ impl AsFd for UnixSocket {
 }
 
 impl FromRawFd for UnixSocket {
-    /// The descriptor must be a non-blocking Unix socket.
+    /// `fd` must be a non-blocking Unix socket.
     unsafe fn from_raw_fd(fd: RawFd) -> UnixSocket {
-        // SAFETY: by the trait's contract it is open, and nobody else's.
+        // SAFETY: by the contract of `from_raw_fd`, the caller passes ownership of an open
+        // descriptor.
         UnixSocket { socket: unsafe { OwnedFd::from_raw_fd(fd) }.into() }
     }
 }

@@ -21,23 +21,23 @@ use std::path::Path;
 pub struct SocketAddr(net::SocketAddr);
 
 impl SocketAddr {
-    /// Whether it has none.
+    /// Returns whether the socket has no address.
     pub fn is_unnamed(&self) -> bool {
         self.0.is_unnamed()
     }
 
-    /// Its path, if it has one.
+    /// Returns the path, if the address is one.
     pub fn as_pathname(&self) -> Option<&Path> {
         self.0.as_pathname()
     }
 
-    /// Its abstract name, without the zero byte it begins with, if it has one.
+    /// Returns the abstract name without its leading zero byte, if the address is one.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub fn as_abstract_name(&self) -> Option<&[u8]> {
         abstract_names::of(&self.0)
     }
 
-    /// The address at `path`, or the abstract name if that begins with a zero byte.
+    /// Creates the address of `path`, which is an abstract name if it starts with a zero byte.
     pub(super) fn of_path(path: &Path) -> io::Result<SocketAddr> {
         if let Some(address) = abstract_names::from_path(path) {
             return address.map(SocketAddr);
@@ -45,7 +45,7 @@ impl SocketAddr {
         net::SocketAddr::from_pathname(path).map(SocketAddr)
     }
 
-    /// As the kernel has it.
+    /// Converts to the kernel's representation.
     pub(super) fn to_kernel(&self) -> io::Result<SockAddr> {
         match (self.as_pathname(), abstract_names::to_path(&self.0)) {
             (Some(path), _) => SockAddr::unix(path),
@@ -55,9 +55,9 @@ impl SocketAddr {
     }
 
     pub(super) fn from_kernel(address: &SockAddr) -> io::Result<SocketAddr> {
-        // Of a sender without a name the kernel says nothing at all.
+        // The kernel returns no address at all for a sender without a name.
         if address.len() == 0 || address.is_unnamed() {
-            // What the standard library makes of an empty path has no name either.
+            // `std` has no constructor for an unnamed address; an empty path gives one.
             return net::SocketAddr::from_pathname("").map(SocketAddr);
         }
         let address = address.as_unix().map(SocketAddr);
@@ -85,7 +85,7 @@ impl From<SocketAddr> for net::SocketAddr {
     }
 }
 
-/// Names outside of the file system. As paths they begin with a zero byte.
+/// Names outside the file system. As paths they start with a zero byte.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod abstract_names {
     use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! Unix streams in two halves.
+//! The halves of Unix streams.
 
 use super::{SocketAddr, UnixStream};
 use crate::net::halves::halves;

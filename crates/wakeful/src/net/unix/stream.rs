@@ -1,7 +1,7 @@
 use super::split::{self, OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use super::{SocketAddr, UCred, credentials};
 use crate::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready, Watched};
-use crate::net::socket_type::{awaits_readiness, like_std, transfers_bytes};
+use crate::net::socket_type::{readiness_methods, std_conversions, stream_methods};
 use crate::net::{receive, sockets};
 use bytes::BufMut;
 use socket2::{Domain, Type};
@@ -32,22 +32,23 @@ pub struct UnixStream {
     io: Watched<net::UnixStream>,
 }
 
-like_std!(UnixStream, net::UnixStream);
-awaits_readiness!(UnixStream);
-transfers_bytes!(UnixStream);
+std_conversions!(UnixStream, net::UnixStream);
+readiness_methods!(UnixStream);
+stream_methods!(UnixStream);
 
 impl UnixStream {
-    /// Connects to whoever listens at `path`. On Linux one that begins with a zero byte is an abstract
-    /// name.
+    /// Connects to the listener at `path`.
+    ///
+    /// On Linux, a path that starts with a zero byte is an abstract name.
     ///
     /// # Errors
-    /// If that is not possible.
+    /// If the connection cannot be established.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, the attempt is given up and its socket closed.
+    /// If the future is dropped, the attempt is abandoned and its socket closed.
     pub async fn connect<P>(path: P) -> io::Result<UnixStream>
     where
         P: AsRef<Path>,
@@ -56,23 +57,23 @@ impl UnixStream {
         UnixStream::connect_addr(&address).await
     }
 
-    /// Connects to whoever listens at an address.
+    /// Connects to the listener at that address.
     ///
     /// # Errors
-    /// If that is not possible.
+    /// If the connection cannot be established.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     pub async fn connect_addr(socket_addr: &SocketAddr) -> io::Result<UnixStream> {
         let socket = sockets::socket(Domain::UNIX, Type::STREAM, None)?;
         sockets::start_connect(&socket, &socket_addr.to_kernel()?)?;
         UnixStream::connecting(socket.into(), "UnixStream::connect").await
     }
 
-    /// Waits for the end of a connect under way.
+    /// Waits until a started connect has succeeded or failed.
     pub(super) async fn connecting(stream: net::UnixStream, call: &str) -> io::Result<UnixStream> {
         let stream = UnixStream { io: Watched::new_duplex(stream, call)? };
-        // Writable is what it becomes when connected, and also when it failed.
+        // The socket becomes writable in both cases: connected, or failed.
         poll_fn(|cx| stream.io.poll_write_ready(cx)).await?;
         match stream.io.take_error()? {
             Some(error) => Err(error),
@@ -80,20 +81,21 @@ impl UnixStream {
         }
     }
 
-    /// A connection just accepted, whose first read and write are tried without waiting for an event.
+    /// Registers an accepted connection. Its first read and write are tried without waiting for an
+    /// event.
     #[track_caller]
     pub(super) fn accepted(stream: net::UnixStream, call: &str) -> io::Result<UnixStream> {
         let io = Watched::new_duplex(stream, call)?;
-        Ok(UnixStream { io: io.assuming(Ready::READABLE | Ready::WRITABLE) })
+        Ok(UnixStream { io: io.assume_ready(Ready::READABLE | Ready::WRITABLE) })
     }
 
-    /// Two streams, each connected to the other.
+    /// Creates two streams that are connected to each other.
     ///
     /// # Errors
-    /// If the kernel gives none.
+    /// If the kernel cannot create one.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn pair() -> io::Result<(UnixStream, UnixStream)> {
         let (a, b) = sockets::pair(Type::STREAM)?;
@@ -103,25 +105,25 @@ impl UnixStream {
     #[track_caller]
     fn paired(socket: net::UnixStream) -> io::Result<UnixStream> {
         let io = Watched::new_duplex(socket, "UnixStream::pair")?;
-        Ok(UnixStream { io: io.assuming(Ready::WRITABLE) })
+        Ok(UnixStream { io: io.assume_ready(Ready::WRITABLE) })
     }
 
-    /// Who is at the other end.
+    /// Returns the credentials of the process at the other end.
     ///
     /// # Errors
-    /// If the kernel cannot tell.
+    /// If the system call fails.
     pub fn peer_cred(&self) -> io::Result<UCred> {
         credentials::peer_credentials(self.as_fd())
     }
 
-    /// A half to read and a half to write, both borrowed: for one task that does both at once.
+    /// Borrows the stream as two halves, so that one task can read and write at the same time.
     pub fn split<'a>(&'a mut self) -> (ReadHalf<'a>, WriteHalf<'a>) {
         (ReadHalf(self), WriteHalf(self))
     }
 
-    /// A half to read and a half to write, which can go to two tasks.
+    /// Splits the stream into two halves, which can move to different tasks.
     ///
-    /// The drop of the writing half says to the other end that nothing more comes.
+    /// Dropping the writing half shuts down that direction: the peer reads the end of the stream.
     pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
         split::into_split(self)
     }

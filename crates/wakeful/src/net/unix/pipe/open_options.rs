@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// How a FIFO is opened.
+/// Options for opening a FIFO.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -14,7 +14,7 @@ use std::path::Path;
 ///
 /// # let path = std::env::temp_dir().join(format!("wakeful-doc-fifo-{}", std::process::id()));
 /// # assert!(wakeful::process::Command::new("mkfifo").arg(&path).status().await?.success());
-/// // The receiver first: a sender cannot be opened without one.
+/// // Open the receiver first: a sender cannot be opened without one.
 /// let mut receiver = pipe::OpenOptions::new().open_receiver(&path)?;
 /// let mut sender = pipe::OpenOptions::new().open_sender(&path)?;
 /// sender.write_all(b"by name").await?;
@@ -33,30 +33,32 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// Each end for what it is for, and only if it is a pipe.
+    /// Creates the default options: each end is opened for its own direction, and must be a pipe.
     pub fn new() -> OpenOptions {
         OpenOptions::default()
     }
 
-    /// Whether to open it for reading and writing, whichever end it is.
+    /// Sets whether to open the FIFO for both reading and writing, whichever end is opened.
     ///
-    /// A receiver then sees no end of the stream when the last sender goes, and a sender can be opened
-    /// before there is a receiver. Linux does that, others need not.
+    /// With this option a receiver does not see the end of the stream when the last sender is
+    /// dropped, and a sender can be opened before there is a receiver. Linux supports this; other
+    /// systems may not.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// use wakeful::io::{AsyncReadExt, AsyncWriteExt};
     /// use wakeful::net::unix::pipe;
     ///
-    /// # let path = std::env::temp_dir().join(format!("wakeful-doc-fifo-both-{}", std::process::id()));
+    /// # let path = format!("wakeful-doc-fifo-both-{}", std::process::id());
+    /// # let path = std::env::temp_dir().join(path);
     /// # assert!(wakeful::process::Command::new("mkfifo").arg(&path).status().await?.success());
     /// let mut receiver = pipe::OpenOptions::new().read_write(true).open_receiver(&path)?;
     /// for message in ["one", "two"] {
     ///     let mut sender = pipe::OpenOptions::new().open_sender(&path)?;
-    ///     sender.write_all(message.as_bytes()).await?; // and it is gone
+    ///     sender.write_all(message.as_bytes()).await?; // and the sender is dropped
     /// }
     /// let mut both = [0; 6];
-    /// receiver.read_exact(&mut both).await?; // saw no end in between
+    /// receiver.read_exact(&mut both).await?; // no end of the stream in between
     /// assert_eq!(&both, b"onetwo");
     /// # std::fs::remove_file(path)?;
     /// # std::io::Result::Ok(()) }).unwrap();
@@ -67,31 +69,32 @@ impl OpenOptions {
         self
     }
 
-    /// Whether not to check that it is a pipe.
+    /// Sets whether to skip the check that the file is a pipe.
     pub fn unchecked(&mut self, value: bool) -> &mut OpenOptions {
         self.unchecked = value;
         self
     }
 
-    /// Opens the end to read from.
+    /// Opens the reading end.
     ///
     /// # Errors
-    /// If it cannot be opened, or is no pipe.
+    /// If the file cannot be opened, or is not a pipe.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn open_receiver<P: AsRef<Path>>(&self, path: P) -> io::Result<Receiver> {
         Receiver::watch(self.open(path.as_ref(), End::Reading)?, "OpenOptions::open_receiver")
     }
 
-    /// Opens the end to write to.
+    /// Opens the writing end.
     ///
     /// # Errors
-    /// If it cannot be opened, or is no pipe; with `ENXIO` if nobody has it open for reading.
+    /// If the file cannot be opened, or is not a pipe; `ENXIO` if no process has it open for
+    /// reading.
     ///
     /// # Panics
-    /// Outside of a runtime with I/O.
+    /// If there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn open_sender<P: AsRef<Path>>(&self, path: P) -> io::Result<Sender> {
         Sender::watch(self.open(path.as_ref(), End::Writing)?, "OpenOptions::open_sender")

@@ -1,6 +1,6 @@
-//! What both ends of a pipe have in common, written once.
+//! The methods that both ends of a pipe share, as a macro.
 
-/// The type of an end: how it is made of a file, turned into one again, and watched.
+/// Defines the type of an end, with its conversions from and to files and descriptors.
 macro_rules! pipe_end {
     ($(#[$doc:meta])* $End:ident, $access:ident, $interest:ident, for $purpose:literal) => {
         $(#[$doc])*
@@ -15,13 +15,13 @@ macro_rules! pipe_end {
                 Ok($End { io: Watched::new(file, Interest::$interest, call)? })
             }
 
-            /// Takes a pipe over, and makes it non-blocking.
+            /// Converts a file that is a pipe, and makes it non-blocking.
             ///
             /// # Errors
-            #[doc = concat!("If it is no pipe, or was not opened for ", $purpose, ".")]
+            #[doc = concat!("If it is not a pipe, or was not opened for ", $purpose, ".")]
             ///
             /// # Panics
-            /// Outside of a runtime with I/O.
+            /// If there is no current runtime, or its I/O driver is disabled.
             #[track_caller]
             pub fn from_file(file: File) -> io::Result<$End> {
                 check_is_pipe(&file)?;
@@ -30,78 +30,83 @@ macro_rules! pipe_end {
                 $End::from_file_unchecked(file)
             }
 
-            /// As [`from_file`](Self::from_file), of a descriptor.
+            /// Converts a descriptor, like [`from_file`](Self::from_file).
             ///
             /// # Errors
-            #[doc = concat!("If it is no pipe, or was not opened for ", $purpose, ".")]
+            #[doc = concat!("If it is not a pipe, or was not opened for ", $purpose, ".")]
             ///
             /// # Panics
-            /// Outside of a runtime with I/O.
+            /// If there is no current runtime, or its I/O driver is disabled.
             #[track_caller]
             pub fn from_owned_fd(owned_fd: OwnedFd) -> io::Result<$End> {
                 $End::from_file(owned_fd.into())
             }
 
-            /// Takes a file over that is known to be a non-blocking pipe, or as good as one: a transfer of
-            /// less than was asked for has moved all there was, or filled all the room.
+            /// Converts a file without checking it.
+            ///
+            /// It must be a non-blocking pipe or behave like one.
+            ///
+            /// In particular, a transfer that is shorter than its buffer must mean that the pipe is
+            /// now empty, or full.
             ///
             /// # Errors
-            /// If the kernel cannot watch it.
+            /// If the kernel cannot watch the descriptor.
             ///
             /// # Panics
-            /// Outside of a runtime with I/O.
+            /// If there is no current runtime, or its I/O driver is disabled.
             #[track_caller]
             pub fn from_file_unchecked(file: File) -> io::Result<$End> {
                 $End::watch(file, concat!(stringify!($End), "::from_file"))
             }
 
-            /// As [`from_file_unchecked`](Self::from_file_unchecked), of a descriptor.
+            /// Converts a descriptor, like [`from_file_unchecked`](Self::from_file_unchecked).
             ///
             /// # Errors
-            /// If the kernel cannot watch it.
+            /// If the kernel cannot watch the descriptor.
             ///
             /// # Panics
-            /// Outside of a runtime with I/O.
+            /// If there is no current runtime, or its I/O driver is disabled.
             #[track_caller]
             pub fn from_owned_fd_unchecked(owned_fd: OwnedFd) -> io::Result<$End> {
                 $End::from_file_unchecked(owned_fd.into())
             }
 
-            /// Waits until it is ready for any of `interest`, and returns what it is ready for. Several
-            /// tasks may wait at once.
+            /// Waits until the pipe is ready for any of `interest`; returns what it is ready for.
+            ///
+            /// Several tasks may wait at once.
             ///
             /// # Errors
             /// If the runtime has shut down.
             ///
             /// # Cancel safety
-            /// A wait that is dropped loses nothing.
+            /// This method is cancel safe: if the future is dropped, no event is lost.
             pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
                 self.io.ready(interest).await
             }
 
-            /// Runs `f`, an operation on the descriptor, if it is ready as far as is known. It must return
-            /// `WouldBlock` if the operation did, and only then.
+            /// Runs `f`, an operation on the descriptor, if the pipe is known to be ready.
             ///
+            /// `f` must return `WouldBlock` exactly if its operation did.
             /// # Errors
-            /// `WouldBlock` if it is not ready; those of `f`.
+            /// `WouldBlock` if it is not known to be ready, or the errors of `f`.
             pub fn try_io<R>(&self, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
                 self.io.try_io(Interest::$interest, f)
             }
 
-            /// The descriptor, which blocks from now on: for a child process, say.
+            /// Converts into a blocking descriptor, for example for a child process.
             ///
             /// # Errors
-            /// If the kernel refuses it.
+            /// If the system call fails.
             pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
                 let fd = self.into_nonblocking_fd()?;
                 set_nonblocking(&fd, false)?;
                 Ok(fd)
             }
 
-            /// The descriptor, which goes on not to block.
+            /// Converts into a descriptor, which stays non-blocking.
             ///
             /// # Errors
-            /// If the kernel does not know it any more.
+            /// If the descriptor cannot be removed from the driver.
             pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
                 Ok(self.io.into_inner()?.into())
             }

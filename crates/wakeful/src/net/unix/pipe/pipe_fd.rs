@@ -1,4 +1,4 @@
-//! Descriptors of pipes: making them, and asking what they are.
+//! Creates and inspects the descriptors of pipes.
 
 use crate::io::fd::flags;
 use std::fs::File;
@@ -6,23 +6,23 @@ use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 
-/// What an end of a pipe is for.
+/// The direction of an end of a pipe.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Reading,
     Writing,
 }
 
-/// The reading and the writing end of a new pipe, both non-blocking and not inherited by child processes.
+/// Creates a pipe. Both ends, first the reading one, are non-blocking and close-on-exec.
 pub(super) fn new_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut fds = [-1; 2];
     if sys::pipe(&mut fds) < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: both are new, and nobody else's.
+    // SAFETY: `pipe` succeeded, so both are new descriptors, which nothing else owns.
     let ends = unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) };
-    sys::finish(&ends.0)?;
-    sys::finish(&ends.1)?;
+    sys::set_missing_flags(&ends.0)?;
+    sys::set_missing_flags(&ends.1)?;
     Ok(ends)
 }
 
@@ -31,11 +31,11 @@ mod sys {
     use super::*;
 
     pub(super) fn pipe(fds: &mut [RawFd; 2]) -> libc::c_int {
-        // SAFETY: there is room for the two descriptors.
+        // SAFETY: `fds` has room for the two descriptors that the kernel writes.
         unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) }
     }
 
-    pub(super) fn finish(_end: &OwnedFd) -> io::Result<()> {
+    pub(super) fn set_missing_flags(_end: &OwnedFd) -> io::Result<()> {
         Ok(())
     }
 }
@@ -47,12 +47,12 @@ mod sys {
     use std::os::fd::AsRawFd;
 
     pub(super) fn pipe(fds: &mut [RawFd; 2]) -> libc::c_int {
-        // SAFETY: there is room for the two descriptors.
+        // SAFETY: `fds` has room for the two descriptors that the kernel writes.
         unsafe { libc::pipe(fds.as_mut_ptr()) }
     }
 
-    pub(super) fn finish(end: &OwnedFd) -> io::Result<()> {
-        // SAFETY: takes and returns numbers only.
+    pub(super) fn set_missing_flags(end: &OwnedFd) -> io::Result<()> {
+        // SAFETY: `fcntl` with this command takes no pointers.
         if unsafe { libc::fcntl(end.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -60,7 +60,7 @@ mod sys {
     }
 }
 
-/// Fails unless `file` is a pipe.
+/// Returns an error unless `file` is a pipe.
 pub(super) fn check_is_pipe(file: &File) -> io::Result<()> {
     if file.metadata()?.file_type().is_fifo() {
         return Ok(());
@@ -68,7 +68,7 @@ pub(super) fn check_is_pipe(file: &File) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "not a pipe"))
 }
 
-/// Fails unless `file` was opened for what `end` is for.
+/// Returns an error unless `file` was opened for the direction of `end`.
 pub(super) fn check_access(file: &File, end: End) -> io::Result<()> {
     let (wanted, why) = match end {
         End::Reading => (libc::O_RDONLY, "not in O_RDONLY or O_RDWR access mode"),

@@ -10,10 +10,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 pipe_end! {
-    /// The end of a pipe to read from.
+    /// The reading end of a pipe.
     ///
-    /// It is at its end when the last sender is gone. A FIFO can get another one after that; with
-    /// [`OpenOptions::read_write`](super::OpenOptions::read_write) it has no end.
+    /// The stream ends when the last sender is dropped. A FIFO may get another sender later. With
+    /// [`OpenOptions::read_write`](super::OpenOptions::read_write) the stream never ends.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -35,20 +35,21 @@ pipe_end! {
 }
 
 impl Receiver {
-    /// Waits until there is something to read, or nobody to write any more.
+    /// Waits until the pipe is readable, or all senders are gone.
     ///
     /// # Errors
     /// If the runtime has shut down.
     ///
     /// # Cancel safety
-    /// A wait that is dropped loses nothing.
+    /// This method is cancel safe: if the future is dropped, no event is lost.
     pub async fn readable(&self) -> io::Result<()> {
         self.ready(Interest::READABLE).await?;
         Ok(())
     }
 
-    /// As [`readable`](Self::readable), on behalf of the task of `cx`. Of several tasks the last one is
-    /// called only.
+    /// Polls for readability, like [`readable`](Self::readable).
+    ///
+    /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
     /// If the runtime has shut down.
@@ -56,26 +57,26 @@ impl Receiver {
         self.io.poll_read_ready(cx)
     }
 
-    /// Reads what there is, without waiting. None at all is the end of the pipe.
+    /// Tries to read, without waiting. `Ok(0)` is the end of the pipe, or an empty buffer.
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing yet.
+    /// `WouldBlock` if there is nothing to read.
     pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || (&*self.io).read(buf))
     }
 
-    /// As [`try_read`](Self::try_read), into one buffer after the other.
+    /// Tries to read into several buffers, like [`try_read`](Self::try_read).
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing yet.
+    /// `WouldBlock` if there is nothing to read.
     pub fn try_read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || (&*self.io).read_vectored(bufs))
     }
 
-    /// As [`try_read`](Self::try_read), to the end of a buffer that grows.
+    /// Tries to read and appends to `buf`, like [`try_read`](Self::try_read).
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing yet.
+    /// `WouldBlock` if there is nothing to read.
     pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || fd::read(&*self.io, buf))
     }

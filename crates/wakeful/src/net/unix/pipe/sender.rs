@@ -9,9 +9,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 pipe_end! {
-    /// The end of a pipe to write to.
+    /// The writing end of a pipe.
     ///
-    /// A pipe without a receiver fails with `BrokenPipe`, at once and for whoever waits.
+    /// Writing to a pipe without a receiver fails with `BrokenPipe`, also for writers that already
+    /// wait.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -29,20 +30,21 @@ pipe_end! {
 }
 
 impl Sender {
-    /// Waits until there is room to write, or nobody to read any more.
+    /// Waits until the pipe is writable, or all receivers are gone.
     ///
     /// # Errors
     /// If the runtime has shut down.
     ///
     /// # Cancel safety
-    /// A wait that is dropped loses nothing.
+    /// This method is cancel safe: if the future is dropped, no event is lost.
     pub async fn writable(&self) -> io::Result<()> {
         self.ready(Interest::WRITABLE).await?;
         Ok(())
     }
 
-    /// As [`writable`](Self::writable), on behalf of the task of `cx`. Of several tasks the last one is
-    /// called only.
+    /// Polls for writability, like [`writable`](Self::writable).
+    ///
+    /// If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
     /// If the runtime has shut down.
@@ -50,18 +52,18 @@ impl Sender {
         self.io.poll_write_ready(cx)
     }
 
-    /// Writes as much as there is room for, without waiting.
+    /// Tries to write, without waiting. The write may be partial.
     ///
     /// # Errors
-    /// `WouldBlock` if there is none.
+    /// `WouldBlock` if the pipe is full.
     pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
         self.io.try_io(Interest::WRITABLE, || (&*self.io).write(buf))
     }
 
-    /// As [`try_write`](Self::try_write), from one buffer after the other.
+    /// Tries to write from several buffers, like [`try_write`](Self::try_write).
     ///
     /// # Errors
-    /// `WouldBlock` if there is no room.
+    /// `WouldBlock` if the pipe is full.
     pub fn try_write_vectored(&self, buf: &[IoSlice<'_>]) -> io::Result<usize> {
         self.io.try_io(Interest::WRITABLE, || (&*self.io).write_vectored(buf))
     }
@@ -92,7 +94,7 @@ impl AsyncWrite for Sender {
         Poll::Ready(Ok(()))
     }
 
-    /// Does nothing: only its drop ends a pipe.
+    /// Does nothing: a pipe ends only when its sender is dropped.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
