@@ -1,13 +1,14 @@
-//! Waiting for a future on a thread that has nothing else to do.
+//! Blocking a thread on a future, for the `blocking_*` methods.
 
 use std::future::Future;
 
 use wakeful_base::enter::{Entered, entered};
 
-/// Runs `future` on this thread.
+/// Runs `future` to completion on this thread.
 ///
-/// Panics if the thread drives a runtime: `called` names what the user called, `instead` what to
-/// await in its place.
+/// # Panics
+/// If the thread is running a runtime. The message names the method that was `called`, and
+/// `instead`, the expression to await.
 #[track_caller]
 pub(crate) fn block_on<F: Future>(called: &str, instead: &str, future: F) -> F::Output {
     if entered() != Entered::No {
