@@ -41,13 +41,13 @@
 //! ```
 //!
 //! The future that owns the waiter takes steps (1), (3), (4) and (5). Step (2) is taken by the
-//! notifying thread, or by any other holder of the lock, the owner included, if it finds released
+//! notifying thread, or by any other holder of the lock, the owner included, if it finds stale
 //! waiters in the line. Steps (1), (2) and (3) need the lock. The waker belongs to the lock's
 //! holder while QUEUED and to the owner otherwise. So step (2) is the last access to a waiter by a
 //! thread other than its owner, and the owner may drop a released waiter at once.
 //!
 //! The line is first in, first out, so waiters of earlier rounds, called *stale*, stand before
-//! those of the current one. A waiter does not record its round. Instead the line remembers the
+//! those of the current one. A queued waiter does not record its round. Instead the line remembers the
 //! last stale waiter: when a lock holder starts a round or sets the flag, that is the last waiter
 //! in the line. Any holder of the lock may release stale waiters. So they can be released in
 //! batches, with the lock given up in between to call wakers, and need no second list. Code that

@@ -1,4 +1,4 @@
-//! Two threads each, for the reason that the models of `Notify` give.
+//! Models of [`OnceCell`], with two threads each, for the reason given in the models of `Notify`.
 
 use super::*;
 use std::future::ready;

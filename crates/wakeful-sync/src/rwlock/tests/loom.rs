@@ -7,20 +7,21 @@ use wakeful_base::sync::thread;
 
 use super::*;
 
-/// A number of which the model sees who touches it, and whether that is in order.
+/// A number whose accesses loom checks for data races.
 struct Number(wakeful_base::sync::UnsafeCell<u32>);
 
-// SAFETY: that is what the models try out.
+// SAFETY: it is only accessed through guards. That these exclude each other is what the models
+// check.
 unsafe impl Sync for Number {}
 
 impl Number {
     fn add(&mut self, n: u32) {
-        // SAFETY: borrowed exclusively, by a guard that is right to give that.
+        // SAFETY: `&mut self` comes from a write guard.
         self.0.with_mut(|number| unsafe { *number += n });
     }
 
     fn get(&self) -> u32 {
-        // SAFETY: borrowed, by a guard that is right to give that.
+        // SAFETY: `&self` comes from a guard, so that no thread writes.
         self.0.with(|number| unsafe { *number })
     }
 }
