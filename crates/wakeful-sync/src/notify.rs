@@ -207,7 +207,7 @@ impl Notify {
         self.notify_with(Stage::First);
     }
 
-    /// Wakes the task that has waited shortest, or stores a permit if no task waits.
+    /// Wakes the task that began to wait last, or stores a permit if no task waits.
     ///
     /// ```
     /// use std::pin::pin;
@@ -219,7 +219,7 @@ impl Notify {
     /// first.as_mut().enable();
     /// second.as_mut().enable();
     ///
-    /// idle.notify_last(); // the task that waited shortest has the warmest caches
+    /// idle.notify_last(); // the task that came last has the warmest caches
     /// second.await;
     /// assert!(!first.enable());
     /// # });
@@ -233,8 +233,8 @@ impl Notify {
         let mut word = self.queue.settled();
         loop {
             if !word.has_waiters() {
-                // Written even if the permit is stored already: the task that takes it must see
-                // what this thread did before, which takes a release by this thread.
+                // Written even if the permit is stored already: this is the release that makes the
+                // caller's earlier writes visible to the task that takes the permit.
                 match self.queue.change(word, word.with_flag(true)) {
                     Ok(()) => return,
                     Err(now) => word = now,

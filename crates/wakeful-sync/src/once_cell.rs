@@ -3,7 +3,7 @@
 //! ```text
 //!   empty ──take_turn──▶ being set ──set_value──▶ set, for good
 //!     ▲                      │
-//!     └─────Turn::drop───────┘ on an error, a panic or a cancellation: the next waiter gets its turn
+//!     └─────Turn::drop───────┘ error, panic or cancellation: the next waiter has its turn
 //! ```
 //!
 //! The turn is the permit of a [`Notify`], which starts with one. Its holder may write `value`

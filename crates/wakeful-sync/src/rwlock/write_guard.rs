@@ -8,7 +8,7 @@ use super::read_guard::RwLockReadGuard;
 use super::share::Share;
 use crate::show_as_value::show_as_value;
 
-/// The write lock on a [`RwLock`](super::RwLock), held until dropped.
+/// The guard of a [`RwLock`](super::RwLock) held for writing, which releases it when dropped.
 ///
 /// ```
 /// use wakeful::sync::RwLock;
@@ -27,11 +27,11 @@ use crate::show_as_value::show_as_value;
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     share: Share<'a>,
     value: *mut T,
-    /// It gives out what `&'a mut T` would.
+    /// Makes the guard's lifetimes and variance those of a `&'a mut T`.
     _value: PhantomData<&'a mut T>,
 }
 
-/// The write lock on a [`RwLock`](super::RwLock), with access to a part of its value only; from
+/// A [`RwLockWriteGuard`] with access to a part of the value only; created by
 /// [`RwLockWriteGuard::map`].
 ///
 /// ```
@@ -49,12 +49,12 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 pub struct RwLockMappedWriteGuard<'a, T: ?Sized> {
     share: Share<'a>,
     part: *mut T,
-    /// It gives out what `&'a mut T` would.
+    /// Makes the guard's lifetimes and variance those of a `&'a mut T`.
     _part: PhantomData<&'a mut T>,
 }
 
-// SAFETY: the guard is as good as a `&mut T`; its permits may be given back anywhere, and can turn it
-// into a `&T` that others share.
+// SAFETY: the guard acts as a `&mut T`; its permits may be given back on any thread. `T: Sync` is
+// for its downgrade to a read guard, beside which other readers may hold a `&T`.
 unsafe impl<T: ?Sized + Send + Sync> Send for RwLockWriteGuard<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockWriteGuard<'_, T> {}
@@ -64,15 +64,15 @@ unsafe impl<T: ?Sized + Send + Sync> Send for RwLockMappedWriteGuard<'_, T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockMappedWriteGuard<'_, T> {}
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
-    /// `value` must be writable as long as `share` holds all permits.
+    /// Creates a guard. `value` must be writable while `share` holds all permits.
     #[inline]
     pub(super) fn new(share: Share<'a>, value: *mut T) -> Self {
         RwLockWriteGuard { share, value, _value: PhantomData }
     }
 
-    /// Narrows the guard down to a part of the value.
+    /// Makes a guard for a part of the value.
     ///
-    /// This is a function, not a method, so as not to hide methods of the value.
+    /// This is an associated function, so that it does not hide a method of the value.
     ///
     /// ```
     /// use wakeful::sync::{RwLock, RwLockWriteGuard};
@@ -94,7 +94,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData }
     }
 
-    /// Lets other readers in, and narrows the guard down to a part of the value.
+    /// Downgrades to a read guard for a part of the value.
     ///
     /// ```
     /// use wakeful::sync::{RwLock, RwLockWriteGuard};
@@ -116,7 +116,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         this.into_reader_of(part)
     }
 
-    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    /// Makes a guard for a part of the value if `f` returns one, otherwise gives this guard back.
     #[inline]
     pub fn try_map<F, U: ?Sized>(
         mut this: Self,
@@ -133,7 +133,8 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         }
     }
 
-    /// As [`downgrade_map`](Self::downgrade_map), if `f` finds the part; otherwise the guard comes back.
+    /// Downgrades to a read guard for a part of the value if `f` returns one, otherwise gives this
+    /// guard back.
     #[inline]
     pub fn try_downgrade_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockReadGuard<'a, U>, Self>
     where
@@ -145,13 +146,13 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         }
     }
 
-    /// The guard as a mapped one, with access to the whole value.
+    /// Makes a mapped guard with access to the whole value.
     #[inline]
     pub fn into_mapped(this: Self) -> RwLockMappedWriteGuard<'a, T> {
         RwLockWriteGuard::map(this, |value| value)
     }
 
-    /// Lets other readers in, and goes on as one of them; no writer comes in between.
+    /// Downgrades to a read guard. Other readers can join, and no writer gets in between.
     ///
     /// ```
     /// use wakeful::sync::RwLock;
@@ -180,7 +181,7 @@ impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the share has all permits, so nobody else is at the value.
+        // SAFETY: the share has all permits, so no other guard accesses the value.
         unsafe { &*self.value }
     }
 }
@@ -195,7 +196,7 @@ impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
 show_as_value!([T: ?Sized] RwLockWriteGuard<'_, T>, T);
 
 impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
-    /// Narrows the guard further down.
+    /// Makes a guard for a part of this guard's part.
     #[inline]
     pub fn map<F, U: ?Sized>(mut this: Self, f: F) -> RwLockMappedWriteGuard<'a, U>
     where
@@ -205,7 +206,8 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
         RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData }
     }
 
-    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    /// Makes a guard for a part of this guard's part if `f` returns one, otherwise gives this guard
+    /// back.
     #[inline]
     pub fn try_map<F, U: ?Sized>(
         mut this: Self,
@@ -227,7 +229,8 @@ impl<T: ?Sized> Deref for RwLockMappedWriteGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the share has all permits, so nobody else is at the value that this is a part of.
+        // SAFETY: the share has all permits, so no other guard accesses the value, of which this is
+        // a part.
         unsafe { &*self.part }
     }
 }
