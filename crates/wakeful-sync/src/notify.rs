@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use crate::on_unwind::OnUnwind;
-use crate::wait_queue::{Stage, Wait, WaitQueue, Waiter, Word};
+use crate::wait_queue::{Wait, WaitQueue, Waiter, WaiterStage, Word};
 
 /// Wakes tasks that wait for an event.
 ///
@@ -204,7 +204,7 @@ impl Notify {
     /// ```
     #[inline]
     pub fn notify_one(&self) {
-        self.notify_with(Stage::First);
+        self.notify_with(WaiterStage::First);
     }
 
     /// Wakes the task that began to wait last, or stores a permit if no task waits.
@@ -226,10 +226,10 @@ impl Notify {
     /// ```
     #[inline]
     pub fn notify_last(&self) {
-        self.notify_with(Stage::Last);
+        self.notify_with(WaiterStage::Last);
     }
 
-    fn notify_with(&self, stage: Stage) {
+    fn notify_with(&self, stage: WaiterStage) {
         let mut word = self.queue.settled();
         loop {
             if !word.has_waiters() {
@@ -258,7 +258,7 @@ impl Notify {
                 continue;
             }
             let released = match stage {
-                Stage::Last => locked.release_last(stage),
+                WaiterStage::Last => locked.release_last(stage),
                 _ => locked.release_first(stage),
             };
             drop(locked);
@@ -376,7 +376,7 @@ impl Waiting {
 
     #[inline]
     fn is_over(&self) -> bool {
-        self.0.stage() == Stage::Over
+        self.0.stage() == WaiterStage::Over
     }
 
     /// Polls the wait. Without a waker, enters the line as well, but leaves a stored waker alone.
@@ -386,12 +386,12 @@ impl Waiting {
         let wait = match waiter.stage() {
             // SAFETY: `drop` makes the waiter leave this queue. No other code makes a waiter of
             // ours idle again, so it has not been in a line.
-            Stage::Idle => unsafe { enter(&notify.queue, waiter, waker) },
+            WaiterStage::Idle => unsafe { enter(&notify.queue, waiter, waker) },
             // SAFETY: a queued waiter has entered a queue, and `notify` is the only one it is used
             // with.
-            Stage::Queued => unsafe { notify.queue.refresh(waiter, waker) },
-            Stage::First | Stage::Last | Stage::All => Wait::Over,
-            Stage::Over => return Poll::Ready(()),
+            WaiterStage::Queued => unsafe { notify.queue.refresh(waiter, waker) },
+            WaiterStage::First | WaiterStage::Last | WaiterStage::All => Wait::Over,
+            WaiterStage::Over => return Poll::Ready(()),
         };
         if wait == Wait::On {
             return Poll::Pending;
@@ -411,7 +411,7 @@ impl Waiting {
         // SAFETY: `notify` is the only one this future was ever polled with, so it entered no other
         // queue.
         let stage = unsafe { notify.queue.leave(waiter) };
-        if matches!(stage, Stage::First | Stage::Last) {
+        if matches!(stage, WaiterStage::First | WaiterStage::Last) {
             // The future was notified alone but has not returned `Ready`: the notification is not
             // used up.
             notify.notify_with(stage);

@@ -59,7 +59,7 @@ mod waiter;
 mod word;
 
 pub(crate) use line::LockedLine;
-pub(crate) use waiter::{Stage, Waiter};
+pub(crate) use waiter::{Waiter, WaiterStage};
 pub(crate) use word::{Round, Word};
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -211,7 +211,7 @@ impl WaitQueue {
             if !word.keeps_waiting(round) {
                 return Poll::Ready(word);
             }
-            if waiter.stage() != Stage::Idle {
+            if waiter.stage() != WaiterStage::Idle {
                 // SAFETY: it is not idle, so it has entered a queue; by contract, this one.
                 if unsafe { self.refresh(waiter, Some(waker)) } == Wait::On {
                     return Poll::Pending;
@@ -247,7 +247,7 @@ impl WaitQueue {
         waiter: Pin<&Waiter>,
         waker: Option<Waker>,
     ) -> Result<(), (Word, Option<Waker>)> {
-        debug_assert_eq!(waiter.stage(), Stage::Idle, "a waiter stands in one line, once");
+        debug_assert_eq!(waiter.stage(), WaiterStage::Idle, "a waiter stands in one line, once");
         let locked = match self.lock_changing(saw, saw) {
             Ok(locked) => locked,
             Err(now) => return Err((now, waker)),
@@ -269,11 +269,11 @@ impl WaitQueue {
         // Cloned while the line is not locked, and only if the stored waker is a different one.
         let mut fresh = None;
         loop {
-            if waiter.stage() != Stage::Queued {
+            if waiter.stage() != WaiterStage::Queued {
                 return Wait::Over;
             }
             let locked = self.lock();
-            if waiter.stage() != Stage::Queued {
+            if waiter.stage() != WaiterStage::Queued {
                 return Wait::Over;
             }
             if locked.has_stale() {
@@ -300,10 +300,10 @@ impl WaitQueue {
     /// # Safety
     /// The waiter must not have entered another queue.
     #[inline]
-    pub(crate) unsafe fn leave(&self, waiter: Pin<&Waiter>) -> Stage {
+    pub(crate) unsafe fn leave(&self, waiter: Pin<&Waiter>) -> WaiterStage {
         match waiter.stage() {
             // SAFETY: it has entered a queue; by contract, this one.
-            Stage::Queued => unsafe { self.leave_line(waiter) },
+            WaiterStage::Queued => unsafe { self.leave_line(waiter) },
             stage => stage,
         }
     }
@@ -313,16 +313,16 @@ impl WaitQueue {
     /// # Safety
     /// The waiter must have entered this queue.
     #[cold]
-    unsafe fn leave_line(&self, waiter: Pin<&Waiter>) -> Stage {
+    unsafe fn leave_line(&self, waiter: Pin<&Waiter>) -> WaiterStage {
         let locked = self.lock();
         let stage = waiter.stage();
-        if stage != Stage::Queued {
+        if stage != WaiterStage::Queued {
             return stage;
         }
         // SAFETY: we hold the lock. The waiter is queued, and by contract in this line.
-        let waker = unsafe { locked.remove(waiter, Stage::Idle) };
+        let waker = unsafe { locked.remove(waiter, WaiterStage::Idle) };
         drop(locked);
         drop(waker);
-        Stage::Idle
+        WaiterStage::Idle
     }
 }

@@ -9,7 +9,7 @@ use wakeful_base::list::List;
 use wakeful_base::sync::atomic::Ordering::*;
 
 use super::waiter::ByLinks;
-use super::{Stage, WaitQueue, Waiter, Word};
+use super::{WaitQueue, Waiter, WaiterStage, Word};
 
 /// The waiters in the order in which they came.
 pub(super) struct Line {
@@ -97,14 +97,14 @@ impl<'a> LockedLine<'a> {
 
     /// Takes the first waiter out and marks it released. The caller has to call its waker.
     #[inline]
-    pub(crate) fn release_first(&mut self, stage: Stage) -> Option<Option<Waker>> {
+    pub(crate) fn release_first(&mut self, stage: WaiterStage) -> Option<Option<Waker>> {
         let first = self.with_line(|line| line.waiters.front())?;
         // SAFETY: it is in this line, as its first element.
         Some(unsafe { self.release(first, stage) })
     }
 
     /// Takes the last waiter out and marks it released. The caller has to call its waker.
-    pub(crate) fn release_last(&mut self, stage: Stage) -> Option<Option<Waker>> {
+    pub(crate) fn release_last(&mut self, stage: WaiterStage) -> Option<Option<Waker>> {
         let last = self.with_line(|line| line.waiters.back())?;
         // SAFETY: it is in this line, as its last element.
         Some(unsafe { self.release(last, stage) })
@@ -125,7 +125,7 @@ impl<'a> LockedLine<'a> {
         let queue = self.queue;
         let mut wakers = WakeList::new();
         while self.has_stale() {
-            if let Some(waker) = self.release_first(Stage::All).flatten() {
+            if let Some(waker) = self.release_first(WaiterStage::All).flatten() {
                 wakers.push(waker);
             }
             if !wakers.can_push() {
@@ -143,7 +143,7 @@ impl<'a> LockedLine<'a> {
     ///
     /// # Safety
     /// The waiter must be in this line.
-    pub(super) unsafe fn remove(&self, waiter: Pin<&Waiter>, stage: Stage) -> Option<Waker> {
+    pub(super) unsafe fn remove(&self, waiter: Pin<&Waiter>, stage: WaiterStage) -> Option<Waker> {
         // SAFETY: the caller's promise.
         unsafe { self.release(NonNull::from(waiter.get_ref()), stage) }
     }
@@ -153,7 +153,7 @@ impl<'a> LockedLine<'a> {
     /// # Safety
     /// The waiter must be in this line.
     #[inline]
-    unsafe fn release(&self, waiter: NonNull<Waiter>, stage: Stage) -> Option<Waker> {
+    unsafe fn release(&self, waiter: NonNull<Waiter>, stage: WaiterStage) -> Option<Waker> {
         // SAFETY: the caller's promise: it is in this line.
         self.with_line(|line| unsafe { line.remove(waiter) });
         // SAFETY: the waiter is still marked as queued. So it is live, since its owner needs the

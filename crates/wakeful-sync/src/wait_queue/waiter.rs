@@ -14,7 +14,7 @@ use super::Round;
 /// A waiter's stage. The values are those that its [`Place`] stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
-pub(crate) enum Stage {
+pub(crate) enum WaiterStage {
     /// In no line. May enter one.
     Idle = 0,
     /// In a line. The only odd value, see [`Place`].
@@ -65,34 +65,34 @@ union Aside {
 #[derive(Clone, Copy)]
 struct Place(*mut RawWakerVTable);
 
-const _: () = assert!(align_of::<RawWakerVTable>() > Stage::Queued as usize);
+const _: () = assert!(align_of::<RawWakerVTable>() > WaiterStage::Queued as usize);
 
 impl Place {
     #[inline]
-    fn outside(stage: Stage) -> Self {
-        debug_assert_ne!(stage, Stage::Queued, "a queued waiter may have a waker");
+    fn outside(stage: WaiterStage) -> Self {
+        debug_assert_ne!(stage, WaiterStage::Queued, "a queued waiter may have a waker");
         Place(ptr::without_provenance_mut(stage as usize))
     }
 
     #[inline]
     fn queued(vtable: Option<&'static RawWakerVTable>) -> Self {
         let vtable = vtable.map_or(ptr::null(), ptr::from_ref);
-        Place(vtable.cast_mut().map_addr(|address| address | Stage::Queued as usize))
+        Place(vtable.cast_mut().map_addr(|address| address | WaiterStage::Queued as usize))
     }
 
     #[inline]
-    fn stage(self) -> Stage {
+    fn stage(self) -> WaiterStage {
         match self.0.addr() {
-            queued if queued & Stage::Queued as usize != 0 => Stage::Queued,
-            0 => Stage::Idle,
-            2 => Stage::First,
-            4 => Stage::Last,
-            6 => Stage::All,
+            queued if queued & WaiterStage::Queued as usize != 0 => WaiterStage::Queued,
+            0 => WaiterStage::Idle,
+            2 => WaiterStage::First,
+            4 => WaiterStage::Last,
+            6 => WaiterStage::All,
             // No `unreachable!()`: without a branch that panics, a check for one stage compiles to
             // a single comparison.
             over => {
-                debug_assert_eq!(over, Stage::Over as usize, "stored from no `Stage`");
-                Stage::Over
+                debug_assert_eq!(over, WaiterStage::Over as usize, "stored from no `WaiterStage`");
+                WaiterStage::Over
             }
         }
     }
@@ -100,8 +100,8 @@ impl Place {
     /// Returns the vtable that a queued waiter's place was made with.
     #[inline]
     fn vtable(self) -> Option<&'static RawWakerVTable> {
-        debug_assert_eq!(self.stage(), Stage::Queued, "only a queued waiter has a waker");
-        let vtable = self.0.map_addr(|address| address & !(Stage::Queued as usize));
+        debug_assert_eq!(self.stage(), WaiterStage::Queued, "only a queued waiter has a waker");
+        let vtable = self.0.map_addr(|address| address & !(WaiterStage::Queued as usize));
         // SAFETY: made by `queued`, from null or a `&'static` reference.
         unsafe { vtable.as_ref() }
     }
@@ -127,7 +127,7 @@ impl Waiter {
         Waiter {
             links: Links::new(),
             aside: UnsafeCell::new(Aside { round }),
-            place: AtomicPtr::new(Place::outside(Stage::Idle).0),
+            place: AtomicPtr::new(Place::outside(WaiterStage::Idle).0),
             _pinned: PhantomPinned,
         }
     }
@@ -135,7 +135,7 @@ impl Waiter {
     /// Returns the stage. If the waiter was released, writes before the release are visible
     /// afterwards.
     #[inline]
-    pub(crate) fn stage(&self) -> Stage {
+    pub(crate) fn stage(&self) -> WaiterStage {
         Place(self.place.load(Acquire)).stage()
     }
 
@@ -145,7 +145,11 @@ impl Waiter {
     /// Only its owner may call this, before the waiter has entered a line.
     #[inline]
     pub(crate) unsafe fn made_in(&self) -> Round {
-        debug_assert_eq!(self.stage(), Stage::Idle, "a waiter forgets its round when it enters");
+        debug_assert_eq!(
+            self.stage(),
+            WaiterStage::Idle,
+            "a waiter forgets its round when it enters"
+        );
         // SAFETY: by contract the caller is the owner, and `aside` holds the round until the waiter
         // enters a line.
         self.aside.with(|aside| unsafe { (*aside).round })
@@ -154,18 +158,18 @@ impl Waiter {
     /// Makes a released waiter idle, so that it can enter again. Only for its owner.
     #[inline]
     pub(crate) fn reset(&self) {
-        self.step_outside(Stage::Idle);
+        self.step_outside(WaiterStage::Idle);
     }
 
     /// Marks a waiter that is in no line as over, for good. Only for its owner.
     #[inline]
     pub(crate) fn finish(&self) {
-        self.step_outside(Stage::Over);
+        self.step_outside(WaiterStage::Over);
     }
 
     #[inline]
-    fn step_outside(&self, stage: Stage) {
-        debug_assert_ne!(self.stage(), Stage::Queued, "a waiter in line belongs to the line");
+    fn step_outside(&self, stage: WaiterStage) {
+        debug_assert_ne!(self.stage(), WaiterStage::Queued, "a waiter in line belongs to the line");
         self.place.store(Place::outside(stage).0, Relaxed);
     }
 
@@ -184,7 +188,7 @@ impl Waiter {
     /// # Safety
     /// Only the holder of its line's lock may call this, while the waiter is queued.
     #[inline]
-    pub(super) unsafe fn release(&self, stage: Stage) -> Option<Waker> {
+    pub(super) unsafe fn release(&self, stage: WaiterStage) -> Option<Waker> {
         // SAFETY: by contract the waiter is queued and belongs to the caller. Its waker is moved
         // out only once: the new stage is one without a waker.
         let waker = unsafe { self.peek_waker() }.map(ManuallyDrop::into_inner);
