@@ -8,12 +8,12 @@ use wakeful_base::WakeList;
 use wakeful_base::list::List;
 use wakeful_base::sync::atomic::Ordering::*;
 
-use super::waiter::ByLinks;
+use super::waiter::WaiterLink;
 use super::{WaitQueue, Waiter, WaiterStage, Word};
 
 /// The waiters in the order in which they came.
 pub(super) struct Line {
-    waiters: List<ByLinks>,
+    waiters: List<WaiterLink>,
     /// The last stale waiter; all before it are stale too. `None` if each waiter has to wait.
     last_stale: Option<NonNull<Waiter>>,
 }

@@ -11,13 +11,13 @@ use wakeful_base::sync::atomic::{AtomicPtr, Ordering::*};
 
 use super::Round;
 
-/// A waiter's stage. The values are those that its [`Place`] stores.
+/// A waiter's stage. The values are those that its [`PackedStage`] stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub(crate) enum WaiterStage {
     /// In no line. May enter one.
     Idle = 0,
-    /// In a line. The only odd value, see [`Place`].
+    /// In a line. The only odd value, see [`PackedStage`].
     Queued = 1,
     /// Released alone, as the first in the line.
     First = 2,
@@ -35,7 +35,7 @@ pub(crate) enum WaiterStage {
 /// four words change their meaning with the stage:
 ///
 /// ```text
-///                         aside                    place
+///                         stage_data               packed_stage
 ///   IDLE, newly created   round of its creation    stage
 ///   QUEUED                waker's data             waker's vtable, if it has a waker, and stage
 ///   all others            unused                   stage
@@ -45,15 +45,15 @@ pub(crate) enum WaiterStage {
 /// is queued, and it is not queued when it is dropped. So it needs no `Drop`.
 pub(crate) struct Waiter {
     links: Links<Waiter>,
-    aside: UnsafeCell<Aside>,
-    /// A [`Place`].
-    place: AtomicPtr<RawWakerVTable>,
+    stage_data: UnsafeCell<StageData>,
+    /// A [`PackedStage`].
+    packed_stage: AtomicPtr<RawWakerVTable>,
     _pinned: PhantomPinned,
 }
 
-/// The first of a [`Waiter`]'s two words with several meanings.
+/// The part of a [`Waiter`] whose meaning depends on the stage.
 #[derive(Clone, Copy)]
-union Aside {
+union StageData {
     round: Round,
     waker_data: *const (),
 }
@@ -63,21 +63,21 @@ union Aside {
 /// A vtable is aligned, so the lowest bit of its address is free to tell `Queued` from other
 /// stages.
 #[derive(Clone, Copy)]
-struct Place(*mut RawWakerVTable);
+struct PackedStage(*mut RawWakerVTable);
 
 const _: () = assert!(align_of::<RawWakerVTable>() > WaiterStage::Queued as usize);
 
-impl Place {
+impl PackedStage {
     #[inline]
-    fn outside(stage: WaiterStage) -> Self {
+    fn unqueued(stage: WaiterStage) -> Self {
         debug_assert_ne!(stage, WaiterStage::Queued, "a queued waiter may have a waker");
-        Place(ptr::without_provenance_mut(stage as usize))
+        PackedStage(ptr::without_provenance_mut(stage as usize))
     }
 
     #[inline]
     fn queued(vtable: Option<&'static RawWakerVTable>) -> Self {
         let vtable = vtable.map_or(ptr::null(), ptr::from_ref);
-        Place(vtable.cast_mut().map_addr(|address| address | WaiterStage::Queued as usize))
+        PackedStage(vtable.cast_mut().map_addr(|address| address | WaiterStage::Queued as usize))
     }
 
     #[inline]
@@ -97,7 +97,7 @@ impl Place {
         }
     }
 
-    /// Returns the vtable that a queued waiter's place was made with.
+    /// Returns the vtable of a queued waiter's waker, if it has a waker.
     #[inline]
     fn vtable(self) -> Option<&'static RawWakerVTable> {
         debug_assert_eq!(self.stage(), WaiterStage::Queued, "only a queued waiter has a waker");
@@ -126,8 +126,8 @@ impl Waiter {
     pub(crate) fn since(round: Round) -> Self {
         Waiter {
             links: Links::new(),
-            aside: UnsafeCell::new(Aside { round }),
-            place: AtomicPtr::new(Place::outside(WaiterStage::Idle).0),
+            stage_data: UnsafeCell::new(StageData { round }),
+            packed_stage: AtomicPtr::new(PackedStage::unqueued(WaiterStage::Idle).0),
             _pinned: PhantomPinned,
         }
     }
@@ -136,7 +136,7 @@ impl Waiter {
     /// afterwards.
     #[inline]
     pub(crate) fn stage(&self) -> WaiterStage {
-        Place(self.place.load(Acquire)).stage()
+        PackedStage(self.packed_stage.load(Acquire)).stage()
     }
 
     /// Returns the round that the waiter was created with.
@@ -150,27 +150,27 @@ impl Waiter {
             WaiterStage::Idle,
             "a waiter forgets its round when it enters"
         );
-        // SAFETY: by contract the caller is the owner, and `aside` holds the round until the waiter
+        // SAFETY: by contract the caller is the owner, and `stage_data` holds the round until the waiter
         // enters a line.
-        self.aside.with(|aside| unsafe { (*aside).round })
+        self.stage_data.with(|stage_data| unsafe { (*stage_data).round })
     }
 
     /// Makes a released waiter idle, so that it can enter again. Only for its owner.
     #[inline]
     pub(crate) fn reset(&self) {
-        self.step_outside(WaiterStage::Idle);
+        self.set_unqueued(WaiterStage::Idle);
     }
 
     /// Marks a waiter that is in no line as over, for good. Only for its owner.
     #[inline]
     pub(crate) fn finish(&self) {
-        self.step_outside(WaiterStage::Over);
+        self.set_unqueued(WaiterStage::Over);
     }
 
     #[inline]
-    fn step_outside(&self, stage: WaiterStage) {
+    fn set_unqueued(&self, stage: WaiterStage) {
         debug_assert_ne!(self.stage(), WaiterStage::Queued, "a waiter in line belongs to the line");
-        self.place.store(Place::outside(stage).0, Relaxed);
+        self.packed_stage.store(PackedStage::unqueued(stage).0, Relaxed);
     }
 
     /// Makes an idle waiter queued.
@@ -192,7 +192,7 @@ impl Waiter {
         // SAFETY: by contract the waiter is queued and belongs to the caller. Its waker is moved
         // out only once: the new stage is one without a waker.
         let waker = unsafe { self.peek_waker() }.map(ManuallyDrop::into_inner);
-        self.place.store(Place::outside(stage).0, Release);
+        self.packed_stage.store(PackedStage::unqueued(stage).0, Release);
         waker
     }
 
@@ -223,10 +223,10 @@ impl Waiter {
     #[inline]
     unsafe fn peek_waker(&self) -> Option<ManuallyDrop<Waker>> {
         // Relaxed is enough: what was written under the lock is visible to the lock's holder.
-        let vtable = Place(self.place.load(Relaxed)).vtable()?;
+        let vtable = PackedStage(self.packed_stage.load(Relaxed)).vtable()?;
         // SAFETY: by contract the waiter is queued and belongs to the caller. With a vtable there
         // is data, since `store_waker` writes both.
-        let data = self.aside.with(|aside| unsafe { (*aside).waker_data });
+        let data = self.stage_data.with(|stage_data| unsafe { (*stage_data).waker_data });
         // SAFETY: `store_waker` took data and vtable from one waker and did not drop it. The result
         // does not drop it either.
         Some(ManuallyDrop::new(unsafe { Waker::new(data, vtable) }))
@@ -240,19 +240,20 @@ impl Waiter {
     unsafe fn store_waker(&self, waker: Option<Waker>) {
         let waker = waker.map(ManuallyDrop::new);
         if let Some(waker) = &waker {
-            // SAFETY: the caller's promise: no other thread accesses `aside`.
-            self.aside.with_mut(|aside| unsafe { (*aside).waker_data = waker.data() });
+            // SAFETY: the caller's promise: no other thread accesses `stage_data`.
+            self.stage_data
+                .with_mut(|stage_data| unsafe { (*stage_data).waker_data = waker.data() });
         }
         let vtable = waker.map(|waker| waker.vtable());
-        self.place.store(Place::queued(vtable).0, Relaxed);
+        self.packed_stage.store(PackedStage::queued(vtable).0, Relaxed);
     }
 }
 
 /// Tells [`List`](wakeful_base::list::List) where a waiter's links are.
-pub(super) struct ByLinks;
+pub(super) struct WaiterLink;
 
 // SAFETY: `links` always returns the same field of the waiter, and only the list writes to it.
-unsafe impl Link for ByLinks {
+unsafe impl Link for WaiterLink {
     type Node = Waiter;
 
     unsafe fn links(node: NonNull<Waiter>) -> NonNull<Links<Waiter>> {
