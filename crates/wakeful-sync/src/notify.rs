@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use crate::on_unwind::OnUnwind;
-use crate::wait_queue::{Wait, WaitQueue, Waiter, WaiterStage, Word};
+use crate::wait_queue::{WaitQueue, WaitStatus, Waiter, WaiterStage, Word};
 
 /// Wakes tasks that wait for an event.
 ///
@@ -390,10 +390,10 @@ impl Waiting {
             // SAFETY: a queued waiter has entered a queue, and `notify` is the only one it is used
             // with.
             WaiterStage::Queued => unsafe { notify.queue.refresh(waiter, waker) },
-            WaiterStage::First | WaiterStage::Last | WaiterStage::All => Wait::Over,
+            WaiterStage::First | WaiterStage::Last | WaiterStage::All => WaitStatus::Over,
             WaiterStage::Over => return Poll::Ready(()),
         };
-        if wait == Wait::On {
+        if wait == WaitStatus::Waiting {
             return Poll::Pending;
         }
         waiter.finish();
@@ -423,21 +423,21 @@ impl Waiting {
 ///
 /// # Safety
 /// As for [`WaitQueue::enter`]. The waiter must not have been in a line before.
-unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) -> Wait {
+unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) -> WaitStatus {
     // SAFETY: the caller's promise: it owns the waiter, which has not been in a line.
     let round = unsafe { waiter.made_in() };
     let mut cloned = None;
     let mut word = queue.settled();
     loop {
         if word.round() != round {
-            return Wait::Over;
+            return WaitStatus::Over;
         }
         if word.flag() {
             // The clone is not needed. It is dropped before the permit is taken: if the drop
             // panicked afterwards, the permit would be lost.
             drop(cloned.take());
             match queue.change(word, word.with_flag(false)) {
-                Ok(()) => return Wait::Over,
+                Ok(()) => return WaitStatus::Over,
                 Err(now) => word = now,
             }
             continue;
@@ -445,7 +445,7 @@ unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) 
         let waker = cloned.take().or_else(|| waker.cloned());
         // SAFETY: the caller's promise: the waiter leaves this queue before it is dropped.
         match unsafe { queue.enter(word, waiter, waker) } {
-            Ok(()) => return Wait::On,
+            Ok(()) => return WaitStatus::Waiting,
             Err((now, waker)) => (word, cloned) = (now, waker),
         }
     }

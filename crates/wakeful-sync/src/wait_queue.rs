@@ -91,9 +91,9 @@ impl RefUnwindSafe for WaitQueue {}
 /// Outcome for a waiter that was queued when last seen.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wait {
+pub(crate) enum WaitStatus {
     /// The waiter is queued, with an up-to-date waker.
-    On,
+    Waiting,
     /// The waiter has been released.
     Over,
 }
@@ -208,12 +208,12 @@ impl WaitQueue {
         let mut word = self.load();
         let mut cloned = None;
         loop {
-            if !word.keeps_waiting(round) {
+            if !word.must_wait(round) {
                 return Poll::Ready(word);
             }
             if waiter.stage() != WaiterStage::Idle {
                 // SAFETY: it is not idle, so it has entered a queue; by contract, this one.
-                if unsafe { self.refresh(waiter, Some(waker)) } == Wait::On {
+                if unsafe { self.refresh(waiter, Some(waker)) } == WaitStatus::Waiting {
                     return Poll::Pending;
                 }
                 waiter.reset();
@@ -265,29 +265,29 @@ impl WaitQueue {
     ///
     /// # Safety
     /// The waiter must have entered this queue.
-    pub(crate) unsafe fn refresh(&self, waiter: Pin<&Waiter>, waker: Option<&Waker>) -> Wait {
+    pub(crate) unsafe fn refresh(&self, waiter: Pin<&Waiter>, waker: Option<&Waker>) -> WaitStatus {
         // Cloned while the line is not locked, and only if the stored waker is a different one.
         let mut fresh = None;
         loop {
             if waiter.stage() != WaiterStage::Queued {
-                return Wait::Over;
+                return WaitStatus::Over;
             }
             let locked = self.lock();
             if waiter.stage() != WaiterStage::Queued {
-                return Wait::Over;
+                return WaitStatus::Over;
             }
             if locked.has_stale() {
                 locked.release_stale();
                 continue;
             }
             let Some(waker) = waker else {
-                return Wait::On;
+                return WaitStatus::Waiting;
             };
             // SAFETY: we hold the lock. The waiter is queued, and by contract in this line.
             if let Some(old) = unsafe { locked.set_waker(waiter, waker, &mut fresh) } {
                 drop(locked);
                 drop(old);
-                return Wait::On;
+                return WaitStatus::Waiting;
             }
             drop(locked);
             fresh = Some(waker.clone());

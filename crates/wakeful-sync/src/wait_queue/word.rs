@@ -55,7 +55,7 @@ impl Word {
     }
 
     /// Returns whether a waiter that came in `round` still has to wait.
-    pub(super) fn keeps_waiting(self, round: Round) -> bool {
+    pub(super) fn must_wait(self, round: Round) -> bool {
         self.round() == round && !self.flag()
     }
 }
