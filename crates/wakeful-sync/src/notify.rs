@@ -230,7 +230,7 @@ impl Notify {
     }
 
     fn notify_with(&self, stage: WaiterStage) {
-        let mut word = self.queue.settled();
+        let mut word = self.queue.load_unlocked();
         loop {
             if !word.has_waiters() {
                 // Written even if the permit is stored already: this is the release that makes the
@@ -254,7 +254,7 @@ impl Notify {
                 let notify_nevertheless = OnUnwind(|| self.notify_with(stage));
                 locked.release_stale();
                 std::mem::forget(notify_nevertheless);
-                word = self.queue.settled();
+                word = self.queue.load_unlocked();
                 continue;
             }
             let released = match stage {
@@ -292,7 +292,7 @@ impl Notify {
 
     /// Takes the permit if there is one.
     pub(crate) fn try_take_permit(&self) -> bool {
-        let mut word = self.queue.settled();
+        let mut word = self.queue.load_unlocked();
         while word.flag() {
             match self.queue.change(word, word.with_flag(false)) {
                 Ok(()) => return true,
@@ -427,7 +427,7 @@ unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) 
     // SAFETY: the caller's promise: it owns the waiter, which has not been in a line.
     let round = unsafe { waiter.made_in() };
     let mut cloned = None;
-    let mut word = queue.settled();
+    let mut word = queue.load_unlocked();
     loop {
         if word.round() != round {
             return WaitStatus::Over;

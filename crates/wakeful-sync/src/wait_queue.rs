@@ -119,12 +119,12 @@ impl WaitQueue {
 
     /// Returns the current word once it is not locked, as needed to change it.
     #[inline]
-    pub(crate) fn settled(&self) -> Word {
-        self.settle(self.load())
+    pub(crate) fn load_unlocked(&self) -> Word {
+        self.ensure_unlocked(self.load())
     }
 
     #[inline]
-    fn settle(&self, word: Word) -> Word {
+    fn ensure_unlocked(&self, word: Word) -> Word {
         if word.is_locked() { self.wait_until_unlocked() } else { word }
     }
 
@@ -148,7 +148,7 @@ impl WaitQueue {
         debug_assert!(!from.is_locked(), "a locked word belongs to the lock's holder");
         match self.word.compare_exchange(from.0, to.0, AcqRel, Acquire) {
             Ok(_) => Ok(()),
-            Err(now) => Err(self.settle(Word(now))),
+            Err(now) => Err(self.ensure_unlocked(Word(now))),
         }
     }
 
@@ -166,7 +166,7 @@ impl WaitQueue {
     /// Locks the line, leaving the word as it is otherwise.
     #[inline]
     pub(crate) fn lock(&self) -> LockedLine<'_> {
-        let mut word = self.settled();
+        let mut word = self.load_unlocked();
         loop {
             match self.lock_changing(word, word) {
                 Ok(locked) => return locked,
@@ -180,7 +180,7 @@ impl WaitQueue {
     #[inline]
     #[must_use = "waiters must be released"]
     pub(crate) fn update(&self, change: impl Fn(Word) -> Word) -> Option<LockedLine<'_>> {
-        let mut word = self.settled();
+        let mut word = self.load_unlocked();
         loop {
             let changed = if word.has_waiters() {
                 self.lock_changing(word, change(word)).map(Some)
@@ -220,9 +220,9 @@ impl WaitQueue {
                 word = self.load();
                 continue;
             }
-            let settled = self.settle(word);
-            if settled != word {
-                word = settled;
+            let unlocked = self.ensure_unlocked(word);
+            if unlocked != word {
+                word = unlocked;
                 continue;
             }
             let waker = cloned.take().unwrap_or_else(|| waker.clone());

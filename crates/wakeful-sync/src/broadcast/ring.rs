@@ -118,7 +118,7 @@ impl<T> Ring<T> {
 
     /// Puts `value` into the next slot and wakes who waits; returns how many receivers will take it.
     pub(super) fn send(&self, value: T) -> Result<usize, SendError<T>> {
-        let mut word = self.queue.settled();
+        let mut word = self.queue.load_unlocked();
         loop {
             let mut slot = self.slot(word.round());
             let mut line = match self.queue.lock_changing(word, word) {
@@ -169,7 +169,7 @@ impl<T> Ring<T> {
             }
             // It was overwritten just now, by a sender that has the line until its value is counted.
             drop(slot);
-            word = self.queue.settled();
+            word = self.queue.load_unlocked();
         }
     }
 
