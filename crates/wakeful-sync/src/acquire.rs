@@ -102,7 +102,7 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
 
     /// Polls a waiter that is past `Start`. If it still waits, stores `waker` in it.
     #[inline(never)]
-    fn look(&self, waker: &Waker) -> Result<Enqueued, AcquireError> {
+    fn poll_queued(&self, waker: &Waker) -> Result<Enqueued, AcquireError> {
         // No foreign code may run under the lock. A new waker is cloned before the lock is taken,
         // and the old one is dropped after the lock is released.
         let mut new = None;
@@ -116,7 +116,7 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
             if self.waiter.is_granted() {
                 return Ok(Enqueued::Granted);
             }
-            let (settled, _old) = self.source.with_queue(|queue| {
+            let (outcome, _old) = self.source.with_queue(|queue| {
                 if self.waiter.is_granted() || self.source.is_closed() {
                     return (None, new.take());
                 }
@@ -131,7 +131,7 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
                     }
                 }
             });
-            match settled {
+            match outcome {
                 Some(outcome) => return Ok(outcome),
                 None => new = Some(waker.clone()),
             }
@@ -155,7 +155,7 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
             Phase::Queued if self.waiter.is_granted() && !self.source.is_closed() => {
                 Ok(Enqueued::Granted)
             }
-            Phase::Queued => self.look(cx.waker()),
+            Phase::Queued => self.poll_queued(cx.waker()),
             Phase::Done => panic!("an `acquire` future was polled after it had completed"),
         }
     }

@@ -92,18 +92,18 @@ impl BatchSemaphore {
         }
         match self.word.put(n) {
             Put::Done => {}
-            Put::MustDeal => self.pass_on(n),
+            Put::MustDeal => self.release_to_waiters(n),
         }
     }
 
     /// Gives `permits` to waiters. Usually the first one needs exactly that many.
-    fn pass_on(&self, permits: usize) {
+    fn release_to_waiters(&self, permits: usize) {
         let mut queue = self.queue.lock();
         let Some(waker) = queue.deal_to_one(permits) else {
-            return self.deal(queue, permits);
+            return self.deal_to_queue(queue, permits);
         };
         if queue.is_empty() {
-            self.word.settle(0);
+            self.word.clear_waiters(0);
         }
         drop(queue);
         waker.wake();
@@ -117,7 +117,7 @@ impl BatchSemaphore {
         while !queue.is_empty() {
             queue.remove_all(&mut wakers);
             if queue.is_empty() {
-                self.word.settle(0);
+                self.word.clear_waiters(0);
             }
             drop(queue);
             wakers.wake_batch();
@@ -129,14 +129,14 @@ impl BatchSemaphore {
 
     /// Deals `permits` to the waiters. The queue may have become empty since the caller looked.
     #[cold]
-    fn deal<'a>(&'a self, mut queue: MutexGuard<'a, PermitQueue>, mut permits: usize) {
+    fn deal_to_queue<'a>(&'a self, mut queue: MutexGuard<'a, PermitQueue>, mut permits: usize) {
         let mut wakers = WakeList::new();
         loop {
             permits = queue.deal(permits, &mut wakers);
             let ended = permits == 0 || queue.is_empty();
             if ended && queue.is_empty() {
                 if self.word.has_waiters() {
-                    self.word.settle(permits);
+                    self.word.clear_waiters(permits);
                 } else if permits > 0 {
                     // `WAITERS` is not set, and can only be set under the lock, which we hold. So
                     // this `put` cannot fail.
@@ -205,7 +205,7 @@ impl PermitSource for BatchSemaphore {
         let mut queue = self.queue.lock();
         // SAFETY: the caller's promise: `waiter` is live, and in this queue or in none.
         let dealt = unsafe { queue.remove(waiter, n) };
-        self.deal(queue, dealt);
+        self.deal_to_queue(queue, dealt);
     }
 }
 

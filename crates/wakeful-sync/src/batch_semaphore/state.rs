@@ -85,7 +85,7 @@ impl PermitWord {
     pub(super) fn put(&self, n: usize) -> Put {
         let mut word = self.0.load(Relaxed);
         while word & WAITERS == 0 {
-            check_sum(word >> SHIFT, n);
+            check_overflow(word >> SHIFT, n);
             match self.0.compare_exchange_weak(word, word + (n << SHIFT), Release, Relaxed) {
                 Ok(_) => return Put::Done,
                 Err(now) => word = now,
@@ -93,7 +93,7 @@ impl PermitWord {
         }
         // With waiters the count is 0. The check is made here, since a panic under the lock, when
         // some permits have been dealt, would be too late.
-        check_sum(0, n);
+        check_overflow(0, n);
         Put::MustDeal
     }
 
@@ -104,11 +104,11 @@ impl PermitWord {
             if word & CLOSED != 0 {
                 return Take::Closed;
             }
-            let there = word >> SHIFT;
-            let (next, outcome) = if there >= n {
+            let available = word >> SHIFT;
+            let (next, outcome) = if available >= n {
                 (word - (n << SHIFT), Take::Done)
             } else {
-                (WAITERS, Take::Missing(n - there))
+                (WAITERS, Take::Missing(n - available))
             };
             // Waiters are queued already, so no other thread writes to the word. Not writing it
             // either saves the cache line a transfer.
@@ -125,10 +125,10 @@ impl PermitWord {
     /// Clears `WAITERS` when the queue has become empty, with `permits` left over.
     ///
     /// Only under the lock, with `WAITERS` set.
-    pub(super) fn settle(&self, permits: usize) {
+    pub(super) fn clear_waiters(&self, permits: usize) {
         let word = self.0.load(Relaxed);
         debug_assert_eq!(word & !CLOSED, WAITERS, "with waiters there are no permits in the word");
-        check_sum(0, permits);
+        check_overflow(0, permits);
         self.0.store(permits << SHIFT | word & CLOSED, Release);
     }
 
@@ -159,11 +159,11 @@ impl PermitWord {
     }
 }
 
-/// Panics if `there + added` is more than [`MAX_PERMITS`].
+/// Panics if `available + added` is more than [`MAX_PERMITS`].
 #[inline]
 #[track_caller]
-fn check_sum(there: usize, added: usize) {
-    if added > MAX_PERMITS - there {
+fn check_overflow(available: usize, added: usize) {
+    if added > MAX_PERMITS - available {
         too_many(added);
     }
 }
