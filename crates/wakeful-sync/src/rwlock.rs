@@ -6,20 +6,20 @@
 //! ```text
 //!   permits of max_readers = 8:   ■■■□□□□□   three readers, five more could join
 //!                                 ■■■■■■■■   one writer
-//!                                 ■■■▒▒▒▒▒   three readers; a queued writer has been dealt the rest, so
-//!                                            that no later reader gets in before it
+//!                                 ■■■▒▒▒▒▒   three readers; a queued writer has been dealt the
+//!                                            rest, so no later reader gets in before it
 //! ```
 //!
-//! The permits that a guard holds are its *share* (`rwlock/share.rs`). The share alone gives them
-//! back when it is dropped, so guards need no `Drop` and can be converted field by field.
+//! A guard keeps its permits in a field (`rwlock/held_permits.rs`), which gives them back when it is
+//! dropped. So guards need no `Drop` of their own and can be converted field by field.
 //!
 //! `rwlock/read_guard.rs` and `rwlock/write_guard.rs` have the guards that borrow the lock,
 //! `rwlock/owned_read_guard.rs` and `rwlock/owned_write_guard.rs` those that hold an `Arc`.
 
+mod held_permits;
 mod owned_read_guard;
 mod owned_write_guard;
 mod read_guard;
-mod share;
 mod write_guard;
 
 use std::cell::UnsafeCell;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 use crate::batch_semaphore::BatchSemaphore;
 use crate::blocking::block_on;
 use crate::mutex::TryLockError;
-use share::{OwnedShare, Share};
+use held_permits::{HeldPermits, OwnedHeldPermits};
 
 pub use owned_read_guard::OwnedRwLockReadGuard;
 pub use owned_write_guard::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard};
@@ -158,7 +158,7 @@ impl<T: ?Sized> RwLock<T> {
     /// access that it was given already is released.
     pub async fn read(&self) -> RwLockReadGuard<'_, T> {
         self.take_permits(1).await;
-        RwLockReadGuard::new(Share::new(&self.permits, 1), self.value.get())
+        RwLockReadGuard::new(HeldPermits::new(&self.permits, 1), self.value.get())
     }
 
     /// Waits for read access, blocking the current thread.
@@ -192,7 +192,7 @@ impl<T: ?Sized> RwLock<T> {
     pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
         self.take_permits(1).await;
         let value = self.value.get();
-        OwnedRwLockReadGuard::new(OwnedShare::new(self, 1), value)
+        OwnedRwLockReadGuard::new(OwnedHeldPermits::new(self, 1), value)
     }
 
     /// Takes read access if that is possible now.
@@ -211,7 +211,7 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
         self.try_take_permits(1)?;
-        Ok(RwLockReadGuard::new(Share::new(&self.permits, 1), self.value.get()))
+        Ok(RwLockReadGuard::new(HeldPermits::new(&self.permits, 1), self.value.get()))
     }
 
     /// Takes read access if that is possible now; the guard holds an `Arc` of the lock.
@@ -222,7 +222,7 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError> {
         self.try_take_permits(1)?;
         let value = self.value.get();
-        Ok(OwnedRwLockReadGuard::new(OwnedShare::new(self, 1), value))
+        Ok(OwnedRwLockReadGuard::new(OwnedHeldPermits::new(self, 1), value))
     }
 
     /// Waits for write access.
@@ -233,7 +233,7 @@ impl<T: ?Sized> RwLock<T> {
     /// access that it was given already is released.
     pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.take_permits(self.max_readers).await;
-        RwLockWriteGuard::new(Share::new(&self.permits, self.max_readers), self.value.get())
+        RwLockWriteGuard::new(HeldPermits::new(&self.permits, self.max_readers), self.value.get())
     }
 
     /// Waits for write access, blocking the current thread.
@@ -256,7 +256,7 @@ impl<T: ?Sized> RwLock<T> {
         let all = self.max_readers;
         self.take_permits(all).await;
         let value = self.value.get();
-        OwnedRwLockWriteGuard::new(OwnedShare::new(self, all), value)
+        OwnedRwLockWriteGuard::new(OwnedHeldPermits::new(self, all), value)
     }
 
     /// Takes write access if that is possible now.
@@ -266,7 +266,10 @@ impl<T: ?Sized> RwLock<T> {
     /// If a reader or writer holds the lock, or a task waits for it.
     pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
         self.try_take_permits(self.max_readers)?;
-        Ok(RwLockWriteGuard::new(Share::new(&self.permits, self.max_readers), self.value.get()))
+        Ok(RwLockWriteGuard::new(
+            HeldPermits::new(&self.permits, self.max_readers),
+            self.value.get(),
+        ))
     }
 
     /// Takes write access if that is possible now; the guard holds an `Arc` of the lock.
@@ -278,7 +281,7 @@ impl<T: ?Sized> RwLock<T> {
         let all = self.max_readers;
         self.try_take_permits(all)?;
         let value = self.value.get();
-        Ok(OwnedRwLockWriteGuard::new(OwnedShare::new(self, all), value))
+        Ok(OwnedRwLockWriteGuard::new(OwnedHeldPermits::new(self, all), value))
     }
 
     /// Returns a mutable reference to the value. No lock is needed: `&mut self` shows that there is

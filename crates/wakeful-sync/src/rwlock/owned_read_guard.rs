@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::RwLock;
-use super::share::OwnedShare;
+use super::held_permits::OwnedHeldPermits;
 use crate::show_as_value::show_as_value;
 
 /// A [`RwLockReadGuard`](super::RwLockReadGuard) that holds an `Arc` of the lock instead of a
@@ -27,7 +27,7 @@ use crate::show_as_value::show_as_value;
 /// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockReadGuard<T: ?Sized, U: ?Sized = T> {
-    share: OwnedShare<T>,
+    held: OwnedHeldPermits<T>,
     value: *const U,
     _value: PhantomData<T>,
 }
@@ -38,10 +38,10 @@ unsafe impl<T: ?Sized + Send + Sync, U: ?Sized + Sync> Send for OwnedRwLockReadG
 unsafe impl<T: ?Sized + Send + Sync, U: ?Sized + Send + Sync> Sync for OwnedRwLockReadGuard<T, U> {}
 
 impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
-    /// Creates a guard. `value` must be readable while `share` holds a permit.
+    /// Creates a guard. `value` must be readable while `held` is not dropped.
     #[inline]
-    pub(super) fn new(share: OwnedShare<T>, value: *const U) -> Self {
-        OwnedRwLockReadGuard { share, value, _value: PhantomData }
+    pub(super) fn new(held: OwnedHeldPermits<T>, value: *const U) -> Self {
+        OwnedRwLockReadGuard { held, value, _value: PhantomData }
     }
 
     /// Makes a guard for a part of the value.
@@ -53,7 +53,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
         F: FnOnce(&U) -> &V,
     {
         let part: *const V = f(&*this);
-        OwnedRwLockReadGuard::new(this.share, part)
+        OwnedRwLockReadGuard::new(this.held, part)
     }
 
     /// Makes a guard for a part of the value if `f` returns one, otherwise gives this guard back.
@@ -63,14 +63,14 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
         F: FnOnce(&U) -> Option<&V>,
     {
         match f(&*this).map(ptr::from_ref) {
-            Some(part) => Ok(OwnedRwLockReadGuard::new(this.share, part)),
+            Some(part) => Ok(OwnedRwLockReadGuard::new(this.held, part)),
             None => Err(this),
         }
     }
 
     /// Returns the lock that this guard holds.
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
-        this.share.lock()
+        this.held.lock()
     }
 }
 
@@ -78,8 +78,8 @@ impl<T: ?Sized, U: ?Sized> Deref for OwnedRwLockReadGuard<T, U> {
     type Target = U;
 
     fn deref(&self) -> &U {
-        // SAFETY: the share has a permit, so no writer accesses the value. `value` points to it or
-        // to a part of it, and the share's `Arc` keeps it in place.
+        // SAFETY: the guard has a permit, so no writer accesses the value. `value` points to it or
+        // to a part of it, and its `Arc` keeps it in place.
         unsafe { &*self.value }
     }
 }

@@ -6,8 +6,8 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::RwLock;
+use super::held_permits::OwnedHeldPermits;
 use super::owned_read_guard::OwnedRwLockReadGuard;
-use super::share::OwnedShare;
 use crate::show_as_value::show_as_value;
 
 /// A [`RwLockWriteGuard`](super::RwLockWriteGuard) that holds an `Arc` of the lock instead of a
@@ -26,7 +26,7 @@ use crate::show_as_value::show_as_value;
 /// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockWriteGuard<T: ?Sized> {
-    share: OwnedShare<T>,
+    held: OwnedHeldPermits<T>,
     value: *mut T,
     _value: PhantomData<T>,
 }
@@ -48,7 +48,7 @@ pub struct OwnedRwLockWriteGuard<T: ?Sized> {
 /// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockMappedWriteGuard<T: ?Sized, U: ?Sized = T> {
-    share: OwnedShare<T>,
+    held: OwnedHeldPermits<T>,
     part: *mut U,
     _value: PhantomData<T>,
 }
@@ -74,10 +74,10 @@ where
 }
 
 impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
-    /// Creates a guard. `value` must be writable while `share` holds all permits.
+    /// Creates a guard. `value` must be writable while `held` has all permits.
     #[inline]
-    pub(super) fn new(share: OwnedShare<T>, value: *mut T) -> Self {
-        OwnedRwLockWriteGuard { share, value, _value: PhantomData }
+    pub(super) fn new(held: OwnedHeldPermits<T>, value: *mut T) -> Self {
+        OwnedRwLockWriteGuard { held, value, _value: PhantomData }
     }
 
     /// Makes a guard for a part of the value.
@@ -89,7 +89,7 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         F: FnOnce(&mut T) -> &mut U,
     {
         let part: *mut U = f(&mut *this);
-        OwnedRwLockMappedWriteGuard { share: this.share, part, _value: PhantomData }
+        OwnedRwLockMappedWriteGuard { held: this.held, part, _value: PhantomData }
     }
 
     /// Downgrades to a read guard for a part of the value.
@@ -113,7 +113,7 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     {
         match f(&mut *this).map(ptr::from_mut) {
             Some(part) => {
-                Ok(OwnedRwLockMappedWriteGuard { share: this.share, part, _value: PhantomData })
+                Ok(OwnedRwLockMappedWriteGuard { held: this.held, part, _value: PhantomData })
             }
             None => Err(this),
         }
@@ -164,12 +164,12 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
 
     /// Returns the lock that this guard holds.
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
-        this.share.lock()
+        this.held.lock()
     }
 
     fn into_reader_of<U: ?Sized>(mut self, part: *const U) -> OwnedRwLockReadGuard<T, U> {
-        self.share.keep_one();
-        OwnedRwLockReadGuard::new(self.share, part)
+        self.held.keep_one();
+        OwnedRwLockReadGuard::new(self.held, part)
     }
 }
 
@@ -177,7 +177,7 @@ impl<T: ?Sized> Deref for OwnedRwLockWriteGuard<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the share has all permits, so no other guard accesses the value. Its `Arc` keeps
+        // SAFETY: the guard has all permits, so no other guard accesses the value. The guard's `Arc` keeps
         // the value in place.
         unsafe { &*self.value }
     }
@@ -200,7 +200,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
         F: FnOnce(&mut U) -> &mut V,
     {
         let part: *mut V = f(&mut *this);
-        OwnedRwLockMappedWriteGuard { share: this.share, part, _value: PhantomData }
+        OwnedRwLockMappedWriteGuard { held: this.held, part, _value: PhantomData }
     }
 
     /// Makes a guard for a part of this guard's part if `f` returns one, otherwise gives this guard
@@ -215,7 +215,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
     {
         match f(&mut *this).map(ptr::from_mut) {
             Some(part) => {
-                Ok(OwnedRwLockMappedWriteGuard { share: this.share, part, _value: PhantomData })
+                Ok(OwnedRwLockMappedWriteGuard { held: this.held, part, _value: PhantomData })
             }
             None => Err(this),
         }
@@ -223,7 +223,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
 
     /// Returns the lock that this guard holds.
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
-        this.share.lock()
+        this.held.lock()
     }
 }
 
@@ -231,8 +231,8 @@ impl<T: ?Sized, U: ?Sized> Deref for OwnedRwLockMappedWriteGuard<T, U> {
     type Target = U;
 
     fn deref(&self) -> &U {
-        // SAFETY: the share has all permits, so no other guard accesses the value, of which this is
-        // a part. The share's `Arc` keeps the value in place.
+        // SAFETY: the guard has all permits, so no other guard accesses the value, of which this is
+        // a part. The guard's `Arc` keeps the value in place.
         unsafe { &*self.part }
     }
 }

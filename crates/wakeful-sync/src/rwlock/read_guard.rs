@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr;
 
-use super::share::Share;
+use super::held_permits::HeldPermits;
 use crate::show_as_value::show_as_value;
 
 /// The guard of a [`RwLock`](super::RwLock) held for reading, which releases it when dropped.
@@ -22,7 +22,7 @@ use crate::show_as_value::show_as_value;
 #[clippy::has_significant_drop]
 #[must_use = "a guard that is not kept unlocks at once"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
-    share: Share<'a>,
+    held: HeldPermits<'a>,
     value: *const T,
     /// Makes the guard's lifetimes and variance those of a `&'a T`.
     _value: PhantomData<&'a T>,
@@ -34,10 +34,10 @@ unsafe impl<T: ?Sized + Sync> Send for RwLockReadGuard<'_, T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockReadGuard<'_, T> {}
 
 impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
-    /// Creates a guard. `value` must be readable while `share` holds a permit.
+    /// Creates a guard. `value` must be readable while `held` is not dropped.
     #[inline]
-    pub(super) fn new(share: Share<'a>, value: *const T) -> Self {
-        RwLockReadGuard { share, value, _value: PhantomData }
+    pub(super) fn new(held: HeldPermits<'a>, value: *const T) -> Self {
+        RwLockReadGuard { held, value, _value: PhantomData }
     }
 
     /// Makes a guard for a part of the value.
@@ -59,7 +59,7 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
         F: FnOnce(&T) -> &U,
     {
         let part: *const U = f(&*this);
-        RwLockReadGuard::new(this.share, part)
+        RwLockReadGuard::new(this.held, part)
     }
 
     /// Makes a guard for a part of the value if `f` returns one, otherwise gives this guard back.
@@ -69,7 +69,7 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
         F: FnOnce(&T) -> Option<&U>,
     {
         match f(&*this).map(ptr::from_ref) {
-            Some(part) => Ok(RwLockReadGuard::new(this.share, part)),
+            Some(part) => Ok(RwLockReadGuard::new(this.held, part)),
             None => Err(this),
         }
     }
@@ -79,7 +79,7 @@ impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the share has a permit, so no writer accesses the value. `value` points to it or
+        // SAFETY: the guard has a permit, so no writer accesses the value. `value` points to it or
         // to a part of it, and the lock, which the guard borrows, keeps it in place.
         unsafe { &*self.value }
     }

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
 
+use super::held_permits::HeldPermits;
 use super::read_guard::RwLockReadGuard;
-use super::share::Share;
 use crate::show_as_value::show_as_value;
 
 /// The guard of a [`RwLock`](super::RwLock) held for writing, which releases it when dropped.
@@ -25,7 +25,7 @@ use crate::show_as_value::show_as_value;
 #[clippy::has_significant_drop]
 #[must_use = "a guard that is not kept unlocks at once"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
-    share: Share<'a>,
+    held: HeldPermits<'a>,
     value: *mut T,
     /// Makes the guard's lifetimes and variance those of a `&'a mut T`.
     _value: PhantomData<&'a mut T>,
@@ -47,7 +47,7 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 /// ```
 #[clippy::has_significant_drop]
 pub struct RwLockMappedWriteGuard<'a, T: ?Sized> {
-    share: Share<'a>,
+    held: HeldPermits<'a>,
     part: *mut T,
     /// Makes the guard's lifetimes and variance those of a `&'a mut T`.
     _part: PhantomData<&'a mut T>,
@@ -64,10 +64,10 @@ unsafe impl<T: ?Sized + Send + Sync> Send for RwLockMappedWriteGuard<'_, T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockMappedWriteGuard<'_, T> {}
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
-    /// Creates a guard. `value` must be writable while `share` holds all permits.
+    /// Creates a guard. `value` must be writable while `held` has all permits.
     #[inline]
-    pub(super) fn new(share: Share<'a>, value: *mut T) -> Self {
-        RwLockWriteGuard { share, value, _value: PhantomData }
+    pub(super) fn new(held: HeldPermits<'a>, value: *mut T) -> Self {
+        RwLockWriteGuard { held, value, _value: PhantomData }
     }
 
     /// Makes a guard for a part of the value.
@@ -91,7 +91,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         F: FnOnce(&mut T) -> &mut U,
     {
         let part: *mut U = f(&mut *this);
-        RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData }
+        RwLockMappedWriteGuard { held: this.held, part, _part: PhantomData }
     }
 
     /// Downgrades to a read guard for a part of the value.
@@ -126,9 +126,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         F: FnOnce(&mut T) -> Option<&mut U>,
     {
         match f(&mut *this).map(ptr::from_mut) {
-            Some(part) => {
-                Ok(RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData })
-            }
+            Some(part) => Ok(RwLockMappedWriteGuard { held: this.held, part, _part: PhantomData }),
             None => Err(this),
         }
     }
@@ -172,8 +170,8 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     }
 
     fn into_reader_of<U: ?Sized>(mut self, part: *const U) -> RwLockReadGuard<'a, U> {
-        self.share.keep_one();
-        RwLockReadGuard::new(self.share, part)
+        self.held.keep_one();
+        RwLockReadGuard::new(self.held, part)
     }
 }
 
@@ -181,7 +179,7 @@ impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the share has all permits, so no other guard accesses the value.
+        // SAFETY: the guard has all permits, so no other guard accesses the value.
         unsafe { &*self.value }
     }
 }
@@ -203,7 +201,7 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
         F: FnOnce(&mut T) -> &mut U,
     {
         let part: *mut U = f(&mut *this);
-        RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData }
+        RwLockMappedWriteGuard { held: this.held, part, _part: PhantomData }
     }
 
     /// Makes a guard for a part of this guard's part if `f` returns one, otherwise gives this guard
@@ -217,9 +215,7 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
         F: FnOnce(&mut T) -> Option<&mut U>,
     {
         match f(&mut *this).map(ptr::from_mut) {
-            Some(part) => {
-                Ok(RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData })
-            }
+            Some(part) => Ok(RwLockMappedWriteGuard { held: this.held, part, _part: PhantomData }),
             None => Err(this),
         }
     }
@@ -229,7 +225,7 @@ impl<T: ?Sized> Deref for RwLockMappedWriteGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the share has all permits, so no other guard accesses the value, of which this is
+        // SAFETY: the guard has all permits, so no other guard accesses the value, of which this is
         // a part.
         unsafe { &*self.part }
     }

@@ -8,13 +8,13 @@ use super::RwLock;
 use crate::batch_semaphore::BatchSemaphore;
 
 /// Permits of a borrowed lock, given back when dropped.
-pub(super) struct Share<'a> {
+pub(super) struct HeldPermits<'a> {
     permits: &'a BatchSemaphore,
     count: u32,
 }
 
 /// Permits of a lock that it keeps alive, given back when dropped.
-pub(super) struct OwnedShare<T: ?Sized> {
+pub(super) struct OwnedHeldPermits<T: ?Sized> {
     lock: Arc<RwLock<T>>,
     count: u32,
 }
@@ -27,44 +27,44 @@ fn release_all_but_one(permits: &BatchSemaphore, count: &mut u32) {
     contain_panic(|| permits.release(rest as usize));
 }
 
-impl<'a> Share<'a> {
+impl<'a> HeldPermits<'a> {
     /// Wraps permits that the caller has taken.
     #[inline]
     pub(super) fn new(permits: &'a BatchSemaphore, count: u32) -> Self {
-        Share { permits, count }
+        HeldPermits { permits, count }
     }
 
-    /// Gives all permits but one back, which makes a writer's share a reader's.
+    /// Gives all permits but one back, which turns write access into read access.
     pub(super) fn keep_one(&mut self) {
         release_all_but_one(self.permits, &mut self.count);
     }
 }
 
-impl Drop for Share<'_> {
+impl Drop for HeldPermits<'_> {
     #[inline]
     fn drop(&mut self) {
         self.permits.release(self.count as usize);
     }
 }
 
-impl<T: ?Sized> OwnedShare<T> {
+impl<T: ?Sized> OwnedHeldPermits<T> {
     /// Wraps permits that the caller has taken.
     #[inline]
     pub(super) fn new(lock: Arc<RwLock<T>>, count: u32) -> Self {
-        OwnedShare { lock, count }
+        OwnedHeldPermits { lock, count }
     }
 
     pub(super) fn lock(&self) -> &Arc<RwLock<T>> {
         &self.lock
     }
 
-    /// Gives all permits but one back, which makes a writer's share a reader's.
+    /// Gives all permits but one back, which turns write access into read access.
     pub(super) fn keep_one(&mut self) {
         release_all_but_one(&self.lock.permits, &mut self.count);
     }
 }
 
-impl<T: ?Sized> Drop for OwnedShare<T> {
+impl<T: ?Sized> Drop for OwnedHeldPermits<T> {
     #[inline]
     fn drop(&mut self) {
         self.lock.permits.release(self.count as usize);
