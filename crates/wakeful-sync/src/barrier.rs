@@ -68,11 +68,11 @@ impl Barrier {
         };
         let others = async {
             loop {
-                let call = self.complete.notified();
+                let notified = self.complete.notified();
                 if self.arrivals.lock().generation != generation {
                     return;
                 }
-                call.await;
+                notified.await;
             }
         };
         cooperative(others).await;

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use wakeful_base::budget;
 
 /// Consumes one unit of the budget, or yields if none is left.
-pub(crate) async fn pay() {
+pub(crate) async fn consume_budget() {
     poll_fn(budget::poll_proceed).await.made_progress();
 }
 

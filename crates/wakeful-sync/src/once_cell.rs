@@ -1,14 +1,14 @@
 //! [`OnceCell`]: a value that is initialized once, by the first task that needs it.
 //!
 //! ```text
-//!   empty ──take_turn──▶ being set ──set_value──▶ set, for good
-//!     ▲                      │
-//!     └─────Turn::drop───────┘ error, panic or cancellation: the next waiter has its turn
+//!   empty ──acquire_init_permit──▶ being set ──set_value──▶ set, for good
+//!     ▲                               │
+//!     └───────InitPermit::drop────────┘ error, panic or cancellation: the next waiter gets the permit
 //! ```
 //!
-//! The turn is the permit of a [`Notify`], which starts with one. Its holder may write `value`
-//! while `is_set` is false. Once `is_set` is true, no thread writes the value or gives the permit
-//! back, and all waiters are woken at once.
+//! The right to initialize is the permit of a [`Notify`], which starts with one. Its holder may write
+//! `value` while `is_set` is false. Once `is_set` is true, no thread writes the value or gives the
+//! permit back, and all waiters are woken at once.
 
 use std::error::Error;
 use std::fmt;
@@ -20,7 +20,7 @@ use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
 
 use crate::Notify;
-use crate::cooperative::pay;
+use crate::cooperative::consume_budget;
 
 /// A value that is initialized once, possibly by asynchronous code.
 ///
@@ -45,7 +45,7 @@ use crate::cooperative::pay;
 pub struct OnceCell<T> {
     is_set: AtomicBool,
     value: UnsafeCell<MaybeUninit<T>>,
-    turn: Notify,
+    init_permit: Notify,
 }
 
 // SAFETY: `&OnceCell` gives access to `&T`, and lets one thread store a `T` that another one drops.
@@ -54,9 +54,9 @@ unsafe impl<T: Sync + Send> Sync for OnceCell<T> {}
 unsafe impl<T: Send> Send for OnceCell<T> {}
 
 /// The right to set the value, which goes to the next waiter when it is dropped.
-struct Turn<'a>(&'a Notify);
+struct InitPermit<'a>(&'a Notify);
 
-impl Drop for Turn<'_> {
+impl Drop for InitPermit<'_> {
     fn drop(&mut self) {
         // The initializer may have panicked, or returned an error for the caller. A panic of the
         // next task's waker must not abort the process or replace that error, so it is contained.
@@ -70,7 +70,7 @@ impl<T> OnceCell<T> {
         OnceCell {
             is_set: AtomicBool::new(false),
             value: UnsafeCell::new(MaybeUninit::uninit()),
-            turn: Notify::with_permit(),
+            init_permit: Notify::with_permit(),
         }
     }
 
@@ -80,7 +80,7 @@ impl<T> OnceCell<T> {
         OnceCell {
             is_set: AtomicBool::new(false),
             value: UnsafeCell::new(MaybeUninit::uninit()),
-            turn: Notify::with_permit(),
+            init_permit: Notify::with_permit(),
         }
     }
 
@@ -102,7 +102,7 @@ impl<T> OnceCell<T> {
         OnceCell {
             is_set: AtomicBool::new(true),
             value: UnsafeCell::new(MaybeUninit::new(value)),
-            turn: Notify::const_new(),
+            init_permit: Notify::const_new(),
         }
     }
 
@@ -142,8 +142,8 @@ impl<T> OnceCell<T> {
         if self.initialized() {
             return Err(SetError::AlreadyInitializedError(value));
         }
-        if self.turn.try_take_permit() {
-            self.set_value(value, Turn(&self.turn));
+        if self.init_permit.try_take_permit() {
+            self.set_value(value, InitPermit(&self.init_permit));
             return Ok(());
         }
         if self.initialized() {
@@ -187,10 +187,10 @@ impl<T> OnceCell<T> {
         if let Some(value) = self.get() {
             return value;
         }
-        match self.take_turn().await {
-            Ok(turn) => {
+        match self.acquire_init_permit().await {
+            Ok(permit) => {
                 let value = f().await;
-                self.set_value(value, turn)
+                self.set_value(value, permit)
             }
             Err(value) => value,
         }
@@ -221,43 +221,46 @@ impl<T> OnceCell<T> {
         if let Some(value) = self.get() {
             return Ok(value);
         }
-        match self.take_turn().await {
-            Ok(turn) => {
+        match self.acquire_init_permit().await {
+            Ok(permit) => {
                 let value = f().await?;
-                Ok(self.set_value(value, turn))
+                Ok(self.set_value(value, permit))
             }
             Err(value) => Ok(value),
         }
     }
 
-    /// Waits for the turn to initialize (`Ok`) or for the value (`Err`).
-    async fn take_turn(&self) -> Result<Turn<'_>, &T> {
+    /// Waits for the permit to initialize (`Ok`) or for the value (`Err`).
+    async fn acquire_init_permit(&self) -> Result<InitPermit<'_>, &T> {
         // Created before the check for a value, so that a `notify_waiters` in between is not
         // missed.
-        let call = self.turn.notified();
+        let notified = self.init_permit.notified();
         if let Some(value) = self.get() {
             return Err(value);
         }
-        call.await;
-        // Once the value is set no turn is given any more, so this was `notify_waiters`. Without a
-        // value it was the turn.
+        notified.await;
+        // Once the value is set, the permit is not given any more, so this was `notify_waiters`.
+        // Without a value, it was the permit.
         if let Some(value) = self.get() {
             return Err(value);
         }
-        let turn = Turn(&self.turn);
-        pay().await;
-        Ok(turn)
+        let permit = InitPermit(&self.init_permit);
+        consume_budget().await;
+        Ok(permit)
     }
 
-    fn set_value(&self, value: T, turn: Turn<'_>) -> &T {
-        debug_assert!(!self.initialized(), "there are no turns once there is a value");
-        // The turn is not passed on: there are none once there is a value.
-        let turn = ManuallyDrop::new(turn);
-        // SAFETY: we have the turn and the value is not set, so no other thread accesses it.
+    fn set_value(&self, value: T, permit: InitPermit<'_>) -> &T {
+        debug_assert!(
+            !self.initialized(),
+            "the permit to initialize is not given again once there is a value"
+        );
+        // The permit is not given back: once there is a value, nothing may be initialized.
+        let permit = ManuallyDrop::new(permit);
+        // SAFETY: we have the permit and the value is not set, so no other thread accesses it.
         self.value.with_mut(|place| unsafe { (*place).write(value) });
         self.is_set.store(true, Release);
-        turn.0.notify_waiters();
-        self.get().expect("set just now")
+        permit.0.notify_waiters();
+        self.get().expect("the value was set above")
     }
 
     /// Consumes the cell and returns its value, if there is one.
@@ -272,7 +275,7 @@ impl<T> OnceCell<T> {
         // `is_set` is false.
         let value = is_set.then(|| unsafe { self.value.with(|value| (*value).assume_init_read()) });
         self.is_set.store(false, Relaxed);
-        self.turn = Notify::with_permit();
+        self.init_permit = Notify::with_permit();
         value
     }
 }
@@ -294,7 +297,7 @@ impl<T> From<T> for OnceCell<T> {
         OnceCell {
             is_set: AtomicBool::new(true),
             value: UnsafeCell::new(MaybeUninit::new(value)),
-            turn: Notify::new(),
+            init_permit: Notify::new(),
         }
     }
 }

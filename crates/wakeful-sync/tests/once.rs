@@ -56,7 +56,7 @@ fn one_makes_the_value_and_the_others_wait() {
 }
 
 #[test]
-fn a_failed_panicked_or_cancelled_attempt_passes_the_turn_on_in_order() {
+fn a_failed_panicked_or_cancelled_attempt_lets_the_next_waiter_initialize() {
     let cell = OnceCell::new();
     let mut waits: Vec<_> = (0..4)
         .map(|at| {
@@ -82,7 +82,7 @@ fn a_failed_panicked_or_cancelled_attempt_passes_the_turn_on_in_order() {
 }
 
 #[test]
-fn a_turn_given_to_a_dropped_future_is_passed_on() {
+fn an_init_permit_given_to_a_dropped_future_is_passed_on() {
     let cell = OnceCell::new();
     let mut first = manual(cell.get_or_init(pending));
     let mut second = manual(cell.get_or_init(|| async { 2 }));
@@ -200,7 +200,7 @@ fn stress_one_value_for_all() {
             .map(|id| {
                 let (cell, once, alive) = (cell.clone(), once.clone(), alive.clone());
                 thread::spawn(move || {
-                    // A cancelled attempt first, which may have had its turn.
+                    // A cancelled attempt first, which may have had the permit to initialize.
                     let _ = manual(cell.get_or_init(pending::<Counted>)).poll().is_ready();
                     let value = block_on(cell.get_or_init(|| async { alive.value(id) })).number;
                     let _ = once.set(value);
@@ -234,7 +234,7 @@ fn a_barrier_can_be_shown_by_what_waits_for_it() {
 }
 
 #[test]
-fn the_turn_passes_on_though_both_its_holder_and_the_next_waker_panic() {
+fn the_init_permit_passes_on_though_its_holder_and_the_next_waker_panic() {
     let cell = OnceCell::new();
     let start = Notify::new();
     let mut first = manual(cell.get_or_init(|| async {

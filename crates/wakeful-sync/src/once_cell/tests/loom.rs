@@ -31,7 +31,7 @@ fn a_value_is_set_while_another_is_made() {
 }
 
 #[test]
-fn a_turn_that_is_given_up_passes_on() {
+fn a_cancelled_initializer_passes_the_permit_on() {
     ::loom::model(|| {
         let cell = Arc::new(OnceCell::new());
         let other = cell.clone();
