@@ -224,7 +224,7 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     async fn take_permit(&self) {
         let taken = self.permit.acquire(1).await;
-        debug_assert!(taken.is_ok(), "nobody closes the semaphore of a mutex");
+        debug_assert!(taken.is_ok(), "the semaphore of a mutex is never closed");
     }
 }
 

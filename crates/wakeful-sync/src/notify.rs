@@ -262,7 +262,7 @@ impl Notify {
                 _ => locked.release_first(stage),
             };
             drop(locked);
-            if let Some(waker) = released.expect("the word said that somebody waits") {
+            if let Some(waker) = released.expect("WAITING is set, so the line is not empty") {
                 waker.wake();
             }
             return;

@@ -105,7 +105,7 @@ impl PermitQueue {
     /// `waiter` must be live and in no queue, and must not move until it has been granted or
     /// removed.
     pub(crate) unsafe fn push(&mut self, waiter: NonNull<Waiter>, needed: usize, waker: Waker) {
-        debug_assert_ne!(needed, 0, "who needs nothing does not wait");
+        debug_assert_ne!(needed, 0, "a waiter needs at least one permit");
         // SAFETY: the waiter is live and in no queue, so only its owner, the caller, accesses it.
         unsafe {
             let waiter = waiter.as_ref();

@@ -145,7 +145,10 @@ impl<T: ?Sized> RwLock<T> {
         T: Sized,
     {
         assert!(max_reads != 0, "a RwLock may not be created with 0 readers");
-        assert!(max_reads <= MAX_READERS, "a RwLock may not be created with so many readers");
+        assert!(
+            max_reads <= MAX_READERS,
+            "a RwLock may not be created with more than `u32::MAX >> 3` readers"
+        );
         let permits = BatchSemaphore::const_new(max_reads as usize);
         RwLock { max_readers: max_reads, permits, value: UnsafeCell::new(value) }
     }
@@ -301,7 +304,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     async fn take_permits(&self, n: u32) {
         let taken = self.permits.acquire(n as usize).await;
-        debug_assert!(taken.is_ok(), "nobody closes the semaphore of a lock");
+        debug_assert!(taken.is_ok(), "the semaphore of a lock is never closed");
     }
 
     #[inline]

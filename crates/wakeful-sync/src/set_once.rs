@@ -127,7 +127,7 @@ impl<T> SetOnce<T> {
     /// This method is cancel safe: if the future is dropped, nothing is lost.
     pub async fn wait(&self) -> &T {
         UntilSet { queue: &self.queue, waiter: Waiter::new() }.await;
-        self.get().expect("waited until it was set")
+        self.get().expect("the wait ends only when the value is set")
     }
 }
 

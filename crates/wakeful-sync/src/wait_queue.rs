@@ -247,7 +247,11 @@ impl WaitQueue {
         waiter: Pin<&Waiter>,
         waker: Option<Waker>,
     ) -> Result<(), (Word, Option<Waker>)> {
-        debug_assert_eq!(waiter.stage(), WaiterStage::Idle, "a waiter stands in one line, once");
+        debug_assert_eq!(
+            waiter.stage(),
+            WaiterStage::Idle,
+            "a waiter enters a line only if it is idle"
+        );
         let locked = match self.lock_changing(saw, saw) {
             Ok(locked) => locked,
             Err(now) => return Err((now, waker)),

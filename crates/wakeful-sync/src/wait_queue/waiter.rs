@@ -91,7 +91,7 @@ impl PackedStage {
             // No `unreachable!()`: without a branch that panics, a check for one stage compiles to
             // a single comparison.
             over => {
-                debug_assert_eq!(over, WaiterStage::Over as usize, "stored from no `WaiterStage`");
+                debug_assert_eq!(over, WaiterStage::Over as usize, "not a value of `WaiterStage`");
                 WaiterStage::Over
             }
         }
