@@ -1,4 +1,5 @@
-//! The mutex: one holder at a time, in the order they asked.
+//! Tests of [`Mutex`]: one holder at a time, in the order of requests; guards for parts of the
+//! value.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! `Notify`: permits, order, what a dropped waiter does, panicking wakers.
+//! Tests of [`Notify`]: permits, order, dropped waiters, panicking wakers.
 
 mod support;
 
@@ -56,7 +56,7 @@ fn notify_one_wakes_in_order_and_notify_last_from_the_end() {
 #[test]
 fn notify_waiters_wakes_all_and_leaves_nothing() {
     let notify = Notify::new();
-    // More than are told under one hold of the lock.
+    // More than are woken under one hold of the lock.
     let mut waiters: Vec<_> = (0..100).map(|_| manual(notify.notified())).collect();
     waiters.iter_mut().for_each(Manual::pending);
     notify.notify_waiters();
@@ -131,7 +131,7 @@ fn a_notification_that_a_dropped_future_did_not_see_is_passed_on() {
     assert_eq!(waiters.iter().map(Manual::wakes).collect::<Vec<_>>(), [1, 0]);
     notify.notify_last();
     drop(waiters.pop());
-    // Both notifications are in one waiter and one permit now.
+    // Both notifications have been passed on: one to the last waiter, one became the permit.
     waiters[0].ready();
     manual(notify.notified()).ready();
     manual(notify.notified()).pending();
@@ -173,7 +173,7 @@ fn owned_futures_keep_the_notify_alive() {
     waiter.ready();
 }
 
-/// Stops whoever calls it until it is let go.
+/// A waker that blocks the waking thread until it is let go.
 #[derive(Default)]
 struct HoldingWaker {
     is_called: AtomicBool,
@@ -193,8 +193,9 @@ fn wait_for(flag: &AtomicBool) {
     }
 }
 
-/// Calls `f` with 70 waiters of a round that is over. The first 32 were told so, which is as many as are told under
-/// one hold of the lock; who tells them is held by the last one's waker.
+/// Calls `f` in the middle of a `notify_waiters` with 70 waiters. The first 32, as many as are
+/// released under one hold of the lock, have been woken, but the last of their wakers blocks the
+/// notifying thread. So the other 38 are stale.
 fn while_half_told<'n>(notify: &'n Notify, f: impl FnOnce(Vec<Manual<Notified<'n>>>)) {
     let holding = Arc::new(HoldingWaker::default());
     let mut waiters: Vec<_> = (0..70).map(|_| manual(notify.notified())).collect();
@@ -270,7 +271,7 @@ fn a_notification_is_not_lost_by_a_panic_of_one_who_was_called_before() {
     let mut waiters: Vec<_> = (0..40).map(|_| manual(notify.notified())).collect();
     for (i, waiter) in waiters.iter_mut().enumerate() {
         let waker = match i {
-            // One of the first 32, while the others are not told yet.
+            // One of the first 32, which is woken while the others are stale.
             0 => Waker::from(Arc::new(NotifiesOne(notify.clone()))),
             35 => panicking_waker(),
             _ => Waker::noop().clone(),
@@ -299,7 +300,7 @@ fn who_comes_before_all_are_told_waits_for_a_call_of_its_own() {
     while_half_told(&notify, |mut waiters| {
         let mut late = manual(notify.notified());
         late.pending();
-        // Those that would be told last go by themselves.
+        // The last stale waiters leave by themselves.
         waiters.truncate(68);
         drop(waiters.remove(66));
         late.pending();
@@ -341,7 +342,8 @@ fn a_panic_in_one_waker_still_counts_as_its_notification() {
 #[test]
 fn a_permit_is_not_lost_by_a_waker_that_panics_when_it_was_not_needed() {
     static NOTIFY: Notify = Notify::const_new();
-    // The clone brings the permit, so that the future need not wait.
+    // The clone adds the permit, so that the future need not wait and drops the clone, which
+    // panics.
     let waker = waker_with_hostile_clones(&|| NOTIFY.notify_one());
     let mut waiter = manual(NOTIFY.notified());
     catch_unwind(AssertUnwindSafe(|| waiter.poll_with(&waker).is_ready())).unwrap_err();
@@ -365,7 +367,7 @@ fn a_waker_may_come_back_to_the_same_notify() {
     manual(notify.notified()).ready();
 }
 
-/// Threads hand one token around; half of the waits are given up and begun anew.
+/// Threads pass one token around. Half of the waits are cancelled and started anew.
 #[test]
 fn stress_no_notification_is_lost() {
     let deadline = stress_deadline();
@@ -437,12 +439,13 @@ fn stress_all_are_called_however_many_come_and_go() {
     waiters.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// A million idle tasks hold a million of these, and most hold each twice: an async block that awaits a
-/// future it captured has room both for the captured one and for the awaited one.
+/// A program with a million waiting tasks has a million of these futures. Most tasks have room for
+/// two, since an async block that awaits a captured future stores both the captured and the awaited
+/// one.
 #[test]
 #[cfg(target_pointer_width = "64")]
 fn a_wait_takes_no_more_than_five_words() {
-    // Whom it waits for, two links, and a waker of two words, in which there is room for the rest.
+    // The `Notify`, two links, and two words for the waker that also hold all the rest.
     assert!(size_of::<Notified<'_>>() <= 40, "{}", size_of::<Notified<'_>>());
     assert!(size_of::<OwnedNotified>() <= 40, "{}", size_of::<OwnedNotified>());
 }

@@ -1,4 +1,4 @@
-//! `OnceCell`, `SetOnce` and `Barrier`.
+//! Tests of [`OnceCell`], [`SetOnce`] and [`Barrier`].
 
 mod support;
 
@@ -169,7 +169,7 @@ fn stress_nobody_passes_a_barrier_alone() {
             thread::spawn(move || {
                 let mut led = 0;
                 for round in 0.. {
-                    // The leader decides for all, between two barriers.
+                    // The leader decides for all threads, between two barriers.
                     if block_on(barrier.wait()).is_leader() {
                         led += 1;
                         let next = if Instant::now() < deadline { round + 1 } else { usize::MAX };
@@ -248,7 +248,7 @@ fn the_init_permit_passes_on_though_its_holder_and_the_next_waker_panic() {
     assert!(catch_unwind(AssertUnwindSafe(|| first.poll().is_ready())).is_err());
     assert_eq!(second.ready(), &2);
 
-    // Without a panic of its own the first one gets its error.
+    // If the first initializer returns an error, that error is not replaced by the waker's panic.
     let cell = OnceCell::new();
     let mut first = manual(cell.get_or_try_init(|| async {
         start.notified().await;

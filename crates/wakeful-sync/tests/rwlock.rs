@@ -1,4 +1,4 @@
-//! The read-write lock: many readers or one writer, in the order they asked.
+//! Tests of [`RwLock`]: many readers or one writer, in the order of requests; guards for parts.
 
 mod support;
 

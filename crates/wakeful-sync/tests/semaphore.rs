@@ -1,4 +1,4 @@
-//! The semaphore: fair, exact, safe to give up at any point.
+//! Tests of [`Semaphore`]: fairness, exact counts, cancellation and panics at any point.
 
 mod support;
 
@@ -316,7 +316,7 @@ fn stress_no_permit_is_lost_or_made() {
                     for _ in 0..200 {
                         let n = random.below(5) + 1;
                         if random.below(4) == 0 {
-                            // Given up after one poll.
+                            // Dropped after one poll.
                             let _ = manual(semaphore.acquire_many(n as u32)).poll().is_ready();
                             continue;
                         }
@@ -344,7 +344,7 @@ fn permits_are_not_lost_by_a_waker_that_panics_when_the_budget_is_used_up() {
             budget::proceed().unwrap().made_progress();
         }
         let mut acquire = manual(semaphore.acquire());
-        // Outside of a runtime the waker is called at once.
+        // Outside a runtime the waker is called at once.
         let poll = || acquire.poll_with(&panicking_waker()).is_ready();
         catch_unwind(AssertUnwindSafe(poll)).unwrap_err();
         drop(acquire);
@@ -357,7 +357,8 @@ fn permits_are_not_lost_by_a_waker_that_panics_when_it_was_not_needed() {
     static SEMAPHORE: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(0));
     let waker = waker_with_hostile_clones(&|| SEMAPHORE.add_permits(1));
     let mut acquire = manual(SEMAPHORE.acquire());
-    // The clone brings the permit, so that the future need not wait.
+    // The clone adds the permit, so that the future need not wait and drops the clone, which
+    // panics.
     let Poll::Ready(Ok(permit)) = acquire.poll_with(&waker) else { panic!("there is a permit") };
     drop((permit, acquire));
     assert_eq!(SEMAPHORE.available_permits(), 1);
@@ -367,7 +368,7 @@ fn permits_are_not_lost_by_a_waker_that_panics_when_it_was_not_needed() {
 fn a_waiter_whose_leave_is_ended_by_a_panic_gives_its_permits_back_once() {
     type Waiting = Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send>>;
 
-    /// Polls the future once more when it is called, and drops it.
+    /// Polls the future once more when woken, and drops it.
     struct PollsOnce(Mutex<Option<Waiting>>);
 
     impl Wake for PollsOnce {
@@ -392,7 +393,8 @@ fn a_waiter_whose_leave_is_ended_by_a_panic_gives_its_permits_back_once() {
             other.pending();
         }
     }
-    // While 32 wakers are called, the first waiter leaves, and its permit goes to one that panics.
+    // The first batch of 32 wakers polls and drops the first waiter. It leaves, and its permit goes
+    // to a waiter whose waker panics.
     semaphore.close();
     assert!(polls_once.0.lock().unwrap().is_none());
     drop(others);

@@ -1,4 +1,4 @@
-//! Whoever waits does so in the memory of its own future.
+//! Checks that waiting does not allocate: a waiter's memory is a part of its future.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -15,16 +15,16 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: what it does is the system allocator's doing.
+// SAFETY: all calls are forwarded to the system allocator, which satisfies the contract.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: by contract.
+        // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: by contract.
+        // SAFETY: the caller's promise.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -32,11 +32,11 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// More than are called at once.
+/// How many futures wait: more than are woken under one hold of a lock (32).
 const WAITERS: usize = 100;
 
-/// Has many futures wait, one of each three give up, and the others end after `release`; asserts that
-/// nothing of it allocates.
+/// Polls many futures, drops a third of them, calls `release`, and polls the others to completion.
+/// Asserts that nothing of this allocates.
 #[track_caller]
 fn assert_waits_for_free<F: Future>(waiters: impl Iterator<Item = F>, release: impl FnOnce()) {
     let mut waiters: Vec<Option<Pin<Box<F>>>> = waiters.map(|f| Some(Box::pin(f))).collect();
