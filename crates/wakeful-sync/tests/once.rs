@@ -36,7 +36,7 @@ fn a_cell_is_set_once() {
 }
 
 #[test]
-fn one_makes_the_value_and_the_others_wait() {
+fn one_task_initializes_and_the_others_wait() {
     let cell = OnceCell::new();
     let made = AtomicUsize::new(0);
     let (go, wait) = wakeful_sync::oneshot::channel::<i32>();
@@ -113,7 +113,7 @@ fn a_value_set_once_is_dropped_once() {
 }
 
 #[test]
-fn who_waits_for_a_set_once_is_woken_by_set() {
+fn set_wakes_waiters_of_a_set_once() {
     let once = SetOnce::new();
     let mut waits: Vec<_> = (0..40).map(|_| manual(once.wait())).collect();
     waits.iter_mut().for_each(Manual::pending);
@@ -134,7 +134,7 @@ fn who_waits_for_a_set_once_is_woken_by_set() {
 }
 
 #[test]
-fn a_barrier_lets_all_go_when_the_last_has_come() {
+fn a_barrier_releases_all_when_the_last_task_arrives() {
     let barrier = Barrier::new(3);
     for _ in 0..3 {
         let mut first = manual(barrier.wait());
@@ -149,7 +149,7 @@ fn a_barrier_lets_all_go_when_the_last_has_come() {
 }
 
 #[test]
-fn a_barrier_for_none_or_one_holds_nobody() {
+fn a_barrier_of_size_zero_or_one_never_waits() {
     for size in [0, 1] {
         let barrier = Barrier::new(size);
         assert!(manual(barrier.wait()).ready().is_leader());
@@ -158,7 +158,7 @@ fn a_barrier_for_none_or_one_holds_nobody() {
 }
 
 #[test]
-fn stress_nobody_passes_a_barrier_alone() {
+fn stress_all_tasks_pass_a_barrier_together() {
     const SIZE: usize = 4;
     let deadline = stress_deadline();
     let barrier = Arc::new(Barrier::new(SIZE));
@@ -190,7 +190,7 @@ fn stress_nobody_passes_a_barrier_alone() {
 }
 
 #[test]
-fn stress_one_value_for_all() {
+fn stress_all_tasks_see_the_same_value() {
     let deadline = stress_deadline();
     let alive = Alive::default();
     while Instant::now() < deadline {
@@ -217,7 +217,7 @@ fn stress_one_value_for_all() {
 }
 
 #[test]
-fn a_barrier_can_be_shown_by_what_waits_for_it() {
+fn a_barrier_can_be_formatted_by_a_writer_that_waits_for_it() {
     struct WaitsForIt(Arc<Barrier>, String);
     impl std::fmt::Write for WaitsForIt {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {

@@ -18,7 +18,7 @@ struct Guarded {
 unsafe impl Sync for Guarded {}
 
 #[test]
-fn a_permit_is_with_one_at_a_time() {
+fn one_permit_has_one_holder_at_a_time() {
     ::loom::model(|| {
         let shared =
             Arc::new(Guarded { permits: BatchSemaphore::new(1), value: UnsafeCell::new(0) });
@@ -59,7 +59,7 @@ fn permits_are_forgotten_while_others_are_put_and_taken() {
 }
 
 #[test]
-fn a_batch_is_dealt_by_several() {
+fn a_batch_is_filled_by_several_releases() {
     ::loom::model(|| {
         let semaphore = Arc::new(BatchSemaphore::new(0));
         let givers: Vec<_> = (0..2)
@@ -75,7 +75,7 @@ fn a_batch_is_dealt_by_several() {
 }
 
 #[test]
-fn giving_up_races_with_a_grant() {
+fn cancellation_races_with_a_grant() {
     ::loom::model(|| {
         let semaphore = Arc::new(BatchSemaphore::new(1));
         let giver = thread::spawn({
@@ -95,7 +95,7 @@ fn giving_up_races_with_a_grant() {
 }
 
 #[test]
-fn a_close_reaches_who_is_about_to_wait() {
+fn close_reaches_a_task_that_is_about_to_wait() {
     ::loom::model(|| {
         let semaphore = Arc::new(BatchSemaphore::new(1));
         let closer = thread::spawn({

@@ -40,7 +40,7 @@ fn a_token_goes_there_and_back() {
 }
 
 #[test]
-fn a_waiter_that_gives_up_passes_its_notification_on() {
+fn a_dropped_waiter_passes_its_notification_on() {
     ::loom::model(|| {
         let notify = Arc::new(Notify::new());
         let mut quitter = Box::pin(notify.notified());
@@ -56,7 +56,7 @@ fn a_waiter_that_gives_up_passes_its_notification_on() {
 }
 
 #[test]
-fn notify_waiters_reaches_who_waits_and_who_was_about_to() {
+fn notify_waiters_reaches_queued_and_unpolled_futures() {
     ::loom::model(|| {
         let notify = Arc::new(Notify::new());
         let (first, second) = (notify.clone().notified_owned(), notify.notified());
@@ -69,7 +69,7 @@ fn notify_waiters_reaches_who_waits_and_who_was_about_to() {
 }
 
 #[test]
-fn a_waiter_leaves_while_all_are_called() {
+fn a_waiter_leaves_while_all_are_woken() {
     ::loom::model(|| {
         let notify = Arc::new(Notify::new());
         let mut quitter = Box::pin(notify.notified());
@@ -86,7 +86,7 @@ fn a_waiter_leaves_while_all_are_called() {
 }
 
 #[test]
-fn who_polls_again_while_all_are_called_sees_it_or_is_woken() {
+fn a_waiter_polled_during_notify_waiters_is_released() {
     ::loom::model(|| {
         let notify = Arc::new(Notify::new());
         let mut first = Box::pin(notify.notified());

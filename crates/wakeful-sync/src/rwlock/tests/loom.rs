@@ -45,7 +45,7 @@ fn writers_exclude_each_other() {
 }
 
 #[test]
-fn a_downgraded_writer_stays_alone_with_readers() {
+fn a_downgrade_lets_no_writer_in() {
     ::loom::model(|| {
         let lock = lock();
         let writer = thread::spawn({
@@ -90,7 +90,7 @@ fn readers_get_in_before_or_after_a_writer() {
 }
 
 #[test]
-fn a_writer_gives_up_while_a_reader_goes() {
+fn a_writer_is_dropped_while_a_reader_releases() {
     ::loom::model(|| {
         let lock = lock();
         let reader = lock.clone().try_read_owned().unwrap();
