@@ -12,7 +12,8 @@ use wakeful_base::sync::thread;
 /// running thread holds the lock.
 #[cfg(not(wakeful_loom))]
 const SPIN_ROUNDS_MAX: u32 = 6;
-/// How many pauses spin or yield. Ten yields usually let a preempted holder of the same priority run.
+/// How many pauses spin or yield. Ten yields usually let a preempted holder of the same priority
+/// run.
 #[cfg(not(wakeful_loom))]
 const YIELD_ROUNDS_MAX: u32 = SPIN_ROUNDS_MAX + 10;
 /// How long each further pause sleeps: short, but enough for the kernel to run another thread.

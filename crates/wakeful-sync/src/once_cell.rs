@@ -3,12 +3,12 @@
 //! ```text
 //!   empty ──acquire_init_permit──▶ being set ──set_value──▶ set, for good
 //!     ▲                               │
-//!     └───────InitPermit::drop────────┘ error, panic or cancellation: the next waiter gets the permit
+//!     └───────InitPermit::drop────────┘ on error, panic or cancellation: the next waiter
 //! ```
 //!
-//! The right to initialize is the permit of a [`Notify`], which starts with one. Its holder may write
-//! `value` while `is_set` is false. Once `is_set` is true, no thread writes the value or gives the
-//! permit back, and all waiters are woken at once.
+//! The right to initialize is the permit of a [`Notify`], which starts with one. Its holder may
+//! write `value` while `is_set` is false. Once `is_set` is true, no thread writes the value or
+//! gives the permit back, and all waiters are woken at once.
 
 use std::error::Error;
 use std::fmt;

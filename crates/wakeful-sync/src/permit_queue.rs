@@ -12,7 +12,7 @@
 //!             push                    deal: the last missing permit
 //!   (unlinked) ───▶ needed = 3 ──▶ 2 ──────────────────▶ needed = 0, unlinked: granted
 //!                      │                                        │ the owner sees the 0 without
-//!                      │ remove, remove_all                     ▼ the lock, and may drop it at once
+//!                      │ remove, remove_all                     ▼ the lock, and may drop it
 //!                      ▼                                     (unlinked)
 //!                  unlinked, needed > 0: `remove` takes back the permits dealt so far;
 //!                  after `remove_all` the waiter has them until its owner calls `remove`

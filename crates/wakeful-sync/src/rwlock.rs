@@ -10,8 +10,8 @@
 //!                                            rest, so no later reader gets in before it
 //! ```
 //!
-//! A guard keeps its permits in a field (`rwlock/held_permits.rs`), which gives them back when it is
-//! dropped. So guards need no `Drop` of their own and can be converted field by field.
+//! A guard keeps its permits in a field (`rwlock/held_permits.rs`), which gives them back when it
+//! is dropped. So guards need no `Drop` of their own and can be converted field by field.
 //!
 //! `rwlock/read_guard.rs` and `rwlock/write_guard.rs` have the guards that borrow the lock,
 //! `rwlock/owned_read_guard.rs` and `rwlock/owned_write_guard.rs` those that hold an `Arc`.

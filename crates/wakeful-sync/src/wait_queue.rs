@@ -47,9 +47,9 @@
 //! thread other than its owner, and the owner may drop a released waiter at once.
 //!
 //! The line is first in, first out, so waiters of earlier rounds, called *stale*, stand before
-//! those of the current one. A queued waiter does not record its round. Instead the line remembers the
-//! last stale waiter: when a lock holder starts a round or sets the flag, that is the last waiter
-//! in the line. Any holder of the lock may release stale waiters. So they can be released in
+//! those of the current one. A queued waiter does not record its round. Instead the line remembers
+//! the last stale waiter: when a lock holder starts a round or sets the flag, that is the last
+//! waiter in the line. Any holder of the lock may release stale waiters. So they can be released in
 //! batches, with the lock given up in between to call wakers, and need no second list. Code that
 //! has to know whether one particular waiter is released first releases all stale ones; each waiter
 //! that remains in the line then has to wait.

@@ -177,8 +177,8 @@ impl<T: ?Sized> Deref for OwnedRwLockWriteGuard<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the guard has all permits, so no other guard accesses the value. The guard's `Arc` keeps
-        // the value in place.
+        // SAFETY: the guard has all permits, so no other guard accesses the value. The guard's
+        // `Arc` keeps the value in place.
         unsafe { &*self.value }
     }
 }

@@ -150,8 +150,8 @@ impl Waiter {
             WaiterStage::Idle,
             "a waiter forgets its round when it enters"
         );
-        // SAFETY: by contract the caller is the owner, and `stage_data` holds the round until the waiter
-        // enters a line.
+        // SAFETY: by contract the caller is the owner, and `stage_data` holds the round until the
+        // waiter enters a line.
         self.stage_data.with(|stage_data| unsafe { (*stage_data).round })
     }
 

@@ -23,7 +23,8 @@ impl Word {
         self.0 & FLAG != 0
     }
 
-    /// Returns WAITING, which is only valid in an unlocked word, as from [`WaitQueue::load_unlocked`].
+    /// Returns WAITING, which is only valid in an unlocked word, as from
+    /// [`WaitQueue::load_unlocked`].
     pub(crate) fn has_waiters(self) -> bool {
         self.0 & WAITING != 0
     }
