@@ -6,7 +6,7 @@
 //! ```text
 //!               notify_one                    notify_one: releases the first
 //!   permit ◀──────────────── nothing ◀─────────────────────────────────────── waiters
-//!      │                      ▲   │     notify_waiters: next round, releases all  ▲
+//!      │                      ▲   │     notify_waiters: next round, releases all ▲
 //!      └──────────────────────┘   └──────────────────────────────────────────────┘
 //!        Notified::poll takes it              Notified::poll enters
 //! ```
@@ -158,8 +158,7 @@ impl Notify {
     /// }
     ///
     /// let mut sum = 0;
-    /// let mut stopped = std::pin::pin!(stop.notified()); // one place in the queue for all
-    /// iterations
+    /// let mut stopped = std::pin::pin!(stop.notified()); // keeps its place in the queue
     /// loop {
     ///     wakeful::select! {
     ///         Some(number) = rx.recv() => {
@@ -384,8 +383,8 @@ impl Waiting {
         // SAFETY: the waiter is a field of `self`, pinned with it and never moved out.
         let waiter = unsafe { self.as_ref().map_unchecked(|this| &this.0) };
         let wait = match waiter.stage() {
-            // SAFETY: `drop` makes the waiter leave this queue. No other code makes a waiter of
-            // ours idle again, so it has not been in a line.
+            // SAFETY: the waiter is ours and idle, and `drop` makes it leave this queue. No other
+            // code makes it idle again, so it has not been in a line.
             WaiterStage::Idle => unsafe { enter(&notify.queue, waiter, waker) },
             // SAFETY: a queued waiter has entered a queue, and `notify` is the only one it is used
             // with.
@@ -443,7 +442,7 @@ unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) 
             continue;
         }
         let waker = cloned.take().or_else(|| waker.cloned());
-        // SAFETY: the caller's promise: the waiter leaves this queue before it is dropped.
+        // SAFETY: the caller's promise, as for this function.
         match unsafe { queue.enter(word, waiter, waker) } {
             Ok(()) => return WaitStatus::Waiting,
             Err((now, waker)) => (word, cloned) = (now, waker),

@@ -3,8 +3,8 @@
 //! [`Notify`](crate::Notify), `watch`, `broadcast` and [`SetOnce`](crate::SetOnce) are built on it.
 //! The word counts *rounds*. A waiter has to wait while the word is in the round in which the
 //! waiter came and the flag is not set. A thread that starts a new round or sets the flag thereby
-//! releases all waiters at once. It then walks through the line, as the list of waiters is called,
-//! to take them out and wake them.
+//! releases all waiters at once. It then walks through the *line*, the list of waiters, to take
+//! them out and wake them.
 //!
 //! - `word.rs`: the word as a value. [`WaitQueue`], in this file, changes it.
 //! - `line.rs`: the line. [`LockedLine`] is the right to access it.
@@ -197,7 +197,8 @@ impl WaitQueue {
     /// Waits until `round` is over or the flag is set, then returns the word.
     ///
     /// # Safety
-    /// As for [`enter`](Self::enter).
+    /// The waiter must be the caller's, must have entered no other queue, and must call
+    /// [`leave`](Self::leave) on this queue before it is dropped.
     #[inline]
     pub(crate) unsafe fn poll_over(
         &self,
@@ -226,7 +227,8 @@ impl WaitQueue {
                 continue;
             }
             let waker = cloned.take().unwrap_or_else(|| waker.clone());
-            // SAFETY: the caller's promise: the waiter leaves this queue before it is dropped.
+            // SAFETY: the waiter is idle (checked above). By contract it is the caller's and leaves
+            // this queue before it is dropped.
             match unsafe { self.enter(word, waiter, Some(waker)) } {
                 Ok(()) => return Poll::Pending,
                 Err((now, waker)) => (word, cloned) = (now, waker),
@@ -239,7 +241,8 @@ impl WaitQueue {
     /// Otherwise fails with the current word, once that is unlocked, and gives the waker back.
     ///
     /// # Safety
-    /// The waiter must call [`leave`](Self::leave) on this queue before it is dropped.
+    /// The waiter must be the caller's and idle, and must call [`leave`](Self::leave) on this queue
+    /// before it is dropped.
     #[inline]
     pub(crate) unsafe fn enter(
         &self,
@@ -256,8 +259,8 @@ impl WaitQueue {
             Ok(locked) => locked,
             Err(now) => return Err((now, waker)),
         };
-        // SAFETY: only the owner has a `Pin<&Waiter>`, and the waiter is idle, so it is in no line.
-        // It is pinned and, by contract, leaves the line before it is dropped.
+        // SAFETY: the caller's promise: the waiter is its own and idle, so it is in no line, and it
+        // leaves the line before it is dropped. It is pinned until then.
         unsafe { locked.push(waiter, waker) };
         Ok(())
     }
@@ -298,8 +301,8 @@ impl WaitQueue {
         }
     }
 
-    /// Takes the waiter out of the line if it is queued. Returns `Idle`, or the stage in which it
-    /// was.
+    /// Takes the waiter out of the line if it is queued. Returns the stage it has then: if it was
+    /// released before, that says how.
     ///
     /// # Safety
     /// The waiter must not have entered another queue.

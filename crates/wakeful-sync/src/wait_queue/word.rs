@@ -24,7 +24,7 @@ impl Word {
     }
 
     /// Returns WAITING, which is only valid in an unlocked word, as from
-    /// [`WaitQueue::load_unlocked`].
+    /// [`load_unlocked`](super::WaitQueue::load_unlocked).
     pub(crate) fn has_waiters(self) -> bool {
         self.0 & WAITING != 0
     }
