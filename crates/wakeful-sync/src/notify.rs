@@ -329,7 +329,7 @@ impl fmt::Debug for Notify {
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let ready = Notify::new();
 /// let mut waiting = pin!(ready.notified());
-/// assert!(!waiting.as_mut().enable()); // in line from here on
+/// assert!(!waiting.as_mut().enable()); // in the queue from here on
 /// ready.notify_one();
 /// waiting.await;
 /// # });
