@@ -1,18 +1,22 @@
-//! The future that waits for permits.
+//! [`Acquire`]: the future that waits for permits.
+//!
+//! It takes permits from a [`PermitSource`], which is a `BatchSemaphore` or the capacity of a
+//! bounded channel. The queue in which it waits is described in `permit_queue.rs`.
 //!
 //! ```text
-//!   Start ──poll: permits at hand, and budget──▶ Done (holds nothing any more: the permits are the
-//!     │                                           ▲    caller's)
-//!     │ poll: too few permits, or no budget       │ poll: granted, and budget
-//!     ▼                                           │
-//!   Queued ───────────────────────────────────────┘
-//!     │ drop, or closed: what has been dealt goes back
+//!   Start ──poll: enough permits and budget──▶ Done: the permits belong to the caller
+//!     │                                         ▲
+//!     │ poll: too few permits, or no budget     │ poll: granted, and budget
+//!     ▼                                         │
+//!   Queued ─────────────────────────────────────┘
+//!     │ drop, or poll after close: the permits dealt so far are given back
 //!     ▼
 //!   Done
 //! ```
 //!
-//! Permits come first and the budget is paid after: a task that has used it up gets in line all the
-//! same, and keeps what it was dealt until it is polled again.
+//! The future takes its permits first and consumes budget afterwards. A task without budget
+//! therefore still gets its place in the queue, and keeps the permits it was dealt until it is
+//! polled again.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -24,23 +28,23 @@ use wakeful_base::budget;
 use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::permit_queue::{PermitQueue, Waiter};
 
-/// What permits can be taken from, and waited for.
+/// A set of permits that can be taken and waited for.
 pub(crate) trait PermitSource {
-    /// Whether no more permits are given out.
+    /// Returns whether the source has been closed and gives out no more permits.
     fn is_closed(&self) -> bool;
 
-    /// Takes `n` permits if they are at hand.
+    /// Takes `n` permits if they are available now.
     fn try_acquire(&self, n: usize) -> Result<(), TryAcquireError>;
 
     /// Gives `n` permits back.
     fn release(&self, n: usize);
 
-    /// Takes `n` permits, or leaves `waiter` in the queue with the permits there are.
+    /// Takes `n` permits, or takes those that are available and queues `waiter` for the rest.
     ///
-    /// Does not panic once it has done either: the caller could not tell, and would give nothing back.
+    /// Must not panic after either: `Acquire` would not know that it has to give anything back.
     ///
     /// # Safety
-    /// `waiter` must be live, in no queue, and stay in place until it is granted or has
+    /// `waiter` must be live and in no queue, and must not move until it has been granted or has
     /// [left](Self::leave).
     unsafe fn enqueue(
         &self,
@@ -49,28 +53,30 @@ pub(crate) trait PermitSource {
         waker: &Waker,
     ) -> Result<Enqueued, AcquireError>;
 
-    /// Runs `f` on the queue, under its lock.
+    /// Calls `f` with the queue, under the queue's lock.
     fn with_queue<R>(&self, f: impl FnOnce(&mut PermitQueue) -> R) -> R;
 
-    /// Takes `waiter` out of the queue and gives back what it was dealt of its `n` permits, which may call
-    /// wakers. If one of these panics, the waiter has left nevertheless, and a second call does no harm.
+    /// Removes `waiter` from the queue and gives back the permits it was dealt out of its `n`.
+    ///
+    /// This can wake other waiters. If a waker panics, `waiter` has left nevertheless, and a second
+    /// call has no effect.
     ///
     /// # Safety
-    /// `waiter` must have been enqueued here, and be live.
+    /// `waiter` must be live. If it is in a queue, that queue must be this source's.
     unsafe fn leave(&self, n: usize, waiter: NonNull<Waiter>);
 }
 
-/// How an attempt to wait went.
+/// Outcome of [`PermitSource::enqueue`] and of a poll.
 #[derive(Clone, Copy, PartialEq)]
 #[must_use]
 pub(crate) enum Enqueued {
-    /// No need to: the permits are the caller's.
+    /// The permits belong to the caller.
     Granted,
-    /// The waker is going to be called.
+    /// The waiter is queued, and its waker will be called.
     Waiting,
 }
 
-/// Resolves once `n` permits have been taken from `source`.
+/// A future that resolves once `n` permits have been taken from `source`.
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Acquire<'a, S: PermitSource> {
     source: &'a S,
@@ -82,7 +88,8 @@ pub(crate) struct Acquire<'a, S: PermitSource> {
 #[derive(Clone, Copy, PartialEq)]
 enum Phase {
     Start,
-    /// In the queue, or granted: a waiter that never was in the queue says it is.
+    /// The waiter is queued or granted, or the permits were taken without queueing it. In the last
+    /// case the waiter counts as granted as well, since a new waiter needs no permits.
     Queued,
     Done,
 }
@@ -93,25 +100,28 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
         Acquire { source, n, phase: Phase::Start, waiter: Waiter::new() }
     }
 
-    /// Looks how a queued waiter is doing; if it still waits, `waker` is the one to be called.
+    /// Polls a waiter that is past `Start`. If it still waits, stores `waker` in it.
     #[inline(never)]
-    fn look(&self, waker: &Waker) -> Result<Enqueued, AcquireError> {
-        // No user code under the lock: a new waker is cloned before, an old one dropped after.
+    fn poll_queued(&self, waker: &Waker) -> Result<Enqueued, AcquireError> {
+        // No foreign code may run under the lock. A new waker is cloned before the lock is taken,
+        // and the old one is dropped after the lock is released.
         let mut new = None;
         loop {
             if self.source.is_closed() {
-                // SAFETY: it was enqueued there, or granted without.
+                // SAFETY: the waiter is live as part of `self`. It entered this source's queue, or
+                // none if its permits were taken at once.
                 unsafe { self.source.leave(self.n, NonNull::from(&self.waiter)) };
                 return Err(AcquireError::closed());
             }
             if self.waiter.is_granted() {
                 return Ok(Enqueued::Granted);
             }
-            let (settled, _old) = self.source.with_queue(|queue| {
+            let (outcome, _old) = self.source.with_queue(|queue| {
                 if self.waiter.is_granted() || self.source.is_closed() {
                     return (None, new.take());
                 }
-                // SAFETY: enqueued there, neither granted nor closed: it is in this queue.
+                // SAFETY: a waiter past `Start` that is neither granted nor closed is still in the
+                // queue. Both were checked under the lock, and only a lock holder removes waiters.
                 unsafe {
                     let waiter = NonNull::from(&self.waiter);
                     match new.take() {
@@ -121,14 +131,14 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
                     }
                 }
             });
-            match settled {
+            match outcome {
                 Some(outcome) => return Ok(outcome),
                 None => new = Some(waker.clone()),
             }
         }
     }
 
-    /// Takes the permits, or gets in line for them.
+    /// Takes the permits or queues the waiter for them.
     #[inline]
     fn take_or_wait(&self, cx: &mut Context<'_>) -> Result<Enqueued, AcquireError> {
         let waiter = NonNull::from(&self.waiter);
@@ -136,8 +146,8 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
             Phase::Start => match self.source.try_acquire(self.n) {
                 Ok(()) => Ok(Enqueued::Granted),
                 Err(TryAcquireError::Closed) => Err(AcquireError::closed()),
-                // SAFETY: the future is pinned, as only `poll` calls this, and `drop` makes a queued
-                // waiter leave.
+                // SAFETY: in `Start` the waiter is in no queue yet. It does not move, because only
+                // `poll` calls this, on a pinned future. `drop` makes it leave.
                 Err(TryAcquireError::NoPermits) => unsafe {
                     self.source.enqueue(self.n, waiter, cx.waker())
                 },
@@ -145,7 +155,7 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
             Phase::Queued if self.waiter.is_granted() && !self.source.is_closed() => {
                 Ok(Enqueued::Granted)
             }
-            Phase::Queued => self.look(cx.waker()),
+            Phase::Queued => self.poll_queued(cx.waker()),
             Phase::Done => panic!("an `acquire` future was polled after it had completed"),
         }
     }
@@ -156,12 +166,12 @@ impl<S: PermitSource> Future for Acquire<'_, S> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: nothing is moved out of the borrow.
+        // SAFETY: no field is moved out of `this`.
         let this = unsafe { self.get_unchecked_mut() };
         match this.take_or_wait(cx) {
             Ok(enqueued) => {
-                // From here on the waiter is in the queue, or the permits are ours. The budget may call
-                // a waker: should that panic, our drop gives back what we have.
+                // From here on the waiter is queued or the permits are ours. Consuming budget may
+                // call a waker. If that panics, `drop` sees `Queued` and gives everything back.
                 this.phase = Phase::Queued;
                 if enqueued == Enqueued::Waiting {
                     return Poll::Pending;
@@ -187,7 +197,8 @@ impl<S: PermitSource> Drop for Acquire<'_, S> {
         if self.waiter.is_granted() {
             self.source.release(self.n);
         } else {
-            // SAFETY: it was enqueued there.
+            // SAFETY: the waiter is live as part of `self`, and a waiter that is not granted
+            // entered this source's queue.
             unsafe { self.source.leave(self.n, NonNull::from(&self.waiter)) };
         }
     }

@@ -1,8 +1,8 @@
-//! Why no permit was given.
+//! Errors of operations that take permits.
 
 use std::fmt;
 
-/// No permit could be taken, and the call does not wait.
+/// The error of a `try_acquire` that could not take its permits at once.
 ///
 /// ```
 /// use wakeful::sync::{Semaphore, TryAcquireError};
@@ -13,14 +13,14 @@ use std::fmt;
 /// ```
 #[derive(Debug, PartialEq, Eq)]
 pub enum TryAcquireError {
-    /// The semaphore is [closed](crate::Semaphore::close).
+    /// The semaphore has been [closed](crate::Semaphore::close).
     Closed,
 
-    /// There are not enough permits at the moment.
+    /// Fewer permits are available than were asked for.
     NoPermits,
 }
 
-/// The semaphore is [closed](crate::Semaphore::close), so no permit will ever come.
+/// The error of an `acquire` on a semaphore that has been [closed](crate::Semaphore::close).
 ///
 /// ```
 /// use wakeful::sync::Semaphore;

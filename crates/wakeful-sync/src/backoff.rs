@@ -1,21 +1,26 @@
-//! How to wait for a lock that is held for a few instructions only.
+//! Backing off from a lock that is held for a few instructions only.
 //!
-//! Nearly always its holder runs on another CPU and is done at once. If it does not run, because the
-//! system has put its thread aside, spinning is a waste: so a waiter soon offers its CPU to others and
-//! then sleeps, which lets even a holder of lower priority finish.
+//! The lock's holder nearly always runs on another CPU and unlocks at once, so the first steps
+//! spin. If the holder has been preempted, spinning only wastes time. The later steps therefore
+//! yield the CPU, and at last sleep, so that a holder of lower priority can run as well.
 
 #[cfg(not(wakeful_loom))]
 use wakeful_base::sync::hint;
 use wakeful_base::sync::thread;
 
+/// How many pauses spin. Pause `n` spins 2ⁿ times, so that all of them together take longer than a
+/// running thread holds the lock.
 #[cfg(not(wakeful_loom))]
 const SPIN_ROUNDS_MAX: u32 = 6;
+/// How many pauses spin or yield. Ten yields usually let a preempted holder of the same priority
+/// run.
 #[cfg(not(wakeful_loom))]
 const YIELD_ROUNDS_MAX: u32 = SPIN_ROUNDS_MAX + 10;
+/// How long each further pause sleeps: short, but enough for the kernel to run another thread.
 #[cfg(not(wakeful_loom))]
 const SLEEP: std::time::Duration = std::time::Duration::from_micros(50);
 
-/// Waits longer each time.
+/// A backoff whose pauses grow longer.
 pub(crate) struct Backoff {
     round: u32,
 }
@@ -25,7 +30,8 @@ impl Backoff {
         Backoff { round: 0 }
     }
 
-    /// Waits. True if that was a sleep: it may take longer, and who can do something else meanwhile should.
+    /// Pauses. Returns true if it slept: the wait may take longer, so callers with other work
+    /// should do that instead.
     #[cfg(not(wakeful_loom))]
     pub(crate) fn pause(&mut self) -> bool {
         if self.round == YIELD_ROUNDS_MAX {
@@ -43,7 +49,7 @@ impl Backoff {
         false
     }
 
-    // A model has no time: it only must know that somebody else has to run.
+    // Time does not pass in a loom model. Yielding tells loom that another thread has to run first.
     #[cfg(wakeful_loom)]
     pub(crate) fn pause(&mut self) -> bool {
         thread::yield_now();

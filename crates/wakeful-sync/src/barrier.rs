@@ -1,8 +1,9 @@
-//! [`Barrier`]: tasks wait for each other.
+//! [`Barrier`]: tasks that wait for each other.
 //!
-//! Each arrival is counted under a lock, in a *generation*. The last one of a generation starts the next and
-//! calls everybody, after it has let the lock go. So its call may also reach somebody who has arrived for the
-//! next generation meanwhile; that one looks at the generation and goes on waiting.
+//! Arrivals are counted under a lock, in *generations*. The last arrival of a generation starts the
+//! next one, releases the lock and then notifies all waiters. Tasks that have arrived for the next
+//! generation in the meantime are woken as well; each of them compares the generation and waits
+//! again.
 
 use std::fmt;
 
@@ -11,9 +12,10 @@ use wakeful_base::sync::Mutex;
 use crate::Notify;
 use crate::cooperative::cooperative;
 
-/// Lets tasks begin something together.
+/// Lets a fixed number of tasks continue together.
 ///
-/// Each calls [`wait`](Self::wait); when the last of them has, all go on. It can be used again and again.
+/// Each task calls [`wait`](Self::wait). Once as many as the barrier is for have done so, all
+/// continue. The barrier can then be used again.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -32,7 +34,7 @@ use crate::cooperative::cooperative;
 /// ```
 pub struct Barrier {
     arrivals: Mutex<Arrivals>,
-    /// Called when a generation is complete.
+    /// Notified when a generation is complete.
     complete: Notify,
     size: usize,
 }
@@ -43,7 +45,7 @@ struct Arrivals {
 }
 
 impl Barrier {
-    /// A barrier for `n` tasks. For 0 it behaves as for 1: nobody waits.
+    /// Creates a barrier for `n` tasks. A barrier for 0 tasks behaves as one for 1: no task waits.
     pub fn new(n: usize) -> Barrier {
         Barrier {
             arrivals: Mutex::new(Arrivals { count: 0, generation: 0 }),
@@ -52,12 +54,13 @@ impl Barrier {
         }
     }
 
-    /// Waits until so many tasks have called this as the barrier is for.
+    /// Waits until as many tasks have called this as the barrier is for.
     ///
-    /// One of them, the last to come, is told that it is the leader.
+    /// The result tells the last task to arrive that it is the leader.
     ///
     /// # Cancel safety
-    /// This is not cancel safe: who has begun to wait and gives up is counted all the same.
+    /// This method is not cancel safe: if the future is dropped after its first poll, the task
+    /// still counts as arrived.
     pub async fn wait(&self) -> BarrierWaitResult {
         let Some(generation) = self.arrive() else {
             self.complete.notify_waiters();
@@ -65,18 +68,18 @@ impl Barrier {
         };
         let others = async {
             loop {
-                let call = self.complete.notified();
+                let notified = self.complete.notified();
                 if self.arrivals.lock().generation != generation {
                     return;
                 }
-                call.await;
+                notified.await;
             }
         };
         cooperative(others).await;
         BarrierWaitResult(false)
     }
 
-    /// Counts an arrival; returns the generation to wait for, or `None` if this has completed it.
+    /// Counts an arrival. Returns the generation to wait for, or `None` if it is complete now.
     fn arrive(&self) -> Option<usize> {
         let mut arrivals = self.arrivals.lock();
         arrivals.count += 1;
@@ -91,13 +94,14 @@ impl Barrier {
 
 impl fmt::Debug for Barrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not under the lock: the writer behind `f` is user code, which may use this barrier.
+        // The lock is released before `f` is used, whose writer is user code and may use this
+        // barrier.
         let arrived = self.arrivals.lock().count;
         f.debug_struct("Barrier").field("arrived", &arrived).field("size", &self.size).finish()
     }
 }
 
-/// Says whether the task was the last to come to the [`Barrier`].
+/// The result of [`Barrier::wait`]: tells whether the task was the last to arrive.
 ///
 /// ```
 /// use wakeful::sync::Barrier;
@@ -112,7 +116,7 @@ impl fmt::Debug for Barrier {
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// True for one of the tasks that went on together.
+    /// Returns true for exactly one of the tasks that continued together: the last to arrive.
     pub fn is_leader(&self) -> bool {
         self.0
     }

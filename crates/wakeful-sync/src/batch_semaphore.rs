@@ -1,15 +1,19 @@
-//! A semaphore whose permits can be taken several at a time: what the locks are built on.
+//! The semaphore under [`Semaphore`](crate::Semaphore), [`Mutex`](crate::Mutex) and
+//! [`RwLock`](crate::RwLock). Several permits can be taken at a time.
+//!
+//! One atomic word counts the permits (`state.rs`); waiters are in a [`PermitQueue`] under a lock:
 //!
 //! ```text
-//!   permits ≥ n:   take ──────────────▶ permits - n              one compare-and-swap, no lock
-//!   nobody waits:  put  ──────────────▶ permits + n              one compare-and-swap, no lock
-//!   permits < n:   lock, take what is there, queue for the rest
-//!   somebody waits: lock, deal to the first in the queue; what is left when it is empty is put
+//!   take, permits ≥ n:     permits - n                one compare-and-swap, no lock
+//!   put,  no waiters:      permits + n                one compare-and-swap, no lock
+//!   take, permits < n:     lock, take the permits there are, queue for the rest
+//!   put,  waiters queued:  lock, deal to waiters in order; when the queue is empty, put the rest
 //! ```
 //!
 //! Invariants:
-//! - The word says `WAITERS` exactly while the queue is not empty (seen under the lock), and the word
-//!   has no permits then: all went to the first waiter. So nobody overtakes.
+//! - Seen under the lock, `WAITERS` is set in the word exactly while the queue is not empty. The
+//!   word has no permits then, since all went to the first waiter. So no later request overtakes a
+//!   waiter.
 //! - The lock is never held while a waker is called, cloned or dropped.
 
 mod state;
@@ -27,10 +31,12 @@ use state::{PermitWord, Put, Take};
 use wakeful_base::WakeList;
 use wakeful_base::catch_panic::contain_panic;
 
-/// How many permits a semaphore can have.
+/// The greatest number of permits a semaphore can have.
+///
+/// The same as Tokio's. The word could count twice as many beside its two flags.
 pub(crate) const MAX_PERMITS: usize = usize::MAX >> 3;
 
-/// Counts permits; who finds too few can wait for them.
+/// A counter of permits, with a queue for tasks that wait for more than there are.
 pub(crate) struct BatchSemaphore {
     word: PermitWord,
     queue: Mutex<PermitQueue>,
@@ -59,7 +65,7 @@ impl BatchSemaphore {
         self.word.is_closed()
     }
 
-    /// Takes up to `n` permits out of the world; returns how many.
+    /// Removes up to `n` of the available permits for good and returns how many it removed.
     pub(crate) fn forget_permits(&self, n: usize) -> usize {
         self.word.forget(n)
     }
@@ -78,7 +84,7 @@ impl BatchSemaphore {
         Acquire::new(self, n)
     }
 
-    /// Adds `n` permits: to those who wait, first come first served, the rest to the word.
+    /// Adds `n` permits. Waiters get them first, in their order; the rest becomes available.
     #[inline]
     pub(crate) fn release(&self, n: usize) {
         if n == 0 {
@@ -86,24 +92,24 @@ impl BatchSemaphore {
         }
         match self.word.put(n) {
             Put::Done => {}
-            Put::MustDeal => self.pass_on(n),
+            Put::MustDeal => self.release_to_waiters(n),
         }
     }
 
-    /// Gives `permits` to those who wait: mostly to one, who waits for just as many.
-    fn pass_on(&self, permits: usize) {
+    /// Gives `permits` to waiters. Usually the first one needs exactly that many.
+    fn release_to_waiters(&self, permits: usize) {
         let mut queue = self.queue.lock();
         let Some(waker) = queue.deal_to_one(permits) else {
-            return self.deal(queue, permits);
+            return self.deal_to_queue(queue, permits);
         };
         if queue.is_empty() {
-            self.word.settle(0);
+            self.word.clear_waiters(0);
         }
         drop(queue);
         waker.wake();
     }
 
-    /// Gives out no more permits, and wakes all who wait.
+    /// Closes the semaphore and wakes all waiters. No permit is given out any more.
     pub(crate) fn close(&self) {
         let mut wakers = WakeList::new();
         let mut queue = self.queue.lock();
@@ -111,7 +117,7 @@ impl BatchSemaphore {
         while !queue.is_empty() {
             queue.remove_all(&mut wakers);
             if queue.is_empty() {
-                self.word.settle(0);
+                self.word.clear_waiters(0);
             }
             drop(queue);
             wakers.wake_batch();
@@ -121,18 +127,19 @@ impl BatchSemaphore {
         wakers.wake_all();
     }
 
-    /// Deals `permits` to the queue, which may be empty by now.
+    /// Deals `permits` to the waiters. The queue may have become empty since the caller looked.
     #[cold]
-    fn deal<'a>(&'a self, mut queue: MutexGuard<'a, PermitQueue>, mut permits: usize) {
+    fn deal_to_queue<'a>(&'a self, mut queue: MutexGuard<'a, PermitQueue>, mut permits: usize) {
         let mut wakers = WakeList::new();
         loop {
             permits = queue.deal(permits, &mut wakers);
             let ended = permits == 0 || queue.is_empty();
             if ended && queue.is_empty() {
                 if self.word.has_waiters() {
-                    self.word.settle(permits);
+                    self.word.clear_waiters(permits);
                 } else if permits > 0 {
-                    // With the queue empty and its flag down, the word takes what is put.
+                    // `WAITERS` is not set, and can only be set under the lock, which we hold. So
+                    // this `put` cannot fail.
                     let put = self.word.put(permits);
                     debug_assert!(
                         matches!(put, Put::Done),
@@ -177,13 +184,14 @@ impl PermitSource for BatchSemaphore {
             Take::Done => Ok(Enqueued::Granted),
             Take::Closed => Err(AcquireError::closed()),
             Take::Missing(missing) => {
-                // SAFETY: passed on to the caller.
+                // SAFETY: the caller's promise for `waiter`.
                 unsafe { queue.push(waiter, missing, waker) };
                 return Ok(Enqueued::Waiting);
             }
         };
         drop(queue);
-        // The clone was not needed. The permits, which are the caller's, must not be lost by its drop.
+        // The clone was not needed. If its drop panicked, the caller would not learn that it has
+        // the permits, and they would be lost.
         contain_panic(|| drop(waker));
         outcome
     }
@@ -195,9 +203,9 @@ impl PermitSource for BatchSemaphore {
     #[cold]
     unsafe fn leave(&self, n: usize, waiter: NonNull<Waiter>) {
         let mut queue = self.queue.lock();
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller's promise: `waiter` is live, and in this queue or in none.
         let dealt = unsafe { queue.remove(waiter, n) };
-        self.deal(queue, dealt);
+        self.deal_to_queue(queue, dealt);
     }
 }
 

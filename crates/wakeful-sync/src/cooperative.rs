@@ -1,4 +1,4 @@
-//! Lets a future take part in the cooperative budget.
+//! Futures that take part in cooperative scheduling by consuming the task's budget.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -6,17 +6,18 @@ use std::task::{Context, Poll, ready};
 
 use wakeful_base::budget;
 
-/// Pays one unit of the budget; with none left, it has to wait.
-pub(crate) async fn pay() {
+/// Consumes one unit of the budget, or yields if none is left.
+pub(crate) async fn consume_budget() {
     poll_fn(budget::poll_proceed).await.made_progress();
 }
 
-/// Pays one unit of the budget when `future` is ready; with none left, it has to wait.
+/// Wraps `future` so that it consumes one unit of the budget when it completes. If none is left,
+/// `future` is not polled and the task yields.
 pub(crate) fn cooperative<F: Future>(future: F) -> Cooperative<F> {
     Cooperative { future }
 }
 
-/// Future of [`cooperative`].
+/// The future of [`cooperative`].
 pub(crate) struct Cooperative<F> {
     future: F,
 }
@@ -27,7 +28,8 @@ impl<F: Future> Future for Cooperative<F> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let unit = ready!(budget::poll_proceed(cx));
-        // SAFETY: the only field is pinned along with us; there is no `Drop`, and `Unpin` is as the field's.
+        // SAFETY: `future` is pinned whenever `self` is. There is no `Drop` that could move it, and
+        // `Cooperative` is `Unpin` only if `F` is.
         let future = unsafe { self.map_unchecked_mut(|this| &mut this.future) };
         let output = ready!(future.poll(cx));
         unit.made_progress();

@@ -1,22 +1,25 @@
 //! Channels, locks and notifications for asynchronous code.
 //!
-//! Everything here works under any executor: a future that has to wait leaves its waker behind and is
-//! woken when its turn has come. Waiting allocates nothing, since a waiter's node lies inside the
-//! waiting future, and whoever came first is served first.
+//! All types work with any executor: a future that has to wait stores its task's waker and is woken
+//! when its condition is met. Waiting does not allocate, since a waiter's list node lies inside the
+//! waiting future, and waiters are served in the order in which they came.
 //!
 //! | to | there is |
 //! |---|---|
-//! | hand values from many tasks to one | [`mpsc`] |
-//! | answer once | [`oneshot`] |
-//! | tell everybody everything | [`broadcast`] |
-//! | tell everybody how things are now | [`watch`] |
-//! | let one at a time, or many readers, at a value | [`Mutex`], [`RwLock`] |
-//! | bound how many do something at a time | [`Semaphore`] |
-//! | say that there is something to look at | [`Notify`] |
-//! | begin together | [`Barrier`] |
-//! | make a value when it is first needed, or wait for it | [`OnceCell`], [`SetOnce`] |
+//! | send values from many tasks to one | [`mpsc`] |
+//! | send one value, such as the answer to a request | [`oneshot`] |
+//! | send every value to every receiver | [`broadcast`] |
+//! | share the latest value and report changes | [`watch`] |
+//! | protect a value: one user at a time, or many readers | [`Mutex`], [`RwLock`] |
+//! | limit how many operations run at a time | [`Semaphore`] |
+//! | wake tasks, without a value | [`Notify`] |
+//! | let tasks start together | [`Barrier`] |
+//! | create a value when it is first needed, or wait until it is set | [`OnceCell`], [`SetOnce`] |
 //!
-//! A task that owns its state and answers requests needs two of them:
+//! # Example
+//!
+//! A task that owns its state and answers requests, with an [`mpsc`] channel for the requests and a
+//! [`oneshot`] channel for each answer:
 //!
 //! ```
 //! use wakeful::sync::{mpsc, oneshot};
@@ -27,7 +30,7 @@
 //!     let mut total = 0;
 //!     while let Some((amount, answer)) = inbox.recv().await {
 //!         total += amount;
-//!         let _ = answer.send(total); // who asked may have gone
+//!         let _ = answer.send(total); // fails if the requester no longer waits
 //!     }
 //! });
 //!
@@ -38,6 +41,18 @@
 //! }
 //! # });
 //! ```
+
+// Which file to open:
+//
+// Two protocols carry nearly everything here; both have loom models.
+//
+// - `wait_queue.rs`: tasks that wait for an event. Used by `notify.rs`, `set_once.rs`, `watch/`
+//   and `broadcast/`. `once_cell.rs` and `barrier.rs` use a [`Notify`].
+// - `permit_queue.rs`: tasks that wait for permits, and `acquire.rs`: the future that does. Used
+//   by `batch_semaphore.rs`, on which `semaphore.rs`, `mutex.rs` and `rwlock.rs` are built, and by
+//   bounded `mpsc` channels, which count their free capacity in permits.
+//
+// `mpsc/` has its own queue of values, `oneshot/` its own state machine.
 
 mod acquire;
 mod acquire_error;
@@ -75,13 +90,13 @@ pub use rwlock::{
 pub use semaphore::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 pub use set_once::{SetOnce, SetOnceError};
 
-/// Named futures.
+/// Named future types, for structs that store such a future.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use wakeful::sync::{Notify, futures::OwnedNotified};
 ///
-/// /// Has a place in line, for somebody to wait at later.
+/// /// A place in the queue, to be awaited later.
 /// struct Ticket(OwnedNotified);
 ///
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

@@ -1,8 +1,11 @@
-//! A mutual exclusion lock whose guard may be held across an `.await`.
+//! [`Mutex`]: a lock whose guard may be held across an `.await`.
 //!
-//! A semaphore of one permit: who has it may touch the value. Locking a free mutex is one
-//! compare-and-swap, and so is unlocking one that nobody waits for; otherwise the permit goes straight
-//! to the first in the queue.
+//! It is a semaphore of one permit (`batch_semaphore.rs`), whose holder may access the value.
+//! Locking a free mutex takes one compare-and-swap, and so does unlocking one that no task waits
+//! for. If tasks wait, the permit goes to the first of them.
+//!
+//! `mutex/guard.rs` has the guards that borrow the mutex, `mutex/owned_guard.rs` those that hold an
+//! `Arc`.
 
 mod guard;
 mod owned_guard;
@@ -17,13 +20,20 @@ use crate::blocking::block_on;
 pub use guard::{MappedMutexGuard, MutexGuard};
 pub use owned_guard::{OwnedMappedMutexGuard, OwnedMutexGuard};
 
-/// Lets one at a time touch a value; who finds it locked waits without blocking the thread.
+/// A mutual exclusion lock for asynchronous code.
 ///
-/// The guard may be held across an `.await`, which is what sets this mutex apart from the one in `std`.
-/// If yours is never held across one, prefer `std`'s: it is smaller and faster.
+/// [`lock`](Self::lock) waits without blocking the thread, and the guard may be held across an
+/// `.await`.
 ///
-/// The lock is fair: it goes to those who asked first. Unlike `std`'s it is not poisoned when a holder
-/// panics; it is simply unlocked.
+/// The lock is fair: tasks get it in the order in which they asked. It is not poisoned: if a task
+/// panics while it holds the guard, the mutex is simply unlocked.
+///
+/// # Which kind of mutex to use
+///
+/// If the guard is never held across an `.await`, prefer [`std::sync::Mutex`], which is smaller and
+/// faster; blocking the thread for a moment does no harm. Use this one to keep a resource, such as
+/// a connection, locked during an asynchronous operation on it. Another way is a task that owns the
+/// resource and receives requests by a channel.
 ///
 /// # Examples
 ///
@@ -44,13 +54,14 @@ pub struct Mutex<T: ?Sized> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: sending the mutex sends the value.
+// SAFETY: to send the mutex is to send the value.
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
-// SAFETY: the permit lets only one at a time touch the value, so that sharing the mutex only ever sends
-// the value from one holder to the next.
+// SAFETY: the permit lets only one thread at a time access the value. Sharing the mutex thus only
+// sends the value from one holder to the next, for which `T: Send` is enough.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
-/// The mutex or lock is held by somebody else, and the call does not wait.
+/// The error of a `try_` method of [`Mutex`] or [`RwLock`](crate::RwLock) that would have had to
+/// wait.
 ///
 /// ```
 /// use wakeful::sync::Mutex;
@@ -74,7 +85,7 @@ impl fmt::Display for TryLockError {
 impl std::error::Error for TryLockError {}
 
 impl<T: ?Sized> Mutex<T> {
-    /// A mutex around `value`, unlocked.
+    /// Creates an unlocked mutex around `value`.
     #[track_caller]
     pub fn new(value: T) -> Self
     where
@@ -83,7 +94,7 @@ impl<T: ?Sized> Mutex<T> {
         Mutex { permit: BatchSemaphore::new(1), value: UnsafeCell::new(value) }
     }
 
-    /// A mutex around `value`, unlocked, for a `static`.
+    /// Creates an unlocked mutex around `value`, in a `const` context such as a `static`.
     ///
     /// ```
     /// use wakeful::sync::Mutex;
@@ -103,17 +114,18 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Cancel safety
     ///
-    /// Waiters stand in a queue. Dropping the future gives up its place and loses nothing else.
+    /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and a
+    /// lock that it was given already goes to the next task.
     pub async fn lock(&self) -> MutexGuard<'_, T> {
         self.take_permit().await;
         MutexGuard { lock: self }
     }
 
-    /// Waits for the lock on this thread, which sleeps meanwhile.
+    /// Waits for the lock, blocking the current thread.
     ///
     /// # Panics
     ///
-    /// On a thread that is driving asynchronous tasks.
+    /// If the current thread is running asynchronous tasks. Use [`lock`](Self::lock) there.
     ///
     /// ```
     /// use wakeful::sync::Mutex;
@@ -128,21 +140,25 @@ impl<T: ?Sized> Mutex<T> {
         block_on("`Mutex::blocking_lock`", "lock().await", self.lock())
     }
 
-    /// Waits on this thread for the lock, with a guard that keeps the mutex alive.
+    /// Waits for the lock, blocking the current thread; the guard holds an `Arc` of the mutex.
     ///
     /// # Panics
     ///
-    /// On a thread that is driving asynchronous tasks.
+    /// If the current thread is running asynchronous tasks. Use [`lock_owned`](Self::lock_owned)
+    /// there.
     #[track_caller]
     pub fn blocking_lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
         block_on("`Mutex::blocking_lock_owned`", "lock_owned().await", self.lock_owned())
     }
 
-    /// Waits for the lock, with a guard that keeps the mutex alive and can go wherever its holder goes.
+    /// Waits for the lock; the guard holds an `Arc` of the mutex.
+    ///
+    /// The guard borrows nothing, so it can be moved into a task or a thread.
     ///
     /// # Cancel safety
     ///
-    /// Waiters stand in a queue. Dropping the future gives up its place and loses nothing else.
+    /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and a
+    /// lock that it was given already goes to the next task.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -163,6 +179,10 @@ impl<T: ?Sized> Mutex<T> {
 
     /// Takes the lock if it is free.
     ///
+    /// # Errors
+    ///
+    /// If the mutex is locked, or about to be: its lock may have been given to a waiting task.
+    ///
     /// ```
     /// use wakeful::sync::Mutex;
     ///
@@ -177,18 +197,23 @@ impl<T: ?Sized> Mutex<T> {
         Ok(MutexGuard { lock: self })
     }
 
-    /// Takes the lock if it is free, with a guard that keeps the mutex alive.
+    /// Takes the lock if it is free; the guard holds an `Arc` of the mutex.
+    ///
+    /// # Errors
+    ///
+    /// As for [`try_lock`](Self::try_lock).
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
         self.permit.try_acquire(1).map_err(|_| TryLockError(()))?;
         Ok(OwnedMutexGuard { lock: self })
     }
 
-    /// The value. No lock is needed: the exclusive borrow shows that nobody else can hold it.
+    /// Returns a mutable reference to the value. No lock is needed: `&mut self` shows that there is
+    /// no guard.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
 
-    /// The value; the mutex is gone.
+    /// Consumes the mutex and returns the value.
     pub fn into_inner(self) -> T
     where
         T: Sized,
@@ -199,7 +224,7 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     async fn take_permit(&self) {
         let taken = self.permit.acquire(1).await;
-        debug_assert!(taken.is_ok(), "nobody closes the semaphore of a mutex");
+        debug_assert!(taken.is_ok(), "the semaphore of a mutex is never closed");
     }
 }
 

@@ -1,18 +1,18 @@
 //! [`Notify`]: wakes tasks, without a value.
 //!
-//! The protocol is that of the wait queue (see `wait_queue.rs`): the flag is the stored permit, and a round
-//! ends with each call of `notify_waiters`.
+//! A thin layer over the wait queue (see `wait_queue.rs`): the queue's flag is the stored permit,
+//! and each call of `notify_waiters` starts a new round.
 //!
 //! ```text
 //!               notify_one                    notify_one: releases the first
 //!   permit ◀──────────────── nothing ◀─────────────────────────────────────── waiters
-//!      │                      ▲   │     notify_waiters: next round, all go       ▲
+//!      │                      ▲   │     notify_waiters: next round, releases all ▲
 //!      └──────────────────────┘   └──────────────────────────────────────────────┘
 //!        Notified::poll takes it              Notified::poll enters
 //! ```
 //!
-//! A permit and waiters never are there at once, but for waiters of an earlier round that nobody has got
-//! round to telling yet.
+//! There is never a permit while there are waiters, apart from stale ones: those of an earlier
+//! round that `notify_waiters` has released but not taken out of the line yet.
 
 use std::fmt;
 use std::future::Future;
@@ -21,17 +21,21 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use crate::on_unwind::OnUnwind;
-use crate::wait_queue::{Stage, Wait, WaitQueue, Waiter, Word};
+use crate::wait_queue::{WaitQueue, WaitStatus, Waiter, WaiterStage, Word};
 
-/// Wakes tasks that wait for something to happen.
+/// Wakes tasks that wait for an event.
 ///
-/// A `Notify` has no value to hand over; it says that there is something to look at. It holds at most
-/// one *permit*. [`notify_one`](Self::notify_one) wakes the task that has waited longest, or leaves the
-/// permit if nobody waits; [`notified().await`](Self::notified) takes the permit, or waits. So a
-/// notification is not lost when it comes before the wait, and several of them before one wait count as
-/// one.
+/// A `Notify` carries no value. It only tells a task that something has happened, such as a change
+/// of state that the tasks share by other means. It holds at most one *permit*:
 ///
-/// [`notify_waiters`](Self::notify_waiters) wakes all who wait now and leaves no permit.
+/// - [`notify_one`](Self::notify_one) wakes the task that has waited longest, or stores the permit
+///   if no task waits.
+/// - [`notified().await`](Self::notified) takes the permit, or waits if there is none.
+///
+/// So a notification that comes before the wait is not lost, but several of them before one wait
+/// count as one.
+///
+/// [`notify_waiters`](Self::notify_waiters) wakes all tasks that wait now and stores no permit.
 ///
 /// # Examples
 ///
@@ -54,8 +58,9 @@ use crate::wait_queue::{Stage, Wait, WaitQueue, Waiter, Word};
 /// # });
 /// ```
 ///
-/// A channel with many receivers takes care to be in line *before* it looks, or the notification for a
-/// value that comes in between might go to somebody else and be taken for one only:
+/// A channel with many receivers. Each receiver enters the queue with [`enable`](Notified::enable)
+/// *before* it checks for a value. If it checked first, two values that are sent between the checks
+/// and the waits of two receivers would store only one permit, and one receiver would not be woken:
 ///
 /// ```
 /// use std::collections::VecDeque;
@@ -101,12 +106,12 @@ pub struct Notify {
 }
 
 impl Notify {
-    /// A `Notify` without a permit.
+    /// Creates a `Notify` without a permit.
     pub fn new() -> Notify {
         Notify { queue: WaitQueue::new(Word::new(false)) }
     }
 
-    /// A `Notify` without a permit, for a `static`.
+    /// Creates a `Notify` without a permit, in a `const` context such as a `static`.
     ///
     /// ```
     /// use wakeful::sync::Notify;
@@ -118,13 +123,13 @@ impl Notify {
         Notify { queue: WaitQueue::new(Word::new(false)) }
     }
 
-    /// A `Notify` that holds a permit from the start.
+    /// Creates a `Notify` that holds a permit.
     #[cfg(not(wakeful_loom))]
     pub(crate) const fn with_permit() -> Notify {
         Notify { queue: WaitQueue::new(Word::new(true)) }
     }
 
-    /// A `Notify` that holds a permit from the start.
+    /// Creates a `Notify` that holds a permit.
     #[cfg(wakeful_loom)]
     pub(crate) fn with_permit() -> Notify {
         Notify { queue: WaitQueue::new(Word::new(true)) }
@@ -132,13 +137,15 @@ impl Notify {
 
     /// Waits for a notification.
     ///
-    /// Takes the permit if there is one, otherwise waits for the next [`notify_one`](Self::notify_one).
-    /// Calls of [`notify_waiters`](Self::notify_waiters) count from the moment the future is made; calls
-    /// of `notify_one` from its first poll, or from [`Notified::enable`].
+    /// Takes the permit if there is one, otherwise waits for the next
+    /// [`notify_one`](Self::notify_one). The future receives calls of
+    /// [`notify_waiters`](Self::notify_waiters) from its creation on, and calls of `notify_one`
+    /// from its first poll on, or from [`Notified::enable`].
     ///
     /// # Cancel safety
-    /// Who drops the future loses its place in line. A notification that it was given and did not see is
-    /// passed on.
+    /// This method is cancel safe: if the future is dropped, no notification is lost. One by
+    /// `notify_one` that had reached the future already is passed on. The task does lose its place
+    /// in the queue.
     ///
     /// ```
     /// use wakeful::sync::{Notify, mpsc};
@@ -151,7 +158,7 @@ impl Notify {
     /// }
     ///
     /// let mut sum = 0;
-    /// let mut stopped = std::pin::pin!(stop.notified()); // one place in line for the whole loop
+    /// let mut stopped = std::pin::pin!(stop.notified()); // keeps its place in the queue
     /// loop {
     ///     wakeful::select! {
     ///         Some(number) = rx.recv() => {
@@ -171,7 +178,9 @@ impl Notify {
         Notified { notify: self, waiting: Waiting::since(self) }
     }
 
-    /// As [`notified`](Self::notified), with a future that owns its share of the `Notify`.
+    /// Waits for a notification, with a future that holds an `Arc` and thus borrows nothing.
+    ///
+    /// Otherwise behaves as [`notified`](Self::notified).
     ///
     /// # Cancel safety
     /// As for [`notified`](Self::notified).
@@ -180,9 +189,9 @@ impl Notify {
         OwnedNotified { notify: self, waiting }
     }
 
-    /// Wakes the task that has waited longest, or leaves a permit if nobody waits.
+    /// Wakes the task that has waited longest, or stores a permit if no task waits.
     ///
-    /// There is one permit at most, however often this is called.
+    /// At most one permit is stored, no matter how often this is called.
     ///
     /// ```
     /// use wakeful::sync::Notify;
@@ -194,10 +203,10 @@ impl Notify {
     /// ```
     #[inline]
     pub fn notify_one(&self) {
-        self.notify_with(Stage::First);
+        self.notify_with(WaiterStage::First);
     }
 
-    /// Wakes the task that came last, or leaves a permit if nobody waits.
+    /// Wakes the task that began to wait last, or stores a permit if no task waits.
     ///
     /// ```
     /// use std::pin::pin;
@@ -209,22 +218,22 @@ impl Notify {
     /// first.as_mut().enable();
     /// second.as_mut().enable();
     ///
-    /// idle.notify_last(); // whoever came last has the warmest caches
+    /// idle.notify_last(); // the task that came last has the warmest caches
     /// second.await;
     /// assert!(!first.enable());
     /// # });
     /// ```
     #[inline]
     pub fn notify_last(&self) {
-        self.notify_with(Stage::Last);
+        self.notify_with(WaiterStage::Last);
     }
 
-    fn notify_with(&self, stage: Stage) {
-        let mut word = self.queue.settled();
+    fn notify_with(&self, stage: WaiterStage) {
+        let mut word = self.queue.load_unlocked();
         loop {
             if !word.has_waiters() {
-                // Written even if the permit is there already: whoever takes it must see what the
-                // caller did before.
+                // Written even if the permit is stored already: this is the release that makes the
+                // caller's earlier writes visible to the task that takes the permit.
                 match self.queue.change(word, word.with_flag(true)) {
                     Ok(()) => return,
                     Err(now) => word = now,
@@ -239,30 +248,30 @@ impl Notify {
                 }
             };
             if locked.has_stale() {
-                // They were released by `notify_waiters` and must not use up this notification. Nor may it be
-                // lost if a waker of theirs panics.
+                // They were released by `notify_waiters` and must not use up this notification. The
+                // guard makes sure that it is not lost if one of their wakers panics.
                 let notify_nevertheless = OnUnwind(|| self.notify_with(stage));
                 locked.release_stale();
                 std::mem::forget(notify_nevertheless);
-                word = self.queue.settled();
+                word = self.queue.load_unlocked();
                 continue;
             }
             let released = match stage {
-                Stage::Last => locked.release_last(stage),
+                WaiterStage::Last => locked.release_last(stage),
                 _ => locked.release_first(stage),
             };
             drop(locked);
-            if let Some(waker) = released.expect("the word said that somebody waits") {
+            if let Some(waker) = released.expect("WAITING is set, so the line is not empty") {
                 waker.wake();
             }
             return;
         }
     }
 
-    /// Wakes all tasks that wait now, and leaves no permit.
+    /// Wakes all tasks that wait now, and stores no permit.
     ///
-    /// A task waits from the moment it called [`notified`](Self::notified), even if it has not polled
-    /// the future yet.
+    /// A task counts as waiting from its call of [`notified`](Self::notified) on, even if it has
+    /// not polled the future yet.
     ///
     /// ```
     /// use wakeful::sync::Notify;
@@ -280,9 +289,9 @@ impl Notify {
         }
     }
 
-    /// Takes the permit if it is there.
+    /// Takes the permit if there is one.
     pub(crate) fn try_take_permit(&self) -> bool {
-        let mut word = self.queue.settled();
+        let mut word = self.queue.load_unlocked();
         while word.flag() {
             match self.queue.change(word, word.with_flag(false)) {
                 Ok(()) => return true,
@@ -309,9 +318,9 @@ impl fmt::Debug for Notify {
     }
 }
 
-/// Future of [`Notify::notified`].
+/// The future of [`Notify::notified`].
 ///
-/// Once it is over, polling it again returns `Ready` again.
+/// After completion, polling it again returns `Ready` again.
 ///
 /// ```
 /// use std::pin::pin;
@@ -320,7 +329,7 @@ impl fmt::Debug for Notify {
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// let ready = Notify::new();
 /// let mut waiting = pin!(ready.notified());
-/// assert!(!waiting.as_mut().enable()); // in line from here on
+/// assert!(!waiting.as_mut().enable()); // in the queue from here on
 /// ready.notify_one();
 /// waiting.await;
 /// # });
@@ -331,9 +340,9 @@ pub struct Notified<'a> {
     waiting: Waiting,
 }
 
-/// Future of [`Notify::notified_owned`].
+/// The future of [`Notify::notified_owned`].
 ///
-/// Once it is over, polling it again returns `Ready` again.
+/// After completion, polling it again returns `Ready` again.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -352,9 +361,10 @@ pub struct OwnedNotified {
     waiting: Waiting,
 }
 
-/// What both futures do.
+/// The part that [`Notified`] and [`OwnedNotified`] have in common.
 ///
-/// The waiter's round is the one in which the future was made: it enters the line in no other.
+/// The waiter records the round in which the future was created, and enters the line in that round
+/// only.
 struct Waiting(Waiter);
 
 impl Waiting {
@@ -365,69 +375,76 @@ impl Waiting {
 
     #[inline]
     fn is_over(&self) -> bool {
-        self.0.stage() == Stage::Over
+        self.0.stage() == WaiterStage::Over
     }
 
-    /// Without a waker the waiter enters the line all the same.
+    /// Polls the wait. Without a waker, enters the line as well, but leaves a stored waker alone.
     fn poll(self: Pin<&mut Self>, notify: &Notify, waker: Option<&Waker>) -> Poll<()> {
-        // SAFETY: the waiter is pinned along with us.
+        // SAFETY: the waiter is a field of `self`, pinned with it and never moved out.
         let waiter = unsafe { self.as_ref().map_unchecked(|this| &this.0) };
         let wait = match waiter.stage() {
-            // SAFETY: `drop` makes the waiter leave this queue, and nothing else makes it idle again.
-            Stage::Idle => unsafe { enter(&notify.queue, waiter, waker) },
-            // SAFETY: the waiter entered this queue.
-            Stage::Queued => unsafe { notify.queue.refresh(waiter, waker) },
-            Stage::First | Stage::Last | Stage::All => Wait::Over,
-            Stage::Over => return Poll::Ready(()),
+            // SAFETY: the waiter is ours and idle, and `drop` makes it leave this queue. No other
+            // code makes it idle again, so it has not been in a line.
+            WaiterStage::Idle => unsafe { enter(&notify.queue, waiter, waker) },
+            // SAFETY: a queued waiter has entered a queue, and `notify` is the only one it is used
+            // with.
+            WaiterStage::Queued => unsafe { notify.queue.refresh(waiter, waker) },
+            WaiterStage::First | WaiterStage::Last | WaiterStage::All => WaitStatus::Over,
+            WaiterStage::Over => return Poll::Ready(()),
         };
-        if wait == Wait::On {
+        if wait == WaitStatus::Waiting {
             return Poll::Pending;
         }
         waiter.finish();
         Poll::Ready(())
     }
 
-    // An async function drops its future in three places. With a call in each it is small enough to be
-    // inlined into who awaits it: 8 % fewer instructions in a round trip of two tasks (`sync/notify`).
+    // Not inlined: an async function drops this future in three places. With a call in each, it is
+    // small enough to be inlined into the future that awaits it. See bench/NOTES.md: size of
+    // `Notified`'s drop.
     #[inline(never)]
     fn drop_from(&mut self, notify: &Notify) {
-        // SAFETY: a waiter that has entered a line was pinned, and stays so until it is dropped.
+        // SAFETY: a waiter that has entered a line was pinned, and stays in place until it is
+        // dropped. One that has not may be pinned here, since it is not moved any more.
         let waiter = unsafe { Pin::new_unchecked(&self.0) };
-        // SAFETY: `notify` is the only one this future was ever polled with.
+        // SAFETY: `notify` is the only one this future was ever polled with, so it entered no other
+        // queue.
         let stage = unsafe { notify.queue.leave(waiter) };
-        if matches!(stage, Stage::First | Stage::Last) {
-            // Nobody has seen this notification.
+        if matches!(stage, WaiterStage::First | WaiterStage::Last) {
+            // The future was notified alone but has not returned `Ready`: the notification is not
+            // used up.
             notify.notify_with(stage);
         }
     }
 }
 
-/// Takes the permit or a place in line, unless the waiter's round is over.
+/// Takes the permit or enters the line, unless the waiter's round is over.
 ///
 /// # Safety
-/// As for [`WaitQueue::enter`], and the waiter must not have been in a line before.
-unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) -> Wait {
-    // SAFETY: passed on to the caller, who is the owner.
+/// As for [`WaitQueue::enter`]. The waiter must not have been in a line before.
+unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) -> WaitStatus {
+    // SAFETY: the caller's promise: it owns the waiter, which has not been in a line.
     let round = unsafe { waiter.made_in() };
     let mut cloned = None;
-    let mut word = queue.settled();
+    let mut word = queue.load_unlocked();
     loop {
         if word.round() != round {
-            return Wait::Over;
+            return WaitStatus::Over;
         }
         if word.flag() {
-            // The clone is not needed. It is dropped first: after the change a panic would lose the permit.
+            // The clone is not needed. It is dropped before the permit is taken: if the drop
+            // panicked afterwards, the permit would be lost.
             drop(cloned.take());
             match queue.change(word, word.with_flag(false)) {
-                Ok(()) => return Wait::Over,
+                Ok(()) => return WaitStatus::Over,
                 Err(now) => word = now,
             }
             continue;
         }
         let waker = cloned.take().or_else(|| waker.cloned());
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller's promise, as for this function.
         match unsafe { queue.enter(word, waiter, waker) } {
-            Ok(()) => return Wait::On,
+            Ok(()) => return WaitStatus::Waiting,
             Err((now, waker)) => (word, cloned) = (now, waker),
         }
     }
@@ -436,11 +453,11 @@ unsafe fn enter(queue: &WaitQueue, waiter: Pin<&Waiter>, waker: Option<&Waker>) 
 macro_rules! notified_future {
     ($future:ty) => {
         impl $future {
-            /// Takes the permit or a place in line now, without waiting.
+            /// Takes the permit or enters the queue now, without waiting.
             ///
-            /// Returns true if the future is over: there was a permit, or a notification has come since
-            /// it was made. Otherwise the next [`notify_one`](Notify::notify_one) that reaches it counts,
-            /// even before it is polled.
+            /// Returns true if the future is complete: there was a permit, or a notification has
+            /// come since the future was created. Otherwise the future is in the queue from now on,
+            /// and a [`notify_one`](Notify::notify_one) can reach it even before it is polled.
             ///
             /// The waker of an earlier poll stays in place.
             ///
@@ -451,7 +468,7 @@ macro_rules! notified_future {
             /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
             /// let (first, second) = (Notify::new(), Notify::new());
             /// let (mut one, mut other) = (pin!(first.notified()), pin!(second.notified()));
-            /// // In both lines before anything else happens, though only one is awaited at a time.
+            /// // In both queues before anything else happens, though awaited one after the other.
             /// one.as_mut().enable();
             /// other.as_mut().enable();
             /// second.notify_waiters();
@@ -466,9 +483,10 @@ macro_rules! notified_future {
 
             #[inline]
             fn poll_with(self: Pin<&mut Self>, waker: Option<&Waker>) -> Poll<()> {
-                // SAFETY: `waiting` stays where it is and is pinned along with us; `notify` is `Unpin`.
+                // SAFETY: `waiting` is not moved out of `this`; `notify` is `Unpin` and need not be
+                // pinned.
                 let this = unsafe { self.get_unchecked_mut() };
-                // SAFETY: as above.
+                // SAFETY: `waiting` is pinned whenever `self` is, as above.
                 unsafe { Pin::new_unchecked(&mut this.waiting) }.poll(&this.notify, waker)
             }
         }

@@ -1,19 +1,20 @@
-//! Finishes what a waker's panic would leave half done.
+//! Guards that finish an operation when a panic unwinds through it.
 
 use wakeful_base::catch_panic::contain_panic;
 
-/// Calls its function when dropped: in an unwinding, since those who get past the call that may panic
-/// forget the guard.
+/// Calls its function when dropped, that is, during unwinding: past the call that may panic, the
+/// guard is forgotten.
 pub(crate) struct OnUnwind<F: FnMut()>(pub(crate) F);
 
 impl<F: FnMut()> Drop for OnUnwind<F> {
     fn drop(&mut self) {
-        // A second panic during the first would abort the program.
+        // A second panic during unwinding would abort the process.
         contain_panic(&mut self.0);
     }
 }
 
-/// Drops all values that `next` returns. If a drop panics, the others are dropped before the panic goes on.
+/// Drops all values that `next` returns. If a drop panics, the remaining values are dropped before
+/// the panic continues.
 ///
 /// `next` itself must not panic.
 pub(crate) fn drop_all<T>(next: impl FnMut() -> Option<T>) {

@@ -1,14 +1,14 @@
-//! [`OnceCell`]: a value made once, by whoever needs it first.
+//! [`OnceCell`]: a value that is initialized once, by the first task that needs it.
 //!
 //! ```text
-//!   empty ──take_turn──▶ being set ──set_value──▶ set, for good
-//!     ▲                      │
-//!     └─────Turn::drop───────┘ failed, panicked or was given up: the next in line has its turn
+//!   empty ──acquire_init_permit──▶ being set ──set_value──▶ set, for good
+//!     ▲                               │
+//!     └───────InitPermit::drop────────┘ on error, panic or cancellation: the next waiter
 //! ```
 //!
-//! The turn is the permit of a [`Notify`] that begins with one: who has it may write `value` as long as
-//! `is_set` is false. Once that is true nobody writes it any more, and nobody gives the permit back; waiters
-//! are called all at once.
+//! The right to initialize is the permit of a [`Notify`], which starts with one. Its holder may
+//! write `value` while `is_set` is false. Once `is_set` is true, no thread writes the value or
+//! gives the permit back, and all waiters are woken at once.
 
 use std::error::Error;
 use std::fmt;
@@ -20,13 +20,13 @@ use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
 
 use crate::Notify;
-use crate::cooperative::pay;
+use crate::cooperative::consume_budget;
 
-/// A value that is set once, possibly by asynchronous code.
+/// A value that is initialized once, possibly by asynchronous code.
 ///
-/// [`get_or_init`](Self::get_or_init) returns the value, and makes it first if it is not there. If several
-/// tasks want it at once, one makes it and the others wait; if that one fails, panics or is cancelled, the next
-/// has its turn.
+/// [`get_or_init`](Self::get_or_init) returns the value and initializes it first if necessary. If
+/// several tasks call it at once, one of them runs its initializer and the others wait. If that one
+/// fails, panics or is cancelled, the next task runs its own.
 ///
 /// ```
 /// use wakeful::sync::OnceCell;
@@ -45,51 +45,51 @@ use crate::cooperative::pay;
 pub struct OnceCell<T> {
     is_set: AtomicBool,
     value: UnsafeCell<MaybeUninit<T>>,
-    turn: Notify,
+    init_permit: Notify,
 }
 
-// SAFETY: `&OnceCell` hands out `&T`, and lets a thread put a `T` that another will drop.
+// SAFETY: `&OnceCell` gives access to `&T`, and lets one thread store a `T` that another one drops.
 unsafe impl<T: Sync + Send> Sync for OnceCell<T> {}
-// SAFETY: it owns a `T` at most.
+// SAFETY: the cell owns a `T` or nothing.
 unsafe impl<T: Send> Send for OnceCell<T> {}
 
-/// The right to set the value; passed on when dropped.
-struct Turn<'a>(&'a Notify);
+/// The right to set the value, which goes to the next waiter when it is dropped.
+struct InitPermit<'a>(&'a Notify);
 
-impl Drop for Turn<'_> {
+impl Drop for InitPermit<'_> {
     fn drop(&mut self) {
-        // The initializer may have panicked, or returned an error that the caller is to get. So the panic of the
-        // next task's waker is contained.
+        // The initializer may have panicked, or returned an error for the caller. A panic of the
+        // next task's waker must not abort the process or replace that error, so it is contained.
         contain_panic(|| self.0.notify_one());
     }
 }
 
 impl<T> OnceCell<T> {
-    /// An empty cell.
+    /// Creates an empty cell.
     pub fn new() -> Self {
         OnceCell {
             is_set: AtomicBool::new(false),
             value: UnsafeCell::new(MaybeUninit::uninit()),
-            turn: Notify::with_permit(),
+            init_permit: Notify::with_permit(),
         }
     }
 
-    /// An empty cell, for a `static`.
+    /// Creates an empty cell, in a `const` context such as a `static`.
     #[cfg(not(wakeful_loom))]
     pub const fn const_new() -> Self {
         OnceCell {
             is_set: AtomicBool::new(false),
             value: UnsafeCell::new(MaybeUninit::uninit()),
-            turn: Notify::with_permit(),
+            init_permit: Notify::with_permit(),
         }
     }
 
-    /// A cell that is set already, if there is a value.
+    /// Creates a cell with this value, or an empty one for `None`.
     pub fn new_with(value: Option<T>) -> Self {
         value.map_or_else(OnceCell::new, OnceCell::from)
     }
 
-    /// A cell that is set already, for a `static`.
+    /// Creates a cell with a value, in a `const` context such as a `static`.
     ///
     /// ```
     /// use wakeful::sync::OnceCell;
@@ -102,24 +102,25 @@ impl<T> OnceCell<T> {
         OnceCell {
             is_set: AtomicBool::new(true),
             value: UnsafeCell::new(MaybeUninit::new(value)),
-            turn: Notify::const_new(),
+            init_permit: Notify::const_new(),
         }
     }
 
-    /// Whether there is a value.
+    /// Returns whether there is a value.
     pub fn initialized(&self) -> bool {
         self.is_set.load(Acquire)
     }
 
-    /// The value, if there is one.
+    /// Returns the value if there is one.
     pub fn get(&self) -> Option<&T> {
-        // SAFETY: once set, it is not written any more as long as the cell is borrowed.
+        // SAFETY: `is_set` is true, so the value was written before, and no thread writes it again
+        // while the cell is borrowed.
         self.initialized().then(|| unsafe { &*self.value.with(|value| (*value).as_ptr()) })
     }
 
-    /// The value, if there is one.
+    /// Returns a mutable reference to the value if there is one.
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        // SAFETY: as above, and nobody else has a borrow.
+        // SAFETY: as in `get`, and `&mut self` shows that there is no other borrow.
         self.initialized()
             .then(|| unsafe { &mut *self.value.with_mut(|value| (*value).as_mut_ptr()) })
     }
@@ -127,7 +128,8 @@ impl<T> OnceCell<T> {
     /// Sets the value.
     ///
     /// # Errors
-    /// If there is a value already, or somebody is making one; here is yours again.
+    /// If there is a value already, or another task is running an initializer. The error contains
+    /// `value`.
     ///
     /// ```
     /// use wakeful::sync::{OnceCell, SetError};
@@ -140,8 +142,8 @@ impl<T> OnceCell<T> {
         if self.initialized() {
             return Err(SetError::AlreadyInitializedError(value));
         }
-        if self.turn.try_take_permit() {
-            self.set_value(value, Turn(&self.turn));
+        if self.init_permit.try_take_permit() {
+            self.set_value(value, InitPermit(&self.init_permit));
             return Ok(());
         }
         if self.initialized() {
@@ -150,13 +152,16 @@ impl<T> OnceCell<T> {
         Err(SetError::InitializingError(value))
     }
 
-    /// The value; if there is none yet, what `f` makes.
+    /// Returns the value; if there is none yet, runs `f` to initialize it.
     ///
-    /// If `f` panics or this is cancelled, another call may try. `f` must not come back to this cell, or it waits for
-    /// itself.
+    /// If another task is running its initializer, waits for that first. If that one panics or is
+    /// cancelled, the next waiting task runs its own.
+    ///
+    /// `f` must not call this on the same cell: it would wait for itself.
     ///
     /// # Cancel safety
-    /// If this is cancelled while `f` runs, that is cancelled with it.
+    /// This method is cancel safe if `f`'s future is: if this future is dropped while `f` runs,
+    /// `f`'s future is dropped as well, and the cell stays empty.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -182,21 +187,22 @@ impl<T> OnceCell<T> {
         if let Some(value) = self.get() {
             return value;
         }
-        match self.take_turn().await {
-            Ok(turn) => {
+        match self.acquire_init_permit().await {
+            Ok(permit) => {
                 let value = f().await;
-                self.set_value(value, turn)
+                self.set_value(value, permit)
             }
             Err(value) => value,
         }
     }
 
-    /// The value; if there is none yet, what `f` makes, unless it fails.
+    /// Returns the value; if there is none yet, runs `f` to initialize it, which may fail.
     ///
-    /// As [`get_or_init`](Self::get_or_init), and after a failure another call may try.
+    /// Behaves as [`get_or_init`](Self::get_or_init). After a failure the cell stays empty, and the
+    /// next waiting task runs its own initializer.
     ///
     /// # Errors
-    /// If `f` fails.
+    /// The error of `f`.
     ///
     /// ```
     /// use wakeful::sync::OnceCell;
@@ -215,55 +221,61 @@ impl<T> OnceCell<T> {
         if let Some(value) = self.get() {
             return Ok(value);
         }
-        match self.take_turn().await {
-            Ok(turn) => {
+        match self.acquire_init_permit().await {
+            Ok(permit) => {
                 let value = f().await?;
-                Ok(self.set_value(value, turn))
+                Ok(self.set_value(value, permit))
             }
             Err(value) => Ok(value),
         }
     }
 
-    /// Waits for the turn, or for the value.
-    async fn take_turn(&self) -> Result<Turn<'_>, &T> {
-        // Made before the look, so that the call for a value that comes in between is not missed.
-        let call = self.turn.notified();
+    /// Waits for the permit to initialize (`Ok`) or for the value (`Err`).
+    async fn acquire_init_permit(&self) -> Result<InitPermit<'_>, &T> {
+        // Created before the check for a value, so that a `notify_waiters` in between is not
+        // missed.
+        let notified = self.init_permit.notified();
         if let Some(value) = self.get() {
             return Err(value);
         }
-        call.await;
-        // With a value there are no more turns, so it was the call; without one it was a turn.
+        notified.await;
+        // Once the value is set, the permit is not given any more, so this was `notify_waiters`.
+        // Without a value, it was the permit.
         if let Some(value) = self.get() {
             return Err(value);
         }
-        let turn = Turn(&self.turn);
-        pay().await;
-        Ok(turn)
+        let permit = InitPermit(&self.init_permit);
+        consume_budget().await;
+        Ok(permit)
     }
 
-    fn set_value(&self, value: T, turn: Turn<'_>) -> &T {
-        debug_assert!(!self.initialized(), "there are no turns once there is a value");
-        // There are no more turns.
-        let turn = ManuallyDrop::new(turn);
-        // SAFETY: it is our turn, and the value is not set.
+    fn set_value(&self, value: T, permit: InitPermit<'_>) -> &T {
+        debug_assert!(
+            !self.initialized(),
+            "the permit to initialize is not given again once there is a value"
+        );
+        // The permit is not given back: once there is a value, nothing may be initialized.
+        let permit = ManuallyDrop::new(permit);
+        // SAFETY: we have the permit and the value is not set, so no other thread accesses it.
         self.value.with_mut(|place| unsafe { (*place).write(value) });
         self.is_set.store(true, Release);
-        turn.0.notify_waiters();
-        self.get().expect("set just now")
+        permit.0.notify_waiters();
+        self.get().expect("the value was set above")
     }
 
-    /// The value, if there is one.
+    /// Consumes the cell and returns its value, if there is one.
     pub fn into_inner(mut self) -> Option<T> {
         self.take()
     }
 
-    /// Takes the value, if there is one, and leaves the cell empty.
+    /// Takes the value out, if there is one, and leaves the cell empty.
     pub fn take(&mut self) -> Option<T> {
         let is_set = self.initialized();
-        // SAFETY: it is set, and forgotten with the cell that is left empty before anybody else can look.
+        // SAFETY: the value is set. It is read out once: `&mut self` keeps others away until
+        // `is_set` is false.
         let value = is_set.then(|| unsafe { self.value.with(|value| (*value).assume_init_read()) });
         self.is_set.store(false, Relaxed);
-        self.turn = Notify::with_permit();
+        self.init_permit = Notify::with_permit();
         value
     }
 }
@@ -285,7 +297,7 @@ impl<T> From<T> for OnceCell<T> {
         OnceCell {
             is_set: AtomicBool::new(true),
             value: UnsafeCell::new(MaybeUninit::new(value)),
-            turn: Notify::new(),
+            init_permit: Notify::new(),
         }
     }
 }
@@ -310,7 +322,7 @@ impl<T: fmt::Debug> fmt::Debug for OnceCell<T> {
     }
 }
 
-/// Why [`OnceCell::set`] did not set the value, which is in it.
+/// The error of [`OnceCell::set`], with the value that was not stored.
 ///
 /// ```
 /// use wakeful::sync::OnceCell;
@@ -327,20 +339,20 @@ impl<T: fmt::Debug> fmt::Debug for OnceCell<T> {
 /// ```
 #[derive(Debug, PartialEq, Eq)]
 pub enum SetError<T> {
-    /// There is a value already.
+    /// The cell has a value already.
     AlreadyInitializedError(T),
 
-    /// Somebody is making a value.
+    /// Another task is running an initializer.
     InitializingError(T),
 }
 
 impl<T> SetError<T> {
-    /// Whether there is a value already.
+    /// Returns whether the cell had a value already.
     pub fn is_already_init_err(&self) -> bool {
         matches!(self, SetError::AlreadyInitializedError(_))
     }
 
-    /// Whether somebody is making a value.
+    /// Returns whether another task was running an initializer.
     pub fn is_initializing_err(&self) -> bool {
         matches!(self, SetError::InitializingError(_))
     }

@@ -1,26 +1,32 @@
-//! Those who wait for permits, first come first served.
+//! A queue of tasks that wait for permits, first in, first out.
 //!
-//! A [`Waiter`] lies inside the waiting future and is linked into the [`PermitQueue`] of what it waits
-//! for, so that waiting allocates nothing. The queue lives under a lock; its holder deals permits to
-//! the first waiter until that one has all it asked for, then to the next.
+//! Used by `batch_semaphore.rs` and by bounded channels (`mpsc/capacity.rs`); the waiting future is
+//! in `acquire.rs`. A [`Waiter`] lies inside the waiting future and is linked into the
+//! [`PermitQueue`], so that waiting does not allocate. The queue is protected by a lock of its
+//! user. The lock's holder deals permits to the first waiter until it has all it asked for, then to
+//! the next one.
+//!
+//! The life of a waiter that asks for 3 permits:
 //!
 //! ```text
-//!             push                    deal: the last permit it needed
+//!             push                    deal: the last missing permit
 //!   (unlinked) ───▶ needed = 3 ──▶ 2 ──────────────────▶ needed = 0, unlinked: granted
 //!                      │                                        │ the owner sees the 0 without
-//!                      │ remove, remove_all                     ▼ the lock, and may be gone at once
+//!                      │ remove, remove_all                     ▼ the lock, and may drop it
 //!                      ▼                                     (unlinked)
-//!                  unlinked, needed > 0: remove takes back what it was dealt so far,
-//!                  after remove_all that stays with it until it leaves
+//!                  unlinked, needed > 0: `remove` takes back the permits dealt so far;
+//!                  after `remove_all` the waiter has them until its owner calls `remove`
 //! ```
 //!
-//! Who may touch a waiter's fields, and when:
+//! Access to a waiter's fields:
 //!
-//! | field | touched by |
+//! | field | accessed by |
 //! |---|---|
-//! | `needed` | written under the lock; read by the owner at any time |
-//! | `waker` | the lock's holder, while the waiter is linked; its owner otherwise |
+//! | `needed` | written by the lock's holder; read by the owner at any time |
+//! | `waker` | the lock's holder while the waiter is linked, otherwise the owner |
 //! | `links` | the lock's holder |
+//!
+//! The owner is the future that the waiter is a part of.
 
 use std::marker::PhantomPinned;
 use std::ptr::NonNull;
@@ -33,29 +39,30 @@ use wakeful_base::sync::atomic::AtomicUsize;
 
 use wakeful_base::WakeList;
 
-/// One who waits.
+/// A future's entry in a [`PermitQueue`].
 pub(crate) struct Waiter {
-    /// How many permits are still to come. The store of 0 is the last touch by anybody but the owner.
+    /// How many permits are missing. After the store of 0 only the owner touches the waiter.
     needed: AtomicUsize,
     waker: UnsafeCell<Option<Waker>>,
     links: Links<Waiter>,
     _pinned: PhantomPinned,
 }
 
-// SAFETY: the links and the waker are only touched under the queue's lock, or by the owner while the
-// waiter is in no queue; see the table above.
+// SAFETY: the links and the waker are only accessed under the queue's lock, or by the owner while
+// the waiter is not linked; see the table above. A `Waker` may move between threads.
 unsafe impl Send for Waiter {}
-// SAFETY: as above; a shared borrow alone gives access to `needed` only, which is atomic.
+// SAFETY: as above. A shared borrow alone gives access to `needed` only, which is atomic.
 unsafe impl Sync for Waiter {}
 
 struct WaiterLink;
 
-// SAFETY: the links are a field of the node, which only the list writes to.
+// SAFETY: `links` always returns the same field of the node, and only the list writes to it.
 unsafe impl Link for WaiterLink {
     type Node = Waiter;
 
     unsafe fn links(node: NonNull<Waiter>) -> NonNull<Links<Waiter>> {
-        // SAFETY: the node is live by contract; no reference to the whole of it is made.
+        // SAFETY: the node is live (the trait's contract). `&raw mut` creates no reference to the
+        // node, whose owner may be using other fields.
         unsafe { NonNull::new_unchecked(&raw mut (*node.as_ptr()).links) }
     }
 }
@@ -70,14 +77,14 @@ impl Waiter {
         }
     }
 
-    /// Whether all that was asked for has been dealt. Once it is, that stays so until it leaves.
+    /// Returns whether the waiter has all its permits. Stays true until the waiter is removed.
     #[inline]
     pub(crate) fn is_granted(&self) -> bool {
         self.needed.load(Acquire) == 0
     }
 }
 
-/// The queue, first comer in front.
+/// The waiters in the order in which they came.
 pub(crate) struct PermitQueue {
     waiters: List<WaiterLink>,
 }
@@ -92,23 +99,24 @@ impl PermitQueue {
         self.waiters.is_empty()
     }
 
-    /// Puts `waiter` last, for `needed` permits.
+    /// Appends `waiter`, which needs `needed` permits.
     ///
     /// # Safety
-    /// `waiter` must be live, in no queue, and stay in place until it is granted or was taken out.
+    /// `waiter` must be live and in no queue, and must not move until it has been granted or
+    /// removed.
     pub(crate) unsafe fn push(&mut self, waiter: NonNull<Waiter>, needed: usize, waker: Waker) {
-        debug_assert_ne!(needed, 0, "who needs nothing does not wait");
-        // SAFETY: the waiter is live and in no queue, so nobody else touches it.
+        debug_assert_ne!(needed, 0, "a waiter needs at least one permit");
+        // SAFETY: the waiter is live and in no queue, so only its owner, the caller, accesses it.
         unsafe {
             let waiter = waiter.as_ref();
             waiter.needed.store(needed, Relaxed);
             waiter.waker.with_mut(|place| *place = Some(waker));
         }
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller's promise: live, in no queue, and not moved while it is linked.
         unsafe { self.waiters.push_back(waiter) };
     }
 
-    /// Makes `waker` the one to call; returns the old one.
+    /// Stores `waker` as the one to call and returns the previous one.
     ///
     /// # Safety
     /// `waiter` must be in this queue.
@@ -117,16 +125,17 @@ impl PermitQueue {
         waiter: NonNull<Waiter>,
         waker: Waker,
     ) -> Option<Waker> {
-        // SAFETY: being in this queue it is live, and its waker belongs to whoever borrows the queue.
+        // SAFETY: a waiter in this queue is live. Its waker belongs to the holder of the queue's
+        // lock, and that is the caller, since it has the `&mut` to the queue.
         unsafe { waiter.as_ref().waker.with_mut(|place| (*place).replace(waker)) }
     }
 
-    /// Whether calling `waiter`'s waker is as good as calling `waker`.
+    /// Returns whether `waiter`'s waker wakes the same task as `waker`.
     ///
     /// # Safety
     /// As for [`set_waker`](Self::set_waker).
     pub(crate) unsafe fn will_wake(&self, waiter: NonNull<Waiter>, waker: &Waker) -> bool {
-        // SAFETY: as in `set_waker`.
+        // SAFETY: as in `set_waker`; `&self` comes from the lock's holder as well.
         unsafe {
             let place =
                 |place: *const Option<Waker>| matches!(&*place, Some(w) if w.will_wake(waker));
@@ -134,15 +143,16 @@ impl PermitQueue {
         }
     }
 
-    /// Removes `waiter`, if it is in the queue, and takes back what it was dealt of `n` permits; returns how many.
+    /// Unlinks `waiter` if it is in the queue. Returns how many of its `n` permits it had been
+    /// dealt, which now belong to the caller.
     ///
-    /// The waiter needs all of them again then, so a second call returns 0.
+    /// The waiter is then recorded as missing all `n`, so that a second call returns 0.
     ///
     /// # Safety
     /// `waiter` must be live, and in this queue or in none.
     #[must_use = "the permits must be given to others"]
     pub(crate) unsafe fn remove(&mut self, waiter: NonNull<Waiter>, n: usize) -> usize {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller's promise: live, and in this list or in none.
         let waiter = unsafe {
             self.waiters.remove(waiter);
             waiter.as_ref()
@@ -152,27 +162,27 @@ impl PermitQueue {
         dealt
     }
 
-    /// Deals all `permits` to the first waiter, if it needs as many, and returns its waker.
+    /// Grants the first waiter and returns its waker, if it needs exactly `permits`.
     #[inline]
     pub(crate) fn deal_to_one(&mut self, permits: usize) -> Option<Waker> {
         let first = self.waiters.front()?;
-        // SAFETY: what is in the queue is live.
+        // SAFETY: a waiter in the queue is live, since its owner must remove it before dropping it.
         if unsafe { first.as_ref() }.needed.load(Relaxed) != permits {
             return None;
         }
         self.grant_first(first)
     }
 
-    /// Deals permits to waiters in their order, until the permits, the waiters or the room in `wakers`
-    /// run out. Returns how many permits are left.
+    /// Deals permits to waiters in their order, until there are no more permits or waiters or
+    /// `wakers` is full. Returns how many permits are left.
     #[inline]
     pub(crate) fn deal(&mut self, mut permits: usize, wakers: &mut WakeList) -> usize {
         while permits > 0 && wakers.can_push() {
             let Some(first) = self.waiters.front() else { break };
-            // SAFETY: what is in the queue is live.
+            // SAFETY: as in `deal_to_one`.
             let needed = unsafe { first.as_ref() }.needed.load(Relaxed);
             if needed > permits {
-                // SAFETY: still linked, so still live.
+                // SAFETY: it is still linked, so still live.
                 unsafe { first.as_ref() }.needed.store(needed - permits, Relaxed);
                 return 0;
             }
@@ -184,11 +194,13 @@ impl PermitQueue {
         permits
     }
 
-    /// Unlinks `first`, which is, as one that has all it asked for.
+    /// Unlinks `first`, which must be the first waiter, as granted. Returns its waker.
     #[inline]
     fn grant_first(&mut self, first: NonNull<Waiter>) -> Option<Waker> {
         self.waiters.pop_front();
-        // SAFETY: nobody but us knows yet that it is unlinked; it stays live until the store.
+        // SAFETY: the waiter is live until the store of 0: its owner drops it only after it has
+        // seen the 0, or after `remove`, for which it needs the lock, which the caller holds. Until
+        // the store the waker belongs to the caller as well.
         unsafe {
             let waker = first.as_ref().waker.with_mut(|place| (*place).take());
             first.as_ref().needed.store(0, Release);
@@ -196,11 +208,13 @@ impl PermitQueue {
         }
     }
 
-    /// Takes waiters out without granting them anything, while there is room in `wakers`.
+    /// Unlinks waiters without granting them anything, until the queue is empty or `wakers` is
+    /// full.
     pub(crate) fn remove_all(&mut self, wakers: &mut WakeList) {
         while wakers.can_push() {
             let Some(first) = self.waiters.pop_front() else { break };
-            // SAFETY: its owner needs the lock to find out that it is unlinked, so it is live.
+            // SAFETY: the waiter is live, and its waker the caller's: without a grant its owner
+            // needs the lock, which the caller holds, before it can drop the waiter.
             let waker = unsafe { first.as_ref().waker.with_mut(|place| (*place).take()) };
             if let Some(waker) = waker {
                 wakers.push(waker);

@@ -1,21 +1,25 @@
-//! A lock for many readers or one writer, whose guards may be held across an `.await`.
+//! [`RwLock`]: a lock for many readers or one writer, whose guards may be held across an `.await`.
 //!
-//! A semaphore with a permit for each reader there may be. A reader takes one, a writer takes all:
+//! It is a semaphore (`batch_semaphore.rs`) with one permit for each possible reader. A reader
+//! takes one permit, a writer takes all:
 //!
 //! ```text
-//!   permits of max_readers = 8:   ■■■□□□□□   three readers, five could join
+//!   permits of max_readers = 8:   ■■■□□□□□   three readers, five more could join
 //!                                 ■■■■■■■■   one writer
-//!                                 ■■■▒▒▒▒▒   three readers; a writer in line has been dealt the rest,
-//!                                            so no reader that comes later gets in before it
+//!                                 ■■■▒▒▒▒▒   three readers; a queued writer has been dealt the
+//!                                            rest, so no later reader gets in before it
 //! ```
 //!
-//! What a guard holds of the permits is its *share*; the share alone gives them back, so that guards
-//! can be taken apart and put together anew.
+//! A guard keeps its permits in a field (`rwlock/held_permits.rs`), which gives them back when it
+//! is dropped. So guards need no `Drop` of their own and can be converted field by field.
+//!
+//! `rwlock/read_guard.rs` and `rwlock/write_guard.rs` have the guards that borrow the lock,
+//! `rwlock/owned_read_guard.rs` and `rwlock/owned_write_guard.rs` those that hold an `Arc`.
 
+mod held_permits;
 mod owned_read_guard;
 mod owned_write_guard;
 mod read_guard;
-mod share;
 mod write_guard;
 
 use std::cell::UnsafeCell;
@@ -25,7 +29,7 @@ use std::sync::Arc;
 use crate::batch_semaphore::BatchSemaphore;
 use crate::blocking::block_on;
 use crate::mutex::TryLockError;
-use share::{OwnedShare, Share};
+use held_permits::{HeldPermits, OwnedHeldPermits};
 
 pub use owned_read_guard::OwnedRwLockReadGuard;
 pub use owned_write_guard::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard};
@@ -37,13 +41,17 @@ const MAX_READERS: u32 = u32::MAX >> 3;
 #[cfg(wakeful_loom)]
 const MAX_READERS: u32 = 10;
 
-/// Lets many read a value at a time, or one write it; who has to wait does not block the thread.
+/// A lock for asynchronous code that many readers or one writer can hold at a time.
 ///
-/// The lock is fair: it goes to those who asked first. A writer in line is not overtaken by readers that
-/// come later, so readers cannot starve it. Beware of taking a second read lock while holding one: if
-/// a writer has come in between, the two wait for each other forever.
+/// [`read`](Self::read) and [`write`](Self::write) wait without blocking the thread, and the guards
+/// may be held across an `.await`.
 ///
-/// Unlike `std`'s it is not poisoned when a holder panics; it is simply unlocked.
+/// The lock is fair: tasks get it in the order in which they asked. A waiting writer is not
+/// overtaken by later readers, so readers cannot starve it. This also means that a task must not
+/// take a second read lock while it holds one: if a writer has started to wait in between, the two
+/// wait for each other forever.
+///
+/// The lock is not poisoned: if a task panics while it holds a guard, the lock is simply released.
 ///
 /// # Examples
 ///
@@ -67,13 +75,14 @@ pub struct RwLock<T: ?Sized> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: sending the lock sends the value.
+// SAFETY: to send the lock is to send the value.
 unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
-// SAFETY: readers share the value, and writers send it from one to the next.
+// SAFETY: readers share the value, which takes `T: Sync`; writers pass it from one thread to
+// another, which takes `T: Send`.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 
 impl<T: ?Sized> RwLock<T> {
-    /// A lock around `value`, unlocked.
+    /// Creates an unlocked lock around `value`.
     #[track_caller]
     pub fn new(value: T) -> RwLock<T>
     where
@@ -82,7 +91,7 @@ impl<T: ?Sized> RwLock<T> {
         RwLock::with_max_readers(value, MAX_READERS)
     }
 
-    /// A lock around `value` that so many may read at a time.
+    /// Creates a lock around `value` that at most `max_reads` readers can hold at a time.
     ///
     /// ```
     /// use wakeful::sync::RwLock;
@@ -109,7 +118,7 @@ impl<T: ?Sized> RwLock<T> {
         RwLock { max_readers: max_reads, permits, value: UnsafeCell::new(value) }
     }
 
-    /// A lock around `value`, for a `static`.
+    /// Creates an unlocked lock around `value`, in a `const` context such as a `static`.
     ///
     /// ```
     /// use wakeful::sync::RwLock;
@@ -125,7 +134,7 @@ impl<T: ?Sized> RwLock<T> {
         RwLock::const_with_max_readers(value, MAX_READERS)
     }
 
-    /// A lock around `value` that so many may read at a time, for a `static`.
+    /// Creates a lock for at most `max_reads` readers, in a `const` context such as a `static`.
     ///
     /// # Panics
     ///
@@ -136,36 +145,41 @@ impl<T: ?Sized> RwLock<T> {
         T: Sized,
     {
         assert!(max_reads != 0, "a RwLock may not be created with 0 readers");
-        assert!(max_reads <= MAX_READERS, "a RwLock may not be created with so many readers");
+        assert!(
+            max_reads <= MAX_READERS,
+            "a RwLock may not be created with more than `u32::MAX >> 3` readers"
+        );
         let permits = BatchSemaphore::const_new(max_reads as usize);
         RwLock { max_readers: max_reads, permits, value: UnsafeCell::new(value) }
     }
 
-    /// Waits until the value can be read.
+    /// Waits for read access.
     ///
     /// # Cancel safety
     ///
-    /// Those who wait stand in a queue. Dropping the future gives up its place and loses nothing else.
+    /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
+    /// access that it was given already is released.
     pub async fn read(&self) -> RwLockReadGuard<'_, T> {
         self.take_permits(1).await;
-        RwLockReadGuard::new(Share::new(&self.permits, 1), self.value.get())
+        RwLockReadGuard::new(HeldPermits::new(&self.permits, 1), self.value.get())
     }
 
-    /// Waits on this thread, which sleeps meanwhile, until the value can be read.
+    /// Waits for read access, blocking the current thread.
     ///
     /// # Panics
     ///
-    /// On a thread that is driving asynchronous tasks.
+    /// If the current thread is running asynchronous tasks. Use [`read`](Self::read) there.
     #[track_caller]
     pub fn blocking_read(&self) -> RwLockReadGuard<'_, T> {
         block_on("`RwLock::blocking_read`", "read().await", self.read())
     }
 
-    /// As [`read`](Self::read), with a guard that keeps the lock alive.
+    /// Waits for read access; the guard holds an `Arc` of the lock.
     ///
     /// # Cancel safety
     ///
-    /// Those who wait stand in a queue. Dropping the future gives up its place and loses nothing else.
+    /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
+    /// access that it was given already is released.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -181,10 +195,14 @@ impl<T: ?Sized> RwLock<T> {
     pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
         self.take_permits(1).await;
         let value = self.value.get();
-        OwnedRwLockReadGuard::new(OwnedShare::new(self, 1), value)
+        OwnedRwLockReadGuard::new(OwnedHeldPermits::new(self, 1), value)
     }
 
-    /// Locks for reading, if that is possible right now.
+    /// Takes read access if that is possible now.
+    ///
+    /// # Errors
+    ///
+    /// If a writer holds the lock or waits for it, or if there are as many readers as there may be.
     ///
     /// ```
     /// use wakeful::sync::RwLock;
@@ -196,68 +214,86 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
         self.try_take_permits(1)?;
-        Ok(RwLockReadGuard::new(Share::new(&self.permits, 1), self.value.get()))
+        Ok(RwLockReadGuard::new(HeldPermits::new(&self.permits, 1), self.value.get()))
     }
 
-    /// As [`try_read`](Self::try_read), with a guard that keeps the lock alive.
+    /// Takes read access if that is possible now; the guard holds an `Arc` of the lock.
+    ///
+    /// # Errors
+    ///
+    /// As for [`try_read`](Self::try_read).
     pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError> {
         self.try_take_permits(1)?;
         let value = self.value.get();
-        Ok(OwnedRwLockReadGuard::new(OwnedShare::new(self, 1), value))
+        Ok(OwnedRwLockReadGuard::new(OwnedHeldPermits::new(self, 1), value))
     }
 
-    /// Waits until the value can be written.
+    /// Waits for write access.
     ///
     /// # Cancel safety
     ///
-    /// Those who wait stand in a queue. Dropping the future gives up its place and loses nothing else.
+    /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
+    /// access that it was given already is released.
     pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.take_permits(self.max_readers).await;
-        RwLockWriteGuard::new(Share::new(&self.permits, self.max_readers), self.value.get())
+        RwLockWriteGuard::new(HeldPermits::new(&self.permits, self.max_readers), self.value.get())
     }
 
-    /// Waits on this thread, which sleeps meanwhile, until the value can be written.
+    /// Waits for write access, blocking the current thread.
     ///
     /// # Panics
     ///
-    /// On a thread that is driving asynchronous tasks.
+    /// If the current thread is running asynchronous tasks. Use [`write`](Self::write) there.
     #[track_caller]
     pub fn blocking_write(&self) -> RwLockWriteGuard<'_, T> {
         block_on("`RwLock::blocking_write`", "write().await", self.write())
     }
 
-    /// As [`write`](Self::write), with a guard that keeps the lock alive.
+    /// Waits for write access; the guard holds an `Arc` of the lock.
     ///
     /// # Cancel safety
     ///
-    /// Those who wait stand in a queue. Dropping the future gives up its place and loses nothing else.
+    /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
+    /// access that it was given already is released.
     pub async fn write_owned(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
         let all = self.max_readers;
         self.take_permits(all).await;
         let value = self.value.get();
-        OwnedRwLockWriteGuard::new(OwnedShare::new(self, all), value)
+        OwnedRwLockWriteGuard::new(OwnedHeldPermits::new(self, all), value)
     }
 
-    /// Locks for writing, if that is possible right now.
+    /// Takes write access if that is possible now.
+    ///
+    /// # Errors
+    ///
+    /// If a reader or writer holds the lock, or a task waits for it.
     pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
         self.try_take_permits(self.max_readers)?;
-        Ok(RwLockWriteGuard::new(Share::new(&self.permits, self.max_readers), self.value.get()))
+        Ok(RwLockWriteGuard::new(
+            HeldPermits::new(&self.permits, self.max_readers),
+            self.value.get(),
+        ))
     }
 
-    /// As [`try_write`](Self::try_write), with a guard that keeps the lock alive.
+    /// Takes write access if that is possible now; the guard holds an `Arc` of the lock.
+    ///
+    /// # Errors
+    ///
+    /// As for [`try_write`](Self::try_write).
     pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError> {
         let all = self.max_readers;
         self.try_take_permits(all)?;
         let value = self.value.get();
-        Ok(OwnedRwLockWriteGuard::new(OwnedShare::new(self, all), value))
+        Ok(OwnedRwLockWriteGuard::new(OwnedHeldPermits::new(self, all), value))
     }
 
-    /// The value. No lock is needed: the exclusive borrow shows that nobody else can hold one.
+    /// Returns a mutable reference to the value. No lock is needed: `&mut self` shows that there is
+    /// no guard.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
 
-    /// The value; the lock is gone.
+    /// Consumes the lock and returns the value.
     pub fn into_inner(self) -> T
     where
         T: Sized,
@@ -268,7 +304,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     async fn take_permits(&self, n: u32) {
         let taken = self.permits.acquire(n as usize).await;
-        debug_assert!(taken.is_ok(), "nobody closes the semaphore of a lock");
+        debug_assert!(taken.is_ok(), "the semaphore of a lock is never closed");
     }
 
     #[inline]

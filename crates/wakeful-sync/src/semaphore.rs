@@ -1,4 +1,7 @@
-//! The counting semaphore users see: permits as guards.
+//! [`Semaphore`]: the public semaphore, which hands out its permits as guards
+//! (`semaphore/permit.rs`).
+//!
+//! Counting and waiting is up to `batch_semaphore.rs`.
 
 mod permit;
 
@@ -10,18 +13,19 @@ use crate::blocking::block_on;
 
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 
-/// Counts permits that asynchronous code takes, holds and gives back.
+/// A counting semaphore whose permits asynchronous code can wait for.
 ///
-/// Use it to bound how many of something happen at a time: open files, requests to a server, jobs in
-/// flight. [`acquire`](Self::acquire) waits for a permit; dropping what it returns gives the permit back.
+/// Use it to limit how many operations run at a time: open files, requests to a server, jobs in
+/// flight. [`acquire`](Self::acquire) waits for a permit and returns a guard, which gives the
+/// permit back when it is dropped.
 ///
-/// The semaphore is fair: permits go to those who asked first. That holds for
-/// [`acquire_many`](Self::acquire_many) too: one that waits for many permits is not overtaken by others
-/// that ask for few, even if there are enough for them.
+/// The semaphore is fair: permits go to tasks in the order in which they asked. This holds for
+/// [`acquire_many`](Self::acquire_many) as well: a task that waits for many permits is not
+/// overtaken by later ones that want few, even if there are enough for them.
 ///
 /// # Examples
 ///
-/// At most two at a time:
+/// At most two operations at a time:
 ///
 /// ```
 /// use wakeful::sync::Semaphore;
@@ -42,10 +46,10 @@ pub struct Semaphore {
 }
 
 impl Semaphore {
-    /// How many permits a semaphore can have: `usize::MAX >> 3`. More make it panic.
+    /// The greatest number of permits a semaphore can have: `usize::MAX >> 3`.
     pub const MAX_PERMITS: usize = MAX_PERMITS;
 
-    /// A semaphore with so many permits.
+    /// Creates a semaphore with `permits` permits.
     ///
     /// # Panics
     ///
@@ -55,7 +59,7 @@ impl Semaphore {
         Semaphore { permits: BatchSemaphore::new(permits) }
     }
 
-    /// A semaphore with so many permits, for a `static`.
+    /// Creates a semaphore with `permits` permits, in a `const` context such as a `static`.
     ///
     /// ```
     /// use wakeful::sync::Semaphore;
@@ -72,7 +76,7 @@ impl Semaphore {
         Semaphore { permits: BatchSemaphore::const_new(permits) }
     }
 
-    /// How many permits are at hand right now.
+    /// Returns how many permits are available at the moment.
     pub fn available_permits(&self) -> usize {
         self.permits.available_permits()
     }
@@ -81,13 +85,13 @@ impl Semaphore {
     ///
     /// # Panics
     ///
-    /// If there would be more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If more than [`MAX_PERMITS`](Self::MAX_PERMITS) would be available.
     ///
     /// ```
     /// use wakeful::sync::Semaphore;
     ///
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
-    /// let tokens = Semaphore::new(0); // a bucket that somebody else fills
+    /// let tokens = Semaphore::new(0); // a token bucket, refilled by another future
     /// let refill = async { tokens.add_permits(2) };
     /// let (spent, ()) = wakeful::join!(tokens.acquire_many(2), refill);
     /// spent.unwrap().forget(); // tokens are not given back
@@ -98,7 +102,7 @@ impl Semaphore {
         self.permits.release(n);
     }
 
-    /// Removes up to `n` of the permits at hand, and returns how many it removed.
+    /// Removes up to `n` of the available permits for good and returns how many it removed.
     ///
     /// ```
     /// use wakeful::sync::Semaphore;
@@ -114,11 +118,14 @@ impl Semaphore {
 
     /// Waits for a permit.
     ///
-    /// An error means that the semaphore is [closed](Self::close).
+    /// # Errors
+    ///
+    /// If the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Cancel safety
     ///
-    /// Waiters stand in a queue. Dropping the future gives up its place and loses nothing else.
+    /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
+    /// permits that it was given already go to the next task.
     ///
     /// ```
     /// use wakeful::sync::Semaphore;
@@ -138,11 +145,14 @@ impl Semaphore {
 
     /// Waits for `n` permits.
     ///
-    /// An error means that the semaphore is [closed](Self::close).
+    /// # Errors
+    ///
+    /// If the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Cancel safety
     ///
-    /// Waiters stand in a queue. Dropping the future gives up its place and loses nothing else.
+    /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
+    /// permits that it was given already go to the next task.
     ///
     /// ```
     /// use wakeful::sync::Semaphore;
@@ -159,7 +169,12 @@ impl Semaphore {
         Ok(SemaphorePermit::new(self, n as usize))
     }
 
-    /// Takes a permit if there is one.
+    /// Takes a permit if one is available now.
+    ///
+    /// # Errors
+    ///
+    /// [`TryAcquireError::Closed`] if the semaphore is [closed](Self::close), otherwise
+    /// [`TryAcquireError::NoPermits`] if no permit is available.
     ///
     /// ```
     /// use wakeful::sync::{Semaphore, TryAcquireError};
@@ -175,17 +190,25 @@ impl Semaphore {
         Ok(SemaphorePermit::new(self, 1))
     }
 
-    /// Takes `n` permits if there are so many.
+    /// Takes `n` permits if as many are available now.
+    ///
+    /// # Errors
+    ///
+    /// As for [`try_acquire`](Self::try_acquire).
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.permits.try_acquire(n as usize)?;
         Ok(SemaphorePermit::new(self, n as usize))
     }
 
-    /// Waits for a permit on this thread, which sleeps meanwhile.
+    /// Waits for a permit, blocking the current thread.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Panics
     ///
-    /// On a thread that is driving asynchronous tasks.
+    /// If the current thread is running asynchronous tasks. Use [`acquire`](Self::acquire) there.
     ///
     /// ```
     /// use wakeful::sync::Semaphore;
@@ -199,11 +222,16 @@ impl Semaphore {
         block_on("`Semaphore::blocking_acquire`", "acquire().await", self.acquire())
     }
 
-    /// Waits for `n` permits on this thread, which sleeps meanwhile.
+    /// Waits for `n` permits, blocking the current thread.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Panics
     ///
-    /// On a thread that is driving asynchronous tasks.
+    /// If the current thread is running asynchronous tasks. Use
+    /// [`acquire_many`](Self::acquire_many) there.
     #[track_caller]
     pub fn blocking_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         block_on(
@@ -213,13 +241,18 @@ impl Semaphore {
         )
     }
 
-    /// Waits for a permit that keeps the semaphore alive, and can go wherever its holder goes.
+    /// Waits for a permit and returns it as a guard that holds an `Arc` of the semaphore.
     ///
-    /// An error means that the semaphore is [closed](Self::close).
+    /// The guard borrows nothing, so it can be moved into a task or a thread.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Cancel safety
     ///
-    /// Waiters stand in a queue. Dropping the future gives up its place and loses nothing else.
+    /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
+    /// permits that it was given already go to the next task.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -238,13 +271,16 @@ impl Semaphore {
         Ok(OwnedSemaphorePermit::new(self, 1))
     }
 
-    /// Waits for `n` permits that keep the semaphore alive.
+    /// Waits for `n` permits and returns them as a guard that holds an `Arc` of the semaphore.
     ///
-    /// An error means that the semaphore is [closed](Self::close).
+    /// # Errors
+    ///
+    /// If the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Cancel safety
     ///
-    /// Waiters stand in a queue. Dropping the future gives up its place and loses nothing else.
+    /// This method is cancel safe: if the future is dropped, it loses its place in the queue, and
+    /// permits that it was given already go to the next task.
     pub async fn acquire_many_owned(
         self: Arc<Self>,
         n: u32,
@@ -253,13 +289,21 @@ impl Semaphore {
         Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
 
-    /// Takes a permit that keeps the semaphore alive, if there is one.
+    /// Takes a permit if one is available now; the guard holds an `Arc` of the semaphore.
+    ///
+    /// # Errors
+    ///
+    /// As for [`try_acquire`](Self::try_acquire).
     pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.permits.try_acquire(1)?;
         Ok(OwnedSemaphorePermit::new(self, 1))
     }
 
-    /// Takes `n` permits that keep the semaphore alive, if there are so many.
+    /// Takes `n` permits if as many are available now; the guard holds an `Arc` of the semaphore.
+    ///
+    /// # Errors
+    ///
+    /// As for [`try_acquire`](Self::try_acquire).
     pub fn try_acquire_many_owned(
         self: Arc<Self>,
         n: u32,
@@ -268,22 +312,33 @@ impl Semaphore {
         Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
 
-    /// Waits on this thread for a permit that keeps the semaphore alive.
+    /// Waits for a permit, blocking the current thread; the guard holds an `Arc` of the semaphore.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Panics
     ///
-    /// On a thread that is driving asynchronous tasks.
+    /// If the current thread is running asynchronous tasks. Use
+    /// [`acquire_owned`](Self::acquire_owned) there.
     #[track_caller]
     pub fn blocking_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
         let called = "`Semaphore::blocking_acquire_owned`";
         block_on(called, "acquire_owned().await", self.acquire_owned())
     }
 
-    /// Waits on this thread for `n` permits that keep the semaphore alive.
+    /// Waits for `n` permits, blocking the current thread; the guard holds an `Arc` of the
+    /// semaphore.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is [closed](Self::close), now or during the wait.
     ///
     /// # Panics
     ///
-    /// On a thread that is driving asynchronous tasks.
+    /// If the current thread is running asynchronous tasks. Use
+    /// [`acquire_many_owned`](Self::acquire_many_owned) there.
     #[track_caller]
     pub fn blocking_acquire_many_owned(
         self: Arc<Self>,
@@ -293,7 +348,7 @@ impl Semaphore {
         block_on(called, "acquire_many_owned(n).await", self.acquire_many_owned(n))
     }
 
-    /// Gives out no more permits, and lets all who wait know.
+    /// Closes the semaphore: it gives out no more permits, and all waits end with an error.
     ///
     /// Permits that are held stay valid.
     ///
@@ -311,7 +366,7 @@ impl Semaphore {
         self.permits.close();
     }
 
-    /// Whether the semaphore has been closed.
+    /// Returns whether the semaphore has been closed.
     pub fn is_closed(&self) -> bool {
         self.permits.is_closed()
     }

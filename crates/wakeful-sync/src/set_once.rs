@@ -1,7 +1,7 @@
-//! [`SetOnce`]: a value that is waited for until it is set.
+//! [`SetOnce`]: a value that is set once and can be waited for.
 //!
-//! The flag of a wait queue says whether the value is there. It is set, and the value written before that,
-//! under the lock of the line; from then on nobody writes it.
+//! The flag of a [`WaitQueue`] says whether the value is set. `set` locks the line, writes the
+//! value and then sets the flag. From then on the value is not written again.
 
 use std::error::Error;
 use std::fmt;
@@ -16,7 +16,8 @@ use crate::wait_queue::{Round, WaitQueue, Waiter, Word};
 
 /// A value that one task sets and others wait for.
 ///
-/// Where a [`OnceCell`](crate::OnceCell) has its value made by who needs it, a `SetOnce` gets it from elsewhere.
+/// A [`OnceCell`](crate::OnceCell) is initialized by the first task that needs the value; a
+/// `SetOnce` is set from elsewhere, and tasks that need the value wait.
 ///
 /// ```
 /// use wakeful::sync::{SetOnce, SetOnceError};
@@ -36,13 +37,13 @@ pub struct SetOnce<T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: `&SetOnce` hands out `&T`, and lets a thread put a `T` that another will drop.
+// SAFETY: `&SetOnce` gives access to `&T`, and lets one thread store a `T` that another one drops.
 unsafe impl<T: Sync + Send> Sync for SetOnce<T> {}
-// SAFETY: it owns a `T` at most.
+// SAFETY: the cell owns a `T` or nothing.
 unsafe impl<T: Send> Send for SetOnce<T> {}
 
 impl<T> SetOnce<T> {
-    /// An empty one.
+    /// Creates an empty `SetOnce`.
     pub fn new() -> Self {
         SetOnce {
             queue: WaitQueue::new(Word::new(false)),
@@ -50,7 +51,7 @@ impl<T> SetOnce<T> {
         }
     }
 
-    /// An empty one, for a `static`.
+    /// Creates an empty `SetOnce`, in a `const` context such as a `static`.
     #[cfg(not(wakeful_loom))]
     pub const fn const_new() -> Self {
         SetOnce {
@@ -59,12 +60,12 @@ impl<T> SetOnce<T> {
         }
     }
 
-    /// One that is set already, if there is a value.
+    /// Creates a `SetOnce` with this value, or an empty one for `None`.
     pub fn new_with(value: Option<T>) -> Self {
         value.map_or_else(SetOnce::new, SetOnce::from)
     }
 
-    /// One that is set already, for a `static`.
+    /// Creates a `SetOnce` with a value, in a `const` context such as a `static`.
     #[cfg(not(wakeful_loom))]
     pub const fn const_new_with(value: T) -> Self {
         SetOnce {
@@ -73,21 +74,22 @@ impl<T> SetOnce<T> {
         }
     }
 
-    /// Whether the value is there.
+    /// Returns whether the value is set.
     pub fn initialized(&self) -> bool {
         self.queue.load().flag()
     }
 
-    /// The value, if it is there.
+    /// Returns the value if it is set.
     pub fn get(&self) -> Option<&T> {
-        // SAFETY: once set, it is not written any more as long as this is borrowed.
+        // SAFETY: the flag is set, so the value was written before, and no thread writes it again
+        // while this is borrowed.
         self.initialized().then(|| unsafe { &*self.value.with(|value| (*value).as_ptr()) })
     }
 
-    /// Sets the value and wakes all who wait.
+    /// Sets the value and wakes all tasks that wait for it.
     ///
     /// # Errors
-    /// If it was set before; here is the new one again.
+    /// If the value is set already. The error contains the new one.
     pub fn set(&self, value: T) -> Result<(), SetOnceError<T>> {
         if self.initialized() {
             return Err(SetOnceError(value));
@@ -96,7 +98,8 @@ impl<T> SetOnce<T> {
         if line.word().flag() {
             return Err(SetOnceError(value));
         }
-        // SAFETY: it is not set, so only the holder of the line's lock touches it.
+        // SAFETY: the flag is not set, so only the holder of the line's lock, this thread, accesses
+        // the value.
         self.value.with_mut(|place| unsafe { (*place).write(value) });
         let set = line.word().with_flag(true);
         line.set_word(set);
@@ -104,30 +107,31 @@ impl<T> SetOnce<T> {
         Ok(())
     }
 
-    /// The value, if it is there.
+    /// Consumes this and returns the value, if it is set.
     pub fn into_inner(mut self) -> Option<T> {
         self.take()
     }
 
     fn take(&mut self) -> Option<T> {
         let is_set = self.initialized();
-        // SAFETY: it is set, and forgotten with the queue that is put in place before anybody else can look.
+        // SAFETY: the value is set. It is read out once: `&mut self` keeps others away until the
+        // new queue, whose flag is not set, is in place.
         let value = is_set.then(|| unsafe { self.value.with(|value| (*value).assume_init_read()) });
         self.queue = WaitQueue::new(Word::new(false));
         value
     }
 
-    /// Waits until the value is there.
+    /// Waits until the value is set and returns it.
     ///
     /// # Cancel safety
-    /// May be given up and begun again at any time.
+    /// This method is cancel safe: if the future is dropped, nothing is lost.
     pub async fn wait(&self) -> &T {
         UntilSet { queue: &self.queue, waiter: Waiter::new() }.await;
-        self.get().expect("waited until it was set")
+        self.get().expect("the wait ends only when the value is set")
     }
 }
 
-/// Waits for the flag of `queue`.
+/// A future that waits for the flag of `queue`.
 struct UntilSet<'a> {
     queue: &'a WaitQueue,
     waiter: Waiter,
@@ -137,7 +141,7 @@ impl Future for UntilSet<'_> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: the waiter is pinned along with us.
+        // SAFETY: the waiter is a field of `self`, pinned with it and never moved out.
         let waiter = unsafe { Pin::new_unchecked(&self.waiter) };
         // SAFETY: `drop` makes the waiter leave this queue.
         unsafe { self.queue.poll_over(Round::FIRST, waiter, cx.waker()) }.map(drop)
@@ -146,9 +150,10 @@ impl Future for UntilSet<'_> {
 
 impl Drop for UntilSet<'_> {
     fn drop(&mut self) {
-        // SAFETY: a waiter that has entered a line was pinned, and stays so until it is dropped.
+        // SAFETY: a waiter that has entered a line was pinned, and stays in place until it is
+        // dropped. One that has not may be pinned here, since it is not moved any more.
         let waiter = unsafe { Pin::new_unchecked(&self.waiter) };
-        // SAFETY: this is the only queue it ever entered.
+        // SAFETY: `queue` is the only queue that the waiter can have entered.
         unsafe { self.queue.leave(waiter) };
     }
 }
@@ -194,7 +199,7 @@ impl<T: fmt::Debug> fmt::Debug for SetOnce<T> {
     }
 }
 
-/// The value of a [`SetOnce`] was set before; here is the new one again.
+/// The error of [`SetOnce::set`] on one that is set already, with the value that was not stored.
 ///
 /// ```
 /// use wakeful::sync::{SetOnce, SetOnceError};

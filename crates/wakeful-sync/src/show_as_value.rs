@@ -1,6 +1,6 @@
-//! Guards look like what they guard.
+//! `Debug` and `Display` of guards.
 
-/// Shows a guard as what it guards.
+/// Implements `Debug` and `Display` for a guard by showing the value it guards.
 macro_rules! show_as_value {
     ([$($generics:tt)*] $guard:ty, $value:ty) => {
         impl<$($generics)*> std::fmt::Debug for $guard

@@ -1,9 +1,14 @@
-//! Futures that wait in line, behind one atomic word.
+//! A queue of futures that wait for an event, guarded by one atomic word.
 //!
-//! What [`Notify`](crate::Notify), `watch`, `broadcast` and [`SetOnce`](crate::SetOnce) have in common.
-//! The word counts *rounds*. A waiter may wait as long as the word is in the round it came in and the
-//! flag is not set; whoever starts a new round or sets the flag releases all waiters by that, at once,
-//! and then goes along the line to tell them.
+//! [`Notify`](crate::Notify), `watch`, `broadcast` and [`SetOnce`](crate::SetOnce) are built on it.
+//! The word counts *rounds*. A waiter has to wait while the word is in the round in which the
+//! waiter came and the flag is not set. A thread that starts a new round or sets the flag thereby
+//! releases all waiters at once. It then walks through the *line*, the list of waiters, to take
+//! them out and wake them.
+//!
+//! - `word.rs`: the word as a value. [`WaitQueue`], in this file, changes it.
+//! - `line.rs`: the line. [`LockedLine`] is the right to access it.
+//! - `waiter.rs`: a [`Waiter`], the list node inside a waiting future, and its stages.
 //!
 //! ```text
 //!   63                                3      2        1        0
@@ -12,17 +17,20 @@
 //!   └──────────────────────────────────┴──────┴─────────┴────────┘
 //! ```
 //!
-//! - LOCKED: somebody has the line of waiters to itself. Nobody else changes the word meanwhile, so it
-//!   is unlocked by a plain store.
-//! - WAITING: the line is not empty (trust it only in a word that is not locked).
-//! - FLAG: belongs to the user of the queue. Notify: a permit is stored; the channels: closed.
-//! - round: Notify: calls of `notify_waiters`; watch: versions; broadcast: values sent.
+//! - LOCKED: one thread has exclusive access to the line. No other thread changes the word
+//!   meanwhile, so a plain store unlocks it.
+//! - WAITING: the line is not empty. Only valid in a word that is not locked.
+//! - FLAG: its meaning is up to the user of the queue. In `Notify`, a permit is stored; in a
+//!   channel, it is closed; in `SetOnce`, the value is set.
+//! - round: counts calls of `notify_waiters` in `Notify`, versions in `watch`, values sent in
+//!   `broadcast`.
 //!
-//! Having the lock, the counter and the flag in one word is what makes waiting cheap: to see that there
-//! is nothing yet and to lock the line is one compare-and-swap, and so is to start a round and to lock
-//! the line for telling. The lock is held for a few instructions, never while foreign code runs.
+//! Waiting is cheap because the lock, the counter and the flag share one word. A single
+//! compare-and-swap checks that there is nothing to return yet and locks the line; likewise, a
+//! single one starts a round and locks the line to release its waiters. The lock is held for a few
+//! instructions, and never while foreign code (a waker) runs.
 //!
-//! A waiter's life, with who takes each step:
+//! The life of a waiter:
 //!
 //! ```text
 //!          (1) enter                      (2) release: takes the waker
@@ -32,23 +40,26 @@
 //!    └──────────────────────────▶ OVER ◀────────(5) finish───────────────────────────┘
 //! ```
 //!
-//! (1), (3), (4) and (5) are steps of the future that owns the waiter, (2) of somebody else, or of the owner
-//! if it sees a new round first. (1), (2) and (3) need the lock. The waker belongs to the lock's holder
-//! while QUEUED, otherwise to the owner; so (2) is the last thing anybody else does to a waiter, and a
-//! released one may be dropped at once.
+//! The future that owns the waiter takes steps (1), (3), (4) and (5). Step (2) is taken by the
+//! notifying thread, or by any other holder of the lock, the owner included, if it finds stale
+//! waiters in the line. Steps (1), (2) and (3) need the lock. The waker belongs to the lock's
+//! holder while QUEUED and to the owner otherwise. So step (2) is the last access to a waiter by a
+//! thread other than its owner, and the owner may drop a released waiter at once.
 //!
-//! The line is first in, first out, so waiters of earlier rounds, the *stale* ones, stand before those of
-//! the present one. Nobody but the line knows them apart: it remembers the last of them, which is the last
-//! of all at the moment a holder of the lock starts a round or sets the flag. Any holder of the lock may
-//! release them; that is why telling them in batches, with the lock let go in between, needs no second list.
-//! Who has to know whether one waiter may go releases them first. Whoever is in line then has to wait.
+//! The line is first in, first out, so waiters of earlier rounds, called *stale*, stand before
+//! those of the current one. A queued waiter does not record its round. Instead the line remembers
+//! the last stale waiter: when a lock holder starts a round or sets the flag, that is the last
+//! waiter in the line. Any holder of the lock may release stale waiters. So they can be released in
+//! batches, with the lock given up in between to call wakers, and need no second list. Code that
+//! has to know whether one particular waiter is released first releases all stale ones; each waiter
+//! that remains in the line then has to wait.
 
 mod line;
 mod waiter;
 mod word;
 
 pub(crate) use line::LockedLine;
-pub(crate) use waiter::{Stage, Waiter};
+pub(crate) use waiter::{Waiter, WaiterStage};
 pub(crate) use word::{Round, Word};
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -61,58 +72,59 @@ use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
 use crate::backoff::Backoff;
 use line::Line;
 
-/// The word and the line behind it.
+/// The word, and the line that it locks.
 pub(crate) struct WaitQueue {
     word: AtomicU64,
-    /// Touched by the lock's holder only.
+    /// Accessed by the lock's holder only.
     line: UnsafeCell<Line>,
 }
 
-// SAFETY: `line` is only touched under the lock in `word`, and waiters are `Send`.
+// SAFETY: `line` is only accessed by the thread that has set LOCKED in `word`. Its nodes are
+// `Waiter`s, which are `Send`.
 unsafe impl Send for WaitQueue {}
 // SAFETY: as above.
 unsafe impl Sync for WaitQueue {}
-// No foreign code runs while the line is locked, so a panic leaves it whole.
+// No foreign code runs while the line is locked, so a panic cannot leave it inconsistent.
 impl UnwindSafe for WaitQueue {}
 impl RefUnwindSafe for WaitQueue {}
 
-/// What became of a waiter that was thought to be in line.
+/// Outcome for a waiter that was queued when last seen.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wait {
-    /// Still in line, with an up-to-date waker.
-    On,
-    /// No longer in line.
+pub(crate) enum WaitStatus {
+    /// The waiter is queued, with an up-to-date waker.
+    Waiting,
+    /// The waiter has been released.
     Over,
 }
 
 impl WaitQueue {
-    /// A queue with nobody in line.
+    /// Creates a queue without waiters.
     #[cfg(not(wakeful_loom))]
     pub(crate) const fn new(word: Word) -> Self {
         WaitQueue { word: AtomicU64::new(word.0), line: UnsafeCell::new(Line::new()) }
     }
 
-    /// A queue with nobody in line.
+    /// Creates a queue without waiters.
     #[cfg(wakeful_loom)]
     pub(crate) fn new(word: Word) -> Self {
         WaitQueue { word: AtomicU64::new(word.0), line: UnsafeCell::new(Line::new()) }
     }
 
-    /// The word as it is, locked or not: good for its round and flag.
+    /// Returns the current word, locked or not. Its round and flag are valid in either case.
     #[inline]
     pub(crate) fn load(&self) -> Word {
         Word(self.word.load(Acquire))
     }
 
-    /// The word when it is not locked, from which it can be changed.
+    /// Returns the current word once it is not locked, as needed to change it.
     #[inline]
-    pub(crate) fn settled(&self) -> Word {
-        self.settle(self.load())
+    pub(crate) fn load_unlocked(&self) -> Word {
+        self.ensure_unlocked(self.load())
     }
 
     #[inline]
-    fn settle(&self, word: Word) -> Word {
+    fn ensure_unlocked(&self, word: Word) -> Word {
         if word.is_locked() { self.wait_until_unlocked() } else { word }
     }
 
@@ -128,21 +140,21 @@ impl WaitQueue {
         }
     }
 
-    /// Changes a settled word without locking the line.
+    /// Replaces the unlocked word `from` without locking the line.
     ///
-    /// If it is another by now, fails with that, settled.
+    /// If the word is no longer `from`, fails with the current word, once that is unlocked.
     #[inline]
     pub(crate) fn change(&self, from: Word, to: Word) -> Result<(), Word> {
         debug_assert!(!from.is_locked(), "a locked word belongs to the lock's holder");
         match self.word.compare_exchange(from.0, to.0, AcqRel, Acquire) {
             Ok(_) => Ok(()),
-            Err(now) => Err(self.settle(Word(now))),
+            Err(now) => Err(self.ensure_unlocked(Word(now))),
         }
     }
 
-    /// Changes a settled word and locks the line, in one step.
+    /// Replaces the unlocked word `from` and locks the line, in one step.
     ///
-    /// If it is another by now, fails with that, settled.
+    /// If the word is no longer `from`, fails with the current word, once that is unlocked.
     #[inline]
     pub(crate) fn lock_changing(&self, from: Word, to: Word) -> Result<LockedLine<'_>, Word> {
         self.change(from, to.locked())?;
@@ -151,10 +163,10 @@ impl WaitQueue {
         Ok(locked)
     }
 
-    /// Locks the line.
+    /// Locks the line, leaving the word as it is otherwise.
     #[inline]
     pub(crate) fn lock(&self) -> LockedLine<'_> {
-        let mut word = self.settled();
+        let mut word = self.load_unlocked();
         loop {
             match self.lock_changing(word, word) {
                 Ok(locked) => return locked,
@@ -163,11 +175,12 @@ impl WaitQueue {
         }
     }
 
-    /// Changes the word, and locks the line with it if somebody is there to be told.
+    /// Replaces the word by `change(word)`. If there are waiters, also locks the line and returns
+    /// it.
     #[inline]
     #[must_use = "waiters must be released"]
     pub(crate) fn update(&self, change: impl Fn(Word) -> Word) -> Option<LockedLine<'_>> {
-        let mut word = self.settled();
+        let mut word = self.load_unlocked();
         loop {
             let changed = if word.has_waiters() {
                 self.lock_changing(word, change(word)).map(Some)
@@ -181,10 +194,11 @@ impl WaitQueue {
         }
     }
 
-    /// Waits until `round` is over or the flag is set; then returns the word.
+    /// Waits until `round` is over or the flag is set, then returns the word.
     ///
     /// # Safety
-    /// As for [`enter`](Self::enter).
+    /// The waiter must be the caller's, must have entered no other queue, and must call
+    /// [`leave`](Self::leave) on this queue before it is dropped.
     #[inline]
     pub(crate) unsafe fn poll_over(
         &self,
@@ -195,25 +209,26 @@ impl WaitQueue {
         let mut word = self.load();
         let mut cloned = None;
         loop {
-            if !word.keeps_waiting(round) {
+            if !word.must_wait(round) {
                 return Poll::Ready(word);
             }
-            if waiter.stage() != Stage::Idle {
-                // SAFETY: it has entered, and by contract this queue.
-                if unsafe { self.refresh(waiter, Some(waker)) } == Wait::On {
+            if waiter.stage() != WaiterStage::Idle {
+                // SAFETY: it is not idle, so it has entered a queue; by contract, this one.
+                if unsafe { self.refresh(waiter, Some(waker)) } == WaitStatus::Waiting {
                     return Poll::Pending;
                 }
                 waiter.reset();
                 word = self.load();
                 continue;
             }
-            let settled = self.settle(word);
-            if settled != word {
-                word = settled;
+            let unlocked = self.ensure_unlocked(word);
+            if unlocked != word {
+                word = unlocked;
                 continue;
             }
             let waker = cloned.take().unwrap_or_else(|| waker.clone());
-            // SAFETY: passed on to the caller.
+            // SAFETY: the waiter is idle (checked above). By contract it is the caller's and leaves
+            // this queue before it is dropped.
             match unsafe { self.enter(word, waiter, Some(waker)) } {
                 Ok(()) => return Poll::Pending,
                 Err((now, waker)) => (word, cloned) = (now, waker),
@@ -221,12 +236,13 @@ impl WaitQueue {
         }
     }
 
-    /// Puts an idle `waiter` last in line, if the word is still what the caller `saw`.
+    /// Appends an idle `waiter` to the line, if the word is still what the caller `saw`.
     ///
-    /// Gives the waker back with the new word, settled, if it is not.
+    /// Otherwise fails with the current word, once that is unlocked, and gives the waker back.
     ///
     /// # Safety
-    /// The waiter must call [`leave`](Self::leave) on this queue before it is dropped.
+    /// The waiter must be the caller's and idle, and must call [`leave`](Self::leave) on this queue
+    /// before it is dropped.
     #[inline]
     pub(crate) unsafe fn enter(
         &self,
@@ -234,79 +250,86 @@ impl WaitQueue {
         waiter: Pin<&Waiter>,
         waker: Option<Waker>,
     ) -> Result<(), (Word, Option<Waker>)> {
-        debug_assert_eq!(waiter.stage(), Stage::Idle, "a waiter stands in one line, once");
+        debug_assert_eq!(
+            waiter.stage(),
+            WaiterStage::Idle,
+            "a waiter enters a line only if it is idle"
+        );
         let locked = match self.lock_changing(saw, saw) {
             Ok(locked) => locked,
             Err(now) => return Err((now, waker)),
         };
-        // SAFETY: the waiter is the caller's, idle, pinned, and leaves the line before it is dropped.
+        // SAFETY: the caller's promise: the waiter is its own and idle, so it is in no line, and it
+        // leaves the line before it is dropped. It is pinned until then.
         unsafe { locked.push(waiter, waker) };
         Ok(())
     }
 
-    /// Sees to it that a waiter that entered has an up-to-date waker, if it has still to wait.
+    /// Checks whether a waiter that has entered still has to wait. If so, stores `waker` in it.
     ///
-    /// If there are waiters that may go and have not been told yet, they are told here: it may be one of
-    /// them. After `Over` the waiter's stage says how it was released.
+    /// If there are stale waiters, releases them all first, since this waiter may be one of them.
+    /// After `Over`, the waiter's stage says how it was released.
     ///
     /// # Safety
     /// The waiter must have entered this queue.
-    pub(crate) unsafe fn refresh(&self, waiter: Pin<&Waiter>, waker: Option<&Waker>) -> Wait {
-        // Cloned without the lock, and only if it turns out to be needed.
+    pub(crate) unsafe fn refresh(&self, waiter: Pin<&Waiter>, waker: Option<&Waker>) -> WaitStatus {
+        // Cloned while the line is not locked, and only if the stored waker is a different one.
         let mut fresh = None;
         loop {
-            if waiter.stage() != Stage::Queued {
-                return Wait::Over;
+            if waiter.stage() != WaiterStage::Queued {
+                return WaitStatus::Over;
             }
             let locked = self.lock();
-            if waiter.stage() != Stage::Queued {
-                return Wait::Over;
+            if waiter.stage() != WaiterStage::Queued {
+                return WaitStatus::Over;
             }
             if locked.has_stale() {
                 locked.release_stale();
                 continue;
             }
             let Some(waker) = waker else {
-                return Wait::On;
+                return WaitStatus::Waiting;
             };
-            // SAFETY: we have the lock, and the waiter is in this line.
+            // SAFETY: we hold the lock. The waiter is queued, and by contract in this line.
             if let Some(old) = unsafe { locked.set_waker(waiter, waker, &mut fresh) } {
                 drop(locked);
                 drop(old);
-                return Wait::On;
+                return WaitStatus::Waiting;
             }
             drop(locked);
             fresh = Some(waker.clone());
         }
     }
 
-    /// Takes a waiter out of the line, if it is in one. Its stage is then idle or says how it was
-    /// released before.
+    /// Takes the waiter out of the line if it is queued. Returns the stage it has then: if it was
+    /// released before, that says how.
     ///
     /// # Safety
     /// The waiter must not have entered another queue.
     #[inline]
-    pub(crate) unsafe fn leave(&self, waiter: Pin<&Waiter>) -> Stage {
+    pub(crate) unsafe fn leave(&self, waiter: Pin<&Waiter>) -> WaiterStage {
         match waiter.stage() {
-            // SAFETY: by contract it is this queue that it entered.
-            Stage::Queued => unsafe { self.leave_line(waiter) },
+            // SAFETY: it has entered a queue; by contract, this one.
+            WaiterStage::Queued => unsafe { self.leave_line(waiter) },
             stage => stage,
         }
     }
 
+    /// Slow path of [`leave`](Self::leave): locks the line and removes the waiter.
+    ///
     /// # Safety
     /// The waiter must have entered this queue.
     #[cold]
-    unsafe fn leave_line(&self, waiter: Pin<&Waiter>) -> Stage {
+    unsafe fn leave_line(&self, waiter: Pin<&Waiter>) -> WaiterStage {
         let locked = self.lock();
         let stage = waiter.stage();
-        if stage != Stage::Queued {
+        if stage != WaiterStage::Queued {
             return stage;
         }
-        // SAFETY: we have the lock, and the waiter is in this line.
-        let waker = unsafe { locked.remove(waiter, Stage::Idle) };
+        // SAFETY: we hold the lock. The waiter is queued, and by contract in this line.
+        let waker = unsafe { locked.remove(waiter, WaiterStage::Idle) };
         drop(locked);
         drop(waker);
-        Stage::Idle
+        WaiterStage::Idle
     }
 }

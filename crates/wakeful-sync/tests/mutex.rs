@@ -1,4 +1,5 @@
-//! The mutex: one holder at a time, in the order they asked.
+//! Tests of [`Mutex`]: one holder at a time, in the order of requests; guards for parts of the
+//! value.
 
 mod support;
 
@@ -10,7 +11,7 @@ use wakeful_base::block_on;
 use wakeful_sync::{MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard};
 
 #[test]
-fn one_holder_at_a_time_in_the_order_they_asked() {
+fn one_holder_at_a_time_in_request_order() {
     let mutex = Mutex::new(0);
     let mut guard = manual(mutex.lock()).ready();
     let mut first = manual(mutex.lock());
@@ -81,7 +82,7 @@ fn unsized_values_can_be_locked() {
 }
 
 #[test]
-fn the_texts() {
+fn debug_and_display_output() {
     let mutex = Mutex::new(1);
     assert_eq!(format!("{mutex:?}"), "Mutex { data: 1 }");
     let guard = mutex.try_lock().unwrap();

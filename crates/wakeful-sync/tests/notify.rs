@@ -1,4 +1,4 @@
-//! `Notify`: permits, order, what a dropped waiter does, panicking wakers.
+//! Tests of [`Notify`]: permits, order, dropped waiters, panicking wakers.
 
 mod support;
 
@@ -27,7 +27,7 @@ fn a_notification_before_the_wait_is_kept_once() {
 }
 
 #[test]
-fn a_permit_goes_to_who_polls_first_not_to_who_asked_first() {
+fn a_permit_goes_to_the_future_polled_first_not_created_first() {
     let notify = Notify::new();
     let mut asked_first = manual(notify.notified());
     let mut polled_first = manual(notify.notified());
@@ -54,9 +54,9 @@ fn notify_one_wakes_in_order_and_notify_last_from_the_end() {
 }
 
 #[test]
-fn notify_waiters_wakes_all_and_leaves_nothing() {
+fn notify_waiters_wakes_all_and_stores_no_permit() {
     let notify = Notify::new();
-    // More than are told under one hold of the lock.
+    // More than are woken under one hold of the lock.
     let mut waiters: Vec<_> = (0..100).map(|_| manual(notify.notified())).collect();
     waiters.iter_mut().for_each(Manual::pending);
     notify.notify_waiters();
@@ -68,7 +68,7 @@ fn notify_waiters_wakes_all_and_leaves_nothing() {
 }
 
 #[test]
-fn notify_waiters_counts_for_a_future_that_was_not_polled_and_leaves_the_permit() {
+fn notify_waiters_reaches_unpolled_futures_and_leaves_a_later_permit() {
     let notify = Notify::new();
     let mut before = manual(notify.notified());
     notify.notify_waiters();
@@ -80,7 +80,7 @@ fn notify_waiters_counts_for_a_future_that_was_not_polled_and_leaves_the_permit(
 }
 
 #[test]
-fn enable_takes_a_place_in_line() {
+fn enable_enters_the_queue() {
     let notify = Notify::new();
     let mut waiter = manual(notify.notified());
     assert!(!waiter.pinned().enable());
@@ -131,14 +131,14 @@ fn a_notification_that_a_dropped_future_did_not_see_is_passed_on() {
     assert_eq!(waiters.iter().map(Manual::wakes).collect::<Vec<_>>(), [1, 0]);
     notify.notify_last();
     drop(waiters.pop());
-    // Both notifications are in one waiter and one permit now.
+    // Both notifications have been passed on: one to the last waiter, one became the permit.
     waiters[0].ready();
     manual(notify.notified()).ready();
     manual(notify.notified()).pending();
 }
 
 #[test]
-fn a_call_to_all_is_not_passed_on() {
+fn notify_waiters_is_not_passed_on() {
     let notify = Notify::new();
     let mut waiter = manual(notify.notified());
     waiter.pending();
@@ -148,7 +148,7 @@ fn a_call_to_all_is_not_passed_on() {
 }
 
 #[test]
-fn a_future_dropped_in_line_leaves_no_trace() {
+fn a_future_dropped_in_the_queue_leaves_no_trace() {
     let notify = Notify::new();
     for gone in 0..3 {
         let mut waiters: Vec<_> = (0..3).map(|_| manual(notify.notified())).collect();
@@ -173,17 +173,17 @@ fn owned_futures_keep_the_notify_alive() {
     waiter.ready();
 }
 
-/// Stops whoever calls it until it is let go.
+/// A waker that blocks the waking thread until it is let go.
 #[derive(Default)]
 struct HoldingWaker {
     is_called: AtomicBool,
-    is_let_go: AtomicBool,
+    is_released: AtomicBool,
 }
 
 impl std::task::Wake for HoldingWaker {
     fn wake(self: Arc<Self>) {
         self.is_called.store(true, SeqCst);
-        wait_for(&self.is_let_go);
+        wait_for(&self.is_released);
     }
 }
 
@@ -193,9 +193,10 @@ fn wait_for(flag: &AtomicBool) {
     }
 }
 
-/// Calls `f` with 70 waiters of a round that is over. The first 32 were told so, which is as many as are told under
-/// one hold of the lock; who tells them is held by the last one's waker.
-fn while_half_told<'n>(notify: &'n Notify, f: impl FnOnce(Vec<Manual<Notified<'n>>>)) {
+/// Calls `f` in the middle of a `notify_waiters` with 70 waiters. The first 32, as many as are
+/// released under one hold of the lock, have been woken, but the last of their wakers blocks the
+/// notifying thread. So the other 38 are stale.
+fn while_half_woken<'n>(notify: &'n Notify, f: impl FnOnce(Vec<Manual<Notified<'n>>>)) {
     let holding = Arc::new(HoldingWaker::default());
     let mut waiters: Vec<_> = (0..70).map(|_| manual(notify.notified())).collect();
     for (i, waiter) in waiters.iter_mut().enumerate() {
@@ -210,7 +211,7 @@ fn while_half_told<'n>(notify: &'n Notify, f: impl FnOnce(Vec<Manual<Notified<'n
         wait_for(&holding.is_called);
         assert_eq!(wakes(&waiters), 31);
         let checked = catch_unwind(AssertUnwindSafe(|| f(waiters)));
-        holding.is_let_go.store(true, SeqCst);
+        holding.is_released.store(true, SeqCst);
         if let Err(failed) = checked {
             resume_unwind(failed);
         }
@@ -222,7 +223,7 @@ fn wakes(waiters: &[Manual<Notified<'_>>]) -> usize {
 }
 
 #[test]
-fn panicking_wakers_do_not_cost_the_others_their_call() {
+fn panicking_wakers_do_not_stop_other_wake_ups() {
     let notify = Notify::new();
     let mut waiters: Vec<_> = (0..110).map(|_| manual(notify.notified())).collect();
     for (i, waiter) in waiters.iter_mut().enumerate() {
@@ -247,9 +248,9 @@ fn any_number_of_wakers_may_panic() {
 }
 
 #[test]
-fn who_notifies_before_all_are_told_tells_them_and_keeps_its_own_permit() {
+fn notify_one_wakes_stale_waiters_and_stores_its_own_permit() {
     let notify = Notify::new();
-    while_half_told(&notify, |mut waiters| {
+    while_half_woken(&notify, |mut waiters| {
         waiters[..32].iter_mut().for_each(Manual::ready);
         notify.notify_one();
         assert_eq!(wakes(&waiters[32..]), 38);
@@ -259,7 +260,7 @@ fn who_notifies_before_all_are_told_tells_them_and_keeps_its_own_permit() {
 }
 
 #[test]
-fn a_notification_is_not_lost_by_a_panic_of_one_who_was_called_before() {
+fn notify_one_survives_a_panicking_waker_of_a_stale_waiter() {
     struct NotifiesOne(Arc<Notify>);
     impl std::task::Wake for NotifiesOne {
         fn wake(self: Arc<Self>) {
@@ -270,7 +271,7 @@ fn a_notification_is_not_lost_by_a_panic_of_one_who_was_called_before() {
     let mut waiters: Vec<_> = (0..40).map(|_| manual(notify.notified())).collect();
     for (i, waiter) in waiters.iter_mut().enumerate() {
         let waker = match i {
-            // One of the first 32, while the others are not told yet.
+            // One of the first 32, which is woken while the others are stale.
             0 => Waker::from(Arc::new(NotifiesOne(notify.clone()))),
             35 => panicking_waker(),
             _ => Waker::noop().clone(),
@@ -283,9 +284,9 @@ fn a_notification_is_not_lost_by_a_panic_of_one_who_was_called_before() {
 }
 
 #[test]
-fn who_polls_again_before_all_are_told_tells_them() {
+fn a_stale_waiter_that_polls_wakes_the_other_stale_ones() {
     let notify = Notify::new();
-    while_half_told(&notify, |mut waiters| {
+    while_half_woken(&notify, |mut waiters| {
         waiters[50].ready();
         assert_eq!(wakes(&waiters[32..50]), 18);
         assert_eq!(wakes(&waiters[51..]), 19);
@@ -294,12 +295,12 @@ fn who_polls_again_before_all_are_told_tells_them() {
 }
 
 #[test]
-fn who_comes_before_all_are_told_waits_for_a_call_of_its_own() {
+fn a_waiter_of_the_new_round_is_not_released_with_stale_ones() {
     let notify = Notify::new();
-    while_half_told(&notify, |mut waiters| {
+    while_half_woken(&notify, |mut waiters| {
         let mut late = manual(notify.notified());
         late.pending();
-        // Those that would be told last go by themselves.
+        // The last stale waiters leave by themselves.
         waiters.truncate(68);
         drop(waiters.remove(66));
         late.pending();
@@ -314,9 +315,9 @@ fn who_comes_before_all_are_told_waits_for_a_call_of_its_own() {
 }
 
 #[test]
-fn when_all_who_were_to_be_told_have_gone_the_others_wait_on() {
+fn waiters_of_the_new_round_wait_on_after_stale_ones_left() {
     let notify = Notify::new();
-    while_half_told(&notify, |mut waiters| {
+    while_half_woken(&notify, |mut waiters| {
         let mut late = manual(notify.notified());
         late.pending();
         waiters.truncate(32);
@@ -329,7 +330,7 @@ fn when_all_who_were_to_be_told_have_gone_the_others_wait_on() {
 }
 
 #[test]
-fn a_panic_in_one_waker_still_counts_as_its_notification() {
+fn a_panicking_waker_uses_up_its_notification() {
     let notify = Notify::new();
     let mut waiter = manual(notify.notified());
     assert!(waiter.poll_with(&panicking_waker()).is_pending());
@@ -339,9 +340,10 @@ fn a_panic_in_one_waker_still_counts_as_its_notification() {
 }
 
 #[test]
-fn a_permit_is_not_lost_by_a_waker_that_panics_when_it_was_not_needed() {
+fn a_permit_survives_a_panic_in_the_drop_of_an_unneeded_waker() {
     static NOTIFY: Notify = Notify::const_new();
-    // The clone brings the permit, so that the future need not wait.
+    // The clone adds the permit, so that the future need not wait and drops the clone, which
+    // panics.
     let waker = waker_with_hostile_clones(&|| NOTIFY.notify_one());
     let mut waiter = manual(NOTIFY.notified());
     catch_unwind(AssertUnwindSafe(|| waiter.poll_with(&waker).is_ready())).unwrap_err();
@@ -349,7 +351,7 @@ fn a_permit_is_not_lost_by_a_waker_that_panics_when_it_was_not_needed() {
 }
 
 #[test]
-fn a_waker_may_come_back_to_the_same_notify() {
+fn a_waker_may_use_the_same_notify() {
     struct Reenter(Arc<Notify>);
     impl std::task::Wake for Reenter {
         fn wake(self: Arc<Self>) {
@@ -365,7 +367,7 @@ fn a_waker_may_come_back_to_the_same_notify() {
     manual(notify.notified()).ready();
 }
 
-/// Threads hand one token around; half of the waits are given up and begun anew.
+/// Threads pass one token around. Half of the waits are cancelled and started anew.
 #[test]
 fn stress_no_notification_is_lost() {
     let deadline = stress_deadline();
@@ -400,7 +402,7 @@ fn stress_no_notification_is_lost() {
 }
 
 #[test]
-fn stress_all_are_called_however_many_come_and_go() {
+fn stress_notify_waiters_wakes_all_while_waiters_come_and_go() {
     let deadline = stress_deadline();
     let notify = Arc::new(Notify::new());
     let over = Arc::new(AtomicBool::new(false));
@@ -413,13 +415,13 @@ fn stress_all_are_called_however_many_come_and_go() {
                     if over.load(SeqCst) {
                         return;
                     }
-                    let mut crowd: Vec<_> = (0..40).map(|_| manual(notify.notified())).collect();
-                    for waiter in &mut crowd {
+                    let mut many: Vec<_> = (0..40).map(|_| manual(notify.notified())).collect();
+                    for waiter in &mut many {
                         let _ = waiter.poll();
                     }
-                    crowd.truncate(20);
+                    many.truncate(20);
                     block_on(waiting);
-                    for waiter in crowd {
+                    for waiter in many {
                         block_on(waiter.into_inner());
                     }
                 }
@@ -437,12 +439,13 @@ fn stress_all_are_called_however_many_come_and_go() {
     waiters.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// A million idle tasks hold a million of these, and most hold each twice: an async block that awaits a
-/// future it captured has room both for the captured one and for the awaited one.
+/// A program with a million waiting tasks has a million of these futures. Most tasks have room for
+/// two, since an async block that awaits a captured future stores both the captured and the awaited
+/// one.
 #[test]
 #[cfg(target_pointer_width = "64")]
-fn a_wait_takes_no_more_than_five_words() {
-    // Whom it waits for, two links, and a waker of two words, in which there is room for the rest.
+fn a_notified_future_takes_at_most_five_words() {
+    // The `Notify`, two links, and two words for the waker that also hold all the rest.
     assert!(size_of::<Notified<'_>>() <= 40, "{}", size_of::<Notified<'_>>());
     assert!(size_of::<OwnedNotified>() <= 40, "{}", size_of::<OwnedNotified>());
 }

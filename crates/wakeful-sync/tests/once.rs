@@ -1,4 +1,4 @@
-//! `OnceCell`, `SetOnce` and `Barrier`.
+//! Tests of [`OnceCell`], [`SetOnce`] and [`Barrier`].
 
 mod support;
 
@@ -36,7 +36,7 @@ fn a_cell_is_set_once() {
 }
 
 #[test]
-fn one_makes_the_value_and_the_others_wait() {
+fn one_task_initializes_and_the_others_wait() {
     let cell = OnceCell::new();
     let made = AtomicUsize::new(0);
     let (go, wait) = wakeful_sync::oneshot::channel::<i32>();
@@ -56,7 +56,7 @@ fn one_makes_the_value_and_the_others_wait() {
 }
 
 #[test]
-fn a_failed_panicked_or_cancelled_attempt_passes_the_turn_on_in_order() {
+fn a_failed_panicked_or_cancelled_attempt_lets_the_next_waiter_initialize() {
     let cell = OnceCell::new();
     let mut waits: Vec<_> = (0..4)
         .map(|at| {
@@ -82,7 +82,7 @@ fn a_failed_panicked_or_cancelled_attempt_passes_the_turn_on_in_order() {
 }
 
 #[test]
-fn a_turn_given_to_a_dropped_future_is_passed_on() {
+fn an_init_permit_given_to_a_dropped_future_is_passed_on() {
     let cell = OnceCell::new();
     let mut first = manual(cell.get_or_init(pending));
     let mut second = manual(cell.get_or_init(|| async { 2 }));
@@ -113,7 +113,7 @@ fn a_value_set_once_is_dropped_once() {
 }
 
 #[test]
-fn who_waits_for_a_set_once_is_woken_by_set() {
+fn set_wakes_waiters_of_a_set_once() {
     let once = SetOnce::new();
     let mut waits: Vec<_> = (0..40).map(|_| manual(once.wait())).collect();
     waits.iter_mut().for_each(Manual::pending);
@@ -134,7 +134,7 @@ fn who_waits_for_a_set_once_is_woken_by_set() {
 }
 
 #[test]
-fn a_barrier_lets_all_go_when_the_last_has_come() {
+fn a_barrier_releases_all_when_the_last_task_arrives() {
     let barrier = Barrier::new(3);
     for _ in 0..3 {
         let mut first = manual(barrier.wait());
@@ -149,7 +149,7 @@ fn a_barrier_lets_all_go_when_the_last_has_come() {
 }
 
 #[test]
-fn a_barrier_for_none_or_one_holds_nobody() {
+fn a_barrier_of_size_zero_or_one_never_waits() {
     for size in [0, 1] {
         let barrier = Barrier::new(size);
         assert!(manual(barrier.wait()).ready().is_leader());
@@ -158,7 +158,7 @@ fn a_barrier_for_none_or_one_holds_nobody() {
 }
 
 #[test]
-fn stress_nobody_passes_a_barrier_alone() {
+fn stress_all_tasks_pass_a_barrier_together() {
     const SIZE: usize = 4;
     let deadline = stress_deadline();
     let barrier = Arc::new(Barrier::new(SIZE));
@@ -169,7 +169,7 @@ fn stress_nobody_passes_a_barrier_alone() {
             thread::spawn(move || {
                 let mut led = 0;
                 for round in 0.. {
-                    // The leader decides for all, between two barriers.
+                    // The leader decides for all threads, between two barriers.
                     if block_on(barrier.wait()).is_leader() {
                         led += 1;
                         let next = if Instant::now() < deadline { round + 1 } else { usize::MAX };
@@ -190,7 +190,7 @@ fn stress_nobody_passes_a_barrier_alone() {
 }
 
 #[test]
-fn stress_one_value_for_all() {
+fn stress_all_tasks_see_the_same_value() {
     let deadline = stress_deadline();
     let alive = Alive::default();
     while Instant::now() < deadline {
@@ -200,7 +200,7 @@ fn stress_one_value_for_all() {
             .map(|id| {
                 let (cell, once, alive) = (cell.clone(), once.clone(), alive.clone());
                 thread::spawn(move || {
-                    // A cancelled attempt first, which may have had its turn.
+                    // A cancelled attempt first, which may have had the permit to initialize.
                     let _ = manual(cell.get_or_init(pending::<Counted>)).poll().is_ready();
                     let value = block_on(cell.get_or_init(|| async { alive.value(id) })).number;
                     let _ = once.set(value);
@@ -217,7 +217,7 @@ fn stress_one_value_for_all() {
 }
 
 #[test]
-fn a_barrier_can_be_shown_by_what_waits_for_it() {
+fn a_barrier_can_be_formatted_by_a_writer_that_waits_for_it() {
     struct WaitsForIt(Arc<Barrier>, String);
     impl std::fmt::Write for WaitsForIt {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
@@ -234,7 +234,7 @@ fn a_barrier_can_be_shown_by_what_waits_for_it() {
 }
 
 #[test]
-fn the_turn_passes_on_though_both_its_holder_and_the_next_waker_panic() {
+fn the_init_permit_passes_on_though_its_holder_and_the_next_waker_panic() {
     let cell = OnceCell::new();
     let start = Notify::new();
     let mut first = manual(cell.get_or_init(|| async {
@@ -248,7 +248,7 @@ fn the_turn_passes_on_though_both_its_holder_and_the_next_waker_panic() {
     assert!(catch_unwind(AssertUnwindSafe(|| first.poll().is_ready())).is_err());
     assert_eq!(second.ready(), &2);
 
-    // Without a panic of its own the first one gets its error.
+    // If the first initializer returns an error, that error is not replaced by the waker's panic.
     let cell = OnceCell::new();
     let mut first = manual(cell.get_or_try_init(|| async {
         start.notified().await;

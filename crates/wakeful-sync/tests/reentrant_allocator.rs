@@ -1,4 +1,4 @@
-//! An allocator that uses the channel that makes it allocate or free.
+//! Checks channels with an allocator that uses the very channel that is allocating or freeing.
 
 mod support;
 
@@ -18,14 +18,15 @@ thread_local! {
     static ON_DEALLOC: Hook = const { Cell::new(None) };
 }
 
-/// Values of which a block fits into no slab, so that its memory comes from the allocator.
+/// A value so big that a block of such values fits into no slab and comes from the global
+/// allocator.
 type Big = [u8; 1000];
 
 fn is_block(layout: Layout) -> bool {
     layout.size() > 32 * size_of::<Big>()
 }
 
-// SAFETY: what it does is the system allocator's doing.
+// SAFETY: all calls are forwarded to the system allocator, which satisfies the contract.
 unsafe impl GlobalAlloc for CallsHooks {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_block(layout) {
@@ -33,7 +34,7 @@ unsafe impl GlobalAlloc for CallsHooks {
                 hook();
             }
         }
-        // SAFETY: by contract.
+        // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
@@ -43,7 +44,7 @@ unsafe impl GlobalAlloc for CallsHooks {
                 hook();
             }
         }
-        // SAFETY: by contract.
+        // SAFETY: the caller's promise.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -58,10 +59,12 @@ fn a_block_that_a_sender_does_not_need_is_freed_while_it_owes_no_value() {
         let tx = &*Box::leak(Box::new(tx));
         let rx = &*Box::leak(Box::new(RefCell::new(rx)));
         let send = |count| (0..count).for_each(|_| tx.send([0; 1000]).unwrap());
-        // The next one takes the last slot of a block, for which it first makes another block.
+        // The next value takes the last slot of a block. Before that, its sender allocates another
+        // block.
         send(31);
         ON_ALLOC.set(Some(Box::leak(Box::new(move || {
-            // It loses that slot to this one, and the receiver leaves as many blocks as are kept.
+            // The sender loses that slot to this value. Then the receiver returns as many blocks as
+            // are kept for reuse.
             send(1 + 6 * 32);
             while rx.borrow_mut().try_recv().is_ok() {}
             ON_DEALLOC.set(Some(Box::leak(Box::new(|| {

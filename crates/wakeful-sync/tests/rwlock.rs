@@ -1,4 +1,4 @@
-//! The read-write lock: many readers or one writer, in the order they asked.
+//! Tests of [`RwLock`]: many readers or one writer, in the order of requests; guards for parts.
 
 mod support;
 
@@ -42,7 +42,7 @@ fn a_writer_in_line_is_not_overtaken_by_readers() {
 }
 
 #[test]
-fn a_writer_that_gives_up_lets_all_readers_in() {
+fn a_dropped_writer_lets_waiting_readers_in() {
     let lock = RwLock::new(0);
     let reader = lock.try_read().unwrap();
     let mut writer = manual(lock.write());
@@ -57,7 +57,7 @@ fn a_writer_that_gives_up_lets_all_readers_in() {
 }
 
 #[test]
-fn so_many_readers_and_no_more() {
+fn max_readers_limits_readers() {
     let lock = RwLock::with_max_readers(0, 2);
     let _guards = (lock.try_read().unwrap(), lock.try_read().unwrap());
     assert!(lock.try_read().is_err());
@@ -143,7 +143,7 @@ fn owned_guards_narrow_and_keep_the_lock_alive() {
 }
 
 #[test]
-fn the_texts() {
+fn debug_and_display_output() {
     let lock = RwLock::new(1);
     assert_eq!(format!("{lock:?}"), "RwLock { data: 1 }");
     let _writer = lock.try_write().unwrap();
@@ -184,7 +184,7 @@ fn blocking_guards() {
 }
 
 #[test]
-fn stress_writers_keep_two_numbers_alike() {
+fn stress_readers_see_consistent_pairs() {
     stress(|seed| {
         let lock = Arc::new(RwLock::new((0, 0)));
         let threads: Vec<_> = (0..4)

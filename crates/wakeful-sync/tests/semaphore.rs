@@ -1,4 +1,4 @@
-//! The semaphore: fair, exact, safe to give up at any point.
+//! Tests of [`Semaphore`]: fairness, exact counts, cancellation and panics at any point.
 
 mod support;
 
@@ -29,7 +29,7 @@ fn permits_are_taken_and_given_back() {
 }
 
 #[test]
-fn who_asked_first_is_served_first() {
+fn waiters_are_served_in_request_order() {
     let semaphore = Semaphore::new(0);
     let mut first = manual(semaphore.acquire());
     let mut second = manual(semaphore.acquire());
@@ -44,7 +44,7 @@ fn who_asked_first_is_served_first() {
 }
 
 #[test]
-fn many_are_not_overtaken_by_few() {
+fn large_requests_are_not_overtaken_by_small_ones() {
     let semaphore = Semaphore::new(2);
     let mut many = manual(semaphore.acquire_many(3));
     many.pending();
@@ -61,7 +61,7 @@ fn many_are_not_overtaken_by_few() {
 }
 
 #[test]
-fn a_waiter_that_gives_up_passes_on_what_it_had() {
+fn a_dropped_waiter_passes_its_permits_on() {
     let semaphore = Semaphore::new(2);
     let mut many = manual(semaphore.acquire_many(4));
     many.pending();
@@ -74,7 +74,7 @@ fn a_waiter_that_gives_up_passes_on_what_it_had() {
 }
 
 #[test]
-fn a_granted_permit_that_is_never_looked_at_goes_back() {
+fn a_granted_permit_goes_back_if_the_future_is_dropped() {
     let semaphore = Semaphore::new(0);
     let mut first = manual(semaphore.acquire());
     let mut second = manual(semaphore.acquire());
@@ -89,7 +89,7 @@ fn a_granted_permit_that_is_never_looked_at_goes_back() {
 }
 
 #[test]
-fn nobody_is_needed_for_no_permits() {
+fn acquiring_zero_permits_never_waits() {
     let semaphore = Semaphore::new(0);
     let none = manual(semaphore.acquire_many(0)).ready().unwrap();
     assert_eq!(none.num_permits(), 0);
@@ -99,7 +99,7 @@ fn nobody_is_needed_for_no_permits() {
 }
 
 #[test]
-fn closing_lets_all_who_wait_know() {
+fn close_wakes_all_waiters() {
     let semaphore = Semaphore::new(1);
     let held = semaphore.try_acquire().unwrap();
     let mut waiting: Vec<_> = (0..100).map(|_| manual(semaphore.acquire_many(2))).collect();
@@ -118,7 +118,7 @@ fn closing_lets_all_who_wait_know() {
 }
 
 #[test]
-fn what_was_granted_before_the_close_but_not_seen_is_an_error_and_goes_back() {
+fn a_grant_not_seen_before_close_is_an_error_and_goes_back() {
     let semaphore = Semaphore::new(0);
     let mut waiter = manual(semaphore.acquire());
     waiter.pending();
@@ -179,7 +179,7 @@ fn panics_in_wakers_do_not_stop_a_close() {
 }
 
 #[test]
-fn a_waker_may_come_back_to_the_semaphore() {
+fn a_waker_may_use_the_same_semaphore() {
     struct Reenter(Arc<Semaphore>);
     impl std::task::Wake for Reenter {
         fn wake(self: Arc<Self>) {
@@ -238,7 +238,7 @@ fn permits_of_two_semaphores_do_not_merge() {
 }
 
 #[test]
-fn the_most_permits_and_one_more() {
+fn max_permits_is_the_limit() {
     let semaphore = Semaphore::new(Semaphore::MAX_PERMITS);
     assert_eq!(semaphore.available_permits(), Semaphore::MAX_PERMITS);
     assert!(catch_unwind(AssertUnwindSafe(|| semaphore.add_permits(1))).is_err());
@@ -258,7 +258,7 @@ fn the_most_permits_and_one_more() {
 }
 
 #[test]
-fn blocking_calls_wait_and_say_where_they_may_not() {
+fn blocking_calls_wait_and_panic_inside_a_runtime() {
     let semaphore = Arc::new(Semaphore::new(0));
     let adder = std::thread::spawn({
         let semaphore = semaphore.clone();
@@ -276,7 +276,7 @@ fn blocking_calls_wait_and_say_where_they_may_not() {
 }
 
 #[test]
-fn the_budget_is_paid_and_its_end_keeps_the_place_in_line() {
+fn acquire_consumes_budget_and_queues_without_any() {
     use wakeful_base::budget;
     let semaphore = Semaphore::new(200);
     let mut taken = 0;
@@ -304,7 +304,7 @@ fn futures_are_send_and_sync() {
 }
 
 #[test]
-fn stress_no_permit_is_lost_or_made() {
+fn stress_permits_are_neither_lost_nor_created() {
     stress(|seed| {
         let semaphore = Arc::new(Semaphore::new(5));
         let out = Arc::new(AtomicUsize::new(0));
@@ -316,7 +316,7 @@ fn stress_no_permit_is_lost_or_made() {
                     for _ in 0..200 {
                         let n = random.below(5) + 1;
                         if random.below(4) == 0 {
-                            // Given up after one poll.
+                            // Dropped after one poll.
                             let _ = manual(semaphore.acquire_many(n as u32)).poll().is_ready();
                             continue;
                         }
@@ -337,14 +337,14 @@ fn stress_no_permit_is_lost_or_made() {
 }
 
 #[test]
-fn permits_are_not_lost_by_a_waker_that_panics_when_the_budget_is_used_up() {
+fn permits_survive_a_panicking_waker_without_budget() {
     let semaphore = Semaphore::new(1);
     budget::with_initial(|| {
         while budget::has_remaining() {
             budget::proceed().unwrap().made_progress();
         }
         let mut acquire = manual(semaphore.acquire());
-        // Outside of a runtime the waker is called at once.
+        // Outside a runtime the waker is called at once.
         let poll = || acquire.poll_with(&panicking_waker()).is_ready();
         catch_unwind(AssertUnwindSafe(poll)).unwrap_err();
         drop(acquire);
@@ -353,21 +353,22 @@ fn permits_are_not_lost_by_a_waker_that_panics_when_the_budget_is_used_up() {
 }
 
 #[test]
-fn permits_are_not_lost_by_a_waker_that_panics_when_it_was_not_needed() {
+fn permits_survive_a_panic_in_the_drop_of_an_unneeded_waker() {
     static SEMAPHORE: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(0));
     let waker = waker_with_hostile_clones(&|| SEMAPHORE.add_permits(1));
     let mut acquire = manual(SEMAPHORE.acquire());
-    // The clone brings the permit, so that the future need not wait.
+    // The clone adds the permit, so that the future need not wait and drops the clone, which
+    // panics.
     let Poll::Ready(Ok(permit)) = acquire.poll_with(&waker) else { panic!("there is a permit") };
     drop((permit, acquire));
     assert_eq!(SEMAPHORE.available_permits(), 1);
 }
 
 #[test]
-fn a_waiter_whose_leave_is_ended_by_a_panic_gives_its_permits_back_once() {
+fn a_panic_while_leaving_gives_permits_back_once() {
     type Waiting = Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send>>;
 
-    /// Polls the future once more when it is called, and drops it.
+    /// Polls the future once more when woken, and drops it.
     struct PollsOnce(Mutex<Option<Waiting>>);
 
     impl Wake for PollsOnce {
@@ -392,7 +393,8 @@ fn a_waiter_whose_leave_is_ended_by_a_panic_gives_its_permits_back_once() {
             other.pending();
         }
     }
-    // While 32 wakers are called, the first waiter leaves, and its permit goes to one that panics.
+    // The first batch of 32 wakers polls and drops the first waiter. It leaves, and its permit goes
+    // to a waiter whose waker panics.
     semaphore.close();
     assert!(polls_once.0.lock().unwrap().is_none());
     drop(others);

@@ -1,4 +1,4 @@
-//! Whoever waits does so in the memory of its own future.
+//! Checks that waiting does not allocate: a waiter's memory is a part of its future.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -15,16 +15,16 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: what it does is the system allocator's doing.
+// SAFETY: all calls are forwarded to the system allocator, which satisfies the contract.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: by contract.
+        // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: by contract.
+        // SAFETY: the caller's promise.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -32,13 +32,16 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// More than are called at once.
+/// How many futures wait: more than are woken under one hold of a lock (32).
 const WAITERS: usize = 100;
 
-/// Has many futures wait, one of each three give up, and the others end after `release`; asserts that
-/// nothing of it allocates.
+/// Polls many futures, drops a third of them, calls `release`, and polls the others to completion.
+/// Asserts that nothing of this allocates.
 #[track_caller]
-fn assert_waits_for_free<F: Future>(waiters: impl Iterator<Item = F>, release: impl FnOnce()) {
+fn assert_waits_without_allocating<F: Future>(
+    waiters: impl Iterator<Item = F>,
+    release: impl FnOnce(),
+) {
     let mut waiters: Vec<Option<Pin<Box<F>>>> = waiters.map(|f| Some(Box::pin(f))).collect();
     let mut cx = Context::from_waker(Waker::noop());
     let before = ALLOCATIONS.get();
@@ -69,68 +72,68 @@ fn the_count_is_right() {
 }
 
 #[test]
-fn for_a_notification() {
+fn notify_waits_without_allocating() {
     let notify = Notify::new();
-    assert_waits_for_free(many(|_| notify.notified()), || {
+    assert_waits_without_allocating(many(|_| notify.notified()), || {
         (0..WAITERS).for_each(|_| notify.notify_one());
     });
     let notify = Notify::new();
-    assert_waits_for_free(many(|_| notify.notified()), || notify.notify_waiters());
+    assert_waits_without_allocating(many(|_| notify.notified()), || notify.notify_waiters());
 }
 
 #[test]
-fn for_permits_and_locks() {
+fn semaphore_and_locks_wait_without_allocating() {
     let semaphore = Semaphore::new(0);
     let two = |_| async { semaphore.acquire_many(2).await.unwrap().forget() };
-    assert_waits_for_free(many(two), || semaphore.add_permits(2 * WAITERS));
+    assert_waits_without_allocating(many(two), || semaphore.add_permits(2 * WAITERS));
     semaphore.forget_permits(2 * WAITERS);
-    assert_waits_for_free(many(|_| semaphore.acquire()), || semaphore.close());
+    assert_waits_without_allocating(many(|_| semaphore.acquire()), || semaphore.close());
 
     let mutex = Mutex::new(());
     let guard = mutex.try_lock().unwrap();
-    assert_waits_for_free(many(|_| async { drop(mutex.lock().await) }), || drop(guard));
+    assert_waits_without_allocating(many(|_| async { drop(mutex.lock().await) }), || drop(guard));
 
     let lock = RwLock::new(());
     let guard = lock.try_write().unwrap();
-    assert_waits_for_free(many(|_| lock.read()), || drop(guard));
+    assert_waits_without_allocating(many(|_| lock.read()), || drop(guard));
     let guard = lock.try_read().unwrap();
-    assert_waits_for_free(many(|_| async { drop(lock.write().await) }), || drop(guard));
+    assert_waits_without_allocating(many(|_| async { drop(lock.write().await) }), || drop(guard));
 }
 
 #[test]
-fn for_values_of_channels() {
+fn channels_wait_without_allocating() {
     let (tx, mut rx) = mpsc::channel(1);
-    assert_waits_for_free(std::iter::once(rx.recv()), || tx.try_send(1).unwrap());
+    assert_waits_without_allocating(std::iter::once(rx.recv()), || tx.try_send(1).unwrap());
     tx.try_send(2).unwrap();
-    assert_waits_for_free(many(|_| async { drop(tx.reserve().await.unwrap()) }), || {
+    assert_waits_without_allocating(many(|_| async { drop(tx.reserve().await.unwrap()) }), || {
         assert_eq!(rx.try_recv(), Ok(2));
     });
-    assert_waits_for_free(many(|_| tx.closed()), || rx.close());
+    assert_waits_without_allocating(many(|_| tx.closed()), || rx.close());
 
     let (tx, rx) = oneshot::channel();
-    assert_waits_for_free(std::iter::once(rx), || tx.send(1).unwrap());
+    assert_waits_without_allocating(std::iter::once(rx), || tx.send(1).unwrap());
 
     let (tx, rx) = watch::channel(0);
     let changed = |_| {
         let mut rx = rx.clone();
         async move { rx.changed().await.unwrap() }
     };
-    assert_waits_for_free(many(changed), || tx.send(1).unwrap());
+    assert_waits_without_allocating(many(changed), || tx.send(1).unwrap());
 
     let (tx, _rx) = broadcast::channel(1);
     let recv = |_| {
         let mut rx = tx.subscribe();
         async move { rx.recv().await.unwrap() }
     };
-    assert_waits_for_free(many(recv), || {
+    assert_waits_without_allocating(many(recv), || {
         assert!(tx.send(1).is_ok());
     });
 }
 
 #[test]
-fn for_others_and_what_they_make() {
+fn barrier_and_cells_wait_without_allocating() {
     let barrier = Barrier::new(WAITERS + 1);
-    assert_waits_for_free(many(|_| barrier.wait()), || {
+    assert_waits_without_allocating(many(|_| barrier.wait()), || {
         let mut last = std::pin::pin!(barrier.wait());
         assert!(last.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
     });
@@ -140,11 +143,11 @@ fn for_others_and_what_they_make() {
     let mut making = Box::pin(cell.get_or_init(|| notify.notified()));
     let mut cx = Context::from_waker(Waker::noop());
     assert!(making.as_mut().poll(&mut cx).is_pending());
-    assert_waits_for_free(many(|_| cell.get_or_init(|| std::future::ready(()))), || {
+    assert_waits_without_allocating(many(|_| cell.get_or_init(|| std::future::ready(()))), || {
         notify.notify_one();
         assert_eq!(making.as_mut().poll(&mut cx), Poll::Ready(&()));
     });
 
     let set = SetOnce::new();
-    assert_waits_for_free(many(|_| set.wait()), || set.set(1).unwrap());
+    assert_waits_without_allocating(many(|_| set.wait()), || set.set(1).unwrap());
 }

@@ -1,14 +1,14 @@
-//! The semaphore's one word, and all its transitions.
+//! The semaphore's atomic word and its transitions.
 //!
 //! | bits | meaning |
 //! |---|---|
 //! | 0 | `CLOSED`: no permit is given out any more |
-//! | 1 | `WAITERS`: somebody is queued; there are no permits in the word then |
-//! | 2… | permits at hand |
+//! | 1 | `WAITERS`: the queue is not empty; the permit count is 0 then |
+//! | 2… | number of available permits |
 //!
-//! Without `WAITERS`, anybody takes and puts permits by compare-and-swap. With it, only the holder of the
-//! queue's lock writes to the word: whoever has permits to give must go through the queue, so that
-//! nobody overtakes those who wait.
+//! Without `WAITERS`, any thread takes and puts permits by compare-and-swap. With it, only the
+//! holder of the queue's lock writes to the word: a thread that puts permits has to deal them to
+//! the queue, so that no later request overtakes the waiters.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -23,19 +23,19 @@ const SHIFT: u32 = 2;
 
 pub(super) struct PermitWord(AtomicUsize);
 
-/// What became of permits that were to be put back.
+/// Outcome of [`PermitWord::put`].
 #[must_use]
 pub(super) enum Put {
     Done,
-    /// Nothing was put: deal them to the queue, under its lock.
+    /// The word is unchanged: the permits have to be dealt to the queue, under its lock.
     MustDeal,
 }
 
-/// What became of an attempt to take permits under the lock.
+/// Outcome of [`PermitWord::take_or_announce`].
 #[must_use]
 pub(super) enum Take {
     Done,
-    /// All there was has been taken; so many are missing, and `WAITERS` is set.
+    /// All available permits have been taken. This many are missing, and `WAITERS` is set.
     Missing(usize),
     Closed,
 }
@@ -61,7 +61,7 @@ impl PermitWord {
         self.0.load(Acquire) & CLOSED != 0
     }
 
-    /// Takes `n` permits if there are so many.
+    /// Takes `n` permits if they are available.
     #[inline]
     pub(super) fn take(&self, n: usize) -> Result<(), TryAcquireError> {
         let mut word = self.0.load(Acquire);
@@ -80,36 +80,38 @@ impl PermitWord {
         }
     }
 
-    /// Puts `n` permits back, unless somebody waits for them.
+    /// Puts `n` permits back, unless tasks wait for permits.
     #[inline]
     pub(super) fn put(&self, n: usize) -> Put {
         let mut word = self.0.load(Relaxed);
         while word & WAITERS == 0 {
-            check_sum(word >> SHIFT, n);
+            check_overflow(word >> SHIFT, n);
             match self.0.compare_exchange_weak(word, word + (n << SHIFT), Release, Relaxed) {
                 Ok(_) => return Put::Done,
                 Err(now) => word = now,
             }
         }
-        // With waiters there are none in the word; and to panic under the lock would be too late.
-        check_sum(0, n);
+        // With waiters the count is 0. The check is made here, since a panic under the lock, when
+        // some permits have been dealt, would be too late.
+        check_overflow(0, n);
         Put::MustDeal
     }
 
-    /// Takes `n` permits, or all there are, and announces a waiter. Only under the lock.
+    /// Takes `n` permits; if there are fewer, takes all and sets `WAITERS`. Only under the lock.
     pub(super) fn take_or_announce(&self, n: usize) -> Take {
         let mut word = self.0.load(Acquire);
         loop {
             if word & CLOSED != 0 {
                 return Take::Closed;
             }
-            let there = word >> SHIFT;
-            let (next, outcome) = if there >= n {
+            let available = word >> SHIFT;
+            let (next, outcome) = if available >= n {
                 (word - (n << SHIFT), Take::Done)
             } else {
-                (WAITERS, Take::Missing(n - there))
+                (WAITERS, Take::Missing(n - available))
             };
-            // With others in the queue already nobody but us may write to it.
+            // Waiters are queued already, so no other thread writes to the word. Not writing it
+            // either saves the cache line a transfer.
             if next == word {
                 return outcome;
             }
@@ -120,26 +122,27 @@ impl PermitWord {
         }
     }
 
-    /// Ends the queue's reign: nobody waits any more, and `permits` are at hand. Only under the lock, with
-    /// `WAITERS` set.
-    pub(super) fn settle(&self, permits: usize) {
+    /// Clears `WAITERS` when the queue has become empty, with `permits` left over.
+    ///
+    /// Only under the lock, with `WAITERS` set.
+    pub(super) fn clear_waiters(&self, permits: usize) {
         let word = self.0.load(Relaxed);
         debug_assert_eq!(word & !CLOSED, WAITERS, "with waiters there are no permits in the word");
-        check_sum(0, permits);
+        check_overflow(0, permits);
         self.0.store(permits << SHIFT | word & CLOSED, Release);
     }
 
-    /// Whether somebody waits. Only under the lock.
+    /// Returns whether `WAITERS` is set. Only under the lock.
     pub(super) fn has_waiters(&self) -> bool {
         self.0.load(Relaxed) & WAITERS != 0
     }
 
-    /// Gives out no more permits. Only under the lock.
+    /// Sets `CLOSED`. Only under the lock.
     pub(super) fn close(&self) {
         self.0.fetch_or(CLOSED, Release);
     }
 
-    /// Takes up to `n` permits out of the world; returns how many.
+    /// Removes up to `n` of the available permits for good and returns how many it removed.
     pub(super) fn forget(&self, n: usize) -> usize {
         let mut word = self.0.load(Acquire);
         loop {
@@ -156,11 +159,11 @@ impl PermitWord {
     }
 }
 
-/// Panics if `there` and `added` permits are more than a semaphore can count.
+/// Panics if `available + added` is more than [`MAX_PERMITS`].
 #[inline]
 #[track_caller]
-fn check_sum(there: usize, added: usize) {
-    if added > MAX_PERMITS - there {
+fn check_overflow(available: usize, added: usize) {
+    if added > MAX_PERMITS - available {
         too_many(added);
     }
 }

@@ -122,7 +122,7 @@ impl<T> Ring<T> {
 
     /// Puts `value` into the next slot and wakes waiting receivers; returns how many will take it.
     pub(super) fn send(&self, value: T) -> Result<usize, SendError<T>> {
-        let mut word = self.queue.settled();
+        let mut word = self.queue.load_unlocked();
         loop {
             let mut slot = self.slot(word.round());
             let mut line = match self.queue.lock_changing(word, word) {
@@ -174,7 +174,7 @@ impl<T> Ring<T> {
             // A sender is overwriting the slot right now. It holds the queue's lock until the new
             // value is counted, and `settled` waits for that.
             drop(slot);
-            word = self.queue.settled();
+            word = self.queue.load_unlocked();
         }
     }
 

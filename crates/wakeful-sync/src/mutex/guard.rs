@@ -9,12 +9,12 @@ use super::Mutex;
 use crate::batch_semaphore::BatchSemaphore;
 use crate::show_as_value::show_as_value;
 
-/// The lock on a [`Mutex`], held until dropped.
+/// The guard of a locked [`Mutex`], which unlocks it when dropped.
 ///
 /// ```
 /// use wakeful::sync::{Mutex, MutexGuard};
 ///
-/// /// Whoever has the guard has the lock, so this need not take it.
+/// /// Takes the guard, which shows that the caller has the lock.
 /// fn record(log: &mut MutexGuard<'_, Vec<u32>>, entry: u32) {
 ///     log.push(entry);
 /// }
@@ -35,7 +35,7 @@ pub struct MutexGuard<'a, T: ?Sized> {
     pub(super) lock: &'a Mutex<T>,
 }
 
-/// The lock on a [`Mutex`], with access to a part of its value only; from [`MutexGuard::map`].
+/// A [`MutexGuard`] with access to a part of the value only; created by [`MutexGuard::map`].
 ///
 /// ```
 /// use wakeful::sync::{MappedMutexGuard, Mutex, MutexGuard};
@@ -45,7 +45,7 @@ pub struct MutexGuard<'a, T: ?Sized> {
 ///     balance: i64,
 /// }
 ///
-/// /// Lets the caller at the balance, and at nothing else.
+/// /// Gives access to the balance, but not to the name.
 /// async fn balance(account: &Mutex<Account>) -> MappedMutexGuard<'_, i64> {
 ///     MutexGuard::map(account.lock().await, |account| &mut account.balance)
 /// }
@@ -62,21 +62,24 @@ pub struct MutexGuard<'a, T: ?Sized> {
 pub struct MappedMutexGuard<'a, T: ?Sized> {
     permit: &'a BatchSemaphore,
     part: *mut T,
-    /// It gives out what `&'a mut T` would.
+    /// Makes the guard's lifetimes and variance those of a `&'a mut T`.
     _part: PhantomData<&'a mut T>,
 }
 
-// SAFETY: a shared guard gives out `&T`, and a `T: Send` may be behind the mutex's own `Sync`.
+// SAFETY: a shared guard gives access to `&T`, which takes `T: Sync`. (The automatic impl would
+// only ask for what `Sync` of the mutex does, `T: Send`.)
 unsafe impl<T: ?Sized + Send + Sync> Sync for MutexGuard<'_, T> {}
-// SAFETY: the guard is as good as the `&mut T` it gives out; the permit may be given back anywhere.
+// SAFETY: the guard acts as the `&mut T` it gives access to; the permit may be given back on any
+// thread.
 unsafe impl<T: ?Sized + Send> Send for MappedMutexGuard<'_, T> {}
-// SAFETY: as above; a shared guard is as good as a `&T`.
+// SAFETY: a shared guard gives access to `&T` only.
 unsafe impl<T: ?Sized + Sync> Sync for MappedMutexGuard<'_, T> {}
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    /// Narrows the guard down to a part of the value.
+    /// Makes a guard for a part of the value.
     ///
-    /// This is a function, not a method, so as not to hide methods of the value: `MutexGuard::map(…)`.
+    /// This is an associated function, to be called as `MutexGuard::map(…)`, so that it does not
+    /// hide a method of the value.
     ///
     /// ```
     /// use wakeful::sync::{Mutex, MutexGuard};
@@ -99,7 +102,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         this.narrow(part)
     }
 
-    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    /// Makes a guard for a part of the value if `f` returns one, otherwise gives this guard back.
     ///
     /// ```
     /// use wakeful::sync::{Mutex, MutexGuard};
@@ -129,14 +132,14 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         }
     }
 
-    /// The mutex this guard locks.
+    /// Returns the mutex that this guard locks.
     #[inline]
     pub fn mutex(this: &Self) -> &'a Mutex<T> {
         this.lock
     }
 
     fn narrow<U: ?Sized>(self, part: *mut U) -> MappedMutexGuard<'a, U> {
-        // The permit goes over to the new guard.
+        // The permit now belongs to the new guard.
         let this = ManuallyDrop::new(self);
         MappedMutexGuard { permit: &this.lock.permit, part, _part: PhantomData }
     }
@@ -153,14 +156,14 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the guard has the only permit.
+        // SAFETY: the guard has the only permit, so only its holder accesses the value.
         unsafe { &*self.lock.value.get() }
     }
 }
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the guard has the only permit, and is borrowed exclusively.
+        // SAFETY: as in `deref`, and the guard is borrowed exclusively.
         unsafe { &mut *self.lock.value.get() }
     }
 }
@@ -168,7 +171,7 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 show_as_value!([T: ?Sized] MutexGuard<'_, T>, T);
 
 impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
-    /// Narrows the guard further down.
+    /// Makes a guard for a part of this guard's part.
     #[inline]
     pub fn map<U, F>(mut this: Self, f: F) -> MappedMutexGuard<'a, U>
     where
@@ -178,7 +181,8 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
         this.narrow(part)
     }
 
-    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    /// Makes a guard for a part of this guard's part if `f` returns one, otherwise gives this guard
+    /// back.
     #[inline]
     pub fn try_map<U, F>(mut this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
     where
@@ -191,7 +195,7 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     }
 
     fn narrow<U: ?Sized>(self, part: *mut U) -> MappedMutexGuard<'a, U> {
-        // The permit goes over to the new guard.
+        // The permit now belongs to the new guard.
         let this = ManuallyDrop::new(self);
         MappedMutexGuard { permit: this.permit, part, _part: PhantomData }
     }
@@ -208,7 +212,8 @@ impl<T: ?Sized> Deref for MappedMutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the part was borrowed from the value under the only permit, which the guard has.
+        // SAFETY: `part` was derived from the value under the only permit, which this guard has
+        // now. The mutex, which it borrows, keeps the value in place.
         unsafe { &*self.part }
     }
 }

@@ -1,4 +1,4 @@
-//! Guards that keep the mutex alive.
+//! Guards that hold an `Arc` of the mutex.
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Mutex;
 use crate::show_as_value::show_as_value;
 
-/// The lock on a [`Mutex`] that it keeps alive, held until dropped.
+/// A [`MutexGuard`](super::MutexGuard) that holds an `Arc` of the mutex instead of a borrow.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -29,7 +29,8 @@ pub struct OwnedMutexGuard<T: ?Sized> {
     pub(super) lock: Arc<Mutex<T>>,
 }
 
-/// As [`OwnedMutexGuard`], with access to a part of the value only; from [`OwnedMutexGuard::map`].
+/// An [`OwnedMutexGuard`] with access to a part of the value only; created by
+/// [`OwnedMutexGuard::map`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -49,17 +50,18 @@ pub struct OwnedMappedMutexGuard<T: ?Sized, U: ?Sized = T> {
     lock: Arc<Mutex<T>>,
 }
 
-// SAFETY: a shared guard gives out `&T`, and a `T: Send` may be behind the mutex's own `Sync`.
+// SAFETY: a shared guard gives access to `&T`, which takes `T: Sync`. (The automatic impl would
+// only ask for what `Sync` of the mutex does, `T: Send`.)
 unsafe impl<T: ?Sized + Send + Sync> Sync for OwnedMutexGuard<T> {}
-// SAFETY: the guard is as good as an `Arc<Mutex<T>>` and the `&mut U` it gives out.
+// SAFETY: the guard acts as an `Arc<Mutex<T>>` and the `&mut U` it gives access to.
 unsafe impl<T: ?Sized + Send, U: ?Sized + Send> Send for OwnedMappedMutexGuard<T, U> {}
-// SAFETY: as above; a shared guard is as good as a `&U`.
+// SAFETY: as above; a shared guard gives access to `&U` only.
 unsafe impl<T: ?Sized + Send + Sync, U: ?Sized + Send + Sync> Sync for OwnedMappedMutexGuard<T, U> {}
 
 impl<T: ?Sized> OwnedMutexGuard<T> {
-    /// Narrows the guard down to a part of the value.
+    /// Makes a guard for a part of the value.
     ///
-    /// This is a function, not a method, so as not to hide methods of the value.
+    /// This is an associated function, so that it does not hide a method of the value.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -83,7 +85,7 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
         this.narrow(part)
     }
 
-    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    /// Makes a guard for a part of the value if `f` returns one, otherwise gives this guard back.
     #[inline]
     pub fn try_map<U, F>(mut this: Self, f: F) -> Result<OwnedMappedMutexGuard<T, U>, Self>
     where
@@ -96,7 +98,7 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
         }
     }
 
-    /// The mutex this guard locks.
+    /// Returns the mutex that this guard locks.
     #[inline]
     pub fn mutex(this: &Self) -> &Arc<Mutex<T>> {
         &this.lock
@@ -104,7 +106,8 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
 
     fn narrow<U: ?Sized>(self, part: *mut U) -> OwnedMappedMutexGuard<T, U> {
         let this = ManuallyDrop::new(self);
-        // SAFETY: `this` is not dropped, so the reference is moved out of it once. The permit goes with it.
+        // SAFETY: `this` is never dropped, so the `Arc` is moved out of it exactly once. The permit
+        // goes to the new guard with it.
         let lock = unsafe { ptr::read(&this.lock) };
         OwnedMappedMutexGuard { part, lock }
     }
@@ -121,14 +124,14 @@ impl<T: ?Sized> Deref for OwnedMutexGuard<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the guard has the only permit.
+        // SAFETY: the guard has the only permit, so only its holder accesses the value.
         unsafe { &*self.lock.value.get() }
     }
 }
 
 impl<T: ?Sized> DerefMut for OwnedMutexGuard<T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the guard has the only permit, and is borrowed exclusively.
+        // SAFETY: as in `deref`, and the guard is borrowed exclusively.
         unsafe { &mut *self.lock.value.get() }
     }
 }
@@ -136,7 +139,7 @@ impl<T: ?Sized> DerefMut for OwnedMutexGuard<T> {
 show_as_value!([T: ?Sized] OwnedMutexGuard<T>, T);
 
 impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
-    /// Narrows the guard further down.
+    /// Makes a guard for a part of this guard's part.
     #[inline]
     pub fn map<S, F>(mut this: Self, f: F) -> OwnedMappedMutexGuard<T, S>
     where
@@ -146,7 +149,8 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
         this.narrow(part)
     }
 
-    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    /// Makes a guard for a part of this guard's part if `f` returns one, otherwise gives this guard
+    /// back.
     #[inline]
     pub fn try_map<S, F>(mut this: Self, f: F) -> Result<OwnedMappedMutexGuard<T, S>, Self>
     where
@@ -160,7 +164,8 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
 
     fn narrow<S: ?Sized>(self, part: *mut S) -> OwnedMappedMutexGuard<T, S> {
         let this = ManuallyDrop::new(self);
-        // SAFETY: `this` is not dropped, so the reference is moved out of it once. The permit goes with it.
+        // SAFETY: `this` is never dropped, so the `Arc` is moved out of it exactly once. The permit
+        // goes to the new guard with it.
         let lock = unsafe { ptr::read(&this.lock) };
         OwnedMappedMutexGuard { part, lock }
     }
@@ -177,7 +182,8 @@ impl<T: ?Sized, U: ?Sized> Deref for OwnedMappedMutexGuard<T, U> {
     type Target = U;
 
     fn deref(&self) -> &U {
-        // SAFETY: the part was borrowed from the value under the only permit, which the guard has.
+        // SAFETY: `part` was derived from the value under the only permit, which this guard has
+        // now. The `Arc` keeps the value in place.
         unsafe { &*self.part }
     }
 }

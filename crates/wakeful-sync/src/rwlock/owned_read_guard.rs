@@ -1,4 +1,4 @@
-//! The read guard that keeps the lock alive.
+//! The read guard that holds an `Arc` of the lock.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -6,11 +6,13 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::RwLock;
-use super::share::OwnedShare;
+use super::held_permits::OwnedHeldPermits;
 use crate::show_as_value::show_as_value;
 
-/// A read lock on a [`RwLock`] that it keeps alive, held until dropped; `U` is the part of the value it
-/// gives access to.
+/// A [`RwLockReadGuard`](super::RwLockReadGuard) that holds an `Arc` of the lock instead of a
+/// borrow.
+///
+/// `U` is the part of the value that the guard gives access to.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -25,50 +27,50 @@ use crate::show_as_value::show_as_value;
 /// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockReadGuard<T: ?Sized, U: ?Sized = T> {
-    share: OwnedShare<T>,
+    held: OwnedHeldPermits<T>,
     value: *const U,
     _value: PhantomData<T>,
 }
 
-// SAFETY: the guard is as good as an `Arc<RwLock<T>>` and a `&U`.
+// SAFETY: the guard acts as an `Arc<RwLock<T>>` and a `&U`.
 unsafe impl<T: ?Sized + Send + Sync, U: ?Sized + Sync> Send for OwnedRwLockReadGuard<T, U> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send + Sync, U: ?Sized + Send + Sync> Sync for OwnedRwLockReadGuard<T, U> {}
 
 impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
-    /// `value` must be readable as long as `share` holds a permit.
+    /// Creates a guard. `value` must be readable while `held` is not dropped.
     #[inline]
-    pub(super) fn new(share: OwnedShare<T>, value: *const U) -> Self {
-        OwnedRwLockReadGuard { share, value, _value: PhantomData }
+    pub(super) fn new(held: OwnedHeldPermits<T>, value: *const U) -> Self {
+        OwnedRwLockReadGuard { held, value, _value: PhantomData }
     }
 
-    /// Narrows the guard down to a part of the value.
+    /// Makes a guard for a part of the value.
     ///
-    /// This is a function, not a method, so as not to hide methods of the value.
+    /// This is an associated function, so that it does not hide a method of the value.
     #[inline]
     pub fn map<F, V: ?Sized>(this: Self, f: F) -> OwnedRwLockReadGuard<T, V>
     where
         F: FnOnce(&U) -> &V,
     {
         let part: *const V = f(&*this);
-        OwnedRwLockReadGuard::new(this.share, part)
+        OwnedRwLockReadGuard::new(this.held, part)
     }
 
-    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    /// Makes a guard for a part of the value if `f` returns one, otherwise gives this guard back.
     #[inline]
     pub fn try_map<F, V: ?Sized>(this: Self, f: F) -> Result<OwnedRwLockReadGuard<T, V>, Self>
     where
         F: FnOnce(&U) -> Option<&V>,
     {
         match f(&*this).map(ptr::from_ref) {
-            Some(part) => Ok(OwnedRwLockReadGuard::new(this.share, part)),
+            Some(part) => Ok(OwnedRwLockReadGuard::new(this.held, part)),
             None => Err(this),
         }
     }
 
-    /// The lock this guard holds.
+    /// Returns the lock that this guard holds.
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
-        this.share.lock()
+        this.held.lock()
     }
 }
 
@@ -76,7 +78,8 @@ impl<T: ?Sized, U: ?Sized> Deref for OwnedRwLockReadGuard<T, U> {
     type Target = U;
 
     fn deref(&self) -> &U {
-        // SAFETY: the share has a permit, so nobody writes the value that this is (a part of).
+        // SAFETY: the guard has a permit, so no writer accesses the value. `value` points to it or
+        // to a part of it, and its `Arc` keeps it in place.
         unsafe { &*self.value }
     }
 }

@@ -1,4 +1,4 @@
-//! Write guards that keep the lock alive.
+//! Write guards that hold an `Arc` of the lock.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -6,11 +6,12 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::RwLock;
+use super::held_permits::OwnedHeldPermits;
 use super::owned_read_guard::OwnedRwLockReadGuard;
-use super::share::OwnedShare;
 use crate::show_as_value::show_as_value;
 
-/// The write lock on a [`RwLock`] that it keeps alive, held until dropped.
+/// A [`RwLockWriteGuard`](super::RwLockWriteGuard) that holds an `Arc` of the lock instead of a
+/// borrow.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -25,12 +26,12 @@ use crate::show_as_value::show_as_value;
 /// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockWriteGuard<T: ?Sized> {
-    share: OwnedShare<T>,
+    held: OwnedHeldPermits<T>,
     value: *mut T,
     _value: PhantomData<T>,
 }
 
-/// As [`OwnedRwLockWriteGuard`], with access to a part of the value only; from
+/// An [`OwnedRwLockWriteGuard`] with access to a part of the value only; created by
 /// [`OwnedRwLockWriteGuard::map`].
 ///
 /// ```
@@ -47,16 +48,17 @@ pub struct OwnedRwLockWriteGuard<T: ?Sized> {
 /// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockMappedWriteGuard<T: ?Sized, U: ?Sized = T> {
-    share: OwnedShare<T>,
+    held: OwnedHeldPermits<T>,
     part: *mut U,
     _value: PhantomData<T>,
 }
 
-// SAFETY: the guard is as good as an `Arc<RwLock<T>>` and a `&mut T`.
+// SAFETY: the guard acts as an `Arc<RwLock<T>>` and a `&mut T`. `T: Sync` is for its downgrade to a
+// read guard, beside which other readers may hold a `&T`.
 unsafe impl<T: ?Sized + Send + Sync> Send for OwnedRwLockWriteGuard<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send + Sync> Sync for OwnedRwLockWriteGuard<T> {}
-// SAFETY: the guard is as good as an `Arc<RwLock<T>>` and a `&mut U`.
+// SAFETY: the guard acts as an `Arc<RwLock<T>>` and a `&mut U`.
 unsafe impl<T, U> Send for OwnedRwLockMappedWriteGuard<T, U>
 where
     T: ?Sized + Send + Sync,
@@ -72,25 +74,25 @@ where
 }
 
 impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
-    /// `value` must be writable as long as `share` holds all permits.
+    /// Creates a guard. `value` must be writable while `held` has all permits.
     #[inline]
-    pub(super) fn new(share: OwnedShare<T>, value: *mut T) -> Self {
-        OwnedRwLockWriteGuard { share, value, _value: PhantomData }
+    pub(super) fn new(held: OwnedHeldPermits<T>, value: *mut T) -> Self {
+        OwnedRwLockWriteGuard { held, value, _value: PhantomData }
     }
 
-    /// Narrows the guard down to a part of the value.
+    /// Makes a guard for a part of the value.
     ///
-    /// This is a function, not a method, so as not to hide methods of the value.
+    /// This is an associated function, so that it does not hide a method of the value.
     #[inline]
     pub fn map<F, U: ?Sized>(mut this: Self, f: F) -> OwnedRwLockMappedWriteGuard<T, U>
     where
         F: FnOnce(&mut T) -> &mut U,
     {
         let part: *mut U = f(&mut *this);
-        OwnedRwLockMappedWriteGuard { share: this.share, part, _value: PhantomData }
+        OwnedRwLockMappedWriteGuard { held: this.held, part, _value: PhantomData }
     }
 
-    /// Lets other readers in, and narrows the guard down to a part of the value.
+    /// Downgrades to a read guard for a part of the value.
     #[inline]
     pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> OwnedRwLockReadGuard<T, U>
     where
@@ -100,7 +102,7 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         this.into_reader_of(part)
     }
 
-    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    /// Makes a guard for a part of the value if `f` returns one, otherwise gives this guard back.
     #[inline]
     pub fn try_map<F, U: ?Sized>(
         mut this: Self,
@@ -111,13 +113,14 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     {
         match f(&mut *this).map(ptr::from_mut) {
             Some(part) => {
-                Ok(OwnedRwLockMappedWriteGuard { share: this.share, part, _value: PhantomData })
+                Ok(OwnedRwLockMappedWriteGuard { held: this.held, part, _value: PhantomData })
             }
             None => Err(this),
         }
     }
 
-    /// As [`downgrade_map`](Self::downgrade_map), if `f` finds the part; otherwise the guard comes back.
+    /// Downgrades to a read guard for a part of the value if `f` returns one, otherwise gives this
+    /// guard back.
     #[inline]
     pub fn try_downgrade_map<F, U: ?Sized>(
         this: Self,
@@ -132,13 +135,13 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         }
     }
 
-    /// The guard as a mapped one, with access to the whole value.
+    /// Makes a mapped guard with access to the whole value.
     #[inline]
     pub fn into_mapped(this: Self) -> OwnedRwLockMappedWriteGuard<T> {
         OwnedRwLockWriteGuard::map(this, |value| value)
     }
 
-    /// Lets other readers in, and goes on as one of them; no writer comes in between.
+    /// Downgrades to a read guard. Other readers can join, and no writer gets in between.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -159,14 +162,14 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         self.into_reader_of(value)
     }
 
-    /// The lock this guard holds.
+    /// Returns the lock that this guard holds.
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
-        this.share.lock()
+        this.held.lock()
     }
 
     fn into_reader_of<U: ?Sized>(mut self, part: *const U) -> OwnedRwLockReadGuard<T, U> {
-        self.share.keep_one();
-        OwnedRwLockReadGuard::new(self.share, part)
+        self.held.keep_one();
+        OwnedRwLockReadGuard::new(self.held, part)
     }
 }
 
@@ -174,7 +177,8 @@ impl<T: ?Sized> Deref for OwnedRwLockWriteGuard<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the share has all permits, so nobody else is at the value.
+        // SAFETY: the guard has all permits, so no other guard accesses the value. The guard's
+        // `Arc` keeps the value in place.
         unsafe { &*self.value }
     }
 }
@@ -189,17 +193,18 @@ impl<T: ?Sized> DerefMut for OwnedRwLockWriteGuard<T> {
 show_as_value!([T: ?Sized] OwnedRwLockWriteGuard<T>, T);
 
 impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
-    /// Narrows the guard further down.
+    /// Makes a guard for a part of this guard's part.
     #[inline]
     pub fn map<F, V: ?Sized>(mut this: Self, f: F) -> OwnedRwLockMappedWriteGuard<T, V>
     where
         F: FnOnce(&mut U) -> &mut V,
     {
         let part: *mut V = f(&mut *this);
-        OwnedRwLockMappedWriteGuard { share: this.share, part, _value: PhantomData }
+        OwnedRwLockMappedWriteGuard { held: this.held, part, _value: PhantomData }
     }
 
-    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    /// Makes a guard for a part of this guard's part if `f` returns one, otherwise gives this guard
+    /// back.
     #[inline]
     pub fn try_map<F, V: ?Sized>(
         mut this: Self,
@@ -210,15 +215,15 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
     {
         match f(&mut *this).map(ptr::from_mut) {
             Some(part) => {
-                Ok(OwnedRwLockMappedWriteGuard { share: this.share, part, _value: PhantomData })
+                Ok(OwnedRwLockMappedWriteGuard { held: this.held, part, _value: PhantomData })
             }
             None => Err(this),
         }
     }
 
-    /// The lock this guard holds.
+    /// Returns the lock that this guard holds.
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
-        this.share.lock()
+        this.held.lock()
     }
 }
 
@@ -226,7 +231,8 @@ impl<T: ?Sized, U: ?Sized> Deref for OwnedRwLockMappedWriteGuard<T, U> {
     type Target = U;
 
     fn deref(&self) -> &U {
-        // SAFETY: the share has all permits, so nobody else is at the value that this is a part of.
+        // SAFETY: the guard has all permits, so no other guard accesses the value, of which this is
+        // a part. The guard's `Arc` keeps the value in place.
         unsafe { &*self.part }
     }
 }

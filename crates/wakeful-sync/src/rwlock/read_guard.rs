@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr;
 
-use super::share::Share;
+use super::held_permits::HeldPermits;
 use crate::show_as_value::show_as_value;
 
-/// A read lock on a [`RwLock`](super::RwLock), held until dropped.
+/// The guard of a [`RwLock`](super::RwLock) held for reading, which releases it when dropped.
 ///
 /// ```
 /// use wakeful::sync::RwLock;
@@ -22,27 +22,27 @@ use crate::show_as_value::show_as_value;
 #[clippy::has_significant_drop]
 #[must_use = "a guard that is not kept unlocks at once"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
-    share: Share<'a>,
+    held: HeldPermits<'a>,
     value: *const T,
-    /// It gives out what `&'a T` would.
+    /// Makes the guard's lifetimes and variance those of a `&'a T`.
     _value: PhantomData<&'a T>,
 }
 
-// SAFETY: the guard is as good as a `&T`; its permit may be given back anywhere.
+// SAFETY: the guard acts as a `&T`; its permit may be given back on any thread.
 unsafe impl<T: ?Sized + Sync> Send for RwLockReadGuard<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockReadGuard<'_, T> {}
 
 impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
-    /// `value` must be readable as long as `share` holds a permit.
+    /// Creates a guard. `value` must be readable while `held` is not dropped.
     #[inline]
-    pub(super) fn new(share: Share<'a>, value: *const T) -> Self {
-        RwLockReadGuard { share, value, _value: PhantomData }
+    pub(super) fn new(held: HeldPermits<'a>, value: *const T) -> Self {
+        RwLockReadGuard { held, value, _value: PhantomData }
     }
 
-    /// Narrows the guard down to a part of the value.
+    /// Makes a guard for a part of the value.
     ///
-    /// This is a function, not a method, so as not to hide methods of the value.
+    /// This is an associated function, so that it does not hide a method of the value.
     ///
     /// ```
     /// use wakeful::sync::{RwLock, RwLockReadGuard};
@@ -59,17 +59,17 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
         F: FnOnce(&T) -> &U,
     {
         let part: *const U = f(&*this);
-        RwLockReadGuard::new(this.share, part)
+        RwLockReadGuard::new(this.held, part)
     }
 
-    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    /// Makes a guard for a part of the value if `f` returns one, otherwise gives this guard back.
     #[inline]
     pub fn try_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockReadGuard<'a, U>, Self>
     where
         F: FnOnce(&T) -> Option<&U>,
     {
         match f(&*this).map(ptr::from_ref) {
-            Some(part) => Ok(RwLockReadGuard::new(this.share, part)),
+            Some(part) => Ok(RwLockReadGuard::new(this.held, part)),
             None => Err(this),
         }
     }
@@ -79,7 +79,8 @@ impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the share has a permit, so nobody writes the value that this is (a part of).
+        // SAFETY: the guard has a permit, so no writer accesses the value. `value` points to it or
+        // to a part of it, and the lock, which the guard borrows, keeps it in place.
         unsafe { &*self.value }
     }
 }

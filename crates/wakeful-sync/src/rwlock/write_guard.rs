@@ -4,11 +4,11 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
 
+use super::held_permits::HeldPermits;
 use super::read_guard::RwLockReadGuard;
-use super::share::Share;
 use crate::show_as_value::show_as_value;
 
-/// The write lock on a [`RwLock`](super::RwLock), held until dropped.
+/// The guard of a [`RwLock`](super::RwLock) held for writing, which releases it when dropped.
 ///
 /// ```
 /// use wakeful::sync::RwLock;
@@ -25,13 +25,13 @@ use crate::show_as_value::show_as_value;
 #[clippy::has_significant_drop]
 #[must_use = "a guard that is not kept unlocks at once"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
-    share: Share<'a>,
+    held: HeldPermits<'a>,
     value: *mut T,
-    /// It gives out what `&'a mut T` would.
+    /// Makes the guard's lifetimes and variance those of a `&'a mut T`.
     _value: PhantomData<&'a mut T>,
 }
 
-/// The write lock on a [`RwLock`](super::RwLock), with access to a part of its value only; from
+/// A [`RwLockWriteGuard`] with access to a part of the value only; created by
 /// [`RwLockWriteGuard::map`].
 ///
 /// ```
@@ -47,14 +47,14 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 /// ```
 #[clippy::has_significant_drop]
 pub struct RwLockMappedWriteGuard<'a, T: ?Sized> {
-    share: Share<'a>,
+    held: HeldPermits<'a>,
     part: *mut T,
-    /// It gives out what `&'a mut T` would.
+    /// Makes the guard's lifetimes and variance those of a `&'a mut T`.
     _part: PhantomData<&'a mut T>,
 }
 
-// SAFETY: the guard is as good as a `&mut T`; its permits may be given back anywhere, and can turn it
-// into a `&T` that others share.
+// SAFETY: the guard acts as a `&mut T`; its permits may be given back on any thread. `T: Sync` is
+// for its downgrade to a read guard, beside which other readers may hold a `&T`.
 unsafe impl<T: ?Sized + Send + Sync> Send for RwLockWriteGuard<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockWriteGuard<'_, T> {}
@@ -64,15 +64,15 @@ unsafe impl<T: ?Sized + Send + Sync> Send for RwLockMappedWriteGuard<'_, T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockMappedWriteGuard<'_, T> {}
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
-    /// `value` must be writable as long as `share` holds all permits.
+    /// Creates a guard. `value` must be writable while `held` has all permits.
     #[inline]
-    pub(super) fn new(share: Share<'a>, value: *mut T) -> Self {
-        RwLockWriteGuard { share, value, _value: PhantomData }
+    pub(super) fn new(held: HeldPermits<'a>, value: *mut T) -> Self {
+        RwLockWriteGuard { held, value, _value: PhantomData }
     }
 
-    /// Narrows the guard down to a part of the value.
+    /// Makes a guard for a part of the value.
     ///
-    /// This is a function, not a method, so as not to hide methods of the value.
+    /// This is an associated function, so that it does not hide a method of the value.
     ///
     /// ```
     /// use wakeful::sync::{RwLock, RwLockWriteGuard};
@@ -91,10 +91,10 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         F: FnOnce(&mut T) -> &mut U,
     {
         let part: *mut U = f(&mut *this);
-        RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData }
+        RwLockMappedWriteGuard { held: this.held, part, _part: PhantomData }
     }
 
-    /// Lets other readers in, and narrows the guard down to a part of the value.
+    /// Downgrades to a read guard for a part of the value.
     ///
     /// ```
     /// use wakeful::sync::{RwLock, RwLockWriteGuard};
@@ -116,7 +116,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         this.into_reader_of(part)
     }
 
-    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    /// Makes a guard for a part of the value if `f` returns one, otherwise gives this guard back.
     #[inline]
     pub fn try_map<F, U: ?Sized>(
         mut this: Self,
@@ -126,14 +126,13 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         F: FnOnce(&mut T) -> Option<&mut U>,
     {
         match f(&mut *this).map(ptr::from_mut) {
-            Some(part) => {
-                Ok(RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData })
-            }
+            Some(part) => Ok(RwLockMappedWriteGuard { held: this.held, part, _part: PhantomData }),
             None => Err(this),
         }
     }
 
-    /// As [`downgrade_map`](Self::downgrade_map), if `f` finds the part; otherwise the guard comes back.
+    /// Downgrades to a read guard for a part of the value if `f` returns one, otherwise gives this
+    /// guard back.
     #[inline]
     pub fn try_downgrade_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockReadGuard<'a, U>, Self>
     where
@@ -145,13 +144,13 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         }
     }
 
-    /// The guard as a mapped one, with access to the whole value.
+    /// Makes a mapped guard with access to the whole value.
     #[inline]
     pub fn into_mapped(this: Self) -> RwLockMappedWriteGuard<'a, T> {
         RwLockWriteGuard::map(this, |value| value)
     }
 
-    /// Lets other readers in, and goes on as one of them; no writer comes in between.
+    /// Downgrades to a read guard. Other readers can join, and no writer gets in between.
     ///
     /// ```
     /// use wakeful::sync::RwLock;
@@ -171,8 +170,8 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     }
 
     fn into_reader_of<U: ?Sized>(mut self, part: *const U) -> RwLockReadGuard<'a, U> {
-        self.share.keep_one();
-        RwLockReadGuard::new(self.share, part)
+        self.held.keep_one();
+        RwLockReadGuard::new(self.held, part)
     }
 }
 
@@ -180,7 +179,7 @@ impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the share has all permits, so nobody else is at the value.
+        // SAFETY: the guard has all permits, so no other guard accesses the value.
         unsafe { &*self.value }
     }
 }
@@ -195,17 +194,18 @@ impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
 show_as_value!([T: ?Sized] RwLockWriteGuard<'_, T>, T);
 
 impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
-    /// Narrows the guard further down.
+    /// Makes a guard for a part of this guard's part.
     #[inline]
     pub fn map<F, U: ?Sized>(mut this: Self, f: F) -> RwLockMappedWriteGuard<'a, U>
     where
         F: FnOnce(&mut T) -> &mut U,
     {
         let part: *mut U = f(&mut *this);
-        RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData }
+        RwLockMappedWriteGuard { held: this.held, part, _part: PhantomData }
     }
 
-    /// As [`map`](Self::map), if `f` finds the part; otherwise the guard comes back.
+    /// Makes a guard for a part of this guard's part if `f` returns one, otherwise gives this guard
+    /// back.
     #[inline]
     pub fn try_map<F, U: ?Sized>(
         mut this: Self,
@@ -215,9 +215,7 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
         F: FnOnce(&mut T) -> Option<&mut U>,
     {
         match f(&mut *this).map(ptr::from_mut) {
-            Some(part) => {
-                Ok(RwLockMappedWriteGuard { share: this.share, part, _part: PhantomData })
-            }
+            Some(part) => Ok(RwLockMappedWriteGuard { held: this.held, part, _part: PhantomData }),
             None => Err(this),
         }
     }
@@ -227,7 +225,8 @@ impl<T: ?Sized> Deref for RwLockMappedWriteGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the share has all permits, so nobody else is at the value that this is a part of.
+        // SAFETY: the guard has all permits, so no other guard accesses the value, of which this is
+        // a part.
         unsafe { &*self.part }
     }
 }

@@ -1,4 +1,4 @@
-//! Permits as guards: who drops one gives it back.
+//! Guards for the permits of a [`Semaphore`].
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub struct SemaphorePermit<'a> {
 
 /// Permits of a [`Semaphore`] that keep it alive, given back when dropped.
 ///
-/// A permit that goes into the task it is for lets so many of them run at a time as there are permits:
+/// A permit that is moved into a task limits how many such tasks run at a time:
 ///
 /// ```
 /// use std::sync::Arc;
@@ -58,7 +58,7 @@ pub struct OwnedSemaphorePermit {
     permits: usize,
 }
 
-/// Adds `other`'s permits to `own`'s, and leaves none with it.
+/// Moves `other`'s permits to `own`.
 #[track_caller]
 fn move_permits(own: &mut usize, other: &mut usize, same_semaphore: bool) {
     assert!(same_semaphore, "merging permits from different semaphore instances");
@@ -72,7 +72,7 @@ impl<'a> SemaphorePermit<'a> {
         SemaphorePermit { semaphore, permits }
     }
 
-    /// Drops the permits without giving them back: the semaphore has fewer from now on.
+    /// Drops the permits without giving them back, so that the semaphore has fewer from now on.
     ///
     /// ```
     /// use wakeful::sync::Semaphore;
@@ -85,7 +85,7 @@ impl<'a> SemaphorePermit<'a> {
         self.permits = 0;
     }
 
-    /// Takes `other`'s permits over; they are given back together with `self`'s.
+    /// Merges `other` into this guard, which gives all the permits back when it is dropped.
     ///
     /// # Panics
     ///
@@ -105,7 +105,7 @@ impl<'a> SemaphorePermit<'a> {
         move_permits(&mut self.permits, &mut other.permits, same);
     }
 
-    /// Splits `n` permits off; `None` if there are fewer.
+    /// Splits `n` permits off into a new guard; returns `None` if there are fewer.
     ///
     /// ```
     /// use wakeful::sync::Semaphore;
@@ -120,12 +120,12 @@ impl<'a> SemaphorePermit<'a> {
         Some(SemaphorePermit::new(self.semaphore, n))
     }
 
-    /// The semaphore the permits came from.
+    /// Returns the semaphore that the permits came from.
     pub fn semaphore(&self) -> &Semaphore {
         self.semaphore
     }
 
-    /// How many permits these are.
+    /// Returns how many permits this guard holds.
     pub fn num_permits(&self) -> usize {
         self.permits
     }
@@ -144,12 +144,12 @@ impl OwnedSemaphorePermit {
         OwnedSemaphorePermit { semaphore, permits }
     }
 
-    /// Drops the permits without giving them back: the semaphore has fewer from now on.
+    /// Drops the permits without giving them back, so that the semaphore has fewer from now on.
     pub fn forget(mut self) {
         self.permits = 0;
     }
 
-    /// Takes `other`'s permits over; they are given back together with `self`'s.
+    /// Merges `other` into this guard, which gives all the permits back when it is dropped.
     ///
     /// # Panics
     ///
@@ -160,7 +160,8 @@ impl OwnedSemaphorePermit {
         move_permits(&mut self.permits, &mut other.permits, same);
     }
 
-    /// Splits `n` permits off, with a reference to the semaphore of their own; `None` if there are fewer.
+    /// Splits `n` permits off into a new guard with its own `Arc`; returns `None` if there are
+    /// fewer.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -180,12 +181,12 @@ impl OwnedSemaphorePermit {
         Some(OwnedSemaphorePermit::new(self.semaphore.clone(), n))
     }
 
-    /// The semaphore the permits came from.
+    /// Returns the semaphore that the permits came from.
     pub fn semaphore(&self) -> &Arc<Semaphore> {
         &self.semaphore
     }
 
-    /// How many permits these are.
+    /// Returns how many permits this guard holds.
     pub fn num_permits(&self) -> usize {
         self.permits
     }

@@ -1,4 +1,4 @@
-//! The line, while somebody has it to itself.
+//! The line: the list of waiters, and exclusive access to it.
 
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -8,13 +8,13 @@ use wakeful_base::WakeList;
 use wakeful_base::list::List;
 use wakeful_base::sync::atomic::Ordering::*;
 
-use super::waiter::ByLinks;
-use super::{Stage, WaitQueue, Waiter, Word};
+use super::waiter::WaiterLink;
+use super::{WaitQueue, Waiter, WaiterStage, Word};
 
-/// Waiters in the order they came.
+/// The waiters in the order in which they came.
 pub(super) struct Line {
-    waiters: List<ByLinks>,
-    /// The last of those that may go: it and all before it. None if all have to wait.
+    waiters: List<WaiterLink>,
+    /// The last stale waiter; all before it are stale too. `None` if each waiter has to wait.
     last_stale: Option<NonNull<Waiter>>,
 }
 
@@ -23,12 +23,14 @@ impl Line {
         Line { waiters: List::new(), last_stale: None }
     }
 
+    /// Unlinks `waiter`.
+    ///
     /// # Safety
     /// The waiter must be in this line.
     #[inline]
     unsafe fn remove(&mut self, waiter: NonNull<Waiter>) {
         if self.last_stale == Some(waiter) {
-            // SAFETY: it is in the list.
+            // SAFETY: the caller's promise: it is in the list.
             self.last_stale = unsafe { self.waiters.before(waiter) };
         }
         // SAFETY: as above.
@@ -37,15 +39,15 @@ impl Line {
     }
 }
 
-/// The right to touch the line; unlocks when dropped.
+/// Exclusive access to the line of a queue. Unlocks when dropped.
 pub(crate) struct LockedLine<'a> {
     queue: &'a WaitQueue,
-    /// What the word will be, but for LOCKED and WAITING.
+    /// The word to unlock with, but for LOCKED and WAITING.
     word: Word,
 }
 
 impl<'a> LockedLine<'a> {
-    /// For who has just locked `queue`, whose word was `word` then.
+    /// Wraps the lock that the caller has just taken; `word` was the word then.
     #[inline]
     pub(super) fn new(queue: &'a WaitQueue, word: Word) -> Self {
         LockedLine { queue, word }
@@ -53,16 +55,18 @@ impl<'a> LockedLine<'a> {
 
     #[inline]
     fn with_line<R>(&self, f: impl FnOnce(&mut Line) -> R) -> R {
-        // SAFETY: only the lock's holder touches the line, and `f` has no way back to here.
+        // SAFETY: the lock's holder has exclusive access to the line, and this `LockedLine`, which
+        // stays on one thread's stack, is that lock. `f` cannot reach this function again.
         self.queue.line.with_mut(|line| f(unsafe { &mut *line }))
     }
 
-    /// The word this line will be unlocked with.
+    /// Returns the word that the line will be unlocked with.
     pub(crate) fn word(&self) -> Word {
         self.word
     }
 
-    /// Changes the word, and with it who may go. Others see it when the line is unlocked.
+    /// Changes the word, which makes all waiters stale if it is in a new round or sets the flag.
+    /// Other threads see it once the line is unlocked.
     #[inline]
     pub(crate) fn set_word(&mut self, word: Word) {
         if word.releases_from(self.word) {
@@ -71,44 +75,45 @@ impl<'a> LockedLine<'a> {
         self.word = word;
     }
 
-    /// Whether there are waiters that may go, since their round is over or the flag set.
+    /// Returns whether there are stale waiters, whose round is over or that the flag releases.
     #[inline]
     pub(crate) fn has_stale(&self) -> bool {
         self.with_line(|line| line.last_stale.is_some())
     }
 
-    /// Puts `waiter` last; it has to wait.
+    /// Appends `waiter`, which has to wait.
     ///
     /// # Safety
-    /// The waiter must be the caller's, idle, and leave the line before it is dropped.
+    /// The waiter must be the caller's and idle, and must leave the line before it is dropped.
     #[inline]
     pub(super) unsafe fn push(&self, waiter: Pin<&Waiter>, waker: Option<Waker>) {
         let waiter = waiter.get_ref();
-        // SAFETY: an idle waiter belongs to its owner, the caller.
+        // SAFETY: an idle waiter belongs to its owner, and that is the caller.
         unsafe { waiter.park(waker) };
-        // SAFETY: the waiter is pinned, was idle until now, and leaves the line before it is dropped.
+        // SAFETY: it was idle, so it is in no list. It is pinned and, by contract, leaves the line
+        // before it is dropped.
         self.with_line(|line| unsafe { line.waiters.push_back(NonNull::from(waiter)) });
     }
 
-    /// Takes the first waiter out and marks it released; its waker is for the caller to call.
+    /// Takes the first waiter out and marks it released. The caller has to call its waker.
     #[inline]
-    pub(crate) fn release_first(&mut self, stage: Stage) -> Option<Option<Waker>> {
+    pub(crate) fn release_first(&mut self, stage: WaiterStage) -> Option<Option<Waker>> {
         let first = self.with_line(|line| line.waiters.front())?;
-        // SAFETY: it is in this line.
+        // SAFETY: it is in this line, as its first element.
         Some(unsafe { self.release(first, stage) })
     }
 
-    /// Takes the last waiter out and marks it released; its waker is for the caller to call.
-    pub(crate) fn release_last(&mut self, stage: Stage) -> Option<Option<Waker>> {
+    /// Takes the last waiter out and marks it released. The caller has to call its waker.
+    pub(crate) fn release_last(&mut self, stage: WaiterStage) -> Option<Option<Waker>> {
         let last = self.with_line(|line| line.waiters.back())?;
-        // SAFETY: it is in this line.
+        // SAFETY: it is in this line, as its last element.
         Some(unsafe { self.release(last, stage) })
     }
 
-    /// Releases all waiters that may go, and unlocks.
+    /// Releases and wakes all stale waiters, and unlocks.
     ///
-    /// The lock is let go while wakers are called, so many at a time as a [`WakeList`] holds. Should one
-    /// panic, the others are called before the panic goes on.
+    /// Wakers are called in batches of as many as a [`WakeList`] holds, with the line unlocked. If
+    /// one panics, the remaining ones are called before the panic continues.
     #[inline]
     pub(crate) fn release_stale(self) {
         if self.has_stale() {
@@ -120,7 +125,7 @@ impl<'a> LockedLine<'a> {
         let queue = self.queue;
         let mut wakers = WakeList::new();
         while self.has_stale() {
-            if let Some(waker) = self.release_first(Stage::All).flatten() {
+            if let Some(waker) = self.release_first(WaiterStage::All).flatten() {
                 wakers.push(waker);
             }
             if !wakers.can_push() {
@@ -133,27 +138,33 @@ impl<'a> LockedLine<'a> {
         wakers.wake_all();
     }
 
-    /// Takes `waiter` out of the line, to `stage`; the waker is to be dropped after the lock.
+    /// Takes `waiter` out of the line, to `stage`. The caller has to unlock before it drops the
+    /// waker.
     ///
     /// # Safety
     /// The waiter must be in this line.
-    pub(super) unsafe fn remove(&self, waiter: Pin<&Waiter>, stage: Stage) -> Option<Waker> {
+    pub(super) unsafe fn remove(&self, waiter: Pin<&Waiter>, stage: WaiterStage) -> Option<Waker> {
         // SAFETY: the caller's promise.
         unsafe { self.release(NonNull::from(waiter.get_ref()), stage) }
     }
 
+    /// Unlinks `waiter` and marks it as released with `stage`; returns its waker.
+    ///
     /// # Safety
     /// The waiter must be in this line.
     #[inline]
-    unsafe fn release(&self, waiter: NonNull<Waiter>, stage: Stage) -> Option<Waker> {
-        // SAFETY: the caller's promise.
+    unsafe fn release(&self, waiter: NonNull<Waiter>, stage: WaiterStage) -> Option<Waker> {
+        // SAFETY: the caller's promise: it is in this line.
         self.with_line(|line| unsafe { line.remove(waiter) });
-        // SAFETY: a waiter that is still marked as queued is live, and its waker the lock holder's.
+        // SAFETY: the waiter is still marked as queued. So it is live, since its owner needs the
+        // lock to make it leave, and it belongs to the lock's holder, which we are.
         unsafe { waiter.as_ref().release(stage) }
     }
 
-    /// Sees to it that calling `waiter`'s waker is as good as calling `waker`, with `fresh` if it is not.
-    /// Returns what is to be dropped after the lock; `None` if a fresh one is missing.
+    /// Makes sure that `waiter`'s waker wakes the same task as `waker`, by storing `fresh` if not.
+    ///
+    /// Returns the waker that was replaced, to be dropped after unlocking; or `None` if `fresh` was
+    /// needed and is missing.
     ///
     /// # Safety
     /// The waiter must be in this line.
@@ -163,7 +174,7 @@ impl<'a> LockedLine<'a> {
         waker: &Waker,
         fresh: &mut Option<Waker>,
     ) -> Option<Option<Waker>> {
-        // SAFETY: the waiter is in the line that we have locked.
+        // SAFETY: the waiter is in the line that we have locked, and thus queued.
         unsafe { waiter.get_ref().set_waker(waker, fresh) }
     }
 }

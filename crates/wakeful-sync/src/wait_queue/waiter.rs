@@ -1,4 +1,4 @@
-//! One future's place in a line.
+//! [`Waiter`]: a future's entry in the line.
 
 use std::marker::PhantomPinned;
 use std::mem::ManuallyDrop;
@@ -11,179 +11,188 @@ use wakeful_base::sync::atomic::{AtomicPtr, Ordering::*};
 
 use super::Round;
 
-/// Where a waiter stands. The numbers are what its [`Place`] is made of.
+/// A waiter's stage. The values are those that its [`PackedStage`] stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
-pub(crate) enum Stage {
-    /// In no line.
+pub(crate) enum WaiterStage {
+    /// In no line. May enter one.
     Idle = 0,
-    /// In line. The only odd number.
+    /// In a line. The only odd value, see [`PackedStage`].
     Queued = 1,
-    /// Released alone, as the first in line.
+    /// Released alone, as the first in the line.
     First = 2,
-    /// Released alone, as the last in line.
+    /// Released alone, as the last in the line.
     Last = 4,
-    /// Released with all others of its round.
+    /// Released together with all other waiters of its round.
     All = 6,
-    /// In no line, and not to enter one again: its owner has seen that the wait is over.
+    /// In no line for good: the owner has seen that the wait is over.
     Over = 8,
 }
 
-/// One future's place in a line; lies inside that future, so every byte of it is paid for by each task
-/// that waits. Hence two of its four words have a use for each stage:
+/// A future's entry in the line of a [`WaitQueue`](super::WaitQueue).
+///
+/// It lies inside the waiting future, so its size counts for each waiting task. Hence two of its
+/// four words change their meaning with the stage:
 ///
 /// ```text
-///                         aside                    place
-///   IDLE, made anew       round it was made in     stage
-///   QUEUED                waker's data             waker's vtable, if there is a waker, and stage
-///   all others            nothing                  stage
+///                         stage_data               packed_stage
+///   IDLE, newly created   round of its creation    stage
+///   QUEUED                waker's data             waker's vtable, if it has a waker, and stage
+///   all others            unused                   stage
 /// ```
 ///
-/// Both are written by the lock's holder while QUEUED, otherwise by the owner. Nothing is left to drop with
-/// the waiter, for by then it is in no line; so the owner's drop need not look.
+/// The lock's holder writes both while QUEUED, the owner otherwise. A waiter has no waker unless it
+/// is queued, and it is not queued when it is dropped. So it needs no `Drop`.
 pub(crate) struct Waiter {
     links: Links<Waiter>,
-    aside: UnsafeCell<Aside>,
-    /// A [`Place`].
-    place: AtomicPtr<RawWakerVTable>,
+    stage_data: UnsafeCell<StageData>,
+    /// A [`PackedStage`].
+    packed_stage: AtomicPtr<RawWakerVTable>,
     _pinned: PhantomPinned,
 }
 
-/// See [`Waiter`].
+/// The part of a [`Waiter`] whose meaning depends on the stage.
 #[derive(Clone, Copy)]
-union Aside {
+union StageData {
     round: Round,
     waker_data: *const (),
 }
 
-/// A waiter's stage, and the vtable of its waker beside it while it is queued: that is aligned, so the lowest
-/// bit of its address is free to tell queued from the rest.
+/// A waiter's stage, combined with the vtable of its waker while it is queued.
+///
+/// A vtable is aligned, so the lowest bit of its address is free to tell `Queued` from other
+/// stages.
 #[derive(Clone, Copy)]
-struct Place(*mut RawWakerVTable);
+struct PackedStage(*mut RawWakerVTable);
 
-const _: () = assert!(align_of::<RawWakerVTable>() > Stage::Queued as usize);
+const _: () = assert!(align_of::<RawWakerVTable>() > WaiterStage::Queued as usize);
 
-impl Place {
+impl PackedStage {
     #[inline]
-    fn outside(stage: Stage) -> Self {
-        debug_assert_ne!(stage, Stage::Queued, "a queued waiter may have a waker");
-        Place(ptr::without_provenance_mut(stage as usize))
+    fn unqueued(stage: WaiterStage) -> Self {
+        debug_assert_ne!(stage, WaiterStage::Queued, "a queued waiter may have a waker");
+        PackedStage(ptr::without_provenance_mut(stage as usize))
     }
 
     #[inline]
     fn queued(vtable: Option<&'static RawWakerVTable>) -> Self {
         let vtable = vtable.map_or(ptr::null(), ptr::from_ref);
-        Place(vtable.cast_mut().map_addr(|address| address | Stage::Queued as usize))
+        PackedStage(vtable.cast_mut().map_addr(|address| address | WaiterStage::Queued as usize))
     }
 
     #[inline]
-    fn stage(self) -> Stage {
+    fn stage(self) -> WaiterStage {
         match self.0.addr() {
-            queued if queued & Stage::Queued as usize != 0 => Stage::Queued,
-            0 => Stage::Idle,
-            2 => Stage::First,
-            4 => Stage::Last,
-            6 => Stage::All,
-            // Without a branch that panics, to ask for one stage is one comparison.
+            queued if queued & WaiterStage::Queued as usize != 0 => WaiterStage::Queued,
+            0 => WaiterStage::Idle,
+            2 => WaiterStage::First,
+            4 => WaiterStage::Last,
+            6 => WaiterStage::All,
+            // No `unreachable!()`: without a branch that panics, a check for one stage compiles to
+            // a single comparison.
             over => {
-                debug_assert_eq!(over, Stage::Over as usize, "stored from no `Stage`");
-                Stage::Over
+                debug_assert_eq!(over, WaiterStage::Over as usize, "not a value of `WaiterStage`");
+                WaiterStage::Over
             }
         }
     }
 
-    /// Of a queued waiter: what it was made with.
+    /// Returns the vtable of a queued waiter's waker, if it has a waker.
     #[inline]
     fn vtable(self) -> Option<&'static RawWakerVTable> {
-        debug_assert_eq!(self.stage(), Stage::Queued, "only a queued waiter has a waker");
-        let vtable = self.0.map_addr(|address| address & !(Stage::Queued as usize));
-        // SAFETY: made by `queued` from a reference for ever, or from null.
+        debug_assert_eq!(self.stage(), WaiterStage::Queued, "only a queued waiter has a waker");
+        let vtable = self.0.map_addr(|address| address & !(WaiterStage::Queued as usize));
+        // SAFETY: made by `queued`, from null or a `&'static` reference.
         unsafe { vtable.as_ref() }
     }
 }
 
-// SAFETY: all fields but the atomic one are touched under the queue's lock or, outside a line, by the owner;
-// a waker's data may go with it to any thread.
+// SAFETY: all fields but the atomic one are accessed by the lock's holder while the waiter is
+// queued and by its owner otherwise. A waker's data may move to another thread, since `Waker` is
+// `Send`.
 unsafe impl Send for Waiter {}
 // SAFETY: as above.
 unsafe impl Sync for Waiter {}
 
 impl Waiter {
-    /// An idle waiter, of no round in particular.
+    /// Creates an idle waiter for users that do not ask for its round.
     #[inline]
     pub(crate) fn new() -> Self {
         Waiter::since(Round::FIRST)
     }
 
-    /// An idle waiter that was made in `round`.
+    /// Creates an idle waiter that remembers `round`.
     #[inline]
     pub(crate) fn since(round: Round) -> Self {
         Waiter {
             links: Links::new(),
-            aside: UnsafeCell::new(Aside { round }),
-            place: AtomicPtr::new(Place::outside(Stage::Idle).0),
+            stage_data: UnsafeCell::new(StageData { round }),
+            packed_stage: AtomicPtr::new(PackedStage::unqueued(WaiterStage::Idle).0),
             _pinned: PhantomPinned,
         }
     }
 
-    /// Where the waiter stands. If it was released, what its releaser did before is visible.
+    /// Returns the stage. If the waiter was released, writes before the release are visible
+    /// afterwards.
     #[inline]
-    pub(crate) fn stage(&self) -> Stage {
-        Place(self.place.load(Acquire)).stage()
+    pub(crate) fn stage(&self) -> WaiterStage {
+        PackedStage(self.packed_stage.load(Acquire)).stage()
     }
 
-    /// The round in which the waiter was made.
+    /// Returns the round that the waiter was created with.
     ///
     /// # Safety
-    /// Only for its owner, and before it has been in a line.
+    /// Only its owner may call this, before the waiter has entered a line.
     #[inline]
     pub(crate) unsafe fn made_in(&self) -> Round {
-        debug_assert_eq!(self.stage(), Stage::Idle, "a waiter forgets its round when it enters");
-        // SAFETY: the waiter is its owner's, the caller's, and has been idle since it was made.
-        self.aside.with(|aside| unsafe { (*aside).round })
+        debug_assert_eq!(
+            self.stage(),
+            WaiterStage::Idle,
+            "a waiter forgets its round when it enters"
+        );
+        // SAFETY: by contract the caller is the owner, and `stage_data` holds the round until the
+        // waiter enters a line.
+        self.stage_data.with(|stage_data| unsafe { (*stage_data).round })
     }
 
-    /// Makes a released waiter ready to enter again.
-    ///
-    /// Only its owner calls this.
+    /// Makes a released waiter idle, so that it can enter again. Only for its owner.
     #[inline]
     pub(crate) fn reset(&self) {
-        self.step_outside(Stage::Idle);
+        self.set_unqueued(WaiterStage::Idle);
     }
 
-    /// Makes a waiter that is in no line say for good that its wait is over.
-    ///
-    /// Only its owner calls this.
+    /// Marks a waiter that is in no line as over, for good. Only for its owner.
     #[inline]
     pub(crate) fn finish(&self) {
-        self.step_outside(Stage::Over);
+        self.set_unqueued(WaiterStage::Over);
     }
 
     #[inline]
-    fn step_outside(&self, stage: Stage) {
-        debug_assert_ne!(self.stage(), Stage::Queued, "a waiter in line belongs to the line");
-        self.place.store(Place::outside(stage).0, Relaxed);
+    fn set_unqueued(&self, stage: WaiterStage) {
+        debug_assert_ne!(self.stage(), WaiterStage::Queued, "a waiter in line belongs to the line");
+        self.packed_stage.store(PackedStage::unqueued(stage).0, Relaxed);
     }
 
-    /// Goes from idle to queued.
+    /// Makes an idle waiter queued.
     ///
     /// # Safety
-    /// Only its owner, under the lock of the line it is about to enter.
+    /// Only its owner may call this, with the lock of the line that it is about to enter.
     #[inline]
     pub(super) unsafe fn park(&self, waker: Option<Waker>) {
-        // SAFETY: an idle waiter belongs to its owner, the caller, and has no waker.
+        // SAFETY: an idle waiter belongs to its owner, the caller. It has no waker that could leak.
         unsafe { self.store_waker(waker) };
     }
 
-    /// Goes from queued to `stage`. Its owner may drop it from here on.
+    /// Makes a queued waiter released, with `stage`. Its owner may drop it from then on.
     ///
     /// # Safety
-    /// Only the holder of its line's lock, while it is queued.
+    /// Only the holder of its line's lock may call this, while the waiter is queued.
     #[inline]
-    pub(super) unsafe fn release(&self, stage: Stage) -> Option<Waker> {
-        // SAFETY: the caller's promise. The waker is taken: the new stage is one without.
+    pub(super) unsafe fn release(&self, stage: WaiterStage) -> Option<Waker> {
+        // SAFETY: by contract the waiter is queued and belongs to the caller. Its waker is moved
+        // out only once: the new stage is one without a waker.
         let waker = unsafe { self.peek_waker() }.map(ManuallyDrop::into_inner);
-        self.place.store(Place::outside(stage).0, Release);
+        self.packed_stage.store(PackedStage::unqueued(stage).0, Release);
         waker
     }
 
@@ -196,56 +205,59 @@ impl Waiter {
         waker: &Waker,
         fresh: &mut Option<Waker>,
     ) -> Option<Option<Waker>> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller's promise: the waiter is queued, and the caller holds the lock.
         let current = unsafe { self.peek_waker() };
         if current.as_ref().is_some_and(|current| current.will_wake(waker)) {
             return Some(None);
         }
         let fresh = fresh.take()?;
-        // SAFETY: as above. The waker there was is taken.
+        // SAFETY: as above. The previous waker is in `current`, which we return.
         unsafe { self.store_waker(Some(fresh)) };
         Some(current.map(ManuallyDrop::into_inner))
     }
 
-    /// The waker of a queued waiter, which still has it.
+    /// Returns a queued waiter's waker, without taking it out.
     ///
     /// # Safety
     /// As for [`release`](Self::release).
     #[inline]
     unsafe fn peek_waker(&self) -> Option<ManuallyDrop<Waker>> {
-        // Relaxed: the lock's holder sees what was written under the lock.
-        let vtable = Place(self.place.load(Relaxed)).vtable()?;
-        // SAFETY: a queued waiter belongs to the lock's holder, the caller; with a vtable there is data.
-        let data = self.aside.with(|aside| unsafe { (*aside).waker_data });
-        // SAFETY: `store_waker` took both from one waker that it did not drop.
+        // Relaxed is enough: what was written under the lock is visible to the lock's holder.
+        let vtable = PackedStage(self.packed_stage.load(Relaxed)).vtable()?;
+        // SAFETY: by contract the waiter is queued and belongs to the caller. With a vtable there
+        // is data, since `store_waker` writes both.
+        let data = self.stage_data.with(|stage_data| unsafe { (*stage_data).waker_data });
+        // SAFETY: `store_waker` took data and vtable from one waker and did not drop it. The result
+        // does not drop it either.
         Some(ManuallyDrop::new(unsafe { Waker::new(data, vtable) }))
     }
 
-    /// Makes the waiter a queued one with this waker; one that it had is forgotten.
+    /// Makes the waiter queued, with this waker. Does not drop the one it had.
     ///
     /// # Safety
-    /// Only for whom the waiter belongs to.
+    /// The waiter must belong to the caller.
     #[inline]
     unsafe fn store_waker(&self, waker: Option<Waker>) {
         let waker = waker.map(ManuallyDrop::new);
         if let Some(waker) = &waker {
-            // SAFETY: the caller's promise.
-            self.aside.with_mut(|aside| unsafe { (*aside).waker_data = waker.data() });
+            // SAFETY: the caller's promise: no other thread accesses `stage_data`.
+            self.stage_data
+                .with_mut(|stage_data| unsafe { (*stage_data).waker_data = waker.data() });
         }
         let vtable = waker.map(|waker| waker.vtable());
-        self.place.store(Place::queued(vtable).0, Relaxed);
+        self.packed_stage.store(PackedStage::queued(vtable).0, Relaxed);
     }
 }
 
-/// Finds a waiter's links.
-pub(super) struct ByLinks;
+/// Tells [`List`](wakeful_base::list::List) where a waiter's links are.
+pub(super) struct WaiterLink;
 
-// SAFETY: `links` is a field of the waiter; the list alone writes to it.
-unsafe impl Link for ByLinks {
+// SAFETY: `links` always returns the same field of the waiter, and only the list writes to it.
+unsafe impl Link for WaiterLink {
     type Node = Waiter;
 
     unsafe fn links(node: NonNull<Waiter>) -> NonNull<Links<Waiter>> {
-        // SAFETY: the caller gives a live waiter, so its field is in bounds.
+        // SAFETY: the node is live (the trait's contract), so its field is in bounds.
         unsafe { NonNull::new_unchecked(&raw mut (*node.as_ptr()).links) }
     }
 }

@@ -1,4 +1,4 @@
-//! The queue's word, as a value.
+//! The queue's atomic word, as a value. Its layout is described in `wait_queue.rs`.
 
 const LOCKED: u64 = 1 << 0;
 const WAITING: u64 = 1 << 1;
@@ -6,7 +6,7 @@ const FLAG: u64 = 1 << 2;
 const ROUND_SHIFT: u32 = 3;
 const ONE_ROUND: u64 = 1 << ROUND_SHIFT;
 
-/// What the queue's word said at some moment.
+/// A value of the queue's word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word(pub(super) u64);
 
@@ -23,7 +23,8 @@ impl Word {
         self.0 & FLAG != 0
     }
 
-    /// Only to be trusted in a word from [`WaitQueue::settled`].
+    /// Returns WAITING, which is only valid in an unlocked word, as from
+    /// [`load_unlocked`](super::WaitQueue::load_unlocked).
     pub(crate) fn has_waiters(self) -> bool {
         self.0 & WAITING != 0
     }
@@ -49,23 +50,23 @@ impl Word {
         Word(if has_waiters { rest | WAITING } else { rest })
     }
 
-    /// Whether the step from `before` to this word is one that all may go by who wait.
+    /// Returns whether the step from `before` to this word releases the waiters that there are.
     pub(super) fn releases_from(self, before: Word) -> bool {
         self.round() != before.round() || self.flag() && !before.flag()
     }
 
-    /// Whether a waiter that came in `round` still has to wait.
-    pub(super) fn keeps_waiting(self, round: Round) -> bool {
+    /// Returns whether a waiter that came in `round` still has to wait.
+    pub(super) fn must_wait(self, round: Round) -> bool {
         self.round() == round && !self.flag()
     }
 }
 
-/// A count of rounds; wraps around after 2⁶¹.
+/// The number of a round. Wraps around after 2⁶¹.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Round(u64);
 
 impl Round {
-    /// The round that every queue begins with.
+    /// The round in which every queue begins.
     pub(crate) const FIRST: Round = Round(0);
 
     const MASK: u64 = u64::MAX >> ROUND_SHIFT;
@@ -78,17 +79,18 @@ impl Round {
         Round(self.0.wrapping_sub(rounds) & Self::MASK)
     }
 
-    /// How many rounds have passed since `earlier`.
+    /// Returns how many rounds have passed since `earlier`.
     pub(crate) fn since(self, earlier: Round) -> u64 {
         self.minus(earlier.0).0
     }
 
-    /// Whether this round comes before `other`, the two being less than half of all rounds apart.
+    /// Returns whether this round comes before `other`. The two must be less than half of all
+    /// rounds apart.
     pub(crate) fn is_before(self, other: Round) -> bool {
         other != self && other.since(self) <= Self::MASK / 2
     }
 
-    /// The place of this round in a ring of `mask + 1` slots.
+    /// Returns the index of this round's slot in a ring of `mask + 1` slots.
     pub(crate) fn slot(self, mask: usize) -> usize {
         self.0 as usize & mask
     }

@@ -1,4 +1,5 @@
-//! What the tests share: futures polled by hand, values that count, how long to stress.
+//! Helpers of the tests: futures polled by hand, wakers and values that count, limits for stress
+//! tests.
 
 #![allow(dead_code)]
 
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::time::{Duration, Instant};
 
-/// Wakers that count their calls.
+/// A source of wakers that counts their calls.
 #[derive(Clone, Default)]
 pub struct WakeCount(Arc<Counter>);
 
@@ -32,7 +33,7 @@ impl WakeCount {
     }
 }
 
-/// A future that is polled when the test says so, with a waker that counts.
+/// A future that is polled only when the test says so, with a waker that counts.
 pub struct Manual<F> {
     future: Pin<Box<F>>,
     wakes: WakeCount,
@@ -81,7 +82,7 @@ impl<F: Future> Manual<F> {
     }
 }
 
-/// Panics when called.
+/// A waker that panics when called.
 pub struct PanickingWaker;
 
 impl Wake for PanickingWaker {
@@ -94,8 +95,8 @@ pub fn panicking_waker() -> Waker {
     Arc::new(PanickingWaker).into()
 }
 
-/// Has many futures wait, every 20th with a waker that panics, and calls `release`, which has to call them all, on a
-/// thread with little memory for its stack. Returns them.
+/// Polls many futures once, every 20th with a waker that panics, and calls `release`, which has to
+/// wake them all. It runs on a thread with a small stack, to catch recursion. Returns the futures.
 pub fn release_many_that_panic<F: Future + Send>(
     futures: impl Iterator<Item = F>,
     release: impl FnOnce() + Send,
@@ -117,14 +118,14 @@ pub fn release_many_that_panic<F: Future + Send>(
     }
     std::thread::scope(|scope| {
         let small = std::thread::Builder::new().stack_size(64 << 10);
-        // Whether a panic goes on is for other tests.
+        // Whether the panic continues out of `release` is checked by other tests.
         let _ = small.spawn_scoped(scope, release).unwrap().join();
     });
     assert!(waiting.iter().enumerate().all(|(i, waiter)| waiter.is_woken() || i % 20 == 0));
     waiting
 }
 
-/// A waker whose drop panics, unless a panic is under way.
+/// A waker whose drop panics, unless the thread is panicking already.
 pub struct PanicsOnDrop;
 
 impl Wake for PanicsOnDrop {
@@ -143,13 +144,14 @@ pub fn waker_that_panics_on_drop() -> Waker {
     Arc::new(PanicsOnDrop).into()
 }
 
-/// A waker that calls `on_clone` when it is cloned, and whose clones panic when they are dropped.
+/// Returns a waker that calls `on_clone` when it is cloned, and whose clones panic when they are
+/// dropped.
 pub fn waker_with_hostile_clones<F: Fn() + Send + Sync>(on_clone: &'static F) -> Waker {
     fn vtable<F: Fn()>() -> &'static RawWakerVTable {
         &const {
             RawWakerVTable::new(
                 |data| {
-                    // SAFETY: made from a `&'static F` below.
+                    // SAFETY: `data` was made from a `&'static F` below.
                     unsafe { (*data.cast::<F>())() };
                     RawWaker::new(data, &PANICS_ON_DROP)
                 },
@@ -170,11 +172,12 @@ pub fn waker_with_hostile_clones<F: Fn() + Send + Sync>(on_clone: &'static F) ->
     }
 
     let raw = RawWaker::new(std::ptr::from_ref(on_clone).cast(), vtable::<F>());
-    // SAFETY: the data is `'static` and may be used on any thread, and nothing is counted.
+    // SAFETY: `F` is `Sync` and the reference `'static`, so the data may be used on any thread at
+    // any time. The vtable's functions release nothing.
     unsafe { Waker::from_raw(raw) }
 }
 
-/// Counts values that are alive; each made by [`value`](Self::value) must be dropped once.
+/// Counts live values. Each value made by [`value`](Self::value) must be dropped exactly once.
 #[derive(Clone, Debug, Default)]
 pub struct Alive(Arc<AtomicUsize>);
 
@@ -182,7 +185,7 @@ pub struct Alive(Arc<AtomicUsize>);
 pub struct Counted {
     pub number: usize,
     alive: Alive,
-    // A second drop of the same value would be a double free of this.
+    // Makes a second drop of the same value a double free, which sanitizers and Miri report.
     _own: Box<u8>,
 }
 
@@ -214,7 +217,7 @@ impl Drop for Counted {
     }
 }
 
-/// A value whose drop panics, if the second field says so.
+/// A value whose drop panics if the second field is true.
 #[derive(Clone)]
 pub struct PanicsWhenDropped(pub Counted, pub bool);
 
@@ -224,7 +227,8 @@ impl Drop for PanicsWhenDropped {
     }
 }
 
-/// Runs `test` on a thread of its own and passes its panic on; panics if it has not ended after ten seconds.
+/// Runs `test` on its own thread and passes a panic on. Panics if it has not ended after ten
+/// seconds.
 #[track_caller]
 pub fn must_end(test: impl FnOnce() + Send + 'static) {
     let (done, is_done) = std::sync::mpsc::channel();
@@ -241,13 +245,13 @@ pub fn must_end(test: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// When a stress test should end: in a second, or when `WAKEFUL_STRESS_SECONDS` says.
+/// Returns when a stress test should end: after a second, or after `WAKEFUL_STRESS_SECONDS`.
 pub fn stress_deadline() -> Instant {
     let seconds = std::env::var("WAKEFUL_STRESS_SECONDS").ok().and_then(|s| s.parse().ok());
     Instant::now() + Duration::from_secs_f64(seconds.unwrap_or(1.0))
 }
 
-/// Runs `round` again and again until the deadline.
+/// Repeats `round` until the deadline.
 pub fn stress(mut round: impl FnMut(u64)) {
     let end = stress_deadline();
     let mut number = 0;
@@ -257,7 +261,7 @@ pub fn stress(mut round: impl FnMut(u64)) {
     }
 }
 
-/// A small generator of pseudo-random numbers: the same seed gives the same run.
+/// A small pseudo-random generator. The same seed gives the same numbers.
 pub struct Random(u64);
 
 impl Random {

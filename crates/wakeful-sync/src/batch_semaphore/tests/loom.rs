@@ -7,24 +7,24 @@ use wakeful_base::sync::{Arc, UnsafeCell, thread};
 
 use super::*;
 
-/// What a permit guards: the model sees whether two touch it at once, or one before it has seen what the
-/// other did.
+/// A value guarded by a permit. Loom reports if two threads access it at once, or if one does not
+/// see what another did before.
 struct Guarded {
     permits: BatchSemaphore,
     value: UnsafeCell<u32>,
 }
 
-// SAFETY: that is what the models try out.
+// SAFETY: `value` is only accessed with the permit. That this suffices is what the models check.
 unsafe impl Sync for Guarded {}
 
 #[test]
-fn a_permit_is_with_one_at_a_time() {
+fn one_permit_has_one_holder_at_a_time() {
     ::loom::model(|| {
         let shared =
             Arc::new(Guarded { permits: BatchSemaphore::new(1), value: UnsafeCell::new(0) });
         let work = |shared: &Guarded| {
             block_on(shared.permits.acquire(1)).unwrap();
-            // SAFETY: there is one permit, which we have.
+            // SAFETY: this thread holds the only permit.
             shared.value.with_mut(|value| unsafe { *value += 1 });
             shared.permits.release(1);
         };
@@ -35,7 +35,7 @@ fn a_permit_is_with_one_at_a_time() {
         work(&shared);
         other.join().unwrap();
         assert_eq!(shared.permits.available_permits(), 1);
-        // SAFETY: nobody else is left.
+        // SAFETY: the other thread has ended.
         assert_eq!(shared.value.with(|value| unsafe { *value }), 2);
     });
 }
@@ -59,7 +59,7 @@ fn permits_are_forgotten_while_others_are_put_and_taken() {
 }
 
 #[test]
-fn a_batch_is_dealt_by_several() {
+fn a_batch_is_filled_by_several_releases() {
     ::loom::model(|| {
         let semaphore = Arc::new(BatchSemaphore::new(0));
         let givers: Vec<_> = (0..2)
@@ -75,7 +75,7 @@ fn a_batch_is_dealt_by_several() {
 }
 
 #[test]
-fn giving_up_races_with_a_grant() {
+fn cancellation_races_with_a_grant() {
     ::loom::model(|| {
         let semaphore = Arc::new(BatchSemaphore::new(1));
         let giver = thread::spawn({
@@ -95,7 +95,7 @@ fn giving_up_races_with_a_grant() {
 }
 
 #[test]
-fn a_close_reaches_who_is_about_to_wait() {
+fn close_reaches_a_task_that_is_about_to_wait() {
     ::loom::model(|| {
         let semaphore = Arc::new(BatchSemaphore::new(1));
         let closer = thread::spawn({

@@ -1,5 +1,5 @@
-//! Two threads each: with three, two that wait for the line's lock can yield to each other for ever, and
-//! loom follows them.
+//! Models of [`Notify`], with two threads each. With three, two threads that wait for the line's
+//! lock can yield to each other without end, and loom would follow them.
 
 use super::*;
 use wakeful_base::sync::thread;
@@ -40,7 +40,7 @@ fn a_token_goes_there_and_back() {
 }
 
 #[test]
-fn a_waiter_that_gives_up_passes_its_notification_on() {
+fn a_dropped_waiter_passes_its_notification_on() {
     ::loom::model(|| {
         let notify = Arc::new(Notify::new());
         let mut quitter = Box::pin(notify.notified());
@@ -56,7 +56,7 @@ fn a_waiter_that_gives_up_passes_its_notification_on() {
 }
 
 #[test]
-fn notify_waiters_reaches_who_waits_and_who_was_about_to() {
+fn notify_waiters_reaches_queued_and_unpolled_futures() {
     ::loom::model(|| {
         let notify = Arc::new(Notify::new());
         let (first, second) = (notify.clone().notified_owned(), notify.notified());
@@ -69,7 +69,7 @@ fn notify_waiters_reaches_who_waits_and_who_was_about_to() {
 }
 
 #[test]
-fn a_waiter_leaves_while_all_are_called() {
+fn a_waiter_leaves_while_all_are_woken() {
     ::loom::model(|| {
         let notify = Arc::new(Notify::new());
         let mut quitter = Box::pin(notify.notified());
@@ -86,7 +86,7 @@ fn a_waiter_leaves_while_all_are_called() {
 }
 
 #[test]
-fn who_polls_again_while_all_are_called_sees_it_or_is_woken() {
+fn a_waiter_polled_during_notify_waiters_is_released() {
     ::loom::model(|| {
         let notify = Arc::new(Notify::new());
         let mut first = Box::pin(notify.notified());
@@ -95,9 +95,10 @@ fn who_polls_again_while_all_are_called_sees_it_or_is_woken() {
         assert!(poll_once(last.as_mut()).is_pending());
         let other = notify.clone();
         let notifier = thread::spawn(move || other.notify_waiters());
-        // With another waker each time, and maybe between the calls of the two.
+        // With another waker each time, and possibly between the wake-ups of the two waiters.
         block_on(last);
-        // Comes in the new round, behind `first` if that has not been told yet.
+        // Created in the new round, and behind `first` in the line if that has not been released
+        // yet.
         let mut late = Box::pin(notify.notified());
         assert!(poll_once(late.as_mut()).is_pending());
         assert!(poll_once(late.as_mut()).is_pending());
@@ -119,7 +120,8 @@ fn notify_one_beside_notify_waiters_is_used_once() {
         notify.notify_waiters();
         assert!(poll_once(waiter.as_mut()).is_ready());
         notifier.join().unwrap();
-        // It went to the waiter if that was before the call to all, else it is still there.
+        // The waiter has used it up if it came before `notify_waiters`; otherwise it is a stored
+        // permit.
         let _ = notify.try_take_permit();
         assert!(!notify.try_take_permit());
     });

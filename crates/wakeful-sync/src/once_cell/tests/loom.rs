@@ -1,4 +1,4 @@
-//! Two threads each, for the reason that the models of `Notify` give.
+//! Models of [`OnceCell`], with two threads each, for the reason given in the models of `Notify`.
 
 use super::*;
 use std::future::ready;
@@ -31,7 +31,7 @@ fn a_value_is_set_while_another_is_made() {
 }
 
 #[test]
-fn a_turn_that_is_given_up_passes_on() {
+fn a_cancelled_initializer_passes_the_permit_on() {
     ::loom::model(|| {
         let cell = Arc::new(OnceCell::new());
         let other = cell.clone();

@@ -7,20 +7,21 @@ use wakeful_base::sync::thread;
 
 use super::*;
 
-/// A number of which the model sees who touches it, and whether that is in order.
+/// A number whose accesses loom checks for data races.
 struct Number(wakeful_base::sync::UnsafeCell<u32>);
 
-// SAFETY: that is what the models try out.
+// SAFETY: it is only accessed through guards. That these exclude each other is what the models
+// check.
 unsafe impl Sync for Number {}
 
 impl Number {
     fn add(&mut self, n: u32) {
-        // SAFETY: borrowed exclusively, by a guard that is right to give that.
+        // SAFETY: `&mut self` comes from a write guard.
         self.0.with_mut(|number| unsafe { *number += n });
     }
 
     fn get(&self) -> u32 {
-        // SAFETY: borrowed, by a guard that is right to give that.
+        // SAFETY: `&self` comes from a guard, so that no thread writes.
         self.0.with(|number| unsafe { *number })
     }
 }
@@ -44,7 +45,7 @@ fn writers_exclude_each_other() {
 }
 
 #[test]
-fn a_downgraded_writer_stays_alone_with_readers() {
+fn a_downgrade_lets_no_writer_in() {
     ::loom::model(|| {
         let lock = lock();
         let writer = thread::spawn({
@@ -89,7 +90,7 @@ fn readers_get_in_before_or_after_a_writer() {
 }
 
 #[test]
-fn a_writer_gives_up_while_a_reader_goes() {
+fn a_writer_is_dropped_while_a_reader_releases() {
     ::loom::model(|| {
         let lock = lock();
         let reader = lock.clone().try_read_owned().unwrap();

@@ -2,7 +2,7 @@ use super::*;
 use wakeful_base::sync::{Arc, thread};
 
 #[test]
-fn one_of_two_sets_and_who_waits_sees_it() {
+fn one_of_two_sets_and_a_waiter_sees_it() {
     ::loom::model(|| {
         let cell = Arc::new(SetOnce::new());
         let other = cell.clone();
@@ -15,7 +15,7 @@ fn one_of_two_sets_and_who_waits_sees_it() {
 }
 
 #[test]
-fn who_waits_is_woken() {
+fn a_waiter_is_woken() {
     ::loom::model(|| {
         let cell = Arc::new(SetOnce::new());
         let other = cell.clone();
