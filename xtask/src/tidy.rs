@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::repo::{self, Files, Package};
 use crate::rust::source::Source;
+use words::Words;
 
 mod cycles;
 mod dead_files;
@@ -12,6 +13,7 @@ mod layers;
 mod leftovers;
 mod safety;
 mod size;
+mod words;
 
 /// What the checks found.
 #[derive(Default)]
@@ -69,13 +71,16 @@ fn check(files: &Files) -> Report {
     layers::check(files, &packages, &mut report);
     cycles::check(files, &packages, &mut report);
     dead_files::check(files, &packages, &mut report);
+    let words = Words::new();
     for (path, text) in files {
         leftovers::check_text(path, text, &mut report);
+        words.check_file(path, &mut report);
         if path.extension().is_some_and(|extension| extension == "rs") {
             let source = Source::new(path, text);
             leftovers::check_code(&source, &mut report);
             safety::check(&source, &mut report);
             size::check(&source, &mut report);
+            words.check_rust(&source, &mut report);
         }
     }
     report
