@@ -71,16 +71,17 @@ fn check(files: &Files) -> Report {
     layers::check(files, &packages, &mut report);
     cycles::check(files, &packages, &mut report);
     dead_files::check(files, &packages, &mut report);
+    words::check_exemptions(files, &mut report);
     let words = Words::new();
     for (path, text) in files {
         leftovers::check_text(path, text, &mut report);
-        words.check_file(path, &mut report);
+        words.check_file(path, text, &mut report);
         if path.extension().is_some_and(|extension| extension == "rs") {
             let source = Source::new(path, text);
             leftovers::check_code(&source, &mut report);
             safety::check(&source, &mut report);
             size::check(&source, &mut report);
-            words.check_rust(&source, &mut report);
+            words.check_rust(&source, text, &mut report);
         }
     }
     report
