@@ -18,13 +18,13 @@ mod words;
 /// What the checks found.
 #[derive(Default)]
 pub struct Report {
-    /// Broken rules; one is enough to fail.
+    /// Broken rules. One is enough to fail.
     pub problems: Vec<Finding>,
-    /// Aims that were missed, for a person to judge.
+    /// Missed aims. They do not fail the check: a person decides.
     pub notes: Vec<Finding>,
 }
 
-/// A place and what is to be said about it.
+/// A line of a file, and what is wrong there.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     file: PathBuf,

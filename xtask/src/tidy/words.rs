@@ -1,4 +1,4 @@
-//! The words that the project agreed on: retired names, phrases to avoid, and short comment lines.
+//! Finds retired names, phrases to avoid, and comment lines that are too long.
 //!
 //! | file | checks |
 //! |---|---|
@@ -25,8 +25,7 @@ mod width;
 mod tests;
 
 /// Files whose comments are not checked, because the redesign of the scheduler deletes them and
-/// rewriting them first would be wasted. Entries are only ever removed. The list and this
-/// exemption go with the last of the files.
+/// rewriting them first would be wasted. Never add an entry. Delete the list when it is empty.
 const DELETED_SOON: &[&str] = &[
     "crates/wakeful-runtime/src/scheduler/luck.rs",
     "crates/wakeful-runtime/src/scheduler/audit.rs",
@@ -83,7 +82,8 @@ pub fn check_exemptions(files: &Files, report: &mut Report) {
     }
 }
 
-/// The guide and the READMEs follow later.
+/// Returns whether a file is checked as a document for contributors. The guide and the READMEs are
+/// not checked yet.
 fn is_for_contributors(path: &Path) -> bool {
     let is_markdown = path.extension().is_some_and(|extension| extension == "md");
     path == Path::new("CONTRIBUTING.md")

@@ -1,4 +1,4 @@
-//! Phrases that comments and documents do without, for readers who know Rust better than English.
+//! Finds phrases that make comments and documents hard to read, and says what to write instead.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::tidy::Report;
 #[cfg(test)]
 mod tests;
 
-/// The phrases in `phrases.txt`.
+/// Returns the phrases in `phrases.txt`.
 pub fn list() -> Vec<Entry<'static>> {
     list::parse("phrases.txt", include_str!("phrases.txt"))
 }
@@ -34,7 +34,7 @@ fn check(path: &Path, words: &[Word], phrases: &[Entry<'_>], report: &mut Report
     }
 }
 
-/// Whether the words of `phrase` stand at the front of `words`, with nothing between them.
+/// Returns whether `words` starts with the words of `phrase`, with only white space between them.
 fn starts_with(words: &[Word], phrase: &str) -> bool {
     phrase.split(' ').enumerate().all(|(position, part)| {
         let word = words.get(position);

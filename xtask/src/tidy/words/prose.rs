@@ -18,7 +18,7 @@ pub struct Word {
     pub follows: bool,
 }
 
-/// The words of Markdown whose lines start at `first_line`.
+/// Returns the words of Markdown whose first line has the number `first_line`.
 pub fn of_markdown(text: &str, first_line: usize) -> Vec<Word> {
     let mut words = Vec::new();
     let mut paragraph = Paragraph::default();
@@ -44,14 +44,15 @@ pub fn of_markdown(text: &str, first_line: usize) -> Vec<Word> {
     words
 }
 
-/// The words of a file's comments. Consecutive lines, and all the docs of an item, are one text.
+/// Returns the words of a file's comments. Consecutive line comments are one text, and so are all
+/// doc comments of an item.
 pub fn of_comments(source: &Source<'_>) -> Vec<Word> {
     let mut words = Vec::new();
     for block in source.comments.chunk_by(|before, next| continues(source, before, next)) {
         let first_line = block[0].line;
         let mut lines = Vec::new();
         for comment in block {
-            // Empty lines stand for the attributes between two comments.
+            // Attributes between two comments become empty lines, which keeps the numbers right.
             lines.resize(comment.line - first_line, "");
             lines.extend(comment.text.lines().map(without_marker));
         }
@@ -60,7 +61,7 @@ pub fn of_comments(source: &Source<'_>) -> Vec<Word> {
     words
 }
 
-/// A line of a comment without what makes it one.
+/// Returns a line of a comment without `//`, `/*`, `*/` and the like.
 pub fn without_marker(line: &str) -> &str {
     let line = line.trim();
     let line = line.strip_suffix("*/").unwrap_or(line);
@@ -72,7 +73,7 @@ pub fn without_marker(line: &str) -> &str {
 fn continues(source: &Source<'_>, before: &Comment<'_>, next: &Comment<'_>) -> bool {
     let is_line = |comment: &Comment<'_>| comment.own_line && comment.text.starts_with("//");
     let is_next_line = before.last_line + 1 == next.line;
-    // A macro may write a line of an example into a `#[doc]` attribute.
+    // A macro may put a line of an example into a `#[doc]` attribute between two comments.
     let are_of_one_item =
         || next.is_doc() && source.attributes_start(next.next_token) <= before.next_token;
     is_line(before)
@@ -93,7 +94,7 @@ impl Fence {
         let mark = line.chars().next().filter(|mark| "`~".contains(*mark))?;
         let info = line.trim_start_matches(mark);
         let length = line.len() - info.len();
-        // Three backticks may also be inline code, which ends on the line.
+        // Three backticks may also start inline code, which ends on the same line.
         let is_fence = length >= 3 && !info.contains('`');
         is_fence.then(|| Fence { mark, length, is_code: info.trim() != "text" })
     }
@@ -103,7 +104,7 @@ impl Fence {
     }
 }
 
-/// Consecutive lines, joined because inline code and phrases may go over line breaks.
+/// Consecutive lines. They are joined because inline code and phrases may span line breaks.
 #[derive(Default)]
 struct Paragraph {
     text: String,
@@ -132,7 +133,7 @@ impl Paragraph {
                 follows = true;
                 length
             } else {
-                // Emphasis does not part words.
+                // Emphasis does not separate words.
                 follows &= first.is_whitespace() || first == '*';
                 if first == '`' { inline_code_len(rest) } else { first.len_utf8() }
             };
@@ -147,7 +148,8 @@ fn is_word(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
 }
 
-/// Length of the inline code that `text` starts with; of its backticks if nothing closes them.
+/// Returns the length of the inline code that `text` starts with, or the length of its backticks if
+/// nothing closes them.
 fn inline_code_len(text: &str) -> usize {
     let run = |text: &str| text.len() - text.trim_start_matches('`').len();
     let ticks = run(text);

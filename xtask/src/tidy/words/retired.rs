@@ -1,4 +1,4 @@
-//! Names that were replaced and must not come back.
+//! Finds names that were replaced.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::tidy::Report;
 #[cfg(test)]
 mod tests;
 
-/// The names in `retired.txt`.
+/// Returns the names in `retired.txt`.
 pub fn list() -> Vec<Entry<'static>> {
     list::parse("retired.txt", include_str!("retired.txt"))
 }
@@ -19,7 +19,7 @@ pub fn list() -> Vec<Entry<'static>> {
 pub fn check_code(source: &Source<'_>, retired: &[Entry<'_>], report: &mut Report) {
     let mut last = (0, "");
     for token in source.tokens.iter().filter(|token| token.kind == Kind::Ident) {
-        // One finding for a name that a line repeats.
+        // A name that a line repeats is reported once.
         let here = (token.line, token.text);
         if let Some(entry) = retired.iter().find(|e| e.old == token.text && here != last) {
             let message = format!("`{}` is a retired name: write `{}`", entry.old, entry.new);
@@ -29,7 +29,7 @@ pub fn check_code(source: &Source<'_>, retired: &[Entry<'_>], report: &mut Repor
     }
 }
 
-/// Checks the names of a file and its folders: each alone, and in a row for entries with a slash.
+/// Checks the names of a file and its folders. An entry with a slash has to match several in a row.
 pub fn check_path(path: &Path, retired: &[Entry<'_>], report: &mut Report) {
     let text = path.with_extension("").to_string_lossy().replace('\\', "/");
     let slashed = format!("/{text}/");

@@ -1,4 +1,4 @@
-//! Comment lines fit into the width that rustfmt gives to code, which leaves comments alone.
+//! Finds comment lines wider than code may be. rustfmt does not wrap comments.
 
 use super::prose;
 use crate::rust::source::Source;
@@ -7,11 +7,11 @@ use crate::tidy::Report;
 #[cfg(test)]
 mod tests;
 
-/// As `max_width` in `rustfmt.toml`; characters, not bytes.
+/// The same as `max_width` in `rustfmt.toml`, in characters.
 const COLUMNS_MAX: usize = 100;
 
-/// Checks every line that a comment stands on. Diagrams and tables get no more room than prose:
-/// those can be drawn narrower, and these moved into sentences.
+/// Checks every line that holds a comment. Diagrams and tables have no exception: a diagram can be
+/// drawn narrower, and the text of a table's cell can be shorter or move into a sentence.
 pub fn check(source: &Source<'_>, text: &str, report: &mut Report) {
     let lines: Vec<&str> = text.lines().collect();
     let mut checked_to = 0;
@@ -29,7 +29,7 @@ pub fn check(source: &Source<'_>, text: &str, report: &mut Report) {
     }
 }
 
-/// Whether a line has nothing that could be moved away from a URL; a link's `[label]:` could not.
+/// Returns whether a line holds nothing but a URL, or the definition of a link: `[label]: URL`.
 fn is_only_a_url(line: &str) -> bool {
     let mut words = prose::without_marker(line.trim_start()).split_whitespace();
     let is_label = |word: &&str| word.starts_with('[') && word.ends_with("]:");
