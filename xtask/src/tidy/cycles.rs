@@ -1,8 +1,8 @@
 //! Finds top-level modules of a crate that depend on each other.
 //!
-//! A module depends on another if its code (without tests) names the other: as `crate::other::…`, by
-//! a `super::` path that leaves its own top-level module, or by a name that the crate root re-exports
-//! from the other. The root may name all modules.
+//! A module depends on another if its code (without tests) names the other: as `crate::other::…`,
+//! by a `super::` path that leaves its own top-level module, or by a name that the crate root
+//! re-exports from the other. The root may name all modules.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};

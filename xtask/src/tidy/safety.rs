@@ -35,7 +35,7 @@ pub fn check(source: &Source<'_>, report: &mut Report) {
     }
 }
 
-/// Returns whether a `SAFETY:` comment stands above the line of the `unsafe`, or above its statement.
+/// Returns whether a `SAFETY:` comment stands above the line of the `unsafe` or its statement.
 fn is_explained(source: &Source<'_>, at: usize) -> bool {
     let statement = statement_start(source, at);
     let places = [at, line_start(source, at), statement, line_start(source, statement)];
