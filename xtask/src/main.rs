@@ -45,7 +45,7 @@ usage: cargo xtask <task>
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
   servers                 the tests that talk to PostgreSQL, Redis and NATS, which it starts and stops
   soak [OPTIONS]          everything at once for a while, with sums that must agree
-  tidy                    layers, module cycles, unsafe comments, leftovers, dead files, sizes
+  tidy                    layers, module cycles, unsafe comments, leftovers, dead files, sizes, words
 
 api-diff:    --features A,B  with these features of Tokio's, full and test-util if not said
              --hidden        also what is hidden from the documentation

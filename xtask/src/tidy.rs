@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::repo::{self, Files, Package};
 use crate::rust::source::Source;
+use words::Words;
 
 mod cycles;
 mod dead_files;
@@ -12,17 +13,18 @@ mod layers;
 mod leftovers;
 mod safety;
 mod size;
+mod words;
 
 /// What the checks found.
 #[derive(Default)]
 pub struct Report {
-    /// Broken rules; one is enough to fail.
+    /// Broken rules. One is enough to fail.
     pub problems: Vec<Finding>,
-    /// Aims that were missed, for a person to judge.
+    /// Missed aims. They do not fail the check: a person decides.
     pub notes: Vec<Finding>,
 }
 
-/// A place and what is to be said about it.
+/// A line of a file, and what is wrong there.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     file: PathBuf,
@@ -69,13 +71,17 @@ fn check(files: &Files) -> Report {
     layers::check(files, &packages, &mut report);
     cycles::check(files, &packages, &mut report);
     dead_files::check(files, &packages, &mut report);
+    words::check_exemptions(files, &mut report);
+    let words = Words::new();
     for (path, text) in files {
         leftovers::check_text(path, text, &mut report);
+        words.check_file(path, text, &mut report);
         if path.extension().is_some_and(|extension| extension == "rs") {
             let source = Source::new(path, text);
             leftovers::check_code(&source, &mut report);
             safety::check(&source, &mut report);
             size::check(&source, &mut report);
+            words.check_rust(&source, text, &mut report);
         }
     }
     report

@@ -1,8 +1,8 @@
-//! No cycle between the top-level modules of a crate.
+//! Finds top-level modules of a crate that depend on each other.
 //!
-//! A module depends on another when its code, tests aside, names it: `crate::other::…`, a
-//! `super::` path that leads out of its own top module, or a name that the crate root re-exports
-//! from there. The root itself may name everyone.
+//! A module depends on another if its code (without tests) names the other: as `crate::other::…`,
+//! by a `super::` path that leaves its own top-level module, or by a name that the crate root
+//! re-exports from the other. The root may name all modules.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -15,24 +15,24 @@ use crate::rust::source::Source;
 #[cfg(test)]
 mod tests;
 
-/// For each module those that it names, with the first place where it does.
+/// The modules that each module names, with the first place that does.
 type Graph = BTreeMap<String, BTreeMap<String, (PathBuf, usize)>>;
 
 pub fn check(files: &Files, packages: &[Package], report: &mut Report) {
     for package in packages {
         for root in package.roots(files) {
             let graph = graph(&root, files);
-            for knot in knots(&graph) {
-                let cycle = knot.iter().filter_map(|start| shortest_cycle(&graph, start));
-                let cycle = cycle.min_by_key(Vec::len).expect("a knot has a cycle");
+            for group in groups(&graph) {
+                let cycle = group.iter().filter_map(|start| shortest_cycle(&graph, start));
+                let cycle = cycle.min_by_key(Vec::len).expect("every group has a cycle");
                 let steps = cycle.windows(2).map(|step| {
                     let (file, line) = &graph[&step[0]][&step[1]];
                     format!("{} -> {} ({}:{line})", step[0], step[1], file.display())
                 });
                 let message = format!(
-                    "top-level modules depend on each other: {}; all in this knot: {}",
+                    "top-level modules depend on each other: {}; all modules in the cycles: {}",
                     steps.collect::<Vec<_>>().join(", "),
-                    knot.into_iter().collect::<Vec<_>>().join(", "),
+                    group.into_iter().collect::<Vec<_>>().join(", "),
                 );
                 let (file, line) = &graph[&cycle[0]][&cycle[1]];
                 report.problem(file, *line, message);
@@ -41,21 +41,21 @@ pub fn check(files: &Files, packages: &[Package], report: &mut Report) {
     }
 }
 
-/// Groups of modules that can all reach each other.
-fn knots(graph: &Graph) -> Vec<BTreeSet<String>> {
-    let mut knots: Vec<BTreeSet<String>> = Vec::new();
+/// Returns the largest groups of modules that all depend on each other, directly or not.
+fn groups(graph: &Graph) -> Vec<BTreeSet<String>> {
+    let mut groups: Vec<BTreeSet<String>> = Vec::new();
     for start in graph.keys() {
-        if knots.iter().any(|knot| knot.contains(start)) {
+        if groups.iter().any(|group| group.contains(start)) {
             continue;
         }
         let there = reachable(graph, start).into_iter();
         let and_back = there.filter(|other| reachable(graph, other).contains(start));
-        let knot: BTreeSet<String> = and_back.collect();
-        if !knot.is_empty() {
-            knots.push(knot);
+        let group: BTreeSet<String> = and_back.collect();
+        if !group.is_empty() {
+            groups.push(group);
         }
     }
-    knots
+    groups
 }
 
 fn reachable(graph: &Graph, start: &str) -> BTreeSet<String> {
@@ -71,7 +71,7 @@ fn reachable(graph: &Graph, start: &str) -> BTreeSet<String> {
     seen
 }
 
-/// Breadth first from `start` back to itself.
+/// Searches breadth first for the shortest way from `start` back to `start`.
 fn shortest_cycle(graph: &Graph, start: &str) -> Option<Vec<String>> {
     let mut came_from = BTreeMap::new();
     let mut open = VecDeque::from([start]);
@@ -131,22 +131,23 @@ fn graph(root: &Path, files: &Files) -> Graph {
     graph
 }
 
-/// Whether token `at` is a `crate` or `super` that starts a path to something.
+/// Returns whether token `at` is a `crate` or `super` that starts a path.
 fn starts_path(source: &Source<'_>, at: usize) -> bool {
     let is_start = matches!(source.text(at), "crate" | "super") && source.text(at + 1) == "::";
     let is_middle = at > 0 && source.text(at - 1) == "::";
-    // `pub(in crate::a)` gives a view, it takes none.
+    // `pub(in crate::a)` grants access to that module and depends on nothing in it.
     let is_visibility = at > 2 && source.matches(at - 3, &["pub", "(", "in"]);
     is_start && !is_middle && !is_visibility
 }
 
-/// What one leaf of a `use` tree brings in, and under which name.
+/// One item that a `use` tree imports, and its name here.
 struct Leaf {
     path: Vec<String>,
     name: String,
 }
 
-/// Follows the tree at token `at`, relative to module `base`, and returns the token behind it.
+/// Collects the leaves of the tree at token `at`, relative to module `base`. Returns the index of
+/// the token after the tree.
 fn use_leaves(source: &Source<'_>, at: usize, base: &[String], leaves: &mut Vec<Leaf>) -> usize {
     let mut path = base.to_vec();
     let mut at = at;
@@ -162,7 +163,7 @@ fn use_leaves(source: &Source<'_>, at: usize, base: &[String], leaves: &mut Vec<
                 at += 1;
                 while at < end {
                     at = use_leaves(source, at, &path, leaves);
-                    // To the next element, over whatever was not understood.
+                    // Skips to the next element, over tokens that are no path.
                     while at < end && source.text(at) != "," {
                         at += 1;
                     }
@@ -171,7 +172,7 @@ fn use_leaves(source: &Source<'_>, at: usize, base: &[String], leaves: &mut Vec<
                 return end + 1;
             }
             name if source.is_ident(at) => path.push(name.to_owned()),
-            // A glob of a module names that module; a glob of the root names nobody in particular.
+            // A glob of a module names that module. A glob of the root names no module.
             _ => break,
         }
         at += 1;
@@ -187,7 +188,7 @@ fn use_leaves(source: &Source<'_>, at: usize, base: &[String], leaves: &mut Vec<
     at
 }
 
-/// Names that the root file offers with `use`, and the top module that each comes from.
+/// Returns the names that the root file imports, with the top-level module each comes from.
 fn exports(source: &Source<'_>, modules: &[Module]) -> BTreeMap<String, String> {
     let mut exports = BTreeMap::new();
     for at in (0..source.tokens.len()).filter(|&at| source.text(at) == "use") {

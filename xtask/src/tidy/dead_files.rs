@@ -1,4 +1,4 @@
-//! Every `.rs` file under `src/` belongs to a module; one that no `mod` names is never compiled.
+//! Finds `.rs` files under `src/` that no `mod` names. The compiler never sees them.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A crate may only depend on crates of lower layers.
+//! Finds crates that depend on a crate of their own or a higher layer.
 
 use std::path::Path;
 
@@ -9,19 +9,19 @@ use crate::repo::{Files, Package};
 #[cfg(test)]
 mod tests;
 
-/// Where a crate stands in the house.
+/// Where a crate stands.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
-    /// Below all layers: anyone may use it, it uses nobody.
-    Cellar,
-    /// May use lower layers and the cellar; two crates of one layer do not know each other.
+    /// Below all layers: all crates may use it, and it uses none.
+    Bottom,
+    /// May use lower layers and the bottom. Two crates of one layer do not know each other.
     Layer(u8),
-    /// Programs on top: may use everything, nobody uses them.
-    Roof,
+    /// Programs: may use all other crates, and no crate uses them.
+    Top,
 }
 
 const PLACES: &[(&str, Place)] = &[
-    ("wakeful-macros", Place::Cellar),
+    ("wakeful-macros", Place::Bottom),
     ("wakeful-base", Place::Layer(0)),
     ("wakeful-task", Place::Layer(1)),
     ("wakeful-io", Place::Layer(1)),
@@ -29,9 +29,9 @@ const PLACES: &[(&str, Place)] = &[
     ("wakeful-runtime", Place::Layer(3)),
     ("wakeful-sync", Place::Layer(4)),
     ("wakeful", Place::Layer(5)),
-    // The drop-in. Tokio itself has the same name, and no layer may use that either.
+    // The drop-in. Tokio itself has the same name, and no layer may use Tokio either.
     ("tokio", Place::Layer(6)),
-    ("cargo-wakeful", Place::Roof),
+    ("cargo-wakeful", Place::Top),
 ];
 
 pub fn check(files: &Files, packages: &[Package], report: &mut Report) {
@@ -70,24 +70,24 @@ pub fn check(files: &Files, packages: &[Package], report: &mut Report) {
 
 fn may_use(user: Place, used: Place) -> bool {
     match (user, used) {
-        (Place::Roof, used) => used != Place::Roof,
-        (Place::Layer(_), Place::Cellar) => true,
+        (Place::Top, used) => used != Place::Top,
+        (Place::Layer(_), Place::Bottom) => true,
         (Place::Layer(user), Place::Layer(used)) => used < user,
         _ => false,
     }
 }
 
-/// None for a crate from outside, and for one in `crates/` that nobody gave a place.
+/// Returns `None` for external crates, and for a crate in `crates/` that is not in the table.
 fn place_of(name: &str, packages: &[Package]) -> Option<Place> {
     let listed = PLACES.iter().find(|(listed, _)| *listed == name);
     let ours_elsewhere = || packages.iter().any(|p| p.name == name && !p.dir.starts_with("crates"));
-    listed.map(|(_, place)| *place).or_else(|| ours_elsewhere().then_some(Place::Roof))
+    listed.map(|(_, place)| *place).or_else(|| ours_elsewhere().then_some(Place::Top))
 }
 
 fn describe(place: Place) -> String {
     match place {
-        Place::Cellar => "below all layers".to_owned(),
+        Place::Bottom => "below all layers".to_owned(),
         Place::Layer(layer) => format!("layer {layer}"),
-        Place::Roof => "on top of all layers".to_owned(),
+        Place::Top => "on top of all layers".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Nothing half-done and nothing of one machine gets committed.
+//! Finds unfinished work, disabled tests, and paths of one machine.
 
 use std::path::Path;
 
@@ -8,16 +8,16 @@ use crate::rust::source::Source;
 #[cfg(test)]
 mod tests;
 
-/// Folders that only exist on somebody's machine, without their slashes so that this file passes.
+/// Folders that exist only on one machine. They have no slashes here, so that this file passes.
 const MACHINE_ROOTS: &[&str] = &["root", "work", "home", "Users"];
 
-/// Words that mark code as unfinished; written in two parts for the same reason.
+/// Words that mark code as unfinished, in two parts so that this file passes.
 const MARKS: &[&str] = &[concat!("FIX", "ME"), concat!("X", "XX")];
 
 /// Macros that stand for missing code.
 const PLACEHOLDERS: &[&str] = &["todo", "unimplemented"];
 
-/// Any file: absolute paths of a machine.
+/// Checks any file for absolute paths of one machine.
 pub fn check_text(path: &Path, text: &str, report: &mut Report) {
     for (index, line) in text.lines().enumerate() {
         if let Some(found) = machine_path(line) {
@@ -27,7 +27,8 @@ pub fn check_text(path: &Path, text: &str, report: &mut Report) {
     }
 }
 
-/// Rust files: placeholders, marks and switched-off tests. Teaching steps may leave holes.
+/// Checks a Rust file for placeholders, marks and disabled tests. The steps of the tour may be
+/// unfinished: they are exercises.
 pub fn check_code(source: &Source<'_>, report: &mut Report) {
     if source.path.starts_with("tour") {
         return;
@@ -37,7 +38,7 @@ pub fn check_code(source: &Source<'_>, report: &mut Report) {
             report.problem(source.path, token.line, format!("`{}!` left in code", token.text));
         }
         if source.matches(at, &["#", "[", "ignore"]) {
-            let message = "a test that is switched off with `#[ignore]` proves nothing";
+            let message = "a test disabled with `#[ignore]` proves nothing: run it or delete it";
             report.problem(source.path, token.line, message);
         }
     }
@@ -54,13 +55,13 @@ pub fn check_code(source: &Source<'_>, report: &mut Report) {
     }
 }
 
-/// The first absolute path on `line` that starts in one of the machine folders.
+/// Returns the first absolute path on `line` that starts in one of [`MACHINE_ROOTS`].
 fn machine_path(line: &str) -> Option<&str> {
     for root in MACHINE_ROOTS {
         for (at, _) in line.match_indices(&format!("/{root}/")) {
-            // Behind these it is the middle of a longer path or address.
-            let goes_on = |c: char| c.is_alphanumeric() || "._-~*})]>$%".contains(c);
-            if !line[..at].ends_with(goes_on) {
+            // After one of these, the match is the middle of a longer path or address.
+            let is_path = |c: char| c.is_alphanumeric() || "._-~*})]>$%".contains(c);
+            if !line[..at].ends_with(is_path) {
                 let is_end = |c: char| c.is_whitespace() || "\"'`,;:)>]}".contains(c);
                 let end = line[at..].find(is_end).map_or(line.len(), |len| at + len);
                 return Some(&line[at..end]);

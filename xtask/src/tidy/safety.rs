@@ -1,7 +1,7 @@
-//! Whoever writes `unsafe` says why it is sound; whoever offers it says what it asks for.
+//! Finds `unsafe` code without its reason, and public `unsafe` items without their requirements.
 //!
-//! Clippy knows both rules, but only for the code that this build compiles. Here they hold inside
-//! macros, for every platform and under every `cfg`.
+//! Clippy has both rules, but applies them only to code that this build compiles. This check also
+//! covers the bodies of macros, other platforms, and every `cfg`.
 
 use super::Report;
 use crate::rust::source::Source;
@@ -35,7 +35,7 @@ pub fn check(source: &Source<'_>, report: &mut Report) {
     }
 }
 
-/// A comment counts above the line of the `unsafe` or above the statement that it is part of.
+/// Returns whether a `SAFETY:` comment stands above the line of the `unsafe` or its statement.
 fn is_explained(source: &Source<'_>, at: usize) -> bool {
     let statement = statement_start(source, at);
     let places = [at, line_start(source, at), statement, line_start(source, statement)];
@@ -45,8 +45,8 @@ fn is_explained(source: &Source<'_>, at: usize) -> bool {
     })
 }
 
-/// Whether the comments that touch token `at` from above, or stand before it on its line, have a
-/// line that starts with `SAFETY:`.
+/// Returns whether a comment directly above token `at`, or before it on its line, has a line that
+/// starts with `SAFETY:`.
 fn has_safety_comment(source: &Source<'_>, at: usize) -> bool {
     let mut line = source.tokens[at].line;
     for comment in source.comments.iter().rev().filter(|comment| comment.next_token == at) {
@@ -71,8 +71,7 @@ fn line_start(source: &Source<'_>, mut at: usize) -> usize {
     at
 }
 
-/// First token of the statement, item or match arm around token `at`, which lies in no block of
-/// its own there.
+/// Returns the first token of the innermost statement, item or match arm around token `at`.
 fn statement_start(source: &Source<'_>, at: usize) -> usize {
     let mut start = at;
     let mut is_arm = false;
@@ -82,7 +81,7 @@ fn statement_start(source: &Source<'_>, at: usize) -> usize {
             ";" => return start,
             "," if is_arm => return start,
             "{" if !is_struct_literal(source, before) => return start,
-            "}" if !goes_on_after_block(source.text(start)) => return start,
+            "}" if !continues_expression(source.text(start)) => return start,
             ")" | "]" | "}" => source.partner(before),
             "=>" => {
                 is_arm = true;
@@ -94,7 +93,7 @@ fn statement_start(source: &Source<'_>, at: usize) -> usize {
     start
 }
 
-/// `{ field: …` or `{ field, …`: no block starts like this.
+/// Returns whether a brace opens a struct literal: no block starts as `{ field: …` or `{ field, …`.
 fn is_struct_literal(source: &Source<'_>, open: usize) -> bool {
     let mut at = open + 1;
     while source.matches(at, &["#", "["]) && source.partner(at + 1) > at + 1 {
@@ -103,12 +102,12 @@ fn is_struct_literal(source: &Source<'_>, open: usize) -> bool {
     source.is_ident(at) && matches!(source.text(at + 1), ":" | ",")
 }
 
-/// Whether a token behind `}` shows that the expression is not over.
-fn goes_on_after_block(next: &str) -> bool {
+/// Returns whether the token after a `}` continues the expression.
+fn continues_expression(next: &str) -> bool {
     matches!(next, "." | "?" | "," | ")" | "]" | "=>" | "=" | "+" | "/" | "as" | "else")
 }
 
-/// From `unsafe` back over `const`, `async` and the visibility.
+/// Returns the start of the item, from `unsafe` back over `const`, `async` and the visibility.
 fn item_start(source: &Source<'_>, at: usize) -> usize {
     let mut start = at;
     while start > 0 && matches!(source.text(start - 1), "const" | "async" | "default") {
@@ -123,7 +122,8 @@ fn item_start(source: &Source<'_>, at: usize) -> usize {
     if start > 0 && source.text(start - 1) == "pub" { start - 1 } else { start }
 }
 
-/// `unsafe fn(…)` and `unsafe extern "C" fn(…)` are types, `unsafe extern "C" {` is a block.
+/// Returns whether a function at `unsafe` has a name. `unsafe fn(…)` and `unsafe extern "C" fn(…)`
+/// are types, and `unsafe extern "C" {` is a block.
 fn has_name(source: &Source<'_>, at: usize) -> bool {
     let function = (at + 1..at + 4).find(|&token| source.text(token) == "fn");
     function.is_some_and(|function| source.is_ident(function + 1))

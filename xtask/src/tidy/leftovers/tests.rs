@@ -6,7 +6,7 @@ fn in_code(path: &str, text: &str) -> Vec<usize> {
     report.problems.iter().map(|problem| problem.line).collect()
 }
 
-/// The fixtures have a `~` for each slash of a machine path, so that this file passes.
+/// The texts have a `~` for each slash of a machine path, so that this file passes.
 fn in_text(text: &str) -> Option<String> {
     machine_path(&text.replace('~', "/")).map(|found| found.replace('/', "~"))
 }
@@ -33,7 +33,7 @@ fn ignored_tests_are_found() {
 }
 
 #[test]
-fn the_tour_may_leave_holes() {
+fn the_tour_may_be_unfinished() {
     assert_eq!(in_code("tour/src/step_1.rs", "fn a() { todo!() }"), []);
 }
 

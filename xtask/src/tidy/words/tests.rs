@@ -1,0 +1,58 @@
+use super::*;
+
+fn problems(path: &str, text: &str) -> Vec<String> {
+    let (path, words, mut report) = (Path::new(path), Words::new(), Report::default());
+    words.check_file(path, text, &mut report);
+    if path.extension().is_some_and(|extension| extension == "rs") {
+        words.check_rust(&Source::new(path, text), text, &mut report);
+    }
+    report.problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn code_comments_and_names_under_crates_are_checked() {
+    let text = format!("// Nobody\nstruct Sitter; // {}", "a".repeat(100));
+    assert_eq!(problems("crates/a/src/sitter.rs", &text).len(), 4);
+    assert_eq!(problems("crates/a/README.md", "nobody").len(), 0);
+}
+
+#[test]
+fn other_programs_have_words_of_their_own() {
+    for path in ["tour/src/sitter.rs", "xtask/src/sitter.rs", "bench/src/crates/sitter.rs"] {
+        assert_eq!(problems(path, "// Nobody\nstruct Sitter;").len(), 0, "{path}");
+    }
+}
+
+#[test]
+fn documents_for_contributors_are_checked() {
+    for path in ["CONTRIBUTING.md", "ARCHITECTURE.md", "docs/design/wheel.md"] {
+        assert_eq!(problems(path, "nobody").len(), 1, "{path}");
+    }
+    for path in ["README.md", "docs/01-flavours.md", "docs/design/a/b.md", "docs/design/a.txt"] {
+        assert_eq!(problems(path, "nobody").len(), 0, "{path}");
+    }
+}
+
+#[test]
+fn exempt_files_are_only_checked_for_names() {
+    let text = format!("// Nobody\nstruct Sitter; // {}", "a".repeat(100));
+    for exempt in DELETED_SOON {
+        assert_eq!(problems(exempt, &text).len(), 1, "{exempt}");
+    }
+}
+
+#[test]
+fn an_exempt_file_that_is_gone_is_reported() {
+    let mut files: Files =
+        DELETED_SOON.iter().map(|exempt| (exempt.into(), String::new())).collect();
+    let mut report = Report::default();
+    check_exemptions(&files, &mut report);
+    assert_eq!(report.problems.len(), 0);
+    files.remove(Path::new(DELETED_SOON[0]));
+    check_exemptions(&files, &mut report);
+    let expected = format!(
+        "{THIS_FILE}:1: `{}` no longer exists: delete it from `DELETED_SOON`",
+        DELETED_SOON[0]
+    );
+    assert_eq!(report.problems[0].to_string(), expected);
+}
