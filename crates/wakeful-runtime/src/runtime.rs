@@ -22,8 +22,9 @@ mod builder;
 mod handle;
 mod id;
 mod local_runtime;
+#[expect(clippy::module_inception, reason = "the file is named after the type in it")]
+mod runtime;
 mod runtime_metrics;
-mod whole;
 
 pub use crate::config::UnhandledPanic;
 pub use crate::stall::{Stall, StallOutcome};
@@ -32,8 +33,8 @@ pub use builder::Builder;
 pub use handle::{EnterGuard, Handle, TryCurrentError};
 pub use id::Id;
 pub use local_runtime::{LocalOptions, LocalRuntime};
+pub use runtime::{Runtime, RuntimeFlavor};
 pub use runtime_metrics::RuntimeMetrics;
-pub use whole::{Runtime, RuntimeFlavor};
 
 pub(crate) use handle::current_or_panic;
 pub use handle::expect_current;
