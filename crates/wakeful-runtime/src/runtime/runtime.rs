@@ -1,4 +1,4 @@
-//! The runtime itself, which shuts down when it is dropped.
+//! `Runtime`: the owner of a runtime, which shuts it down when dropped.
 
 use super::{Builder, EnterGuard, Handle, RuntimeMetrics};
 use crate::scheduler::SchedulerHandle;
@@ -9,17 +9,27 @@ use std::time::Duration;
 use wakeful_base::enter::{Entered, entered};
 use wakeful_task::JoinHandle;
 
-/// Runs tasks, and all that they wait for.
+/// A runtime: a scheduler for tasks, with its threads, timers and I/O.
 ///
-/// Dropping it stops it: every task is dropped, and the drop waits for blocking tasks that have begun.
-/// See [`shutdown_timeout`](Self::shutdown_timeout) and
-/// [`shutdown_background`](Self::shutdown_background) for other ways.
+/// [`Runtime::new`] creates one with default settings, [`Builder`] one with others. The entry point of a
+/// program is usually [`block_on`](Self::block_on).
+///
+/// # Shutdown
+/// Dropping the runtime shuts it down. Every task is dropped without being polled again; one that is
+/// being polled is dropped when that poll returns. The `JoinHandle`s of these tasks return an error, as
+/// do those of [`spawn_blocking`](Self::spawn_blocking) closures that have not started. The drop then
+/// waits, without limit, for the runtime's threads, and so for closures that are still running.
+/// [`shutdown_timeout`](Self::shutdown_timeout) limits that wait, and
+/// [`shutdown_background`](Self::shutdown_background) does not wait.
+///
+/// Because the drop blocks, it panics on a thread that drives a runtime, for example in a task. A
+/// [`Handle`] stays valid, but tasks spawned through it are cancelled immediately.
 ///
 /// ```
 /// use wakeful::runtime::Runtime;
 ///
 /// let runtime = Runtime::new()?;
-/// let doubled = runtime.spawn(async { 21 * 2 }); // runs from now on
+/// let doubled = runtime.spawn(async { 21 * 2 }); // starts to run on a worker
 /// let answer = runtime.block_on(async { doubled.await.unwrap() });
 /// assert_eq!(answer, 42);
 /// # std::io::Result::Ok(())
@@ -27,14 +37,14 @@ use wakeful_task::JoinHandle;
 #[derive(Debug)]
 pub struct Runtime {
     handle: Handle,
-    /// How long the drop waits for threads; none: until they end.
+    /// How long the drop waits for threads; `None` means without limit.
     wait: Option<Duration>,
 }
 
 impl UnwindSafe for Runtime {}
 impl RefUnwindSafe for Runtime {}
 
-/// The kinds of runtime.
+/// The kind of a runtime, as returned by [`Handle::runtime_flavor`].
 ///
 /// ```
 /// use wakeful::{runtime::{Handle, RuntimeFlavor}, task};
@@ -54,15 +64,23 @@ impl RefUnwindSafe for Runtime {}
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 #[non_exhaustive]
 pub enum RuntimeFlavor {
-    /// All tasks run on the thread that is in `block_on`.
+    /// All tasks run on the thread that calls `block_on`.
     CurrentThread,
-    /// Tasks run on several worker threads.
+    /// Tasks run on a pool of worker threads.
     MultiThread,
 }
 
 impl Runtime {
-    /// A multi-thread runtime with everything enabled and a worker for each CPU, or as many as
-    /// [the environment says](super::Builder::worker_threads).
+    /// Creates a multi-thread runtime with I/O and timers enabled.
+    ///
+    /// It has one worker per CPU, unless [an environment variable](super::Builder::worker_threads) sets
+    /// their number.
+    ///
+    /// # Errors
+    /// Returns an error if [`Builder::build`] does.
+    ///
+    /// # Panics
+    /// Panics if the environment variable's value is not a number above zero.
     pub fn new() -> io::Result<Runtime> {
         Builder::new_multi_thread().enable_all().build()
     }
@@ -71,12 +89,16 @@ impl Runtime {
         Runtime { handle, wait: None }
     }
 
-    /// A reference to the runtime that can be cloned and sent anywhere.
+    /// Returns a reference to the runtime that can be cloned and sent to other threads.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// Spawns a task onto the runtime. It begins to run at once, awaited or not.
+    /// Spawns a task onto the runtime and returns a handle to its output.
+    ///
+    /// On a multi-thread runtime the task starts to run immediately, even if the handle is never awaited.
+    /// On a current-thread runtime it runs while a thread is in [`block_on`](Self::block_on). See
+    /// [`task::spawn`](crate::task::spawn).
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -86,7 +108,12 @@ impl Runtime {
         self.handle.spawn(future)
     }
 
-    /// Runs a closure that may block on a thread made for that.
+    /// Runs a closure that may block on a thread of the blocking pool.
+    ///
+    /// See [`task::spawn_blocking`](crate::task::spawn_blocking).
+    ///
+    /// # Panics
+    /// Panics if the pool has no thread for the closure and the operating system refuses one.
     #[track_caller]
     pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
     where
@@ -96,19 +123,33 @@ impl Runtime {
         self.handle.spawn_blocking(func)
     }
 
-    /// Runs a future to its end on the calling thread: a program's way into the runtime.
+    /// Runs a future to completion on the calling thread and returns its output.
     ///
-    /// Tasks that are still running then go on, if the runtime has workers; on a current-thread runtime
-    /// they rest until the next call.
+    /// This is a program's entry point into the runtime. The future runs in the runtime's context, so it
+    /// can spawn tasks and use timers and I/O. It need not be `Send` or `'static`, and it is not a task:
+    /// it always runs on the calling thread. On a multi-thread runtime, spawn work that is to run on
+    /// the workers.
+    ///
+    /// On a current-thread runtime the call also runs the runtime's tasks. If several threads call it at
+    /// once, one of them drives the tasks, timers and I/O, and the others wait for their own futures;
+    /// when the driving thread returns, another one takes over.
+    ///
+    /// Tasks that have not ended when the future completes keep running on a multi-thread runtime. On a
+    /// current-thread runtime they stay suspended until the next call.
     ///
     /// # Panics
-    /// On a thread that drives a runtime already, or if the future panics.
+    /// Panics if the thread already drives a runtime (as in a task), if the future panics, and on a
+    /// runtime that a task's panic has shut down ([`UnhandledPanic::ShutdownRuntime`]).
+    ///
+    /// [`UnhandledPanic::ShutdownRuntime`]: super::UnhandledPanic::ShutdownRuntime
+    ///
+    /// # Examples
     ///
     /// ```
     /// use wakeful::runtime::Runtime;
     ///
     /// let runtime = Runtime::new()?;
-    /// let mut log = vec!["outside"]; // the future may borrow: it ends before this returns
+    /// let mut log = vec!["outside"]; // the future may borrow: it completes before the call returns
     /// runtime.block_on(async { log.push("inside") });
     /// assert_eq!(log, ["outside", "inside"]);
     /// # std::io::Result::Ok(())
@@ -118,14 +159,18 @@ impl Runtime {
         self.handle.scheduler.block_on(future, "Runtime::block_on")
     }
 
-    /// Enters the runtime's context: until the guard is dropped, `spawn` and its kind go there.
+    /// Enters the runtime's context until the returned guard is dropped.
+    ///
+    /// Meanwhile [`spawn`](crate::task::spawn), timers and sockets on this thread use this runtime, also
+    /// outside `block_on`. Guards must be dropped in the reverse order of their creation, otherwise the
+    /// drop panics.
     ///
     /// ```
     /// use wakeful::runtime::Runtime;
     ///
     /// let runtime = Runtime::new()?;
     /// let inside = runtime.enter();
-    /// let task = wakeful::spawn(async { 42 }); // would panic without
+    /// let task = wakeful::spawn(async { 42 }); // would panic without the guard
     /// drop(inside);
     /// assert_eq!(runtime.block_on(task).unwrap(), 42);
     /// # std::io::Result::Ok(())
@@ -134,9 +179,15 @@ impl Runtime {
         self.handle.enter()
     }
 
-    /// Shuts the runtime down, waiting for its threads for `duration` at most.
+    /// Shuts the runtime down and waits for its threads for at most `duration`.
     ///
-    /// Threads that run a blocking task longer than that are left behind.
+    /// Threads that are still running a blocking closure, or a poll that blocks, after that time keep
+    /// running in the background and exit when the closure returns.
+    ///
+    /// # Panics
+    /// Panics in a thread that drives a runtime, unless `duration` is zero.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::{sync::mpsc, thread, time::Duration};
@@ -146,7 +197,7 @@ impl Runtime {
     /// let (never_sent, rx) = mpsc::channel::<()>();
     /// runtime.spawn_blocking(move || rx.recv());
     /// # while runtime.metrics().num_blocking_threads() == 0 { thread::yield_now() }
-    /// runtime.shutdown_timeout(Duration::from_millis(5)); // a plain drop would wait for ever
+    /// runtime.shutdown_timeout(Duration::from_millis(5)); // a plain drop would never return
     /// drop(never_sent);
     /// # std::io::Result::Ok(())
     /// ```
@@ -154,9 +205,11 @@ impl Runtime {
         self.wait = Some(duration);
     }
 
-    /// Shuts the runtime down without waiting for anything.
+    /// Shuts the runtime down without waiting for its threads.
     ///
-    /// May be called where blocking is not allowed, such as inside of another runtime's task.
+    /// This is [`shutdown_timeout`](Self::shutdown_timeout) with a duration of zero. It may be called where
+    /// blocking is not allowed, for example in a task of another runtime. Tasks may still be running, or
+    /// not yet be dropped, when it returns.
     ///
     /// ```
     /// use wakeful::runtime::Runtime;
@@ -172,7 +225,7 @@ impl Runtime {
         self.shutdown_timeout(Duration::ZERO);
     }
 
-    /// What the runtime counts while it runs.
+    /// Returns a view of the runtime's counters.
     pub fn metrics(&self) -> RuntimeMetrics {
         self.handle.metrics()
     }
@@ -184,7 +237,8 @@ impl Drop for Runtime {
         match &self.handle.scheduler {
             SchedulerHandle::CurrentThread(shared) => shared.shutdown(),
             SchedulerHandle::MultiThread(shared) => {
-                // Before the workers stop, whose threads would run them.
+                // Cancels queued blocking tasks first: once the workers stop, their threads return to the
+                // pool and would run them.
                 shared.pool.retire();
                 shared.stop();
             }
@@ -204,7 +258,8 @@ impl Drop for Runtime {
         let are_threads_gone = self.handle.scheduler.pool().shutdown(self.wait);
         if are_threads_gone {
             let stalls = self.handle.scheduler.stalls();
-            // The last worker has told it to end, and it runs no user code: the wait is short.
+            // The wait is short: the last worker has told the monitor to end, and the monitor runs no
+            // user code.
             stalls.monitor.join();
             if self.wait.is_none() {
                 stalls.join_reporter();
