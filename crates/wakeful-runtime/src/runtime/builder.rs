@@ -252,7 +252,10 @@ impl Builder {
     /// ```
     #[track_caller]
     pub fn worker_threads(&mut self, val: usize) -> &mut Self {
-        assert!(val > 0, "`Builder::worker_threads` called with 0; a runtime needs one at least");
+        assert!(
+            val > 0,
+            "`Builder::worker_threads` called with 0; a runtime needs at least 1 worker"
+        );
         self.worker_threads = Some(val);
         self
     }
@@ -287,7 +290,7 @@ impl Builder {
     pub fn max_blocking_threads(&mut self, val: usize) -> &mut Self {
         assert!(
             val > 0,
-            "`Builder::max_blocking_threads` called with 0; `spawn_blocking` needs one at least"
+            "`Builder::max_blocking_threads` called with 0; `spawn_blocking` needs at least 1 thread"
         );
         self.max_blocking_threads = val;
         self
@@ -343,7 +346,10 @@ impl Builder {
     #[track_caller]
     pub fn name(&mut self, val: impl Into<String>) -> &mut Self {
         let name = val.into();
-        assert!(!name.trim().is_empty(), "`Builder::name` called with an empty name; leave it out");
+        assert!(
+            !name.trim().is_empty(),
+            "`Builder::name` called with an empty name; do not call it for a runtime without a name"
+        );
         self.name = Some(name);
         self
     }
@@ -514,7 +520,8 @@ impl Builder {
     pub fn global_queue_interval(&mut self, val: u32) -> &mut Self {
         assert!(
             val > 0,
-            "`Builder::global_queue_interval` called with 0; 1 looks at the common queue each time"
+            "`Builder::global_queue_interval` called with 0; use 1 to poll the injection queue before \
+             each task"
         );
         self.global_queue_interval = Some(val);
         self
@@ -529,7 +536,10 @@ impl Builder {
     /// Panics if `val` is zero.
     #[track_caller]
     pub fn event_interval(&mut self, val: u32) -> &mut Self {
-        assert!(val > 0, "`Builder::event_interval` called with 0; 1 looks for events each time");
+        assert!(
+            val > 0,
+            "`Builder::event_interval` called with 0; use 1 to poll for events after each task"
+        );
         self.event_interval = val;
         self
     }
@@ -545,7 +555,7 @@ impl Builder {
         assert!(
             self.kind == Kind::CurrentThread || behavior == UnhandledPanic::Ignore,
             "`Builder::unhandled_panic` called with `{behavior:?}` for a multi-thread runtime, which \
-             knows only `Ignore`; use `new_current_thread`"
+             supports only `Ignore`; use `new_current_thread`"
         );
         self.unhandled_panic = behavior;
         self
@@ -591,7 +601,7 @@ impl Builder {
     pub fn stall_after(&mut self, val: Duration) -> &mut Self {
         assert!(
             !val.is_zero(),
-            "`Builder::stall_after` called with 0; use `disable_stall_handoff` to have none"
+            "`Builder::stall_after` called with 0; use `disable_stall_handoff` to disable the hand-off"
         );
         self.stall.after = val;
         self

@@ -320,8 +320,8 @@ impl fmt::Display for TryCurrentError {
                  `block_on`, or enter a runtime first with `Runtime::enter` or `Handle::enter`"
             }
             NoCurrent::ThreadEnds => {
-                "the thread is ending, and its record of the current runtime is gone: keep a \
-                 `Handle` instead of asking for the current one in a destructor"
+                "the thread is ending and its thread-locals are gone: keep a `Handle` instead of \
+                 looking up the current one in a destructor"
             }
         })
     }

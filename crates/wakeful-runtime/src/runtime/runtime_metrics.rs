@@ -274,7 +274,11 @@ impl RuntimeMetrics {
     #[track_caller]
     fn worker(&self, worker: usize) -> &WorkerMetrics {
         let workers = self.num_workers();
-        assert!(worker < workers, "asked for worker {worker} of a runtime that has {workers}");
+        assert!(
+            worker < workers,
+            "`RuntimeMetrics` method called for worker {worker} of a runtime that has \
+             {workers}; indices start at 0"
+        );
         match &self.handle.scheduler {
             SchedulerHandle::CurrentThread(shared) => &shared.metrics,
             SchedulerHandle::MultiThread(shared) => shared.worker_metrics(worker),
