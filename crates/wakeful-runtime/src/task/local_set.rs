@@ -97,7 +97,7 @@ impl LocalSet {
     /// assert_eq!(local.block_on(&runtime, join).unwrap(), 42);
     /// ```
     pub fn enter(&self) -> LocalEnterGuard {
-        current::enter_loosely(self.owner.clone())
+        current::enter_unordered(self.owner.clone())
     }
 
     /// Spawns a task onto the set, which need not be driven yet: the task begins to run as soon as it
@@ -164,7 +164,7 @@ impl LocalSet {
     fn poll_until<F: Future>(&self, future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let _polling = self.owner.begin_poll(cx.waker());
         if let Poll::Ready(output) = future.poll(cx) {
-            self.owner.pass_on();
+            self.owner.wake_poller_if_ready();
             return Poll::Ready(output);
         }
         if self.owner.run_tasks() {
@@ -208,7 +208,7 @@ impl Future for LocalSet {
 impl Drop for LocalSet {
     fn drop(&mut self) {
         {
-            let _inside = self.owner.step_in();
+            let _inside = self.owner.enter();
             self.owner.drop_all();
         }
         // Nobody is to be woken for the set's sake any more; the tasks' memory may stay for long.

@@ -11,13 +11,13 @@ thread_local! {
     // when the thread ends.
     static CURRENT: Cell<Option<ManuallyDrop<Rc<Owner>>>> = const { Cell::new(None) };
 
-    static SWEEPER: Sweeper = const { Sweeper };
+    static CLEAR_ON_EXIT: ClearOnExit = const { ClearOnExit };
 }
 
 /// Lets go, when the thread ends, of a set that guards dropped out of order have left behind.
-struct Sweeper;
+struct ClearOnExit;
 
-impl Drop for Sweeper {
+impl Drop for ClearOnExit {
     fn drop(&mut self) {
         drop(replace(None));
     }
@@ -36,9 +36,9 @@ pub(super) fn enter(owner: Rc<Owner>) -> LocalEnterGuard {
 }
 
 /// As [`enter`], for a guard that need not be dropped in order.
-pub(super) fn enter_loosely(owner: Rc<Owner>) -> LocalEnterGuard {
+pub(super) fn enter_unordered(owner: Rc<Owner>) -> LocalEnterGuard {
     // Too late for a sweep when the thread is ending; nothing but memory is lost then.
-    let _is_ending = SWEEPER.try_with(|_| ());
+    let _is_ending = CLEAR_ON_EXIT.try_with(|_| ());
     enter(owner)
 }
 

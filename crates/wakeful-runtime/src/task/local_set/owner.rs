@@ -1,7 +1,7 @@
 //! The owning thread's side of a `LocalSet`: spawning and running its tasks.
 
 use super::current;
-use super::tasks::{Core, Home, LocalTasks};
+use super::tasks::{Core, LocalTasks, TaskList};
 use crate::config::UnhandledPanic;
 use crate::stall;
 use std::future::Future;
@@ -65,23 +65,23 @@ impl Owner {
         // SAFETY: not being `Send`, we are on the thread that made the tasks.
         let Some(mut core) = (unsafe { self.tasks.try_core() }) else {
             self.tasks.push_remote(runnable);
-            return self.call_poller();
+            return self.wake_poller();
         };
         if core.is_closed {
             drop(core);
             return runnable.cancel().complete();
         }
         core.queue.push_back(runnable);
-        let is_polled = core.is_polled;
+        let is_being_polled = core.is_being_polled;
         drop(core);
-        if !is_polled {
-            self.call_poller();
+        if !is_being_polled {
+            self.wake_poller();
         }
     }
 
     /// Wakes the task that polls the set. A panic of its waker goes no further: the caller spawns or
     /// drops something else.
-    fn call_poller(&self) {
+    fn wake_poller(&self) {
         if let Some(waker) = self.tasks.poller.take() {
             call_now(waker);
         }
@@ -89,7 +89,7 @@ impl Owner {
 
     /// Begins a poll of the set, to be woken through `waker` when there is more to do.
     pub(super) fn begin_poll(self: &Rc<Self>, waker: &Waker) -> PollGuard<'_> {
-        let guard = self.step_in();
+        let guard = self.enter();
         // SAFETY: not being `Send`, we are always on the one thread.
         unsafe { self.tasks.poller.arm(waker) };
         guard
@@ -97,13 +97,14 @@ impl Owner {
 
     /// Lets this thread act for the set: `spawn_local` goes there, `block_in_place` is forbidden, and
     /// what is queued needs no call to the poller.
-    pub(super) fn step_in(self: &Rc<Self>) -> PollGuard<'_> {
+    pub(super) fn enter(self: &Rc<Self>) -> PollGuard<'_> {
         PollGuard {
             _current: current::enter(self.clone()),
             // A thread that drives nothing may block as it likes, there is only the set to stall.
             _no_block_in_place: (entered() == Entered::MayBlockInPlace)
                 .then(|| set_entered(Entered::Bound)),
-            was_polled: self.with_core(|core| std::mem::replace(&mut core.is_polled, true)),
+            was_being_polled: self
+                .with_core(|core| std::mem::replace(&mut core.is_being_polled, true)),
             owner: self,
         }
     }
@@ -117,7 +118,7 @@ impl Owner {
             let Some(runnable) = self.next() else {
                 // There are no tasks after a panic that ended the set.
                 assert!(
-                    !self.with_core(|core| core.is_panicked),
+                    !self.with_core(|core| core.has_panicked),
                     "a spawned task panicked and the LocalSet is configured to shutdown on unhandled \
                      panic; to have it go on, leave `LocalSet::unhandled_panic` at `Ignore`"
                 );
@@ -136,17 +137,17 @@ impl Owner {
 
     /// A poll ends without having run tasks: sees to it that those that are ready get their turn, if
     /// anybody else drives the set.
-    pub(super) fn pass_on(&self) {
+    pub(super) fn wake_poller_if_ready(&self) {
         if self.with_core(|core| !core.queue.is_empty()) {
-            self.call_poller();
+            self.wake_poller();
         }
     }
 
     fn next(&self) -> Option<Runnable> {
         let remote = &self.tasks.remote;
         self.with_core(|core| {
-            let is_remote_first = core.turn % REMOTE_FIRST_INTERVAL == 0;
-            core.turn = core.turn.wrapping_add(1);
+            let is_remote_first = core.tick % REMOTE_FIRST_INTERVAL == 0;
+            core.tick = core.tick.wrapping_add(1);
             // With nothing left here this look at the remote queue is what decides that we may rest:
             // it comes after `arm`, so that a push that it does not see finds the waker.
             if (is_remote_first || core.queue.is_empty()) && !remote.is_empty() {
@@ -174,19 +175,19 @@ impl Owner {
         let polled = stall::run_task(runnable.id(), runnable.spawned_at(), || runnable.run());
         self.with_core(|core| core.polling.pop());
         match polled {
-            Polled::Pending(running) => self.settle(running),
+            Polled::Pending(running) => self.suspend_or_requeue(running),
             Polled::Ended(ended) => self.end(ended),
         }
     }
 
     /// Lets a task wait, or queues it again if it was woken during its poll.
-    fn settle(&self, running: Running) {
-        let unwanted = self.with_core(|core| {
+    fn suspend_or_requeue(&self, running: Running) {
+        let cancelled = self.with_core(|core| {
             if core.is_closed {
                 return Some(running);
             }
-            // SAFETY: all tasks of a set have a `Home`, valid as long as they live.
-            if !unsafe { running.home::<Home>().as_ref() }.is_listed {
+            // SAFETY: all tasks of a set have a `TaskList`, valid as long as they live.
+            if !unsafe { running.home::<TaskList>().as_ref() }.is_listed {
                 // SAFETY: the other home lives as long as the one it replaces; a fresh task is in no
                 // list.
                 unsafe {
@@ -200,7 +201,7 @@ impl Owner {
             None
         });
         // The set was closed during the poll, which kept the task from being dropped with the others.
-        if let Some(running) = unwanted {
+        if let Some(running) = cancelled {
             self.end(running.cancel());
         }
     }
@@ -213,7 +214,7 @@ impl Owner {
             let is_fatal = ended.outcome() == Outcome::Panic
                 && core.on_panic == UnhandledPanic::ShutdownRuntime
                 && !core.is_closed;
-            core.is_panicked |= is_fatal;
+            core.has_panicked |= is_fatal;
             is_fatal
         });
         ended.complete();
@@ -226,13 +227,13 @@ impl Owner {
 /// The thread acts for a set until this is dropped.
 pub(super) struct PollGuard<'a> {
     owner: &'a Owner,
-    was_polled: bool,
+    was_being_polled: bool,
     _current: current::LocalEnterGuard,
     _no_block_in_place: Option<EnteredGuard>,
 }
 
 impl Drop for PollGuard<'_> {
     fn drop(&mut self) {
-        self.owner.with_core(|core| core.is_polled = self.was_polled);
+        self.owner.with_core(|core| core.is_being_polled = self.was_being_polled);
     }
 }

@@ -17,8 +17,8 @@ enum Found {
     Queued(Runnable),
     Waiting(Running),
     /// Its entry is on the way.
-    OnTheWay,
-    UpTheStack(TaskRef),
+    BeingQueued,
+    BeingPolled(TaskRef),
     Nothing,
 }
 
@@ -26,20 +26,20 @@ impl Owner {
     /// Drops every task. Those that are spawned later, or meanwhile, are cancelled at once.
     pub(super) fn drop_all(&self) {
         self.with_core(|core| core.is_closed = true);
-        let mut up_the_stack = Vec::new();
+        let mut being_polled = Vec::new();
         loop {
             match self.find_any() {
                 Found::Queued(runnable) => self.end(runnable.cancel()),
                 Found::Waiting(running) => self.end(running.cancel()),
-                Found::OnTheWay => std::thread::yield_now(),
-                Found::UpTheStack(task) => up_the_stack.push(task),
+                Found::BeingQueued => std::thread::yield_now(),
+                Found::BeingPolled(task) => being_polled.push(task),
                 Found::Nothing => break,
             }
         }
         // The list's memory goes after the borrow: an allocator that wakes a task of the set while the
         // core is borrowed would leave it in the remote queue, at which nothing looks any more.
         self.with_core(|core| {
-            for &task in &up_the_stack {
+            for &task in &being_polled {
                 // SAFETY: it was in the list, is alive as long as its poll lasts, and is in none now.
                 unsafe { core.owned.push_back(task) };
             }
@@ -59,11 +59,11 @@ impl Owner {
                     return Found::Waiting(running);
                 }
                 if core.polling.contains(&task) {
-                    return Found::UpTheStack(task);
+                    return Found::BeingPolled(task);
                 }
                 core.owned.push_back(task);
             }
-            Found::OnTheWay
+            Found::BeingQueued
         })
     }
 }

@@ -19,10 +19,10 @@ pub(super) struct LocalTasks {
     pub(super) remote: InjectQueue,
     /// Who polls the set.
     pub(super) poller: WakerSlot,
-    /// Home of tasks that never waited.
-    pub(super) fresh: Home,
-    /// Home of tasks in the core's list.
-    pub(super) listed: Home,
+    /// TaskList of tasks that never waited.
+    pub(super) fresh: TaskList,
+    /// TaskList of tasks in the core's list.
+    pub(super) listed: TaskList,
     core: RefCell<Core>,
 }
 
@@ -41,18 +41,18 @@ pub(super) struct Core {
     /// Tasks whose poll is under way: several if one of them polls the set.
     pub(super) polling: Vec<TaskRef>,
     /// Counts turns, to look at the remote queue now and then.
-    pub(super) turn: u8,
+    pub(super) tick: u8,
     /// Somebody polls the set, and will see what is queued before he returns.
-    pub(super) is_polled: bool,
+    pub(super) is_being_polled: bool,
     /// New tasks are cancelled at once.
     pub(super) is_closed: bool,
     pub(super) on_panic: UnhandledPanic,
     /// A task panicked, and the set was told to end by that.
-    pub(super) is_panicked: bool,
+    pub(super) has_panicked: bool,
 }
 
 /// Where a task's entries go.
-pub(super) struct Home {
+pub(super) struct TaskList {
     tasks: *const LocalTasks,
     pub(super) is_listed: bool,
 }
@@ -64,17 +64,17 @@ impl LocalTasks {
             owner: ThreadToken::current(),
             remote: InjectQueue::new(),
             poller: WakerSlot::new(),
-            fresh: Home { tasks: weak.as_ptr(), is_listed: false },
-            listed: Home { tasks: weak.as_ptr(), is_listed: true },
+            fresh: TaskList { tasks: weak.as_ptr(), is_listed: false },
+            listed: TaskList { tasks: weak.as_ptr(), is_listed: true },
             core: RefCell::new(Core {
                 queue: VecDeque::with_capacity(64),
                 owned: List::new(),
                 polling: Vec::new(),
-                turn: 0,
-                is_polled: false,
+                tick: 0,
+                is_being_polled: false,
                 is_closed: false,
                 on_panic: UnhandledPanic::Ignore,
-                is_panicked: false,
+                has_panicked: false,
             }),
         })
     }
@@ -111,11 +111,11 @@ impl LocalTasks {
 
 // SAFETY: a home is a part of `LocalTasks`, of which every cell has a counted reference; `release_cell`
 // gives it back.
-unsafe impl Schedule for Home {
+unsafe impl Schedule for TaskList {
     // That of who polls the set.
     const CALLS_WAKERS: bool = true;
 
-    unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
+    unsafe fn schedule(home: NonNull<TaskList>, runnable: Runnable) {
         // SAFETY: the entry we hold keeps the task, and the task its home.
         let tasks = unsafe { &*home.as_ref().tasks };
         let is_owner = tasks.owner == ThreadToken::current();
@@ -124,7 +124,7 @@ unsafe impl Schedule for Home {
         let waker = if let Some(mut core) = core {
             // The entry stays in the queue, and keeps `tasks`, until this thread takes it out.
             core.queue.push_back(runnable);
-            if core.is_polled { None } else { tasks.poller.take() }
+            if core.is_being_polled { None } else { tasks.poller.take() }
         } else {
             let _keeps_tasks = runnable.retain();
             tasks.push_remote(runnable);
@@ -137,7 +137,7 @@ unsafe impl Schedule for Home {
         }
     }
 
-    unsafe fn release_cell(home: NonNull<Home>) {
+    unsafe fn release_cell(home: NonNull<TaskList>) {
         // SAFETY: valid up to here by the reference that is given back, which `Owner::spawn` took.
         unsafe { Arc::decrement_strong_count(home.as_ref().tasks) };
     }
