@@ -66,8 +66,8 @@ pub(crate) struct TaskHooks {
 
 /// Calls a hook, if it is set.
 ///
-/// A panic in the hook is caught after the panic hook has reported it: the calling thread has other work
-/// to do and may hold a task that would be lost.
+/// A panic in the hook is caught after the panic hook has reported it: the calling thread has other
+/// work to do and may hold a task that would be lost.
 #[inline]
 pub(crate) fn call(hook: &Option<Callback>) {
     if let Some(hook) = hook {

@@ -12,15 +12,16 @@
 //! - `driver`: where an idle worker parks until there are events or a wake-up
 //! - `timers`: the timers of each worker, and those of other threads
 //! - `blocking`: the thread pool, for workers and for `spawn_blocking`
-//! - `scheduler`: the current-thread and the multi-thread scheduler, and the current runtime of a thread
+//! - `scheduler`: the current-thread and the multi-thread scheduler, and the current runtime of a
+//!   thread
 //! - [`runtime`]: `Builder`, `Runtime`, `Handle`, `RuntimeMetrics`
 //! - [`task`]: spawning, `JoinSet`, `LocalSet`, task-locals, the budget
 //! - `time`: sleeps, timeouts, intervals, the paused clock of tests
 //!
-//! A future given to [`task::spawn`] becomes a task of `wakeful-task` and enters a queue of the current
-//! runtime's `scheduler`. A worker takes it from there and polls it. Once the task waits, its waker puts
-//! it back into a queue: called by another task, by the reactor's events through `driver`, or by
-//! `timers`. When no task is ready, the worker parks in `driver`.
+//! A future given to [`task::spawn`] becomes a task of `wakeful-task` and enters a queue of the
+//! current runtime's `scheduler`. A worker takes it from there and polls it. Once the task waits,
+//! its waker puts it back into a queue: called by another task, by the reactor's events through
+//! `driver`, or by `timers`. When no task is ready, the worker parks in `driver`.
 
 mod blocking;
 mod config;

@@ -8,7 +8,8 @@ use wakeful_base::sync::Mutex;
 
 /// A counter with a single writer at a time.
 ///
-/// Since only one thread writes it, an update is a plain load and store, without a read-modify-write.
+/// Since only one thread writes it, an update is a plain load and store, without a
+/// read-modify-write.
 #[derive(Default)]
 pub(crate) struct Counter(AtomicU64);
 

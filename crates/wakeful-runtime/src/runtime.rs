@@ -18,9 +18,9 @@
 //! [`Builder`] configures a runtime, [`Runtime`] owns it and shuts it down when dropped, and
 //! [`RuntimeMetrics`] reads its counters.
 //!
-//! Code that runs inside a runtime (in a task or in `block_on`) needs no reference to it: `spawn`, sockets
-//! and timers use the runtime of the calling thread, which [`Handle::current`] returns. Other code, for
-//! example on a thread of another library, keeps a [`Handle`].
+//! Code that runs inside a runtime (in a task or in `block_on`) needs no reference to it: `spawn`,
+//! sockets and timers use the runtime of the calling thread, which [`Handle::current`] returns.
+//! Other code, for example on a thread of another library, keeps a [`Handle`].
 
 mod builder;
 mod handle;
@@ -47,8 +47,8 @@ pub use handle::{current_io, try_current_io};
 
 /// Returns whether an I/O operation failed because the runtime of its resource has shut down.
 ///
-/// Sockets and other I/O resources belong to the runtime in which they were created. Once that runtime
-/// has shut down, pending and new operations on them fail with such an error.
+/// Sockets and other I/O resources belong to the runtime in which they were created. Once that
+/// runtime has shut down, pending and new operations on them fail with such an error.
 ///
 /// ```
 /// use wakeful::{net::UdpSocket, runtime::{Runtime, is_rt_shutdown_err}};
@@ -67,8 +67,9 @@ pub fn is_rt_shutdown_err(err: &std::io::Error) -> bool {
 
 /// Returns the index of the worker that the calling thread runs, or `None` if it runs none.
 ///
-/// The index is zero inside `block_on` of a current-thread runtime. It is `None` inside `block_on` of a
-/// multi-thread runtime and in `spawn_blocking`. A task may move to another worker whenever it waits.
+/// The index is zero inside `block_on` of a current-thread runtime. It is `None` inside `block_on`
+/// of a multi-thread runtime and in `spawn_blocking`. A task may move to another worker whenever it
+/// waits.
 ///
 /// ```
 /// use wakeful::runtime::{Builder, worker_index};

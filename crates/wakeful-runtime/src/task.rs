@@ -1,7 +1,7 @@
 //! Tasks: futures that a runtime runs independently of each other.
 //!
-//! A task is to a runtime what a thread is to an operating system, but much cheaper. Tasks share the
-//! runtime's threads, and a task leaves its thread to others whenever it waits at an `.await`.
+//! A task is to a runtime what a thread is to an operating system, but much cheaper. Tasks share
+//! the runtime's threads, and a task leaves its thread to others whenever it waits at an `.await`.
 //!
 //! ```
 //! use std::time::Duration;
@@ -28,8 +28,8 @@
 //! ```
 //!
 //! [`JoinSet`] manages a group of tasks, [`LocalSet`] runs tasks that are not `Send`, and
-//! [`task_local!`](crate::task_local) declares values that belong to a task. [`coop`] explains how tasks
-//! that never wait are made to yield.
+//! [`task_local!`](crate::task_local) declares values that belong to a task. [`coop`] explains how
+//! tasks that never wait are made to yield.
 
 mod blocking;
 mod builder;

@@ -17,23 +17,24 @@ use wakeful_task::{Id, JoinHandle, Runnable, Schedule, new_task};
 
 /// A scheduler that makes tasks and counts them; each task's cell owns one count of its `Arc`.
 ///
-/// Its fields are atomics of std even under loom: the model then sees only the ordering of the code under
-/// test, and has fewer interleavings to try.
+/// Its fields are atomics of std even under loom: the model then sees only the ordering of the code
+/// under test, and has fewer interleavings to try.
 pub(crate) struct Entries {
     made: AtomicUsize,
     dropped: AtomicUsize,
     freed: AtomicUsize,
 }
 
-// SAFETY: the scheduler must stay valid as long as its cells. Each cell owns a count of the `Arc`, taken
-// in `task` and given back in `release_cell`.
+// SAFETY: the scheduler must stay valid as long as its cells. Each cell owns a count of the `Arc`,
+// taken in `task` and given back in `release_cell`.
 unsafe impl Schedule for Entries {
     unsafe fn schedule(_: NonNull<Entries>, runnable: Runnable) {
         unreachable!("no test wakes {:?}", &*runnable);
     }
 
     unsafe fn release_cell(home: NonNull<Entries>) {
-        // SAFETY: the cell gives up its count here; the pointer comes from `Arc::into_raw` in `task`.
+        // SAFETY: the cell gives up its count here; the pointer comes from `Arc::into_raw` in
+        // `task`.
         let entries = unsafe { Arc::from_raw(home.as_ptr().cast_const()) };
         entries.freed.fetch_add(1, SeqCst);
     }
@@ -75,8 +76,8 @@ impl Entries {
         self.made.fetch_add(1, SeqCst);
         let home = Arc::into_raw(self.clone()).cast_mut();
         let home = NonNull::new(home).expect("an Arc is not null");
-        // SAFETY: `into_raw` above gives the cell its count, which keeps the scheduler valid. The future is
-        // `Send`, so any thread may poll and drop it.
+        // SAFETY: `into_raw` above gives the cell its count, which keeps the scheduler valid. The
+        // future is `Send`, so any thread may poll and drop it.
         unsafe { new_task(future, home, Id::next(), Location::caller()) }
     }
 
@@ -179,7 +180,7 @@ pub(crate) fn model(f: impl Fn() + Send + Sync + 'static) {
     model_with(3, f);
 }
 
-/// Runs `f` as [`model`] does, with one preemption less, for models that would otherwise take minutes.
+/// Runs `f` as [`model`] does, with one preemption less, for models that take minutes otherwise.
 #[cfg(wakeful_loom)]
 pub(crate) fn large_model(f: impl Fn() + Send + Sync + 'static) {
     model_with(2, f);

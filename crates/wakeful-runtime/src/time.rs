@@ -16,15 +16,15 @@
 //! });
 //! ```
 //!
-//! A sleep never ends early. How late it ends depends on the load of the machine and of the runtime.
-//! Deadlines are not rounded to milliseconds, unless the clock has been paused.
+//! A sleep never ends early. How late it ends depends on the load of the machine and of the
+//! runtime. Deadlines are not rounded to milliseconds, unless the clock has been paused.
 //!
 //! A timer belongs to the runtime in whose context it was created, which must have timers enabled
 //! (`Builder::enable_time` or `enable_all`).
 //!
-//! To stop waiting when something else happens first, use `select!`. For periodic work, use [`interval`].
-//! Tests can pause the clock (feature `test-util`): it then jumps from timer to timer, and a sleep of hours
-//! takes no time.
+//! To stop waiting when something else happens first, use `select!`. For periodic work, use
+//! [`interval`]. Tests can pause the clock (feature `test-util`): it then jumps from timer to
+//! timer, and a sleep of hours takes no time.
 
 #[cfg(feature = "test-util")]
 mod clock;

@@ -21,8 +21,8 @@ use std::time::Duration;
 /// Create one with [`new_multi_thread`](Self::new_multi_thread) or
 /// [`new_current_thread`](Self::new_current_thread), change settings with the methods below, and
 /// finish with [`build`](Self::build). I/O and timers are disabled by default: call
-/// [`enable_all`](Self::enable_all) unless the runtime needs neither. A builder can build any number
-/// of runtimes.
+/// [`enable_all`](Self::enable_all) unless the runtime needs neither. A builder can build any
+/// number of runtimes.
 ///
 /// ```
 /// use wakeful::runtime::Builder;
@@ -32,9 +32,9 @@ use std::time::Duration;
 /// ```
 ///
 /// # Callbacks
-/// The `on_*` methods set callbacks that run on the runtime's own threads. If a callback panics, the
-/// panic hook reports it as usual, and the calling thread continues. Setting the same callback again
-/// replaces the earlier one.
+/// The `on_*` methods set callbacks that run on the runtime's own threads. If a callback panics,
+/// the panic hook reports it as usual, and the calling thread continues. Setting the same callback
+/// again replaces the earlier one.
 pub struct Builder {
     kind: Kind,
     name: Option<String>,
@@ -210,11 +210,11 @@ impl Builder {
         self
     }
 
-    /// Sets whether the runtime starts with its clock paused, as if [`time::pause`] were called first.
+    /// Sets whether the runtime starts with its clock paused, as by [`time::pause`].
     ///
-    /// This is for tests: a paused clock jumps to the next timer when the runtime has nothing else to
-    /// do. It needs a current-thread runtime with timers enabled; [`build`](Self::build) panics on a
-    /// multi-thread one.
+    /// This is for tests: a paused clock jumps to the next timer when the runtime has nothing else
+    /// to do. It needs a current-thread runtime with timers enabled; [`build`](Self::build) panics
+    /// on a multi-thread one.
     ///
     /// [`time::pause`]: crate::time::pause
     ///
@@ -356,8 +356,8 @@ impl Builder {
 
     /// Sets the stack size of the runtime's threads, in bytes.
     ///
-    /// The default is that of [`std::thread::Builder::stack_size`]. It does not affect the thread that
-    /// calls `block_on`.
+    /// The default is that of [`std::thread::Builder::stack_size`]. It does not affect the thread
+    /// that calls `block_on`.
     pub fn thread_stack_size(&mut self, val: usize) -> &mut Self {
         self.thread_stack_size = Some(val);
         self
@@ -414,8 +414,8 @@ impl Builder {
 
     /// Calls `f` on a worker before it parks because it has nothing to do.
     ///
-    /// On a current-thread runtime that is the thread in `block_on`. Tasks that `f` spawns run before
-    /// the worker parks.
+    /// On a current-thread runtime that is the thread in `block_on`. Tasks that `f` spawns run
+    /// before the worker parks.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -497,7 +497,8 @@ impl Builder {
 
     /// Calls `f` for each task that ends, before its `JoinHandle` is notified.
     ///
-    /// A task ends when it completes, panics, or is cancelled by an abort or the runtime's shutdown.
+    /// A task ends when it completes, panics, or is cancelled by an abort or the runtime's
+    /// shutdown.
     pub fn on_task_terminate<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
@@ -508,11 +509,11 @@ impl Builder {
 
     /// Sets how often a worker polls the injection queue, in tasks run from its own queue.
     ///
-    /// The injection queue holds tasks that were spawned or woken by threads that are not workers. The
-    /// default is 31 on a current-thread runtime. On a multi-thread runtime each worker adapts the
-    /// interval to the duration of its polls, so that a task waits about 200 µs at most in the
-    /// injection queue while all workers are busy. A lower value favours tasks from outside; a higher
-    /// one saves synchronization.
+    /// The injection queue holds tasks that were spawned or woken by threads that are not workers.
+    /// The default is 31 on a current-thread runtime. On a multi-thread runtime each worker adapts
+    /// the interval to the duration of its polls, so that a task waits about 200 µs at most in the
+    /// injection queue while all workers are busy. A lower value favours tasks from outside; a
+    /// higher one saves synchronization.
     ///
     /// # Panics
     /// Panics if `val` is zero.
@@ -529,8 +530,8 @@ impl Builder {
 
     /// Sets after how many polls of tasks a busy worker polls for I/O events and timers.
     ///
-    /// The default is 61. A worker of a multi-thread runtime skips a poll of the driver if the last one
-    /// was less than 10 µs ago, and waits for the same number of polls again.
+    /// The default is 61. A worker of a multi-thread runtime skips a poll of the driver if the last
+    /// one was less than 10 µs ago, and waits for the same number of polls again.
     ///
     /// # Panics
     /// Panics if `val` is zero.
@@ -563,9 +564,9 @@ impl Builder {
 
     /// Disables the LIFO slot: a task that is woken by another task goes to the end of the queue.
     ///
-    /// By default, the task that was woken last runs next on the same worker, since the data that it
-    /// needs is likely in the CPU's cache. The number of consecutive tasks from the slot is limited. A
-    /// current-thread runtime has no such slot.
+    /// By default, the task that was woken last runs next on the same worker, since the data that
+    /// it needs is likely in the CPU's cache. The number of consecutive tasks from the slot is
+    /// limited. A current-thread runtime has no such slot.
     pub fn disable_lifo_slot(&mut self) -> &mut Self {
         self.lifo_slot = false;
         self
@@ -573,10 +574,10 @@ impl Builder {
 
     /// Sets how long a poll may block its thread before it counts as a stall. The default is 2 ms.
     ///
-    /// When a task blocks its worker for that long and other work is waiting, another thread takes over
-    /// the worker's queue, timers and I/O. A shorter time means less delay for the other tasks, but more
-    /// threads. The hand-off exists on multi-thread runtimes only; the time also applies to the stall
-    /// reports of current-thread runtimes ([`on_stall`](Self::on_stall)).
+    /// When a task blocks its worker for that long and other work is waiting, another thread takes
+    /// over the worker's queue, timers and I/O. A shorter time means less delay for the other
+    /// tasks, but more threads. The hand-off exists on multi-thread runtimes only; the time also
+    /// applies to the stall reports of current-thread runtimes ([`on_stall`](Self::on_stall)).
     ///
     /// # Panics
     /// Panics if `val` is zero.
@@ -609,8 +610,9 @@ impl Builder {
 
     /// Disables the hand-off: tasks queued behind a blocking task wait until it returns.
     ///
-    /// Idle workers may still steal queued tasks, but timers and I/O of the blocked worker wait. Stalls
-    /// are still reported if [`on_stall`](Self::on_stall) or `WAKEFUL_STALL_REPORT` asks for it.
+    /// Idle workers may still steal queued tasks, but the blocked worker's timers wait, and if all
+    /// workers are blocked, so does I/O. Stalls are still reported if [`on_stall`](Self::on_stall)
+    /// or `WAKEFUL_STALL_REPORT` asks for it.
     pub fn disable_stall_handoff(&mut self) -> &mut Self {
         self.stall.hands_off = false;
         self
@@ -618,9 +620,10 @@ impl Builder {
 
     /// Calls `f` for each poll that lasts longer than [`stall_after`](Self::stall_after).
     ///
-    /// `f` is called once per stall, usually while the stall lasts and after the worker's other tasks
-    /// were handed off. It runs on a thread of its own, so it may block without delaying tasks; if it
-    /// falls behind, up to 256 stalls are queued for it, and further ones are not reported.
+    /// `f` is called once per stall, usually while the stall lasts and after the worker's other
+    /// tasks were handed off. It runs on a thread of its own, so it may block without delaying
+    /// tasks; if it falls behind, up to 256 stalls are queued for it, and further ones are not
+    /// reported.
     ///
     /// To print stalls to stderr without changing the program, set the environment variable
     /// `WAKEFUL_STALL_REPORT=1`.
@@ -656,14 +659,15 @@ impl Builder {
     /// Builds the runtime and starts its workers.
     ///
     /// # Errors
-    /// Returns an error if the operating system refuses a thread for a worker, or file descriptors for
-    /// the I/O driver. If the monitor thread that detects stalls cannot be started, that is an error only
-    /// if stalls are reported ([`on_stall`](Self::on_stall), `WAKEFUL_STALL_REPORT`) or the workers call
-    /// a start, park or unpark callback; otherwise the runtime works without hand-off.
+    /// Returns an error if the operating system refuses a thread for a worker, or file descriptors
+    /// for the I/O driver. If the monitor thread that detects stalls cannot be started, that is an
+    /// error only if stalls are reported ([`on_stall`](Self::on_stall), `WAKEFUL_STALL_REPORT`) or
+    /// the workers call a start, park or unpark callback; otherwise the runtime works without
+    /// hand-off.
     ///
     /// # Panics
-    /// Panics on a multi-thread runtime if its clock is to start paused, or if the number of workers
-    /// comes from an environment variable whose value is not a number above zero.
+    /// Panics on a multi-thread runtime if its clock is to start paused, or if the number of
+    /// workers comes from an environment variable whose value is not a number above zero.
     #[track_caller]
     pub fn build(&mut self) -> io::Result<Runtime> {
         match self.kind {

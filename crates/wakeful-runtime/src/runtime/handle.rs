@@ -83,9 +83,9 @@ impl Handle {
 
     /// Enters the runtime's context until the returned guard is dropped.
     ///
-    /// Meanwhile [`spawn`](crate::task::spawn), timers and sockets on this thread use this runtime. Do not
-    /// hold the guard across an `.await`: it affects the thread, not the task. Guards must be dropped in
-    /// the reverse order of their creation.
+    /// Meanwhile [`spawn`](crate::task::spawn), timers and sockets on this thread use this runtime.
+    /// Do not hold the guard across an `.await`: it affects the thread, not the task. Guards must
+    /// be dropped in the reverse order of their creation.
     ///
     /// # Panics
     /// Panics while the thread's thread-locals are being destroyed.
@@ -95,11 +95,12 @@ impl Handle {
 
     /// Returns a handle to the runtime that the calling thread is in.
     ///
-    /// A thread is in a runtime while it runs a task, a `spawn_blocking` closure or `block_on` of that
-    /// runtime, and while an [`EnterGuard`] is alive.
+    /// A thread is in a runtime while it runs a task, a `spawn_blocking` closure or `block_on` of
+    /// that runtime, and while an [`EnterGuard`] is alive.
     ///
     /// # Panics
-    /// Panics if the thread is in no runtime. [`try_current`](Self::try_current) returns an error instead.
+    /// Panics if the thread is in no runtime. [`try_current`](Self::try_current) returns an error
+    /// instead.
     ///
     /// # Examples
     ///
@@ -120,7 +121,8 @@ impl Handle {
     /// Returns a handle to the runtime that the calling thread is in, if any.
     ///
     /// # Errors
-    /// Returns an error if the thread is in no runtime, or is ending and its thread-locals are gone.
+    /// Returns an error if the thread is in no runtime, or is ending and its thread-locals are
+    /// gone.
     pub fn try_current() -> Result<Handle, TryCurrentError> {
         with_current(|scheduler| Handle::new(scheduler.clone())).map_err(TryCurrentError)
     }
@@ -128,8 +130,9 @@ impl Handle {
     /// Spawns a task onto the runtime and returns a handle to its output.
     ///
     /// The calling thread need not be in the runtime. The task starts to run immediately on a
-    /// multi-thread runtime, and while a thread is in `Runtime::block_on` on a current-thread runtime. If
-    /// the runtime has shut down, the task is cancelled. See [`task::spawn`](crate::task::spawn).
+    /// multi-thread runtime, and while a thread is in `Runtime::block_on` on a current-thread
+    /// runtime. If the runtime has shut down, the task is cancelled. See
+    /// [`task::spawn`](crate::task::spawn).
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -141,8 +144,8 @@ impl Handle {
 
     /// Runs a closure that may block on a thread of the blocking pool.
     ///
-    /// If the runtime has shut down, the closure is dropped and the returned handle reports a cancelled
-    /// task. See [`task::spawn_blocking`](crate::task::spawn_blocking).
+    /// If the runtime has shut down, the closure is dropped and the returned handle reports a
+    /// cancelled task. See [`task::spawn_blocking`](crate::task::spawn_blocking).
     ///
     /// # Panics
     /// Panics if the pool has no thread for the closure and the operating system refuses one.
@@ -162,8 +165,8 @@ impl Handle {
     /// `Runtime::block_on`. If the future waits for one of them and no thread is, the call blocks.
     ///
     /// # Panics
-    /// Panics if the thread already drives a runtime (as in a task), if the future panics, or if the
-    /// future polls a timer of a runtime that has shut down.
+    /// Panics if the thread already drives a runtime (as in a task), if the future panics, or if
+    /// the future polls a timer of a runtime that has shut down.
     ///
     /// # Examples
     ///
@@ -236,7 +239,8 @@ pub(crate) fn current_or_panic<R>(call: &str, f: impl FnOnce(&SchedulerHandle) -
 
 /// Checks that there is a current runtime, and returns false if it has shut down.
 ///
-/// This is for functions that could work without a runtime, but that panic without one as Tokio's do.
+/// This is for functions that could work without a runtime, but that panic without one as Tokio's
+/// do.
 ///
 /// # Panics
 /// Panics if there is no current runtime; the message names `call`.

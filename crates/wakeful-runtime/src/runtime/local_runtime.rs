@@ -13,7 +13,8 @@ use wakeful_task::{Id, JoinHandle};
 ///
 /// Inside it, [`task::spawn_local`](crate::task::spawn_local) works without a
 /// [`LocalSet`](crate::task::LocalSet). It makes progress only while its thread is in
-/// [`block_on`](Self::block_on), and shuts down when dropped, as a [`Runtime`](super::Runtime) does.
+/// [`block_on`](Self::block_on), and shuts down when dropped, as a [`Runtime`](super::Runtime)
+/// does.
 ///
 /// ```
 /// use std::cell::RefCell;
@@ -73,7 +74,7 @@ impl LocalRuntime {
         LocalRuntime { runtime, _not_send: PhantomData }
     }
 
-    /// Returns a reference to the runtime, through which other threads can spawn futures that are `Send`.
+    /// Returns a handle to the runtime. Other threads can use it to spawn `Send` futures.
     pub fn handle(&self) -> &Handle {
         self.runtime.handle()
     }
@@ -90,8 +91,9 @@ impl LocalRuntime {
         let SchedulerHandle::CurrentThread(shared) = &self.handle().scheduler else {
             unreachable!("a local runtime is a current-thread runtime")
         };
-        // SAFETY: must be called on the thread that the runtime is bound to. `build_local` binds it to the
-        // thread that creates the `LocalRuntime`; `self` is neither `Send` nor `Sync`, so this is it.
+        // SAFETY: must be called on the thread that the runtime is bound to. `build_local` binds it
+        // to the thread that creates the `LocalRuntime`; `self` is neither `Send` nor `Sync`, so
+        // this is it.
         unsafe { shared.spawn_local(future, Id::next(), Location::caller()) }
     }
 

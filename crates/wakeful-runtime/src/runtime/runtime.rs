@@ -11,15 +11,15 @@ use wakeful_task::JoinHandle;
 
 /// A runtime: a scheduler for tasks, with its threads, timers and I/O.
 ///
-/// [`Runtime::new`] creates one with default settings, [`Builder`] one with others. The entry point of a
-/// program is usually [`block_on`](Self::block_on).
+/// [`Runtime::new`] creates one with default settings, [`Builder`] one with others. The entry point
+/// of a program is usually [`block_on`](Self::block_on).
 ///
 /// # Shutdown
-/// Dropping the runtime shuts it down. Every task is dropped without being polled again; one that is
-/// being polled is dropped when that poll returns. The `JoinHandle`s of these tasks return an error, as
-/// do those of [`spawn_blocking`](Self::spawn_blocking) closures that have not started. The drop then
-/// waits, without limit, for the runtime's threads, and so for closures that are still running.
-/// [`shutdown_timeout`](Self::shutdown_timeout) limits that wait, and
+/// Dropping the runtime shuts it down. Every task is dropped without being polled again; one that
+/// is being polled is dropped when that poll returns. The `JoinHandle`s of these tasks return an
+/// error, as do those of [`spawn_blocking`](Self::spawn_blocking) closures that have not started.
+/// The drop then waits, without limit, for the runtime's threads, and so for closures that are
+/// still running. [`shutdown_timeout`](Self::shutdown_timeout) limits that wait, and
 /// [`shutdown_background`](Self::shutdown_background) does not wait.
 ///
 /// Because the drop blocks, it panics on a thread that drives a runtime, for example in a task. A
@@ -73,8 +73,8 @@ pub enum RuntimeFlavor {
 impl Runtime {
     /// Creates a multi-thread runtime with I/O and timers enabled.
     ///
-    /// It has one worker per CPU, unless [an environment variable](super::Builder::worker_threads) sets
-    /// their number.
+    /// It has one worker per CPU, unless [an environment variable](super::Builder::worker_threads)
+    /// sets their number.
     ///
     /// # Errors
     /// Returns an error if [`Builder::build`] does.
@@ -96,9 +96,9 @@ impl Runtime {
 
     /// Spawns a task onto the runtime and returns a handle to its output.
     ///
-    /// On a multi-thread runtime the task starts to run immediately, even if the handle is never awaited.
-    /// On a current-thread runtime it runs while a thread is in [`block_on`](Self::block_on). See
-    /// [`task::spawn`](crate::task::spawn).
+    /// On a multi-thread runtime the task starts to run immediately, even if the handle is never
+    /// awaited. On a current-thread runtime it runs while a thread is in
+    /// [`block_on`](Self::block_on). See [`task::spawn`](crate::task::spawn).
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -125,17 +125,17 @@ impl Runtime {
 
     /// Runs a future to completion on the calling thread and returns its output.
     ///
-    /// This is a program's entry point into the runtime. The future runs in the runtime's context, so it
-    /// can spawn tasks and use timers and I/O. It need not be `Send` or `'static`, and it is not a task:
-    /// it always runs on the calling thread. On a multi-thread runtime, spawn work that is to run on
-    /// the workers.
+    /// This is a program's entry point into the runtime. The future runs in the runtime's context,
+    /// so it can spawn tasks and use timers and I/O. It need not be `Send` or `'static`, and it is
+    /// not a task: it always runs on the calling thread. On a multi-thread runtime, spawn work that
+    /// is to run on the workers.
     ///
-    /// On a current-thread runtime the call also runs the runtime's tasks. If several threads call it at
-    /// once, one of them drives the tasks, timers and I/O, and the others wait for their own futures;
-    /// when the driving thread returns, another one takes over.
+    /// On a current-thread runtime the call also runs the runtime's tasks. If several threads call
+    /// it at once, one of them drives the tasks, timers and I/O, and the others wait for their own
+    /// futures; when the driving thread returns, another one takes over.
     ///
-    /// Tasks that have not ended when the future completes keep running on a multi-thread runtime. On a
-    /// current-thread runtime they stay suspended until the next call.
+    /// Tasks that have not ended when the future completes keep running on a multi-thread runtime.
+    /// On a current-thread runtime they stay suspended until the next call.
     ///
     /// # Panics
     /// Panics if the thread already drives a runtime (as in a task), if the future panics, and on a
@@ -149,7 +149,7 @@ impl Runtime {
     /// use wakeful::runtime::Runtime;
     ///
     /// let runtime = Runtime::new()?;
-    /// let mut log = vec!["outside"]; // the future may borrow: it completes before the call returns
+    /// let mut log = vec!["outside"]; // the future may borrow from the caller
     /// runtime.block_on(async { log.push("inside") });
     /// assert_eq!(log, ["outside", "inside"]);
     /// # std::io::Result::Ok(())
@@ -161,9 +161,9 @@ impl Runtime {
 
     /// Enters the runtime's context until the returned guard is dropped.
     ///
-    /// Meanwhile [`spawn`](crate::task::spawn), timers and sockets on this thread use this runtime, also
-    /// outside `block_on`. Guards must be dropped in the reverse order of their creation, otherwise the
-    /// drop panics.
+    /// Meanwhile [`spawn`](crate::task::spawn), timers and sockets on this thread use this runtime,
+    /// also outside `block_on`. Guards must be dropped in the reverse order of their creation,
+    /// otherwise the drop panics.
     ///
     /// ```
     /// use wakeful::runtime::Runtime;
@@ -181,8 +181,8 @@ impl Runtime {
 
     /// Shuts the runtime down and waits for its threads for at most `duration`.
     ///
-    /// Threads that are still running a blocking closure, or a poll that blocks, after that time keep
-    /// running in the background and exit when the closure returns.
+    /// Threads that are still running a blocking closure, or a poll that blocks, after that time
+    /// keep running in the background and exit when the closure returns.
     ///
     /// # Panics
     /// Panics in a thread that drives a runtime, unless `duration` is zero.
@@ -207,9 +207,9 @@ impl Runtime {
 
     /// Shuts the runtime down without waiting for its threads.
     ///
-    /// This is [`shutdown_timeout`](Self::shutdown_timeout) with a duration of zero. It may be called where
-    /// blocking is not allowed, for example in a task of another runtime. Tasks may still be running, or
-    /// not yet be dropped, when it returns.
+    /// This is [`shutdown_timeout`](Self::shutdown_timeout) with a duration of zero. It may be
+    /// called where blocking is not allowed, for example in a task of another runtime. Tasks may
+    /// still be running, or not yet be dropped, when it returns.
     ///
     /// ```
     /// use wakeful::runtime::Runtime;
@@ -237,8 +237,8 @@ impl Drop for Runtime {
         match &self.handle.scheduler {
             SchedulerHandle::CurrentThread(shared) => shared.shutdown(),
             SchedulerHandle::MultiThread(shared) => {
-                // Cancels queued blocking tasks first: once the workers stop, their threads return to the
-                // pool and would run them.
+                // Cancels queued blocking tasks first: once the workers stop, their threads return
+                // to the pool and would run them.
                 shared.pool.retire();
                 shared.stop();
             }
@@ -258,8 +258,8 @@ impl Drop for Runtime {
         let are_threads_gone = self.handle.scheduler.pool().shutdown(self.wait);
         if are_threads_gone {
             let stalls = self.handle.scheduler.stalls();
-            // The wait is short: the last worker has told the monitor to end, and the monitor runs no
-            // user code.
+            // The wait is short: the last worker has told the monitor to end, and the monitor runs
+            // no user code.
             stalls.monitor.join();
             if self.wait.is_none() {
                 stalls.join_reporter();

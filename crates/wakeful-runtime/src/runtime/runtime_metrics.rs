@@ -10,9 +10,9 @@ use std::time::Duration;
 
 /// A view of a runtime's counters, returned by [`Handle::metrics`].
 ///
-/// The methods read the current values while the runtime's threads update them. Each value is accurate
-/// on its own, but several values are not a consistent snapshot. Counters start at zero when the runtime
-/// is built and never decrease.
+/// The methods read the current values while the runtime's threads update them. Each value is
+/// accurate on its own, but several values are not a consistent snapshot. Counters start at zero
+/// when the runtime is built and never decrease.
 ///
 /// Methods that take a `worker` expect an index below [`num_workers`](Self::num_workers) and panic
 /// otherwise.
@@ -54,8 +54,8 @@ impl RuntimeMetrics {
     ///
     /// Closures of `spawn_blocking` and tasks of a `LocalSet` are not counted.
     pub fn num_alive_tasks(&self) -> usize {
-        // Reads the ended tasks first: each of them was spawned before the second sum is taken, so the
-        // difference is not negative.
+        // Reads the ended tasks first: each of them was spawned before the second sum is taken, so
+        // the difference is not negative.
         let ended = self.sum(|worker| worker.ended.get(), |remote| remote.ended.load(Relaxed));
         self.spawned_tasks_count().saturating_sub(ended) as usize
     }
@@ -70,7 +70,7 @@ impl RuntimeMetrics {
         }
     }
 
-    /// Returns how long `worker` has been busy in total, up to the time when it last ran out of work.
+    /// Returns how long `worker` has been busy in total, until it last ran out of work.
     ///
     /// # Panics
     /// Panics if there is no such worker, as do all methods that take a `worker`.
@@ -85,7 +85,7 @@ impl RuntimeMetrics {
         self.worker(worker).parks.get()
     }
 
-    /// Returns how often `worker` parked plus how often it was unparked: an odd number while it is parked.
+    /// Returns how often `worker` parked plus how often it was unparked; odd while it is parked.
     ///
     /// If the value is even and equal in two calls, the worker was busy all the time between them.
     ///
@@ -147,7 +147,7 @@ impl RuntimeMetrics {
         self.worker(worker).local_schedules.get()
     }
 
-    /// Returns how often the queue of `worker` overflowed, which is always zero since the queue grows.
+    /// Returns zero: the queue of a worker grows instead of overflowing.
     #[track_caller]
     pub fn worker_overflow_count(&self, worker: usize) -> u64 {
         let _exists = self.worker(worker);
@@ -174,7 +174,7 @@ impl RuntimeMetrics {
         self.sum(|worker| worker.spawned.get(), |remote| remote.spawned.load(Relaxed))
     }
 
-    /// Returns how often a task was spawned or woken by a thread that is not a worker of the runtime.
+    /// Returns how often a thread other than a worker spawned or woke a task.
     pub fn remote_schedule_count(&self) -> u64 {
         let remote = self.remote();
         remote.schedules.load(Relaxed) + remote.spawned.load(Relaxed)
@@ -201,7 +201,8 @@ impl RuntimeMetrics {
 
     /// Returns the number of threads of the runtime that are not running as workers.
     ///
-    /// They run closures of `spawn_blocking`, are blocked in a task that lost its worker, or are idle.
+    /// They run closures of `spawn_blocking`, are blocked in a task that lost its worker, or are
+    /// idle.
     pub fn num_blocking_threads(&self) -> usize {
         let workers = match &self.handle.scheduler {
             SchedulerHandle::CurrentThread(_) => 0,
@@ -220,11 +221,11 @@ impl RuntimeMetrics {
         self.handle.scheduler.pool().queue_depth()
     }
 
-    /// Returns the number of polls that blocked their thread for longer than [`Builder::stall_after`].
+    /// Returns the number of stalls: polls longer than [`Builder::stall_after`].
     ///
     /// Stalls that still last are included. On a current-thread runtime, in a `LocalSet` and after
-    /// [`Builder::disable_stall_handoff`], stalls are detected and counted only if they are reported:
-    /// with [`Builder::on_stall`] or `WAKEFUL_STALL_REPORT`.
+    /// [`Builder::disable_stall_handoff`], stalls are detected and counted only if they are
+    /// reported: with [`Builder::on_stall`] or `WAKEFUL_STALL_REPORT`.
     ///
     /// [`Builder::disable_stall_handoff`]: super::Builder::disable_stall_handoff
     /// [`Builder::on_stall`]: super::Builder::on_stall
@@ -260,8 +261,8 @@ impl RuntimeMetrics {
 
     /// Returns the number of threads that lost their worker to another one and are still blocked.
     ///
-    /// They are included in [`num_blocking_threads`](Self::num_blocking_threads). Threads kept ready for
-    /// the next hand-off are included in
+    /// They are included in [`num_blocking_threads`](Self::num_blocking_threads). Threads kept
+    /// ready for the next hand-off are included in
     /// [`num_idle_blocking_threads`](Self::num_idle_blocking_threads).
     pub fn num_stalled_threads(&self) -> usize {
         self.stalls().held_threads()

@@ -104,8 +104,8 @@ impl<'a> Builder<'a> {
     /// Runs a closure that may block, as [`task::spawn_blocking`](super::spawn_blocking).
     ///
     /// # Errors
-    /// Returns an error if the operating system refuses a thread for the closure, or if the runtime has
-    /// shut down. The closure is then dropped.
+    /// Returns an error if the operating system refuses a thread for the closure, or if the runtime
+    /// has shut down. The closure is then dropped.
     ///
     /// # Panics
     /// Panics outside a runtime.

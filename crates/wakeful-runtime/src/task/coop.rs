@@ -1,8 +1,8 @@
 //! Cooperative scheduling: a budget that makes tasks yield although they never have to wait.
 //!
-//! Each poll of a task has a budget of 128 units. Each operation on a socket, channel, lock or timer takes
-//! one unit. When none is left, operations return `Pending` as if they had to wait, so the task yields; its
-//! next poll starts with a full budget.
+//! Each poll of a task has a budget of 128 units. Each operation on a socket, channel, lock or
+//! timer takes one unit. When none is left, operations return `Pending` as if they had to wait, so
+//! the task yields; its next poll starts with a full budget.
 //!
 //! For example, a task that drains a channel full of messages yields in between:
 //!
@@ -34,8 +34,8 @@ pub use wakeful_base::budget::{RestoreOnPending, poll_proceed};
 
 /// Returns whether the current poll has budget left.
 ///
-/// Without budget, the next operation on a socket, channel, lock or timer makes the task yield. Outside a
-/// runtime this returns true.
+/// Without budget, the next operation on a socket, channel, lock or timer makes the task yield.
+/// Outside a runtime this returns true.
 ///
 /// ```
 /// use wakeful::task::{coop::has_budget_remaining, consume_budget};
@@ -134,8 +134,8 @@ impl<F: Future> Future for Unconstrained<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: structural pinning of the only field: it is never moved out, there is no `Drop` impl, and
-        // `Unconstrained` is `Unpin` only if `F` is.
+        // SAFETY: structural pinning of the only field: it is never moved out, there is no `Drop`
+        // impl, and `Unconstrained` is `Unpin` only if `F` is.
         let inner = unsafe { self.map_unchecked_mut(|this| &mut this.inner) };
         budget::with_unconstrained(|| inner.poll(cx))
     }
@@ -143,8 +143,8 @@ impl<F: Future> Future for Unconstrained<F> {
 
 /// Wraps a future so that it takes one unit of the budget, and yields if there is none.
 ///
-/// Use it for futures of other crates, which do not take budget. The unit is given back unless the poll
-/// completes the future.
+/// Use it for futures of other crates, which do not take budget. The unit is given back unless the
+/// poll completes the future.
 ///
 /// ```
 /// use wakeful::task::coop::{cooperative, has_budget_remaining};
@@ -186,8 +186,8 @@ impl<F: Future> Future for Coop<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let unit = ready!(poll_proceed(cx));
-        // SAFETY: structural pinning of the only field: it is never moved out, there is no `Drop` impl, and
-        // `Coop` is `Unpin` only if `F` is.
+        // SAFETY: structural pinning of the only field: it is never moved out, there is no `Drop`
+        // impl, and `Coop` is `Unpin` only if `F` is.
         let inner = unsafe { self.map_unchecked_mut(|this| &mut this.inner) };
         let output = ready!(inner.poll(cx));
         unit.made_progress();

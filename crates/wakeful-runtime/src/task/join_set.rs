@@ -31,9 +31,9 @@ pub use builder::Builder;
 
 /// A set of tasks with the same output type, which are joined in the order in which they complete.
 ///
-/// Tasks start to run when they are spawned into the set, whether or not they are joined. A task stays in
-/// the set, with its output, until a `join` method returns it. Joining costs the same however many tasks
-/// the set has, since each task notifies the set when it completes.
+/// Tasks start to run when they are spawned into the set, whether or not they are joined. A task
+/// stays in the set, with its output, until a `join` method returns it. Joining costs the same
+/// however many tasks the set has, since each task notifies the set when it completes.
 ///
 /// Dropping the set aborts its tasks; [`detach_all`](Self::detach_all) lets them continue.
 ///
@@ -65,7 +65,7 @@ impl<T> JoinSet<T> {
         JoinSet { tasks: NotifiedSet::new() }
     }
 
-    /// Returns the number of tasks in the set, including those that have completed but are not joined yet.
+    /// Returns the number of tasks in the set, completed tasks that are not joined yet included.
     pub fn len(&self) -> usize {
         self.tasks.len()
     }
@@ -96,8 +96,8 @@ impl<T: 'static> JoinSet<T> {
 
     /// Spawns a task onto the current runtime and into the set.
     ///
-    /// The returned handle aborts this task; the output is returned by [`join_next`](Self::join_next) and
-    /// its relatives.
+    /// The returned handle aborts this task; the output is returned by
+    /// [`join_next`](Self::join_next) and its relatives.
     ///
     /// # Panics
     /// Panics outside a runtime.
@@ -134,8 +134,9 @@ impl<T: 'static> JoinSet<T> {
         self.insert(handle.spawn(task))
     }
 
-    /// Spawns a task that need not be `Send` onto the current [`LocalSet`] or
-    /// [`LocalRuntime`](crate::runtime::LocalRuntime) and into this set.
+    /// Spawns a task that need not be `Send` onto the current thread and into the set.
+    ///
+    /// The thread must be in a [`LocalSet`] or [`LocalRuntime`](crate::runtime::LocalRuntime).
     ///
     /// ```
     /// use std::rc::Rc;
@@ -189,7 +190,8 @@ impl<T: 'static> JoinSet<T> {
     /// ```
     ///
     /// # Panics
-    /// Panics outside a runtime, and if the pool has no thread and the operating system refuses one.
+    /// Panics outside a runtime, and if the pool has no thread and the operating system refuses
+    /// one.
     #[track_caller]
     pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
     where
@@ -199,7 +201,7 @@ impl<T: 'static> JoinSet<T> {
         self.insert(spawn_blocking(f))
     }
 
-    /// Runs a closure that may block on the blocking pool of the runtime of `handle`, as a task of the set.
+    /// Runs a closure that may block on the runtime of `handle`, as a task of the set.
     ///
     /// # Panics
     /// Panics if the pool has no thread and the operating system refuses one.
@@ -220,7 +222,8 @@ impl<T: 'static> JoinSet<T> {
 
     /// Waits until a task completes, removes it from the set and returns its output.
     ///
-    /// Returns `None` if the set is empty. The result is an error if the task panicked or was aborted.
+    /// Returns `None` if the set is empty. The result is an error if the task panicked or was
+    /// aborted.
     ///
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, no task is removed.
@@ -285,18 +288,20 @@ impl<T: 'static> JoinSet<T> {
 
     /// Removes a task that has completed and returns its id and output, without waiting.
     ///
-    /// Returns `None` if no task has completed. In case of an error, the id is in [`JoinError::id`].
+    /// Returns `None` if no task has completed. In case of an error, the id is in
+    /// [`JoinError::id`].
     pub fn try_join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
         self.tasks.pop().map(output_with_id)
     }
 
     /// Aborts all tasks, waits until they have ended, and empties the set.
     ///
-    /// Outputs, panics and errors are dropped. Closures of `spawn_blocking` that have started are waited for.
+    /// Outputs, panics and errors are dropped. Closures of `spawn_blocking` that have started are
+    /// waited for.
     ///
     /// # Cancel safety
-    /// The first poll aborts the tasks. If the future is dropped after it, tasks that have not been joined
-    /// are still in the set; call this method again to wait for them.
+    /// The first poll aborts the tasks. If the future is dropped after it, tasks that have not been
+    /// joined are still in the set; call this method again to wait for them.
     ///
     /// # Examples
     ///
@@ -320,12 +325,13 @@ impl<T: 'static> JoinSet<T> {
     /// Waits for all tasks and returns their outputs, in the order in which the tasks completed.
     ///
     /// # Panics
-    /// Panics if a task was aborted. If a task panicked, this method resumes that panic. In both cases the
-    /// remaining tasks are aborted. To handle errors, call [`join_next`](Self::join_next) in a loop.
+    /// Panics if a task was aborted. If a task panicked, this method resumes that panic. In both
+    /// cases the remaining tasks are aborted. To handle errors, call [`join_next`](Self::join_next)
+    /// in a loop.
     ///
     /// # Cancel safety
-    /// This method is not cancel safe: if the future is dropped, the collected outputs are lost and the
-    /// remaining tasks are aborted.
+    /// This method is not cancel safe: if the future is dropped, the collected outputs are lost and
+    /// the remaining tasks are aborted.
     ///
     /// # Examples
     ///
@@ -393,9 +399,10 @@ impl<T: 'static> JoinSet<T> {
 
     /// Polls for a task that has completed, removes it from the set and returns its output.
     ///
-    /// Returns `Ready(None)` if the set is empty. If it returns `Pending`, the waker of `cx` is woken when
-    /// a task completes; only the waker of the last call is kept. If the [budget](super::coop) of the
-    /// current poll is used up, it returns `Pending` and wakes the waker even though a task has completed.
+    /// Returns `Ready(None)` if the set is empty. If it returns `Pending`, the waker of `cx` is
+    /// woken when a task completes; only the waker of the last call is kept. If the
+    /// [budget](super::coop) of the current poll is used up, it returns `Pending` and wakes the
+    /// waker even though a task has completed.
     ///
     /// ```
     /// use std::future::poll_fn;

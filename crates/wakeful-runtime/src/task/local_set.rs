@@ -11,17 +11,18 @@
 //!             └──▶ wakes the task that polls the set
 //! ```
 //!
-//! The state that only the owning thread accesses (local queue, list, flags) is the `Core` in `tasks.rs`.
-//! There are two ways to it: through an `Owner`, which never leaves that thread, and in a wake-up that has
-//! compared the thread it runs on. Only an `Owner` polls futures and drops them. A wake-up or an abort on
-//! another thread puts the task into the remote queue, and the owning thread does the rest.
+//! The state that only the owning thread accesses (local queue, list, flags) is the `Core` in
+//! `tasks.rs`. There are two ways to it: through an `Owner`, which never leaves that thread, and in
+//! a wake-up that has compared the thread it runs on. Only an `Owner` polls futures and drops them.
+//! A wake-up or an abort on another thread puts the task into the remote queue, and the owning
+//! thread does the rest.
 //!
-//! As in the other schedulers, a task enters the list when it waits for the first time. A task whose first
-//! poll completes is never in it.
+//! As in the other schedulers, a task enters the list when it waits for the first time. A task
+//! whose first poll completes is never in it.
 //!
 //! Files: `owner.rs` spawns and runs tasks, `tasks.rs` has the shared state and the wake-up path,
-//! `waker_slot.rs` the waker of the task that polls the set, `shutdown.rs` drops all tasks, `current.rs`
-//! tracks which set a thread is in, and `spawn_local.rs` has the public function.
+//! `waker_slot.rs` the waker of the task that polls the set, `shutdown.rs` drops all tasks,
+//! `current.rs` tracks which set a thread is in, and `spawn_local.rs` has the public function.
 
 mod current;
 mod owner;
@@ -47,18 +48,18 @@ pub use spawn_local::spawn_local;
 /// A set of tasks that run on one thread and need not be `Send`.
 ///
 /// The tasks run only while the set is driven, which is done by [`run_until`](Self::run_until),
-/// [`block_on`](Self::block_on), or awaiting the set itself; the latter completes when all tasks have
-/// ended. A `LocalSet` is not `Send`, so it cannot be driven by a task of [`spawn`](crate::task::spawn): on
-/// a multi-thread runtime, drive it in `Runtime::block_on`. A
+/// [`block_on`](Self::block_on), or awaiting the set itself; the latter completes when all tasks
+/// have ended. A `LocalSet` is not `Send`, so it cannot be driven by a task of
+/// [`spawn`](crate::task::spawn): on a multi-thread runtime, drive it in `Runtime::block_on`. A
 /// [`LocalRuntime`](crate::runtime::LocalRuntime) needs no `LocalSet`.
 ///
 /// Code inside the set adds tasks with [`spawn_local`]. There,
-/// [`block_in_place`](crate::task::block_in_place) panics, since the set's tasks cannot move to another
-/// thread. A task that blocks delays all tasks of the set; there is no hand-off.
+/// [`block_in_place`](crate::task::block_in_place) panics, since the set's tasks cannot move to
+/// another thread. A task that blocks delays all tasks of the set; there is no hand-off.
 ///
-/// Drive a set in one place at a time: a wake-up of its tasks wakes only the task that polled the set last.
-/// Dropping the set drops its tasks. Tasks that are spawned onto it later, through a guard of
-/// [`enter`](Self::enter), are cancelled immediately.
+/// Drive a set in one place at a time: a wake-up of its tasks wakes only the task that polled the
+/// set last. Dropping the set drops its tasks. Tasks that are spawned onto it later, through a
+/// guard of [`enter`](Self::enter), are cancelled immediately.
 ///
 /// ```
 /// use std::cell::RefCell;
@@ -120,10 +121,10 @@ impl LocalSet {
         self.owner.spawn(future, Id::next(), Location::caller())
     }
 
-    /// Runs a future to completion on `rt`, and the set's tasks meanwhile, all on the calling thread.
+    /// Runs a future to completion in `rt` on the calling thread, and the set's tasks meanwhile.
     ///
-    /// Tasks that have not ended when the future completes stay in the set, and continue when it is driven
-    /// again.
+    /// Tasks that have not ended when the future completes stay in the set, and continue when it is
+    /// driven again.
     ///
     /// # Panics
     /// Panics in the same cases as [`Runtime::block_on`].
@@ -151,14 +152,16 @@ impl LocalSet {
 
     /// Runs a future to completion inside the set, and the set's tasks meanwhile.
     ///
-    /// Tasks that have not ended when the future completes stay in the set, and continue when it is driven
-    /// again.
+    /// Tasks that have not ended when the future completes stay in the set, and continue when it is
+    /// driven again.
     ///
     /// # Cancel safety
-    /// If the returned future is dropped, `future` is dropped with it. The set's tasks stay in the set.
+    /// If the returned future is dropped, `future` is dropped with it. The set's tasks stay in the
+    /// set.
     ///
     /// # Panics
-    /// Panics if a task has panicked and [`unhandled_panic`](Self::unhandled_panic) is set to shut down.
+    /// Panics if a task has panicked and [`unhandled_panic`](Self::unhandled_panic) is set to shut
+    /// down.
     ///
     /// # Examples
     ///
@@ -202,9 +205,9 @@ impl LocalSet {
 
     /// Sets what the set does when one of its tasks panics.
     ///
-    /// The default is [`UnhandledPanic::Ignore`]: the panic is returned by the task's `JoinHandle`. With
-    /// [`UnhandledPanic::ShutdownRuntime`] all tasks of the set are dropped immediately, and driving the set
-    /// panics.
+    /// The default is [`UnhandledPanic::Ignore`]: the panic is returned by the task's `JoinHandle`.
+    /// With [`UnhandledPanic::ShutdownRuntime`] all tasks of the set are dropped immediately, and
+    /// driving the set panics.
     pub fn unhandled_panic(&mut self, behavior: UnhandledPanic) -> &mut Self {
         self.owner.with_core(|core| core.on_panic = behavior);
         self
@@ -234,8 +237,8 @@ impl Drop for LocalSet {
             let _inside = self.owner.enter();
             self.owner.drop_all();
         }
-        // Nothing needs to be woken for the set any more. Without this, the waker would live as long as the
-        // last waker of a task.
+        // Nothing needs to be woken for the set any more. Without this, the waker would live as
+        // long as the last waker of a task.
         drop(self.owner.tasks.poller.take());
     }
 }

@@ -7,12 +7,13 @@ use wakeful_task::{Id, JoinHandle};
 
 /// Spawns a task onto the current runtime and returns a handle to its output.
 ///
-/// The task runs concurrently with the caller, even if the handle is never awaited. Awaiting the handle
-/// returns the output, or an error if the task panicked or was aborted. Dropping the handle detaches the
-/// task: it keeps running. Tasks that have not completed when the runtime shuts down are dropped.
+/// The task runs concurrently with the caller, even if the handle is never awaited. Awaiting the
+/// handle returns the output, or an error if the task panicked or was aborted. Dropping the handle
+/// detaches the task: it keeps running. Tasks that have not completed when the runtime shuts down
+/// are dropped.
 ///
-/// The future must own what it uses (`'static`). It must be `Send`, since the task may move to another
-/// thread whenever it waits; [`spawn_local`](super::spawn_local) has no such bound.
+/// The future must own what it uses (`'static`). It must be `Send`, since the task may move to
+/// another thread whenever it waits; [`spawn_local`](super::spawn_local) has no such bound.
 ///
 /// # Panics
 /// Panics outside a runtime. To spawn from such a thread, use [`Handle::spawn`].

@@ -1,8 +1,9 @@
 //! Task-locals: values that belong to a task instead of a thread.
 //!
-//! A key is a thread-local slot. A [`TaskLocalFuture`] stores the value next to the future, and swaps it
-//! with the slot's contents at the start and at the end of each poll. The slot thus holds a value only
-//! while code in the value's scope runs, scopes nest, and the value moves between threads with its task.
+//! A key is a thread-local slot. A [`TaskLocalFuture`] stores the value next to the future, and
+//! swaps it with the slot's contents at the start and at the end of each poll. The slot thus holds
+//! a value only while code in the value's scope runs, scopes nest, and the value moves between
+//! threads with its task.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -58,9 +59,9 @@ macro_rules! task_local {
 
 /// A key of a task-local value, declared by [`task_local!`](crate::task_local).
 ///
-/// A key has a value only inside [`scope`](Self::scope) or [`sync_scope`](Self::sync_scope); there is no
-/// initial value. Scopes nest: the value of the inner scope hides that of the outer one. Tasks spawned
-/// inside a scope do not inherit its value.
+/// A key has a value only inside [`scope`](Self::scope) or [`sync_scope`](Self::sync_scope); there
+/// is no initial value. Scopes nest: the value of the inner scope hides that of the outer one.
+/// Tasks spawned inside a scope do not inherit its value.
 ///
 /// ```
 /// wakeful::task_local! {
@@ -86,7 +87,7 @@ impl<T: 'static> LocalKey<T> {
         LocalKey { slot }
     }
 
-    /// Wraps a future so that `value` is in scope whenever the future is polled, and while it is dropped.
+    /// Wraps a future so that `value` is in scope while the future is polled or dropped.
     ///
     /// # Panics
     /// The returned future panics if it is polled inside a [`with`](Self::with) of the same key.
@@ -174,8 +175,8 @@ impl<T: 'static> LocalKey<T> {
     where
         F: FnOnce(&T) -> R,
     {
-        // A thread whose thread-locals are destroyed is in no scope. The borrow cannot fail: `swap`, which
-        // borrows mutably, runs no user code meanwhile.
+        // A thread whose thread-locals are destroyed is in no scope. The borrow cannot fail:
+        // `swap`, which borrows mutably, runs no user code meanwhile.
         let found = self.slot.try_with(|slot| slot.borrow().as_ref().map(f));
         found.ok().flatten().ok_or(AccessError { _private: () })
     }
@@ -245,8 +246,8 @@ struct Scope<'a, T: 'static> {
 impl<T> Drop for Scope<'_, T> {
     fn drop(&mut self) {
         let swapped = self.key.swap(self.outer);
-        // Borrows end with the calls of `with` that make them, and the thread-locals are not destroyed
-        // while the thread runs code in the scope.
+        // Borrows end with the calls of `with` that make them, and the thread-locals are not
+        // destroyed while the thread runs code in the scope.
         debug_assert!(swapped.is_ok(), "a task-local scope could be entered but not left");
     }
 }
@@ -276,7 +277,8 @@ pub struct TaskLocalFuture<T: 'static, F> {
 impl<T: 'static, F> TaskLocalFuture<T, F> {
     /// Takes the value out, or returns `None` if it has been taken before.
     ///
-    /// This is useful after the future has completed. If it has not, the rest of it runs without a value.
+    /// This is useful after the future has completed. If it has not, the rest of it runs without a
+    /// value.
     ///
     /// ```
     /// use std::cell::Cell;
@@ -298,14 +300,16 @@ impl<T: 'static, F> TaskLocalFuture<T, F> {
         value.take()
     }
 
-    /// Projects to the key, the value and the future, of which only the last is structurally pinned.
+    /// Projects to the fields, of which only the future is structurally pinned.
     fn project(
         self: Pin<&mut Self>,
     ) -> (&'static LocalKey<T>, &mut Option<T>, Pin<&mut Option<F>>) {
-        // SAFETY: the mutable borrow serves only to project to fields and moves nothing out of `self`.
+        // SAFETY: the mutable borrow serves only to project to fields and moves nothing out of
+        // `self`.
         let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: structural pinning of `future`. All mutable access to it goes through this method, also
-        // in `Drop`, so the future is never moved, and dropped in place by `set`. `Self` is never `Unpin`.
+        // SAFETY: structural pinning of `future`. All mutable access to it goes through this
+        // method, also in `Drop`, so the future is never moved, and dropped in place by `set`.
+        // `Self` is never `Unpin`.
         (this.key, &mut this.value, unsafe { Pin::new_unchecked(&mut this.future) })
     }
 }
@@ -339,8 +343,8 @@ impl<T: 'static, F> Drop for TaskLocalFuture<T, F> {
         }
         // SAFETY: `self` is being dropped, so it is not moved again before its memory is freed.
         let (key, value, mut future) = unsafe { Pin::new_unchecked(self) }.project();
-        // If the scope cannot be entered (the thread is ending, or `with` borrows the slot), the future is
-        // dropped without the value in scope.
+        // If the scope cannot be entered (the thread is ending, or `with` borrows the slot), the
+        // future is dropped without the value in scope.
         let _scope = key.enter(value).ok();
         future.set(None);
     }

@@ -7,9 +7,9 @@ use wakeful_task::{WaitKind, note_wait};
 
 /// Yields to the scheduler, so that other tasks can run.
 ///
-/// The task runs again after the tasks that are ready now, and after the worker has polled for I/O and
-/// timers. (A worker of a multi-thread runtime polls for them at most once every 10 µs, and otherwise
-/// skips that.) Other futures of the same task, as in `join!`, are polled as usual.
+/// The task runs again after the tasks that are ready now, and after the worker has polled for I/O
+/// and timers. (A worker of a multi-thread runtime polls for them at most once every 10 µs, and
+/// otherwise skips that.) Other futures of the same task, as in `join!`, are polled as usual.
 ///
 /// # Cancel safety
 /// This function is cancel safe: if the future is dropped, nothing is lost.

@@ -7,13 +7,13 @@ use wakeful_reactor::time::{Clock, ClockError};
 
 /// Pauses the clock of the current runtime, which must be a current-thread runtime.
 ///
-/// The clock then moves only in two cases: [`advance`] moves it, and when the runtime has nothing else to
-/// do, it jumps to the next timer. A test that sleeps for hours thus takes no time. The clock does not jump
-/// while a closure of `spawn_blocking` is queued or running.
+/// The clock then moves only in two cases: [`advance`] moves it, and when the runtime has nothing
+/// else to do, it jumps to the next timer. A test that sleeps for hours thus takes no time. The
+/// clock does not jump while a closure of `spawn_blocking` is queued or running.
 ///
-/// [`Instant::now`](super::Instant::now) of this module returns the paused time; that of `std` does not.
-/// Once the clock has been paused, deadlines are rounded up to whole milliseconds since the runtime was
-/// built.
+/// [`Instant::now`](super::Instant::now) of this module returns the paused time; that of `std` does
+/// not. Once the clock has been paused, deadlines are rounded up to whole milliseconds since the
+/// runtime was built.
 ///
 /// ```
 /// use wakeful::runtime::Builder;
@@ -59,8 +59,8 @@ pub fn resume() {
 
 /// Advances a paused clock by `duration` and fires the timers that are due.
 ///
-/// The clock moves in one step, not from timer to timer. Then the function yields once: when it returns,
-/// tasks whose timers are due have been woken, but have not necessarily run.
+/// The clock moves in one step, not from timer to timer. Then the function yields once: when it
+/// returns, tasks whose timers are due have been woken, but have not necessarily run.
 ///
 /// # Panics
 /// Panics outside a runtime, and if the clock is not paused.

@@ -28,7 +28,7 @@ enum Kind {
     Invalid,
 }
 
-/// An error returned by [`timeout`](super::timeout) when the time elapsed before the future completed.
+/// An error returned by [`timeout`](super::timeout) when the time has elapsed.
 ///
 /// It converts into an `io::Error` of kind `TimedOut`.
 ///

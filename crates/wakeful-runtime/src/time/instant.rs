@@ -4,11 +4,11 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::time::{self, Duration};
 
-/// A point in time on the runtime's clock, for [`sleep_until`](super::sleep_until) and similar functions.
+/// A point in time on the runtime's clock, as [`sleep_until`](super::sleep_until) takes it.
 ///
-/// It wraps a `std::time::Instant`; the difference is that [`now`](Self::now) reads the clock of the current
-/// runtime, which tests may have paused. The difference of two instants saturates at zero instead of
-/// panicking.
+/// It wraps a `std::time::Instant`; the difference is that [`now`](Self::now) reads the clock of
+/// the current runtime, which tests may have paused. The difference of two instants saturates at
+/// zero instead of panicking.
 ///
 /// ```
 /// use wakeful::time::{Duration, Instant};

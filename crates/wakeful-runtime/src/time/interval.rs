@@ -12,9 +12,9 @@ const MISSED_AFTER: Duration = Duration::from_millis(5);
 
 /// Creates an interval that ticks immediately, and then once every `period`.
 ///
-/// Unlike a loop around [`sleep`](super::sleep), it keeps its pace however long the work between two ticks
-/// takes. [`MissedTickBehavior`] sets what happens when the work takes longer than a period. Dropping the
-/// interval stops it.
+/// Unlike a loop around [`sleep`](super::sleep), it keeps its pace however long the work between
+/// two ticks takes. [`MissedTickBehavior`] sets what happens when the work takes longer than a
+/// period. Dropping the interval stops it.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -66,8 +66,9 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 
 /// When an [`Interval`] ticks after it has missed a tick.
 ///
-/// A tick is missed if [`Interval::tick`] is not polled until more than five milliseconds after the tick is
-/// due. In the table, the period is 10 ms, and the task was busy from the tick at 10 ms until 45 ms.
+/// A tick is missed if [`Interval::tick`] is not polled until more than five milliseconds after the
+/// tick is due. In the table, the period is 10 ms, and the task was busy from the tick at 10 ms
+/// until 45 ms.
 ///
 /// | behaviour | ticks at |
 /// |---|---|
@@ -181,8 +182,8 @@ impl Interval {
 
     /// Polls for the next tick. See [`tick`](Self::tick).
     ///
-    /// If it returns `Pending`, the waker of `cx` is woken when the tick is due; only the waker of the last
-    /// call is kept.
+    /// If it returns `Pending`, the waker of `cx` is woken when the tick is due; only the waker of
+    /// the last call is kept.
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         ready!(self.delay.as_mut().poll(cx));
         let tick = self.delay.deadline();

@@ -12,15 +12,17 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use wakeful_base::budget::{poll_proceed, try_defer};
 
-/// A sleep whose deadline is at least this far ahead when it is created is not checked for being due in its
-/// first poll, which saves reading the clock (see bench/NOTES.md: making a `Sleep`). If more time passes
-/// before that poll, the timer is armed with a past deadline and fires at the next poll of the timers.
+/// The duration from which a new sleep is assumed not to be due at its first poll.
+///
+/// That saves reading the clock there (see bench/NOTES.md: making a `Sleep`). If the deadline does
+/// pass before that poll, the timer is armed with a past deadline and fires at the next poll of the
+/// timers.
 pub(super) const FAR_AHEAD: Duration = Duration::from_micros(100);
 
 /// Waits until `duration` has passed.
 ///
-/// The wait starts when this function is called, not at the first poll. With a `duration` of zero the future
-/// yields once. Dropping the future cancels the wait.
+/// The wait starts when this function is called, not at the first poll. With a `duration` of zero
+/// the future yields once. Dropping the future cancels the wait.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -40,8 +42,8 @@ pub fn sleep(duration: Duration) -> Sleep {
 
 /// Waits until `deadline`.
 ///
-/// If the deadline has passed already, the future still yields once, so that other ready tasks can run;
-/// if it passed more than a millisecond ago, the future completes in its first poll.
+/// If the deadline has passed already, the future still yields once, so that other ready tasks can
+/// run; if it passed more than a millisecond ago, the future completes in its first poll.
 ///
 /// # Panics
 /// Panics outside a runtime with timers enabled.
@@ -72,7 +74,8 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// Polling it panics if its runtime has shut down.
 ///
 /// # Cancel safety
-/// Dropping a `Sleep` cancels it. Awaiting `&mut sleep` (pinned) is cancel safe: the deadline stays.
+/// Dropping a `Sleep` cancels it. Awaiting `&mut sleep` (pinned) is cancel safe: the deadline
+/// stays.
 ///
 /// # Examples
 ///
@@ -103,7 +106,7 @@ enum Phase {
     New { is_far: bool },
     /// The timer is armed.
     Armed,
-    /// The deadline had passed by the first poll, which may have yielded once. The timer is not armed.
+    /// The deadline had passed by the first poll. The timer is not armed.
     Elapsed,
 }
 
@@ -118,9 +121,9 @@ impl Phase {
 }
 
 impl Sleep {
-    // Inlined, except for making the timer: a `Timer` is returned in registers. A whole `Sleep` would be
-    // returned in memory, stored in words and then loaded in larger pieces, which defeats the CPU's store
-    // forwarding (see bench/NOTES.md: making a `Sleep`).
+    // Inlined, except for making the timer: a `Timer` is returned in registers. A whole `Sleep`
+    // would be returned in memory, stored in words and then loaded in larger pieces, which defeats
+    // the CPU's store forwarding (see bench/NOTES.md: making a `Sleep`).
     #[inline]
     #[track_caller]
     pub(super) fn new(call: &str, deadline: Instant, is_far: bool) -> Sleep {
@@ -157,8 +160,8 @@ impl Sleep {
 
     /// Sets a new deadline, whether or not the sleep has completed.
     ///
-    /// A task that waits for the sleep is woken at the new deadline; the sleep need not be polled again for
-    /// that.
+    /// A task that waits for the sleep is woken at the new deadline; the sleep need not be polled
+    /// again for that.
     ///
     /// ```
     /// use std::pin::pin;
@@ -195,8 +198,9 @@ impl Sleep {
     }
 
     fn unpinned(self: Pin<&mut Self>) -> &mut Sleep {
-        // SAFETY: no field is structurally pinned, so moving out of the borrow would be sound. `Sleep` is
-        // `!Unpin` only because Tokio's is; an armed timer's entry is allocated separately.
+        // SAFETY: no field is structurally pinned, so moving out of the borrow would be sound.
+        // `Sleep` is `!Unpin` only because Tokio's is; an armed timer's entry is allocated
+        // separately.
         unsafe { self.get_unchecked_mut() }
     }
 
@@ -215,8 +219,9 @@ impl Sleep {
         let may_be_due = !is_far || time.clock.is_changed();
         if may_be_due && deadline_ns <= time.clock.now_ns() {
             let is_past = self.timer.is_past(deadline_ns);
-            // A sleep that is due, but not past, yields once so that other tasks can run. A thread that
-            // drives no tasks cannot yield: there the timer is armed, so that a worker fires it.
+            // A sleep that is due, but not past, yields once so that other tasks can run. A thread
+            // that drives no tasks cannot yield: there the timer is armed, so that a worker fires
+            // it.
             if is_past || try_defer(cx.waker()) {
                 self.set_phase(Phase::Elapsed);
                 return Ok(if is_past { Poll::Ready(()) } else { Poll::Pending });

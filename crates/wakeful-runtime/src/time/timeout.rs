@@ -11,16 +11,17 @@ use wakeful_base::budget;
 
 /// Limits the time that a future may take to complete.
 ///
-/// The returned future returns the future's output, or an [`Elapsed`] error once `duration` has passed. The
-/// time starts when this function is called. The inner future is dropped with the returned one.
+/// The returned future returns the future's output, or an [`Elapsed`] error once `duration` has
+/// passed. The time starts when this function is called. The inner future is dropped with the
+/// returned one.
 ///
-/// Each poll polls the inner future first: if that is ready, its output is returned even after the deadline.
-/// A future that blocks its thread is not interrupted. If the deadline cannot be represented, there is no
-/// limit.
+/// Each poll polls the inner future first: if that is ready, its output is returned even after the
+/// deadline. A future that blocks its thread is not interrupted. If the deadline cannot be
+/// represented, there is no limit.
 ///
 /// # Cancel safety
-/// Dropping the returned future, or an elapsed time, drops the inner future at the point where it waits. Pass
-/// `&mut future` to keep it.
+/// Dropping the returned future, or an elapsed time, drops the inner future at the point where it
+/// waits. Pass `&mut future` to keep it.
 ///
 /// # Examples
 ///
@@ -116,9 +117,10 @@ impl<T: Future> Future for Timeout<T> {
     type Output = Result<T::Output, Elapsed>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: structural pinning of both fields. They are never moved while `self` is pinned: there is no
-        // `Drop` impl, the type is not packed, and the other methods take `self` or `&mut self`, which an
-        // `!Unpin` value does not allow once pinned. `Timeout` is `Unpin` only if its fields are.
+        // SAFETY: structural pinning of both fields. They are never moved while `self` is pinned:
+        // there is no `Drop` impl, the type is not packed, and the other methods take `self` or
+        // `&mut self`, which an `!Unpin` value does not allow once pinned. `Timeout` is `Unpin`
+        // only if its fields are.
         let (value, delay) = unsafe {
             let this = self.get_unchecked_mut();
             let delay = this.delay.as_mut().map(|delay| Pin::new_unchecked(delay));
@@ -139,7 +141,8 @@ impl<T: Future> Future for Timeout<T> {
 fn poll_delay(delay: Pin<&mut Sleep>, had_budget: bool, cx: &mut Context<'_>) -> Poll<Elapsed> {
     let is_used_up = had_budget && !budget::has_remaining();
     let polled = if is_used_up {
-        // Otherwise a future that uses up the budget in each poll would keep its limit from being polled.
+        // Otherwise a future that uses up the budget in each poll would keep its limit from being
+        // polled.
         budget::with_unconstrained(|| delay.poll(cx))
     } else {
         delay.poll(cx)

@@ -96,8 +96,8 @@ impl<'a, T: 'static> Builder<'a, T> {
     /// Runs a closure that may block as a task of the set, as [`JoinSet::spawn_blocking`].
     ///
     /// # Errors
-    /// Returns an error if the operating system refuses a thread for the closure, or if the runtime has
-    /// shut down. The closure is then dropped and the set is unchanged.
+    /// Returns an error if the operating system refuses a thread for the closure, or if the runtime
+    /// has shut down. The closure is then dropped and the set is unchanged.
     ///
     /// # Panics
     /// Panics outside a runtime.

@@ -1,7 +1,7 @@
 //! A set whose members can be notified, and that returns notified members in that order.
 //!
-//! Each member has a waker of its own. Waking it puts the member into a queue that all threads share, so
-//! the owner of the set finds the notified members without looking at the others.
+//! Each member has a waker of its own. Waking it puts the member into a queue that all threads
+//! share, so the owner of the set finds the notified members without looking at the others.
 //!
 //! ```text
 //!              (1) insert                 (2) wake                    (3) collect
@@ -18,13 +18,14 @@
 //! |---|---|
 //! | `links`, `value` | the owner of the set |
 //! | `queue` | read by any thread |
-//! | `queue_link` | written by the first wake-up, with the queue locked; after (3) read by the owner and by further wake-ups |
+//! | `queue_link` | written in the first wake-up, under the lock; read by wake-ups and, after (3), the owner |
 //!
-//! An entry has two references: the set's, while the entry is a member, and the waker's. The queue has
-//! none. It needs none, since the owner empties it before it releases the entries that were in it, or,
-//! where members leave without having been notified (5), closes it and uses a new one.
+//! An entry has two references: the set's, while the entry is a member, and the waker's. The queue
+//! has none. It needs none, since the owner empties it before it releases the entries that were in
+//! it, or, where members leave without having been notified (5), closes it and uses a new one.
 //!
-//! The queue is a list under a mutex. A lock-free one was no faster, see bench/NOTES.md: `JoinSet` queue.
+//! The queue is a list under a mutex. A lock-free one was no faster, see bench/NOTES.md: `JoinSet`
+//! queue.
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -45,9 +46,9 @@ pub(super) struct NotifiedSet<V> {
     queue: Option<Arc<NotifyQueue<V>>>,
 }
 
-// SAFETY: wakers on other threads reach only the entries' `queue_link` and `queue`, which the queue's lock
-// protects. The values and the lists belong to the owner of the set, and move to another thread with it
-// only if `V` may.
+// SAFETY: wakers on other threads reach only the entries' `queue_link` and `queue`, which the
+// queue's lock protects. The values and the lists belong to the owner of the set, and move to
+// another thread with it only if `V` may.
 unsafe impl<V: Send> Send for NotifiedSet<V> {}
 // SAFETY: through `&NotifiedSet` a thread gets at most shared references to values (`for_each`).
 unsafe impl<V: Sync> Sync for NotifiedSet<V> {}
@@ -69,9 +70,9 @@ struct QueueLink<V> {
     next: EntryRef<V>,
 }
 
-// SAFETY: other threads have the entry only as a waker. Through it they reach `queue_link`, under the queue's
-// lock, and `queue`, and may free the memory; they never reach the value, which `ManuallyDrop` keeps from
-// being dropped with the entry.
+// SAFETY: other threads have the entry only as a waker. Through it they reach `queue_link`, under
+// the queue's lock, and `queue`, and may free the memory; they never reach the value, which
+// `ManuallyDrop` keeps from being dropped with the entry.
 unsafe impl<V> Send for Entry<V> {}
 // SAFETY: as above.
 unsafe impl<V> Sync for Entry<V> {}
@@ -101,7 +102,7 @@ impl<V> NotifiedSet<V> {
         self.len == 0
     }
 
-    /// (1) Adds a member and passes its waker to `arm`, which stores a clone where it will be woken.
+    /// (1) Adds a member and passes its waker to `arm`, which registers it.
     ///
     /// If `arm` returns false, the member is notified immediately.
     pub(super) fn insert(&mut self, value: V, arm: impl FnOnce(&mut V, &Waker) -> bool)
@@ -115,12 +116,12 @@ impl<V> NotifiedSet<V> {
             queue,
             value: UnsafeCell::new(ManuallyDrop::new(value)),
         }));
-        // SAFETY: the entry is new, so in no list. The reference from `into_raw` is the list's: it keeps
-        // the entry alive until it is taken out.
+        // SAFETY: the entry is new, so in no list. The reference from `into_raw` is the list's: it
+        // keeps the entry alive until it is taken out.
         unsafe { self.members.push_back(NonNull::new_unchecked(entry.cast_mut())) };
         self.len += 1;
-        // SAFETY: this waker borrows the list's reference, which outlasts the call (`self` is borrowed
-        // mutably), and `ManuallyDrop` keeps it from giving that reference back.
+        // SAFETY: this waker borrows the list's reference, which outlasts the call (`self` is
+        // borrowed mutably), and `ManuallyDrop` keeps it from giving that reference back.
         let waker = ManuallyDrop::new(Waker::from(unsafe { Arc::from_raw(entry) }));
         // SAFETY: the entry is alive as above. Only the owner, this thread, accesses the value.
         let armed = unsafe { (*entry).value.with_mut(|value| arm(&mut *value, &waker)) };
@@ -144,9 +145,9 @@ impl<V> NotifiedSet<V> {
     pub(super) fn pop(&mut self) -> Option<V> {
         self.collect(|queue| queue.state.lock().take());
         let entry = self.ready?;
-        // SAFETY: a ready entry is a member, so it is alive. Its link was written under the lock before the
-        // owner collected it, and no wake-up writes it again: `is_notified` is set, and the queue has
-        // forgotten its last entry.
+        // SAFETY: a ready entry is a member, so it is alive. Its link was written under the lock
+        // before the owner collected it, and no wake-up writes it again: `is_notified` is set, and
+        // the queue has forgotten its last entry.
         self.ready = unsafe { entry.as_ref().queue_link.with(|link| (*link).next) };
         // SAFETY: a ready entry is in the list.
         unsafe { self.members.remove(entry) };
@@ -165,16 +166,17 @@ impl<V> NotifiedSet<V> {
 
     /// (5) Takes out all members, notified or not.
     ///
-    /// `f` should not panic: the remaining members would stay in the set and be dropped with it. Aborting a
-    /// task and dropping its handle do not panic, since both contain panics of user code.
+    /// `f` should not panic: the remaining members would stay in the set and be dropped with it.
+    /// Aborting a task and dropping its handle do not panic, since both contain panics of user
+    /// code.
     pub(super) fn drain(&mut self, mut f: impl FnMut(V)) {
         self.ready = None;
         // A waiting owner keeps waiting, for members that are inserted later.
         let waker = self.queue.take().and_then(|queue| queue.close());
         self.queue = waker.map(|waker| Arc::new(NotifyQueue::new(Some(waker))));
         while let Some(entry) = self.members.pop_front() {
-            // SAFETY: the entry has just been removed from the list; no member is ready, and the queue is
-            // closed.
+            // SAFETY: the entry has just been removed from the list; no member is ready, and the
+            // queue is closed.
             f(unsafe { self.take(entry) });
         }
     }
@@ -182,18 +184,18 @@ impl<V> NotifiedSet<V> {
     /// Releases the set's reference to an entry and returns its value.
     ///
     /// # Safety
-    /// The entry must just have been removed from the list, and be neither among the ready members nor in
-    /// an open queue.
+    /// The entry must just have been removed from the list, and be neither among the ready members
+    /// nor in an open queue.
     unsafe fn take(&mut self, entry: NonNull<Entry<V>>) -> V {
         self.len -= 1;
         // SAFETY: `insert` gave this reference to the list, and the entry has left the list.
         let entry = unsafe { Arc::from_raw(entry.as_ptr()) };
-        // SAFETY: only the owner accesses the value. It is taken once, since an entry is inserted into the
-        // list once and removed before this call.
+        // SAFETY: only the owner accesses the value. It is taken once, since an entry is inserted
+        // into the list once and removed before this call.
         entry.value.with_mut(|value| unsafe { ManuallyDrop::take(&mut *value) })
     }
 
-    /// (3) Takes the contents of the queue if no member is ready. Returns whether one is ready then.
+    /// (3) Takes the queue's contents if no member is ready, and returns whether one is then.
     fn collect(&mut self, take: impl FnOnce(&NotifyQueue<V>) -> EntryRef<V>) -> bool {
         if self.ready.is_none() {
             self.ready = self.queue.as_deref().and_then(take);
@@ -259,8 +261,8 @@ impl<V> NotifyQueue<V> {
         // SAFETY: this thread holds the lock. The owner reads the link only of entries that it has
         // collected, and this one has not been in the queue yet.
         entry.queue_link.with_mut(|link| unsafe { (*link).is_notified = true });
-        // SAFETY: an `Arc` is not null. The pointer comes from the `Arc` and not from `&Entry`, since the
-        // owner makes an `Arc` of it again, whose counts lie outside the entry.
+        // SAFETY: an `Arc` is not null. The pointer comes from the `Arc` and not from `&Entry`,
+        // since the owner makes an `Arc` of it again, whose counts lie outside the entry.
         let entry = unsafe { NonNull::new_unchecked(Arc::as_ptr(entry).cast_mut()) };
         match state.last.replace(entry) {
             // SAFETY: the queue is open, so its entries are members and alive. `last` has not been

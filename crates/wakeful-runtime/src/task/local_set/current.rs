@@ -7,8 +7,8 @@ use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 thread_local! {
-    // Has no destructor (`ManuallyDrop`), so that it still works when the thread ends and a `LocalSet` in
-    // another thread-local is dropped.
+    // Has no destructor (`ManuallyDrop`), so that it still works when the thread ends and a
+    // `LocalSet` in another thread-local is dropped.
     static CURRENT: Cell<Option<ManuallyDrop<Rc<Owner>>>> = const { Cell::new(None) };
 
     static CLEAR_ON_EXIT: ClearOnExit = const { ClearOnExit };
@@ -50,8 +50,8 @@ fn replace(new: Option<Rc<Owner>>) -> Option<Rc<Owner>> {
 
 /// A guard that keeps the thread in a `LocalSet`'s context until it is dropped.
 ///
-/// It is returned by [`LocalSet::enter`](super::LocalSet::enter). Dropping it makes the set current again
-/// that was current when the guard was created.
+/// It is returned by [`LocalSet::enter`](super::LocalSet::enter). Dropping it makes the set current
+/// again that was current when the guard was created.
 ///
 /// ```
 /// use std::rc::Rc;

@@ -16,12 +16,14 @@ use wakeful_base::call_now;
 use wakeful_base::enter::{Entered, EnteredGuard, entered, set_entered};
 use wakeful_task::{Finishing, Id, JoinHandle, Outcome, Polled, Runnable, Running, new_task};
 
-/// The limit on tasks that run in one poll of the set, so that the runtime's other tasks can run; the same
-/// as Tokio's.
+/// The limit on tasks that run in one poll of the set; the same as Tokio's.
+///
+/// It lets the runtime's other tasks run in between.
 const TASKS_PER_POLL_MAX: u32 = 61;
 
-/// Once in this many tasks, the remote queue is polled before the local one, so that a busy local queue does
-/// not starve it; the same as Tokio's.
+/// The number of tasks after which the remote queue goes before the local one; the same as Tokio's.
+///
+/// It keeps a busy local queue from starving the remote one.
 const REMOTE_FIRST_INTERVAL: u8 = 31;
 
 /// A reference to the set's tasks that never leaves their thread.
@@ -38,8 +40,8 @@ impl Owner {
 
     /// Runs `f` with the core. `f` must not run user code.
     pub(super) fn with_core<R>(&self, f: impl FnOnce(&mut Core) -> R) -> R {
-        // SAFETY: an `Owner` is neither `Send` nor `Sync`, so this is the thread that created it in `new`,
-        // which owns the tasks.
+        // SAFETY: an `Owner` is neither `Send` nor `Sync`, so this is the thread that created it in
+        // `new`, which owns the tasks.
         unsafe { self.tasks.with_core(f) }
     }
 
@@ -57,8 +59,9 @@ impl Owner {
         // The reference of the task's cell; `release_cell` gives it back.
         std::mem::forget(self.tasks.clone());
         let home = NonNull::from(&self.tasks.fresh);
-        // SAFETY: the reference above keeps `fresh`, a field of `LocalTasks`, valid until `release_cell`. The
-        // future need not be `Send`, since only `Owner`s poll and cancel tasks, and they are on this thread.
+        // SAFETY: the reference above keeps `fresh`, a field of `LocalTasks`, valid until
+        // `release_cell`. The future need not be `Send`, since only `Owner`s poll and cancel tasks,
+        // and they are on this thread.
         let (runnable, join) = unsafe { new_task(future, home, id, spawned_at) };
         self.admit(runnable);
         join
@@ -95,16 +98,16 @@ impl Owner {
     /// Begins a poll of the set. `waker` is woken when a task becomes ready after the poll.
     pub(super) fn begin_poll(self: &Rc<Self>, waker: &Waker) -> PollGuard<'_> {
         let guard = self.enter();
-        // SAFETY: only one thread may call `arm`. An `Owner` is neither `Send` nor `Sync`, so that is the
-        // owning thread.
+        // SAFETY: only one thread may call `arm`. An `Owner` is neither `Send` nor `Sync`, so that
+        // is the owning thread.
         unsafe { self.tasks.poller.arm(waker) };
         guard
     }
 
     /// Puts this thread into the set until the guard is dropped.
     ///
-    /// Meanwhile `spawn_local` uses the set, `block_in_place` panics, and queueing a task does not wake the
-    /// poller.
+    /// Meanwhile `spawn_local` uses the set, `block_in_place` panics, and queueing a task does not
+    /// wake the poller.
     pub(super) fn enter(self: &Rc<Self>) -> PollGuard<'_> {
         PollGuard {
             _current: current::enter(self.clone()),
@@ -157,8 +160,9 @@ impl Owner {
         self.with_core(|core| {
             let is_remote_first = core.tick % REMOTE_FIRST_INTERVAL == 0;
             core.tick = core.tick.wrapping_add(1);
-            // If the local queue is empty, this check decides that the poll may return `Pending`. It comes
-            // after `arm`, so a push that it does not see finds the waker: no wake-up is lost.
+            // If the local queue is empty, this check decides that the poll may return `Pending`.
+            // It comes after `arm`, so a push that it does not see finds the waker: no wake-up is
+            // lost.
             if (is_remote_first || core.queue.is_empty()) && !remote.is_empty() {
                 let limit = |len| if is_remote_first { 1 } else { len };
                 let mut first = None;
@@ -195,12 +199,13 @@ impl Owner {
             if core.is_closed {
                 return Some(running);
             }
-            // SAFETY: `spawn` makes all tasks of a set with a `TaskList`, and the cell's reference keeps it
-            // valid while the task, which `running` refers to, is alive.
+            // SAFETY: `spawn` makes all tasks of a set with a `TaskList`, and the cell's reference
+            // keeps it valid while the task, which `running` refers to, is alive.
             if !unsafe { running.home::<TaskList>().as_ref() }.is_listed {
-                // SAFETY: `listed` and the `fresh` that it replaces are fields of the same `LocalTasks`, so
-                // the cell's reference keeps both valid. A task with `fresh` is in no list; it is alive, and
-                // `end` or `drop_all` removes it from the list before it is freed.
+                // SAFETY: `listed` and the `fresh` that it replaces are fields of the same
+                // `LocalTasks`, so the cell's reference keeps both valid. A task with `fresh` is in
+                // no list; it is alive, and `end` or `drop_all` removes it from the list before it
+                // is freed.
                 unsafe {
                     running.set_home(NonNull::from(&self.tasks.listed));
                     core.owned.push_front(running.task());
@@ -211,7 +216,8 @@ impl Owner {
             }
             None
         });
-        // The set was closed during the poll. `drop_all` skipped this task because it was being polled.
+        // The set was closed during the poll. `drop_all` skipped this task because it was being
+        // polled.
         if let Some(running) = cancelled {
             self.end(running.cancel());
         }
@@ -220,8 +226,8 @@ impl Owner {
     /// Removes a task that has ended from the list and completes it. Runs user code.
     pub(super) fn end(&self, ended: Finishing) {
         let shuts_down = self.with_core(|core| {
-            // SAFETY: `ended` keeps the task alive. It is in this set's list, or in none if it has never
-            // waited or `drop_all` has taken it out.
+            // SAFETY: `ended` keeps the task alive. It is in this set's list, or in none if it has
+            // never waited or `drop_all` has taken it out.
             unsafe { core.owned.remove(ended.task()) };
             let is_fatal = ended.outcome() == Outcome::Panic
                 && core.on_panic == UnhandledPanic::ShutdownRuntime

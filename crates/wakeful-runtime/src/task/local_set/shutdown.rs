@@ -4,12 +4,14 @@
 //!
 //! 1. In the local or the remote queue: it is taken out and cancelled.
 //! 2. In the list, waiting: it is claimed and cancelled.
-//! 3. In the list, but just woken by another thread that has not pushed the entry yet: the shutdown waits
-//!    for the entry. Between the wake-up and the push that thread runs no user code, so the wait is short.
-//! 4. Being polled further up on this thread's stack, if that poll led to the shutdown: it is cancelled
-//!    when the poll returns.
+//! 3. In the list, but just woken by another thread that has not pushed the entry yet: the shutdown
+//!    waits for the entry. Between the wake-up and the push that thread runs no user code, so the
+//!    wait is short.
+//! 4. Being polled further up on this thread's stack, if that poll led to the shutdown: it is
+//!    cancelled when the poll returns.
 //!
-//! When no task is left, no wake-up can push an entry any more, so the remote queue need not be closed.
+//! When no task is left, no wake-up can push an entry any more, so the remote queue need not be
+//! closed.
 
 use super::owner::Owner;
 use wakeful_task::{Runnable, Running, TaskRef};
@@ -37,12 +39,14 @@ impl Owner {
                 Found::Nothing => break,
             }
         }
-        // The vector is freed after the borrow of the core. If the allocator woke a task of the set while
-        // the core is borrowed, the entry would go to the remote queue, which is not polled any more.
+        // The vector is freed after the borrow of the core. If the allocator woke a task of the set
+        // while the core is borrowed, the entry would go to the remote queue, which is not polled
+        // any more.
         self.with_core(|core| {
             for &task in &being_polled {
-                // SAFETY: `find_any` has taken the task out of the list, so it is in none. It is alive,
-                // since its poll has not returned, and `end` removes it again before it is freed.
+                // SAFETY: `find_any` has taken the task out of the list, so it is in none. It is
+                // alive, since its poll has not returned, and `end` removes it again before it is
+                // freed.
                 unsafe { core.owned.push_back(task) };
             }
         });
@@ -55,8 +59,8 @@ impl Owner {
                 return Found::Queued(runnable);
             }
             let Some(task) = core.owned.pop_front() else { return Found::Nothing };
-            // SAFETY: a task in the list is alive: `end` removes it before completing it. `push_back` gets a
-            // task that has just been taken out of the list.
+            // SAFETY: a task in the list is alive: `end` removes it before completing it.
+            // `push_back` gets a task that has just been taken out of the list.
             unsafe {
                 if let Some(running) = Running::claim_idle(task) {
                     return Found::Waiting(running);

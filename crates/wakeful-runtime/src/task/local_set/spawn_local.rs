@@ -11,10 +11,11 @@ use wakeful_task::{Id, JoinHandle};
 /// Spawns a task that need not be `Send` onto the current `LocalSet` or `LocalRuntime`.
 ///
 /// The task runs on the calling thread while that drives the [`LocalSet`](super::LocalSet) or
-/// [`LocalRuntime`](crate::runtime::LocalRuntime), even if the returned handle is never awaited. If a set is
-/// driven by a `LocalRuntime`, the task goes to the runtime.
+/// [`LocalRuntime`](crate::runtime::LocalRuntime), even if the returned handle is never awaited. If
+/// a set is driven by a `LocalRuntime`, the task goes to the runtime.
 ///
-/// A task of [`spawn`](crate::task::spawn) is not inside a set, even if the code that spawned it is.
+/// A task of [`spawn`](crate::task::spawn) is not inside a set, even if the code that spawned it
+/// is.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -30,8 +31,8 @@ use wakeful_task::{Id, JoinHandle};
 /// ```
 ///
 /// # Panics
-/// Panics outside a `LocalSet` or `LocalRuntime`, and on a thread that has entered a `LocalRuntime` of
-/// another thread.
+/// Panics outside a `LocalSet` or `LocalRuntime`, and on a thread that has entered a `LocalRuntime`
+/// of another thread.
 #[track_caller]
 pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
 where
@@ -46,7 +47,8 @@ where
         if shared.bound_to? != thread::current().id() {
             return Some(Err(OtherThread));
         }
-        // SAFETY: the future need not be `Send`, since the runtime is bound to this thread, as just checked.
+        // SAFETY: the future need not be `Send`, since the runtime is bound to this thread, as just
+        // checked.
         Some(Ok(unsafe { shared.spawn_local(future.take()?, id, spawned_at) }))
     });
     match on_runtime {

@@ -1,4 +1,4 @@
-//! The state of a `LocalSet`'s tasks: the part that all threads share, and the part of the owning thread.
+//! The state of a `LocalSet`: the part that all threads share, and the owning thread's part.
 
 use super::waker_slot::WakerSlot;
 use crate::config::UnhandledPanic;
@@ -28,9 +28,10 @@ pub(super) struct LocalTasks {
     core: RefCell<Core>,
 }
 
-// SAFETY: only the owning thread accesses the core: through `Owner`, or after comparing `owner`. Another
-// thread may drop it, with the last waker; by then `drop_all` has emptied it. `fresh` and `listed` hold
-// pointers to this struct, which are dereferenced only while it is alive. The other fields are `Sync`.
+// SAFETY: only the owning thread accesses the core: through `Owner`, or after comparing `owner`.
+// Another thread may drop it, with the last waker; by then `drop_all` has emptied it. `fresh` and
+// `listed` hold pointers to this struct, which are dereferenced only while it is alive. The other
+// fields are `Sync`.
 unsafe impl Send for LocalTasks {}
 // SAFETY: as above.
 unsafe impl Sync for LocalTasks {}
@@ -44,7 +45,7 @@ pub(super) struct Core {
     pub(super) polling: Vec<TaskRef>,
     /// Counts tasks, to poll the remote queue at regular intervals.
     pub(super) tick: u8,
-    /// The set is being polled further up the stack; that poll sees what is queued before it returns.
+    /// The set is being polled; that poll sees what is queued before it returns.
     pub(super) is_being_polled: bool,
     /// New tasks are cancelled immediately.
     pub(super) is_closed: bool,
@@ -91,8 +92,8 @@ impl LocalTasks {
 
     /// Borrows the core, for calls by user code.
     ///
-    /// Returns `None` if the core is borrowed already: an allocator that uses the set is then calling while
-    /// the core is being changed. The caller must do what other threads do.
+    /// Returns `None` if the core is borrowed already: an allocator that uses the set is then
+    /// calling while the core is being changed. The caller must do what other threads do.
     ///
     /// # Safety
     /// The calling thread must be the owner.
@@ -102,8 +103,8 @@ impl LocalTasks {
 
     /// Pushes an entry to the remote queue. The caller must then wake the poller.
     ///
-    /// As soon as the entry is in the queue, the owner may run and complete the task, so `self` stays valid
-    /// only if the caller holds a reference that keeps it.
+    /// As soon as the entry is in the queue, the owner may run and complete the task, so `self`
+    /// stays valid only if the caller holds a reference that keeps it.
     pub(super) fn push_remote(&self, runnable: Runnable) {
         if let Err(Closed(runnable)) = self.remote.push(runnable) {
             unreachable!("the remote queue of a `LocalSet` is never closed: {:?}", &*runnable);
@@ -111,15 +112,16 @@ impl LocalTasks {
     }
 }
 
-// SAFETY: a `TaskList` must stay valid until `release_cell`. It is a field of `LocalTasks`, of which every
-// cell owns a counted reference, which `release_cell` gives back.
+// SAFETY: a `TaskList` must stay valid until `release_cell`. It is a field of `LocalTasks`, of
+// which every cell owns a counted reference, which `release_cell` gives back.
 unsafe impl Schedule for TaskList {
     // The waker of the task that polls the set.
     const CALLS_WAKERS: bool = true;
 
     unsafe fn schedule(home: NonNull<TaskList>, runnable: Runnable) {
-        // SAFETY: the entry keeps the task alive, and the task's cell keeps `LocalTasks`. `tasks` is used only
-        // while the entry, or a reference to the task, is held on this thread's side (see below).
+        // SAFETY: the entry keeps the task alive, and the task's cell keeps `LocalTasks`. `tasks`
+        // is used only while the entry, or a reference to the task, is held on this thread's side
+        // (see below).
         let tasks = unsafe { &*home.as_ref().tasks };
         let is_owner = tasks.owner == ThreadToken::current();
         // SAFETY: this thread is the owner, as just checked.
@@ -133,24 +135,24 @@ unsafe impl Schedule for TaskList {
             tasks.push_remote(runnable);
             tasks.poller.take()
         };
-        // Wakes the poller last, since `tasks` may already be freed, or be freed by the waker. A panic of the
-        // waker is caught: the caller may be a worker that completes a task.
+        // Wakes the poller last, since `tasks` may already be freed, or be freed by the waker. A
+        // panic of the waker is caught: the caller may be a worker that completes a task.
         if let Some(waker) = waker {
             call_now(waker);
         }
     }
 
     unsafe fn release_cell(home: NonNull<TaskList>) {
-        // SAFETY: `Owner::spawn` took a reference for this cell. It keeps `home` valid up to here, and it is
-        // given back once, since `release_cell` is called once per task.
+        // SAFETY: `Owner::spawn` took a reference for this cell. It keeps `home` valid up to here,
+        // and it is given back once, since `release_cell` is called once per task.
         unsafe { Arc::decrement_strong_count(home.as_ref().tasks) };
     }
 }
 
 /// A number that identifies a thread and is never used again.
 ///
-/// Unlike a `ThreadId`, it can be obtained while the thread's thread-locals are being destroyed, and without
-/// a counted reference to the thread.
+/// Unlike a `ThreadId`, it can be obtained while the thread's thread-locals are being destroyed,
+/// and without a counted reference to the thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct ThreadToken(u64);
 

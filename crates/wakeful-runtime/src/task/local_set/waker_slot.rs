@@ -8,9 +8,9 @@
 //!     └───────(4) take: has the waker───── TAKING
 //! ```
 //!
-//! The state decides which thread may access the slot: the arming thread while `EMPTY`, no thread while
-//! `ARMED`, and the caller of `take` that won the exchange while `TAKING`. Since `take` removes the waker,
-//! several wake-ups between two polls of the set wake its poller once.
+//! The state decides which thread may access the slot: the arming thread while `EMPTY`, no thread
+//! while `ARMED`, and the caller of `take` that won the exchange while `TAKING`. Since `take`
+//! removes the waker, several wake-ups between two polls of the set wake its poller once.
 
 use std::task::Waker;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
@@ -25,8 +25,8 @@ pub(super) struct WakerSlot {
     waker: UnsafeCell<Option<Waker>>,
 }
 
-// SAFETY: a `Waker` is `Send` and `Sync`, and the state machine above gives one thread at a time access to
-// the slot.
+// SAFETY: a `Waker` is `Send` and `Sync`, and the state machine above gives one thread at a time
+// access to the slot.
 unsafe impl Send for WakerSlot {}
 // SAFETY: as above.
 unsafe impl Sync for WakerSlot {}
@@ -38,9 +38,9 @@ impl WakerSlot {
 
     /// Stores `waker` in place of the previous one. Runs user code (that of wakers).
     ///
-    /// If a `take` comes too early for this waker, and so returns `None` or an older waker, then everything
-    /// that its thread did before is visible to the caller afterwards, provided that both sides use `SeqCst`
-    /// for it.
+    /// If a `take` comes too early for this waker, and so returns `None` or an older waker, then
+    /// everything that its thread did before is visible to the caller afterwards, provided that
+    /// both sides use `SeqCst` for it.
     ///
     /// # Safety
     /// All calls must be on the same thread.
@@ -50,21 +50,21 @@ impl WakerSlot {
             || (state == ARMED
                 && self.state.compare_exchange(ARMED, EMPTY, Acquire, Relaxed).is_err())
         {
-            // Another thread is taking the previous waker and is about to wake it. What it wakes it for may
-            // be for this poll to do, so this poller is woken as well.
+            // Another thread is taking the previous waker and is about to wake it. What it wakes it
+            // for may be for this poll to do, so this poller is woken as well.
             waker.wake_by_ref();
             return;
         }
-        // SAFETY: the state is `EMPTY`, so the slot belongs to the arming thread, which is this one by
-        // contract. `Acquire` above orders this access after that of the last taker.
+        // SAFETY: the state is `EMPTY`, so the slot belongs to the arming thread, which is this one
+        // by contract. `Acquire` above orders this access after that of the last taker.
         let is_same = self
             .waker
             .with(|slot| unsafe { (*slot).as_ref().is_some_and(|set| set.will_wake(waker)) });
         let mut old = None;
         if !is_same {
             let new = waker.clone();
-            // SAFETY: as above. If `clone` wakes a task of the set, `take` finds the state `EMPTY` and does
-            // not access the slot.
+            // SAFETY: as above. If `clone` wakes a task of the set, `take` finds the state `EMPTY`
+            // and does not access the slot.
             old = self.waker.with_mut(|slot| unsafe { (*slot).replace(new) });
         }
         self.state.swap(ARMED, SeqCst);
@@ -81,8 +81,8 @@ impl WakerSlot {
         {
             return None;
         }
-        // SAFETY: the exchange from `ARMED` to `TAKING` gave the slot to this thread alone. It also orders this
-        // access after the arming thread's, whose `swap` it reads.
+        // SAFETY: the exchange from `ARMED` to `TAKING` gave the slot to this thread alone. It also
+        // orders this access after the arming thread's, whose `swap` it reads.
         let waker = self.waker.with_mut(|slot| unsafe { (*slot).take() });
         self.state.store(EMPTY, Release);
         waker

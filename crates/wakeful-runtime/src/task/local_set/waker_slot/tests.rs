@@ -50,8 +50,10 @@ fn the_same_waker_again_is_not_cloned() {
     assert!(slot.take().is_some());
 }
 
-/// The protocol that a set relies on: the owner arms and then checks, another thread pushes and then takes.
-/// Either the check sees the push, or `take` finds the waker.
+/// The protocol that a set relies on.
+///
+/// The owner arms and then checks; another thread pushes and then takes. Either the check sees the
+/// push, or `take` finds the waker.
 #[test]
 fn either_the_push_is_seen_or_the_waker_found() {
     let rounds = 20_000;

@@ -1,5 +1,6 @@
-//! Models in which the owner arms while other threads take: at most one thread accesses the slot at a time,
-//! and no wake-up is lost.
+//! Models in which the owner arms while other threads take.
+//!
+//! At most one thread accesses the slot at a time, and no wake-up is lost.
 
 use super::WakerSlot;
 use crate::scheduler::inject::InjectQueue;
