@@ -27,7 +27,16 @@
 //! # });
 //! ```
 //!
-//! [`JoinSet`] manages a group of tasks, [`LocalSet`] runs tasks that are not `Send`, and
+//! | to run | use |
+//! |---|---|
+//! | a future | [`spawn`] |
+//! | a future that is not `Send` | [`spawn_local`], in a [`LocalSet`] or [`LocalRuntime`] |
+//! | code that blocks or computes for long | [`spawn_blocking`] |
+//! | the same, with borrowed data | [`block_in_place`] |
+//! | many futures, to collect their outputs | [`JoinSet`] |
+//!
+//! [`LocalRuntime`]: crate::runtime::LocalRuntime
+//!
 //! [`task_local!`](crate::task_local) declares values that belong to a task. [`coop`] explains how
 //! tasks that never wait are made to yield.
 

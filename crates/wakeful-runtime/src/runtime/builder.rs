@@ -450,6 +450,19 @@ impl Builder {
     ///
     /// None of the task callbacks is called for closures of `spawn_blocking`, and for tasks of a
     /// [`LocalSet`](crate::task::LocalSet).
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use wakeful::runtime::Builder;
+    ///
+    /// let (tx, spawns) = mpsc::channel();
+    /// let runtime = Builder::new_current_thread()
+    ///     .on_task_spawn(move |task| tx.send((task.id(), task.spawned_at().file())).unwrap())
+    ///     .build()?;
+    /// let task = runtime.spawn(async {});
+    /// assert_eq!(spawns.recv(), Ok((task.id(), file!())));
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn on_task_spawn<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
@@ -551,6 +564,8 @@ impl Builder {
     ///
     /// # Panics
     /// Panics on the builder of a multi-thread runtime, unless `behavior` is `Ignore`.
+    ///
+    /// See [`UnhandledPanic`] for an example.
     #[track_caller]
     pub fn unhandled_panic(&mut self, behavior: UnhandledPanic) -> &mut Self {
         assert!(

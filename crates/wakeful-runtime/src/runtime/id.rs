@@ -1,4 +1,4 @@
-//! Runtime ids.
+//! `Id`: identifies a runtime.
 
 use std::fmt;
 use std::num::NonZeroU64;

@@ -114,6 +114,17 @@ impl Runtime {
     ///
     /// # Panics
     /// Panics if the pool has no thread for the closure and the operating system refuses one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wakeful::runtime::Runtime;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let sum = runtime.spawn_blocking(|| (1..=1000_u64).sum::<u64>());
+    /// assert_eq!(runtime.block_on(sum).unwrap(), 500_500);
+    /// # std::io::Result::Ok(())
+    /// ```
     #[track_caller]
     pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
     where

@@ -112,6 +112,18 @@ impl LocalSet {
     /// Spawns a task that need not be `Send` onto the set and returns a handle to its output.
     ///
     /// The task runs while the set is driven. Spawning needs no runtime.
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    /// use wakeful::{runtime::Runtime, task::LocalSet};
+    ///
+    /// let word = Rc::new("local");
+    /// let local = LocalSet::new();
+    /// let task = local.spawn_local(async move { word.len() });
+    ///
+    /// let runtime = Runtime::new().unwrap();
+    /// assert_eq!(local.block_on(&runtime, task).unwrap(), 5);
+    /// ```
     #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where

@@ -215,7 +215,7 @@ impl<V: 'static> Wake for Entry<V> {
         self.wake_by_ref();
     }
 
-    /// (2)
+    /// (2) Puts the member into the queue.
     fn wake_by_ref(self: &Arc<Self>) {
         self.queue.push(self);
     }
