@@ -17,14 +17,15 @@
 //!
 //! There are three kinds of runtime:
 //!
-//! | kind | tasks run on | a task that blocks | created by |
-//! |---|---|---|---|
-//! | multi-thread | worker threads | delays the others by a few milliseconds | [`Runtime::new`], [`Builder::new_multi_thread`] |
-//! | current-thread | the thread in `block_on` | blocks the others | [`Builder::new_current_thread`] |
-//! | [`LocalRuntime`] | its thread, in `block_on`; they need not be `Send` | blocks the others | [`LocalRuntime::new`] |
+//! | kind | where tasks run | a task that blocks |
+//! |---|---|---|
+//! | multi-thread | on worker threads | delays the others by a few milliseconds |
+//! | current-thread | on the thread in `block_on` | blocks the others |
+//! | [`LocalRuntime`] | on its own thread, in `block_on` | blocks the others |
 //!
-//! On a multi-thread runtime, when a task blocks its worker, another thread takes over the worker's
-//! queue, timers and I/O: see [`Builder::stall_after`] and [`Builder::on_stall`].
+//! Tasks of a [`LocalRuntime`] need not be `Send`. On a multi-thread runtime, when a task blocks
+//! its worker, another thread takes over the worker's queue, timers and I/O: see
+//! [`Builder::stall_after`] and [`Builder::on_stall`].
 //!
 //! [`Builder`] configures a runtime, [`Runtime`] owns it and shuts it down when dropped, and
 //! [`RuntimeMetrics`] reads its counters.

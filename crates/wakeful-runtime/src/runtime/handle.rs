@@ -123,6 +123,24 @@ impl Handle {
     /// # Errors
     /// Returns an error if the thread is in no runtime, or is ending and its thread-locals are
     /// gone.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use wakeful::runtime::{Handle, Runtime};
+    ///
+    /// /// Runs work in the background if there is a runtime, otherwise on this thread.
+    /// fn run(work: impl FnOnce() + Send + 'static) {
+    ///     match Handle::try_current() {
+    ///         Ok(runtime) => drop(runtime.spawn_blocking(work)),
+    ///         Err(_) => work(),
+    ///     }
+    /// }
+    ///
+    /// run(|| println!("on this thread"));
+    /// Runtime::new()?.block_on(async { run(|| println!("on a thread of the blocking pool")) });
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn try_current() -> Result<Handle, TryCurrentError> {
         with_current(|scheduler| Handle::new(scheduler.clone())).map_err(TryCurrentError)
     }
@@ -133,6 +151,18 @@ impl Handle {
     /// multi-thread runtime, and while a thread is in `Runtime::block_on` on a current-thread
     /// runtime. If the runtime has shut down, the task is cancelled. See
     /// [`task::spawn`](crate::task::spawn).
+    ///
+    /// ```
+    /// use wakeful::runtime::Runtime;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let handle = runtime.handle().clone();
+    /// // A thread that is not part of the runtime spawns a task onto it.
+    /// let thread = std::thread::spawn(move || handle.spawn(async { 6 * 7 }));
+    /// let task = thread.join().unwrap();
+    /// assert_eq!(runtime.block_on(task).unwrap(), 42);
+    /// # std::io::Result::Ok(())
+    /// ```
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where

@@ -14,8 +14,7 @@ use wakeful_task::{Id, JoinHandle};
 /// [`LocalRuntime`](crate::runtime::LocalRuntime), even if the returned handle is never awaited. If
 /// a set is driven by a `LocalRuntime`, the task goes to the runtime.
 ///
-/// A task of [`spawn`](crate::task::spawn) is not inside a set, even if the code that spawned it
-/// is.
+/// A task of [`spawn`](crate::task::spawn) is not inside a set, even if its spawner is.
 ///
 /// ```
 /// use std::cell::Cell;
