@@ -579,9 +579,9 @@ impl Builder {
 
     /// Disables the LIFO slot: a task that is woken by another task goes to the end of the queue.
     ///
-    /// By default, the task that was woken last runs next on the same worker, since the data that
-    /// it needs is likely in the CPU's cache. The number of consecutive tasks from the slot is
-    /// limited. A current-thread runtime has no such slot.
+    /// By default, the task that was woken last usually runs next on the same worker, since the
+    /// data that it needs is likely in the CPU's cache. The number of consecutive tasks from the
+    /// slot is limited. A current-thread runtime has no such slot.
     pub fn disable_lifo_slot(&mut self) -> &mut Self {
         self.lifo_slot = false;
         self
