@@ -32,9 +32,8 @@ use std::time::Duration;
 /// ```
 ///
 /// # Callbacks
-/// The `on_*` methods set callbacks that run on the runtime's own threads. If a callback panics,
-/// the panic hook reports it as usual, and the calling thread continues. Setting the same callback
-/// again replaces the earlier one.
+/// The `on_*` methods set callbacks. If a callback panics, the panic hook reports it as usual, and
+/// the calling thread continues. Setting the same callback again replaces the earlier one.
 pub struct Builder {
     kind: Kind,
     name: Option<String>,
