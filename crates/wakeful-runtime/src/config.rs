@@ -1,4 +1,4 @@
-//! What a runtime was asked to be.
+//! The settings of a runtime, as the builder passes them to the schedulers and the thread pool.
 
 use crate::stall::StallConfig;
 use crate::task_meta::TaskMeta;
@@ -11,7 +11,10 @@ pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;
 pub(crate) type TaskCallback = Arc<dyn Fn(&TaskMeta<'_>) + Send + Sync>;
 pub(crate) type OsThreadId = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// What a runtime does when a task panics.
+/// What a runtime or a `LocalSet` does when a task panics.
+///
+/// It is set by [`Builder::unhandled_panic`](crate::runtime::Builder::unhandled_panic) and
+/// [`LocalSet::unhandled_panic`](crate::task::LocalSet::unhandled_panic).
 ///
 /// ```
 /// use wakeful::runtime::{Builder, UnhandledPanic};
@@ -21,25 +24,27 @@ pub(crate) type OsThreadId = Arc<dyn Fn() -> String + Send + Sync>;
 ///     .build()?;
 /// let outcome = std::panic::catch_unwind(|| {
 ///     runtime.block_on(async {
-///         wakeful::spawn(async { panic!("nobody joins this task") });
+///         wakeful::spawn(async { panic!("this task is not joined") });
 ///         std::future::pending::<()>().await
 ///     })
 /// });
-/// assert!(outcome.is_err()); // instead of waiting for ever
+/// assert!(outcome.is_err()); // with `Ignore`, `block_on` would never return
 /// # std::io::Result::Ok(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnhandledPanic {
-    /// The panic goes to whoever joins the task, and nobody else notices.
+    /// The task's `JoinHandle` returns the panic as an error; the runtime continues.
     Ignore,
-    /// The runtime shuts down at once, and `block_on` panics. Only for a current-thread runtime.
+    /// The runtime shuts down immediately, and `block_on` panics.
+    ///
+    /// A multi-thread runtime does not support this.
     ShutdownRuntime,
 }
 
-/// Settings that the schedulers read while they run.
+/// The settings that the schedulers read while they run.
 pub(crate) struct Config {
-    /// None: the scheduler's own choice.
+    /// `None` leaves the interval to the scheduler.
     pub global_queue_interval: Option<u32>,
     pub event_interval: u32,
     pub lifo_slot: bool,
@@ -50,7 +55,7 @@ pub(crate) struct Config {
     pub stall: StallConfig,
 }
 
-/// Calls to make at certain points of every task's life.
+/// The callbacks at certain points of every task's life.
 #[derive(Clone, Default)]
 pub(crate) struct TaskHooks {
     pub spawn: Option<TaskCallback>,
@@ -59,8 +64,10 @@ pub(crate) struct TaskHooks {
     pub terminate: Option<TaskCallback>,
 }
 
-/// Calls a hook, if there is one. A panic in it, once reported, goes no further: the thread that
-/// calls has more to do, and may have a task in its hands.
+/// Calls a hook, if it is set.
+///
+/// A panic in the hook is caught after the panic hook has reported it: the calling thread has other
+/// work to do and may hold a task that would be lost.
 #[inline]
 pub(crate) fn call(hook: &Option<Callback>) {
     if let Some(hook) = hook {
@@ -68,7 +75,7 @@ pub(crate) fn call(hook: &Option<Callback>) {
     }
 }
 
-/// As [`call`], for a hook that is told of `task`.
+/// Calls a hook with a view of `task`, as [`call`].
 #[inline]
 pub(crate) fn call_for(hook: &Option<TaskCallback>, task: &Header) {
     if let Some(hook) = hook {
@@ -76,9 +83,9 @@ pub(crate) fn call_for(hook: &Option<TaskCallback>, task: &Header) {
     }
 }
 
-/// Settings of the blocking pool's threads.
+/// The settings of the blocking pool's threads.
 pub(crate) struct ThreadConfig {
-    /// Workers included.
+    /// The limit on threads, including those that run as workers.
     pub threads_max: usize,
     pub keep_alive: Duration,
     pub stack_size: Option<usize>,

@@ -1,17 +1,27 @@
 //! Schedulers, blocking pool and runtime of Wakeful.
 //!
-//! What users see of this crate they see through `wakeful`, as `wakeful::runtime` and `wakeful::task`.
-//! Inside, each module uses only those above it in this list:
+//! This crate is an implementation detail of `wakeful`, which reexports its public part as
+//! `wakeful::runtime`, `wakeful::task` and `wakeful::time`. Its API follows no version promise.
 //!
-//! - `task_meta`, `stall`, `config`, `metrics`, `driver`: what the rest is told, counts and waits in
-//! - `timers`: what a worker wakes up for by itself
-//! - `blocking`: the threads
-//! - `scheduler`: current-thread and multi-thread
-//! - [`runtime`]: Builder, Runtime, Handle
-//! - [`task`]: spawning, and all that is built on tasks
-//! - `time`: sleeps, timeouts, intervals
+//! Each module uses only those above it in this list:
 //!
-//! This crate is an implementation detail of `wakeful`; its API follows no version promise.
+//! - `task_meta`: what task callbacks learn about a task
+//! - `stall`: detection and reports of polls that block their thread
+//! - `config`: the settings of a runtime, as the schedulers read them
+//! - `metrics`: the counters behind [`runtime::RuntimeMetrics`]
+//! - `driver`: where an idle worker parks until there are events or a wake-up
+//! - `timers`: the timers of each worker, and those of other threads
+//! - `blocking`: the thread pool, for workers and for `spawn_blocking`
+//! - `scheduler`: the current-thread and the multi-thread scheduler, and the current runtime of a
+//!   thread
+//! - [`runtime`]: `Builder`, `Runtime`, `Handle`, `RuntimeMetrics`
+//! - [`task`]: spawning, `JoinSet`, `LocalSet`, task-locals, the budget
+//! - `time`: sleeps, timeouts, intervals, the paused clock of tests
+//!
+//! A future given to [`task::spawn`] becomes a task of `wakeful-task` and enters a queue of the
+//! current runtime's `scheduler`. A worker takes it from there and polls it. Once the task waits,
+//! its waker puts it back into a queue: called by another task, by the reactor's events through
+//! `driver`, or by `timers`. When no task is ready, the worker parks in `driver`.
 
 mod blocking;
 mod config;

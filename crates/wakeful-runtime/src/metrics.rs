@@ -1,4 +1,4 @@
-//! Counters that the schedulers keep while they run.
+//! The counters behind `RuntimeMetrics`, which the schedulers update while they run.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::{self, ThreadId};
@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 use wakeful_base::budget;
 use wakeful_base::sync::Mutex;
 
-/// A counter with one writer at a time, which therefore needs no read-modify-write.
+/// A counter with a single writer at a time.
+///
+/// Since only one thread writes it, an update is a plain load and store, without a
+/// read-modify-write.
 #[derive(Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -21,7 +24,7 @@ impl Counter {
     }
 }
 
-/// What one worker has done. Written by its sitter.
+/// The counters of one worker, written by the thread that runs the worker.
 #[derive(Default)]
 pub(crate) struct WorkerMetrics {
     pub(crate) polls: Counter,
@@ -34,14 +37,14 @@ pub(crate) struct WorkerMetrics {
     pub(crate) unparks: Counter,
     pub(crate) noops: Counter,
     pub(crate) forced_yields: Counter,
-    /// Units of the budget that were paid.
+    /// Budget units that operations consumed.
     pub(crate) progress: Counter,
     busy_ns: Counter,
     thread: Mutex<Option<ThreadId>>,
 }
 
 impl WorkerMetrics {
-    /// The calling thread is the worker now.
+    /// Notes that the calling thread runs the worker from now on.
     pub(crate) fn sit(&self) {
         *self.thread.lock() = Some(thread::current().id());
     }
@@ -50,12 +53,12 @@ impl WorkerMetrics {
         *self.thread.lock()
     }
 
-    /// What the worker has done: how often it polled, and how often what it polled made progress.
+    /// Returns a measure of the work done: polls, plus operations in them that made progress.
     pub(crate) fn work(&self) -> u64 {
         self.polls.get() + self.progress.get()
     }
 
-    /// A task's turn is over: counts it if it used its budget up.
+    /// Counts a poll that has just returned if it used up its budget.
     #[inline]
     pub(crate) fn note_budget(&self) {
         if !budget::has_remaining() {
@@ -63,7 +66,7 @@ impl WorkerMetrics {
         }
     }
 
-    /// The worker was busy from `since` until now, which is returned.
+    /// Counts the time from `since` until now as busy, and returns now.
     pub(crate) fn add_busy(&self, since: Instant) -> Instant {
         let now = Instant::now();
         self.busy_ns.add(now.duration_since(since).as_nanos() as u64);
@@ -75,7 +78,7 @@ impl WorkerMetrics {
     }
 }
 
-/// What came from outside the workers. Written by anybody.
+/// The counters of events outside the workers, written by any thread.
 #[derive(Default)]
 pub(crate) struct RemoteMetrics {
     pub(crate) spawned: AtomicU64,

@@ -1,6 +1,6 @@
-//! The runtime: what runs tasks, and how it is made and reached.
+//! The runtime: a scheduler for tasks, with its threads, timers and I/O.
 //!
-//! A program has one as a rule, made by `#[wakeful::main]` or by hand:
+//! A program usually has one runtime, created by `#[wakeful::main]` or by hand:
 //!
 //! ```
 //! use wakeful::runtime::{Builder, Runtime};
@@ -15,15 +15,32 @@
 //! # std::io::Result::Ok(())
 //! ```
 //!
-//! Code inside of a runtime finds it by itself: [`Handle::current`] is what `spawn`, sockets and timers use.
-//! Code outside, on a thread of another library say, takes a [`Handle`] along.
+//! There are three kinds of runtime:
+//!
+//! | kind | where tasks run | a task that blocks |
+//! |---|---|---|
+//! | multi-thread | on worker threads | delays the others by a few milliseconds |
+//! | current-thread | on the thread in `block_on` | blocks the others |
+//! | [`LocalRuntime`] | on its own thread, in `block_on` | blocks the others |
+//!
+//! Tasks of a [`LocalRuntime`] need not be `Send`. On a multi-thread runtime, when a task blocks
+//! its worker, another thread takes over the worker's queue, timers and I/O: see
+//! [`Builder::stall_after`] and [`Builder::on_stall`].
+//!
+//! [`Builder`] configures a runtime, [`Runtime`] owns it and shuts it down when dropped, and
+//! [`RuntimeMetrics`] reads its counters.
+//!
+//! Code that runs inside a runtime (in a task or in `block_on`) needs no reference to it: `spawn`,
+//! sockets and timers use the runtime of the calling thread, which [`Handle::current`] returns.
+//! Other code, for example on a thread of another library, keeps a [`Handle`].
 
 mod builder;
 mod handle;
 mod id;
 mod local_runtime;
+#[expect(clippy::module_inception, reason = "the file is named after the type in it")]
+mod runtime;
 mod runtime_metrics;
-mod whole;
 
 pub use crate::config::UnhandledPanic;
 pub use crate::stall::{Stall, StallOutcome};
@@ -32,17 +49,18 @@ pub use builder::Builder;
 pub use handle::{EnterGuard, Handle, TryCurrentError};
 pub use id::Id;
 pub use local_runtime::{LocalOptions, LocalRuntime};
+pub use runtime::{Runtime, RuntimeFlavor};
 pub use runtime_metrics::RuntimeMetrics;
-pub use whole::{Runtime, RuntimeFlavor};
 
 pub(crate) use handle::current_or_panic;
 pub use handle::expect_current;
 #[cfg(feature = "driver")]
 pub use handle::{current_io, try_current_io};
 
-/// Whether an I/O operation failed because the runtime that its resource belongs to has shut down.
+/// Returns whether an I/O operation failed because the runtime of its resource has shut down.
 ///
-/// Every wait on a socket, or registration of one, fails with such an error once that has happened.
+/// Sockets and other I/O resources belong to the runtime in which they were created. Once that
+/// runtime has shut down, pending and new operations on them fail with such an error.
 ///
 /// ```
 /// use wakeful::{net::UdpSocket, runtime::{Runtime, is_rt_shutdown_err}};
@@ -59,8 +77,11 @@ pub fn is_rt_shutdown_err(err: &std::io::Error) -> bool {
     of_pool || crate::driver::is_shutdown_error(err)
 }
 
-/// The index of the worker that the calling code runs on; none outside of a multi-thread runtime's
-/// workers and of a current-thread runtime's `block_on`, where it is zero.
+/// Returns the index of the worker that the calling thread runs, or `None` if it runs none.
+///
+/// The index is zero inside `block_on` of a current-thread runtime. It is `None` inside `block_on`
+/// of a multi-thread runtime and in `spawn_blocking`. A task may move to another worker whenever it
+/// waits.
 ///
 /// ```
 /// use wakeful::runtime::{Builder, worker_index};

@@ -1,31 +1,44 @@
-//! Tasks: how they are spawned, and what is built on them.
+//! Tasks: futures that a runtime runs independently of each other.
+//!
+//! A task is to a runtime what a thread is to an operating system, but much cheaper. Tasks share
+//! the runtime's threads, and a task leaves its thread to others whenever it waits at an `.await`.
 //!
 //! ```
 //! use std::time::Duration;
 //! use wakeful::{task, time};
 //!
 //! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
-//! // A task runs by itself, beside whoever spawned it.
+//! // A task runs concurrently with the code that spawned it.
 //! let double = task::spawn(async { 21 * 2 });
 //! assert_eq!(double.await.unwrap(), 42);
 //!
-//! // Its panic is no more than an error to those who join it.
+//! // If a task panics, its handle returns an error.
 //! let broken = task::spawn(async { panic!("on purpose") });
 //! assert!(broken.await.unwrap_err().is_panic());
 //!
-//! // It can be stopped wherever it waits.
+//! // A task can be aborted at any `.await` where it waits.
 //! let endless = task::spawn(time::sleep(Duration::from_secs(3600)));
 //! endless.abort();
 //! assert!(endless.await.unwrap_err().is_cancelled());
 //!
-//! // What blocks, or computes for long, has threads of its own.
+//! // Code that blocks, or computes for long, runs on a thread of the blocking pool.
 //! let sum = task::spawn_blocking(|| (1..=1000_u64).sum::<u64>());
 //! assert_eq!(sum.await.unwrap(), 500_500);
 //! # });
 //! ```
 //!
-//! [`JoinSet`] keeps many tasks together, [`LocalSet`] those that are not `Send`;
-//! [`task_local!`](crate::task_local) makes values that belong to a task.
+//! | to run | use |
+//! |---|---|
+//! | a future | [`spawn`] |
+//! | a future that is not `Send` | [`spawn_local`], in a [`LocalSet`] or [`LocalRuntime`] |
+//! | code that blocks or computes for long | [`spawn_blocking`] |
+//! | the same, with borrowed data | [`block_in_place`] |
+//! | many futures, to collect their outputs | [`JoinSet`] |
+//!
+//! [`LocalRuntime`]: crate::runtime::LocalRuntime
+//!
+//! [`task_local!`](crate::task_local) declares values that belong to a task. [`coop`] explains how
+//! tasks that never wait are made to yield.
 
 mod blocking;
 mod builder;
@@ -50,7 +63,7 @@ pub use task_local::LocalKey;
 pub use wakeful_task::{AbortHandle, Id, JoinError, JoinHandle, id, try_id};
 pub use yield_now::yield_now;
 
-/// Futures of this module's functions that have a name.
+/// Named futures returned by functions of this module.
 ///
 /// ```
 /// use wakeful::task::futures::TaskLocalFuture;

@@ -1,10 +1,10 @@
-//! What a task hook is told about a task.
+//! `TaskMeta`: what the task callbacks of a runtime learn about a task.
 
 use std::marker::PhantomData;
 use std::panic::Location;
 use wakeful_task::{Header, Id};
 
-/// A task, as the hooks of [`Builder`](crate::runtime::Builder) see it.
+/// A description of a task, passed to the task callbacks of a [`Builder`](crate::runtime::Builder).
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -31,12 +31,12 @@ impl TaskMeta<'_> {
         TaskMeta { id: task.id(), spawned_at: task.spawned_at(), _borrowed: PhantomData }
     }
 
-    /// The task's id.
+    /// Returns the task's id.
     pub fn id(&self) -> Id {
         self.id
     }
 
-    /// Where the task was spawned.
+    /// Returns the source location where the task was spawned.
     pub fn spawned_at(&self) -> &'static Location<'static> {
         self.spawned_at
     }

@@ -1,4 +1,4 @@
-//! Tasks for the tests of queues and schedulers: entries that can be told apart, and are counted.
+//! Helpers for unit tests: counted tasks for queues and schedulers, default settings, loom models.
 
 use crate::blocking::Pool;
 use crate::config::{Config, TaskHooks, ThreadConfig, UnhandledPanic};
@@ -15,30 +15,32 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 use wakeful_task::{Id, JoinHandle, Runnable, Schedule, new_task};
 
-/// A home that only counts; every cell that has it for its home owns one count of its `Arc`.
+/// A scheduler that makes tasks and counts them; each task's cell owns one count of its `Arc`.
 ///
-/// Its own fields are std's even under loom: the model then sees no ordering but that of the code under
-/// test, and has fewer interleavings to try.
+/// Its fields are atomics of std even under loom: the model then sees only the ordering of the code
+/// under test, and has fewer interleavings to try.
 pub(crate) struct Entries {
     made: AtomicUsize,
     dropped: AtomicUsize,
     freed: AtomicUsize,
 }
 
-// SAFETY: each cell has a count of the home's `Arc`, given back in `release_cell`.
+// SAFETY: the scheduler must stay valid as long as its cells. Each cell owns a count of the `Arc`,
+// taken in `task` and given back in `release_cell`.
 unsafe impl Schedule for Entries {
     unsafe fn schedule(_: NonNull<Entries>, runnable: Runnable) {
-        unreachable!("nobody wakes {:?}", &*runnable);
+        unreachable!("no test wakes {:?}", &*runnable);
     }
 
     unsafe fn release_cell(home: NonNull<Entries>) {
-        // SAFETY: the count that the cell had.
+        // SAFETY: the cell gives up its count here; the pointer comes from `Arc::into_raw` in
+        // `task`.
         let entries = unsafe { Arc::from_raw(home.as_ptr().cast_const()) };
         entries.freed.fetch_add(1, SeqCst);
     }
 }
 
-/// Counted when dropped.
+/// A value in each future, which counts the drop of the future.
 struct Counted(Arc<Entries>);
 
 impl Drop for Counted {
@@ -52,7 +54,7 @@ impl Entries {
         Arc::new(Entries { made: 0.into(), dropped: 0.into(), freed: 0.into() })
     }
 
-    /// The entry of a task that nobody joins and that never ends by itself.
+    /// Makes the queue entry of a task that has no join handle and never completes by itself.
     pub(crate) fn make(self: &Arc<Self>) -> Runnable {
         let counted = Counted(self.clone());
         let (runnable, join) = self.task(async move {
@@ -74,11 +76,12 @@ impl Entries {
         self.made.fetch_add(1, SeqCst);
         let home = Arc::into_raw(self.clone()).cast_mut();
         let home = NonNull::new(home).expect("an Arc is not null");
-        // SAFETY: the cell has its count of the home; the future is `Send`.
+        // SAFETY: `into_raw` above gives the cell its count, which keeps the scheduler valid. The
+        // future is `Send`, so any thread may poll and drop it.
         unsafe { new_task(future, home, Id::next(), Location::caller()) }
     }
 
-    /// Ends the tasks of all entries, which must be one for each task that was made.
+    /// Checks that `entries` has exactly one entry of each task that was made, and ends the tasks.
     #[track_caller]
     pub(crate) fn assert_all(self: Arc<Self>, entries: impl IntoIterator<Item = Runnable>) {
         let mut seen: Vec<Runnable> = entries.into_iter().collect();
@@ -92,7 +95,7 @@ impl Entries {
         self.assert_none_left();
     }
 
-    /// Checks that the future of each task was dropped, and its memory freed.
+    /// Checks that the future of each task was dropped and the task's memory freed.
     #[track_caller]
     pub(crate) fn assert_none_left(self: Arc<Self>) {
         let made = self.made.load(SeqCst);
@@ -101,7 +104,7 @@ impl Entries {
     }
 }
 
-/// Settings without anything special.
+/// Returns default settings, without hand-off and stall reports.
 pub(crate) fn plain_config() -> Config {
     Config {
         global_queue_interval: None,
@@ -120,7 +123,7 @@ pub(crate) fn plain_config() -> Config {
     }
 }
 
-/// A pool that starts none.
+/// Returns a pool that starts no threads.
 pub(crate) fn no_threads() -> Arc<Pool> {
     Pool::new(ThreadConfig {
         threads_max: 0,
@@ -132,12 +135,12 @@ pub(crate) fn no_threads() -> Arc<Pool> {
     })
 }
 
-/// `Runtime::block_on`, without the runtime.
+/// Drives a bare scheduler as `Runtime::block_on` does.
 pub(crate) fn block_on<F: Future>(shared: &Arc<CurrentThread>, future: F) -> F::Output {
     SchedulerHandle::CurrentThread(shared.clone()).block_on(future, "test")
 }
 
-/// What a future waits for.
+/// An event that a future can wait for.
 #[cfg(wakeful_loom)]
 pub(crate) struct Gate(wakeful_base::sync::Mutex<(bool, Option<std::task::Waker>)>);
 
@@ -169,13 +172,15 @@ impl Gate {
     }
 }
 
-/// Runs `f` in every order that matters, with three preemptions unless the environment says otherwise.
+/// Runs `f` under loom in all distinct interleavings with up to three preemptions.
+///
+/// The environment variable `LOOM_MAX_PREEMPTIONS` sets another bound.
 #[cfg(wakeful_loom)]
 pub(crate) fn model(f: impl Fn() + Send + Sync + 'static) {
     model_with(3, f);
 }
 
-/// As [`model`], with one preemption less, for a model that would take minutes otherwise.
+/// Runs `f` as [`model`] does, with one preemption less, for models that take minutes otherwise.
 #[cfg(wakeful_loom)]
 pub(crate) fn large_model(f: impl Fn() + Send + Sync + 'static) {
     model_with(2, f);
@@ -190,14 +195,14 @@ fn model_with(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
     builder.check(f);
 }
 
-/// How long stress tests run: about a second, or as long as `WAKEFUL_STRESS_SECONDS` says.
+/// Returns how long stress tests run: `WAKEFUL_STRESS_SECONDS`, or one second if that is not set.
 #[cfg(not(wakeful_loom))]
 pub(crate) fn stress_time() -> Duration {
     let seconds = std::env::var("WAKEFUL_STRESS_SECONDS").ok().and_then(|value| value.parse().ok());
     Duration::from_secs(seconds.unwrap_or(1))
 }
 
-/// What a runtime without I/O and time says of itself.
+/// Returns the description of a runtime without I/O and timers.
 pub(crate) fn plain_info(driver: &DriverParts) -> RuntimeInfo {
     let time = TimeConfig { is_enabled: false, can_pause: false, start_paused: false };
     RuntimeInfo::new(None, driver.io.clone(), TimeHandle::new(time, driver.waker.clone()))

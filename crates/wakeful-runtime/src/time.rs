@@ -1,4 +1,4 @@
-//! Waiting for time to pass: [`sleep`], [`timeout`], [`interval`].
+//! Timers: [`sleep`], [`timeout`], [`interval`], and the clock that tests can pause.
 //!
 //! ```
 //! use std::time::Duration;
@@ -16,16 +16,15 @@
 //! });
 //! ```
 //!
-//! A sleep never ends early. How late it ends depends on what else the machine and the runtime have to
-//! do; on an idle machine that is tens of microseconds. There is no rounding to milliseconds, unless the
-//! clock is paused, for tests.
+//! A sleep never ends early. How late it ends depends on the load of the machine and of the
+//! runtime. Deadlines are not rounded to milliseconds, unless the clock has been paused.
 //!
-//! A sleep belongs to the runtime in whose context it was made, which must have time enabled
+//! A timer belongs to the runtime in whose context it was created, which must have timers enabled
 //! (`Builder::enable_time` or `enable_all`).
 //!
-//! To stop waiting when something else happens first, wait for both with `select!`; to do something again
-//! and again, take an [`interval`]. Tests need not wait at all: with the clock paused (feature `test-util`)
-//! hours pass in no time.
+//! To stop waiting when something else happens first, use `select!`. For periodic work, use
+//! [`interval`]. Tests can pause the clock (feature `test-util`): it then jumps from timer to
+//! timer, and a sleep of hours takes no time.
 
 #[cfg(feature = "test-util")]
 mod clock;
@@ -43,7 +42,7 @@ pub use sleep::{Sleep, sleep, sleep_until};
 pub use std::time::Duration;
 pub use timeout::{Timeout, timeout, timeout_at};
 
-/// `duration`, but no more than thirty years: some clocks cannot add more.
+/// Returns `duration`, limited to thirty years, since some clocks overflow when more is added.
 fn bounded(duration: Duration) -> Duration {
     const THIRTY_YEARS: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
     duration.min(THIRTY_YEARS)

@@ -1,4 +1,4 @@
-//! How a runtime is configured and built.
+//! The builder of runtimes.
 
 use super::{Handle, LocalOptions, LocalRuntime, Runtime};
 use crate::blocking::Pool;
@@ -16,7 +16,13 @@ use std::sync::Arc;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-/// Configures and builds a runtime.
+/// A builder that configures and starts a runtime.
+///
+/// Create one with [`new_multi_thread`](Self::new_multi_thread) or
+/// [`new_current_thread`](Self::new_current_thread), change settings with the methods below, and
+/// finish with [`build`](Self::build). I/O and timers are disabled by default: call
+/// [`enable_all`](Self::enable_all) unless the runtime needs neither. A builder can build any
+/// number of runtimes.
 ///
 /// ```
 /// use wakeful::runtime::Builder;
@@ -25,8 +31,9 @@ use std::time::Duration;
 /// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
 /// ```
 ///
-/// A panic in one of the callbacks is reported as any other and goes no further: the thread that called
-/// it goes on.
+/// # Callbacks
+/// The `on_*` methods set callbacks. If a callback panics, the panic hook reports it as usual, and
+/// the calling thread continues. Setting the same callback again replaces the earlier one.
 pub struct Builder {
     kind: Kind,
     name: Option<String>,
@@ -57,29 +64,30 @@ enum Kind {
     MultiThread,
 }
 
-/// Threads that `spawn_blocking` may have, unless said otherwise.
+/// Default limit on the threads of `spawn_blocking`; the same as Tokio's.
 const BLOCKING_THREADS_DEFAULT: usize = 512;
 
-/// How long an idle thread of the blocking pool stays, unless said otherwise.
+/// Default time after which an idle thread of the blocking pool exits; the same as Tokio's.
 const KEEP_ALIVE_DEFAULT: Duration = Duration::from_secs(10);
 
-/// After how many polls the driver is looked at, unless said otherwise.
+/// Default number of polls between two polls of the driver; the same as Tokio's.
 const EVENT_INTERVAL_DEFAULT: u32 = 61;
 
-/// Events taken from the kernel at once, unless said otherwise.
+/// Default number of events that one poll of the driver takes from the kernel; the same as Tokio's.
 const EVENTS_MAX_DEFAULT: EventsMax = EventsMax { waiting: 1024, busy: 1024 };
 
 impl Builder {
-    /// A runtime whose tasks all run on the thread that is in `block_on`.
+    /// Creates a builder for a runtime that runs all tasks on the thread that calls `block_on`.
     ///
-    /// Outside of `block_on` nothing of it runs, timers and I/O included.
+    /// While no thread is in [`Runtime::block_on`], the runtime makes no progress: tasks are not
+    /// polled, and timers and I/O are not processed. Only `spawn_blocking` has threads of its own.
     ///
     /// ```
     /// use wakeful::runtime::Builder;
     ///
     /// let runtime = Builder::new_current_thread().build()?;
     /// let task = runtime.spawn(async { 42 });
-    /// assert!(!task.is_finished()); // nobody drives the runtime yet
+    /// assert!(!task.is_finished()); // no thread drives the runtime yet
     /// assert_eq!(runtime.block_on(task).unwrap(), 42);
     /// # std::io::Result::Ok(())
     /// ```
@@ -87,7 +95,10 @@ impl Builder {
         Builder::new(Kind::CurrentThread)
     }
 
-    /// A runtime with several worker threads.
+    /// Creates a builder for a runtime that runs tasks on a pool of worker threads.
+    ///
+    /// The workers start in [`build`](Self::build) and run until the runtime is dropped. See
+    /// [`worker_threads`](Self::worker_threads) for their number.
     ///
     /// ```
     /// use wakeful::runtime::Builder;
@@ -128,12 +139,17 @@ impl Builder {
         }
     }
 
-    /// Enables I/O and time.
+    /// Enables I/O and timers.
+    ///
+    /// This is the same as calling [`enable_io`](Self::enable_io) and
+    /// [`enable_time`](Self::enable_time).
     pub fn enable_all(&mut self) -> &mut Self {
         self.enable_io().enable_time()
     }
 
-    /// Enables I/O: sockets, processes, signals.
+    /// Enables I/O: sockets, pipes, child processes and signals.
+    ///
+    /// Without this, creating such an object on the runtime panics or fails.
     ///
     /// ```
     /// use wakeful::{net::UdpSocket, runtime::Builder};
@@ -147,10 +163,13 @@ impl Builder {
         self
     }
 
-    /// Sets how many I/O events are taken from the kernel at once; 1024 by default.
+    /// Sets how many I/O events are taken from the kernel at once. The default is 1024.
+    ///
+    /// This also sets [`max_io_events_per_busy_tick`](Self::max_io_events_per_busy_tick). Further
+    /// events are taken by the next poll of the driver; none is lost.
     ///
     /// # Panics
-    /// If `capacity` is zero.
+    /// Panics if `capacity` is zero.
     #[track_caller]
     pub fn max_io_events_per_tick(&mut self, capacity: usize) -> &mut Self {
         assert!(capacity > 0, "called with 0: max_io_events_per_tick must be non-zero");
@@ -158,11 +177,14 @@ impl Builder {
         self
     }
 
-    /// Sets how many I/O events a worker that has tasks to run takes from the kernel when it looks in;
-    /// by default as many as one that waits.
+    /// Sets how many I/O events a worker that has tasks to run takes from the kernel at once.
+    ///
+    /// The default is the value of [`max_io_events_per_tick`](Self::max_io_events_per_tick), which
+    /// must be called first if both are set. A lower value lets a busy worker return to its tasks
+    /// sooner.
     ///
     /// # Panics
-    /// If `capacity` is zero.
+    /// Panics if `capacity` is zero.
     #[track_caller]
     pub fn max_io_events_per_busy_tick(&mut self, capacity: usize) -> &mut Self {
         assert!(capacity > 0, "called with 0: max_io_events_per_busy_tick must be non-zero");
@@ -170,7 +192,9 @@ impl Builder {
         self
     }
 
-    /// Enables time: sleeps, timeouts, intervals.
+    /// Enables timers: sleeps, timeouts and intervals.
+    ///
+    /// Without this, creating one of them on the runtime panics.
     ///
     /// ```
     /// use std::time::Duration;
@@ -185,7 +209,11 @@ impl Builder {
         self
     }
 
-    /// Has the runtime's clock stand still from the start, as if [`time::pause`] were called first.
+    /// Sets whether the runtime starts with its clock paused, as by [`time::pause`].
+    ///
+    /// This is for tests: a paused clock jumps to the next timer when the runtime has nothing else
+    /// to do. It needs a current-thread runtime with timers enabled; [`build`](Self::build) panics
+    /// on a multi-thread one.
     ///
     /// [`time::pause`]: crate::time::pause
     ///
@@ -205,11 +233,14 @@ impl Builder {
 
     /// Sets the number of worker threads of a multi-thread runtime.
     ///
-    /// By default it is that of the CPUs, or what the environment variable `WAKEFUL_WORKER_THREADS`
-    /// says, or else `TOKIO_WORKER_THREADS`.
+    /// The default is the value of the environment variable `WAKEFUL_WORKER_THREADS`, else that of
+    /// `TOKIO_WORKER_THREADS`, else [`std::thread::available_parallelism`]. A number set here takes
+    /// precedence over the environment. A current-thread runtime ignores it.
     ///
     /// # Panics
-    /// If `val` is zero.
+    /// Panics if `val` is zero.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use wakeful::runtime::Builder;
@@ -220,17 +251,27 @@ impl Builder {
     /// ```
     #[track_caller]
     pub fn worker_threads(&mut self, val: usize) -> &mut Self {
-        assert!(val > 0, "`Builder::worker_threads` called with 0; a runtime needs one at least");
+        assert!(
+            val > 0,
+            "`Builder::worker_threads` called with 0; a runtime needs at least 1 worker"
+        );
         self.worker_threads = Some(val);
         self
     }
 
-    /// Sets how many threads `spawn_blocking` may have besides the workers; 512 by default.
+    /// Sets how many threads the runtime may start besides its workers. The default is 512.
     ///
-    /// Beyond that, blocking tasks wait for one another.
+    /// These threads run the closures of [`spawn_blocking`](crate::task::spawn_blocking) and file
+    /// operations, and stand in for workers that are blocked. They start when needed. At the limit,
+    /// further closures are queued until a thread is free, and a worker that is blocked cannot hand
+    /// off its tasks ([`StallOutcome::NoThread`]).
+    ///
+    /// [`StallOutcome::NoThread`]: super::StallOutcome::NoThread
     ///
     /// # Panics
-    /// If `val` is zero.
+    /// Panics if `val` is zero.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::thread;
@@ -248,19 +289,23 @@ impl Builder {
     pub fn max_blocking_threads(&mut self, val: usize) -> &mut Self {
         assert!(
             val > 0,
-            "`Builder::max_blocking_threads` called with 0; `spawn_blocking` needs one at least"
+            "`Builder::max_blocking_threads` called with 0; `spawn_blocking` needs at least 1 thread"
         );
         self.max_blocking_threads = val;
         self
     }
 
-    /// Sets the name of the runtime's threads; `wakeful-worker` by default.
+    /// Sets the name of the runtime's threads. The default is `wakeful-worker`.
+    ///
+    /// Workers and threads of the blocking pool have the same name. Linux shows its first 15 bytes.
     pub fn thread_name(&mut self, val: impl Into<String>) -> &mut Self {
         let name = val.into();
         self.thread_name_fn(move || name.clone())
     }
 
-    /// Sets what makes a name for each of the runtime's threads.
+    /// Sets a function that returns the name of each thread that the runtime starts.
+    ///
+    /// It is called once per thread, and replaces [`thread_name`](Self::thread_name).
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -283,10 +328,12 @@ impl Builder {
         self
     }
 
-    /// Gives the runtime itself a name, which [`Handle::name`] tells.
+    /// Sets the name of the runtime itself, which [`Handle::name`] returns.
     ///
     /// # Panics
-    /// If the name is empty or blank.
+    /// Panics if the name is empty or blank.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use wakeful::runtime::{Builder, Handle};
@@ -298,24 +345,35 @@ impl Builder {
     #[track_caller]
     pub fn name(&mut self, val: impl Into<String>) -> &mut Self {
         let name = val.into();
-        assert!(!name.trim().is_empty(), "`Builder::name` called with an empty name; leave it out");
+        assert!(
+            !name.trim().is_empty(),
+            "`Builder::name` called with an empty name; do not call it for a runtime without a name"
+        );
         self.name = Some(name);
         self
     }
 
-    /// Sets the stack size, in bytes, of the runtime's threads.
+    /// Sets the stack size of the runtime's threads, in bytes.
+    ///
+    /// The default is that of [`std::thread::Builder::stack_size`]. It does not affect the thread
+    /// that calls `block_on`.
     pub fn thread_stack_size(&mut self, val: usize) -> &mut Self {
         self.thread_stack_size = Some(val);
         self
     }
 
-    /// Sets how long an idle thread of the blocking pool stays; ten seconds by default.
+    /// Sets how long an idle thread of the blocking pool waits for work before it exits.
+    ///
+    /// The default is ten seconds.
     pub fn thread_keep_alive(&mut self, duration: Duration) -> &mut Self {
         self.keep_alive = duration;
         self
     }
 
-    /// Has `f` called on each of the runtime's threads when it starts.
+    /// Calls `f` on each thread of the runtime after it starts, before it runs any task.
+    ///
+    /// That includes workers and threads of the blocking pool, but not the thread that calls
+    /// `block_on`.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -341,7 +399,10 @@ impl Builder {
         self
     }
 
-    /// Has `f` called on each of the runtime's threads before it ends.
+    /// Calls `f` on each thread of the runtime before it exits.
+    ///
+    /// That includes the threads for which [`on_thread_start`](Self::on_thread_start) calls its
+    /// callback.
     pub fn on_thread_stop<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn() + Send + Sync + 'static,
@@ -350,7 +411,10 @@ impl Builder {
         self
     }
 
-    /// Has `f` called on a worker that has nothing to do, before it sleeps.
+    /// Calls `f` on a worker before it parks because it has nothing to do.
+    ///
+    /// On a current-thread runtime that is the thread in `block_on`. Tasks that `f` spawns run
+    /// before the worker parks.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -372,7 +436,7 @@ impl Builder {
         self
     }
 
-    /// Has `f` called on a worker that has slept, before it works.
+    /// Calls `f` on a worker after it is unparked, before it runs tasks.
     pub fn on_thread_unpark<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn() + Send + Sync + 'static,
@@ -381,7 +445,23 @@ impl Builder {
         self
     }
 
-    /// Has `f` called for each task that is spawned, by the thread that spawns it.
+    /// Calls `f` for each task that is spawned, on the thread that spawns it.
+    ///
+    /// None of the task callbacks is called for closures of `spawn_blocking`, and for tasks of a
+    /// [`LocalSet`](crate::task::LocalSet).
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use wakeful::runtime::Builder;
+    ///
+    /// let (tx, spawns) = mpsc::channel();
+    /// let runtime = Builder::new_current_thread()
+    ///     .on_task_spawn(move |task| tx.send((task.id(), task.spawned_at().file())).unwrap())
+    ///     .build()?;
+    /// let task = runtime.spawn(async {});
+    /// assert_eq!(spawns.recv(), Ok((task.id(), file!())));
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn on_task_spawn<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
@@ -390,7 +470,9 @@ impl Builder {
         self
     }
 
-    /// Has `f` called before each poll of a task.
+    /// Calls `f` before each poll of a task, on the thread that polls it.
+    ///
+    /// `f` runs for every poll: keep it short.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -405,7 +487,7 @@ impl Builder {
     ///     .build()?;
     /// let task = runtime.spawn(task::yield_now());
     /// runtime.block_on(task).unwrap();
-    /// assert_eq!((polls.load(SeqCst), ends.load(SeqCst)), (2, 1)); // gave way once
+    /// assert_eq!((polls.load(SeqCst), ends.load(SeqCst)), (2, 1)); // yielded once
     /// # std::io::Result::Ok(())
     /// ```
     pub fn on_before_task_poll<F>(&mut self, f: F) -> &mut Self
@@ -416,7 +498,7 @@ impl Builder {
         self
     }
 
-    /// Has `f` called after each poll of a task.
+    /// Calls `f` after each poll of a task, on the thread that polled it.
     pub fn on_after_task_poll<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
@@ -425,7 +507,10 @@ impl Builder {
         self
     }
 
-    /// Has `f` called for each task that ends, in whatever way, before those who join it know.
+    /// Calls `f` for each task that ends, before its `JoinHandle` is notified.
+    ///
+    /// A task ends when it completes, panics, or is cancelled by an abort or the runtime's
+    /// shutdown.
     pub fn on_task_terminate<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
@@ -434,65 +519,84 @@ impl Builder {
         self
     }
 
-    /// Sets after how many tasks from its own queue a worker looks at the common one.
+    /// Sets how often a worker polls the injection queue, in tasks run from its own queue.
     ///
-    /// By default 31 for a current-thread runtime. One with many threads finds it out by itself, so that
-    /// a task in the common queue waits about 200 µs at most for a busy worker.
+    /// The injection queue holds tasks that were spawned or woken by threads that are not workers.
+    /// The default is 31 on a current-thread runtime. On a multi-thread runtime each worker adapts
+    /// the interval to the duration of its polls, so that a task waits about 200 µs at most in the
+    /// injection queue while all workers are busy. A lower value favours tasks from outside; a
+    /// higher one saves synchronization.
     ///
     /// # Panics
-    /// If `val` is zero.
+    /// Panics if `val` is zero.
     #[track_caller]
     pub fn global_queue_interval(&mut self, val: u32) -> &mut Self {
         assert!(
             val > 0,
-            "`Builder::global_queue_interval` called with 0; 1 looks at the common queue each time"
+            "`Builder::global_queue_interval` called with 0; use 1 to poll the injection queue before \
+             each task"
         );
         self.global_queue_interval = Some(val);
         self
     }
 
-    /// Sets after how many polls a worker looks for I/O and timers; 61 by default.
+    /// Sets after how many polls of tasks a busy worker polls for I/O events and timers.
     ///
-    /// If polls are so short that the last look was less than 10 µs ago, a worker of a multi-thread
-    /// runtime saves it and looks after as many polls again.
+    /// The default is 61. A worker of a multi-thread runtime skips a poll of the driver if the last
+    /// one was less than 10 µs ago, and waits for the same number of polls again.
     ///
     /// # Panics
-    /// If `val` is zero.
+    /// Panics if `val` is zero.
     #[track_caller]
     pub fn event_interval(&mut self, val: u32) -> &mut Self {
-        assert!(val > 0, "`Builder::event_interval` called with 0; 1 looks for events each time");
+        assert!(
+            val > 0,
+            "`Builder::event_interval` called with 0; use 1 to poll for events after each task"
+        );
         self.event_interval = val;
         self
     }
 
-    /// Sets what happens when a task panics; by default only those who join it notice.
+    /// Sets what the runtime does when a task panics.
+    ///
+    /// The default is [`UnhandledPanic::Ignore`]: the panic is returned by the task's `JoinHandle`.
     ///
     /// # Panics
-    /// For anything but [`UnhandledPanic::Ignore`] on a multi-thread runtime.
+    /// Panics on the builder of a multi-thread runtime, unless `behavior` is `Ignore`.
+    ///
+    /// See [`UnhandledPanic`] for an example.
     #[track_caller]
     pub fn unhandled_panic(&mut self, behavior: UnhandledPanic) -> &mut Self {
         assert!(
             self.kind == Kind::CurrentThread || behavior == UnhandledPanic::Ignore,
             "`Builder::unhandled_panic` called with `{behavior:?}` for a multi-thread runtime, which \
-             knows only `Ignore`; use `new_current_thread`"
+             supports only `Ignore`; use `new_current_thread`"
         );
         self.unhandled_panic = behavior;
         self
     }
 
-    /// Lets tasks that were woken go to the end of the queue, instead of next in line.
+    /// Disables the LIFO slot: a task that is woken by another task goes to the end of the queue.
+    ///
+    /// By default, the task that was woken last usually runs next on the same worker, since the
+    /// data that it needs is likely in the CPU's cache. The number of consecutive tasks from the
+    /// slot is limited. A current-thread runtime has no such slot.
     pub fn disable_lifo_slot(&mut self) -> &mut Self {
         self.lifo_slot = false;
         self
     }
 
-    /// Sets how long a task's poll may hold its thread before that counts as a stall; 2 ms by default.
+    /// Sets how long a poll may block its thread before it counts as a stall. The default is 2 ms.
     ///
-    /// A worker that stands still for that long, while something waits behind it, loses its queue, its
-    /// timers and its turn in the driver to another thread. Shorter means less delay, and more threads.
+    /// When a task blocks its worker for that long and other work is waiting, another thread takes
+    /// over the worker's queue, timers and I/O. A shorter time means less delay for the other
+    /// tasks, but more threads. The hand-off exists on multi-thread runtimes only; the time also
+    /// applies to the stall reports of current-thread runtimes ([`on_stall`](Self::on_stall)).
     ///
     /// # Panics
-    /// If `val` is zero.
+    /// Panics if `val` is zero.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::{sync::mpsc, time::Duration};
@@ -512,27 +616,33 @@ impl Builder {
     pub fn stall_after(&mut self, val: Duration) -> &mut Self {
         assert!(
             !val.is_zero(),
-            "`Builder::stall_after` called with 0; use `disable_stall_handoff` to have none"
+            "`Builder::stall_after` called with 0; use `disable_stall_handoff` to disable the hand-off"
         );
         self.stall.after = val;
         self
     }
 
-    /// Lets what waits behind a task that blocks its worker wait until that is done, unless another worker has
-    /// nothing to do and takes it.
+    /// Disables the hand-off: tasks queued behind a blocking task wait until it returns.
+    ///
+    /// Idle workers may still steal queued tasks, but the blocked worker's timers wait, and if all
+    /// workers are blocked, so does I/O. Stalls are still reported if [`on_stall`](Self::on_stall)
+    /// or `WAKEFUL_STALL_REPORT` asks for it.
     pub fn disable_stall_handoff(&mut self) -> &mut Self {
         self.stall.hands_off = false;
         self
     }
 
-    /// Has `f` called for each poll that lasts longer than [`stall_after`](Self::stall_after).
+    /// Calls `f` for each poll that lasts longer than [`stall_after`](Self::stall_after).
     ///
-    /// That is once per stall, mostly while it lasts, on a thread of its own, and after the worker's other
-    /// tasks were handed to another thread. What `f` does holds nobody up, but stalls that come faster than it
-    /// can take them are left out when hundreds wait.
+    /// `f` is called once per stall, usually while the stall lasts and after the worker's other
+    /// tasks were handed off. It runs on a thread of its own, so it may block without delaying
+    /// tasks; if it falls behind, up to 256 stalls are queued for it, and further ones are not
+    /// reported.
     ///
-    /// Whatever the program, the environment variable `WAKEFUL_STALL_REPORT=1` has a line for each of them
-    /// printed to stderr.
+    /// To print stalls to stderr without changing the program, set the environment variable
+    /// `WAKEFUL_STALL_REPORT=1`.
+    ///
+    /// With this callback, [`build`](Self::build) fails if the monitor thread cannot be started.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -560,14 +670,18 @@ impl Builder {
         self
     }
 
-    /// Builds the runtime.
-    ///
-    /// # Panics
-    /// For a multi-thread runtime whose clock is to be paused from the start, and if the environment
-    /// variable that says how many workers there are to be is no number above zero.
+    /// Builds the runtime and starts its workers.
     ///
     /// # Errors
-    /// If the operating system gives no thread for a worker, or no descriptors for the I/O driver.
+    /// Returns an error if the operating system refuses a thread for a worker, or file descriptors
+    /// for the I/O driver. If the monitor thread that detects stalls cannot be started, that is an
+    /// error only if stalls are reported ([`on_stall`](Self::on_stall), `WAKEFUL_STALL_REPORT`) or
+    /// the workers call a start, park or unpark callback; otherwise the runtime works without
+    /// hand-off.
+    ///
+    /// # Panics
+    /// Panics on a multi-thread runtime if its clock is to start paused, or if the number of
+    /// workers comes from an environment variable whose value is not a number above zero.
     #[track_caller]
     pub fn build(&mut self) -> io::Result<Runtime> {
         match self.kind {
@@ -576,10 +690,15 @@ impl Builder {
         }
     }
 
-    /// Builds a runtime that stays on this thread and whose tasks need not be `Send`.
+    /// Builds a runtime that is bound to the calling thread and whose tasks need not be `Send`.
+    ///
+    /// # Errors
+    /// Returns an error in the same cases as [`build`](Self::build).
     ///
     /// # Panics
-    /// After [`new_multi_thread`](Self::new_multi_thread).
+    /// Panics on a builder from [`new_multi_thread`](Self::new_multi_thread).
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::rc::Rc;
@@ -672,7 +791,7 @@ fn task_callback(f: impl Fn(&TaskMeta<'_>) + Send + Sync + 'static) -> Option<Ta
     Some(Arc::new(f))
 }
 
-/// As many as the environment says, else one for each CPU.
+/// The number of workers from the environment, else one per CPU.
 fn default_workers() -> usize {
     for variable in ["WAKEFUL_WORKER_THREADS", "TOKIO_WORKER_THREADS"] {
         let Some(value) = std::env::var_os(variable) else { continue };

@@ -1,9 +1,11 @@
-//! Runtime ids.
+//! `Id`: identifies a runtime.
 
 use std::fmt;
 use std::num::NonZeroU64;
 
-/// Names one runtime among all of this process.
+/// An identifier of a runtime or a `LocalSet`, unique in the process.
+///
+/// An id is not used again after its runtime has shut down.
 ///
 /// ```
 /// use wakeful::runtime::{Handle, Runtime};

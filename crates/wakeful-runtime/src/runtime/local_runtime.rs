@@ -1,4 +1,4 @@
-//! A runtime whose tasks need not be `Send`, and which never leaves its thread.
+//! `LocalRuntime`: a runtime that is bound to one thread and whose tasks need not be `Send`.
 
 use super::{Builder, EnterGuard, Handle, RuntimeMetrics};
 use crate::scheduler::SchedulerHandle;
@@ -9,9 +9,12 @@ use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::time::Duration;
 use wakeful_task::{Id, JoinHandle};
 
-/// A current-thread runtime bound to the thread that made it.
+/// A current-thread runtime that is bound to the thread that created it.
 ///
-/// `spawn_local` works anywhere inside of it, without a `LocalSet`.
+/// Inside it, [`task::spawn_local`](crate::task::spawn_local) works without a
+/// [`LocalSet`](crate::task::LocalSet). It makes progress only while its thread is in
+/// [`block_on`](Self::block_on), and shuts down when dropped, as a [`Runtime`](super::Runtime)
+/// does.
 ///
 /// ```
 /// use std::cell::RefCell;
@@ -43,7 +46,7 @@ pub struct LocalRuntime {
 impl UnwindSafe for LocalRuntime {}
 impl RefUnwindSafe for LocalRuntime {}
 
-/// How a [`LocalRuntime`] is made; there is nothing to choose yet.
+/// Options for [`Builder::build_local`]. There are none yet.
 ///
 /// ```
 /// use wakeful::runtime::{Builder, LocalOptions};
@@ -59,7 +62,10 @@ pub struct LocalOptions {
 }
 
 impl LocalRuntime {
-    /// A runtime for this thread with everything enabled.
+    /// Creates a runtime that is bound to the calling thread, with I/O and timers enabled.
+    ///
+    /// # Errors
+    /// Returns an error if [`Builder::build`] does.
     pub fn new() -> io::Result<LocalRuntime> {
         Builder::new_current_thread().enable_all().build_local(LocalOptions::default())
     }
@@ -68,12 +74,14 @@ impl LocalRuntime {
         LocalRuntime { runtime, _not_send: PhantomData }
     }
 
-    /// A reference to the runtime. From other threads it takes futures that are `Send`.
+    /// Returns a handle to the runtime. Other threads can use it to spawn `Send` futures.
     pub fn handle(&self) -> &Handle {
         self.runtime.handle()
     }
 
-    /// Spawns a task, which need not be `Send`.
+    /// Spawns a task that need not be `Send` and returns a handle to its output.
+    ///
+    /// The task runs while the thread is in [`block_on`](Self::block_on).
     #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -83,11 +91,18 @@ impl LocalRuntime {
         let SchedulerHandle::CurrentThread(shared) = &self.handle().scheduler else {
             unreachable!("a local runtime is a current-thread runtime")
         };
-        // SAFETY: not being `Send`, we are on the thread the runtime is bound to.
+        // SAFETY: must be called on the thread that the runtime is bound to. `build_local` binds it
+        // to the thread that creates the `LocalRuntime`; `self` is neither `Send` nor `Sync`, so
+        // this is it.
         unsafe { shared.spawn_local(future, Id::next(), Location::caller()) }
     }
 
-    /// Runs a closure that may block on a thread made for that.
+    /// Runs a closure that may block on a thread of the blocking pool.
+    ///
+    /// See [`task::spawn_blocking`](crate::task::spawn_blocking).
+    ///
+    /// # Panics
+    /// Panics if the pool has no thread for the closure and the operating system refuses one.
     #[track_caller]
     pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
     where
@@ -97,31 +112,35 @@ impl LocalRuntime {
         self.runtime.spawn_blocking(func)
     }
 
-    /// Runs a future to its end, and the runtime's tasks meanwhile.
+    /// Runs a future to completion, and the runtime's tasks meanwhile.
+    ///
+    /// Tasks that have not ended when the future completes stay suspended until the next call.
     ///
     /// # Panics
-    /// On a thread that drives a runtime already, or if the future panics.
+    /// Panics if the thread already drives a runtime, or if the future panics.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
     }
 
-    /// Enters the runtime's context: until the guard is dropped, `spawn` and its kind go there.
+    /// Enters the runtime's context until the returned guard is dropped. See [`Handle::enter`].
     pub fn enter(&self) -> EnterGuard<'_> {
         self.runtime.enter()
     }
 
-    /// Shuts the runtime down, waiting for its threads for `duration` at most.
+    /// Shuts the runtime down and waits for its threads for at most `duration`.
+    ///
+    /// See [`Runtime::shutdown_timeout`](super::Runtime::shutdown_timeout).
     pub fn shutdown_timeout(self, duration: Duration) {
         self.runtime.shutdown_timeout(duration);
     }
 
-    /// Shuts the runtime down without waiting for anything.
+    /// Shuts the runtime down without waiting for its threads.
     pub fn shutdown_background(self) {
         self.runtime.shutdown_background();
     }
 
-    /// What the runtime counts while it runs.
+    /// Returns a view of the runtime's counters.
     pub fn metrics(&self) -> RuntimeMetrics {
         self.runtime.metrics()
     }

@@ -1,4 +1,4 @@
-//! What a runtime counts while it runs.
+//! `RuntimeMetrics`: public access to a runtime's counters.
 
 use super::Handle;
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
@@ -8,10 +8,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::ThreadId;
 use std::time::Duration;
 
-/// A view on a runtime's counters. From [`Handle::metrics`].
+/// A view of a runtime's counters, returned by [`Handle::metrics`].
 ///
-/// Counts come from several threads that go on meanwhile: each is right by itself, but two of them need
-/// not fit together.
+/// The methods read the current values while the runtime's threads update them. Each value is
+/// accurate on its own, but several values are not a consistent snapshot. Counters start at zero
+/// when the runtime is built and never decrease.
+///
+/// Methods that take a `worker` expect an index below [`num_workers`](Self::num_workers) and panic
+/// otherwise.
 ///
 /// ```
 /// use wakeful::runtime::Handle;
@@ -38,7 +42,7 @@ impl RuntimeMetrics {
         RuntimeMetrics { handle }
     }
 
-    /// Workers; one for a current-thread runtime.
+    /// Returns the number of workers, which is one for a current-thread runtime.
     pub fn num_workers(&self) -> usize {
         match &self.handle.scheduler {
             SchedulerHandle::CurrentThread(_) => 1,
@@ -46,14 +50,19 @@ impl RuntimeMetrics {
         }
     }
 
-    /// Tasks that were spawned and have not ended.
+    /// Returns the number of tasks that were spawned and have not ended.
+    ///
+    /// Closures of `spawn_blocking` and tasks of a `LocalSet` are not counted.
     pub fn num_alive_tasks(&self) -> usize {
-        // Ends first: who ended before the first sum was spawned before the second.
+        // Reads the ended tasks first: each of them was spawned before the second sum is taken, so
+        // the difference is not negative.
         let ended = self.sum(|worker| worker.ended.get(), |remote| remote.ended.load(Relaxed));
         self.spawned_tasks_count().saturating_sub(ended) as usize
     }
 
-    /// Tasks that wait in the common queue.
+    /// Returns the number of tasks in the injection queue.
+    ///
+    /// That queue holds tasks that threads other than workers spawned or woke.
     pub fn global_queue_depth(&self) -> usize {
         match &self.handle.scheduler {
             SchedulerHandle::CurrentThread(shared) => shared.inject_depth(),
@@ -61,25 +70,24 @@ impl RuntimeMetrics {
         }
     }
 
-    /// How long `worker` was busy in all, up to when it last ran out of work.
+    /// Returns how long `worker` has been busy in total, until it last ran out of work.
     ///
     /// # Panics
-    /// As all that ask for a `worker`: if there is none of that number.
+    /// Panics if there is no such worker, as do all methods that take a `worker`.
     #[track_caller]
     pub fn worker_total_busy_duration(&self, worker: usize) -> Duration {
         self.worker(worker).busy()
     }
 
-    /// How often `worker` went to sleep.
+    /// Returns how often `worker` parked because it had nothing to do.
     #[track_caller]
     pub fn worker_park_count(&self, worker: usize) -> u64 {
         self.worker(worker).parks.get()
     }
 
-    /// How often `worker` went to sleep or woke up: odd while it sleeps.
+    /// Returns how often `worker` parked plus how often it was unparked; odd while it is parked.
     ///
-    /// Two looks tell whether a worker has made progress: if the count has not changed and is even, it has been
-    /// at work all the time.
+    /// If the value is even and equal in two calls, the worker was busy all the time between them.
     ///
     /// ```
     /// use wakeful::runtime::Builder;
@@ -87,7 +95,7 @@ impl RuntimeMetrics {
     /// let runtime = Builder::new_multi_thread().worker_threads(1).build()?;
     /// let metrics = runtime.metrics();
     /// while metrics.worker_park_unpark_count(0) % 2 == 0 {
-    ///     std::thread::yield_now(); // it has just started, and goes to sleep soon
+    ///     std::thread::yield_now(); // the worker has just started and parks soon
     /// }
     /// assert!(metrics.worker_park_count(0) > 0);
     /// # std::io::Result::Ok(())
@@ -99,50 +107,54 @@ impl RuntimeMetrics {
         metrics.parks.get() + unparks
     }
 
-    /// The thread that is `worker` now, if it has started.
+    /// Returns the id of the thread that runs `worker` now, or `None` if none has run it yet.
+    ///
+    /// The thread changes when a blocked worker is handed off, and with `block_in_place`.
     #[track_caller]
     pub fn worker_thread_id(&self, worker: usize) -> Option<ThreadId> {
         self.worker(worker).thread_id()
     }
 
-    /// Polls that `worker` made.
+    /// Returns the number of polls of tasks by `worker`.
     #[track_caller]
     pub fn worker_poll_count(&self, worker: usize) -> u64 {
         self.worker(worker).polls.get()
     }
 
-    /// How often `worker` woke up and found nothing to do.
+    /// Returns how often `worker` was unparked and parked again without having run a task.
+    ///
+    /// This is not counted yet: the value is always zero.
     #[track_caller]
     pub fn worker_noop_count(&self, worker: usize) -> u64 {
         self.worker(worker).noops.get()
     }
 
-    /// Tasks that `worker` took from others.
+    /// Returns the number of tasks that `worker` stole from other workers.
     #[track_caller]
     pub fn worker_steal_count(&self, worker: usize) -> u64 {
         self.worker(worker).steals.get()
     }
 
-    /// How often `worker` took tasks from another.
+    /// Returns how often `worker` stole from another worker; each time it may take several tasks.
     #[track_caller]
     pub fn worker_steal_operations(&self, worker: usize) -> u64 {
         self.worker(worker).steal_operations.get()
     }
 
-    /// Tasks that were put into the queue of `worker` by itself.
+    /// Returns how often a task was queued on `worker` by code that ran on the same worker.
     #[track_caller]
     pub fn worker_local_schedule_count(&self, worker: usize) -> u64 {
         self.worker(worker).local_schedules.get()
     }
 
-    /// Tasks that went to the common queue because that of `worker` was full: none, for it grows.
+    /// Returns zero: the queue of a worker grows instead of overflowing.
     #[track_caller]
     pub fn worker_overflow_count(&self, worker: usize) -> u64 {
         let _exists = self.worker(worker);
         0
     }
 
-    /// Tasks that wait in the queue of `worker`, those it holds back for itself not counted.
+    /// Returns the number of tasks in the queue of `worker` that other workers could steal.
     #[track_caller]
     pub fn worker_local_queue_depth(&self, worker: usize) -> usize {
         match &self.handle.scheduler {
@@ -157,18 +169,18 @@ impl RuntimeMetrics {
         }
     }
 
-    /// Tasks that were ever spawned.
+    /// Returns the number of tasks that were spawned since the runtime was built.
     pub fn spawned_tasks_count(&self) -> u64 {
         self.sum(|worker| worker.spawned.get(), |remote| remote.spawned.load(Relaxed))
     }
 
-    /// Tasks that were scheduled from outside of the runtime's workers.
+    /// Returns how often a thread other than a worker spawned or woke a task.
     pub fn remote_schedule_count(&self) -> u64 {
         let remote = self.remote();
         remote.schedules.load(Relaxed) + remote.spawned.load(Relaxed)
     }
 
-    /// How often a task used its cooperative budget up and was made to give way.
+    /// Returns how often a task used up its [budget](crate::task::coop) and had to yield.
     ///
     /// ```
     /// use wakeful::{runtime::Handle, task};
@@ -187,7 +199,10 @@ impl RuntimeMetrics {
         self.sum(|worker| worker.forced_yields.get(), |_| 0)
     }
 
-    /// Threads for blocking tasks.
+    /// Returns the number of threads of the runtime that are not running as workers.
+    ///
+    /// They run closures of `spawn_blocking`, are blocked in a task that lost its worker, or are
+    /// idle.
     pub fn num_blocking_threads(&self) -> usize {
         let workers = match &self.handle.scheduler {
             SchedulerHandle::CurrentThread(_) => 0,
@@ -196,20 +211,24 @@ impl RuntimeMetrics {
         self.handle.scheduler.pool().threads(workers)
     }
 
-    /// Threads for blocking tasks that have none.
+    /// Returns the number of idle threads in the blocking pool.
     pub fn num_idle_blocking_threads(&self) -> usize {
         self.handle.scheduler.pool().idle_threads()
     }
 
-    /// Blocking tasks that wait for a thread.
+    /// Returns the number of `spawn_blocking` closures that wait for a thread.
     pub fn blocking_queue_depth(&self) -> usize {
         self.handle.scheduler.pool().queue_depth()
     }
 
-    /// Polls that held their thread for longer than [`Builder::stall_after`], those under way included.
+    /// Returns the number of stalls: polls longer than [`Builder::stall_after`].
     ///
-    /// On a current-thread runtime, and those of a `LocalSet`, only if they are reported to somebody.
+    /// Stalls that still last are included. On a current-thread runtime, in a `LocalSet` and after
+    /// [`Builder::disable_stall_handoff`], stalls are detected and counted only if they are
+    /// reported: with [`Builder::on_stall`] or `WAKEFUL_STALL_REPORT`.
     ///
+    /// [`Builder::disable_stall_handoff`]: super::Builder::disable_stall_handoff
+    /// [`Builder::on_stall`]: super::Builder::on_stall
     /// [`Builder::stall_after`]: super::Builder::stall_after
     ///
     /// ```
@@ -230,20 +249,21 @@ impl RuntimeMetrics {
         self.stalls().stalls()
     }
 
-    /// How long the longest of these lasted, or has lasted up to now.
+    /// Returns the duration of the longest of these stalls, up to now if it still lasts.
     pub fn longest_stall(&self) -> Duration {
         self.stalls().longest()
     }
 
-    /// How often a worker that stood still was handed to another thread.
+    /// Returns how often a blocked worker was handed off to another thread.
     pub fn stall_handoff_count(&self) -> u64 {
         self.stalls().handoffs()
     }
 
-    /// Threads that lost their worker to another, and whose poll has not returned yet.
+    /// Returns the number of threads that lost their worker to another one and are still blocked.
     ///
-    /// They count as [blocking threads](Self::num_blocking_threads). Those that stand by for the next time
-    /// are the [idle](Self::num_idle_blocking_threads) ones.
+    /// They are included in [`num_blocking_threads`](Self::num_blocking_threads). Threads kept
+    /// ready for the next hand-off are included in
+    /// [`num_idle_blocking_threads`](Self::num_idle_blocking_threads).
     pub fn num_stalled_threads(&self) -> usize {
         self.stalls().held_threads()
     }
@@ -255,7 +275,11 @@ impl RuntimeMetrics {
     #[track_caller]
     fn worker(&self, worker: usize) -> &WorkerMetrics {
         let workers = self.num_workers();
-        assert!(worker < workers, "asked for worker {worker} of a runtime that has {workers}");
+        assert!(
+            worker < workers,
+            "`RuntimeMetrics` method called for worker {worker} of a runtime that has \
+             {workers}; indices start at 0"
+        );
         match &self.handle.scheduler {
             SchedulerHandle::CurrentThread(shared) => &shared.metrics,
             SchedulerHandle::MultiThread(shared) => shared.worker_metrics(worker),

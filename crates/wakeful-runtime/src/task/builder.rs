@@ -1,4 +1,4 @@
-//! Spawning with more to say about the task.
+//! `task::Builder`: spawning tasks with a name.
 
 use super::{LocalSet, spawn, spawn_local};
 use crate::blocking::AtShutdown;
@@ -9,7 +9,9 @@ use std::io;
 use std::panic::Location;
 use wakeful_task::{Id, JoinHandle};
 
-/// Says more about a task before it is spawned: its name, so far.
+/// A builder that spawns tasks with additional settings; a name is the only one so far.
+///
+/// The name is accepted for compatibility with Tokio and not used yet.
 ///
 /// ```
 /// use wakeful::task::Builder;
@@ -27,20 +29,23 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Nothing said yet.
+    /// Creates a builder with default settings.
     pub fn new() -> Builder<'a> {
         Builder::default()
     }
 
-    /// Gives the task a name, for those who look at the running program.
+    /// Sets the name of the task.
     pub fn name(&self, name: &'a str) -> Builder<'a> {
         Builder { name: Some(name) }
     }
 
     /// Spawns a task onto the current runtime, as [`task::spawn`](super::spawn).
     ///
+    /// # Errors
+    /// Never returns an error.
+    ///
     /// # Panics
-    /// Outside of a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn spawn<F>(self, future: F) -> io::Result<JoinHandle<F::Output>>
     where
@@ -51,6 +56,9 @@ impl<'a> Builder<'a> {
     }
 
     /// Spawns a task onto the runtime of `handle`, as [`Handle::spawn`].
+    ///
+    /// # Errors
+    /// Never returns an error.
     #[track_caller]
     pub fn spawn_on<F>(self, future: F, handle: &Handle) -> io::Result<JoinHandle<F::Output>>
     where
@@ -62,8 +70,11 @@ impl<'a> Builder<'a> {
 
     /// Spawns a task that need not be `Send`, as [`task::spawn_local`](super::spawn_local).
     ///
+    /// # Errors
+    /// Never returns an error.
+    ///
     /// # Panics
-    /// Outside of a [`LocalSet`] and of a [`LocalRuntime`](crate::runtime::LocalRuntime).
+    /// Panics outside a [`LocalSet`] or [`LocalRuntime`](crate::runtime::LocalRuntime).
     #[track_caller]
     pub fn spawn_local<F>(self, future: F) -> io::Result<JoinHandle<F::Output>>
     where
@@ -74,6 +85,9 @@ impl<'a> Builder<'a> {
     }
 
     /// Spawns a task that need not be `Send` onto `local_set`, as [`LocalSet::spawn_local`].
+    ///
+    /// # Errors
+    /// Never returns an error.
     #[track_caller]
     pub fn spawn_local_on<F>(
         self,
@@ -87,11 +101,14 @@ impl<'a> Builder<'a> {
         Ok(local_set.spawn_local(future))
     }
 
-    /// Runs a closure that may block, as [`task::spawn_blocking`](super::spawn_blocking), with an error
-    /// where that panics for want of a thread, and once the runtime has shut down.
+    /// Runs a closure that may block, as [`task::spawn_blocking`](super::spawn_blocking).
+    ///
+    /// # Errors
+    /// Returns an error if the operating system refuses a thread for the closure, or if the runtime
+    /// has shut down. The closure is then dropped.
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn spawn_blocking<F, R>(self, function: F) -> io::Result<JoinHandle<R>>
     where
@@ -104,7 +121,10 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// As [`spawn_blocking`](Self::spawn_blocking), on a thread of the runtime of `handle`.
+    /// Runs a closure that may block on the blocking pool of the runtime of `handle`.
+    ///
+    /// # Errors
+    /// Returns an error in the same cases as [`spawn_blocking`](Self::spawn_blocking).
     #[track_caller]
     pub fn spawn_blocking_on<F, R>(self, function: F, handle: &Handle) -> io::Result<JoinHandle<R>>
     where

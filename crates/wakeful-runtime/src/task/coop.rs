@@ -1,10 +1,10 @@
-//! Cooperative scheduling: how an always-ready future is kept from starving the others.
+//! Cooperative scheduling: a budget that makes tasks yield although they never have to wait.
 //!
-//! Each poll of a task has a budget of 128 units. Sockets, channels, locks and timers take one for each
-//! operation and return `Pending` once there are none, as if they had to wait; the task's next poll
-//! then begins with a full budget.
+//! Each poll of a task has a budget of 128 units. Each operation on a socket, channel, lock or
+//! timer takes one unit. When none is left, operations return `Pending` as if they had to wait, so
+//! the task yields; its next poll starts with a full budget.
 //!
-//! A task that finds a channel full of messages, say, gives way between them though it never has to wait:
+//! For example, a task that drains a channel full of messages yields in between:
 //!
 //! ```
 //! use wakeful::{sync::mpsc, task};
@@ -20,7 +20,7 @@
 //!     }
 //! });
 //! task::yield_now().await;
-//! assert!(!reader.is_finished()); // and yet others had their turn
+//! assert!(!reader.is_finished()); // the reader has yielded
 //! reader.await.unwrap();
 //! # });
 //! ```
@@ -32,7 +32,10 @@ use wakeful_base::budget;
 
 pub use wakeful_base::budget::{RestoreOnPending, poll_proceed};
 
-/// Whether the current task may still do something in this poll.
+/// Returns whether the current poll has budget left.
+///
+/// Without budget, the next operation on a socket, channel, lock or timer makes the task yield.
+/// Outside a runtime this returns true.
 ///
 /// ```
 /// use wakeful::task::{coop::has_budget_remaining, consume_budget};
@@ -53,9 +56,14 @@ pub fn has_budget_remaining() -> bool {
     budget::has_remaining()
 }
 
-/// Takes one unit of the budget, and gives way if there is none.
+/// Takes one unit of the budget, and yields if there is none.
 ///
-/// For loops that compute a lot without awaiting anything that takes from the budget.
+/// Call it in loops that compute for long without awaiting an operation that takes budget.
+///
+/// # Cancel safety
+/// This function is cancel safe: if the future is dropped, nothing is lost.
+///
+/// # Examples
 ///
 /// ```
 /// use wakeful::task;
@@ -65,7 +73,7 @@ pub fn has_budget_remaining() -> bool {
 ///     let mut sum = 0_u64;
 ///     for number in 0..10_000_u64 {
 ///         sum += number % 10;
-///         task::consume_budget().await; // gives way now and then, not each time
+///         task::consume_budget().await; // yields once per 128 numbers
 ///     }
 ///     sum
 /// });
@@ -81,7 +89,9 @@ pub async fn consume_budget() {
     .await
 }
 
-/// Lets `inner` do without a budget: it is never made to give way.
+/// Runs a future without a budget, so that it never yields unless it has to wait.
+///
+/// A future that is always ready then blocks its thread and the other tasks of its worker.
 ///
 /// ```
 /// use wakeful::{sync::mpsc, task};
@@ -97,14 +107,14 @@ pub async fn consume_budget() {
 ///     }
 /// }));
 /// task::yield_now().await;
-/// assert!(reader.is_finished()); // in one go: everybody else had to wait for it
+/// assert!(reader.is_finished()); // in one poll, while all other tasks had to wait
 /// # });
 /// ```
 pub fn unconstrained<F>(inner: F) -> Unconstrained<F> {
     Unconstrained { inner }
 }
 
-/// Future of [`unconstrained`].
+/// A future returned by [`unconstrained`].
 ///
 /// ```
 /// use wakeful::task::{Unconstrained, unconstrained};
@@ -124,16 +134,17 @@ impl<F: Future> Future for Unconstrained<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: the only field is pinned with the whole, and nothing moves it.
+        // SAFETY: structural pinning of the only field: it is never moved out, there is no `Drop`
+        // impl, and `Unconstrained` is `Unpin` only if `F` is.
         let inner = unsafe { self.map_unchecked_mut(|this| &mut this.inner) };
         budget::with_unconstrained(|| inner.poll(cx))
     }
 }
 
-/// Makes `fut` take a unit of the budget, and give way if there is none.
+/// Wraps a future so that it takes one unit of the budget, and yields if there is none.
 ///
-/// For futures of other crates, which know nothing of the budget. The unit counts only if the poll
-/// ends `fut`.
+/// Use it for futures of other crates, which do not take budget. The unit is given back unless the
+/// poll completes the future.
 ///
 /// ```
 /// use wakeful::task::coop::{cooperative, has_budget_remaining};
@@ -154,7 +165,7 @@ pub fn cooperative<F: Future>(fut: F) -> Coop<F> {
     Coop { inner: fut }
 }
 
-/// Future of [`cooperative`].
+/// A future returned by [`cooperative`].
 ///
 /// ```
 /// use wakeful::task::coop::{Coop, cooperative};
@@ -175,7 +186,8 @@ impl<F: Future> Future for Coop<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let unit = ready!(poll_proceed(cx));
-        // SAFETY: the only field is pinned with the whole, and nothing moves it.
+        // SAFETY: structural pinning of the only field: it is never moved out, there is no `Drop`
+        // impl, and `Coop` is `Unpin` only if `F` is.
         let inner = unsafe { self.map_unchecked_mut(|this| &mut this.inner) };
         let output = ready!(inner.poll(cx));
         unit.made_progress();

@@ -1,6 +1,6 @@
-//! A set of tasks that are joined in the order they end.
+//! `JoinSet`: a set of tasks that are joined in the order in which they complete.
 //!
-//! [`JoinSet`] itself is in the module above; here it has the company of its builder.
+//! [`JoinSet`] is also available as `task::JoinSet`. This module adds its [`Builder`].
 //!
 //! ```
 //! use wakeful::task::join_set::{Builder, JoinSet};
@@ -29,11 +29,13 @@ use wakeful_task::{AbortHandle, Id, JoinError, JoinHandle, WaitKind, note_wait, 
 
 pub use builder::Builder;
 
-/// Tasks with the same type of output, joined in the order they end.
+/// A set of tasks with the same output type, which are joined in the order in which they complete.
 ///
-/// The set finds a task that has ended without looking at the others, so joining is as cheap with a
-/// hundred thousand tasks as with ten. Dropping the set aborts what is left in it; see
-/// [`detach_all`](Self::detach_all).
+/// Tasks start to run when they are spawned into the set, whether or not they are joined. A task
+/// stays in the set, with its output, until a `join` method returns it. Joining costs the same
+/// however many tasks the set has, since each task notifies the set when it completes.
+///
+/// Dropping the set aborts its tasks; [`detach_all`](Self::detach_all) lets them continue.
 ///
 /// ```
 /// use wakeful::task::JoinSet;
@@ -58,24 +60,24 @@ impl<T> UnwindSafe for JoinSet<T> {}
 impl<T> RefUnwindSafe for JoinSet<T> {}
 
 impl<T> JoinSet<T> {
-    /// An empty set.
+    /// Creates an empty set.
     pub fn new() -> JoinSet<T> {
         JoinSet { tasks: NotifiedSet::new() }
     }
 
-    /// How many tasks are in the set: those that have ended count until they are joined.
+    /// Returns the number of tasks in the set, completed tasks that are not joined yet included.
     pub fn len(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Whether no task is in the set.
+    /// Returns whether the set has no tasks.
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()
     }
 }
 
 impl<T: 'static> JoinSet<T> {
-    /// To say more about a task before it is spawned into the set.
+    /// Returns a builder that sets a task's name before spawning it into the set.
     ///
     /// ```
     /// use wakeful::task::JoinSet;
@@ -94,10 +96,11 @@ impl<T: 'static> JoinSet<T> {
 
     /// Spawns a task onto the current runtime and into the set.
     ///
-    /// It begins to run at once, whether or not anybody joins it.
+    /// The returned handle aborts this task; the output is returned by
+    /// [`join_next`](Self::join_next) and its relatives.
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn spawn<F>(&mut self, task: F) -> AbortHandle
     where
@@ -108,6 +111,8 @@ impl<T: 'static> JoinSet<T> {
     }
 
     /// Spawns a task onto the runtime of `handle` and into the set.
+    ///
+    /// The calling thread need not be in a runtime.
     ///
     /// ```
     /// use wakeful::{runtime::Runtime, task::JoinSet};
@@ -129,8 +134,9 @@ impl<T: 'static> JoinSet<T> {
         self.insert(handle.spawn(task))
     }
 
-    /// Spawns a task that need not be `Send` onto the current [`LocalSet`] or
-    /// [`LocalRuntime`](crate::runtime::LocalRuntime) and into this set.
+    /// Spawns a task that need not be `Send` onto the current thread and into the set.
+    ///
+    /// The thread must be in a [`LocalSet`] or [`LocalRuntime`](crate::runtime::LocalRuntime).
     ///
     /// ```
     /// use std::rc::Rc;
@@ -145,7 +151,7 @@ impl<T: 'static> JoinSet<T> {
     /// ```
     ///
     /// # Panics
-    /// Outside of either.
+    /// Panics outside a `LocalSet` or `LocalRuntime`.
     #[track_caller]
     pub fn spawn_local<F>(&mut self, task: F) -> AbortHandle
     where
@@ -156,7 +162,7 @@ impl<T: 'static> JoinSet<T> {
 
     /// Spawns a task that need not be `Send` onto `local_set` and into this set.
     ///
-    /// It begins to run as soon as the `LocalSet` is driven.
+    /// The task runs while the `LocalSet` is driven.
     #[track_caller]
     pub fn spawn_local_on<F>(&mut self, task: F, local_set: &LocalSet) -> AbortHandle
     where
@@ -165,9 +171,9 @@ impl<T: 'static> JoinSet<T> {
         self.insert(local_set.spawn_local(task))
     }
 
-    /// Runs a closure that may block on a thread made for that, as a task of the set.
+    /// Runs a closure that may block on a thread of the blocking pool, as a task of the set.
     ///
-    /// Neither aborting it nor dropping the set stops a closure that has begun.
+    /// Once the closure has started, neither an abort nor dropping the set stops it.
     ///
     /// ```
     /// use wakeful::task::JoinSet;
@@ -184,7 +190,8 @@ impl<T: 'static> JoinSet<T> {
     /// ```
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// Panics outside a runtime, and if the pool has no thread and the operating system refuses
+    /// one.
     #[track_caller]
     pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
     where
@@ -194,7 +201,10 @@ impl<T: 'static> JoinSet<T> {
         self.insert(spawn_blocking(f))
     }
 
-    /// As [`spawn_blocking`](Self::spawn_blocking), on a thread of the runtime of `handle`.
+    /// Runs a closure that may block on the runtime of `handle`, as a task of the set.
+    ///
+    /// # Panics
+    /// Panics if the pool has no thread and the operating system refuses one.
     #[track_caller]
     pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
     where
@@ -210,10 +220,15 @@ impl<T: 'static> JoinSet<T> {
         abort
     }
 
-    /// Waits for the next task to end, and takes it out; `None` if the set is empty.
+    /// Waits until a task completes, removes it from the set and returns its output.
+    ///
+    /// Returns `None` if the set is empty. The result is an error if the task panicked or was
+    /// aborted.
     ///
     /// # Cancel safety
-    /// Dropping the future loses nothing: a task is taken out only as its output is returned.
+    /// This method is cancel safe: if the future is dropped, no task is removed.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use wakeful::{sync::mpsc, task::JoinSet};
@@ -232,7 +247,7 @@ impl<T: 'static> JoinSet<T> {
     ///             jobs.spawn(async move { number * 10 });
     ///         }
     ///         Some(output) = jobs.join_next() => sum += output.unwrap(),
-    ///         else => break, // nothing more to do, and all is done
+    ///         else => break, // no more orders, and all jobs are done
     ///     }
     /// }
     /// assert_eq!(sum, 60);
@@ -242,16 +257,19 @@ impl<T: 'static> JoinSet<T> {
         poll_fn(|cx| self.poll_join_next(cx)).await
     }
 
-    /// As [`join_next`](Self::join_next), with the task's id, which an error has
-    /// [in itself](JoinError::id).
+    /// Waits until a task completes, removes it from the set and returns its id and output.
+    ///
+    /// Returns `None` if the set is empty. In case of an error, the id is in [`JoinError::id`].
     ///
     /// # Cancel safety
-    /// As for [`join_next`](Self::join_next).
+    /// This method is cancel safe: if the future is dropped, no task is removed.
     pub async fn join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
         poll_fn(|cx| self.poll_join_next_with_id(cx)).await
     }
 
-    /// Takes a task out that has ended; `None` if there is none, be the set empty or not.
+    /// Removes a task that has completed and returns its output, without waiting.
+    ///
+    /// Returns `None` if no task has completed, or if the set is empty.
     ///
     /// ```
     /// use wakeful::task::{self, JoinSet};
@@ -268,18 +286,24 @@ impl<T: 'static> JoinSet<T> {
         self.tasks.pop().map(output)
     }
 
-    /// As [`try_join_next`](Self::try_join_next), with the task's id, which an error has
-    /// [in itself](JoinError::id).
+    /// Removes a task that has completed and returns its id and output, without waiting.
+    ///
+    /// Returns `None` if no task has completed. In case of an error, the id is in
+    /// [`JoinError::id`].
     pub fn try_join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
         self.tasks.pop().map(output_with_id)
     }
 
-    /// Aborts all tasks and waits until they have ended, in whatever way.
+    /// Aborts all tasks, waits until they have ended, and empties the set.
     ///
-    /// The set is empty then.
+    /// Outputs, panics and errors are dropped. Closures of `spawn_blocking` that have started are
+    /// waited for.
     ///
     /// # Cancel safety
-    /// The tasks are aborted by the first poll. Those not joined by then are still in the set.
+    /// The first poll aborts the tasks. If the future is dropped after it, tasks that have not been
+    /// joined are still in the set; call this method again to wait for them.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use wakeful::task::JoinSet;
@@ -289,7 +313,7 @@ impl<T: 'static> JoinSet<T> {
     /// for _ in 0..3 {
     ///     set.spawn(std::future::pending::<()>());
     /// }
-    /// set.shutdown().await; // nothing of them runs any more
+    /// set.shutdown().await; // no task runs any more
     /// assert!(set.is_empty());
     /// # });
     /// ```
@@ -298,14 +322,18 @@ impl<T: 'static> JoinSet<T> {
         while self.join_next().await.is_some() {}
     }
 
-    /// Waits for all tasks to end, and returns their outputs in the order they did.
+    /// Waits for all tasks and returns their outputs, in the order in which the tasks completed.
     ///
     /// # Panics
-    /// If a task was cancelled; and with the task's own panic, if one panicked. The tasks that are left
-    /// are aborted then. Where that won't do, call [`join_next`](Self::join_next) in a loop.
+    /// Panics if a task was aborted. If a task panicked, this method resumes that panic. In both
+    /// cases the remaining tasks are aborted. To handle errors, call [`join_next`](Self::join_next)
+    /// in a loop.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, it drops the outputs so far, and the set, which aborts the tasks that are left.
+    /// This method is not cancel safe: if the future is dropped, the collected outputs are lost and
+    /// the remaining tasks are aborted.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use wakeful::task::JoinSet;
@@ -322,8 +350,8 @@ impl<T: 'static> JoinSet<T> {
                 Ok(output) => outputs.push(output),
                 Err(Ok(payload)) => resume_unwind(payload),
                 Err(Err(error)) => panic!(
-                    "`JoinSet::join_all` called on a set with a task that gave no output: {error}; \
-                     call `join_next` in a loop instead where tasks can be aborted"
+                    "`JoinSet::join_all` called on a set with a task that has no output: {error}; call \
+                     `join_next` in a loop if tasks can be aborted"
                 ),
             }
         }
@@ -331,6 +359,8 @@ impl<T: 'static> JoinSet<T> {
     }
 
     /// Aborts all tasks. They stay in the set until they are joined.
+    ///
+    /// A task that has completed already keeps its output.
     ///
     /// ```
     /// use wakeful::task::JoinSet;
@@ -347,7 +377,9 @@ impl<T: 'static> JoinSet<T> {
         self.tasks.for_each(JoinHandle::abort);
     }
 
-    /// Takes all tasks out, and lets them go on by themselves.
+    /// Removes all tasks from the set without aborting them.
+    ///
+    /// The tasks continue to run, and their outputs are dropped.
     ///
     /// ```
     /// use wakeful::{sync::oneshot, task::JoinSet};
@@ -355,21 +387,22 @@ impl<T: 'static> JoinSet<T> {
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
     /// let (tx, rx) = oneshot::channel();
     /// let mut set = JoinSet::new();
-    /// set.spawn(async move { tx.send("done all the same") });
+    /// set.spawn(async move { tx.send("still runs") });
     /// set.detach_all();
     /// drop(set);
-    /// assert_eq!(rx.await, Ok("done all the same"));
+    /// assert_eq!(rx.await, Ok("still runs"));
     /// # });
     /// ```
     pub fn detach_all(&mut self) {
         self.tasks.drain(drop);
     }
 
-    /// Polls for a task that has ended, and takes it out.
+    /// Polls for a task that has completed, removes it from the set and returns its output.
     ///
-    /// `Ready(None)` if the set is empty. With `Pending` the context's waker, and none that was given
-    /// before, is woken when the next task ends; or soon, if tasks have ended but the
-    /// [budget](super::coop) of this poll is used up.
+    /// Returns `Ready(None)` if the set is empty. If it returns `Pending`, the waker of `cx` is
+    /// woken when a task completes; only the waker of the last call is kept. If the
+    /// [budget](super::coop) of the current poll is used up, it returns `Pending` and wakes the
+    /// waker even though a task has completed.
     ///
     /// ```
     /// use std::future::poll_fn;
@@ -386,8 +419,10 @@ impl<T: 'static> JoinSet<T> {
         self.poll_ended(cx).map(|ended| ended.map(output))
     }
 
-    /// As [`poll_join_next`](Self::poll_join_next), with the task's id, which an error has
-    /// [in itself](JoinError::id).
+    /// Polls for a task that has completed, removes it from the set and returns its id and output.
+    ///
+    /// This works as [`poll_join_next`](Self::poll_join_next). In case of an error, the id is in
+    /// [`JoinError::id`].
     pub fn poll_join_next_with_id(
         &mut self,
         cx: &mut Context<'_>,
@@ -399,7 +434,7 @@ impl<T: 'static> JoinSet<T> {
         if self.is_empty() {
             return Poll::Ready(None);
         }
-        if self.tasks.poll_announced(cx.waker()).is_pending() {
+        if self.tasks.poll_notified(cx.waker()).is_pending() {
             note_wait(WaitKind::Task, 0);
             return Poll::Pending;
         }
@@ -409,10 +444,10 @@ impl<T: 'static> JoinSet<T> {
     }
 }
 
-/// The output of a task that has ended.
+/// Returns the output of a task that has ended.
 fn output<T>(mut ended: JoinHandle<T>) -> Result<T, JoinError> {
     let mut cx = Context::from_waker(Waker::noop());
-    // The caller has paid, or may not be made to wait.
+    // Without a budget: `poll_ended` has paid for this poll, and `try_join_next` must not wait.
     match budget::with_unconstrained(|| Pin::new(&mut ended).poll(&mut cx)) {
         Poll::Ready(output) => output,
         Poll::Pending => unreachable!("a task wakes its join waker only once it has ended"),
@@ -442,7 +477,7 @@ impl<T> Default for JoinSet<T> {
     }
 }
 
-/// Spawns each future onto the current runtime, into a new set.
+/// Spawns each future onto the current runtime and into a new set. Panics outside a runtime.
 impl<T, F> FromIterator<F> for JoinSet<T>
 where
     F: Future<Output = T> + Send + 'static,
@@ -455,7 +490,7 @@ where
     }
 }
 
-/// Spawns each future onto the current runtime and into the set.
+/// Spawns each future onto the current runtime and into the set. Panics outside a runtime.
 impl<T, F> Extend<F> for JoinSet<T>
 where
     F: Future<Output = T> + Send + 'static,

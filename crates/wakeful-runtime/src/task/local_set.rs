@@ -1,24 +1,28 @@
-//! Tasks that stay on one thread, so that they need not be `Send`.
+//! `LocalSet`: tasks that stay on one thread and need not be `Send`.
 //!
-//! A [`LocalSet`] is a small scheduler inside of a future: whoever polls the set, or a
-//! [`run_until`](LocalSet::run_until) of it, runs its tasks.
+//! A [`LocalSet`] is a small scheduler inside a future: polling the set, or a future of
+//! [`run_until`](LocalSet::run_until), runs its tasks.
 //!
 //! ```text
 //!   wake on its thread ─────▶ local queue ──┐ up to 61 tasks in a poll
 //!                                           ├──────▶ polled ──▶ waits: in the list
 //!   wake on another thread ─▶ remote queue ─┘            │
 //!             │                                          └───▶ woken meanwhile: local queue
-//!             └──▶ wakes who polls the set
+//!             └──▶ wakes the task that polls the set
 //! ```
 //!
-//! What belongs to the owning thread alone (local queue, list, marks) is the `Core` in `tasks.rs`. It
-//! is reached in two ways: through an `Owner`, which never leaves that thread, and by a wake-up that
-//! has looked which thread it is on. A task's future is polled and dropped by an `Owner` only, so a
-//! wake-up from elsewhere, or an abort, never touches it: such a task goes to the remote queue, and the
-//! set's thread sees to it.
+//! The state that only the owning thread accesses (local queue, list, flags) is the `Core` in
+//! `tasks.rs`. There are two ways to it: through an `Owner`, which never leaves that thread, and in
+//! a wake-up that has compared the thread it runs on. Only an `Owner` polls futures and drops them.
+//! A wake-up or an abort on another thread puts the task into the remote queue, and the owning
+//! thread does the rest.
 //!
-//! As with the other schedulers, a task is put into the list when it waits for the first time: one
-//! that runs to its end at once is never in it.
+//! As in the other schedulers, a task enters the list when it waits for the first time. A task
+//! whose first poll completes is never in it.
+//!
+//! Files: `owner.rs` spawns and runs tasks, `tasks.rs` has the shared state and the wake-up path,
+//! `waker_slot.rs` the waker of the task that polls the set, `shutdown.rs` drops all tasks,
+//! `current.rs` tracks which set a thread is in, and `spawn_local.rs` has the public function.
 
 mod current;
 mod owner;
@@ -41,18 +45,21 @@ use wakeful_task::{Id, JoinHandle};
 pub use current::LocalEnterGuard;
 pub use spawn_local::spawn_local;
 
-/// Tasks that run together on one thread and need not be `Send`.
+/// A set of tasks that run on one thread and need not be `Send`.
 ///
-/// They run while the set is driven: while [`run_until`](Self::run_until) or
-/// [`block_on`](Self::block_on) waits for its future, or while the set itself is awaited, which is
-/// ready when all its tasks have ended. On a multi-thread runtime this means inside of
-/// `Runtime::block_on`, as the set cannot go to a worker.
+/// The tasks run only while the set is driven, which is done by [`run_until`](Self::run_until),
+/// [`block_on`](Self::block_on), or awaiting the set itself; the latter completes when all tasks
+/// have ended. A `LocalSet` is not `Send`, so it cannot be driven by a task of
+/// [`spawn`](crate::task::spawn): on a multi-thread runtime, drive it in `Runtime::block_on`. A
+/// [`LocalRuntime`](crate::runtime::LocalRuntime) needs no `LocalSet`.
 ///
-/// Inside of the set, [`spawn_local`] adds tasks to it, and [`block_in_place`](crate::task::block_in_place)
-/// panics, for the set's tasks cannot move to another thread meanwhile.
+/// Code inside the set adds tasks with [`spawn_local`]. There,
+/// [`block_in_place`](crate::task::block_in_place) panics, since the set's tasks cannot move to
+/// another thread. A task that blocks delays all tasks of the set; there is no hand-off.
 ///
-/// Drive a set from one place at a time: when a task is woken, the set wakes whoever polled it last.
-/// Dropping the set drops its tasks.
+/// Drive a set in one place at a time: a wake-up of its tasks wakes only the task that polled the
+/// set last. Dropping the set drops its tasks. Tasks that are spawned onto it later, through a
+/// guard of [`enter`](Self::enter), are cancelled immediately.
 ///
 /// ```
 /// use std::cell::RefCell;
@@ -79,12 +86,14 @@ pub struct LocalSet {
 }
 
 impl LocalSet {
-    /// A set without tasks, which belongs to the calling thread.
+    /// Creates an empty set that belongs to the calling thread.
     pub fn new() -> LocalSet {
         LocalSet { owner: Rc::new(Owner::new()), id: runtime::Id::new(next_runtime_id()) }
     }
 
-    /// Enters the set's context: until the guard is dropped, [`spawn_local`] goes there.
+    /// Enters the set's context until the returned guard is dropped.
+    ///
+    /// Meanwhile [`spawn_local`] on this thread spawns onto this set.
     ///
     /// ```
     /// use wakeful::{runtime::Runtime, task};
@@ -97,11 +106,24 @@ impl LocalSet {
     /// assert_eq!(local.block_on(&runtime, join).unwrap(), 42);
     /// ```
     pub fn enter(&self) -> LocalEnterGuard {
-        current::enter_loosely(self.owner.clone())
+        current::enter_unordered(self.owner.clone())
     }
 
-    /// Spawns a task onto the set, which need not be driven yet: the task begins to run as soon as it
-    /// is.
+    /// Spawns a task that need not be `Send` onto the set and returns a handle to its output.
+    ///
+    /// The task runs while the set is driven. Spawning needs no runtime.
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    /// use wakeful::{runtime::Runtime, task::LocalSet};
+    ///
+    /// let word = Rc::new("local");
+    /// let local = LocalSet::new();
+    /// let task = local.spawn_local(async move { word.len() });
+    ///
+    /// let runtime = Runtime::new().unwrap();
+    /// assert_eq!(local.block_on(&runtime, task).unwrap(), 5);
+    /// ```
     #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -111,10 +133,15 @@ impl LocalSet {
         self.owner.spawn(future, Id::next(), Location::caller())
     }
 
-    /// Runs a future to its end on `rt`, and the set's tasks meanwhile, all on the calling thread.
+    /// Runs a future to completion in `rt` on the calling thread, and the set's tasks meanwhile.
+    ///
+    /// Tasks that have not ended when the future completes stay in the set, and continue when it is
+    /// driven again.
     ///
     /// # Panics
-    /// As [`Runtime::block_on`] does.
+    /// Panics in the same cases as [`Runtime::block_on`].
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::rc::Rc;
@@ -135,10 +162,20 @@ impl LocalSet {
         rt.block_on(self.run_until(future))
     }
 
-    /// Runs a future to its end inside of the set, and the set's tasks meanwhile.
+    /// Runs a future to completion inside the set, and the set's tasks meanwhile.
     ///
-    /// Tasks that have not ended by then stay in the set, and go on when it is driven again. Dropping
-    /// the returned future before it is ready does nothing to them either.
+    /// Tasks that have not ended when the future completes stay in the set, and continue when it is
+    /// driven again.
+    ///
+    /// # Cancel safety
+    /// If the returned future is dropped, `future` is dropped with it. The set's tasks stay in the
+    /// set.
+    ///
+    /// # Panics
+    /// Panics if a task has panicked and [`unhandled_panic`](Self::unhandled_panic) is set to shut
+    /// down.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::rc::Rc;
@@ -164,7 +201,7 @@ impl LocalSet {
     fn poll_until<F: Future>(&self, future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let _polling = self.owner.begin_poll(cx.waker());
         if let Poll::Ready(output) = future.poll(cx) {
-            self.owner.pass_on();
+            self.owner.wake_poller_if_ready();
             return Poll::Ready(output);
         }
         if self.owner.run_tasks() {
@@ -173,22 +210,23 @@ impl LocalSet {
         Poll::Pending
     }
 
-    /// The id of the set, which no runtime and no other set has.
+    /// Returns the id of the set, which differs from those of all runtimes and other sets.
     pub fn id(&self) -> runtime::Id {
         self.id
     }
 
-    /// Sets what happens when a task panics; by default only those who join it notice.
+    /// Sets what the set does when one of its tasks panics.
     ///
-    /// With [`UnhandledPanic::ShutdownRuntime`] all other tasks are dropped at once, and whoever drives
-    /// the set panics.
+    /// The default is [`UnhandledPanic::Ignore`]: the panic is returned by the task's `JoinHandle`.
+    /// With [`UnhandledPanic::ShutdownRuntime`] all tasks of the set are dropped immediately, and
+    /// driving the set panics.
     pub fn unhandled_panic(&mut self, behavior: UnhandledPanic) -> &mut Self {
         self.owner.with_core(|core| core.on_panic = behavior);
         self
     }
 }
 
-/// Runs the set's tasks; ready when there are none left.
+/// Runs the set's tasks, and completes when all of them have ended.
 impl Future for LocalSet {
     type Output = ();
 
@@ -208,10 +246,11 @@ impl Future for LocalSet {
 impl Drop for LocalSet {
     fn drop(&mut self) {
         {
-            let _inside = self.owner.step_in();
+            let _inside = self.owner.enter();
             self.owner.drop_all();
         }
-        // Nobody is to be woken for the set's sake any more; the tasks' memory may stay for long.
+        // Nothing needs to be woken for the set any more. Without this, the waker would live as
+        // long as the last waker of a task.
         drop(self.owner.tasks.poller.take());
     }
 }

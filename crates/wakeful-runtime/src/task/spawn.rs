@@ -1,17 +1,26 @@
-//! Spawning onto the current runtime.
+//! `spawn`: spawning onto the current runtime.
 
 use crate::runtime::current_or_panic;
 use std::future::Future;
 use std::panic::Location;
 use wakeful_task::{Id, JoinHandle};
 
-/// Spawns a task onto the runtime that the calling thread is in.
+/// Spawns a task onto the current runtime and returns a handle to its output.
 ///
-/// It begins to run at once, whether or not the handle is awaited; with the handle dropped it goes on
-/// by itself.
+/// The task runs concurrently with the caller, even if the handle is never awaited. Awaiting the
+/// handle returns the output, or an error if the task panicked or was aborted. Dropping the handle
+/// detaches the task: it keeps running. Tasks that have not completed when the runtime shuts down
+/// are dropped.
+///
+/// The future must own what it uses (`'static`). It must be `Send`, since the task may move to
+/// another thread whenever it waits; [`spawn_local`](super::spawn_local) has no such bound.
 ///
 /// # Panics
-/// Outside of a runtime.
+/// Panics outside a runtime. To spawn from such a thread, use [`Handle::spawn`].
+///
+/// [`Handle::spawn`]: crate::runtime::Handle::spawn
+///
+/// # Examples
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -23,9 +32,6 @@ use wakeful_task::{Id, JoinHandle};
 /// assert_eq!(sum, 14);
 /// # });
 /// ```
-///
-/// What the future uses must be its own (`'static`), and `Send`, since the task may go from thread to
-/// thread wherever it waits.
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where

@@ -1,9 +1,9 @@
-//! Values that belong to a task instead of a thread.
+//! Task-locals: values that belong to a task instead of a thread.
 //!
-//! A key is a thread-local slot. What is in scope lies in the slot only while the code it is in scope
-//! for runs: a [`TaskLocalFuture`] keeps the value beside the future, and swaps it with the slot's
-//! contents at the beginning and at the end of each poll. So scopes nest, and a task takes its values
-//! along from thread to thread.
+//! A key is a thread-local slot. A [`TaskLocalFuture`] stores the value next to the future, and
+//! swaps it with the slot's contents at the start and at the end of each poll. The slot thus holds
+//! a value only while code in the value's scope runs, scopes nest, and the value moves between
+//! threads with its task.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -14,13 +14,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::thread;
 
-/// Declares keys of values that belong to a task, each a [`task::LocalKey`](crate::task::LocalKey).
+/// Declares task-local keys, each a static of type [`task::LocalKey`](crate::task::LocalKey).
 ///
-/// Any number of statics without an initial value, with attributes and visibility as usual.
+/// The macro accepts any number of statics without initial value. They may have attributes and a
+/// visibility. A value is set with [`LocalKey::scope`](crate::task::LocalKey::scope).
 ///
 /// ```
 /// wakeful::task_local! {
-///     /// Who asked.
+///     /// The user of the current request.
 ///     pub static USER: String;
 ///
 ///     static REQUEST_ID: u64;
@@ -56,11 +57,11 @@ macro_rules! task_local {
     };
 }
 
-/// The key of a value that belongs to a task. Made by [`task_local!`](crate::task_local).
+/// A key of a task-local value, declared by [`task_local!`](crate::task_local).
 ///
-/// There is no initial value, and none that outlasts its scope: a value is there for the code that runs
-/// inside of [`scope`](Self::scope) or [`sync_scope`](Self::sync_scope). Scopes nest, the inner one
-/// hiding the outer. Tasks spawned inside of a scope do not inherit it.
+/// A key has a value only inside [`scope`](Self::scope) or [`sync_scope`](Self::sync_scope); there
+/// is no initial value. Scopes nest: the value of the inner scope hides that of the outer one.
+/// Tasks spawned inside a scope do not inherit its value.
 ///
 /// ```
 /// wakeful::task_local! {
@@ -86,12 +87,13 @@ impl<T: 'static> LocalKey<T> {
         LocalKey { slot }
     }
 
-    /// Runs a future with `value` in scope, whenever and wherever it is polled, and while it is dropped.
+    /// Wraps a future so that `value` is in scope while the future is polled or dropped.
     ///
     /// # Panics
-    /// The future, if it is polled inside of a [`with`](Self::with) of the same key.
+    /// The returned future panics if it is polled inside a [`with`](Self::with) of the same key.
     ///
-    /// A spawned task inherits nothing; give it what it should have:
+    /// # Examples
+    /// A spawned task does not inherit the value. Wrap its future in a scope of its own:
     ///
     /// ```
     /// wakeful::task_local! {
@@ -125,7 +127,7 @@ impl<T: 'static> LocalKey<T> {
     /// ```
     ///
     /// # Panics
-    /// Inside of a [`with`](Self::with) of the same key.
+    /// Panics inside a [`with`](Self::with) of the same key.
     #[track_caller]
     pub fn sync_scope<F, R>(&'static self, value: T, f: F) -> R
     where
@@ -141,7 +143,7 @@ impl<T: 'static> LocalKey<T> {
     /// Calls `f` with the value in scope.
     ///
     /// # Panics
-    /// If there is none; see [`try_with`](Self::try_with).
+    /// Panics if no value is in scope. [`try_with`](Self::try_with) returns an error instead.
     #[track_caller]
     pub fn with<F, R>(&'static self, f: F) -> R
     where
@@ -155,26 +157,31 @@ impl<T: 'static> LocalKey<T> {
 
     /// Calls `f` with the value in scope, if there is one.
     ///
+    /// # Errors
+    /// Returns an error if no value is in scope.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// wakeful::task_local! {
     ///     static USER: String;
     /// }
     ///
-    /// let who = || USER.try_with(|user| user.len()).ok();
-    /// assert_eq!(who(), None);
-    /// assert_eq!(USER.sync_scope("ann".to_owned(), who), Some(3));
+    /// let length = || USER.try_with(|user| user.len()).ok();
+    /// assert_eq!(length(), None);
+    /// assert_eq!(USER.sync_scope("ann".to_owned(), length), Some(3));
     /// ```
     pub fn try_with<F, R>(&'static self, f: F) -> Result<R, AccessError>
     where
         F: FnOnce(&T) -> R,
     {
-        // A thread that has dropped its locals is in no scope any more. The borrow cannot fail: that to
-        // write, in `swap`, runs no code but ours.
+        // A thread whose thread-locals are destroyed is in no scope. The borrow cannot fail:
+        // `swap`, which borrows mutably, runs no user code meanwhile.
         let found = self.slot.try_with(|slot| slot.borrow().as_ref().map(f));
         found.ok().flatten().ok_or(AccessError { _private: () })
     }
 
-    /// Puts `value` into the slot, until the scope is dropped.
+    /// Swaps `value` into the slot until the returned scope is dropped.
     fn enter<'a>(&'static self, value: &'a mut Option<T>) -> Result<Scope<'a, T>, EnterError> {
         self.swap(value)?;
         Ok(Scope { key: self, outer: value })
@@ -191,10 +198,10 @@ impl<T: 'static> LocalKey<T> {
 }
 
 impl<T: Clone + 'static> LocalKey<T> {
-    /// A clone of the value in scope.
+    /// Returns a clone of the value in scope.
     ///
     /// # Panics
-    /// If there is none; see [`try_get`](Self::try_get).
+    /// Panics if no value is in scope. [`try_get`](Self::try_get) returns an error instead.
     #[track_caller]
     pub fn get(&'static self) -> T {
         match self.try_get() {
@@ -203,7 +210,10 @@ impl<T: Clone + 'static> LocalKey<T> {
         }
     }
 
-    /// A clone of the value in scope, if there is one.
+    /// Returns a clone of the value in scope, if there is one.
+    ///
+    /// # Errors
+    /// Returns an error if no value is in scope.
     pub fn try_get(&'static self) -> Result<T, AccessError> {
         self.try_with(T::clone)
     }
@@ -214,7 +224,7 @@ impl<T: Clone + 'static> LocalKey<T> {
 fn no_value(method: &str) -> ! {
     panic!(
         "`LocalKey::{method}` called where the key has no value: cannot access a task-local storage \
-         value without setting it first. Call it inside of the key's `scope` or `sync_scope`, which \
+         value without setting it first. Call it inside the key's `scope` or `sync_scope`, which \
          spawned tasks do not inherit, or use `LocalKey::try_{method}`"
     )
 }
@@ -225,7 +235,9 @@ impl<T: 'static> fmt::Debug for LocalKey<T> {
     }
 }
 
-/// Has a value in the key's slot, and what was there before beside it. Swaps them back when dropped.
+/// A guard that keeps a value in the key's slot and holds the slot's earlier contents.
+///
+/// Dropping it swaps them back.
 struct Scope<'a, T: 'static> {
     key: &'static LocalKey<T>,
     outer: &'a mut Option<T>,
@@ -234,15 +246,15 @@ struct Scope<'a, T: 'static> {
 impl<T> Drop for Scope<'_, T> {
     fn drop(&mut self) {
         let swapped = self.key.swap(self.outer);
-        // Borrows end with the calls of `with` that make them, and locals are not dropped under a
-        // thread's running code.
+        // Borrows end with the calls of `with` that make them, and the thread-locals are not
+        // destroyed while the thread runs code in the scope.
         debug_assert!(swapped.is_ok(), "a task-local scope could be entered but not left");
     }
 }
 
-/// Future of [`LocalKey::scope`].
+/// A future with a task-local value, returned by [`LocalKey::scope`].
 ///
-/// Holds the value while it is not polled.
+/// Dropping it drops the future with the value in scope, then the value.
 ///
 /// ```
 /// wakeful::task_local! {
@@ -256,16 +268,17 @@ impl<T> Drop for Scope<'_, T> {
 pub struct TaskLocalFuture<T: 'static, F> {
     key: &'static LocalKey<T>,
     value: Option<T>,
-    /// Pinned with the whole; none once it has ended.
+    /// Structurally pinned; `None` once it has completed.
     future: Option<F>,
-    // Not even `Unpin` with a future that is, as users' code could otherwise come to rely on.
+    // Never `Unpin`, even if the future is, so that no user code relies on that.
     _pinned: PhantomPinned,
 }
 
 impl<T: 'static, F> TaskLocalFuture<T, F> {
-    /// Takes the value out, unless that was done before.
+    /// Takes the value out, or returns `None` if it has been taken before.
     ///
-    /// If the future has not ended yet, it goes on without.
+    /// This is useful after the future has completed. If it has not, the rest of it runs without a
+    /// value.
     ///
     /// ```
     /// use std::cell::Cell;
@@ -287,14 +300,16 @@ impl<T: 'static, F> TaskLocalFuture<T, F> {
         value.take()
     }
 
-    /// The key, the value and the future, of which only the last is pinned.
+    /// Projects to the fields, of which only the future is structurally pinned.
     fn project(
         self: Pin<&mut Self>,
     ) -> (&'static LocalKey<T>, &mut Option<T>, Pin<&mut Option<F>>) {
-        // SAFETY: nothing is moved. The future stays pinned until it is dropped, in place; that no
-        // method gives it out otherwise is for this file to keep.
+        // SAFETY: the mutable borrow serves only to project to fields and moves nothing out of
+        // `self`.
         let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: as above.
+        // SAFETY: structural pinning of `future`. All mutable access to it goes through this
+        // method, also in `Drop`, so the future is never moved, and dropped in place by `set`.
+        // `Self` is never `Unpin`.
         (this.key, &mut this.value, unsafe { Pin::new_unchecked(&mut this.future) })
     }
 }
@@ -314,7 +329,7 @@ impl<T: 'static, F: Future> Future for TaskLocalFuture<T, F> {
         };
         let polled = running.poll(cx);
         if polled.is_ready() {
-            // Its destructor, too, should find the value.
+            // Drops the future now, while its destructor can still use the value.
             future.set(None);
         }
         polled
@@ -326,9 +341,10 @@ impl<T: 'static, F> Drop for TaskLocalFuture<T, F> {
         if !mem::needs_drop::<F>() || self.future.is_none() {
             return;
         }
-        // SAFETY: about to go, `self` is not moved any more.
+        // SAFETY: `self` is being dropped, so it is not moved again before its memory is freed.
         let (key, value, mut future) = unsafe { Pin::new_unchecked(self) }.project();
-        // Where there is no entering, on a thread that ends say, it is dropped without.
+        // If the scope cannot be entered (the thread is ending, or `with` borrows the slot), the
+        // future is dropped without the value in scope.
         let _scope = key.enter(value).ok();
         future.set(None);
     }
@@ -339,14 +355,14 @@ impl<T: fmt::Debug + 'static, F> fmt::Debug for TaskLocalFuture<T, F> {
         let mut shown = f.debug_struct("TaskLocalFuture");
         match &self.value {
             Some(value) => shown.field("value", value),
-            // Taken out, or in the slot while we are polled.
+            // Taken by `take_value`, or in the slot during a poll.
             None => shown.field("value", &format_args!("<missing>")),
         };
         shown.finish()
     }
 }
 
-/// There is no value in scope. From [`LocalKey::try_with`].
+/// An error returned by [`LocalKey::try_with`] and [`LocalKey::try_get`] when no value is in scope.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AccessError {
     _private: (),
@@ -366,7 +382,7 @@ impl fmt::Display for AccessError {
 
 impl std::error::Error for AccessError {}
 
-/// Why a scope cannot be entered.
+/// The reasons why a scope cannot be entered.
 enum EnterError {
     Borrowed,
     ThreadEnds,
@@ -378,7 +394,7 @@ impl EnterError {
     fn panic(&self, call: &str) -> ! {
         match self {
             EnterError::Borrowed => panic!(
-                "`{call}` called inside of a `LocalKey::with` of the same key: cannot enter a \
+                "`{call}` called inside a `LocalKey::with` of the same key: cannot enter a \
                  task-local scope while the task-local storage is borrowed. Let `with` return first"
             ),
             EnterError::ThreadEnds => panic!(

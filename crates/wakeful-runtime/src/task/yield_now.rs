@@ -1,12 +1,20 @@
-//! Giving way to other tasks.
+//! `yield_now`: yielding to other tasks.
 
 use std::future::poll_fn;
 use std::task::Poll;
 use wakeful_base::budget;
 use wakeful_task::{WaitKind, note_wait};
 
-/// Gives way: the task runs again after others that are ready, and after a look for I/O and timers (a worker of a
-/// multi-thread runtime looks every 10 µs at most).
+/// Yields to the scheduler, so that other tasks can run.
+///
+/// The task runs again after the tasks that are ready now, and after the worker has polled for I/O
+/// and timers. (A worker of a multi-thread runtime polls for them at most once every 10 µs, and
+/// otherwise skips that.) Other futures of the same task, as in `join!`, are polled as usual.
+///
+/// # Cancel safety
+/// This function is cancel safe: if the future is dropped, nothing is lost.
+///
+/// # Examples
 ///
 /// ```
 /// use wakeful::task;

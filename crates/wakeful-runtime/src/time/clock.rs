@@ -1,17 +1,19 @@
-//! The clock in the hands of a test.
+//! `pause`, `advance` and `resume`: control of a runtime's clock by tests.
 
 use crate::runtime::current_or_panic;
 use crate::task::yield_now;
 use std::time::Duration;
 use wakeful_reactor::time::{Clock, ClockError};
 
-/// Stops the clock of the current runtime, which must be a current-thread one.
+/// Pauses the clock of the current runtime, which must be a current-thread runtime.
 ///
-/// From then on it moves only by [`advance`], and by itself when the runtime has nothing else to do: then
-/// it jumps to the next timer. So a test that sleeps for hours takes no time. `Instant::now` of this
-/// module shows the paused time; that of `std` does not.
+/// The clock then moves only in two cases: [`advance`] moves it, and when the runtime has nothing
+/// else to do, it jumps to the next timer. A test that sleeps for hours thus takes no time. The
+/// clock does not jump while a closure of `spawn_blocking` is queued or running.
 ///
-/// Deadlines are rounded up to milliseconds since the runtime was made.
+/// [`Instant::now`](super::Instant::now) of this module returns the paused time; that of `std` does
+/// not. Once the clock has been paused, deadlines are rounded up to whole milliseconds since the
+/// runtime was built.
 ///
 /// ```
 /// use wakeful::runtime::Builder;
@@ -26,16 +28,18 @@ use wakeful_reactor::time::{Clock, ClockError};
 /// ```
 ///
 /// # Panics
-/// Outside of a runtime, in one with several threads, and if the clock is paused already.
+/// Panics outside a runtime, on a multi-thread runtime, and if the clock is paused already.
 #[track_caller]
 pub fn pause() {
     with_clock("time::pause", Clock::pause);
 }
 
-/// Lets a paused clock run again, from where it stands.
+/// Resumes a paused clock from its current time.
 ///
 /// # Panics
-/// Outside of a runtime, and if the clock is running.
+/// Panics outside a runtime, and if the clock is not paused.
+///
+/// # Examples
 ///
 /// ```
 /// use wakeful::time::{self, Duration, Instant};
@@ -44,7 +48,7 @@ pub fn pause() {
 /// time::advance(Duration::from_secs(60)).await;
 /// time::resume();
 /// let began = Instant::now();
-/// time::sleep(Duration::from_millis(2)).await; // takes that long
+/// time::sleep(Duration::from_millis(2)).await; // takes 2 ms of real time
 /// assert!(began.elapsed() >= Duration::from_millis(2));
 /// # });
 /// ```
@@ -53,20 +57,22 @@ pub fn resume() {
     with_clock("time::resume", Clock::resume);
 }
 
-/// Moves a paused clock on, and lets the timers that are due by then fire.
+/// Advances a paused clock by `duration` and fires the timers that are due.
 ///
-/// It gives way once: tasks whose sleeps are over have been woken when it returns, and may have run or
-/// not. Timers in between see the whole jump at once.
+/// The clock moves in one step, not from timer to timer. Then the function yields once: when it
+/// returns, tasks whose timers are due have been woken, but have not necessarily run.
 ///
 /// # Panics
-/// Outside of a runtime, and if the clock is running.
+/// Panics outside a runtime, and if the clock is not paused.
+///
+/// # Examples
 ///
 /// ```
 /// use wakeful::time::{self, Duration};
 ///
 /// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
 /// let lease = wakeful::spawn(time::timeout(Duration::from_secs(10), std::future::pending::<()>()));
-/// wakeful::task::yield_now().await; // it waits now
+/// wakeful::task::yield_now().await; // the task has started to wait
 ///
 /// time::advance(Duration::from_secs(9)).await;
 /// assert!(!lease.is_finished());

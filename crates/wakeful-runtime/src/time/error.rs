@@ -1,4 +1,4 @@
-//! What can go wrong with time.
+//! The errors of timers.
 //!
 //! ```
 //! use wakeful::time::{Duration, error::Elapsed, timeout};
@@ -12,7 +12,7 @@
 
 use std::fmt;
 
-/// A timer's error. Nothing returns it any more; it is here for code that names it.
+/// An error of a timer. No function returns it; it exists for code that names Tokio's type.
 ///
 /// ```
 /// let error = wakeful::time::error::Error::shutdown();
@@ -28,7 +28,9 @@ enum Kind {
     Invalid,
 }
 
-/// The time was up before the future was ready. From [`timeout`](super::timeout).
+/// An error returned by [`timeout`](super::timeout) when the time has elapsed.
+///
+/// It converts into an `io::Error` of kind `TimedOut`.
 ///
 /// ```
 /// use std::io;
@@ -50,32 +52,32 @@ enum Kind {
 pub struct Elapsed(());
 
 impl Error {
-    /// The error of a runtime that has shut down.
+    /// Creates the error of a runtime that has shut down.
     pub fn shutdown() -> Error {
         Error(Kind::Shutdown)
     }
 
-    /// Whether the runtime has shut down.
+    /// Returns whether the runtime has shut down.
     pub fn is_shutdown(&self) -> bool {
         self.0 == Kind::Shutdown
     }
 
-    /// The error of a runtime that cannot take more timers.
+    /// Creates the error of a runtime that has no capacity for more timers.
     pub fn at_capacity() -> Error {
         Error(Kind::AtCapacity)
     }
 
-    /// Whether the runtime could not take more timers.
+    /// Returns whether the runtime had no capacity for more timers.
     pub fn is_at_capacity(&self) -> bool {
         self.0 == Kind::AtCapacity
     }
 
-    /// The error of a duration that is too long.
+    /// Creates the error of a duration that is too long.
     pub fn invalid() -> Error {
         Error(Kind::Invalid)
     }
 
-    /// Whether the duration was too long.
+    /// Returns whether the duration was too long.
     pub fn is_invalid(&self) -> bool {
         self.0 == Kind::Invalid
     }

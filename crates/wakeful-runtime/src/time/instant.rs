@@ -1,13 +1,14 @@
-//! A point in time, as the runtime's clock sees it.
+//! `Instant`: a point in time on the runtime's clock.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::time::{self, Duration};
 
-/// A point in time, for use with [`sleep_until`](super::sleep_until) and its kind.
+/// A point in time on the runtime's clock, as [`sleep_until`](super::sleep_until) takes it.
 ///
-/// It is a `std::time::Instant`, but `now` asks the clock of the runtime, which tests may have paused.
-/// Where subtracting would leave less than nothing it leaves nothing, and does not panic.
+/// It wraps a `std::time::Instant`; the difference is that [`now`](Self::now) reads the clock of
+/// the current runtime, which tests may have paused. The difference of two instants saturates at
+/// zero instead of panicking.
 ///
 /// ```
 /// use wakeful::time::{Duration, Instant};
@@ -22,47 +23,47 @@ use std::time::{self, Duration};
 pub struct Instant(time::Instant);
 
 impl Instant {
-    /// What time it is.
+    /// Returns the current time of the current runtime's clock, or of the system outside a runtime.
     pub fn now() -> Instant {
         Instant(now())
     }
 
-    /// The same point in time.
+    /// Converts from a `std::time::Instant`.
     pub fn from_std(std: time::Instant) -> Instant {
         Instant(std)
     }
 
-    /// The same point in time.
+    /// Converts into a `std::time::Instant`.
     pub fn into_std(self) -> time::Instant {
         self.0
     }
 
-    /// How long it is since `earlier`; nothing if that is later.
+    /// Returns the time since `earlier`, or zero if `earlier` is later.
     pub fn duration_since(&self, earlier: Instant) -> Duration {
         self.0.saturating_duration_since(earlier.0)
     }
 
-    /// How long it is since `earlier`; none if that is later.
+    /// Returns the time since `earlier`, or `None` if `earlier` is later.
     pub fn checked_duration_since(&self, earlier: Instant) -> Option<Duration> {
         self.0.checked_duration_since(earlier.0)
     }
 
-    /// How long it is since `earlier`; nothing if that is later.
+    /// Returns the time since `earlier`, or zero if `earlier` is later.
     pub fn saturating_duration_since(&self, earlier: Instant) -> Duration {
         self.0.saturating_duration_since(earlier.0)
     }
 
-    /// How long it is since then.
+    /// Returns the time since this instant, or zero if it is in the future.
     pub fn elapsed(&self) -> Duration {
         Instant::now().duration_since(*self)
     }
 
-    /// The point in time that much later, if it can be represented.
+    /// Returns the instant `duration` later, or `None` if it cannot be represented.
     pub fn checked_add(&self, duration: Duration) -> Option<Instant> {
         self.0.checked_add(duration).map(Instant)
     }
 
-    /// The point in time that much earlier, if it can be represented.
+    /// Returns the instant `duration` earlier, or `None` if it cannot be represented.
     pub fn checked_sub(&self, duration: Duration) -> Option<Instant> {
         self.0.checked_sub(duration).map(Instant)
     }

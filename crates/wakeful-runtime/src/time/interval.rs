@@ -1,16 +1,20 @@
-//! Ticks at a fixed period.
+//! `Interval`: ticks with a fixed period.
 
-use super::sleep::FAR;
+use super::sleep::FAR_AHEAD;
 use super::{Instant, Sleep, bounded, sleep_until};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-/// A tick that is not later than that was not missed.
-const LATE: Duration = Duration::from_millis(5);
+/// The lateness up to which a tick does not count as missed; the same as Tokio's.
+const MISSED_AFTER: Duration = Duration::from_millis(5);
 
-/// Ticks at once, and then every `period`.
+/// Creates an interval that ticks immediately, and then once every `period`.
+///
+/// Unlike a loop around [`sleep`](super::sleep), it keeps its pace however long the work between
+/// two ticks takes. [`MissedTickBehavior`] sets what happens when the work takes longer than a
+/// period. Dropping the interval stops it.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -24,16 +28,18 @@ const LATE: Duration = Duration::from_millis(5);
 /// ```
 ///
 /// # Panics
-/// If `period` is zero, and outside of a runtime with time enabled.
+/// Panics if `period` is zero, and outside a runtime with timers enabled.
 #[track_caller]
 pub fn interval(period: Duration) -> Interval {
     interval_at(Instant::now(), period)
 }
 
-/// Ticks at `start`, and then every `period`.
+/// Creates an interval that ticks first at `start`, and then once every `period`.
 ///
 /// # Panics
-/// If `period` is zero, and outside of a runtime with time enabled.
+/// Panics if `period` is zero, and outside a runtime with timers enabled.
+///
+/// # Examples
 ///
 /// ```
 /// use wakeful::time::{Duration, Instant, interval_at};
@@ -58,10 +64,11 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
     }
 }
 
-/// When an [`Interval`] ticks after it could not in time.
+/// When an [`Interval`] ticks after it has missed a tick.
 ///
-/// A tick is missed if nobody asks for it until more than five milliseconds after it was due. The periods
-/// below are of 10 ms, and somebody was busy from the tick at 10 to 45.
+/// A tick is missed if [`Interval::tick`] is not polled until more than five milliseconds after the
+/// tick is due. In the table, the period is 10 ms, and the task was busy from the tick at 10 ms
+/// until 45 ms.
 ///
 /// | behaviour | ticks at |
 /// |---|---|
@@ -90,24 +97,24 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MissedTickBehavior {
-    /// As fast as possible, until it has caught up.
+    /// Ticks without delay until all missed ticks have been made up for.
     #[default]
     Burst,
-    /// A period after the late tick, and on from there.
+    /// Ticks one period after the late tick, and continues from there.
     Delay,
-    /// At the next multiple of the period, as if no tick had been missed.
+    /// Skips the missed ticks and ticks at the next multiple of the period.
     Skip,
 }
 
 impl MissedTickBehavior {
-    /// The tick after that of `tick`, which came as late as `now`.
+    /// Returns the tick after the one that was due at `tick` and came only `now`.
     fn after_missed(self, tick: Instant, now: Instant, period: Duration) -> Instant {
         match self {
             MissedTickBehavior::Burst => tick + period,
             MissedTickBehavior::Delay => now + period,
             MissedTickBehavior::Skip => {
                 let into_period = (now - tick).as_nanos() % period.as_nanos();
-                // Less than a period, and those are no longer than thirty years.
+                // Fits: it is less than a period, which `bounded` limits to thirty years.
                 let into_period = Duration::from_nanos(into_period as u64);
                 now + (period - into_period)
             }
@@ -115,9 +122,9 @@ impl MissedTickBehavior {
     }
 }
 
-/// Ticks, one after another. From [`interval`] and [`interval_at`].
+/// A sequence of ticks, returned by [`interval`] and [`interval_at`].
 ///
-/// A period is from tick to tick, however long the work in between takes, as long as it takes less:
+/// The period is the time between two ticks, including the work between them:
 ///
 /// ```
 /// use wakeful::time::{Duration, Instant, interval, sleep};
@@ -140,9 +147,12 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Waits for the next tick, and returns when it was due.
+    /// Waits for the next tick and returns the time at which it was due.
     ///
-    /// Nothing is lost if the future is dropped before it is ready.
+    /// # Cancel safety
+    /// This method is cancel safe: if the future is dropped, no tick is lost.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use wakeful::sync::oneshot;
@@ -171,20 +181,23 @@ impl Interval {
     }
 
     /// Polls for the next tick. See [`tick`](Self::tick).
+    ///
+    /// If it returns `Pending`, the waker of `cx` is woken when the tick is due; only the waker of
+    /// the last call is kept.
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         ready!(self.delay.as_mut().poll(cx));
         let tick = self.delay.deadline();
         let now = Instant::now();
-        let next = if now > tick + LATE {
+        let next = if now > tick + MISSED_AFTER {
             self.missed_tick_behavior.after_missed(tick, now, self.period)
         } else {
             tick + self.period
         };
-        self.delay.as_mut().reset_lazily(next, next - now >= FAR);
+        self.delay.as_mut().reset_lazily(next, next - now >= FAR_AHEAD);
         Poll::Ready(tick)
     }
 
-    /// Ticks next a period from now.
+    /// Resets the interval to tick next one period from now.
     ///
     /// ```
     /// use wakeful::time::{self, Duration, Instant, interval};
@@ -203,17 +216,17 @@ impl Interval {
         self.reset_at(Instant::now() + self.period);
     }
 
-    /// Ticks next at once.
+    /// Resets the interval to tick immediately.
     pub fn reset_immediately(&mut self) {
         self.reset_at(Instant::now());
     }
 
-    /// Ticks next after `after`.
+    /// Resets the interval to tick next after the given time.
     pub fn reset_after(&mut self, after: Duration) {
         self.reset_at(Instant::now() + bounded(after));
     }
 
-    /// Ticks next at `deadline`.
+    /// Resets the interval to tick next at `deadline`, and then once every period.
     ///
     /// ```
     /// use wakeful::time::{Duration, Instant, interval};
@@ -231,17 +244,17 @@ impl Interval {
         self.delay.as_mut().reset(deadline);
     }
 
-    /// What it does about missed ticks.
+    /// Returns how the interval handles missed ticks.
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.missed_tick_behavior
     }
 
-    /// Says what to do about missed ticks.
+    /// Sets how the interval handles missed ticks. The default is [`MissedTickBehavior::Burst`].
     pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
         self.missed_tick_behavior = behavior;
     }
 
-    /// The time between two ticks.
+    /// Returns the time between two ticks.
     pub fn period(&self) -> Duration {
         self.period
     }

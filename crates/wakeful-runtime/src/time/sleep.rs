@@ -1,4 +1,4 @@
-//! Sleeping.
+//! `Sleep`: waiting until a deadline.
 
 use super::{Instant, bounded};
 use crate::runtime::current_or_panic;
@@ -12,11 +12,17 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use wakeful_base::budget::{poll_proceed, try_defer};
 
-/// A deadline so far ahead when a sleep is made is taken to be still ahead at its first poll. That saves
-/// a look at the clock, 40 ns; if it was wrong, the sleep ends a look at the timers later.
-pub(super) const FAR: Duration = Duration::from_micros(100);
+/// The duration from which a new sleep is assumed not to be due at its first poll.
+///
+/// That saves reading the clock there (see bench/NOTES.md: making a `Sleep`). If the deadline does
+/// pass before that poll, the timer is armed with a past deadline and fires at the next poll of the
+/// timers.
+pub(super) const FAR_AHEAD: Duration = Duration::from_micros(100);
 
 /// Waits until `duration` has passed.
+///
+/// The wait starts when this function is called, not at the first poll. With a `duration` of zero
+/// the future yields once. Dropping the future cancels the wait.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -27,20 +33,22 @@ pub(super) const FAR: Duration = Duration::from_micros(100);
 /// ```
 ///
 /// # Panics
-/// Outside of a runtime with time enabled.
+/// Panics outside a runtime with timers enabled.
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
     let deadline = Instant::now() + bounded(duration);
-    Sleep::new("sleep", deadline, duration >= FAR)
+    Sleep::new("sleep", deadline, duration >= FAR_AHEAD)
 }
 
 /// Waits until `deadline`.
 ///
-/// If it has passed already, other tasks that are ready still have a turn first, unless it passed more
-/// than a millisecond ago.
+/// If the deadline has passed already, the future still yields once, so that other ready tasks can
+/// run; if it passed more than a millisecond ago, the future completes in its first poll.
 ///
 /// # Panics
-/// Outside of a runtime with time enabled.
+/// Panics outside a runtime with timers enabled.
+///
+/// # Examples
 ///
 /// ```
 /// use wakeful::time::{Duration, Instant, sleep_until};
@@ -49,7 +57,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 /// let deadline = Instant::now() + Duration::from_secs(5);
 /// sleep_until(deadline).await;
 /// assert_eq!(Instant::now(), deadline);
-/// sleep_until(deadline - Duration::from_secs(3)).await; // that was before
+/// sleep_until(deadline - Duration::from_secs(3)).await; // in the past
 /// assert_eq!(Instant::now(), deadline);
 /// # });
 /// ```
@@ -58,9 +66,18 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::new("sleep_until", deadline, false)
 }
 
-/// Future of [`sleep`] and [`sleep_until`].
+/// A future returned by [`sleep`] and [`sleep_until`].
 ///
-/// To use one again, or in a loop beside other futures, pin it and [`reset`](Self::reset) it.
+/// To use a `Sleep` repeatedly, or in a `select!` in a loop, pin it and [`reset`](Self::reset) it.
+///
+/// # Panics
+/// Polling it panics if its runtime has shut down.
+///
+/// # Cancel safety
+/// Dropping a `Sleep` cancels it. Awaiting `&mut sleep` (pinned) is cancel safe: the deadline
+/// stays.
+///
+/// # Examples
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -78,26 +95,25 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct Sleep {
     deadline: Instant,
-    /// Armed, or with a note of which [`Phase`] it is.
+    /// While the timer is not armed, its note holds the [`Phase`].
     timer: Timer,
     _pinned: PhantomPinned,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Not polled yet since it was made or reset: the timer is not armed.
+    /// Not polled since it was created or lazily reset. The timer is not armed.
     New { is_far: bool },
     /// The timer is armed.
-    Waits,
-    /// The time had come by the first poll, which may still have given other tasks a turn. The
-    /// timer is not armed.
+    Armed,
+    /// The deadline had passed by the first poll. The timer is not armed.
     Elapsed,
 }
 
 impl Phase {
     fn note(self) -> usize {
         match self {
-            Phase::New { is_far: false } | Phase::Waits => 0,
+            Phase::New { is_far: false } | Phase::Armed => 0,
             Phase::New { is_far: true } => 1,
             Phase::Elapsed => 2,
         }
@@ -105,8 +121,9 @@ impl Phase {
 }
 
 impl Sleep {
-    // In line, and only the timer by a call: that comes back in registers, while a whole `Sleep` would be
-    // stored in words and then moved in larger pieces, for which the CPU waits. (It was 12 ns of a timeout's 41.)
+    // Inlined, except for making the timer: a `Timer` is returned in registers. A whole `Sleep`
+    // would be returned in memory, stored in words and then loaded in larger pieces, which defeats
+    // the CPU's store forwarding (see bench/NOTES.md: making a `Sleep`).
     #[inline]
     #[track_caller]
     pub(super) fn new(call: &str, deadline: Instant, is_far: bool) -> Sleep {
@@ -116,34 +133,35 @@ impl Sleep {
 
     fn phase(&self) -> Phase {
         match self.timer.note() {
-            _ if self.timer.is_armed() => Phase::Waits,
+            _ if self.timer.is_armed() => Phase::Armed,
             2 => Phase::Elapsed,
             note => Phase::New { is_far: note == 1 },
         }
     }
 
-    /// For phases in which the timer is not armed.
+    /// Sets a phase in which the timer is not armed.
     fn set_phase(&mut self, phase: Phase) {
         self.timer.set_note(phase.note());
     }
 
-    /// When it is over.
+    /// Returns the time at which the sleep ends.
     pub fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    /// Whether it is over. Before its first poll it never is.
+    /// Returns whether the deadline has passed. Before the first poll this returns false.
     pub fn is_elapsed(&self) -> bool {
         match self.phase() {
             Phase::New { .. } => false,
-            Phase::Waits => self.timer.is_due(),
+            Phase::Armed => self.timer.is_due(),
             Phase::Elapsed => true,
         }
     }
 
-    /// Sets another deadline, whether or not the sleep is over.
+    /// Sets a new deadline, whether or not the sleep has completed.
     ///
-    /// Whoever waits for it is woken at the new one.
+    /// A task that waits for the sleep is woken at the new deadline; the sleep need not be polled
+    /// again for that.
     ///
     /// ```
     /// use std::pin::pin;
@@ -162,7 +180,7 @@ impl Sleep {
         this.deadline = deadline;
         let deadline_ns = this.timer.time().clock.deadline_ns(deadline.into_std());
         this.set_phase(Phase::New { is_far: false });
-        // If it cannot be armed nobody can wait for it any more; the next poll says so.
+        // Arming fails only if the runtime has shut down. The next poll panics then.
         if let Ok(Poll::Ready(())) = this.timer.rearm(deadline_ns) {
             this.set_phase(Phase::Elapsed);
             if let Some(waker) = this.timer.disarm() {
@@ -171,7 +189,7 @@ impl Sleep {
         }
     }
 
-    /// As `reset`, but the timer is not armed before the next poll.
+    /// Sets a new deadline without arming the timer; the next poll does that.
     pub(super) fn reset_lazily(self: Pin<&mut Self>, deadline: Instant, is_far: bool) {
         let this = self.unpinned();
         this.deadline = deadline;
@@ -180,7 +198,9 @@ impl Sleep {
     }
 
     fn unpinned(self: Pin<&mut Self>) -> &mut Sleep {
-        // SAFETY: nothing in it is pinned: it is `!Unpin` only because Tokio's is.
+        // SAFETY: no field is structurally pinned, so moving out of the borrow would be sound.
+        // `Sleep` is `!Unpin` only because Tokio's is; an armed timer's entry is allocated
+        // separately.
         unsafe { self.get_unchecked_mut() }
     }
 
@@ -191,16 +211,17 @@ impl Sleep {
         }
         let is_far = match self.phase() {
             Phase::Elapsed => return Ok(Poll::Ready(())),
-            Phase::Waits => return Ok(self.timer.poll(cx.waker())),
+            Phase::Armed => return Ok(self.timer.poll(cx.waker())),
             Phase::New { is_far } => is_far,
         };
         let deadline_ns = time.clock.deadline_ns(self.deadline.into_std());
-        // A test's clock may have gone far in no time.
+        // A test may have advanced the clock since the sleep was created.
         let may_be_due = !is_far || time.clock.is_changed();
         if may_be_due && deadline_ns <= time.clock.now_ns() {
             let is_past = self.timer.is_past(deadline_ns);
-            // A sleep that is due but not past gives other tasks one turn. A thread that drives no tasks
-            // has none to give: there the timer is armed, so that a worker has its turn before it fires.
+            // A sleep that is due, but not past, yields once so that other tasks can run. A thread
+            // that drives no tasks cannot yield: there the timer is armed, so that a worker fires
+            // it.
             if is_past || try_defer(cx.waker()) {
                 self.set_phase(Phase::Elapsed);
                 return Ok(if is_past { Poll::Ready(()) } else { Poll::Pending });
@@ -211,7 +232,7 @@ impl Sleep {
     }
 }
 
-/// A timer of the current runtime, for `call`.
+/// Creates a timer of the current runtime. Panic messages name `call`.
 #[track_caller]
 fn new_timer(call: &str, note: usize) -> Timer {
     let timer = current_or_panic(call, |scheduler| {
@@ -238,11 +259,11 @@ impl Future for Sleep {
                 unit.made_progress();
                 Poll::Ready(())
             }
-            // The first sentence is Tokio's, which programs and its tests look for.
+            // The first sentence is Tokio's: programs and Tokio's tests search for it.
             Err(ShutDown) => panic!(
                 "A Tokio 1.x context was found, but it is being shutdown. The runtime that this \
-                 `Sleep` belongs to has ended or is about to, and its time would never come: drop it \
-                 with its runtime, or make it in the runtime that polls it"
+                 `Sleep` belongs to has shut down, so the `Sleep` would never complete: drop it with \
+                 its runtime, or create it in the runtime that polls it"
             ),
         }
     }

@@ -1,7 +1,7 @@
-//! A limit to how long a future may take.
+//! `timeout`: a limit on how long a future may take.
 
 use super::error::Elapsed;
-use super::sleep::FAR;
+use super::sleep::FAR_AHEAD;
 use super::{Instant, Sleep};
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -9,11 +9,21 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use wakeful_base::budget;
 
-/// Gives `future` that long to be ready. After that it is dropped with the returned one, and the result
-/// is an error.
+/// Limits the time that a future may take to complete.
 ///
-/// The future is polled first: if it is ready, it does not matter how late it is. With a `duration`
-/// beyond what can be represented there is no limit.
+/// The returned future returns the future's output, or an [`Elapsed`] error once `duration` has
+/// passed. The time starts when this function is called. The inner future is dropped with the
+/// returned one.
+///
+/// Each poll polls the inner future first: if that is ready, its output is returned even after the
+/// deadline. A future that blocks its thread is not interrupted. If the deadline cannot be
+/// represented, there is no limit.
+///
+/// # Cancel safety
+/// Dropping the returned future, or an elapsed time, drops the inner future at the point where it
+/// waits. Pass `&mut future` to keep it.
+///
+/// # Examples
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -27,7 +37,7 @@ use wakeful_base::budget;
 /// ```
 ///
 /// # Panics
-/// Outside of a runtime with time enabled.
+/// Panics outside a runtime with timers enabled.
 #[track_caller]
 pub fn timeout<F>(duration: Duration, future: F) -> Timeout<F::IntoFuture>
 where
@@ -36,17 +46,18 @@ where
     let value = future.into_future();
     #[expect(clippy::manual_map, reason = "a closure would hide the caller's place from a panic")]
     let delay = match Instant::now().checked_add(duration) {
-        Some(deadline) => Some(Sleep::new("timeout", deadline, duration >= FAR)),
+        Some(deadline) => Some(Sleep::new("timeout", deadline, duration >= FAR_AHEAD)),
         None => None,
     };
     Timeout { value, delay }
 }
 
-/// Gives `future` until `deadline` to be ready. See [`timeout`].
+/// Requires a future to complete before `deadline`. See [`timeout`].
 ///
 /// # Panics
-/// Outside of a runtime with time enabled.
+/// Panics outside a runtime with timers enabled.
 ///
+/// # Examples
 /// One deadline for several steps:
 ///
 /// ```
@@ -68,7 +79,7 @@ where
     Timeout { value, delay: Some(Sleep::new("timeout_at", deadline, false)) }
 }
 
-/// Future of [`timeout`] and [`timeout_at`].
+/// A future returned by [`timeout`] and [`timeout_at`].
 ///
 /// ```
 /// use wakeful::time::{Duration, Timeout, timeout};
@@ -86,17 +97,17 @@ pub struct Timeout<T> {
 }
 
 impl<T> Timeout<T> {
-    /// The future that it limits.
+    /// Returns a reference to the inner future.
     pub fn get_ref(&self) -> &T {
         &self.value
     }
 
-    /// The future that it limits.
+    /// Returns a mutable reference to the inner future.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.value
     }
 
-    /// The future that it limits, without the limit.
+    /// Returns the inner future, without the limit.
     pub fn into_inner(self) -> T {
         self.value
     }
@@ -106,8 +117,10 @@ impl<T: Future> Future for Timeout<T> {
     type Output = Result<T::Output, Elapsed>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: both fields are pinned with the whole; nothing moves them while it is, as it has no
-        // drop of its own, is not packed, and gives neither out but by a borrow that shows it unpinned.
+        // SAFETY: structural pinning of both fields. They are never moved while `self` is pinned:
+        // there is no `Drop` impl, the type is not packed, and the other methods take `self` or
+        // `&mut self`, which an `!Unpin` value does not allow once pinned. `Timeout` is `Unpin`
+        // only if its fields are.
         let (value, delay) = unsafe {
             let this = self.get_unchecked_mut();
             let delay = this.delay.as_mut().map(|delay| Pin::new_unchecked(delay));
@@ -124,11 +137,12 @@ impl<T: Future> Future for Timeout<T> {
     }
 }
 
-/// Not generic, so that a timeout's own code is small.
+/// Polls the limit. Not generic, so that each instance of `Timeout::poll` is small.
 fn poll_delay(delay: Pin<&mut Sleep>, had_budget: bool, cx: &mut Context<'_>) -> Poll<Elapsed> {
     let is_used_up = had_budget && !budget::has_remaining();
     let polled = if is_used_up {
-        // A future that always uses up the budget must not keep its limit from being looked at.
+        // Otherwise a future that uses up the budget in each poll would keep its limit from being
+        // polled.
         budget::with_unconstrained(|| delay.poll(cx))
     } else {
         delay.poll(cx)

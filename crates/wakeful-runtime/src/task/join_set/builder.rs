@@ -1,4 +1,4 @@
-//! Spawning into a set with more to say about the task.
+//! `join_set::Builder`: spawning named tasks into a `JoinSet`.
 
 use super::JoinSet;
 use crate::runtime::Handle;
@@ -8,7 +8,7 @@ use std::future::Future;
 use std::io;
 use wakeful_task::AbortHandle;
 
-/// A [`task::Builder`] whose tasks go into a [`JoinSet`]. From [`JoinSet::build_task`].
+/// A [`task::Builder`] that spawns into a [`JoinSet`], returned by [`JoinSet::build_task`].
 ///
 /// ```
 /// use wakeful::task::JoinSet;
@@ -32,15 +32,18 @@ impl<'a, T: 'static> Builder<'a, T> {
         Builder { set, builder: task::Builder::new() }
     }
 
-    /// Gives the task a name.
+    /// Sets the name of the task.
     pub fn name(self, name: &'a str) -> Builder<'a, T> {
         Builder { builder: self.builder.name(name), ..self }
     }
 
-    /// As [`JoinSet::spawn`].
+    /// Spawns a task into the set, as [`JoinSet::spawn`].
+    ///
+    /// # Errors
+    /// Never returns an error.
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn spawn<F>(self, future: F) -> io::Result<AbortHandle>
     where
@@ -50,7 +53,10 @@ impl<'a, T: 'static> Builder<'a, T> {
         Ok(self.set.insert(self.builder.spawn(future)?))
     }
 
-    /// As [`JoinSet::spawn_on`].
+    /// Spawns a task onto the runtime of `handle` and into the set, as [`JoinSet::spawn_on`].
+    ///
+    /// # Errors
+    /// Never returns an error.
     #[track_caller]
     pub fn spawn_on<F>(self, future: F, handle: &Handle) -> io::Result<AbortHandle>
     where
@@ -60,10 +66,13 @@ impl<'a, T: 'static> Builder<'a, T> {
         Ok(self.set.insert(self.builder.spawn_on(future, handle)?))
     }
 
-    /// As [`JoinSet::spawn_local`].
+    /// Spawns a task that need not be `Send` into the set, as [`JoinSet::spawn_local`].
+    ///
+    /// # Errors
+    /// Never returns an error.
     ///
     /// # Panics
-    /// Outside of a [`LocalSet`] and of a [`LocalRuntime`](crate::runtime::LocalRuntime).
+    /// Panics outside a [`LocalSet`] or [`LocalRuntime`](crate::runtime::LocalRuntime).
     #[track_caller]
     pub fn spawn_local<F>(self, future: F) -> io::Result<AbortHandle>
     where
@@ -72,7 +81,10 @@ impl<'a, T: 'static> Builder<'a, T> {
         Ok(self.set.insert(self.builder.spawn_local(future)?))
     }
 
-    /// As [`JoinSet::spawn_local_on`].
+    /// Spawns a task onto `local_set` and into the set, as [`JoinSet::spawn_local_on`].
+    ///
+    /// # Errors
+    /// Never returns an error.
     #[track_caller]
     pub fn spawn_local_on<F>(self, future: F, local_set: &LocalSet) -> io::Result<AbortHandle>
     where
@@ -81,11 +93,14 @@ impl<'a, T: 'static> Builder<'a, T> {
         Ok(self.set.insert(self.builder.spawn_local_on(future, local_set)?))
     }
 
-    /// As [`JoinSet::spawn_blocking`], with an error where that panics for want of a thread, and once
-    /// the runtime has shut down.
+    /// Runs a closure that may block as a task of the set, as [`JoinSet::spawn_blocking`].
+    ///
+    /// # Errors
+    /// Returns an error if the operating system refuses a thread for the closure, or if the runtime
+    /// has shut down. The closure is then dropped and the set is unchanged.
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// Panics outside a runtime.
     #[track_caller]
     pub fn spawn_blocking<F>(self, f: F) -> io::Result<AbortHandle>
     where
@@ -95,7 +110,10 @@ impl<'a, T: 'static> Builder<'a, T> {
         Ok(self.set.insert(self.builder.spawn_blocking(f)?))
     }
 
-    /// As [`spawn_blocking`](Self::spawn_blocking), on a thread of the runtime of `handle`.
+    /// Runs a closure that may block on the blocking pool of the runtime of `handle`.
+    ///
+    /// # Errors
+    /// Returns an error in the same cases as [`spawn_blocking`](Self::spawn_blocking).
     #[track_caller]
     pub fn spawn_blocking_on<F>(self, f: F, handle: &Handle) -> io::Result<AbortHandle>
     where

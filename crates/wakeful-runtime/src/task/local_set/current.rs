@@ -1,4 +1,4 @@
-//! Which `LocalSet` a thread's `spawn_local` goes to.
+//! The current `LocalSet` of a thread, to which `spawn_local` adds tasks.
 
 use super::owner::Owner;
 use std::cell::Cell;
@@ -7,38 +7,40 @@ use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 thread_local! {
-    // Without a destructor, so that a `LocalSet` in another thread-local finds it in working order
-    // when the thread ends.
+    // Has no destructor (`ManuallyDrop`), so that it still works when the thread ends and a
+    // `LocalSet` in another thread-local is dropped.
     static CURRENT: Cell<Option<ManuallyDrop<Rc<Owner>>>> = const { Cell::new(None) };
 
-    static SWEEPER: Sweeper = const { Sweeper };
+    static CLEAR_ON_EXIT: ClearOnExit = const { ClearOnExit };
 }
 
-/// Lets go, when the thread ends, of a set that guards dropped out of order have left behind.
-struct Sweeper;
+/// A thread-local whose destructor releases a set that is still current when the thread ends.
+///
+/// That happens if guards were dropped out of order.
+struct ClearOnExit;
 
-impl Drop for Sweeper {
+impl Drop for ClearOnExit {
     fn drop(&mut self) {
         drop(replace(None));
     }
 }
 
-/// The set that the calling thread is in.
+/// Returns the set that the calling thread is in.
 pub(super) fn current() -> Option<Rc<Owner>> {
     let found = replace(None);
     replace(found.clone());
     found
 }
 
-/// Puts the thread into `owner`'s set until the guard is dropped.
+/// Makes `owner`'s set the current one until the guard is dropped. Guards must be dropped in order.
 pub(super) fn enter(owner: Rc<Owner>) -> LocalEnterGuard {
     LocalEnterGuard { before: replace(Some(owner)) }
 }
 
-/// As [`enter`], for a guard that need not be dropped in order.
-pub(super) fn enter_loosely(owner: Rc<Owner>) -> LocalEnterGuard {
-    // Too late for a sweep when the thread is ending; nothing but memory is lost then.
-    let _is_ending = SWEEPER.try_with(|_| ());
+/// Makes `owner`'s set the current one, with a guard that need not be dropped in order.
+pub(super) fn enter_unordered(owner: Rc<Owner>) -> LocalEnterGuard {
+    // Fails if the thread is ending. Guards dropped out of order then leak the set's memory.
+    let _is_ending = CLEAR_ON_EXIT.try_with(|_| ());
     enter(owner)
 }
 
@@ -46,8 +48,10 @@ fn replace(new: Option<Rc<Owner>>) -> Option<Rc<Owner>> {
     CURRENT.replace(new.map(ManuallyDrop::new)).map(ManuallyDrop::into_inner)
 }
 
-/// Keeps the thread in a [`LocalSet`](super::LocalSet)'s context until dropped. From
-/// [`LocalSet::enter`](super::LocalSet::enter).
+/// A guard that keeps the thread in a `LocalSet`'s context until it is dropped.
+///
+/// It is returned by [`LocalSet::enter`](super::LocalSet::enter). Dropping it makes the set current
+/// again that was current when the guard was created.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -57,7 +61,7 @@ fn replace(new: Option<Rc<Owner>>) -> Option<Rc<Owner>> {
 /// let local = LocalSet::new();
 /// let inside = local.enter();
 /// let word = Rc::new("here");
-/// let task = task::spawn_local(async move { word.len() }); // begins when the set is driven
+/// let task = task::spawn_local(async move { word.len() }); // runs when the set is driven
 /// drop(inside);
 /// assert_eq!(local.run_until(task).await.unwrap(), 4);
 /// # });

@@ -1,7 +1,7 @@
-//! The owning thread's side of a `LocalSet`: spawning and running its tasks.
+//! The owning thread's side of a `LocalSet`: spawning and running tasks.
 
 use super::current;
-use super::tasks::{Core, Home, LocalTasks};
+use super::tasks::{Core, LocalTasks, TaskList};
 use crate::config::UnhandledPanic;
 use crate::stall;
 use std::future::Future;
@@ -18,31 +18,36 @@ use wakeful_task::{
     FinishingTask, Id, JoinHandle, Outcome, Polled, Runnable, RunningTask, new_task,
 };
 
-/// How many tasks run in one poll of the set.
+/// The limit on tasks that run in one poll of the set; the same as Tokio's.
+///
+/// It lets the runtime's other tasks run in between.
 const TASKS_PER_POLL_MAX: u32 = 61;
 
-/// Every so many turns the remote queue goes before the local one.
+/// The number of tasks after which the remote queue goes before the local one; the same as Tokio's.
+///
+/// It keeps a busy local queue from starving the remote one.
 const REMOTE_FIRST_INTERVAL: u8 = 31;
 
-/// A reference to the tasks that never leaves the thread they belong to.
+/// A reference to the set's tasks that never leaves their thread.
 pub(super) struct Owner {
     pub(super) tasks: Arc<LocalTasks>,
     _not_send: PhantomData<*const ()>,
 }
 
 impl Owner {
-    /// A new set of tasks, owned by the calling thread.
+    /// Creates an empty set of tasks that the calling thread owns.
     pub(super) fn new() -> Owner {
         Owner { tasks: LocalTasks::new(), _not_send: PhantomData }
     }
 
-    /// Runs `f` with the core. No user code may run in it.
+    /// Runs `f` with the core. `f` must not run user code.
     pub(super) fn with_core<R>(&self, f: impl FnOnce(&mut Core) -> R) -> R {
-        // SAFETY: not being `Send`, we are on the thread that made the tasks.
+        // SAFETY: an `Owner` is neither `Send` nor `Sync`, so this is the thread that created it in
+        // `new`, which owns the tasks.
         unsafe { self.tasks.with_core(f) }
     }
 
-    /// Takes a task in. It runs when the set is polled.
+    /// Spawns a task, which runs when the set is polled.
     pub(super) fn spawn<F>(
         &self,
         future: F,
@@ -53,75 +58,82 @@ impl Owner {
         F: Future + 'static,
         F::Output: 'static,
     {
-        // The cell's reference; `release_cell` gives it back.
+        // The reference of the task's cell; `release_cell` gives it back.
         std::mem::forget(self.tasks.clone());
         let home = NonNull::from(&self.tasks.fresh);
-        // SAFETY: the reference above keeps the home; only this thread polls and cancels the tasks.
+        // SAFETY: the reference above keeps `fresh`, a field of `LocalTasks`, valid until
+        // `release_cell`. The future need not be `Send`, since only `Owner`s poll and cancel tasks,
+        // and they are on this thread.
         let (runnable, join) = unsafe { new_task(future, home, id, spawned_at) };
         self.admit(runnable);
         join
     }
 
-    /// Not generic, so that a spawn's code is small.
+    /// Queues a new task. Not generic, so that each instance of `spawn` is small.
     fn admit(&self, runnable: Runnable) {
-        // SAFETY: not being `Send`, we are on the thread that made the tasks.
+        // SAFETY: an `Owner` is neither `Send` nor `Sync`, so this is the owning thread.
         let Some(mut core) = (unsafe { self.tasks.try_core() }) else {
             self.tasks.push_remote(runnable);
-            return self.call_poller();
+            return self.wake_poller();
         };
         if core.is_closed {
             drop(core);
             return runnable.cancel().complete();
         }
         core.queue.push_back(runnable);
-        let is_polled = core.is_polled;
+        let is_being_polled = core.is_being_polled;
         drop(core);
-        if !is_polled {
-            self.call_poller();
+        if !is_being_polled {
+            self.wake_poller();
         }
     }
 
-    /// Wakes the task that polls the set. A panic of its waker goes no further: the caller spawns or
-    /// drops something else.
-    fn call_poller(&self) {
+    /// Wakes the task that polls the set.
+    ///
+    /// A panic of its waker is caught: the caller is spawning or dropping something unrelated.
+    fn wake_poller(&self) {
         if let Some(waker) = self.tasks.poller.take() {
             call_now(waker);
         }
     }
 
-    /// Begins a poll of the set, to be woken through `waker` when there is more to do.
+    /// Begins a poll of the set. `waker` is woken when a task becomes ready after the poll.
     pub(super) fn begin_poll(self: &Rc<Self>, waker: &Waker) -> PollGuard<'_> {
-        let guard = self.step_in();
-        // SAFETY: not being `Send`, we are always on the one thread.
+        let guard = self.enter();
+        // SAFETY: only one thread may call `arm`. An `Owner` is neither `Send` nor `Sync`, so that
+        // is the owning thread.
         unsafe { self.tasks.poller.arm(waker) };
         guard
     }
 
-    /// Lets this thread act for the set: `spawn_local` goes there, `block_in_place` is forbidden, and
-    /// what is queued needs no call to the poller.
-    pub(super) fn step_in(self: &Rc<Self>) -> PollGuard<'_> {
+    /// Puts this thread into the set until the guard is dropped.
+    ///
+    /// Meanwhile `spawn_local` uses the set, `block_in_place` panics, and queueing a task does not
+    /// wake the poller.
+    pub(super) fn enter(self: &Rc<Self>) -> PollGuard<'_> {
         PollGuard {
             _current: current::enter(self.clone()),
-            // A thread that drives nothing may block as it likes, there is only the set to stall.
+            // A thread that drives no runtime may block: that delays only this set.
             _no_block_in_place: (entered() == Entered::MayBlockInPlace)
                 .then(|| set_entered(Entered::Bound)),
-            was_polled: self.with_core(|core| std::mem::replace(&mut core.is_polled, true)),
+            was_being_polled: self
+                .with_core(|core| std::mem::replace(&mut core.is_being_polled, true)),
             owner: self,
         }
     }
 
-    /// Runs tasks that are ready, as many as may go in one poll. True if there may be more.
+    /// Runs ready tasks, up to the limit of one poll. Returns whether there may be more.
     ///
     /// # Panics
-    /// If a task panicked, now or earlier, and the set was told to end by that.
+    /// Panics if a task has panicked and the set is configured to shut down then.
     pub(super) fn run_tasks(&self) -> bool {
         for _ in 0..TASKS_PER_POLL_MAX {
             let Some(runnable) = self.next() else {
-                // There are no tasks after a panic that ended the set.
+                // Checked only here: a panic that shuts down the set leaves no tasks.
                 assert!(
-                    !self.with_core(|core| core.is_panicked),
+                    !self.with_core(|core| core.has_panicked),
                     "a spawned task panicked and the LocalSet is configured to shutdown on unhandled \
-                     panic; to have it go on, leave `LocalSet::unhandled_panic` at `Ignore`"
+                     panic; to let it continue, leave `LocalSet::unhandled_panic` at `Ignore`"
                 );
                 return false;
             };
@@ -130,27 +142,29 @@ impl Owner {
         true
     }
 
-    /// Whether there is no task left, given that none is ready.
+    /// Returns whether no task is left, provided that none is ready.
     pub(super) fn is_empty(&self) -> bool {
-        // Those that never waited are in a queue, or were run.
+        // Tasks that are not in the list have never waited, so they are in a queue or have ended.
         self.with_core(|core| core.owned.is_empty())
     }
 
-    /// A poll ends without having run tasks: sees to it that those that are ready get their turn, if
-    /// anybody else drives the set.
-    pub(super) fn pass_on(&self) {
+    /// Wakes the poller if tasks are ready, for a poll that returns without running them.
+    ///
+    /// Another future that drives the set then runs them.
+    pub(super) fn wake_poller_if_ready(&self) {
         if self.with_core(|core| !core.queue.is_empty()) {
-            self.call_poller();
+            self.wake_poller();
         }
     }
 
     fn next(&self) -> Option<Runnable> {
         let remote = &self.tasks.remote;
         self.with_core(|core| {
-            let is_remote_first = core.turn % REMOTE_FIRST_INTERVAL == 0;
-            core.turn = core.turn.wrapping_add(1);
-            // With nothing left here this look at the remote queue is what decides that we may rest:
-            // it comes after `arm`, so that a push that it does not see finds the waker.
+            let is_remote_first = core.tick % REMOTE_FIRST_INTERVAL == 0;
+            core.tick = core.tick.wrapping_add(1);
+            // If the local queue is empty, this check decides that the poll may return `Pending`.
+            // It comes after `arm`, so a push that it does not see finds the waker: no wake-up is
+            // lost.
             if (is_remote_first || core.queue.is_empty()) && !remote.is_empty() {
                 let limit = |len| if is_remote_first { 1 } else { len };
                 let mut first = None;
@@ -169,28 +183,31 @@ impl Owner {
         })
     }
 
-    /// Polls one task and sees to what becomes of it. User code runs in here.
+    /// Polls one task, then suspends, requeues or completes it. Runs user code.
     fn poll_task(&self, runnable: Runnable) {
         let task = runnable.task();
         self.with_core(|core| core.polling.push(task));
         let polled = stall::run_task(runnable.id(), runnable.spawned_at(), || runnable.run());
         self.with_core(|core| core.polling.pop());
         match polled {
-            Polled::Pending(running) => self.settle(running),
+            Polled::Pending(running) => self.suspend_or_requeue(running),
             Polled::Ended(ended) => self.end(ended),
         }
     }
 
-    /// Lets a task wait, or queues it again if it was woken during its poll.
-    fn settle(&self, running: RunningTask) {
-        let unwanted = self.with_core(|core| {
+    /// Suspends a task after its poll, or queues it again if it was woken meanwhile.
+    fn suspend_or_requeue(&self, running: RunningTask) {
+        let cancelled = self.with_core(|core| {
             if core.is_closed {
                 return Some(running);
             }
-            // SAFETY: all tasks of a set have a `Home`, valid as long as they live.
-            if !unsafe { running.home::<Home>().as_ref() }.is_listed {
-                // SAFETY: the other home lives as long as the one it replaces; a fresh task is in no
-                // list.
+            // SAFETY: `spawn` makes all tasks of a set with a `TaskList`, and the cell's reference
+            // keeps it valid while the task, which `running` refers to, is alive.
+            if !unsafe { running.home::<TaskList>().as_ref() }.is_listed {
+                // SAFETY: `listed` and the `fresh` that it replaces are fields of the same
+                // `LocalTasks`, so the cell's reference keeps both valid. A task with `fresh` is in
+                // no list; it is alive, and `end` or `drop_all` removes it from the list before it
+                // is freed.
                 unsafe {
                     running.set_home(NonNull::from(&self.tasks.listed));
                     core.owned.push_front(running.task());
@@ -201,21 +218,23 @@ impl Owner {
             }
             None
         });
-        // The set was closed during the poll, which kept the task from being dropped with the others.
-        if let Some(running) = unwanted {
+        // The set was closed during the poll. `drop_all` skipped this task because it was being
+        // polled.
+        if let Some(running) = cancelled {
             self.end(running.cancel());
         }
     }
 
-    /// Takes leave of a task that has ended. User code runs in here.
+    /// Removes a task that has ended from the list and completes it. Runs user code.
     pub(super) fn end(&self, ended: FinishingTask) {
         let shuts_down = self.with_core(|core| {
-            // SAFETY: in our list or in none.
+            // SAFETY: `ended` keeps the task alive. It is in this set's list, or in none if it has
+            // never waited or `drop_all` has taken it out.
             unsafe { core.owned.remove(ended.task()) };
             let is_fatal = ended.outcome() == Outcome::Panic
                 && core.on_panic == UnhandledPanic::ShutdownRuntime
                 && !core.is_closed;
-            core.is_panicked |= is_fatal;
+            core.has_panicked |= is_fatal;
             is_fatal
         });
         ended.complete();
@@ -225,16 +244,16 @@ impl Owner {
     }
 }
 
-/// The thread acts for a set until this is dropped.
+/// A guard that keeps the thread in a set until it is dropped.
 pub(super) struct PollGuard<'a> {
     owner: &'a Owner,
-    was_polled: bool,
+    was_being_polled: bool,
     _current: current::LocalEnterGuard,
     _no_block_in_place: Option<EnteredGuard>,
 }
 
 impl Drop for PollGuard<'_> {
     fn drop(&mut self) {
-        self.owner.with_core(|core| core.is_polled = self.was_polled);
+        self.owner.with_core(|core| core.is_being_polled = self.was_being_polled);
     }
 }

@@ -1,14 +1,17 @@
-//! How a `LocalSet` ends: its thread drops every task.
+//! The shutdown of a `LocalSet`: the owning thread drops every task.
 //!
-//! A task is in one of these places, and each is looked at:
+//! A task is in one of these states:
 //!
-//! 1. in the local or the remote queue: taken out and cancelled;
-//! 2. in the list of those that wait: claimed and cancelled;
-//! 3. in the list, but woken by another thread whose entry has not arrived yet: waited for. Between the
-//!    wake and the push that thread does nothing that could take long;
-//! 4. further up on our own stack, if its poll led to this. It is cancelled when the poll returns.
+//! 1. In the local or the remote queue: it is taken out and cancelled.
+//! 2. In the list, waiting: it is claimed and cancelled.
+//! 3. In the list, but just woken by another thread that has not pushed the entry yet: the shutdown
+//!    waits for the entry. Between the wake-up and the push that thread runs no user code, so the
+//!    wait is short.
+//! 4. Being polled further up on this thread's stack, if that poll led to the shutdown: it is
+//!    cancelled when the poll returns.
 //!
-//! With no task left nothing can be woken any more, so that the remote queue need not be closed.
+//! When no task is left, no wake-up can push an entry any more, so the remote queue need not be
+//! closed.
 
 use super::owner::Owner;
 use wakeful_task::{Runnable, RunningTask, TaskRef};
@@ -16,31 +19,34 @@ use wakeful_task::{Runnable, RunningTask, TaskRef};
 enum Found {
     Queued(Runnable),
     Waiting(RunningTask),
-    /// Its entry is on the way.
-    OnTheWay,
-    UpTheStack(TaskRef),
+    /// The task has been woken, and another thread is about to push its entry.
+    BeingQueued,
+    BeingPolled(TaskRef),
     Nothing,
 }
 
 impl Owner {
-    /// Drops every task. Those that are spawned later, or meanwhile, are cancelled at once.
+    /// Drops every task. Tasks that are spawned meanwhile or later are cancelled immediately.
     pub(super) fn drop_all(&self) {
         self.with_core(|core| core.is_closed = true);
-        let mut up_the_stack = Vec::new();
+        let mut being_polled = Vec::new();
         loop {
             match self.find_any() {
                 Found::Queued(runnable) => self.end(runnable.cancel()),
                 Found::Waiting(running) => self.end(running.cancel()),
-                Found::OnTheWay => std::thread::yield_now(),
-                Found::UpTheStack(task) => up_the_stack.push(task),
+                Found::BeingQueued => std::thread::yield_now(),
+                Found::BeingPolled(task) => being_polled.push(task),
                 Found::Nothing => break,
             }
         }
-        // The list's memory goes after the borrow: an allocator that wakes a task of the set while the
-        // core is borrowed would leave it in the remote queue, at which nothing looks any more.
+        // The vector is freed after the borrow of the core. If the allocator woke a task of the set
+        // while the core is borrowed, the entry would go to the remote queue, which is not polled
+        // any more.
         self.with_core(|core| {
-            for &task in &up_the_stack {
-                // SAFETY: it was in the list, is alive as long as its poll lasts, and is in none now.
+            for &task in &being_polled {
+                // SAFETY: `find_any` has taken the task out of the list, so it is in none. It is
+                // alive, since its poll has not returned, and `end` removes it again before it is
+                // freed.
                 unsafe { core.owned.push_back(task) };
             }
         });
@@ -53,17 +59,18 @@ impl Owner {
                 return Found::Queued(runnable);
             }
             let Some(task) = core.owned.pop_front() else { return Found::Nothing };
-            // SAFETY: what is in the list is alive.
+            // SAFETY: a task in the list is alive: `end` removes it before completing it.
+            // `push_back` gets a task that has just been taken out of the list.
             unsafe {
                 if let Some(running) = RunningTask::claim_idle(task) {
                     return Found::Waiting(running);
                 }
                 if core.polling.contains(&task) {
-                    return Found::UpTheStack(task);
+                    return Found::BeingPolled(task);
                 }
                 core.owned.push_back(task);
             }
-            Found::OnTheWay
+            Found::BeingQueued
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Spawning onto the thread at hand.
+//! `spawn_local`: spawning onto the current thread.
 
 use super::current;
 use crate::scheduler::SchedulerHandle;
@@ -8,13 +8,13 @@ use std::panic::Location;
 use std::thread;
 use wakeful_task::{Id, JoinHandle};
 
-/// Spawns a task that need not be `Send` onto the [`LocalSet`](super::LocalSet) or
-/// [`LocalRuntime`](crate::runtime::LocalRuntime) that the calling thread is in.
+/// Spawns a task that need not be `Send` onto the current `LocalSet` or `LocalRuntime`.
 ///
-/// It runs on this very thread, whether or not the handle is awaited. Inside of both, a set that is
-/// driven by a local runtime, it goes to the runtime.
+/// The task runs on the calling thread while that drives the [`LocalSet`](super::LocalSet) or
+/// [`LocalRuntime`](crate::runtime::LocalRuntime), even if the returned handle is never awaited. If
+/// a set is driven by a `LocalRuntime`, the task goes to the runtime.
 ///
-/// A task spawned with [`spawn`](crate::task::spawn) is not inside of a set, even if its spawner is.
+/// A task of [`spawn`](crate::task::spawn) is not inside a set, even if its spawner is.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -30,7 +30,8 @@ use wakeful_task::{Id, JoinHandle};
 /// ```
 ///
 /// # Panics
-/// Outside of either, or on a thread that has entered a local runtime of another thread.
+/// Panics outside a `LocalSet` or `LocalRuntime`, and on a thread that has entered a `LocalRuntime`
+/// of another thread.
 #[track_caller]
 pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
 where
@@ -39,13 +40,14 @@ where
 {
     let (id, spawned_at) = (Id::next(), Location::caller());
     let mut future = Some(future);
-    // Panics only outside of the closure, which does not know its caller's place.
+    // The panics are outside the closure, in which `track_caller` does not work.
     let on_runtime = with_current(|scheduler| {
         let SchedulerHandle::CurrentThread(shared) = scheduler else { return None };
         if shared.bound_to? != thread::current().id() {
             return Some(Err(OtherThread));
         }
-        // SAFETY: the runtime is bound to this thread.
+        // SAFETY: the future need not be `Send`, since the runtime is bound to this thread, as just
+        // checked.
         Some(Ok(unsafe { shared.spawn_local(future.take()?, id, spawned_at) }))
     });
     match on_runtime {
@@ -54,7 +56,7 @@ where
             "`spawn_local` called in the context of another thread's `LocalRuntime`: Local tasks can \
              only be spawned on a LocalRuntime from the thread the runtime was created on. Use \
              `Handle::spawn` if the future is `Send`, or send a closure that makes the future to a \
-             task over there"
+             task on that thread"
         ),
         Ok(None) | Err(_) => {}
     }
@@ -62,12 +64,12 @@ where
         (Some(owner), Some(future)) => owner.spawn(future, id, spawned_at),
         _ => panic!(
             "`spawn_local` called from outside of a `task::LocalSet` or `runtime::LocalRuntime`: there \
-             is nothing on this thread to run a task that is not `Send`. Call it inside of \
+             is nothing on this thread to run a task that is not `Send`. Call it inside \
              `LocalSet::run_until` or `LocalRuntime::block_on`, enter a set first with \
              `LocalSet::enter`, or use `task::spawn` if the future is `Send`"
         ),
     }
 }
 
-/// The runtime is bound to a thread, which is not this one.
+/// An error: the runtime is bound to another thread.
 struct OtherThread;

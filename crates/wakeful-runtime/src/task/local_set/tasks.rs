@@ -1,4 +1,4 @@
-//! The tasks of a `LocalSet`: what all threads may touch of them, and what only the owner may.
+//! The state of a `LocalSet`: the part that all threads share, and the owning thread's part.
 
 use super::waker_slot::WakerSlot;
 use crate::config::UnhandledPanic;
@@ -12,74 +12,77 @@ use wakeful_base::call_now;
 use wakeful_base::list::List;
 use wakeful_task::{OwnedLink, Runnable, Schedule, TaskRef};
 
-/// Kept by the set, by those who are in it, and by the cell of each task.
+/// The state of a set's tasks.
+///
+/// References to it are held by the set, by guards of its context, and by the cell of each task.
 pub(super) struct LocalTasks {
     owner: ThreadToken,
-    /// Entries of tasks woken by other threads. Never closed: see `shutdown.rs`.
+    /// Entries of tasks woken by other threads. It is never closed, see `shutdown.rs`.
     pub(super) remote: InjectionQueue,
-    /// Who polls the set.
+    /// The waker of the task that polls the set.
     pub(super) poller: WakerSlot,
-    /// Home of tasks that never waited.
-    pub(super) fresh: Home,
-    /// Home of tasks in the core's list.
-    pub(super) listed: Home,
+    /// The `TaskList` of tasks that have never waited and are in no list.
+    pub(super) fresh: TaskList,
+    /// The `TaskList` of tasks in `Core::owned`.
+    pub(super) listed: TaskList,
     core: RefCell<Core>,
 }
 
-// SAFETY: the core is touched by the owning thread alone (`Owner`, or after a look at `owner`), and has
-// nothing in it by the time that another thread may drop it; the homes point back to this very struct;
-// all else is shareable.
+// SAFETY: only the owning thread accesses the core: through `Owner`, or after comparing `owner`.
+// Another thread may drop it, with the last waker; by then `drop_all` has emptied it. `fresh` and
+// `listed` hold pointers to this struct, which are dereferenced only while it is alive. The other
+// fields are `Sync`.
 unsafe impl Send for LocalTasks {}
 // SAFETY: as above.
 unsafe impl Sync for LocalTasks {}
 
-/// What only the owning thread touches, and never while user code runs.
+/// The state that only the owning thread accesses, and never while user code runs.
 pub(super) struct Core {
     pub(super) queue: VecDeque<Runnable>,
-    /// Tasks that wait, or run and have waited before.
+    /// Tasks that have waited at least once and have not ended.
     pub(super) owned: List<OwnedLink>,
-    /// Tasks whose poll is under way: several if one of them polls the set.
+    /// Tasks that are being polled: several if one of them polls the set.
     pub(super) polling: Vec<TaskRef>,
-    /// Counts turns, to look at the remote queue now and then.
-    pub(super) turn: u8,
-    /// Somebody polls the set, and will see what is queued before he returns.
-    pub(super) is_polled: bool,
-    /// New tasks are cancelled at once.
+    /// Counts tasks, to poll the remote queue at regular intervals.
+    pub(super) tick: u8,
+    /// The set is being polled; that poll sees what is queued before it returns.
+    pub(super) is_being_polled: bool,
+    /// New tasks are cancelled immediately.
     pub(super) is_closed: bool,
     pub(super) on_panic: UnhandledPanic,
-    /// A task panicked, and the set was told to end by that.
-    pub(super) is_panicked: bool,
+    /// A task has panicked, and the set is configured to shut down then.
+    pub(super) has_panicked: bool,
 }
 
-/// Where a task's entries go.
-pub(super) struct Home {
+/// Where wake-ups of a task go, and whether the task is in the list.
+pub(super) struct TaskList {
     tasks: *const LocalTasks,
     pub(super) is_listed: bool,
 }
 
 impl LocalTasks {
-    /// No tasks, owned by the calling thread.
+    /// Creates the state of an empty set that the calling thread owns.
     pub(super) fn new() -> Arc<LocalTasks> {
         Arc::new_cyclic(|weak| LocalTasks {
             owner: ThreadToken::current(),
             remote: InjectionQueue::new(),
             poller: WakerSlot::new(),
-            fresh: Home { tasks: weak.as_ptr(), is_listed: false },
-            listed: Home { tasks: weak.as_ptr(), is_listed: true },
+            fresh: TaskList { tasks: weak.as_ptr(), is_listed: false },
+            listed: TaskList { tasks: weak.as_ptr(), is_listed: true },
             core: RefCell::new(Core {
                 queue: VecDeque::with_capacity(64),
                 owned: List::new(),
                 polling: Vec::new(),
-                turn: 0,
-                is_polled: false,
+                tick: 0,
+                is_being_polled: false,
                 is_closed: false,
                 on_panic: UnhandledPanic::Ignore,
-                is_panicked: false,
+                has_panicked: false,
             }),
         })
     }
 
-    /// Runs `f` with the core. No user code may run in it.
+    /// Runs `f` with the core. `f` must not run user code.
     ///
     /// # Safety
     /// The calling thread must be the owner.
@@ -87,10 +90,10 @@ impl LocalTasks {
         f(&mut self.core.borrow_mut())
     }
 
-    /// Borrows the core for a call that user code made.
+    /// Borrows the core, for calls by user code.
     ///
-    /// `None` if the core is borrowed already: then the call comes from an allocator that uses the
-    /// set, in the middle of a change to the core. The caller goes the way of other threads.
+    /// Returns `None` if the core is borrowed already: an allocator that uses the set is then
+    /// calling while the core is being changed. The caller must do what other threads do.
     ///
     /// # Safety
     /// The calling thread must be the owner.
@@ -98,10 +101,10 @@ impl LocalTasks {
         self.core.try_borrow_mut().ok()
     }
 
-    /// Queues an entry as a thread that is not the owner does. The caller then wakes the poller.
+    /// Pushes an entry to the remote queue. The caller must then wake the poller.
     ///
-    /// The owner may run the task to its end as soon as it is in the queue, and the set may be gone
-    /// after this.
+    /// As soon as the entry is in the queue, the owner may run and complete the task, so `self`
+    /// stays valid only if the caller holds a reference that keeps it.
     pub(super) fn push_remote(&self, runnable: Runnable) {
         if let Err(Closed(runnable)) = self.remote.push(runnable) {
             unreachable!("the remote queue of a `LocalSet` is never closed: {:?}", &*runnable);
@@ -109,42 +112,47 @@ impl LocalTasks {
     }
 }
 
-// SAFETY: a home is a part of `LocalTasks`, of which every cell has a counted reference; `release_cell`
-// gives it back.
-unsafe impl Schedule for Home {
-    // That of who polls the set.
+// SAFETY: a `TaskList` must stay valid until `release_cell`. It is a field of `LocalTasks`, of
+// which every cell owns a counted reference, which `release_cell` gives back.
+unsafe impl Schedule for TaskList {
+    // The waker of the task that polls the set.
     const CALLS_WAKERS: bool = true;
 
-    unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
-        // SAFETY: the entry we hold keeps the task, and the task its home.
+    unsafe fn schedule(home: NonNull<TaskList>, runnable: Runnable) {
+        // SAFETY: the entry keeps the task alive, and the task's cell keeps `LocalTasks`. Below, `tasks`
+        // is used only while the entry is held or in this thread's own queue, or while `retain` holds a
+        // reference to the task.
         let tasks = unsafe { &*home.as_ref().tasks };
         let is_owner = tasks.owner == ThreadToken::current();
-        // SAFETY: just looked.
+        // SAFETY: this thread is the owner, as just checked.
         let core = if is_owner { unsafe { tasks.try_core() } } else { None };
         let waker = if let Some(mut core) = core {
-            // The entry stays in the queue, and keeps `tasks`, until this thread takes it out.
+            // The entry keeps `tasks` valid: only this thread can take it out of the local queue.
             core.queue.push_back(runnable);
-            if core.is_polled { None } else { tasks.poller.take() }
+            if core.is_being_polled { None } else { tasks.poller.take() }
         } else {
             let _keeps_tasks = runnable.retain();
             tasks.push_remote(runnable);
             tasks.poller.take()
         };
-        // Last, without touching `tasks`: it may be gone already, or go in here. A waker that panics
-        // must not reach the caller, which may be a worker that ends a task.
+        // Wakes the poller last, since `tasks` may already be freed, or be freed by the waker. A
+        // panic of the waker is caught: the caller may be a worker that completes a task.
         if let Some(waker) = waker {
             call_now(waker);
         }
     }
 
-    unsafe fn release_cell(home: NonNull<Home>) {
-        // SAFETY: valid up to here by the reference that is given back, which `Owner::spawn` took.
+    unsafe fn release_cell(home: NonNull<TaskList>) {
+        // SAFETY: `Owner::spawn` took a reference for this cell. It keeps `home` valid up to here,
+        // and it is given back once, since `release_cell` is called once per task.
         unsafe { Arc::decrement_strong_count(home.as_ref().tasks) };
     }
 }
 
-/// Names a thread, for good: unlike an address, it is never used again. Unlike a `ThreadId`, it can be
-/// had without a counted reference to the thread, and while the thread's locals are being destroyed.
+/// A number that identifies a thread and is never used again.
+///
+/// Unlike a `ThreadId`, it can be obtained while the thread's thread-locals are being destroyed,
+/// and without a counted reference to the thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct ThreadToken(u64);
 

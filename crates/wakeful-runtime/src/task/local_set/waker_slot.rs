@@ -1,4 +1,4 @@
-//! The waker of whoever polls a `LocalSet`, for any thread to take.
+//! `WakerSlot`: holds the waker of the task that polls a `LocalSet`; any thread can take it.
 //!
 //! ```text
 //!             (1) arm: the slot is filled
@@ -8,9 +8,9 @@
 //!     └───────(4) take: has the waker───── TAKING
 //! ```
 //!
-//! The slot belongs to the arming side while `EMPTY`, to nobody while `ARMED`, and to the caller of
-//! `take` that won while `TAKING`. A waker that was taken is gone from the slot: several calls between
-//! two polls of the set wake its poller once.
+//! The state decides which thread may access the slot: the arming thread while `EMPTY`, no thread
+//! while `ARMED`, and the caller of `take` that won the exchange while `TAKING`. Since `take`
+//! removes the waker, several wake-ups between two polls of the set wake its poller once.
 
 use std::task::Waker;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
@@ -25,7 +25,8 @@ pub(super) struct WakerSlot {
     waker: UnsafeCell<Option<Waker>>,
 }
 
-// SAFETY: a `Waker` may be sent and shared; who may touch the slot is settled by the state.
+// SAFETY: a `Waker` is `Send` and `Sync`, and the state machine above gives one thread at a time
+// access to the slot.
 unsafe impl Send for WakerSlot {}
 // SAFETY: as above.
 unsafe impl Sync for WakerSlot {}
@@ -35,32 +36,35 @@ impl WakerSlot {
         WakerSlot { state: AtomicUsize::new(EMPTY), waker: UnsafeCell::new(None) }
     }
 
-    /// Leaves `waker` in the slot, in place of the one before. User code, that of wakers, runs in here.
+    /// Stores `waker` in place of the previous one. Runs user code (that of wakers).
     ///
-    /// Whatever others did before a `take` that came too early for this waker, and so found nothing or
-    /// an older one, is visible to the caller afterwards, if both sides use `SeqCst` for it.
+    /// If a `take` comes too early for this waker, and so returns `None` or an older waker, then
+    /// everything that its thread did before is visible to the caller afterwards, provided that
+    /// both sides use `SeqCst` for it.
     ///
     /// # Safety
-    /// Only one thread may ever call it.
+    /// All calls must be on the same thread.
     pub(super) unsafe fn arm(&self, waker: &Waker) {
         let state = self.state.load(Acquire);
         if state == TAKING
             || (state == ARMED
                 && self.state.compare_exchange(ARMED, EMPTY, Acquire, Relaxed).is_err())
         {
-            // Somebody is about to wake the poller that was here before us, for something that we may
-            // be the ones to do by now.
+            // Another thread is taking the previous waker and is about to wake it. What it wakes it
+            // for may be for this poll to do, so this poller is woken as well.
             waker.wake_by_ref();
             return;
         }
-        // SAFETY: the slot is the arming side's now, which is this thread.
+        // SAFETY: the state is `EMPTY`, so the slot belongs to the arming thread, which is this one
+        // by contract. `Acquire` above orders this access after that of the last taker.
         let is_same = self
             .waker
             .with(|slot| unsafe { (*slot).as_ref().is_some_and(|set| set.will_wake(waker)) });
         let mut old = None;
         if !is_same {
             let new = waker.clone();
-            // SAFETY: as above; a wake in the clone finds the slot `EMPTY` and leaves it alone.
+            // SAFETY: as above. If `clone` wakes a task of the set, `take` finds the state `EMPTY`
+            // and does not access the slot.
             old = self.waker.with_mut(|slot| unsafe { (*slot).replace(new) });
         }
         self.state.swap(ARMED, SeqCst);
@@ -68,7 +72,7 @@ impl WakerSlot {
         drop(old);
     }
 
-    /// Takes the waker, for the caller to wake, unless another thread does so just now.
+    /// Takes the waker, for the caller to wake. Returns `None` if another thread has taken it.
     #[must_use]
     pub(super) fn take(&self) -> Option<Waker> {
         seq_cst_for_loom();
@@ -77,7 +81,8 @@ impl WakerSlot {
         {
             return None;
         }
-        // SAFETY: the exchange made the slot ours.
+        // SAFETY: the exchange from `ARMED` to `TAKING` gave the slot to this thread alone. It also
+        // orders this access after the arming thread's, whose `swap` it reads.
         let waker = self.waker.with_mut(|slot| unsafe { (*slot).take() });
         self.state.store(EMPTY, Release);
         waker

@@ -22,19 +22,19 @@ impl Counter {
     }
 }
 
-/// Adds a member that is not announced yet.
+/// Adds a member that is not notified yet, and returns its waker.
 fn insert<V: 'static>(set: &mut NotifiedSet<V>, value: V) -> Waker {
-    let mut announce = None;
+    let mut member_waker = None;
     let arm = |_: &mut V, waker: &Waker| {
-        announce = Some(waker.clone());
+        member_waker = Some(waker.clone());
         true
     };
     set.insert(value, arm);
-    announce.unwrap()
+    member_waker.unwrap()
 }
 
 #[test]
-fn members_come_out_in_the_order_of_their_announcement() {
+fn members_are_popped_in_the_order_of_notification() {
     let mut set = NotifiedSet::new();
     let wakers: Vec<Waker> = (0..4).map(|n| insert(&mut set, n)).collect();
     assert_eq!((set.len(), set.pop()), (4, None));
@@ -48,24 +48,24 @@ fn members_come_out_in_the_order_of_their_announcement() {
 }
 
 #[test]
-fn a_member_that_cannot_be_armed_is_announced_at_once() {
+fn a_member_that_cannot_be_armed_is_notified_immediately() {
     let mut set = NotifiedSet::new();
     set.insert("ready", |_, _| false);
-    assert!(set.poll_announced(Waker::noop()).is_ready());
+    assert!(set.poll_notified(Waker::noop()).is_ready());
     assert_eq!(set.pop(), Some("ready"));
 }
 
 #[test]
-fn a_member_is_announced_once() {
+fn a_member_is_notified_once() {
     let mut set = NotifiedSet::new();
     let (first, second) = (insert(&mut set, 1), insert(&mut set, 2));
     let (counter, waker) = Counter::new();
-    assert!(set.poll_announced(&waker).is_pending());
+    assert!(set.poll_notified(&waker).is_pending());
     for _ in 0..3 {
         first.wake_by_ref();
     }
     assert_eq!((set.pop(), set.pop()), (Some(1), None));
-    assert!(set.poll_announced(&waker).is_pending());
+    assert!(set.poll_notified(&waker).is_pending());
     first.wake();
     assert_eq!((counter.woken(), set.pop()), (1, None));
     second.wake();
@@ -73,49 +73,49 @@ fn a_member_is_announced_once() {
 }
 
 #[test]
-fn who_waits_is_woken_once_until_it_waits_again() {
+fn a_waiting_owner_is_woken_once_per_wait() {
     let mut set = NotifiedSet::new();
     let members: Vec<Waker> = (0..3).map(|n| insert(&mut set, n)).collect();
     let (counter, waker) = Counter::new();
-    assert!(set.poll_announced(&waker).is_pending());
+    assert!(set.poll_notified(&waker).is_pending());
     members[0].wake_by_ref();
     members[1].wake_by_ref();
     assert_eq!(counter.woken(), 1);
-    assert!(set.poll_announced(&waker).is_ready());
+    assert!(set.poll_notified(&waker).is_ready());
     assert_eq!([set.pop(), set.pop(), set.pop()], [Some(0), Some(1), None]);
-    assert!(set.poll_announced(&waker).is_pending());
+    assert!(set.poll_notified(&waker).is_pending());
     members[2].wake_by_ref();
     assert_eq!(counter.woken(), 2);
 }
 
 #[test]
-fn only_who_waited_last_is_woken() {
+fn only_the_last_waker_is_woken() {
     let mut set = NotifiedSet::new();
     let member = insert(&mut set, ());
     let ((first, first_waker), (second, second_waker)) = (Counter::new(), Counter::new());
-    assert!(set.poll_announced(&first_waker).is_pending());
-    assert!(set.poll_announced(&second_waker).is_pending());
+    assert!(set.poll_notified(&first_waker).is_pending());
+    assert!(set.poll_notified(&second_waker).is_pending());
     member.wake();
     assert_eq!((first.woken(), second.woken()), (0, 1));
 }
 
 #[test]
-fn looking_in_vain_does_not_end_the_waiting() {
+fn a_pop_without_result_keeps_the_waker() {
     let mut set = NotifiedSet::new();
     let member = insert(&mut set, ());
     let (counter, waker) = Counter::new();
-    assert!(set.poll_announced(&waker).is_pending());
+    assert!(set.poll_notified(&waker).is_pending());
     assert_eq!(set.pop(), None);
     member.wake();
     assert_eq!(counter.woken(), 1);
 }
 
 #[test]
-fn who_waits_goes_on_waiting_after_a_drain() {
+fn a_drain_keeps_the_waker() {
     let mut set = NotifiedSet::new();
     let gone = insert(&mut set, "gone");
     let (counter, waker) = Counter::new();
-    assert!(set.poll_announced(&waker).is_pending());
+    assert!(set.poll_notified(&waker).is_pending());
     set.drain(|value| assert_eq!(value, "gone"));
     gone.wake();
     assert_eq!((counter.woken(), set.pop()), (0, None));
@@ -143,14 +143,14 @@ fn values_are_dropped_with_the_set_and_entries_with_their_wakers() {
     let value = Arc::new(());
     let mut set = NotifiedSet::new();
     let wakers: Vec<Waker> = (0..3).map(|_| insert(&mut set, value.clone())).collect();
-    let mailbox = Arc::downgrade(set.mailbox.as_ref().unwrap());
+    let queue = Arc::downgrade(set.queue.as_ref().unwrap());
     wakers[1].wake_by_ref();
     drop(set);
     assert_eq!(Arc::strong_count(&value), 1);
     wakers[0].wake_by_ref();
-    assert!(mailbox.upgrade().is_some(), "the wakers left still post there");
+    assert!(queue.upgrade().is_some(), "the remaining wakers still refer to the queue");
     drop(wakers);
-    assert!(mailbox.upgrade().is_none());
+    assert!(queue.upgrade().is_none());
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_panic_during_a_drain_loses_no_value() {
 }
 
 #[test]
-fn threads_announce_while_the_owner_waits() {
+fn threads_notify_members_while_the_owner_waits() {
     const MEMBERS: usize = if cfg!(miri) { 20 } else { 20_000 };
     struct Unpark(std::thread::Thread);
     impl Wake for Unpark {
@@ -190,10 +190,10 @@ fn threads_announce_while_the_owner_waits() {
             scope.spawn(|| share.into_iter().for_each(Waker::wake));
         }
         while !set.is_empty() {
-            while set.poll_announced(&waker).is_pending() {
+            while set.poll_notified(&waker).is_pending() {
                 std::thread::park();
             }
-            let n = set.pop().expect("announced");
+            let n = set.pop().expect("a notified member");
             assert!(!std::mem::replace(&mut seen[n], true), "{n} came out twice");
         }
     });

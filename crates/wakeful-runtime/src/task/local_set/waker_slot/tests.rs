@@ -13,7 +13,7 @@ impl Wake for Count {
 }
 
 fn arm(slot: &WakerSlot, count: &Arc<Count>) {
-    // SAFETY: every test arms on one thread.
+    // SAFETY: every test calls this on one thread only.
     unsafe { slot.arm(&Waker::from(count.clone())) };
 }
 
@@ -43,15 +43,17 @@ fn the_same_waker_again_is_not_cloned() {
     let (slot, count) = (WakerSlot::new(), Arc::<Count>::default());
     let waker = Waker::from(count.clone());
     for _ in 0..3 {
-        // SAFETY: this test arms on one thread.
+        // SAFETY: this test arms on this thread only.
         unsafe { slot.arm(&waker) };
         assert_eq!(Arc::strong_count(&count), 3);
     }
     assert!(slot.take().is_some());
 }
 
-/// The protocol that a set relies on: who arms before it looks, and who takes after it has pushed,
-/// cannot miss each other.
+/// The protocol that a set relies on.
+///
+/// The owner arms and then checks; another thread pushes and then takes. Either the check sees the
+/// push, or `take` finds the waker.
 #[test]
 fn either_the_push_is_seen_or_the_waker_found() {
     let rounds = 20_000;

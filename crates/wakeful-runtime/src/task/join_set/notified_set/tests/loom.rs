@@ -3,15 +3,15 @@ use wakeful_base::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use wakeful_base::sync::thread;
 use wakeful_base::{Parker, Unparker};
 
-/// Adds a member that is not announced yet.
+/// Adds a member that is not notified yet, and returns its waker.
 fn insert<V: 'static>(set: &mut NotifiedSet<V>, value: V) -> Waker {
-    let mut announce = None;
+    let mut member_waker = None;
     let arm = |_: &mut V, waker: &Waker| {
-        announce = Some(waker.clone());
+        member_waker = Some(waker.clone());
         true
     };
     set.insert(value, arm);
-    announce.unwrap()
+    member_waker.unwrap()
 }
 
 struct Unpark(Unparker);
@@ -22,18 +22,18 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits for the next announcement; a lost one is a deadlock, which loom reports.
+/// Waits for the next notified member. A lost notification is a deadlock, which loom reports.
 fn wait<V>(set: &mut NotifiedSet<V>) -> V {
     let parker = Parker::new();
     let waker = Waker::from(Arc::new(Unpark(parker.unparker())));
-    while set.poll_announced(&waker).is_pending() {
+    while set.poll_notified(&waker).is_pending() {
         parker.park();
     }
-    set.pop().expect("announced")
+    set.pop().expect("a notified member")
 }
 
 #[test]
-fn no_announcement_is_lost() {
+fn no_notification_is_lost() {
     ::loom::model(|| {
         let mut set = NotifiedSet::new();
         let (first, second) = (insert(&mut set, 1), insert(&mut set, 2));
@@ -47,7 +47,7 @@ fn no_announcement_is_lost() {
 }
 
 #[test]
-fn one_thread_announces_in_order() {
+fn notifications_of_one_thread_keep_their_order() {
     ::loom::model(|| {
         let mut set = NotifiedSet::new();
         let (first, second) = (insert(&mut set, 1), insert(&mut set, 2));
@@ -61,7 +61,7 @@ fn one_thread_announces_in_order() {
 }
 
 #[test]
-fn a_member_woken_from_two_sides_comes_out_once() {
+fn a_member_woken_by_two_threads_is_popped_once() {
     ::loom::model(|| {
         let mut set = NotifiedSet::new();
         let (first, second) = (insert(&mut set, 1), insert(&mut set, 2));
@@ -87,30 +87,30 @@ impl Wake for Counter {
 }
 
 #[test]
-fn a_waker_that_changes_meets_the_announcement() {
+fn a_waker_replaced_during_a_notification_is_not_lost() {
     ::loom::model(|| {
         let mut set = NotifiedSet::new();
         let member = insert(&mut set, ());
         let other = thread::spawn(move || member.wake());
         let counters = [(); 2].map(|()| Arc::new(Counter(AtomicUsize::new(0))));
-        let mut waits_with = None;
+        let mut registered = None;
         for counter in &counters {
-            let polled = set.poll_announced(&Waker::from(counter.clone()));
-            waits_with = polled.is_pending().then_some(counter);
+            let polled = set.poll_notified(&Waker::from(counter.clone()));
+            registered = polled.is_pending().then_some(counter);
             if polled.is_ready() {
                 break;
             }
         }
         other.join().unwrap();
-        if let Some(counter) = waits_with {
-            assert_eq!(counter.0.load(SeqCst), 1, "the one it waits with");
+        if let Some(counter) = registered {
+            assert_eq!(counter.0.load(SeqCst), 1, "the last registered waker is woken once");
         }
         assert_eq!(set.pop(), Some(()));
     });
 }
 
 #[test]
-fn members_that_leave_announce_themselves_to_nobody() {
+fn drained_members_notify_no_owner() {
     ::loom::model(|| {
         let mut set = NotifiedSet::new();
         let gone = insert(&mut set, "gone");
@@ -125,7 +125,7 @@ fn members_that_leave_announce_themselves_to_nobody() {
 }
 
 #[test]
-fn the_set_goes_while_members_announce_themselves() {
+fn the_set_is_dropped_while_members_are_notified() {
     ::loom::model(|| {
         let mut set = NotifiedSet::new();
         let value = Arc::new(());

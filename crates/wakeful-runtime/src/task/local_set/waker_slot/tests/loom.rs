@@ -1,4 +1,6 @@
-//! The owner arms, others take: nobody is in the slot at the same time, and no push goes unnoticed.
+//! Models in which the owner arms while other threads take.
+//!
+//! At most one thread accesses the slot at a time, and no wake-up is lost.
 
 use super::WakerSlot;
 use crate::scheduler::inject::InjectionQueue;
@@ -8,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::task::{Wake, Waker};
 use wakeful_base::sync::thread;
 
-// Std's, so that the model sees no ordering but that of the slot.
+// An atomic of std, so that the model sees only the ordering of the slot.
 #[derive(Default)]
 struct Count(AtomicUsize);
 
@@ -25,7 +27,7 @@ impl Count {
 }
 
 fn arm(slot: &WakerSlot, count: &Arc<Count>) {
-    // SAFETY: in each model only the first thread arms.
+    // SAFETY: in each model only the first thread calls this.
     unsafe { slot.arm(&Waker::from(count.clone())) };
 }
 
@@ -42,7 +44,7 @@ fn two_takers_and_the_owner_never_share_the_slot() {
         arm(&slot, &second);
         let taken: usize = takers.map(|taker| taker.join().unwrap()).into_iter().sum();
         let is_left = slot.take().is_some();
-        // An owner that met a taker has woken the second waker itself, and left nothing behind.
+        // If the owner meets a taker, it wakes the second waker itself and leaves the slot empty.
         let wakes = first.get() + second.get();
         assert!((taken..=taken + 1).contains(&wakes), "{wakes} wake-ups by {taken} takers");
         assert!(is_left || second.get() > 0, "the second waker is neither left nor woken");
@@ -50,7 +52,7 @@ fn two_takers_and_the_owner_never_share_the_slot() {
 }
 
 #[test]
-fn a_push_is_seen_or_its_wake_up_comes() {
+fn a_push_is_seen_or_wakes_the_owner() {
     model(|| {
         let (made, queue) = (Entries::new(), Arc::new(InjectionQueue::new()));
         let (slot, count) = (Arc::new(WakerSlot::new()), Arc::<Count>::default());
@@ -71,7 +73,10 @@ fn a_push_is_seen_or_its_wake_up_comes() {
         for pusher in pushers {
             pusher.join().unwrap();
         }
-        assert!(got.len() == 2 || count.get() > 0, "nobody comes for what is left");
+        assert!(
+            got.len() == 2 || count.get() > 0,
+            "a push was neither seen nor followed by a wake-up"
+        );
         got.extend(std::iter::from_fn(|| queue.pop()));
         made.assert_all(got);
     });
