@@ -1,7 +1,8 @@
 use super::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
-/// Both sides write one word and read the other's, over and over: one of them has to see the other.
+/// Both sides write one word and read the other's, over and over: at least one must see the other's
+/// write.
 #[test]
 fn one_of_two_sides_sees_the_other() {
     const ROUNDS: usize = 50_000;

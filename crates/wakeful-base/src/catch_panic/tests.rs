@@ -2,7 +2,7 @@ use super::*;
 use std::env;
 use std::process::Command;
 
-/// Names the test that a child process is to run.
+/// Tells a child process that it is to run the aborting half of the test.
 const CHILD: &str = "WAKEFUL_ABORTING_CHILD";
 
 #[test]
