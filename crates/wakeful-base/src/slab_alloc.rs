@@ -64,16 +64,16 @@ const SLOTS_MIN: usize = 8;
 const SPARES_MAX: usize = 2;
 
 /// Beyond so many it frees those that it can, if it does not get at the depot.
-const SPARES_AT_WORST: usize = 8;
+const SPARES_HARD_MAX: usize = 8;
 
 /// What the slabs of a class that wait in the depot take up before those that are all free go back to the allocator.
 const DEPOT_BYTES: usize = 128 * 1024;
 
 /// How many slabs in a depot are looked at, whether they are all free, for each that comes there or becomes free there.
-const DEPOT_LOOKS: usize = 4;
+const DEPOT_SCAN: usize = 4;
 
 /// How often a thread that is about to end tries to get at the depot: somebody may have forked while it was locked.
-const LAST_TRIES: usize = 10_000;
+const EXIT_TRIES: usize = 10_000;
 
 /// Whether there are slabs at all. Miri and loom see every allocation, and so does AddressSanitizer
 /// in a build with `--cfg wakeful_no_slab`. The tests of this module always have slabs, under Miri too.
@@ -170,7 +170,7 @@ impl Shape {
     }
 
     /// For a piece that is of no slab, with its tag.
-    const fn lone_layout(self) -> Layout {
+    const fn standalone_layout(self) -> Layout {
         layout(ALIGN + self.stride - size_of::<Tag>())
     }
 
@@ -218,8 +218,8 @@ fn allocate_layout(layout: Layout) -> NonNull<u8> {
 
 /// A piece that is of no slab.
 #[cold]
-fn allocate_lone(shape: Shape) -> NonNull<u8> {
-    let memory = allocate_layout(shape.lone_layout());
+fn allocate_standalone(shape: Shape) -> NonNull<u8> {
+    let memory = allocate_layout(shape.standalone_layout());
     // SAFETY: there is room for the tag in front of the piece.
     unsafe {
         let piece = memory.add(ALIGN);
@@ -231,9 +231,9 @@ fn allocate_lone(shape: Shape) -> NonNull<u8> {
 /// # Safety
 /// `piece` must come from [`allocate_lone`] for the same shape, and nobody uses it any more.
 #[cold]
-unsafe fn free_lone(piece: NonNull<u8>, shape: Shape) {
+unsafe fn free_standalone(piece: NonNull<u8>, shape: Shape) {
     // SAFETY: allocated with this layout.
-    unsafe { dealloc(piece.sub(ALIGN).as_ptr(), shape.lone_layout()) };
+    unsafe { dealloc(piece.sub(ALIGN).as_ptr(), shape.standalone_layout()) };
 }
 
 /// # Safety
@@ -247,16 +247,16 @@ unsafe fn free_slab(slab: NonNull<Slab>, shape: Shape) {
 fn allocate_class(class: usize) -> NonNull<u8> {
     // SAFETY: only this thread gets at its cache, and nothing in here comes back to it: no code but ours is
     // called, the allocator's neither (but where a `Mutex` is allocated when it is first locked, as on Apple's systems).
-    let at_hand = with_cache(|cache| unsafe { (*cache)[class].take(Shape::of_class(class)) });
-    at_hand.unwrap_or_else(|| allocate_elsewhere(class))
+    let cached = with_cache(|cache| unsafe { (*cache)[class].take(Shape::of_class(class)) });
+    cached.unwrap_or_else(|| allocate_slow(class))
 }
 
 /// There is nothing at hand.
 #[cold]
-fn allocate_elsewhere(class: usize) -> NonNull<u8> {
+fn allocate_slow(class: usize) -> NonNull<u8> {
     let shape = Shape::of_class(class);
-    if !is_cache_kept() {
-        return allocate_lone(shape);
+    if !is_cache_usable() {
+        return allocate_standalone(shape);
     }
     loop {
         // SAFETY: as above.
@@ -286,7 +286,7 @@ unsafe fn free_class(piece: NonNull<u8>, class: usize) {
             Some(slab) if slab.as_ref().is_owned_by(this_thread()) => {
                 slab.as_ref().put(Shape::of_class(class).slot(slab, piece));
             }
-            _ => free_elsewhere(piece, class),
+            _ => free_slow(piece, class),
         }
     }
 }
@@ -296,15 +296,17 @@ unsafe fn free_class(piece: NonNull<u8>, class: usize) {
 /// # Safety
 /// As of [`free_class`].
 #[inline(never)]
-unsafe fn free_elsewhere(piece: NonNull<u8>, class: usize) {
+unsafe fn free_slow(piece: NonNull<u8>, class: usize) {
     let shape = Shape::of_class(class);
     // SAFETY: as above; a slab that has become ours is in no list.
     unsafe {
-        let Some(slab) = NonNull::new(tag(piece).read()) else { return free_lone(piece, shape) };
-        match Slab::give_back(slab, shape.slot(slab, piece), shape, this_thread()) {
+        let Some(slab) = NonNull::new(tag(piece).read()) else {
+            return free_standalone(piece, shape);
+        };
+        match Slab::return_slot(slab, shape.slot(slab, piece), shape, this_thread()) {
             Returned::InUse => {}
-            Returned::Ours => keep(slab, class),
-            Returned::AllFree => DEPOTS[class].look_for_whole(shape).free_all(shape),
+            Returned::Ours => adopt(slab, class),
+            Returned::AllFree => DEPOTS[class].take_all_free(shape).free_all(shape),
         }
     }
 }
@@ -313,37 +315,37 @@ unsafe fn free_elsewhere(piece: NonNull<u8>, class: usize) {
 ///
 /// # Safety
 /// It is, and in no list.
-unsafe fn keep(slab: NonNull<Slab>, class: usize) {
+unsafe fn adopt(slab: NonNull<Slab>, class: usize) {
     let shape = Shape::of_class(class);
-    let unwanted = if is_cache_kept() {
+    let unwanted = if is_cache_usable() {
         // SAFETY: as in `allocate_class`; the slab is the caller's.
         with_cache(|cache| unsafe {
             let spares = &mut (*cache)[class].spares;
             spares.push(slab);
             DEPOTS[class]
                 .put_all_but(SPARES_MAX, spares, shape)
-                .unwrap_or_else(|| spares.take_whole(SPARES_AT_WORST, DEPOT_LOOKS, shape))
+                .unwrap_or_else(|| spares.take_all_free(SPARES_HARD_MAX, DEPOT_SCAN, shape))
         })
     } else {
         let mut last = Slabs::EMPTY;
         // SAFETY: the caller's.
         unsafe { last.push(slab) };
-        DEPOTS[class].put_at_last(last, shape)
+        DEPOTS[class].put_at_exit(last, shape)
     };
     // SAFETY: nobody uses them.
     unsafe { unwanted.free_all(shape) };
 }
 
 /// What a thread has of one class.
-struct AtHand {
+struct ClassCache {
     /// The slab it takes from; null if none.
     current: *mut Slab,
     /// Slabs with free slots.
     spares: Slabs,
 }
 
-impl AtHand {
-    const EMPTY: AtHand = AtHand { current: ptr::null_mut(), spares: Slabs::EMPTY };
+impl ClassCache {
+    const EMPTY: ClassCache = ClassCache { current: ptr::null_mut(), spares: Slabs::EMPTY };
 
     #[inline]
     fn take(&mut self, shape: Shape) -> Option<NonNull<u8>> {
@@ -361,14 +363,14 @@ impl AtHand {
             }
             if let Some(current) = NonNull::new(self.current) {
                 // SAFETY: this thread's, and in no list. If it is let go of, it is not touched again.
-                if !unsafe { Slab::let_go(current, shape, me) } {
+                if !unsafe { Slab::release(current, shape, me) } {
                     continue;
                 }
                 self.current = ptr::null_mut();
             }
             let next = self.spares.pop().or_else(|| DEPOTS[class].take())?;
             // SAFETY: a spare is this thread's, and so is what came out of the depot.
-            unsafe { next.as_ref().make_own(me) };
+            unsafe { next.as_ref().take_ownership(me) };
             self.current = next.as_ptr();
         }
     }
@@ -419,7 +421,7 @@ impl Depot {
                     slab.as_ref().disown();
                     stock.push(slab);
                 }
-                unwanted.append(stock.take_whole(shape.kept_in_depot(), DEPOT_LOOKS, shape));
+                unwanted.append(stock.take_all_free(shape.kept_in_depot(), DEPOT_SCAN, shape));
             }
             self.count.store(stock.count(), Relaxed);
         }
@@ -427,8 +429,8 @@ impl Depot {
     }
 
     /// Takes them all, and tries for a while if it must. What it does not get at is lost.
-    fn put_at_last(&self, mut slabs: Slabs, shape: Shape) -> Slabs {
-        for _ in 0..LAST_TRIES {
+    fn put_at_exit(&self, mut slabs: Slabs, shape: Shape) -> Slabs {
+        for _ in 0..EXIT_TRIES {
             if let Some(unwanted) = self.put_all_but(0, &mut slabs, shape) {
                 return unwanted;
             }
@@ -442,25 +444,25 @@ impl Depot {
     }
 
     /// Some slab has become all free in here: returns what is found of those that nobody needs, to be freed.
-    fn look_for_whole(&self, shape: Shape) -> Slabs {
+    fn take_all_free(&self, shape: Shape) -> Slabs {
         if self.count.load(Relaxed) <= shape.kept_in_depot() {
             return Slabs::EMPTY;
         }
         let Some(mut stock) = self.lock() else { return Slabs::EMPTY };
-        let unwanted = stock.take_whole(shape.kept_in_depot(), DEPOT_LOOKS, shape);
+        let unwanted = stock.take_all_free(shape.kept_in_depot(), DEPOT_SCAN, shape);
         self.count.store(stock.count(), Relaxed);
         unwanted
     }
 }
 
 /// What a thread has, of all classes.
-type Cache = [AtHand; CLASSES];
+type Cache = [ClassCache; CLASSES];
 
 /// Without a destructor, which would have to be looked after at each use: that is the [`Keeper`]'s.
 #[inline]
 fn with_cache<R>(f: impl FnOnce(*mut Cache) -> R) -> R {
     thread_local! {
-        static CACHE: UnsafeCell<Cache> = const { UnsafeCell::new([const { AtHand::EMPTY }; CLASSES]) };
+        static CACHE: UnsafeCell<Cache> = const { UnsafeCell::new([const { ClassCache::EMPTY }; CLASSES]) };
     }
     CACHE.with(|cache| f(cache.get()))
 }
@@ -472,34 +474,34 @@ fn this_thread() -> Owner {
 }
 
 /// Whether slabs can be put into this thread's cache. Not at its end, when nobody would take them out again.
-fn is_cache_kept() -> bool {
+fn is_cache_usable() -> bool {
     thread_local! {
-        static KEEPER: Keeper = const { Keeper };
+        static CLEANUP: CacheCleanup = const { CacheCleanup };
     }
-    KEEPER.try_with(|_| ()).is_ok()
+    CLEANUP.try_with(|_| ()).is_ok()
 }
 
 /// Leaves to others what is in the cache, when the thread ends.
-struct Keeper;
+struct CacheCleanup;
 
-impl Drop for Keeper {
+impl Drop for CacheCleanup {
     fn drop(&mut self) {
         for (class, depot) in DEPOTS.iter().enumerate() {
             let shape = Shape::of_class(class);
             // SAFETY: as in `allocate_class`.
-            let mut at_hand =
-                with_cache(|cache| unsafe { replace(&mut (*cache)[class], AtHand::EMPTY) });
+            let mut cached =
+                with_cache(|cache| unsafe { replace(&mut (*cache)[class], ClassCache::EMPTY) });
             let mut for_others = Slabs::EMPTY;
-            while let Some(slab) = at_hand.pop_slab() {
+            while let Some(slab) = cached.pop_slab() {
                 // SAFETY: this thread's. Those that are let go of are not touched again.
                 unsafe {
-                    if !Slab::let_go(slab, shape, this_thread()) {
+                    if !Slab::release(slab, shape, this_thread()) {
                         for_others.push(slab);
                     }
                 }
             }
             // SAFETY: nobody uses what is returned.
-            unsafe { depot.put_at_last(for_others, shape).free_all(shape) };
+            unsafe { depot.put_at_exit(for_others, shape).free_all(shape) };
         }
     }
 }

@@ -62,7 +62,7 @@ struct Owned {
 /// Who owns a slab: a thread, by the address of something that is its own.
 pub(super) type Owner = *mut ();
 
-const NOBODY: Owner = ptr::null_mut();
+const NO_OWNER: Owner = ptr::null_mut();
 
 /// What became of a slab when a slot was given back.
 #[derive(Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ impl Slab {
     ///
     /// # Safety
     /// `slab` must be one of which `slot` was handed out and is not used any more.
-    pub(super) unsafe fn give_back(
+    pub(super) unsafe fn return_slot(
         slab: NonNull<Slab>,
         slot: u32,
         shape: Shape,
@@ -142,7 +142,7 @@ impl Slab {
             return Returned::InUse;
         }
         // SAFETY: nobody else makes a loose slab his own but who brings the number to `enough`, which only grows.
-        unsafe { slab.as_ref().make_own(me) };
+        unsafe { slab.as_ref().take_ownership(me) };
         Returned::Ours
     }
 
@@ -150,18 +150,18 @@ impl Slab {
     ///
     /// # Safety
     /// The caller, `me`, owns the slab, which is in no list. If this returns true it may be gone.
-    pub(super) unsafe fn let_go(slab: NonNull<Slab>, shape: Shape, me: Owner) -> bool {
+    pub(super) unsafe fn release(slab: NonNull<Slab>, shape: Shape, me: Owner) -> bool {
         // SAFETY: ours until `LOOSE` is set.
         let Slab { owned, returned, owner, .. } = unsafe { slab.as_ref() };
         // SAFETY: as above.
         let free = owned.with_mut(|owned| take(unsafe { &mut (*owned).free }));
-        owner.store(NOBODY, Relaxed);
+        owner.store(NO_OWNER, Relaxed);
         let before = returned.fetch_or(LOOSE | free, AcqRel);
         if (before | free).count_ones() < shape.enough() {
             return true;
         }
         // SAFETY: so many came before it was loose that nobody takes it.
-        unsafe { slab.as_ref().make_own(me) };
+        unsafe { slab.as_ref().take_ownership(me) };
         false
     }
 
@@ -169,7 +169,7 @@ impl Slab {
     ///
     /// # Safety
     /// The slab is the caller's by what it knows: out of a depot, or loose and nobody else's turn.
-    pub(super) unsafe fn make_own(&self, me: Owner) {
+    pub(super) unsafe fn take_ownership(&self, me: Owner) {
         self.owner.store(me, Relaxed);
         let returned = self.returned.swap(0, AcqRel) & !LOOSE;
         self.owned.with_mut(|owned| {
@@ -183,7 +183,7 @@ impl Slab {
     /// # Safety
     /// The caller owns the slab, and passes it on.
     pub(super) unsafe fn disown(&self) {
-        self.owner.store(NOBODY, Relaxed);
+        self.owner.store(NO_OWNER, Relaxed);
         // SAFETY: the owner's alone.
         let free = self.owned.with_mut(|owned| take(unsafe { &mut (*owned).free }));
         self.returned.fetch_or(free, AcqRel);
@@ -193,7 +193,7 @@ impl Slab {
     ///
     /// # Safety
     /// The caller owns the slab, or holds the lock of the depot it is in.
-    pub(super) unsafe fn is_whole(&self, shape: Shape) -> bool {
+    pub(super) unsafe fn is_all_free(&self, shape: Shape) -> bool {
         // SAFETY: the owner's alone.
         let free = self.owned.with(|owned| unsafe { (*owned).free });
         // Acquire: who gave a slot back is done with it.

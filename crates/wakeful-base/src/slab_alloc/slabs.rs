@@ -62,17 +62,18 @@ impl Slabs {
 
     /// Looks at the first of them, if there are more than `keep`. Those that nobody uses are returned, the others go to
     /// the end.
-    pub(super) fn take_whole(&mut self, keep: usize, looks: usize, shape: Shape) -> Slabs {
-        let mut whole = Slabs::EMPTY;
-        for _ in 0..looks {
+    pub(super) fn take_all_free(&mut self, keep: usize, scan: usize, shape: Shape) -> Slabs {
+        let mut all_free = Slabs::EMPTY;
+        for _ in 0..scan {
             let Some(slab) = self.pop_beyond(keep) else { break };
             // SAFETY: it is ours, and goes into one list.
             unsafe {
-                let list = if slab.as_ref().is_whole(shape) { &mut whole } else { &mut *self };
+                let list =
+                    if slab.as_ref().is_all_free(shape) { &mut all_free } else { &mut *self };
                 list.push(slab);
             }
         }
-        whole
+        all_free
     }
 
     /// Gives them back to the allocator.

@@ -17,11 +17,11 @@ fn slots_of<T>() -> usize {
 }
 
 /// How many slabs this thread has.
-fn at_hand<T>() -> usize {
+fn cached<T>() -> usize {
     // SAFETY: on this thread, and nothing comes back to the cache.
     with_cache(|cache| unsafe {
-        let at_hand = &(*cache)[class::<T>()];
-        usize::from(!at_hand.current.is_null()) + at_hand.spares.count()
+        let cached = &(*cache)[class::<T>()];
+        usize::from(!cached.current.is_null()) + cached.spares.count()
     })
 }
 
@@ -78,7 +78,7 @@ fn every_type_gets_a_class_that_it_fits_in_or_none() {
 }
 
 #[test]
-fn what_was_freed_is_used_again() {
+fn a_freed_piece_is_reused() {
     let first = allocate::<Odd<5>>();
     // SAFETY: ours, and not used any more.
     unsafe { free(first) };
@@ -89,7 +89,7 @@ fn what_was_freed_is_used_again() {
 }
 
 #[test]
-fn all_slabs_have_slots_and_an_owner_who_finds_some_free() {
+fn every_shape_has_slots_and_a_threshold_that_can_be_reached() {
     for shape in (0..CLASSES).map(Shape::of_class) {
         assert!((SLOTS_MIN..=SLOTS_MAX).contains(&shape.slots), "{shape:?}");
         assert_eq!(shape.all_slots().count_ones() as usize, shape.slots);
@@ -117,11 +117,11 @@ fn a_thread_keeps_some_slabs_and_passes_the_rest_on_up_to_a_bound() {
     let kept = Shape::of_class(class::<Piece>()).kept_in_depot();
     let pieces = allocate_all::<Piece>((kept + 9) * slots_of::<Piece>());
     free_all(pieces);
-    assert_eq!((at_hand::<Piece>(), in_depot::<Piece>()), (1 + SPARES_MAX, kept));
+    assert_eq!((cached::<Piece>(), in_depot::<Piece>()), (1 + SPARES_MAX, kept));
     // Another thread takes from the depot, and leaves what it has there.
     let other = thread::spawn(move || {
         let piece = allocate::<Piece>();
-        assert_eq!((at_hand::<Piece>(), in_depot::<Piece>()), (1, kept - 1));
+        assert_eq!((cached::<Piece>(), in_depot::<Piece>()), (1, kept - 1));
         free_all([piece]);
     });
     other.join().unwrap();
@@ -129,22 +129,22 @@ fn a_thread_keeps_some_slabs_and_passes_the_rest_on_up_to_a_bound() {
 }
 
 #[test]
-fn what_is_in_use_here_and_there_does_not_keep_the_rest_from_use() {
+fn slots_in_use_do_not_keep_the_rest_of_a_slab_from_reuse() {
     type Piece = Odd<19>;
     let slots = slots_of::<Piece>();
     let mut pieces = allocate_all::<Piece>(10 * slots);
     // One in each slab stays.
-    let stay: Vec<_> = (0..10).map(|slab| pieces.remove(slab * (slots - 1))).collect();
+    let kept: Vec<_> = (0..10).map(|slab| pieces.remove(slab * (slots - 1))).collect();
     let freed: HashSet<_> = pieces.iter().copied().collect();
     free_all(pieces);
     let again = allocate_all::<Piece>(freed.len());
     let reused = again.iter().filter(|piece| freed.contains(piece)).count();
     assert_eq!(reused, freed.len());
-    free_all(again.into_iter().chain(stay));
+    free_all(again.into_iter().chain(kept));
 }
 
 #[test]
-fn what_others_free_is_used_again() {
+fn pieces_freed_by_other_threads_are_reused() {
     type Piece = Odd<23>;
     let count = 10 * slots_of::<Piece>();
     let pieces = allocate_all::<Piece>(count);
@@ -167,7 +167,7 @@ fn memory_that_many_threads_leave_behind_is_bounded() {
             thread::spawn(move || Sent(allocate_all::<Piece>(5 * slots + 1))).join().unwrap();
         thread::spawn(move || pieces.free()).join().unwrap();
     }
-    assert_eq!(at_hand::<Piece>(), 0);
+    assert_eq!(cached::<Piece>(), 0);
     assert!(in_depot::<Piece>() <= 7, "{}", in_depot::<Piece>());
 }
 
@@ -177,7 +177,7 @@ fn slots_that_were_free_when_a_thread_ended_are_not_lost() {
         let pieces = thread::spawn(move || Sent(allocate_all::<T>(in_use))).join().unwrap();
         pieces.free();
         let all = allocate_all::<T>(slots_of::<T>());
-        assert_eq!((at_hand::<T>(), in_depot::<T>()), (1, 0));
+        assert_eq!((cached::<T>(), in_depot::<T>()), (1, 0));
         free_all(all);
     }
     check::<Odd<31>>(1);
@@ -196,17 +196,17 @@ fn slabs_that_become_all_free_in_the_depot_are_freed() {
 }
 
 #[test]
-fn who_does_not_get_at_the_depot_keeps_few_and_passes_them_on_later() {
+fn a_thread_that_cannot_lock_the_depot_keeps_few_slabs_and_passes_them_on_later() {
     type Piece = Odd<43>;
     let slots = slots_of::<Piece>();
     let pieces = allocate_all::<Piece>(60 * slots);
     let locked = DEPOTS[class::<Piece>()].stock.lock().unwrap();
     let (with_others, alone) = pieces.split_at(50 * slots);
     free_all(with_others.iter().copied());
-    assert!((2..=2 + SPARES_AT_WORST).contains(&at_hand::<Piece>()), "{}", at_hand::<Piece>());
+    assert!((2..=2 + SPARES_HARD_MAX).contains(&cached::<Piece>()), "{}", cached::<Piece>());
     drop(locked);
     free_all(alone.iter().copied());
-    assert_eq!(at_hand::<Piece>(), 1 + SPARES_MAX);
+    assert_eq!(cached::<Piece>(), 1 + SPARES_MAX);
 }
 
 #[test]
@@ -217,13 +217,13 @@ fn a_thread_whose_cache_is_gone_allocates_and_frees_without_it() {
 
     impl Drop for Late {
         fn drop(&mut self) {
-            assert!(!is_cache_kept());
+            assert!(!is_cache_usable());
             free_all(self.0.take());
             let lone = allocate::<Piece>();
             // SAFETY: each piece has a tag.
             assert!(unsafe { tag(lone.cast()).read() }.is_null());
             free_all([lone]);
-            assert_eq!(at_hand::<Piece>(), 0);
+            assert_eq!(cached::<Piece>(), 0);
         }
     }
 
@@ -288,7 +288,7 @@ fn handle_pieces(seed: u64, next: &mpsc::Sender<Marked>, from_others: &mpsc::Rec
 }
 
 #[test]
-fn nobody_gets_what_somebody_else_has() {
+fn no_piece_is_handed_out_twice() {
     const THREADS: u64 = 4;
     const GENERATIONS: u64 = 5;
     // Each passes pieces on to the next. Threads end, and others go on in their place.

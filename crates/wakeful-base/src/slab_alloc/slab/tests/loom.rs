@@ -48,10 +48,10 @@ impl Model {
     }
 
     /// Gives back what the caller has. If the slab becomes the caller's, counts what is free in it.
-    fn give_back(&self, slot: u32, me: usize) -> Option<usize> {
+    fn return_slot(&self, slot: u32, me: usize) -> Option<usize> {
         self.use_slot(slot);
         // SAFETY: each slot is given back once.
-        let returned = unsafe { Slab::give_back(self.slab(), slot, SHAPE, thread_no(me)) };
+        let returned = unsafe { Slab::return_slot(self.slab(), slot, SHAPE, thread_no(me)) };
         (returned == Returned::Ours).then(|| self.take_all(me))
     }
 
@@ -78,28 +78,28 @@ fn on_others<T: Copy + Send + 'static, R: Send + 'static>(
 }
 
 #[test]
-fn a_slab_that_is_let_go_of_has_one_owner_once_enough_came_back() {
+fn a_released_slab_gets_one_owner_once_enough_slots_are_returned() {
     model(|| {
         let model = Model::new();
         let others =
-            on_others(&model, [(0, 2), (1, 3)], |model, (slot, me)| model.give_back(slot, me));
+            on_others(&model, [(0, 2), (1, 3)], |model, (slot, me)| model.return_slot(slot, me));
         // SAFETY: ours, until it is let go of.
-        let is_gone = unsafe { Slab::let_go(model.slab(), SHAPE, thread_no(1)) };
+        let is_gone = unsafe { Slab::release(model.slab(), SHAPE, thread_no(1)) };
         let kept = (!is_gone).then(|| model.take_all(1));
         assert_eq!(others.chain([kept]).flatten().collect::<Vec<_>>(), [2]);
     });
 }
 
 #[test]
-fn slots_that_were_free_when_a_slab_was_let_go_of_count() {
+fn free_slots_of_a_released_slab_count_as_returned() {
     model(|| {
         let model = Model::new();
         // SAFETY: ours, until it is let go of.
         unsafe { model.slab.put(7) };
         let others =
-            on_others(&model, [(0, 2), (1, 3)], |model, (slot, me)| model.give_back(slot, me));
+            on_others(&model, [(0, 2), (1, 3)], |model, (slot, me)| model.return_slot(slot, me));
         // SAFETY: as above.
-        let is_gone = unsafe { Slab::let_go(model.slab(), SHAPE, thread_no(1)) };
+        let is_gone = unsafe { Slab::release(model.slab(), SHAPE, thread_no(1)) };
         let kept = (!is_gone).then(|| model.take_all(1));
         let got: Vec<_> = others.chain([kept]).flatten().collect();
         // The third may come back too late for the one who gets the slab.
@@ -108,13 +108,13 @@ fn slots_that_were_free_when_a_slab_was_let_go_of_count() {
 }
 
 #[test]
-fn what_comes_back_late_is_not_lost() {
+fn slots_returned_late_are_not_lost() {
     model(|| {
         let model = Model::new();
         // SAFETY: ours, until it is let go of.
-        assert!(unsafe { Slab::let_go(model.slab(), SHAPE, thread_no(1)) });
+        assert!(unsafe { Slab::release(model.slab(), SHAPE, thread_no(1)) });
         let others = on_others(&model, [([0, 1], 2), ([2, 3], 3)], |model, (slots, me)| {
-            let [first, second] = slots.map(|slot| model.give_back(slot, me));
+            let [first, second] = slots.map(|slot| model.return_slot(slot, me));
             let free = first.or(second)?;
             // SAFETY: it has become ours. We pass it on by ending.
             unsafe { model.slab.disown() };
@@ -123,43 +123,44 @@ fn what_comes_back_late_is_not_lost() {
         let got: Vec<_> = others.flatten().collect();
         assert_eq!(got.len(), 1);
         // SAFETY: out of the hands of the one who had it.
-        unsafe { model.slab.make_own(thread_no(1)) };
+        unsafe { model.slab.take_ownership(thread_no(1)) };
         assert_eq!(got[0] + model.take_all(1), 4);
     });
 }
 
 #[test]
-fn a_slab_is_whole_when_all_who_had_a_slot_are_done_with_it() {
+fn a_slab_is_all_free_once_every_slot_was_returned() {
     model(|| {
         let model = Model::with_two_in_use();
         let others = on_others(&model, [0, 1], |model, slot| {
-            assert_eq!(model.give_back(slot, 2 + slot as usize), None, "it is owned");
+            assert_eq!(model.return_slot(slot, 2 + slot as usize), None, "it is owned");
         });
         // SAFETY: ours.
-        if unsafe { model.slab.is_whole(SHAPE) } {
+        if unsafe { model.slab.is_all_free(SHAPE) } {
             (0..8).for_each(|slot| model.use_slot(slot));
         }
         others.for_each(drop);
         // SAFETY: ours.
-        assert!(unsafe { model.slab.is_whole(SHAPE) });
+        assert!(unsafe { model.slab.is_all_free(SHAPE) });
     });
 }
 
 #[test]
-fn somebody_learns_that_a_slab_in_a_depot_is_whole() {
+fn some_thread_learns_that_a_slab_in_a_depot_is_all_free() {
     model(|| {
         let model = Model::with_two_in_use();
         let others = on_others(&model, [0, 1], |model, slot| {
             model.use_slot(slot);
             // SAFETY: given back once.
-            let returned =
-                unsafe { Slab::give_back(model.slab(), slot, SHAPE, thread_no(2 + slot as usize)) };
+            let returned = unsafe {
+                Slab::return_slot(model.slab(), slot, SHAPE, thread_no(2 + slot as usize))
+            };
             returned == Returned::AllFree
         });
         // SAFETY: ours, and then with us in the depot.
         let seen_here = unsafe {
             model.slab.disown();
-            model.slab.is_whole(SHAPE)
+            model.slab.is_all_free(SHAPE)
         };
         let seen = others.chain([seen_here]).filter(|is_seen| *is_seen).count();
         assert!((1..=2).contains(&seen), "{seen}");
