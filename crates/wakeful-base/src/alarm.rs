@@ -26,8 +26,9 @@ impl Alarm {
         Ok(Alarm { timer: timer::Timer::new()? })
     }
 
-    /// Makes the alarm ring after `left`. This replaces the previous setting, even if the alarm is
-    /// ringing.
+    /// Makes the alarm ring after `left`.
+    ///
+    /// This replaces the previous setting, even if the alarm is ringing.
     ///
     /// # Errors
     /// If the kernel refuses the call. The alarm is broken from then on.

@@ -39,8 +39,7 @@ impl LightFence {
         LightFence { kind: if barrier::is_there() { Kind::Compiler } else { Kind::Real } }
     }
 
-    /// Creates a fence that does nothing, for a caller that knows that no thread calls
-    /// [`heavy_fence`].
+    /// Creates a fence that does nothing, for use when no thread calls [`heavy_fence`].
     pub fn unpaired() -> LightFence {
         LightFence { kind: Kind::None }
     }
@@ -73,8 +72,9 @@ pub fn prepare() {
     }
 }
 
-/// The fence of the rare side. Returns false if the kernel refused it: the caller must then not
-/// rely on any ordering.
+/// The fence of the rare side.
+///
+/// Returns false if the kernel refused it: the caller must then not rely on any ordering.
 ///
 /// The first call in a process with several threads blocks until the kernel has registered the
 /// process, unless [`prepare`] was called before they started; see bench/NOTES.md: membarrier.

@@ -78,8 +78,9 @@ impl Drop for RestoreBudget {
     }
 }
 
-/// Returns the number of units that this poll has paid, given that it started with
-/// [`Budget::INITIAL`].
+/// Returns the number of units that this poll has paid.
+///
+/// The poll must have started with [`Budget::INITIAL`].
 #[inline]
 pub fn paid() -> u8 {
     Budget::INITIAL.0.saturating_sub(BUDGET.with(Cell::get).0)

@@ -1,21 +1,22 @@
-//! Keeps panics of user code out of the runtime, and stops the process at panics of the runtime
-//! itself.
+//! Keeps panics of user code out of the runtime, and aborts at panics of the runtime itself.
 
 use crate::diagnostics;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process;
 
-/// Runs user code (a destructor, an external waker) and discards its panic, which no caller could
-/// handle here.
+/// Runs user code, such as a destructor or an external waker, and discards its panic.
+///
+/// For places where no caller could handle the panic.
 pub fn contain_panic(f: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         drop_payload(payload);
     }
 }
 
-/// Drops a panic payload that no caller will see. A payload that panics in its own destructor is
-/// leaked.
+/// Drops a panic payload that no caller will see.
+///
+/// A payload that panics in its own destructor is leaked.
 #[cold]
 pub fn drop_payload(payload: Box<dyn Any + Send>) {
     if let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {

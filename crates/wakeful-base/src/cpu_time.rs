@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-/// Returns the CPU time that the calling thread has used so far, or `None` if the platform cannot
-/// tell.
+/// Returns the CPU time that the calling thread has used so far.
 ///
-/// Costs a system call; see bench/NOTES.md: CPU time of a thread.
+/// `None` if the platform cannot tell. Costs a system call; see bench/NOTES.md: CPU time of a
+/// thread.
 pub fn of_this_thread() -> Option<Duration> {
     clock::thread_time()
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::mpsc;
 use std::thread;
 
-/// Of a size that no other test uses, so that depots are not shared with them.
+/// A type of a size that no other test uses, so that tests do not share depots.
 type Odd<const SIZE: usize> = [u64; SIZE];
 
 fn class<T>() -> usize {
@@ -16,16 +16,16 @@ fn slots_of<T>() -> usize {
     Shape::of_class(class::<T>()).slots
 }
 
-/// How many slabs this thread has.
+/// Returns how many slabs of a class this thread has.
 fn cached<T>() -> usize {
-    // SAFETY: on this thread, and nothing comes back to the cache.
+    // SAFETY: this thread's cache, and the closure does not re-enter it.
     with_cache(|cache| unsafe {
         let cached = &(*cache)[class::<T>()];
         usize::from(!cached.current.is_null()) + cached.spares.count()
     })
 }
 
-/// How many slabs any thread can have.
+/// Returns how many slabs of a class are in the depot.
 fn in_depot<T>() -> usize {
     DEPOTS[class::<T>()].stock.lock().unwrap().count()
 }
@@ -36,7 +36,7 @@ fn allocate_all<T>(count: usize) -> Vec<NonNull<T>> {
 
 fn free_all<T>(pieces: impl IntoIterator<Item = NonNull<T>>) {
     for piece in pieces {
-        // SAFETY: ours, and not used any more.
+        // SAFETY: allocated by these tests and not used any more.
         unsafe { free(piece) };
     }
 }
@@ -52,7 +52,7 @@ fn shuffled<T>(mut pieces: Vec<T>) -> Vec<T> {
 /// Pieces on their way to another thread.
 struct Sent<T>(Vec<NonNull<T>>);
 
-// SAFETY: whoever has this has the pieces.
+// SAFETY: the pieces are owned by this value.
 unsafe impl<T> Send for Sent<T> {}
 
 impl<T> Sent<T> {
@@ -80,11 +80,11 @@ fn every_type_gets_a_class_that_it_fits_in_or_none() {
 #[test]
 fn a_freed_piece_is_reused() {
     let first = allocate::<Odd<5>>();
-    // SAFETY: ours, and not used any more.
+    // SAFETY: allocated above and not used any more.
     unsafe { free(first) };
     let second = allocate::<Odd<5>>();
     assert_eq!(first, second);
-    // SAFETY: as above.
+    // SAFETY: allocated above and not used any more.
     unsafe { free(second) };
 }
 
@@ -118,7 +118,7 @@ fn a_thread_keeps_some_slabs_and_passes_the_rest_on_up_to_a_bound() {
     let pieces = allocate_all::<Piece>((kept + 9) * slots_of::<Piece>());
     free_all(pieces);
     assert_eq!((cached::<Piece>(), in_depot::<Piece>()), (1 + SPARES_MAX, kept));
-    // Another thread takes from the depot, and leaves what it has there.
+    // Another thread takes slabs from the depot, and leaves its own there when it exits.
     let other = thread::spawn(move || {
         let piece = allocate::<Piece>();
         assert_eq!((cached::<Piece>(), in_depot::<Piece>()), (1, kept - 1));
@@ -133,7 +133,7 @@ fn slots_in_use_do_not_keep_the_rest_of_a_slab_from_reuse() {
     type Piece = Odd<19>;
     let slots = slots_of::<Piece>();
     let mut pieces = allocate_all::<Piece>(10 * slots);
-    // One in each slab stays.
+    // One piece of each slab stays in use.
     let kept: Vec<_> = (0..10).map(|slab| pieces.remove(slab * (slots - 1))).collect();
     let freed: HashSet<_> = pieces.iter().copied().collect();
     free_all(pieces);
@@ -153,7 +153,7 @@ fn pieces_freed_by_other_threads_are_reused() {
     thread::spawn(move || pieces.free()).join().unwrap();
     let again = allocate_all::<Piece>(count);
     let reused = again.iter().filter(|piece| before.contains(piece)).count();
-    // The last slab is this thread's still, and takes back what came back to it.
+    // The last slab still belongs to this thread, which takes its returned slots back.
     assert_eq!(reused, count);
     free_all(again);
 }
@@ -189,7 +189,8 @@ fn slabs_that_become_all_free_in_the_depot_are_freed() {
     type Piece = Odd<41>;
     let slabs = if cfg!(miri) { 50 } else { 1_000 };
     let pieces = allocate_all::<Piece>(slabs * slots_of::<Piece>());
-    // They come there with a quarter free, nearly all at once, and the rest comes back then.
+    // The slabs come to the depot with a quarter of their slots free, nearly all at the same time.
+    // The remaining slots are returned there.
     free_all(shuffled(pieces));
     let bound = Shape::of_class(class::<Piece>()).kept_in_depot() + slabs / 20;
     assert!(in_depot::<Piece>() <= bound, "{} of {slabs}", in_depot::<Piece>());
@@ -231,7 +232,7 @@ fn a_thread_whose_cache_is_gone_allocates_and_frees_without_it() {
         static LATE: Late = const { Late(RefCell::new(Vec::new())) };
     }
     let other = thread::spawn(|| {
-        // First, so that it goes last.
+        // Initialised before the cache, so that it is dropped after it.
         LATE.with(|late| {
             late.0.borrow_mut().extend(allocate_all::<Piece>(5 * slots_of::<Piece>()));
         });
@@ -240,10 +241,10 @@ fn a_thread_whose_cache_is_gone_allocates_and_frees_without_it() {
     assert_eq!(in_depot::<Piece>(), 5);
 }
 
-/// A piece, and what it is full of.
+/// A piece filled with a mark.
 struct Marked(NonNull<Odd<13>>, u64);
 
-// SAFETY: whoever has this has the piece.
+// SAFETY: the piece is owned by this value.
 unsafe impl Send for Marked {}
 
 impl Marked {
@@ -256,7 +257,7 @@ impl Marked {
 
     fn check_and_free(self) {
         let Marked(piece, mark) = self;
-        // SAFETY: written by `new`, and ours.
+        // SAFETY: written by `new`, and owned by this value.
         unsafe {
             assert_eq!(piece.read(), [mark; 13]);
             free(piece);
@@ -264,7 +265,8 @@ impl Marked {
     }
 }
 
-/// Makes pieces, passes some on, and checks and frees its own and what it gets. Some are left when it returns.
+/// Allocates pieces, passes some on, and checks and frees its own and those it receives. Some are
+/// left when it returns.
 fn handle_pieces(seed: u64, next: &mpsc::Sender<Marked>, from_others: &mpsc::Receiver<Marked>) {
     const STEPS: u64 = if cfg!(miri) { 200 } else { 20_000 };
     let rng = FastRng::from_seed(seed);
@@ -291,7 +293,7 @@ fn handle_pieces(seed: u64, next: &mpsc::Sender<Marked>, from_others: &mpsc::Rec
 fn no_piece_is_handed_out_twice() {
     const THREADS: u64 = 4;
     const GENERATIONS: u64 = 5;
-    // Each passes pieces on to the next. Threads end, and others go on in their place.
+    // Each thread passes pieces on to the next. Threads exit, and new ones take their places.
     let (senders, receivers): (Vec<_>, Vec<_>) =
         (0..THREADS).map(|_| mpsc::channel::<Marked>()).unzip();
     let receivers: Vec<_> = receivers.into_iter().map(std::sync::Mutex::new).collect();

@@ -66,6 +66,6 @@ fn a_panic_is_kept_until_the_last_batch_has_been_called() {
     }
     assert!(catch_unwind(AssertUnwindSafe(|| list.wake_all())).is_err());
     assert_eq!(good.woken.load(SeqCst), 6 + CAPACITY);
-    // It goes on once.
+    // The stored panic is resumed once only.
     list.wake_all();
 }
