@@ -143,14 +143,14 @@ mod timer {
             // SAFETY: `timer` is an open descriptor that we own, `setting` lives until the call
             // returns, and a null `old` is allowed: the previous setting is not returned.
             if unsafe { timerfd_settime(timer, 0, &setting, ptr::null_mut()) } < 0 {
-                return Err(self.break_for_good());
+                return Err(self.mark_broken());
             }
             Ok(())
         }
 
         /// Makes every wait fail. Returns the error that the kernel reported.
         #[cold]
-        fn break_for_good(&self) -> io::Error {
+        fn mark_broken(&self) -> io::Error {
             let error = io::Error::last_os_error();
             // This fails only if other code has closed that descriptor as well. Nothing more can be
             // done then.
@@ -161,8 +161,8 @@ mod timer {
         pub(super) fn wait(&self) -> io::Result<()> {
             let watch = |descriptor| Poll { descriptor, events: POLLIN, returned: 0 };
             let mut polls = [watch(self.timer.as_raw_fd()), watch(self.broken.as_raw_fd())];
-            // Neither descriptor is read: setting the timer clears its expiration, and a broken timer
-            // stays broken.
+            // Neither descriptor is read: setting the timer clears its expiration, and a broken
+            // timer stays broken.
             // SAFETY: `polls` has two entries and lives until the call returns.
             while unsafe { poll(polls.as_mut_ptr(), 2, NO_TIMEOUT) } < 0 {
                 let error = io::Error::last_os_error();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn others_may_set_it_sooner_or_later() {
+    fn other_threads_can_advance_and_postpone_it() {
         let alarm = Alarm::new().unwrap();
         alarm.set(LATE).unwrap();
         thread::scope(|scope| {
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_back_does_not_ring_even_if_it_has() {
+    fn a_cancelled_alarm_does_not_ring_even_if_it_was_ringing() {
         let alarm = Alarm::new().unwrap();
         alarm.set(Duration::ZERO).unwrap();
         thread::sleep(SOON);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn it_rings_until_it_is_taken_back() {
+    fn it_rings_until_it_is_cancelled() {
         let alarm = Alarm::new().unwrap();
         alarm.set(Duration::ZERO).unwrap();
         alarm.wait().unwrap();
@@ -284,7 +284,7 @@ mod tests {
     /// Other code puts another file in place of the timer's descriptor, while a thread waits and
     /// afterwards.
     #[test]
-    fn one_that_breaks_ends_all_waits() {
+    fn a_broken_alarm_ends_all_waits() {
         unsafe extern "C" {
             fn dup2(old: c_int, new: c_int) -> c_int;
         }
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_beyond_all_clocks_is_one() {
+    fn a_duration_beyond_the_range_of_the_clock_is_accepted() {
         let alarm = Alarm::new().unwrap();
         alarm.set(Duration::ZERO).unwrap();
         thread::sleep(SOON);

@@ -36,7 +36,7 @@ enum Kind {
 impl LightFence {
     /// Creates a fence that pairs with [`heavy_fence`].
     pub fn new() -> LightFence {
-        LightFence { kind: if barrier::is_there() { Kind::Compiler } else { Kind::Real } }
+        LightFence { kind: if barrier::is_supported() { Kind::Compiler } else { Kind::Real } }
     }
 
     /// Creates a fence that does nothing, for use when no thread calls [`heavy_fence`].
@@ -67,7 +67,7 @@ impl Default for LightFence {
 ///
 /// Optional. It saves the first [`heavy_fence`] a wait.
 pub fn prepare() {
-    if barrier::is_there() {
+    if barrier::is_supported() {
         barrier::prepare();
     }
 }
@@ -80,7 +80,7 @@ pub fn prepare() {
 /// process, unless [`prepare`] was called before they started; see bench/NOTES.md: membarrier.
 #[must_use]
 pub fn heavy_fence() -> bool {
-    if barrier::is_there() {
+    if barrier::is_supported() {
         barrier::pass_everywhere()
     } else {
         fence(SeqCst);
@@ -114,9 +114,9 @@ mod barrier {
         unsafe { syscall(SYS_MEMBARRIER, command, flags, cpu) }
     }
 
-    pub(super) fn is_there() -> bool {
-        static IS_THERE: OnceLock<bool> = OnceLock::new();
-        *IS_THERE.get_or_init(|| {
+    pub(super) fn is_supported() -> bool {
+        static IS_SUPPORTED: OnceLock<bool> = OnceLock::new();
+        *IS_SUPPORTED.get_or_init(|| {
             let wanted = (PRIVATE_EXPEDITED | REGISTER_PRIVATE_EXPEDITED) as c_long;
             let known = membarrier(QUERY);
             known >= 0 && known & wanted == wanted
@@ -155,7 +155,7 @@ mod barrier {
     not(any(wakeful_loom, miri)),
 )))]
 mod barrier {
-    pub(super) fn is_there() -> bool {
+    pub(super) fn is_supported() -> bool {
         false
     }
 

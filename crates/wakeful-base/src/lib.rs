@@ -11,7 +11,7 @@
 //! | [`asymmetric_fence`] | fences that cost only their rare side |
 //! | [`slab_alloc`], [`prefetch`](mod@prefetch) | memory for tasks, timers and small objects |
 //! | [`catch_panic`], [`diagnostics`] | panics of user code; messages on standard error |
-//! | [`alarm`], [`cpu_time`], [`thread_number`] | a kernel timer; a thread's CPU time and kernel id |
+//! | [`slab_alloc`], [`prefetch`](mod@prefetch) | memory for small objects; prefetching |
 //! | [`rng`], [`cache_padded`] | random numbers; values on cache lines of their own |
 //!
 //! This crate is an implementation detail of `wakeful`. Its API follows no version promise.

@@ -9,7 +9,7 @@
 //! ```text
 //!            no slot is free, or too few           `enough` slots came back
 //!    owned ──────────────────▶ loose (LOOSE is set) ────────────────────────▶ owned
-//!      ▲ │                                                 by whoever brought the last of them
+//!      ▲ │                                                 by the thread that returned the last of them
 //!      │ ▼
 //!     in a depot, behind its lock
 //! ```
@@ -19,7 +19,7 @@
 //! atomic step how many slots had been returned before. If these are `enough` already, no returning
 //! thread will take the slab, and the releasing thread keeps it.
 //!
-//! # Who may access which field
+//! # Access to the fields
 //!
 //! | field | access |
 //! |---|---|

@@ -36,7 +36,7 @@ fn calls_each_once_and_can_be_filled_again() {
 }
 
 #[test]
-fn a_panic_does_not_cost_the_others_their_call() {
+fn a_panic_does_not_keep_other_wakers_from_being_called() {
     let (good, bad) = (counter(false), counter(true));
     let caught = catch_unwind(AssertUnwindSafe(|| {
         let mut list = WakeList::new();
