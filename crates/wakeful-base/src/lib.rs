@@ -9,9 +9,9 @@
 //! | [`budget`] | the cooperative budget of a poll |
 //! | [`enter`] | whether the calling thread is inside a runtime |
 //! | [`asymmetric_fence`] | fences that cost only their rare side |
-//! | [`slab_alloc`], [`prefetch`](mod@prefetch) | memory for tasks, timers and small objects |
-//! | [`catch_panic`], [`diagnostics`] | panics of user code; messages on standard error |
 //! | [`slab_alloc`], [`prefetch`](mod@prefetch) | memory for small objects; prefetching |
+//! | [`catch_panic`], [`diagnostics`] | panics of user code; messages on standard error |
+//! | [`alarm`], [`cpu_time`], [`thread_number`] | a kernel timer; CPU time and id of a thread |
 //! | [`rng`], [`cache_padded`] | random numbers; values on cache lines of their own |
 //!
 //! This crate is an implementation detail of `wakeful`. Its API follows no version promise.

@@ -2,7 +2,7 @@
 
 use crate::header::{Header, TaskRef, release};
 use crate::id::Id;
-use crate::waker::follow;
+use crate::waker::perform;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
@@ -69,7 +69,7 @@ impl AbortHandle {
 /// The caller must hold a reference to `task`.
 pub(crate) unsafe fn abort(task: TaskRef) {
     // SAFETY: by contract.
-    unsafe { follow(task, task.as_ref().state.abort()) };
+    unsafe { perform(task, task.as_ref().state.abort()) };
 }
 
 impl Clone for AbortHandle {

@@ -71,7 +71,7 @@ pub fn try_id() -> Option<Id> {
 #[track_caller]
 pub fn id() -> Id {
     try_id().expect(
-        "`task::id()` called outside of a task; only spawned tasks have an id (the future given to \
+        "`task::id()` called outside a task; only spawned tasks have an id (the future given to \
          `block_on` has none): use `task::try_id()` where there may be none",
     )
 }

@@ -90,7 +90,7 @@ impl JoinError {
             Ok(payload) => payload,
             Err(error) => panic!(
                 "`JoinError::into_panic` called on the error of a task that did not panic \
-                 ({error}); ask `is_panic` first or use `try_into_panic`"
+                 ({error}); check `is_panic` first or use `try_into_panic`"
             ),
         }
     }

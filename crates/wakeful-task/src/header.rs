@@ -78,7 +78,7 @@ impl Header {
         self.state.assert_at_end();
         // SAFETY: the exclusive borrow.
         let empty = self.join_waker.with_mut(|slot| unsafe { (*slot).is_none() });
-        debug_assert!(empty, "whoever gave the waker slot up last has emptied it");
+        debug_assert!(empty, "the last owner of the waker slot has emptied it");
     }
 
     /// The task's id.

@@ -51,7 +51,7 @@ impl Id {
                 end = next + BLOCK;
             }
             own.set((next + 1, end));
-            Id(NonZeroU64::new(next).expect("the counter begins at one and never comes round"))
+            Id(NonZeroU64::new(next).expect("the counter starts at one and cannot wrap around"))
         })
     }
 

@@ -160,7 +160,7 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        assert!(!self.taken, "`JoinHandle` polled after it gave the task's output");
+        assert!(!self.taken, "`JoinHandle` polled after it returned the task's output");
         let unit = ready!(budget::poll_proceed(cx));
         if self.wait_with(cx.waker()).is_ok() {
             note_wait(WaitKind::Task, self.id().as_u64());
@@ -178,15 +178,15 @@ impl<T> Future for JoinHandle<T> {
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         let header = self.header();
-        let todo = header.state.drop_join();
-        if todo.drop_output && !self.taken {
+        let actions = header.state.drop_join();
+        if actions.drop_output && !self.taken {
             // SAFETY: complete with the handle still there: the output is ours.
             unsafe { (header.vtable.drop_output)(self.task) };
         }
-        if todo.drop_waker {
+        if actions.drop_waker {
             join_slot::empty(header);
         }
-        if todo.keeps_ref {
+        if actions.keeps_ref {
             // SAFETY: our reference is given up.
             unsafe { release(self.task) };
         }

@@ -105,7 +105,7 @@ pub(crate) enum Idle {
 /// What the caller of a wake or abort does.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Wake {
+pub(crate) enum WakeAction {
     /// Put the entry, which is now the caller's, into a queue.
     Schedule,
     /// Nothing: it is active or complete.
@@ -185,30 +185,30 @@ impl TaskState {
     }
 
     /// (3) Asks for a poll, keeping the caller's reference.
-    pub(crate) fn wake_by_ref(&self) -> Wake {
+    pub(crate) fn wake_by_ref(&self) -> WakeAction {
         self.request_poll(0)
     }
 
     /// (3) Asks for a poll and gives the caller's reference up.
-    pub(crate) fn wake_by_val(&self) -> Wake {
+    pub(crate) fn wake_by_val(&self) -> WakeAction {
         let mut word = self.0.load(Relaxed);
         loop {
             let after = with_poll_requested(word) - REF_ONE;
             match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
                 Err(now) => word = now,
-                Ok(_) if word & (ACTIVE | COMPLETE) == 0 => return Wake::Schedule,
-                Ok(_) if after < REF_ONE => return Wake::Free,
-                Ok(_) => return Wake::Nothing,
+                Ok(_) if word & (ACTIVE | COMPLETE) == 0 => return WakeAction::Schedule,
+                Ok(_) if after < REF_ONE => return WakeAction::Free,
+                Ok(_) => return WakeAction::Nothing,
             }
         }
     }
 
     /// (3) Asks for the future to be dropped at its next turn.
-    pub(crate) fn abort(&self) -> Wake {
+    pub(crate) fn abort(&self) -> WakeAction {
         self.request_poll(CANCELLED)
     }
 
-    fn request_poll(&self, mark: usize) -> Wake {
+    fn request_poll(&self, mark: usize) -> WakeAction {
         let mut word = self.0.load(Relaxed);
         while word & COMPLETE == 0 {
             // Always a read-modify-write, even if `AGAIN` is set already: it makes what the caller wrote
@@ -216,11 +216,11 @@ impl TaskState {
             let after = with_poll_requested(word) | mark;
             match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
                 Err(now) => word = now,
-                Ok(_) if word & ACTIVE == 0 => return Wake::Schedule,
-                Ok(_) => return Wake::Nothing,
+                Ok(_) if word & ACTIVE == 0 => return WakeAction::Schedule,
+                Ok(_) => return WakeAction::Nothing,
             }
         }
-        Wake::Nothing
+        WakeAction::Nothing
     }
 
     /// (4) The poll returned `Pending`.
@@ -278,7 +278,7 @@ impl TaskState {
 
     /// (5) As `complete`, for a task that nobody else can reach.
     pub(crate) fn complete_sole(&self, outcome: Outcome) {
-        debug_assert!(self.is_sole(), "somebody else has a reference");
+        debug_assert!(self.is_sole(), "the task has other references");
         self.0.store(COMPLETE | outcome.bits() | REF_ONE, Relaxed);
     }
 
@@ -311,7 +311,7 @@ impl TaskState {
     #[must_use]
     pub(crate) fn release(&self) -> bool {
         let before = self.0.fetch_sub(REF_ONE, AcqRel);
-        debug_assert!(before >= REF_ONE, "a reference was given up twice");
+        debug_assert!(before >= REF_ONE, "a reference was released twice");
         before < 2 * REF_ONE
     }
 

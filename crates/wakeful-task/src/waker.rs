@@ -1,7 +1,7 @@
 //! A task's waker: a counted reference that asks for a poll.
 
 use crate::header::{Header, TaskRef, release};
-use crate::state::Wake;
+use crate::state::WakeAction;
 
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -46,14 +46,14 @@ pub fn only_queues(waker: &Waker) -> bool {
 ///
 /// # Safety
 /// `task` must be alive, and `todo` come from its state word.
-pub(crate) unsafe fn follow(task: TaskRef, todo: Wake) {
+pub(crate) unsafe fn perform(task: TaskRef, action: WakeAction) {
     // SAFETY: alive; for `Schedule` the entry is ours, for `Free` the last reference was.
     unsafe {
         let vtable = task.as_ref().vtable;
-        match todo {
-            Wake::Schedule => (vtable.schedule)(task),
-            Wake::Nothing => {}
-            Wake::Free => (vtable.free)(task),
+        match action {
+            WakeAction::Schedule => (vtable.schedule)(task),
+            WakeAction::Nothing => {}
+            WakeAction::Free => (vtable.free)(task),
         }
     }
 }
@@ -84,8 +84,8 @@ unsafe fn wake_by_val(data: *const ()) {
     unsafe {
         let task = task_of(data);
         match task.as_ref().state.wake_by_val() {
-            Wake::Nothing => {}
-            todo => follow(task, todo),
+            WakeAction::Nothing => {}
+            action => perform(task, action),
         }
     }
 }
@@ -94,7 +94,7 @@ unsafe fn wake_by_ref(data: *const ()) {
     // SAFETY: the waker keeps the task alive.
     unsafe {
         let task = task_of(data);
-        follow(task, task.as_ref().state.wake_by_ref());
+        perform(task, task.as_ref().state.wake_by_ref());
     }
 }
 
