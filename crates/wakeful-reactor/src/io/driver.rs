@@ -97,11 +97,11 @@ impl IoDriver {
         &self.metrics
     }
 
-    /// Waits for events, a call to [`wake`](Self::wake), or the end of `timeout` (`None`: no
-    /// limit). Passes the wakers of tasks that waited for the events to `call`.
+    /// Waits for events, a call to [`wake`](Self::wake), or the end of `timeout`.
     ///
-    /// If the kernel refuses the wait, other than because of a signal, the driver is broken: see
-    /// [`is_broken`](Self::is_broken).
+    /// Without a `timeout` there is no limit. The wakers of tasks that waited for the events are
+    /// passed to `call`. If the kernel refuses the wait, other than because of a signal, the driver
+    /// is broken: see [`is_broken`](Self::is_broken).
     pub fn wait(&self, events: &mut IoEvents, timeout: Option<Duration>, call: CallWaker<'_>) {
         if self.is_broken() {
             self.report_failure(call);

@@ -290,8 +290,7 @@ impl Wheel {
         }
     }
 
-    /// Moves the position forward to `now_ns`, and removes one timer that is due by then, the
-    /// earliest first.
+    /// Moves the position forward to `now_ns`, and removes the earliest timer due by then.
     ///
     /// To be called until it returns `None`. A clock that goes backwards does not move the position
     /// back.
