@@ -99,6 +99,9 @@ const FIRST_PIECE: usize = (size_of::<Slab>() + size_of::<Tag>()).next_multiple_
 const _: () = assert!(align_of::<Slab>() <= ALIGN && align_of::<Tag>() <= ALIGN);
 
 /// Allocates memory for a `T`.
+///
+/// # Panics
+/// If `T` is zero-sized.
 #[inline]
 pub fn allocate<T>() -> NonNull<T> {
     match const { class_of(Layout::new::<T>()) } {
@@ -228,7 +231,7 @@ const fn layout(size: usize) -> Layout {
 }
 
 fn allocate_layout(layout: Layout) -> NonNull<u8> {
-    assert!(layout.size() > 0, "there is no memory for a type without size");
+    assert!(layout.size() > 0, "cannot allocate memory for a zero-sized type");
     // SAFETY: the size is not zero.
     let memory = unsafe { alloc(layout) };
     NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout))
