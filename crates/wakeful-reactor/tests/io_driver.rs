@@ -310,7 +310,7 @@ fn has_events_does_not_consume_events() {
     let (count, waker) = counter();
     assert!(poll(&registration, &waker, Direction::Read).is_pending());
     assert!(fixture.driver.has_events() && fixture.driver.has_events());
-    assert_eq!(count.0.load(SeqCst), 0, "nobody is called for asking");
+    assert_eq!(count.0.load(SeqCst), 0, "checking wakes no task");
     fixture.run_once();
     assert_eq!(count.0.load(SeqCst), 1);
     assert!(!fixture.driver.has_events());

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_paused_clock_moves_when_told_to_and_by_whole_milliseconds() {
+    fn a_paused_clock_moves_on_request_and_by_whole_milliseconds() {
         let clock = Clock::new(true);
         let exact = Instant::now() + Duration::from_nanos(1_500_001);
         assert_eq!(clock.deadline_ns(exact) % 1000, clock.since_start_ns(exact) % 1000);

@@ -193,7 +193,7 @@ fn shutdown_claims_idle_tasks_only() {
 
     waker.wake();
     join.abort();
-    assert_eq!(home.queued(), 0, "whoever has claimed the task has it to the end");
+    assert_eq!(home.queued(), 0, "a claimed task stays with the thread that claimed it");
     assert_eq!(home.end(claimed.cancel(), ENDINGS[0]), RunResult::Ended(Outcome::Cancelled));
     assert_eq!((gate.polls(), outputs.dropped()), (1, 1));
     assert!(claim().is_none(), "complete");

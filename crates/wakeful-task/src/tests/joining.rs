@@ -243,7 +243,7 @@ fn a_handle_without_budget_yields_and_is_woken() {
             unit.made_progress();
         }
         assert!(poll_with(&mut join, &external.waker()).is_pending());
-        assert_eq!(external.woken(), 1, "nobody else would wake it");
+        assert_eq!(external.woken(), 1, "nothing else would wake it");
     });
     now(&mut join).unwrap();
     drop(join);

@@ -98,7 +98,7 @@ impl Gate {
     /// Takes the waker of the task that waits.
     #[track_caller]
     pub(super) fn take_waker(&self) -> Waker {
-        self.0.waker.lock().unwrap().take().expect("somebody waits")
+        self.0.waker.lock().unwrap().take().expect("a task waits")
     }
 
     pub(super) fn polls(&self) -> usize {
@@ -152,7 +152,7 @@ unsafe fn external_clone(data: *const ()) -> RawWaker {
     // SAFETY: the waker that is cloned owns a count.
     let external = unsafe { &*data };
     if external.panic_in_clone.load(SeqCst) {
-        quiet_panic("a external waker's clone");
+        quiet_panic("an external waker's clone");
     }
     external.clones.fetch_add(1, SeqCst);
     // SAFETY: as above.
@@ -177,7 +177,7 @@ unsafe fn external_wake_by_ref(data: *const ()) {
         hook();
     }
     if external.panic_in_wake.load(SeqCst) {
-        quiet_panic("a external waker's wake");
+        quiet_panic("an external waker's wake");
     }
 }
 
@@ -186,7 +186,7 @@ unsafe fn external_drop(data: *const ()) {
     let external = unsafe { Arc::from_raw(data.cast::<ExternalWaker>()) };
     external.drops.fetch_add(1, SeqCst);
     if external.panic_in_drop.load(SeqCst) {
-        quiet_panic("a external waker's drop");
+        quiet_panic("an external waker's drop");
     }
 }
 

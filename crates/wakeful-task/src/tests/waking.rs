@@ -35,7 +35,7 @@ fn an_idle_task_is_scheduled_once_however_often_it_is_woken() {
     let (home, gate) = (TestHome::new(), Gate::default());
     let join = home.spawn(gate.then(7));
     assert_eq!(home.run_one(), RunResult::Parked);
-    assert_eq!((home.schedule_calls(), home.queued()), (0, 0), "nobody woke it");
+    assert_eq!((home.schedule_calls(), home.queued()), (0, 0), "it has not been woken");
 
     let waker = gate.take_waker();
     waker.wake_by_ref();

@@ -87,7 +87,7 @@ mod tests {
             assert_eq!(ticks.armed_ns, armed_ns, "what is armed stays as it is");
             poller.wait(&mut events, None).unwrap();
             assert!(now_ns() >= next_ns, "early");
-            assert_eq!(events.iter().count(), 0, "nobody else is told of a tick");
+            assert_eq!(events.iter().count(), 0, "a tick is not reported as an event");
         }
         // The last tick that was armed comes, if it has not yet.
         for _ in 0..2 {

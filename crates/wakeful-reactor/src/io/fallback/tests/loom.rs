@@ -52,7 +52,7 @@ fn no_wake_up_is_lost_when_the_driver_fails() {
 }
 
 #[test]
-fn two_wake_ups_are_not_lost_either() {
+fn two_concurrent_wake_ups_lose_nothing() {
     loom::model(|| {
         let driver = Driver::new();
         let wakers: Vec<_> = (0..2)
