@@ -24,7 +24,7 @@ fn a_panic_in_wake_does_not_reach_the_completing_thread() {
         assert!(poll_with(&mut join, &external.waker()).is_pending());
         assert_eq!(home.run(runnable, ending), RunResult::Ended(Outcome::Value));
         assert_eq!(external.woken(), 1);
-        drop(now(&mut join).expect("the output is there all the same"));
+        drop(now(&mut join).expect("the output is there nonetheless"));
         drop(join);
         assert_eq!((external.alive(), outputs.dropped()), (0, 1));
         home.assert_all_freed();

@@ -130,7 +130,7 @@ fn a_task_that_joins_meets_the_end_whatever_was_in_the_slot_before() {
                 let woken = [wakes(&joiners), external.woken()];
                 let last = usize::from(task_first);
                 if waits {
-                    assert_eq!((woken[last], woken[1 - last]), (1, 0), "who waits last");
+                    assert_eq!((woken[last], woken[1 - last]), (1, 0), "the last waiter is woken");
                 }
                 drop((join, other, waker));
                 assert_eq!(external.alive(), 0);
