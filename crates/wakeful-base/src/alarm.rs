@@ -1,40 +1,54 @@
-//! A time at which a thread is woken up, which others may set, put off and take back.
+//! An alarm: wakes up a thread at a time that other threads can set, postpone and cancel.
 //!
-//! Each of these is a call to the kernel of about a microsecond. A wake-up costs ten times that and more, so for what is
-//! mostly taken back an alarm is cheaper than a thread that wakes up to see that there is nothing to do.
+//! Setting or cancelling an alarm is one system call, which is much cheaper than a thread that
+//! wakes up only to find nothing to do. It pays off when most alarms are cancelled before they
+//! ring; see bench/NOTES.md: alarm.
 //!
-//! The kernel's part is `timerfd`. Where there is none, there are no alarms. Even where there is one it may be refused later, by a
-//! filter of system calls, and then nobody could wake who waits for it. So there is a second descriptor, on which a call that fails says so.
+//! An alarm is a `timerfd`. On systems without one, [`Alarm::new`] fails. The kernel may also begin
+//! to refuse calls later, when the process installs a system-call filter. The waiting thread could
+//! then never be woken, so there is a second descriptor that reports a failed call to it.
 
 use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// One alarm, for one thread that waits.
+/// An alarm for one waiting thread.
 ///
-/// It rings until it is set anew or taken back. When the kernel has refused either, it is broken: it never rings again, and all waits end.
+/// Once it rings, it keeps ringing until it is set again or cancelled. If the kernel refuses either
+/// call, the alarm is broken: it never rings again, and every wait ends with an error.
 pub struct Alarm {
     timer: timer::Timer,
 }
 
 impl Alarm {
-    /// An alarm that is not set. Takes two descriptors.
+    /// Creates an alarm that is not set. Uses two descriptors.
     pub fn new() -> io::Result<Alarm> {
         Ok(Alarm { timer: timer::Timer::new()? })
     }
 
-    /// Rings in so long. What was set before counts no more, even if it rings. An error says that it is broken.
+    /// Makes the alarm ring after `left`.
+    ///
+    /// This replaces the previous setting, even if the alarm is ringing.
+    ///
+    /// # Errors
+    /// If the kernel refuses the call. The alarm is broken from then on.
     pub fn set(&self, left: Duration) -> io::Result<()> {
-        // Zero would be no time at all.
+        // The kernel takes zero as "off".
         self.timer.set(left.max(Duration::from_nanos(1)))
     }
 
-    /// As if it had not been set, and did not ring. An error says that it is broken.
+    /// Cancels the alarm, even if it is ringing.
+    ///
+    /// # Errors
+    /// If the kernel refuses the call. The alarm is broken from then on.
     pub fn cancel(&self) -> io::Result<()> {
         self.timer.set(Duration::ZERO)
     }
 
-    /// Waits until it rings. An error says that it is broken, or that the kernel lets nobody wait for it.
+    /// Waits until the alarm rings.
+    ///
+    /// # Errors
+    /// If the alarm is broken, or the kernel refuses to wait for it.
     pub fn wait(&self) -> io::Result<()> {
         self.timer.wait()
     }
@@ -46,7 +60,7 @@ impl fmt::Debug for Alarm {
     }
 }
 
-/// The system calls; declared here, so that the lowest crate depends on nothing but std.
+/// The system calls, declared here because this crate depends on nothing but std.
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"),
@@ -61,7 +75,8 @@ mod timer {
     use std::time::Duration;
 
     const CLOCK_MONOTONIC: c_int = 1;
-    // `TFD_CLOEXEC` and `EFD_CLOEXEC` are both that, and it is the same on all of these machines.
+    // `TFD_CLOEXEC` and `EFD_CLOEXEC` are defined as `O_CLOEXEC`, whose value is the same on all of
+    // these architectures.
     const O_CLOEXEC: c_int = 0o2_000_000;
     const POLLIN: c_short = 1;
     const NO_TIMEOUT: c_int = -1;
@@ -99,15 +114,15 @@ mod timer {
 
     pub(super) struct Timer {
         timer: OwnedFd,
-        /// Readable once the timer is broken.
+        /// An eventfd that becomes readable once the timer is broken.
         broken: File,
     }
 
     impl Timer {
         pub(super) fn new() -> io::Result<Timer> {
-            // SAFETY: the call takes two numbers.
+            // SAFETY: the call takes two integers.
             let timer = owned(unsafe { timerfd_create(CLOCK_MONOTONIC, O_CLOEXEC) })?;
-            // SAFETY: as above.
+            // SAFETY: the call takes two integers.
             let broken = owned(unsafe { eventfd(0, O_CLOEXEC) })?.into();
             Ok(Timer { timer, broken })
         }
@@ -117,7 +132,7 @@ mod timer {
             self.timer.as_raw_fd()
         }
 
-        /// With zero it is off.
+        /// Sets the timer. Zero turns it off.
         pub(super) fn set(&self, left: Duration) -> io::Result<()> {
             let spec = |time: Duration| Timespec {
                 seconds: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
@@ -125,18 +140,20 @@ mod timer {
             };
             let setting = Setting { interval: spec(Duration::ZERO), left: spec(left) };
             let timer = self.timer.as_raw_fd();
-            // SAFETY: an open descriptor; the new setting lives through the call, and the old one is not asked for.
+            // SAFETY: `timer` is an open descriptor that we own, `setting` lives until the call
+            // returns, and a null `old` is allowed: the previous setting is not returned.
             if unsafe { timerfd_settime(timer, 0, &setting, ptr::null_mut()) } < 0 {
-                return Err(self.break_for_good());
+                return Err(self.mark_broken());
             }
             Ok(())
         }
 
-        /// Says so to who waits. Returns what the kernel said.
+        /// Makes every wait fail. Returns the error that the kernel reported.
         #[cold]
-        fn break_for_good(&self) -> io::Error {
+        fn mark_broken(&self) -> io::Error {
             let error = io::Error::last_os_error();
-            // Fails only if that is closed, too: there is no way left, then.
+            // This fails only if other code has closed that descriptor as well. Nothing more can be
+            // done then.
             let _ = (&self.broken).write(&1_u64.to_ne_bytes());
             error
         }
@@ -144,8 +161,9 @@ mod timer {
         pub(super) fn wait(&self) -> io::Result<()> {
             let watch = |descriptor| Poll { descriptor, events: POLLIN, returned: 0 };
             let mut polls = [watch(self.timer.as_raw_fd()), watch(self.broken.as_raw_fd())];
-            // Nothing is read: what rang is over when the timer is set, and what is broken stays so.
-            // SAFETY: there are two of them, and they live through the call.
+            // Neither descriptor is read: setting the timer clears its expiration, and a broken
+            // timer stays broken.
+            // SAFETY: `polls` has two entries and lives until the call returns.
             while unsafe { poll(polls.as_mut_ptr(), 2, NO_TIMEOUT) } < 0 {
                 let error = io::Error::last_os_error();
                 if error.kind() != io::ErrorKind::Interrupted {
@@ -159,12 +177,12 @@ mod timer {
         }
     }
 
-    /// What a call has made, if it did not fail.
+    /// Takes ownership of a descriptor that a call returned, unless the call failed.
     fn owned(descriptor: c_int) -> io::Result<OwnedFd> {
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: a descriptor just made, which nobody else owns.
+        // SAFETY: the call has just created the descriptor, so nothing else owns it.
         Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
     }
 }
@@ -221,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn others_may_set_it_sooner_or_later() {
+    fn other_threads_can_advance_and_postpone_it() {
         let alarm = Alarm::new().unwrap();
         alarm.set(LATE).unwrap();
         thread::scope(|scope| {
@@ -239,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_back_does_not_ring_even_if_it_has() {
+    fn a_cancelled_alarm_does_not_ring_even_if_it_was_ringing() {
         let alarm = Alarm::new().unwrap();
         alarm.set(Duration::ZERO).unwrap();
         thread::sleep(SOON);
@@ -251,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn it_rings_until_it_is_taken_back() {
+    fn it_rings_until_it_is_cancelled() {
         let alarm = Alarm::new().unwrap();
         alarm.set(Duration::ZERO).unwrap();
         alarm.wait().unwrap();
@@ -263,9 +281,10 @@ mod tests {
         assert!(begun.elapsed() >= SOON);
     }
 
-    /// Somebody has put another file in the place of its descriptor, while one waits and after.
+    /// Other code puts another file in place of the timer's descriptor, while a thread waits and
+    /// afterwards.
     #[test]
-    fn one_that_breaks_ends_all_waits() {
+    fn a_broken_alarm_ends_all_waits() {
         unsafe extern "C" {
             fn dup2(old: c_int, new: c_int) -> c_int;
         }
@@ -275,7 +294,8 @@ mod tests {
             let waits = scope.spawn(|| alarm.wait());
             thread::sleep(SOON);
             let descriptor = alarm.timer.descriptor();
-            // SAFETY: takes two numbers. The alarm owns the new file as it owned the old one.
+            // SAFETY: the call takes two integers. The alarm owns the new file under the same
+            // number as the old one.
             assert_eq!(unsafe { dup2(other.as_raw_fd(), descriptor) }, descriptor);
             alarm.set(LATE).unwrap_err();
             waits.join().unwrap().unwrap_err();
@@ -285,11 +305,11 @@ mod tests {
     }
 
     #[test]
-    fn a_time_beyond_all_clocks_is_one() {
+    fn a_duration_beyond_the_range_of_the_clock_is_accepted() {
         let alarm = Alarm::new().unwrap();
         alarm.set(Duration::ZERO).unwrap();
         thread::sleep(SOON);
-        // Refused, it would leave the one that has rung.
+        // If the kernel refused this duration, the expired timer would stay expired.
         alarm.set(Duration::MAX).unwrap();
         let begun = Instant::now();
         thread::scope(|scope| {

@@ -1,9 +1,10 @@
-//! Fences in pairs, where one side passes all the time and the other hardly ever.
+//! Asymmetric fences: almost free on the frequent side, expensive on the rare side.
 //!
-//! Two threads that each write one word and then read the other's need a fence between the two, or
-//! both may read the old. With these, only the rare side pays: its [`heavy_fence`] makes every thread
-//! of the process pass a full fence, wherever that is just then. The [`LightFence`] of the others only
-//! keeps the compiler from moving the read before the write.
+//! Two threads that each write one word and then read the other's word both need a fence in
+//! between, or both may read the old value. With asymmetric fences only the rare side pays:
+//! [`heavy_fence`] makes every thread of the process execute a full fence, wherever it is at that
+//! moment. The frequent side's [`LightFence`] only keeps the compiler from moving the read before
+//! the write.
 //!
 //! ```text
 //!   frequent side                     rare side
@@ -12,11 +13,12 @@
 //!   if b == 0 { it sees a == 1 }      if a == 0 { it sees b == 1 }
 //! ```
 //!
-//! The kernel's part is `membarrier`. Where there is none, both sides use ordinary fences.
+//! The heavy fence is Linux's `membarrier`. Where the kernel does not have it, both sides use
+//! ordinary full fences.
 
 use crate::sync::atomic::{Ordering::SeqCst, fence};
 
-/// The frequent side's fence.
+/// The fence of the frequent side.
 #[derive(Debug, Clone, Copy)]
 pub struct LightFence {
     kind: Kind,
@@ -24,31 +26,32 @@ pub struct LightFence {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The heavy fence does it all.
+    /// A compiler fence only: the heavy fence covers the CPU's part.
     Compiler,
     Real,
-    /// There is no other side.
+    /// No fence is needed, since no thread calls `heavy_fence`.
     None,
 }
 
 impl LightFence {
-    /// A fence whose other side is [`heavy_fence`].
+    /// Creates a fence that pairs with [`heavy_fence`].
     pub fn new() -> LightFence {
-        LightFence { kind: if barrier::is_there() { Kind::Compiler } else { Kind::Real } }
+        LightFence { kind: if barrier::is_supported() { Kind::Compiler } else { Kind::Real } }
     }
 
-    /// No fence: nobody will call [`heavy_fence`].
+    /// Creates a fence that does nothing, for use when no thread calls [`heavy_fence`].
     pub fn unpaired() -> LightFence {
         LightFence { kind: Kind::None }
     }
 
-    /// Keeps what comes after behind what came before.
+    /// Orders earlier memory accesses before later ones, with respect to [`heavy_fence`].
     #[inline(always)]
     pub fn fence(self) {
         if self.kind == Kind::Real {
             fence(SeqCst);
         } else {
-            // Loom models atomics only, and is given a real fence above.
+            // Under loom, which models atomics only, the branch above is taken: `is_there` is
+            // false.
             std::sync::atomic::compiler_fence(SeqCst);
         }
     }
@@ -60,20 +63,24 @@ impl Default for LightFence {
     }
 }
 
-/// Spares the first [`heavy_fence`] its wait, if that can be done in no time: while the process has one thread.
+/// Registers the process for `membarrier` while that is cheap: while it has a single thread.
+///
+/// Optional. It saves the first [`heavy_fence`] a wait.
 pub fn prepare() {
-    if barrier::is_there() {
+    if barrier::is_supported() {
         barrier::prepare();
     }
 }
 
-/// The rare side's fence. False if the kernel refused it, and nothing may be built on it.
+/// The fence of the rare side.
 ///
-/// The first call of a process that has several threads takes ten milliseconds or so, unless [`prepare`] came
-/// before them.
+/// Returns false if the kernel refused it: the caller must then not rely on any ordering.
+///
+/// The first call in a process with several threads blocks until the kernel has registered the
+/// process, unless [`prepare`] was called before they started; see bench/NOTES.md: membarrier.
 #[must_use]
 pub fn heavy_fence() -> bool {
-    if barrier::is_there() {
+    if barrier::is_supported() {
         barrier::pass_everywhere()
     } else {
         fence(SeqCst);
@@ -81,7 +88,7 @@ pub fn heavy_fence() -> bool {
     }
 }
 
-/// The system call itself; declared here, so that the lowest crate depends on nothing but std.
+/// The system call, declared here because this crate depends on nothing but std.
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"),
@@ -103,38 +110,40 @@ mod barrier {
 
     fn membarrier(command: c_int) -> c_long {
         let (flags, cpu): (c_uint, c_int) = (0, 0);
-        // SAFETY: the call takes three numbers and touches no memory of ours.
+        // SAFETY: `membarrier` takes three integers and accesses no memory of the caller.
         unsafe { syscall(SYS_MEMBARRIER, command, flags, cpu) }
     }
 
-    pub(super) fn is_there() -> bool {
-        static IS_THERE: OnceLock<bool> = OnceLock::new();
-        *IS_THERE.get_or_init(|| {
+    pub(super) fn is_supported() -> bool {
+        static IS_SUPPORTED: OnceLock<bool> = OnceLock::new();
+        *IS_SUPPORTED.get_or_init(|| {
             let wanted = (PRIVATE_EXPEDITED | REGISTER_PRIVATE_EXPEDITED) as c_long;
             let known = membarrier(QUERY);
             known >= 0 && known & wanted == wanted
         })
     }
 
-    /// To register takes the kernel 3 µs for a process with one thread, and up to 13 ms for others.
+    /// Registers the process, if it has one thread. With several threads the kernel waits for a
+    /// grace period; see bench/NOTES.md: membarrier.
     pub(super) fn prepare() {
-        // A process that has had threads once mostly has them from then on.
+        // Tried once: a process that has had several threads mostly has several from then on.
         static IS_TRIED: AtomicBool = AtomicBool::new(false);
-        // No caller waits for another: reading the directory allocates, and the allocator may call this again.
+        // A flag rather than a `Once`, because this can be re-entered: reading the directory
+        // allocates, and a global allocator may call `prepare` again.
         if IS_TRIED.swap(true, Relaxed) {
             return;
         }
         let threads =
             std::fs::read_dir("/proc/self/task").map_or(0, |threads| threads.take(2).count());
         if threads == 1 {
-            // Refused, it is tried again with the first fence, whose caller is told.
+            // If the kernel refuses, the first heavy fence tries again and reports the failure.
             membarrier(REGISTER_PRIVATE_EXPEDITED);
         }
     }
 
-    /// Makes all threads of the process pass a fence.
+    /// Makes every thread of the process execute a full fence. Returns false if the kernel refused.
     pub(super) fn pass_everywhere() -> bool {
-        // Refused until the process has registered for it.
+        // The kernel refuses the fence until the process is registered for it.
         membarrier(PRIVATE_EXPEDITED) == 0
             || (membarrier(REGISTER_PRIVATE_EXPEDITED) == 0 && membarrier(PRIVATE_EXPEDITED) == 0)
     }
@@ -146,7 +155,7 @@ mod barrier {
     not(any(wakeful_loom, miri)),
 )))]
 mod barrier {
-    pub(super) fn is_there() -> bool {
+    pub(super) fn is_supported() -> bool {
         false
     }
 

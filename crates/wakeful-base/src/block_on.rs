@@ -1,7 +1,7 @@
-//! Drives one future on the calling thread, which sleeps while it waits.
+//! Drives one future on the calling thread and parks the thread while the future is pending.
 //!
-//! For code outside of a runtime: blocking calls of channels and locks, examples, tests. Nothing here
-//! knows tasks; whether the thread may block at all is for the caller to ask ([`crate::enter`]).
+//! For code outside a runtime: blocking calls of channels and locks, examples, tests. It knows
+//! nothing of tasks. The caller checks with [`crate::enter`] whether the thread may block.
 
 use std::future::Future;
 use std::pin::pin;
@@ -22,7 +22,7 @@ impl Wake for UnparkThread {
     }
 }
 
-/// Polls `future` until it is ready; the thread sleeps in between.
+/// Polls `future` until it is ready and parks the thread between polls.
 ///
 /// ```
 /// # use wakeful_base::block_on;

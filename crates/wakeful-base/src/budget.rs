@@ -1,19 +1,20 @@
-//! The cooperative budget: why an always-ready future yields.
+//! The cooperative budget: why a task whose futures are always ready yields.
 //!
-//! A poll begins with 128 units. Every leaf future that could make progress pays one before it does,
-//! by [`poll_proceed`]; with none left it returns `Pending` as if it had to wait, and its task goes to
-//! the back of the queue. Outside a runtime's poll the budget is without limit.
+//! Each poll of a task starts with 128 units. A leaf future pays one unit with [`poll_proceed`]
+//! before it makes progress. When no units are left, it returns `Pending` even though it could make
+//! progress, and the task goes to the back of the queue. Outside a task's poll the budget is
+//! unlimited.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::task::{Context, Poll, Waker};
 
-/// How many units one poll may still pay; the largest number stands for any.
+/// The number of units that the current poll may still pay. The largest number means "unlimited".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget(u8);
 
 impl Budget {
-    /// What a task's poll begins with.
+    /// The budget that a task's poll starts with.
     pub const INITIAL: Budget = Budget(128);
     /// No limit.
     pub const UNCONSTRAINED: Budget = Budget(u8::MAX);
@@ -23,9 +24,9 @@ impl Budget {
     }
 }
 
-/// How a runtime postpones a wake-up until it has looked at I/O and timers.
+/// A function that postpones a wake-up until the runtime has polled I/O and timers.
 ///
-/// Returns false where it cannot, which makes the caller wake at once.
+/// Returns false if it cannot; the caller then wakes the task at once.
 pub type DeferWake = fn(&Waker) -> bool;
 
 crate::per_thread! {
@@ -36,14 +37,14 @@ crate::per_thread! {
     static DEFER: Cell<Option<DeferWake>> = const { Cell::new(None) };
 }
 
-/// Runs `f` with the budget of a fresh poll, then puts the old one back.
+/// Runs `f` with the budget of a fresh poll, then restores the previous budget.
 #[inline]
 pub fn with_initial<R>(f: impl FnOnce() -> R) -> R {
     let _restore = replace(Budget::INITIAL);
     f()
 }
 
-/// Runs `f` without a limit, then puts the old budget back.
+/// Runs `f` without a limit, then restores the previous budget.
 #[inline]
 pub fn with_unconstrained<R>(f: impl FnOnce() -> R) -> R {
     let _restore = replace(Budget::UNCONSTRAINED);
@@ -57,13 +58,13 @@ pub fn replace(budget: Budget) -> RestoreBudget {
     RestoreBudget { before: BUDGET.with(|cell| cell.replace(budget)), _not_send: PhantomData }
 }
 
-/// Fills the budget up to that of a fresh poll.
+/// Refills the budget to that of a fresh poll.
 #[inline]
 pub fn refill() {
     BUDGET.with(|cell| cell.set(Budget::INITIAL));
 }
 
-/// Puts an earlier budget back when dropped.
+/// Restores an earlier budget when dropped.
 #[derive(Debug)]
 pub struct RestoreBudget {
     before: Budget,
@@ -77,21 +78,24 @@ impl Drop for RestoreBudget {
     }
 }
 
-/// How many units this poll has paid, if it began with [`Budget::INITIAL`].
+/// Returns the number of units that this poll has paid.
+///
+/// The poll must have started with [`Budget::INITIAL`].
 #[inline]
 pub fn paid() -> u8 {
     Budget::INITIAL.0.saturating_sub(BUDGET.with(Cell::get).0)
 }
 
-/// Whether a leaf future may still make progress in this poll.
+/// Returns whether a leaf future may still make progress in this poll.
 #[inline]
 pub fn has_remaining() -> bool {
     BUDGET.with(|cell| cell.get().0 > 0)
 }
 
-/// Pays one unit, or returns `None` if there is none.
+/// Pays one unit. Returns `None` if no units are left.
 ///
-/// The guard gives the unit back unless told that there was progress.
+/// The guard restores the unit when dropped, unless
+/// [`made_progress`](RestoreOnPending::made_progress) was called.
 #[inline]
 pub fn proceed() -> Option<RestoreOnPending> {
     let before = BUDGET.with(Cell::get);
@@ -102,11 +106,11 @@ pub fn proceed() -> Option<RestoreOnPending> {
     Some(RestoreOnPending { before: Cell::new(before), _not_send: PhantomData })
 }
 
-/// Pays one unit of the current poll's budget, for a future that is about to do something.
+/// Pays one unit of the current poll's budget, for a future that is about to make progress.
 ///
-/// If there is none left, it is to return `Pending` as well: the task's waker is called after the runtime
-/// has looked at its other work. The guard gives the unit back when dropped, unless it was told that there
-/// [was progress](RestoreOnPending::made_progress).
+/// Returns `Pending` if no units are left. The caller must then return `Pending` too: its task is
+/// woken after the runtime has attended to its other work. Otherwise returns a guard that restores
+/// the unit when dropped, unless [`made_progress`](RestoreOnPending::made_progress) was called.
 ///
 /// ```
 /// use std::future::poll_fn;
@@ -135,7 +139,7 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
     }
 }
 
-/// `Pending`, with the wake-up arranged, if the budget is used up. Pays nothing.
+/// Returns `Pending` and arranges for a wake-up if the budget is used up. Pays nothing.
 #[inline]
 pub fn poll_has_remaining(cx: &mut Context<'_>) -> Poll<()> {
     if has_remaining() {
@@ -145,7 +149,7 @@ pub fn poll_has_remaining(cx: &mut Context<'_>) -> Poll<()> {
     Poll::Pending
 }
 
-/// Gives a unit of the budget back when dropped, unless there was progress.
+/// A guard that restores a unit of the budget when dropped, unless progress was made.
 ///
 /// ```
 /// use std::future::poll_fn;
@@ -171,7 +175,7 @@ pub struct RestoreOnPending {
 }
 
 impl RestoreOnPending {
-    /// Keeps the unit spent: something was achieved with it.
+    /// Keeps the unit spent, because the future made progress.
     #[inline]
     pub fn made_progress(&self) {
         self.before.set(Budget::UNCONSTRAINED);
@@ -188,21 +192,22 @@ impl Drop for RestoreOnPending {
     }
 }
 
-/// Wakes `waker` once the runtime has looked at its other work; at once outside of a runtime.
+/// Wakes `waker` after the runtime has attended to its other work, or at once outside a runtime.
 pub fn defer(waker: &Waker) {
     if !try_defer(waker) {
         waker.wake_by_ref();
     }
 }
 
-/// Wakes `waker` once the runtime has looked at its other work. Returns false, and does not wake it,
-/// on a thread that drives no runtime.
+/// Wakes `waker` after the runtime has attended to its other work.
+///
+/// Returns false and does not wake it if this thread drives no runtime.
 #[must_use]
 pub fn try_defer(waker: &Waker) -> bool {
     DEFER.with(Cell::get).is_some_and(|postpone| postpone(waker))
 }
 
-/// Says how wake-ups are postponed on this thread; returns what was said before.
+/// Sets the function that postpones wake-ups on this thread. Returns the previous one.
 pub fn set_defer(postpone: Option<DeferWake>) -> Option<DeferWake> {
     DEFER.with(|cell| cell.replace(postpone))
 }

@@ -1,10 +1,11 @@
-//! Keeps a value on cache lines of its own.
+//! A wrapper that gives a value cache lines of its own.
 
 use std::ops::{Deref, DerefMut};
 
 /// A value that shares no cache line with its neighbours.
 ///
-/// 128 bytes: x86-64 fetches lines in pairs, and some AArch64 cores have lines of that size.
+/// Aligned to 128 bytes: x86-64 prefetches cache lines in pairs, and some AArch64 cores have
+/// 128-byte lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct CachePadded<T>(T);

@@ -1,18 +1,22 @@
-//! Keeps the panics of other people's code from where they could do harm.
+//! Keeps panics of user code out of the runtime, and aborts at panics of the runtime itself.
 
 use crate::diagnostics;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process;
 
-/// Runs code of the user's (a drop, a foreign waker) whose panic is nobody's to see here.
+/// Runs user code, such as a destructor or an external waker, and discards its panic.
+///
+/// For places where no caller could handle the panic.
 pub fn contain_panic(f: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         drop_payload(payload);
     }
 }
 
-/// Drops a payload that nobody will see; one that panics in its own drop is leaked.
+/// Drops a panic payload that no caller will see.
+///
+/// A payload that panics in its own destructor is leaked.
 #[cold]
 pub fn drop_payload(payload: Box<dyn Any + Send>) {
     if let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
@@ -20,21 +24,21 @@ pub fn drop_payload(payload: Box<dyn Any + Send>) {
     }
 }
 
-/// Runs the runtime's own code, which must not unwind; if it does, aborts the process with a message.
+/// Runs runtime code that must not unwind. If it panics, prints a message and aborts the process.
 ///
-/// For what other threads count on to be done to its end: a worker's loop, or the books of a pool.
-/// User code in it contains its panics, so a panic that gets here is a defect of the runtime. Half of a
-/// change is done then, and to go on would leave tasks that never end and a runtime whose drop never
-/// returns. `what` completes the sentence "a panic in ...".
+/// For code that other threads rely on to finish, such as a worker's loop or a pool's bookkeeping.
+/// User code called from it contains its own panics, so a panic that reaches this function is a bug
+/// in the runtime. A state change is half done at that point. Going on would leave tasks that never
+/// finish and a runtime whose drop never returns. `what` completes the sentence "a panic in ...".
 pub fn abort_on_unwind<R>(what: &str, f: impl FnOnce() -> R) -> R {
     struct Abort<'a>(&'a str);
 
     impl Drop for Abort<'_> {
         fn drop(&mut self) {
             diagnostics::print(format_args!(
-                "a panic in {}, reported above, is a defect of Wakeful itself. What it was doing \
-                 cannot be finished and tasks would wait for it for ever: the process aborts. Please \
-                 report it, with the panic's text.",
+                "a panic in {} (its message is above) is a bug in Wakeful itself. The interrupted \
+                 operation cannot be completed and tasks would hang, so the process aborts. Please \
+                 report this bug together with the panic message.",
                 self.0
             ));
             process::abort();
@@ -42,7 +46,7 @@ pub fn abort_on_unwind<R>(what: &str, f: impl FnOnce() -> R) -> R {
     }
 
     if cfg!(wakeful_loom) {
-        // A model reports the panic, and the order of events that led to it.
+        // A loom model reports the panic together with the interleaving that led to it.
         return f();
     }
     let abort = Abort(what);

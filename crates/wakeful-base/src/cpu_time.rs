@@ -1,13 +1,16 @@
-//! How much CPU time a thread has used.
+//! The CPU time that a thread has used.
 
 use std::time::Duration;
 
-/// What the calling thread has used so far; none where that cannot be known. A call to the kernel of a quarter microsecond.
+/// Returns the CPU time that the calling thread has used so far.
+///
+/// `None` if the platform cannot tell. Costs a system call; see bench/NOTES.md: CPU time of a
+/// thread.
 pub fn of_this_thread() -> Option<Duration> {
     clock::thread_time()
 }
 
-/// The system call; declared here, so that the lowest crate depends on nothing but std.
+/// The system call, declared here because this crate depends on nothing but std.
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"),
@@ -31,7 +34,7 @@ mod clock {
 
     pub(super) fn thread_time() -> Option<Duration> {
         let mut time = Timespec { seconds: 0, nanoseconds: 0 };
-        // SAFETY: the kernel writes one time, for which there is room.
+        // SAFETY: the kernel writes one `Timespec` to `time`, which lives until the call returns.
         let result = unsafe { clock_gettime(CLOCK_THREAD_CPUTIME_ID, &mut time) };
         (result == 0).then(|| Duration::new(time.seconds as u64, time.nanoseconds as u32))
     }

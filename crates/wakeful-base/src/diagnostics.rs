@@ -1,8 +1,8 @@
-//! Messages of the runtime's own on standard error.
+//! Messages that the runtime itself prints to standard error.
 
-/// Writes `wakeful: ` and `message` as a line to standard error.
+/// Writes `wakeful: ` and `message` as one line to standard error.
 ///
-/// It does not take std's lock on standard error: a stuck task may hold that.
+/// Does not take std's lock on standard error, which a blocked task may hold.
 #[cfg(unix)]
 pub fn print(message: std::fmt::Arguments<'_>) {
     use std::fs::File;
@@ -10,13 +10,14 @@ pub fn print(message: std::fmt::Arguments<'_>) {
     use std::mem::ManuallyDrop;
     use std::os::fd::FromRawFd;
 
-    // SAFETY: descriptor 2 is the process's for as long as the process lives, and is not closed here.
+    // SAFETY: descriptor 2 is open as long as the process leaves it open, and `ManuallyDrop` keeps
+    // this `File` from closing it.
     let mut stderr = ManuallyDrop::new(unsafe { File::from_raw_fd(2) });
-    // In one write, so that lines of other threads do not mix in. An error has no better place to go.
+    // One write, so that lines of other threads do not mix in. There is nowhere to report an error.
     let _ignored = stderr.write_all(format!("wakeful: {message}\n").as_bytes());
 }
 
-/// Writes `wakeful: ` and `message` as a line to standard error.
+/// Writes `wakeful: ` and `message` as one line to standard error.
 #[cfg(not(unix))]
 pub fn print(message: std::fmt::Arguments<'_>) {
     eprintln!("wakeful: {message}");

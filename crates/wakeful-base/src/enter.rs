@@ -1,18 +1,19 @@
-//! Whether this thread is driving a runtime right now.
+//! Whether the calling thread is driving a runtime.
 //!
-//! Blocking a thread that drives tasks starves them, so `block_on`, `blocking_recv` and their kind ask
-//! here first. The mark belongs to the thread, not to a particular runtime.
+//! Blocking a thread that drives tasks starves these tasks. `block_on`, `blocking_recv` and similar
+//! functions therefore check here first. The state belongs to the thread, not to a particular
+//! runtime.
 
 use std::cell::Cell;
 
-/// What this thread is to a runtime.
+/// Whether a thread drives a runtime, and whether it may block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entered {
-    /// Not driving any: free to block.
+    /// The thread drives no runtime and may block.
     No,
-    /// Driving one; `block_in_place` can move its work elsewhere.
+    /// The thread drives a runtime, and `block_in_place` can hand its work off to another thread.
     MayBlockInPlace,
-    /// Driving one that is bound to this thread: nothing may block.
+    /// The thread drives a runtime that is bound to it, so nothing may block.
     Bound,
 }
 
@@ -20,18 +21,18 @@ crate::per_thread! {
     static ENTERED: Cell<Entered> = const { Cell::new(Entered::No) };
 }
 
-/// What this thread is to a runtime.
+/// Returns whether the calling thread drives a runtime.
 pub fn entered() -> Entered {
     ENTERED.with(Cell::get)
 }
 
-/// Sets the mark until the guard is dropped, which puts the old one back.
+/// Sets the calling thread's state until the guard is dropped, which restores the previous state.
 #[must_use]
 pub fn set_entered(mark: Entered) -> EnteredGuard {
     EnteredGuard { before: ENTERED.with(|cell| cell.replace(mark)), _not_send: Default::default() }
 }
 
-/// Puts the thread's old mark back when dropped.
+/// Restores the thread's previous state when dropped.
 #[derive(Debug)]
 pub struct EnteredGuard {
     before: Entered,

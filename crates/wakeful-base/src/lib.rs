@@ -1,13 +1,20 @@
-//! Ground floor of the Wakeful runtime.
+//! The lowest layer of the Wakeful runtime: building blocks that know neither tasks nor I/O.
 //!
-//! What every other crate of the workspace stands on and that knows neither tasks nor I/O: the one
-//! switch between std and loom ([`sync`]), a [`parker`], an intrusive [`list`], cache padding, a small
-//! random number generator, [`block_on`], fences in unequal pairs ([`asymmetric_fence`]), an [`alarm`], [`cpu_time`],
-//! messages on standard error ([`diagnostics`]), a [thread's number](thread_number), memory of small
-//! things kept at hand ([`slab_alloc`]) or fetched ahead ([`prefetch`](mod@prefetch)), the cooperative [`budget`] and the mark that says whether this thread is
-//! inside a runtime ([`enter`]).
+//! | module | contents |
+//! |---|---|
+//! | [`sync`] | atomics, locks, cells and threads: std's, or loom's in a model |
+//! | [`parker`], [`block_on`] | parking a thread; driving a future on a parked thread |
+//! | [`list`] | an intrusive doubly linked list |
+//! | [`wake_list`] | wakers collected under a lock, to be called after it is released |
+//! | [`budget`] | the cooperative budget of a poll |
+//! | [`enter`] | whether the calling thread is inside a runtime |
+//! | [`asymmetric_fence`] | fences that cost only their rare side |
+//! | [`slab_alloc`], [`prefetch`](mod@prefetch) | memory for small objects; prefetching |
+//! | [`catch_panic`], [`diagnostics`] | panics of user code; messages on standard error |
+//! | [`alarm`], [`cpu_time`], [`thread_number`] | a kernel timer; CPU time and id of a thread |
+//! | [`rng`], [`cache_padded`] | random numbers; values on cache lines of their own |
 //!
-//! This crate is an implementation detail of `wakeful`; its API follows no version promise.
+//! This crate is an implementation detail of `wakeful`. Its API follows no version promise.
 
 pub mod alarm;
 pub mod asymmetric_fence;

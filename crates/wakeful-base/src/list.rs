@@ -1,36 +1,36 @@
 //! An intrusive doubly linked list.
 //!
-//! The links live inside the nodes, so that neither insertion nor removal allocates. The list owns no
-//! node: whoever pushes one promises that it stays where it is until it has been taken out.
+//! The links are part of the nodes, so neither insertion nor removal allocates. The list does not
+//! own its nodes: code that adds a node promises that it stays in place until it has been removed.
 
 use std::cell::Cell;
 use std::fmt;
 use std::ptr::NonNull;
 
-/// Says where a node keeps its links.
+/// Tells where a node keeps its links.
 ///
 /// # Safety
-/// [`links`](Self::links) must return the same place for the same node every time, inside the node's
-/// own memory, and nothing but the list may write to it while the node is in one.
+/// [`links`](Self::links) must always return the same address for the same node, inside the node's
+/// own memory. Only the list may write there while the node is in a list.
 pub unsafe trait Link {
-    /// What is linked.
+    /// The type of the nodes.
     type Node;
 
-    /// The links of `node`.
+    /// Returns the links of `node`.
     ///
     /// # Safety
     /// `node` must point to a live node.
     unsafe fn links(node: NonNull<Self::Node>) -> NonNull<Links<Self::Node>>;
 }
 
-/// A node's two neighbours.
+/// The neighbours of a node.
 pub struct Links<N> {
     prev: Cell<Option<NonNull<N>>>,
     next: Cell<Option<NonNull<N>>>,
 }
 
 impl<N> Links<N> {
-    /// Links of a node that is in no list.
+    /// Creates the links of a node that is in no list.
     pub const fn new() -> Self {
         Links { prev: Cell::new(None), next: Cell::new(None) }
     }
@@ -48,36 +48,36 @@ impl<N> fmt::Debug for Links<N> {
     }
 }
 
-/// A list of nodes linked through `L`.
+/// A list of nodes that are linked through `L`.
 pub struct List<L: Link> {
     head: Option<NonNull<L::Node>>,
     tail: Option<NonNull<L::Node>>,
 }
 
-// SAFETY: the list is two pointers; who may touch the nodes behind them is settled by the unsafe
-// contracts of its methods.
+// SAFETY: the list is two pointers. The contracts of its unsafe methods say which thread may access
+// the nodes behind them.
 unsafe impl<L: Link> Send for List<L> where L::Node: Send {}
-// SAFETY: as above; through a shared borrow the list and its links are only read.
+// SAFETY: as above. Through a shared reference, the list and its links are only read.
 unsafe impl<L: Link> Sync for List<L> where L::Node: Sync {}
 
 impl<L: Link> List<L> {
-    /// An empty list.
+    /// Creates an empty list.
     pub const fn new() -> Self {
         List { head: None, tail: None }
     }
 
-    /// Whether no node is in the list.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.head.is_none()
     }
 
-    /// Puts `node` first.
+    /// Adds `node` at the front.
     ///
     /// # Safety
-    /// `node` must be live, in no list, and stay in place until taken out.
+    /// `node` must be live, in no list, and stay in place until it is removed.
     pub unsafe fn push_front(&mut self, node: NonNull<L::Node>) {
         debug_assert_ne!(self.head, Some(node), "a node can be in a list only once");
-        // SAFETY: the caller gives a live node; `head`, being in the list, is live too.
+        // SAFETY: `node` is live by contract; `head` is in the list and therefore live.
         unsafe {
             let links = L::links(node).as_ref();
             links.prev.set(None);
@@ -90,13 +90,13 @@ impl<L: Link> List<L> {
         self.head = Some(node);
     }
 
-    /// Puts `node` last.
+    /// Adds `node` at the back.
     ///
     /// # Safety
     /// As for [`push_front`](Self::push_front).
     pub unsafe fn push_back(&mut self, node: NonNull<L::Node>) {
         debug_assert_ne!(self.tail, Some(node), "a node can be in a list only once");
-        // SAFETY: the caller gives a live node; `tail`, being in the list, is live too.
+        // SAFETY: `node` is live by contract; `tail` is in the list and therefore live.
         unsafe {
             let links = L::links(node).as_ref();
             links.prev.set(self.tail);
@@ -109,7 +109,7 @@ impl<L: Link> List<L> {
         self.tail = Some(node);
     }
 
-    /// Takes the first node out.
+    /// Removes and returns the first node.
     pub fn pop_front(&mut self) -> Option<NonNull<L::Node>> {
         let node = self.head?;
         // SAFETY: `head` is in this list.
@@ -117,7 +117,7 @@ impl<L: Link> List<L> {
         Some(node)
     }
 
-    /// Takes the last node out.
+    /// Removes and returns the last node.
     pub fn pop_back(&mut self) -> Option<NonNull<L::Node>> {
         let node = self.tail?;
         // SAFETY: `tail` is in this list.
@@ -125,22 +125,22 @@ impl<L: Link> List<L> {
         Some(node)
     }
 
-    /// The first node.
+    /// Returns the first node.
     pub fn front(&self) -> Option<NonNull<L::Node>> {
         self.head
     }
 
-    /// The last node.
+    /// Returns the last node.
     pub fn back(&self) -> Option<NonNull<L::Node>> {
         self.tail
     }
 
-    /// The node before `node`.
+    /// Returns the node before `node`.
     ///
     /// # Safety
     /// `node` must be in this list.
     pub unsafe fn before(&self, node: NonNull<L::Node>) -> Option<NonNull<L::Node>> {
-        // SAFETY: what is in the list is live.
+        // SAFETY: a node in the list is live.
         unsafe { L::links(node).as_ref() }.prev.get()
     }
 
@@ -148,13 +148,15 @@ impl<L: Link> List<L> {
     pub fn for_each(&self, mut f: impl FnMut(NonNull<L::Node>)) {
         let mut at = self.head;
         while let Some(node) = at {
-            // SAFETY: what is in the list is live.
+            // SAFETY: a node in the list is live.
             at = unsafe { L::links(node).as_ref() }.next.get();
             f(node);
         }
     }
 
-    /// Takes out, one at a time, the nodes for which `pick` is true, first to last.
+    /// Removes and yields the nodes for which `pick` returns true, first to last.
+    ///
+    /// The iterator is lazy: a node is examined when the iterator gets to it.
     pub fn extract_if<P: FnMut(NonNull<L::Node>) -> bool>(
         &mut self,
         pick: P,
@@ -162,12 +164,12 @@ impl<L: Link> List<L> {
         ExtractIf { at: self.head, list: self, pick }
     }
 
-    /// Takes `node` out. False if it was in no list.
+    /// Removes `node`. Returns false if it was in no list.
     ///
     /// # Safety
-    /// `node` must be live and in this list or in none.
+    /// `node` must be live, and in this list or in none.
     pub unsafe fn remove(&mut self, node: NonNull<L::Node>) -> bool {
-        // SAFETY: `node` is live by contract, and so are its neighbours, being in this list.
+        // SAFETY: `node` is live by contract. Its neighbours are in this list and therefore live.
         unsafe {
             let links = L::links(node).as_ref();
             match links.prev.get() {
@@ -186,7 +188,7 @@ impl<L: Link> List<L> {
     }
 }
 
-/// Iterator of [`List::extract_if`].
+/// The iterator of [`List::extract_if`].
 pub struct ExtractIf<'a, L: Link, P> {
     list: &'a mut List<L>,
     at: Option<NonNull<L::Node>>,
@@ -198,10 +200,10 @@ impl<L: Link, P: FnMut(NonNull<L::Node>) -> bool> Iterator for ExtractIf<'_, L, 
 
     fn next(&mut self) -> Option<NonNull<L::Node>> {
         while let Some(node) = self.at {
-            // SAFETY: what is in the list is live.
+            // SAFETY: a node in the list is live.
             self.at = unsafe { L::links(node).as_ref() }.next.get();
             if (self.pick)(node) {
-                // SAFETY: it is in this list, which nobody else touches while we borrow it.
+                // SAFETY: the node is in this list, which is borrowed exclusively.
                 unsafe { self.list.remove(node) };
                 return Some(node);
             }

@@ -1,7 +1,7 @@
-//! Puts the calling thread to sleep until somebody unparks it.
+//! Parks the calling thread until another thread unparks it.
 //!
-//! One token: an unpark before the park makes the next park return at once, several unparks count as
-//! one.
+//! There is one token. An unpark before the park makes the next park return at once, and several
+//! unparks count as one.
 //!
 //! ```text
 //!   EMPTY ──(1) park: nothing pending──▶ PARKED ──(3) unpark: wakes the thread──▶ NOTIFIED
@@ -10,8 +10,8 @@
 //!   EMPTY ──(4) unpark: leaves the token, no system call──▶ NOTIFIED
 //! ```
 //!
-//! The sleep itself is `std::thread::park`, whose own token user code may take or leave as it likes:
-//! only our state word says whether a wake-up is due.
+//! The thread sleeps in `std::thread::park`, whose own token user code may set or consume at any
+//! time. So only this module's state word says whether a wake-up is due.
 
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicUsize, Ordering::*};
@@ -28,33 +28,33 @@ struct ParkState {
     thread: Thread,
 }
 
-/// The sleeping side; belongs to the thread that made it.
+/// The parking side. Belongs to the thread that created it.
 #[derive(Debug)]
 pub struct Parker {
     inner: Arc<ParkState>,
-    // `park` sleeps on the thread that made the parker.
+    // `park` parks the thread that created the parker.
     _not_send: std::marker::PhantomData<*const ()>,
 }
 
-/// The waking side; may be cloned and sent anywhere.
+/// The unparking side. It can be cloned and sent to any thread.
 #[derive(Debug, Clone)]
 pub struct Unparker {
     inner: Arc<ParkState>,
 }
 
 impl Parker {
-    /// A parker for the calling thread.
+    /// Creates a parker for the calling thread.
     pub fn new() -> Self {
         let inner = ParkState { state: AtomicUsize::new(EMPTY), thread: thread::current() };
         Parker { inner: Arc::new(inner), _not_send: std::marker::PhantomData }
     }
 
-    /// The handle that wakes this parker.
+    /// Returns a handle that unparks this parker.
     pub fn unparker(&self) -> Unparker {
         Unparker { inner: self.inner.clone() }
     }
 
-    /// Sleeps until unparked.
+    /// Parks the thread until it is unparked.
     pub fn park(&self) {
         if self.take_token() {
             return;
@@ -69,7 +69,7 @@ impl Parker {
         }
     }
 
-    /// Sleeps until unparked or `timeout` has passed, whichever is first.
+    /// Parks the thread until it is unparked or `timeout` has passed.
     pub fn park_timeout(&self, timeout: Duration) {
         if self.take_token() || timeout.is_zero() {
             return;
@@ -78,7 +78,7 @@ impl Parker {
             self.take_token();
             return;
         }
-        // A deadline out of the clock's range is as good as none.
+        // A deadline beyond the clock's range never comes.
         let deadline = Instant::now().checked_add(timeout);
         loop {
             match deadline {
@@ -95,7 +95,7 @@ impl Parker {
                 return;
             }
         }
-        // An unpark may have come in just now: its token is spent on this return.
+        // If an unpark came in just now, this return uses up its token.
         self.inner.state.swap(EMPTY, AcqRel);
     }
 
@@ -111,7 +111,7 @@ impl Default for Parker {
 }
 
 impl Unparker {
-    /// Wakes the parker, or lets its next park return at once.
+    /// Unparks the thread, or makes its next park return at once.
     pub fn unpark(&self) {
         if self.inner.state.swap(NOTIFIED, AcqRel) == PARKED {
             self.inner.thread.unpark();
@@ -124,7 +124,7 @@ fn park_thread_timeout(timeout: Duration) {
     thread::park_timeout(timeout);
 }
 
-// Loom has no time: a timeout may elapse at any moment, so it is modelled as elapsing at once.
+// Loom has no time. A timeout may elapse at any moment, so it is modelled as elapsing at once.
 #[cfg(wakeful_loom)]
 fn park_thread_timeout(_timeout: Duration) {
     thread::yield_now();

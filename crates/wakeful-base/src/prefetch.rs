@@ -1,18 +1,19 @@
-//! Memory that will be wanted in a moment, asked for ahead.
+//! Prefetches memory that will be accessed in a moment.
 
-/// Bytes of a cache line, on the machines that matter here.
+/// The size of a cache line on the x86-64 CPUs that this module prefetches on.
 const LINE: usize = 64;
 
-/// Has the processor fetch the first `lines` cache lines at `start`, and does not wait for them.
+/// Makes the CPU fetch `lines` cache lines at `start`, without waiting for them.
 ///
-/// What is there need not be memory at all: nothing is read, and nothing fails.
+/// The address need not be valid: nothing is read, and nothing faults.
 #[inline]
 pub fn prefetch(start: *const (), lines: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     for line in 0..lines {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let at = start.cast::<i8>().wrapping_add(line * LINE);
-        // SAFETY: a hint, which does nothing where there is no memory; all processors of this kind know it.
+        // SAFETY: a prefetch is a hint that does not fault, whatever the address. Every x86-64 CPU
+        // has the instruction (SSE).
         unsafe { _mm_prefetch::<_MM_HINT_T0>(at) };
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]

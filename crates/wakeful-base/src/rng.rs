@@ -1,26 +1,26 @@
-//! A small, fast, not cryptographic random number generator (xorshift64*).
+//! A small and fast random number generator (xorshift64*). Not cryptographically secure.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 
-/// One stream of pseudo-random numbers.
+/// A stream of pseudo-random numbers.
 #[derive(Debug)]
 pub struct FastRng {
     state: Cell<u64>,
 }
 
 impl FastRng {
-    /// A stream that always gives the same numbers for the same `seed`.
+    /// Creates a stream that always yields the same numbers for the same `seed`.
     pub const fn from_seed(seed: u64) -> Self {
         FastRng { state: Cell::new(state_of(seed)) }
     }
 
-    /// A stream from the operating system's randomness.
+    /// Creates a stream seeded from the operating system's randomness.
     pub fn from_entropy() -> Self {
         Self::from_seed(RandomState::new().hash_one(0u8))
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn next_u64(&self) -> u64 {
         let mut x = self.state.get();
         x ^= x >> 12;
@@ -30,19 +30,21 @@ impl FastRng {
         x.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// A number in `0..n`; zero if `n` is zero.
+    /// Returns a number in `0..n`, or zero if `n` is zero.
     pub fn below(&self, n: u32) -> u32 {
         (((self.next_u64() >> 32) * u64::from(n)) >> 32) as u32
     }
 
-    /// Exchanges the stream for the one `seed` begins and returns the old state as a seed.
+    /// Switches to the stream of `seed`, and returns the old state.
+    ///
+    /// The old state, used as a seed, resumes the old stream.
     pub fn reseed(&self, seed: u64) -> u64 {
         self.state.replace(state_of(seed))
     }
 }
 
 const fn state_of(seed: u64) -> u64 {
-    // Zero is the one state xorshift never leaves.
+    // Zero is the one state that xorshift never leaves.
     if seed == 0 { 0x9E37_79B9_7F4A_7C15 } else { seed }
 }
 
@@ -50,7 +52,7 @@ crate::per_thread! {
     static THREAD_RNG: Cell<Option<FastRng>> = const { Cell::new(None) };
 }
 
-/// Calls `f` with this thread's generator, made from the system's randomness at first use.
+/// Calls `f` with this thread's generator, which is seeded from the operating system at first use.
 pub fn with_thread_rng<R>(f: impl FnOnce(&FastRng) -> R) -> R {
     THREAD_RNG.with(|slot| {
         let rng = slot.take().unwrap_or_else(FastRng::from_entropy);

@@ -1,11 +1,13 @@
-//! Memory of small things that come and go, kept at hand.
+//! A slab allocator for small, short-lived objects: tasks, timers, channel blocks.
 //!
-//! A task is often made on one thread and freed on another, again and again. Many allocators, glibc's among
-//! them, take a lock for either then, and it is the same one. Here memory is asked for by the **slab**, some
-//! dozens of pieces at a time, and freed by the slab when all of them are. A thread takes pieces from a slab of its
-//! own, and gives those of others back with one atomic operation. Who gave back enough of one that
-//! nobody owns gets it; a thread that frees more than it needs passes slabs on, one that needs more than it frees takes
-//! them.
+//! A task is often created on one thread and freed on another. For that pattern many allocators,
+//! glibc's among them, take a lock in both calls, and it is the same lock. Here memory is requested
+//! from the global allocator in **slabs** of some dozens of pieces of one size, and a slab goes
+//! back only when all its pieces are free. A thread allocates from a slab that it owns. To free a
+//! piece of another thread's slab it executes one atomic operation. A slab that no thread owns gets
+//! a new owner: the thread that returns enough of its pieces. A thread that frees more than it
+//! allocates passes slabs on through a **depot**; a thread that allocates more takes them from
+//! there.
 //!
 //! ```text
 //!    thread that spawns                          thread that polls to the end
@@ -18,13 +20,17 @@
 //!      └──────────▶ slabs with all pieces in use ────┘
 //! ```
 //!
-//! Pieces of a slab are handed out in the order of their addresses. So tasks that are spawned one after another,
-//! and move to another worker together, share hardly a cache line with those that stay, however long
-//! the program runs. (200 tasks that yield on two workers: 11.4 ns per yield instead of 16.3.)
+//! A slab hands out its pieces in address order. Tasks that are spawned one after another, and move
+//! to another worker together, therefore hardly share a cache line with tasks that stay, however
+//! long the program has been running; see bench/NOTES.md: slab order.
 //!
-//! What is kept although it is all free: `SPARES_MAX` slabs, and one in use, for each size that a thread uses, and
-//! `DEPOT_BYTES` for each size in all. Slabs that become all free in a depot are found by looking at some of them for each that
-//! does. A thread that ends leaves its own to the others.
+//! Free memory that is retained: for each size class that a thread uses, `SPARES_MAX` slabs and the
+//! current one; for each size class, `DEPOT_BYTES` in its depot. A slab in the depot whose last
+//! piece is returned is found by scanning a few slabs at each such event. A thread that exits
+//! passes its slabs on.
+//!
+//! To read on: `slab.rs` has a slab and the protocol by which it changes its owner; `slabs.rs` has
+//! lists of slabs. This file has the size classes, the threads' caches and the depots.
 
 mod slab;
 mod slabs;
@@ -39,15 +45,15 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
 
-/// How all pieces are aligned.
+/// The alignment of every piece.
 const ALIGN: usize = 16;
 
-/// From one class of sizes to the next, up to `FINE_MAX` and after it.
+/// The distance from one size class to the next, up to `FINE_MAX` and beyond it.
 const STEP: usize = ALIGN;
 const WIDE_STEP: usize = 4 * ALIGN;
 
-/// The smallest size, the last in small steps, and one that most tasks are below. With its tag, a piece takes up a
-/// multiple of `ALIGN`.
+/// The smallest size class, the last one in small steps, and the largest one. Most tasks are
+/// smaller than `FINE_MAX`. Including its tag, a piece takes up a multiple of `ALIGN`.
 const SIZE_MIN: usize = 2 * ALIGN - size_of::<Tag>();
 const FINE_MAX: usize = SIZE_MIN + (FINE_CLASSES - 1) * STEP;
 const SIZE_MAX: usize = 4 * 1024;
@@ -55,39 +61,47 @@ const SIZE_MAX: usize = 4 * 1024;
 const FINE_CLASSES: usize = 32;
 const CLASSES: usize = FINE_CLASSES + (SIZE_MAX - FINE_MAX).div_ceil(WIDE_STEP);
 
-/// What the pieces of a slab take up at most, unless they would be fewer than `SLOTS_MIN`.
+/// Bounds the memory of a slab, unless it would then have fewer than `SLOTS_MIN` pieces.
 const SLAB_BYTES: usize = 8 * 1024;
 
 const SLOTS_MIN: usize = 8;
 
-/// Slabs that a thread keeps of each class besides the one it takes from.
+/// The number of slabs of a class that a thread keeps in addition to its current one.
 const SPARES_MAX: usize = 2;
 
-/// Beyond so many it frees those that it can, if it does not get at the depot.
-const SPARES_AT_WORST: usize = 8;
+/// Bounds the spares of a thread that cannot lock the depot. Beyond it, the thread frees all-free
+/// slabs itself.
+const SPARES_HARD_MAX: usize = 8;
 
-/// What the slabs of a class that wait in the depot take up before those that are all free go back to the allocator.
+/// The size up to which the depot of a class retains all-free slabs. Beyond it, they go back to the
+/// global allocator.
 const DEPOT_BYTES: usize = 128 * 1024;
 
-/// How many slabs in a depot are looked at, whether they are all free, for each that comes there or becomes free there.
-const DEPOT_LOOKS: usize = 4;
+/// How many slabs of a depot are scanned for all-free ones, whenever a slab is added to the depot
+/// or becomes all-free in it.
+const DEPOT_SCAN: usize = 4;
 
-/// How often a thread that is about to end tries to get at the depot: somebody may have forked while it was locked.
-const LAST_TRIES: usize = 10_000;
+/// How often an exiting thread tries to lock the depot. The attempts are bounded because a forked
+/// child may have inherited a lock that is held for good.
+const EXIT_TRIES: usize = 10_000;
 
-/// Whether there are slabs at all. Miri and loom see every allocation, and so does AddressSanitizer
-/// in a build with `--cfg wakeful_no_slab`. The tests of this module always have slabs, under Miri too.
+/// Whether slabs are used at all. Miri, loom and AddressSanitizer (in a build with `--cfg
+/// wakeful_no_slab`) need to see every allocation. The tests of this module always use slabs, under
+/// Miri too.
 const IS_ON: bool = !cfg!(wakeful_loom) && (cfg!(test) || !cfg!(any(miri, wakeful_no_slab)));
 
-/// In front of each piece: the slab that it is of, if it is of one.
+/// The word in front of each piece: the slab that it belongs to, or null for a standalone piece.
 type Tag = *mut Slab;
 
-/// Where the first piece of a slab is.
+/// The offset of a slab's first piece.
 const FIRST_PIECE: usize = (size_of::<Slab>() + size_of::<Tag>()).next_multiple_of(ALIGN);
 
 const _: () = assert!(align_of::<Slab>() <= ALIGN && align_of::<Tag>() <= ALIGN);
 
-/// Memory for a `T`.
+/// Allocates memory for a `T`.
+///
+/// # Panics
+/// If `T` is zero-sized.
 #[inline]
 pub fn allocate<T>() -> NonNull<T> {
     match const { class_of(Layout::new::<T>()) } {
@@ -96,17 +110,18 @@ pub fn allocate<T>() -> NonNull<T> {
     }
 }
 
-/// Gives it back.
+/// Frees memory that [`allocate`] returned.
 ///
 /// # Safety
-/// `piece` must be what [`allocate`] returned, not a pointer made from a reference, for a type of the same size and
-/// alignment; nobody uses it any more.
+/// `piece` must be the pointer that [`allocate`] returned (not one derived from a reference), for a
+/// type of the same size and alignment, and must not be used any more.
 #[inline]
 pub unsafe fn free<T>(piece: NonNull<T>) {
     match const { class_of(Layout::new::<T>()) } {
-        // SAFETY: it is of this class, and the caller's to give.
+        // SAFETY: by contract, `piece` was allocated for a layout of this class and is the caller's
+        // to free.
         Some(class) => unsafe { free_class(piece.cast(), class) },
-        // SAFETY: allocated with the layout of `T`.
+        // SAFETY: `allocate` used the same layout, since it has no class.
         None => unsafe { dealloc(piece.as_ptr().cast(), Layout::new::<T>()) },
     }
 }
@@ -130,10 +145,10 @@ const fn size_of_class(class: usize) -> usize {
     }
 }
 
-/// What the slabs of a class are like.
+/// The layout of the slabs of a class.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
-    /// From one piece to the next.
+    /// The distance from one piece to the next.
     stride: usize,
     slots: usize,
 }
@@ -150,12 +165,13 @@ impl Shape {
         Shape { stride, slots }
     }
 
-    /// The bits of all slots.
+    /// Returns a mask with the bit of every slot set.
     const fn all_slots(self) -> u64 {
         (1 << self.slots) - 1
     }
 
-    /// So many free slots make a slab worth having; fewer are left unused for the time being.
+    /// The number of free slots that makes a slab worth having an owner. A slab with fewer free
+    /// slots is left alone for the time being. A quarter of the slots.
     const fn enough(self) -> u32 {
         self.slots as u32 / 4
     }
@@ -164,21 +180,24 @@ impl Shape {
         layout(FIRST_PIECE + self.slots * self.stride - size_of::<Tag>())
     }
 
-    /// So many slabs are kept although they are all free.
+    /// The number of slabs up to which the depot retains all-free ones.
     const fn kept_in_depot(self) -> usize {
         DEPOT_BYTES / self.slab_layout().size()
     }
 
-    /// For a piece that is of no slab, with its tag.
-    const fn lone_layout(self) -> Layout {
+    /// The layout of a piece that belongs to no slab, with its tag.
+    const fn standalone_layout(self) -> Layout {
         layout(ALIGN + self.stride - size_of::<Tag>())
     }
 
+    /// Returns the piece of a slot and writes its tag.
+    ///
     /// # Safety
-    /// `slab` must be one of this shape, and `slot` handed out to the caller.
+    /// `slab` must have this shape, and `slot` must have been handed out to the caller.
     #[inline]
     unsafe fn piece(self, slab: NonNull<Slab>, slot: u32) -> NonNull<u8> {
-        // SAFETY: there is a slot, and room for its tag in front of it.
+        // SAFETY: a slab of this shape has memory for this slot and for the tag in front of it, and
+        // the slot is the caller's alone.
         unsafe {
             let piece = slab.cast::<u8>().add(FIRST_PIECE + slot as usize * self.stride);
             tag(piece).write(slab.as_ptr());
@@ -186,7 +205,7 @@ impl Shape {
         }
     }
 
-    /// Which of the pieces of `slab` this is.
+    /// Returns the slot of a piece of `slab`.
     #[inline]
     fn slot(self, slab: NonNull<Slab>, piece: NonNull<u8>) -> u32 {
         let behind_head = piece.addr().get() - slab.addr().get() - FIRST_PIECE;
@@ -194,11 +213,13 @@ impl Shape {
     }
 }
 
+/// Returns the place of a piece's tag.
+///
 /// # Safety
-/// There must be room for it in front of `piece`.
+/// `piece` must have room for a tag in front of it.
 #[inline]
 unsafe fn tag(piece: NonNull<u8>) -> NonNull<Tag> {
-    // SAFETY: by contract.
+    // SAFETY: by contract the result is inside the same allocation.
     unsafe { piece.cast::<Tag>().sub(1) }
 }
 
@@ -210,17 +231,17 @@ const fn layout(size: usize) -> Layout {
 }
 
 fn allocate_layout(layout: Layout) -> NonNull<u8> {
-    assert!(layout.size() > 0, "there is no memory for a type without size");
-    // SAFETY: not of size zero.
+    assert!(layout.size() > 0, "cannot allocate memory for a zero-sized type");
+    // SAFETY: the size is not zero.
     let memory = unsafe { alloc(layout) };
     NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
-/// A piece that is of no slab.
+/// Allocates a piece that belongs to no slab.
 #[cold]
-fn allocate_lone(shape: Shape) -> NonNull<u8> {
-    let memory = allocate_layout(shape.lone_layout());
-    // SAFETY: there is room for the tag in front of the piece.
+fn allocate_standalone(shape: Shape) -> NonNull<u8> {
+    let memory = allocate_layout(shape.standalone_layout());
+    // SAFETY: the allocation has `ALIGN` bytes in front of the piece, which is room for the tag.
     unsafe {
         let piece = memory.add(ALIGN);
         tag(piece).write(ptr::null_mut());
@@ -228,46 +249,52 @@ fn allocate_lone(shape: Shape) -> NonNull<u8> {
     }
 }
 
+/// Frees a standalone piece.
+///
 /// # Safety
-/// `piece` must come from [`allocate_lone`] for the same shape, and nobody uses it any more.
+/// `piece` must come from [`allocate_standalone`] for the same shape and must not be used any more.
 #[cold]
-unsafe fn free_lone(piece: NonNull<u8>, shape: Shape) {
-    // SAFETY: allocated with this layout.
-    unsafe { dealloc(piece.sub(ALIGN).as_ptr(), shape.lone_layout()) };
+unsafe fn free_standalone(piece: NonNull<u8>, shape: Shape) {
+    // SAFETY: `allocate_standalone` used the same layout, and the piece is `ALIGN` bytes into it.
+    unsafe { dealloc(piece.sub(ALIGN).as_ptr(), shape.standalone_layout()) };
 }
 
+/// Returns a slab to the global allocator.
+///
 /// # Safety
-/// The slab must be the caller's, of this shape, and none of its slots in use.
+/// The caller must own the slab, which must have this shape and no slot in use.
 unsafe fn free_slab(slab: NonNull<Slab>, shape: Shape) {
-    // SAFETY: allocated with this layout. There is nothing in a slab's head to be dropped.
+    // SAFETY: allocated with the same layout. The head of a slab needs no drop.
     unsafe { dealloc(slab.as_ptr().cast(), shape.slab_layout()) };
 }
 
 #[inline]
 fn allocate_class(class: usize) -> NonNull<u8> {
-    // SAFETY: only this thread gets at its cache, and nothing in here comes back to it: no code but ours is
-    // called, the allocator's neither (but where a `Mutex` is allocated when it is first locked, as on Apple's systems).
-    let at_hand = with_cache(|cache| unsafe { (*cache)[class].take(Shape::of_class(class)) });
-    at_hand.unwrap_or_else(|| allocate_elsewhere(class))
+    // SAFETY: `with_cache` returns the cache of this thread, so only code that this closure calls
+    // could access it meanwhile. The closure calls no user code and not the global allocator, so
+    // nothing re-enters. (Exception: where std's `Mutex` allocates at its first lock, as on Apple's
+    // systems.)
+    let cached = with_cache(|cache| unsafe { (*cache)[class].take(Shape::of_class(class)) });
+    cached.unwrap_or_else(|| allocate_slow(class))
 }
 
-/// There is nothing at hand.
+/// Allocates from another slab or a new one, when the current slab has no free slot.
 #[cold]
-fn allocate_elsewhere(class: usize) -> NonNull<u8> {
+fn allocate_slow(class: usize) -> NonNull<u8> {
     let shape = Shape::of_class(class);
-    if !is_cache_kept() {
-        return allocate_lone(shape);
+    if !is_cache_usable() {
+        return allocate_standalone(shape);
     }
     loop {
-        // SAFETY: as above.
+        // SAFETY: as in `allocate_class`.
         let next =
             with_cache(|cache| unsafe { (*cache)[class].take_from_next(class, cache.cast()) });
         if let Some(piece) = next {
             return piece;
         }
-        // The allocator may be somebody's who comes back to us in it.
+        // Outside `with_cache`, since a user's global allocator may re-enter this module.
         let slab = allocate_layout(shape.slab_layout()).cast::<Slab>();
-        // SAFETY: there is room for a slab's head; the rest as above.
+        // SAFETY: the memory has the size of a slab and is ours; the cache as in `allocate_class`.
         with_cache(|cache| unsafe {
             slab.write(Slab::new(shape, cache.cast()));
             (*cache)[class].spares.push(slab);
@@ -276,83 +303,88 @@ fn allocate_elsewhere(class: usize) -> NonNull<u8> {
 }
 
 /// # Safety
-/// As of [`free`], for a piece of this class.
+/// As for [`free`], for a piece of this class.
 #[inline]
 unsafe fn free_class(piece: NonNull<u8>, class: usize) {
-    // SAFETY: each piece has a tag, which names the slab that it is of, if it is of one; that stays while the piece is
-    // in use.
+    // SAFETY: every piece of a class has a tag. It names the piece's slab, which stays allocated
+    // while the piece is in use. A slab that this thread owns takes its slots back through `put`.
     unsafe {
         match NonNull::new(tag(piece).read()) {
             Some(slab) if slab.as_ref().is_owned_by(this_thread()) => {
                 slab.as_ref().put(Shape::of_class(class).slot(slab, piece));
             }
-            _ => free_elsewhere(piece, class),
+            _ => free_slow(piece, class),
         }
     }
 }
 
-/// Gives back what is not of a slab of this thread's.
+/// Frees a piece that does not belong to a slab of this thread.
 ///
 /// # Safety
-/// As of [`free_class`].
+/// As for [`free_class`].
 #[inline(never)]
-unsafe fn free_elsewhere(piece: NonNull<u8>, class: usize) {
+unsafe fn free_slow(piece: NonNull<u8>, class: usize) {
     let shape = Shape::of_class(class);
-    // SAFETY: as above; a slab that has become ours is in no list.
+    // SAFETY: as in `free_class`. A slab that `return_slot` made ours is in no list, since only an
+    // owner puts slabs into lists. `take_all_free` returns slabs without a slot in use.
     unsafe {
-        let Some(slab) = NonNull::new(tag(piece).read()) else { return free_lone(piece, shape) };
-        match Slab::give_back(slab, shape.slot(slab, piece), shape, this_thread()) {
+        let Some(slab) = NonNull::new(tag(piece).read()) else {
+            return free_standalone(piece, shape);
+        };
+        match Slab::return_slot(slab, shape.slot(slab, piece), shape, this_thread()) {
             Returned::InUse => {}
-            Returned::Ours => keep(slab, class),
-            Returned::AllFree => DEPOTS[class].look_for_whole(shape).free_all(shape),
+            Returned::Ours => adopt(slab, class),
+            Returned::AllFree => DEPOTS[class].take_all_free(shape).free_all(shape),
         }
     }
 }
 
-/// Sees to a slab that has become this thread's.
+/// Adds a slab that this thread has just become the owner of to its spares, and passes surplus
+/// slabs on.
 ///
 /// # Safety
-/// It is, and in no list.
-unsafe fn keep(slab: NonNull<Slab>, class: usize) {
+/// The calling thread must own the slab, which must be in no list.
+unsafe fn adopt(slab: NonNull<Slab>, class: usize) {
     let shape = Shape::of_class(class);
-    let unwanted = if is_cache_kept() {
-        // SAFETY: as in `allocate_class`; the slab is the caller's.
+    let unwanted = if is_cache_usable() {
+        // SAFETY: the cache as in `allocate_class`. The slab is this thread's and in no list, by
+        // contract.
         with_cache(|cache| unsafe {
             let spares = &mut (*cache)[class].spares;
             spares.push(slab);
             DEPOTS[class]
                 .put_all_but(SPARES_MAX, spares, shape)
-                .unwrap_or_else(|| spares.take_whole(SPARES_AT_WORST, DEPOT_LOOKS, shape))
+                .unwrap_or_else(|| spares.take_all_free(SPARES_HARD_MAX, DEPOT_SCAN, shape))
         })
     } else {
         let mut last = Slabs::EMPTY;
-        // SAFETY: the caller's.
+        // SAFETY: by contract.
         unsafe { last.push(slab) };
-        DEPOTS[class].put_at_last(last, shape)
+        DEPOTS[class].put_at_exit(last, shape)
     };
-    // SAFETY: nobody uses them.
+    // SAFETY: no slot of these slabs is in use.
     unsafe { unwanted.free_all(shape) };
 }
 
-/// What a thread has of one class.
-struct AtHand {
-    /// The slab it takes from; null if none.
+/// A thread's slabs of one class.
+struct ClassCache {
+    /// The slab that the thread allocates from, or null.
     current: *mut Slab,
-    /// Slabs with free slots.
+    /// More slabs with free slots.
     spares: Slabs,
 }
 
-impl AtHand {
-    const EMPTY: AtHand = AtHand { current: ptr::null_mut(), spares: Slabs::EMPTY };
+impl ClassCache {
+    const EMPTY: ClassCache = ClassCache { current: ptr::null_mut(), spares: Slabs::EMPTY };
 
     #[inline]
     fn take(&mut self, shape: Shape) -> Option<NonNull<u8>> {
         let current = NonNull::new(self.current)?;
-        // SAFETY: the current slab is this thread's.
+        // SAFETY: this thread owns its current slab, and `slot` has just been handed out.
         unsafe { current.as_ref().take().map(|slot| shape.piece(current, slot)) }
     }
 
-    /// As [`take`](Self::take), from another slab if the current one has no free slot.
+    /// As [`take`](Self::take), but goes on to another slab if the current one has no free slot.
     fn take_from_next(&mut self, class: usize, me: Owner) -> Option<NonNull<u8>> {
         let shape = Shape::of_class(class);
         loop {
@@ -360,30 +392,32 @@ impl AtHand {
                 return Some(piece);
             }
             if let Some(current) = NonNull::new(self.current) {
-                // SAFETY: this thread's, and in no list. If it is let go of, it is not touched again.
-                if !unsafe { Slab::let_go(current, shape, me) } {
+                // SAFETY: this thread owns the current slab, which is in no list. If it is released
+                // it is not touched again.
+                if !unsafe { Slab::release(current, shape, me) } {
                     continue;
                 }
                 self.current = ptr::null_mut();
             }
             let next = self.spares.pop().or_else(|| DEPOTS[class].take())?;
-            // SAFETY: a spare is this thread's, and so is what came out of the depot.
-            unsafe { next.as_ref().make_own(me) };
+            // SAFETY: this thread owns its spares. A slab from the depot was taken out under the
+            // lock, so no other thread can take it.
+            unsafe { next.as_ref().take_ownership(me) };
             self.current = next.as_ptr();
         }
     }
 
-    /// Any of its slabs.
+    /// Removes any of the thread's slabs.
     fn pop_slab(&mut self) -> Option<NonNull<Slab>> {
         let current = replace(&mut self.current, ptr::null_mut());
         NonNull::new(current).or_else(|| self.spares.pop())
     }
 }
 
-/// Slabs of one class with enough free slots, for whichever thread needs one.
+/// Slabs of one class with enough free slots, for any thread that needs one.
 struct Depot {
     stock: Mutex<Slabs>,
-    /// How many there are, for who only wants to know whether it is worth the lock.
+    /// The number of slabs, for threads that only check whether locking is worthwhile.
     count: AtomicUsize,
 }
 
@@ -391,12 +425,14 @@ static DEPOTS: [Depot; CLASSES] =
     [const { Depot { stock: Mutex::new(Slabs::EMPTY), count: AtomicUsize::new(0) } }; CLASSES];
 
 impl Depot {
-    /// Not worth waiting for, least of all in a process that was forked while somebody held it.
+    /// Locks the depot, or returns `None` if it is locked. The slabs are not worth waiting for, and
+    /// in a child process that was forked while another thread held the lock, waiting would never
+    /// end.
     fn lock(&self) -> Option<MutexGuard<'_, Slabs>> {
         self.stock.try_lock().ok()
     }
 
-    /// A slab for the caller to make its own.
+    /// Removes a slab, which the caller then makes its own.
     fn take(&self) -> Option<NonNull<Slab>> {
         if self.count.load(Relaxed) == 0 {
             return None;
@@ -407,99 +443,109 @@ impl Depot {
         slab
     }
 
-    /// Takes all of `slabs` but so many, the first first. Returns those that nobody needs, to be freed; none if somebody is
-    /// at it.
+    /// Moves the slabs beyond the first `keep` from `slabs` to the depot. Returns surplus all-free
+    /// slabs, to be freed, or `None` if the depot is locked.
     fn put_all_but(&self, keep: usize, slabs: &mut Slabs, shape: Shape) -> Option<Slabs> {
         let mut unwanted = Slabs::EMPTY;
         if slabs.count() > keep {
             let mut stock = self.lock()?;
             while let Some(slab) = slabs.pop_beyond(keep) {
-                // SAFETY: the caller's, who passes it on.
+                // SAFETY: the caller owns the slabs of its list, and passes them on to the holder
+                // of the depot's lock.
                 unsafe {
                     slab.as_ref().disown();
                     stock.push(slab);
                 }
-                unwanted.append(stock.take_whole(shape.kept_in_depot(), DEPOT_LOOKS, shape));
+                unwanted.append(stock.take_all_free(shape.kept_in_depot(), DEPOT_SCAN, shape));
             }
             self.count.store(stock.count(), Relaxed);
         }
         Some(unwanted)
     }
 
-    /// Takes them all, and tries for a while if it must. What it does not get at is lost.
-    fn put_at_last(&self, mut slabs: Slabs, shape: Shape) -> Slabs {
-        for _ in 0..LAST_TRIES {
+    /// Moves all slabs to the depot, retrying for a while if it is locked. If it stays locked the
+    /// slabs are leaked.
+    fn put_at_exit(&self, mut slabs: Slabs, shape: Shape) -> Slabs {
+        for _ in 0..EXIT_TRIES {
             if let Some(unwanted) = self.put_all_but(0, &mut slabs, shape) {
                 return unwanted;
             }
             thread::yield_now();
         }
         while let Some(lost) = slabs.pop() {
-            // SAFETY: the caller's, who may end, and another thread begin at the same address.
+            // SAFETY: the calling thread owns the slab. It must not stay the recorded owner, since
+            // a thread is known by the address of its thread-local cache, which a later thread may
+            // reuse.
             unsafe { lost.as_ref().disown() };
         }
         Slabs::EMPTY
     }
 
-    /// Some slab has become all free in here: returns what is found of those that nobody needs, to be freed.
-    fn look_for_whole(&self, shape: Shape) -> Slabs {
+    /// Called when a slab of the depot has become all-free. Scans some slabs, and returns surplus
+    /// all-free ones, to be freed.
+    fn take_all_free(&self, shape: Shape) -> Slabs {
         if self.count.load(Relaxed) <= shape.kept_in_depot() {
             return Slabs::EMPTY;
         }
         let Some(mut stock) = self.lock() else { return Slabs::EMPTY };
-        let unwanted = stock.take_whole(shape.kept_in_depot(), DEPOT_LOOKS, shape);
+        let unwanted = stock.take_all_free(shape.kept_in_depot(), DEPOT_SCAN, shape);
         self.count.store(stock.count(), Relaxed);
         unwanted
     }
 }
 
-/// What a thread has, of all classes.
-type Cache = [AtHand; CLASSES];
+/// A thread's slabs of all classes.
+type Cache = [ClassCache; CLASSES];
 
-/// Without a destructor, which would have to be looked after at each use: that is the [`Keeper`]'s.
+/// Calls `f` with this thread's cache.
+///
+/// The cache itself has no destructor, which would add a check to each access. [`CacheCleanup`] has
+/// it.
 #[inline]
 fn with_cache<R>(f: impl FnOnce(*mut Cache) -> R) -> R {
     thread_local! {
-        static CACHE: UnsafeCell<Cache> = const { UnsafeCell::new([const { AtHand::EMPTY }; CLASSES]) };
+        static CACHE: UnsafeCell<Cache> = const { UnsafeCell::new([const { ClassCache::EMPTY }; CLASSES]) };
     }
     CACHE.with(|cache| f(cache.get()))
 }
 
-/// Who this thread is, for slabs.
+/// Returns the identity of this thread as an owner of slabs.
 #[inline]
 fn this_thread() -> Owner {
     with_cache(|cache| cache.cast())
 }
 
-/// Whether slabs can be put into this thread's cache. Not at its end, when nobody would take them out again.
-fn is_cache_kept() -> bool {
+/// Returns whether slabs may be put into this thread's cache. At the end of the thread they may
+/// not, since nothing would take them out again.
+fn is_cache_usable() -> bool {
     thread_local! {
-        static KEEPER: Keeper = const { Keeper };
+        static CLEANUP: CacheCleanup = const { CacheCleanup };
     }
-    KEEPER.try_with(|_| ()).is_ok()
+    CLEANUP.try_with(|_| ()).is_ok()
 }
 
-/// Leaves to others what is in the cache, when the thread ends.
-struct Keeper;
+/// Passes the cached slabs on to other threads when its thread exits.
+struct CacheCleanup;
 
-impl Drop for Keeper {
+impl Drop for CacheCleanup {
     fn drop(&mut self) {
         for (class, depot) in DEPOTS.iter().enumerate() {
             let shape = Shape::of_class(class);
             // SAFETY: as in `allocate_class`.
-            let mut at_hand =
-                with_cache(|cache| unsafe { replace(&mut (*cache)[class], AtHand::EMPTY) });
+            let mut cached =
+                with_cache(|cache| unsafe { replace(&mut (*cache)[class], ClassCache::EMPTY) });
             let mut for_others = Slabs::EMPTY;
-            while let Some(slab) = at_hand.pop_slab() {
-                // SAFETY: this thread's. Those that are let go of are not touched again.
+            while let Some(slab) = cached.pop_slab() {
+                // SAFETY: the slab comes out of this thread's cache, so this thread owns it and it
+                // is in no list. A released slab is not touched again.
                 unsafe {
-                    if !Slab::let_go(slab, shape, this_thread()) {
+                    if !Slab::release(slab, shape, this_thread()) {
                         for_others.push(slab);
                     }
                 }
             }
-            // SAFETY: nobody uses what is returned.
-            unsafe { depot.put_at_last(for_others, shape).free_all(shape) };
+            // SAFETY: no slot of the returned slabs is in use.
+            unsafe { depot.put_at_exit(for_others, shape).free_all(shape) };
         }
     }
 }

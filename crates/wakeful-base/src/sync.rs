@@ -1,7 +1,7 @@
-//! The one switch between std and loom.
+//! The switch between std and loom.
 //!
-//! Concurrent code takes its atomics, locks, cells and threads from here, so that the very same code
-//! runs under loom's model checker when built with `--cfg wakeful_loom`.
+//! Concurrent code takes its atomics, locks, cells and threads from here. Built with `--cfg
+//! wakeful_loom`, the same code runs under loom's model checker.
 
 #[cfg(not(wakeful_loom))]
 mod real;
@@ -13,7 +13,7 @@ mod model;
 #[cfg(wakeful_loom)]
 pub use model::*;
 
-/// Declares a thread-local with the syntax of `std::thread_local!`'s `const` form.
+/// Declares a thread-local, with the syntax of the `const` form of `std::thread_local!`.
 #[macro_export]
 macro_rules! per_thread {
     ($(#[$attr:meta])* $vis:vis static $name:ident: $ty:ty = const { $init:expr };) => {

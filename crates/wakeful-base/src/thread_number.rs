@@ -1,11 +1,14 @@
-//! How the operating system calls a thread.
+//! The kernel's id of a thread.
 
-/// The calling thread's number, by which others find it under `/proc`; none where there is no such thing.
+/// Returns the kernel's id of the calling thread, as under `/proc/self/task`.
+///
+/// `None` if the platform has none.
 pub fn of_this_thread() -> Option<u32> {
     number::own()
 }
 
-/// The system call; declared here, so that the lowest crate depends on nothing but std. (`gettid` itself is missing in older C libraries.)
+/// The system call, declared here because this crate depends on nothing but std. (Older C libraries
+/// have no `gettid` function.)
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"),
@@ -21,7 +24,7 @@ mod number {
     }
 
     pub(super) fn own() -> Option<u32> {
-        // SAFETY: the call takes nothing, and touches no memory of ours.
+        // SAFETY: the call takes no arguments and accesses no memory of the caller.
         u32::try_from(unsafe { syscall(SYS_GETTID) }).ok()
     }
 }
@@ -33,7 +36,7 @@ mod number {
 )))]
 mod number {
     pub(super) fn own() -> Option<u32> {
-        // `PID/task/TID`
+        // The link's target is `PID/task/TID`.
         let link = std::fs::read_link("/proc/thread-self").ok()?;
         link.file_name()?.to_str()?.parse().ok()
     }

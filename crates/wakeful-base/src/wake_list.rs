@@ -1,8 +1,7 @@
-//! Wakers collected under a lock, to be called once it is released.
+//! Wakers collected under a lock, to be called after the lock is released.
 //!
-//! A waker runs code we do not know, which may come back and want the same lock. So whoever releases
-//! waiters takes their wakers out under the lock, a few at a time, lets the lock go and
-//! only then calls them.
+//! A waker runs unknown code, which may want the same lock. So code that releases waiters moves
+//! their wakers out under the lock, a few at a time, unlocks, and only then calls them.
 
 use crate::catch_panic::{contain_panic, drop_payload};
 use std::any::Any;
@@ -10,15 +9,18 @@ use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 
-/// How many wakers fit; what one hold of a lock may release. In a model two, of which some users take no fewer at
-/// once, are enough to see what others do when the lock is let go in between.
+/// The number of wakers that fit, and so the number of waiters that one critical section releases.
+/// A loom model has room for two: the smallest number that all users can work with, and enough to
+/// explore what other threads do when the lock is released in between.
 const CAPACITY: usize = if cfg!(wakeful_loom) { 2 } else { 32 };
 
-/// How the driver and timers call a waker, on the thread that serves them: at once ([`call_now`]), or when that suits
-/// it. Must not panic, since there may be others to call.
+/// How the driver and the timers call a waker: at once ([`call_now`]), or later.
+///
+/// Called on the thread that serves the driver or the timers. The function must not panic, since
+/// other wakers may remain to be called.
 pub type CallWaker<'a> = &'a mut dyn FnMut(Waker);
 
-/// Calls `waker`, whose panic is nobody's to see.
+/// Calls `waker` and discards its panic.
 pub fn call_now(waker: Waker) {
     contain_panic(|| waker.wake());
 }
@@ -34,31 +36,34 @@ pub struct WakeList {
 }
 
 impl WakeList {
-    /// An empty list.
+    /// Creates an empty list.
     #[inline]
     pub fn new() -> Self {
         let slots = [const { MaybeUninit::uninit() }; CAPACITY];
         WakeList { slots, called: 0, len: 0, panic: None }
     }
 
-    /// Whether another waker fits.
+    /// Returns whether another waker fits.
     #[inline]
     pub fn can_push(&self) -> bool {
         self.len < CAPACITY
     }
 
-    /// How many are in it.
+    /// Returns the number of wakers in the list.
     pub fn len(&self) -> usize {
         self.len - self.called
     }
 
-    /// Whether none is in it.
+    /// Returns whether the list is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.called == self.len
     }
 
-    /// Adds `waker`, for which there must be room.
+    /// Adds `waker`.
+    ///
+    /// # Panics
+    /// If the list is full.
     #[inline]
     pub fn push(&mut self, waker: Waker) {
         debug_assert!(self.can_push(), "a full list of wakers must be called before it takes more");
@@ -66,10 +71,10 @@ impl WakeList {
         self.len += 1;
     }
 
-    /// Calls all wakers, in the order they came, and leaves the list empty.
+    /// Calls all wakers in the order they were added, and empties the list.
     ///
-    /// If one panics, the others are called before the panic goes on. If [`wake_batch`](Self::wake_batch) has kept
-    /// a panic, that one goes on.
+    /// If a waker panics, the others are called before the panic is resumed. A panic that
+    /// [`wake_batch`](Self::wake_batch) has stored is resumed as well, in preference to a new one.
     #[inline]
     pub fn wake_all(&mut self) {
         if !self.is_empty() {
@@ -80,8 +85,9 @@ impl WakeList {
         }
     }
 
-    /// As [`wake_all`](Self::wake_all), for a caller with more wakers to come: keeps the first panic until that is
-    /// called.
+    /// Calls all wakers like [`wake_all`](Self::wake_all), but stores the first panic.
+    ///
+    /// For a caller with more wakers to come. `wake_all` resumes the panic.
     pub fn wake_batch(&mut self) {
         while !self.is_empty() {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.take_all(Waker::wake))) {
@@ -100,9 +106,9 @@ impl WakeList {
         }
     }
 
-    /// Gives all wakers to `take`, in the order they came, and leaves the list empty.
+    /// Passes all wakers to `take` in the order they were added, and empties the list.
     ///
-    /// Should it panic, the wakers left are called before the panic goes on.
+    /// If `take` panics, the remaining wakers stay in the list. Dropping the list calls them.
     #[inline]
     pub fn take_all(&mut self, mut take: impl FnMut(Waker)) {
         while let Some(waker) = self.next() {
@@ -117,8 +123,8 @@ impl WakeList {
             return None;
         }
         self.called += 1;
-        // SAFETY: `called <= at < len`, so the slot is initialised, and now that `called` is past it,
-        // nobody will read it again.
+        // SAFETY: `called <= at < len`, so the slot is initialised. `called` is past it now, so the
+        // waker is not read again.
         Some(unsafe { self.slots[at].assume_init_read() })
     }
 }
@@ -136,11 +142,11 @@ impl std::fmt::Debug for WakeList {
 }
 
 impl Drop for WakeList {
-    /// Calls what is left, which is something only when a waker panicked.
+    /// Calls the remaining wakers. There are some only after a panic.
     #[inline]
     fn drop(&mut self) {
         while let Some(waker) = self.next() {
-            // A second panic during the first would abort the program.
+            // Contained, because a second panic during unwinding would abort the process.
             contain_panic(|| waker.wake());
         }
     }

@@ -1,4 +1,4 @@
-//! An allocator that calls what has just made it allocate.
+//! A global allocator that re-enters the function that has just made it allocate.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -14,7 +14,7 @@ thread_local! {
     static IS_TO_CALL: Cell<bool> = const { Cell::new(false) };
 }
 
-// SAFETY: what it does is the system allocator's doing.
+// SAFETY: forwards to the system allocator.
 unsafe impl GlobalAlloc for CallsPrepare {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if IS_TO_CALL.replace(false) {

@@ -1,4 +1,4 @@
-//! What somebody wants to know of a descriptor.
+//! The kinds of readiness that an operation can wait for.
 
 use crate::Ready;
 use std::fmt;
@@ -9,7 +9,7 @@ const WRITABLE: u8 = 1 << 1;
 const PRIORITY: u8 = 1 << 2;
 const ERROR: u8 = 1 << 3;
 
-/// What somebody wants to know of a descriptor; at least one thing.
+/// The kinds of readiness to wait for. At least one.
 ///
 /// ```
 /// use wakeful::io::Interest;
@@ -25,51 +25,51 @@ const ERROR: u8 = 1 << 3;
 pub struct Interest(u8);
 
 impl Interest {
-    /// When it can be read from, or the peer has closed its side.
+    /// Readable: there is data, or the peer has closed its side.
     pub const READABLE: Interest = Interest(READABLE);
-    /// When it can be written to, or cannot ever again.
+    /// Writable: there is room, or no write can ever succeed again.
     pub const WRITABLE: Interest = Interest(WRITABLE);
-    /// When it fails.
+    /// An error has occurred.
     pub const ERROR: Interest = Interest(ERROR);
-    /// When it has data out of band.
+    /// There is out-of-band data.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub const PRIORITY: Interest = Interest(PRIORITY);
 
-    /// Whether reading is asked for.
+    /// Returns whether the interest includes reading.
     pub const fn is_readable(self) -> bool {
         self.0 & READABLE != 0
     }
 
-    /// Whether writing is asked for.
+    /// Returns whether the interest includes writing.
     pub const fn is_writable(self) -> bool {
         self.0 & WRITABLE != 0
     }
 
-    /// Whether errors are asked for.
+    /// Returns whether the interest includes errors.
     pub const fn is_error(self) -> bool {
         self.0 & ERROR != 0
     }
 
-    /// Whether data out of band is asked for.
+    /// Returns whether the interest includes out-of-band data.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub const fn is_priority(self) -> bool {
         self.0 & PRIORITY != 0
     }
 
-    /// Both.
+    /// Combines two interests.
     #[must_use = "this returns the result of the operation, without modifying the original"]
     pub const fn add(self, other: Interest) -> Interest {
         Interest(self.0 | other.0)
     }
 
-    /// This one without the other; none if nothing is left.
+    /// Removes `other` from this interest. Returns `None` if nothing is left.
     #[must_use = "this returns the result of the operation, without modifying the original"]
     pub fn remove(self, other: Interest) -> Option<Interest> {
         let left = self.0 & !other.0;
         (left != 0).then_some(Interest(left))
     }
 
-    /// The readiness that answers it.
+    /// Returns the kinds of readiness that end a wait with this interest.
     pub(crate) fn answer(self) -> Ready {
         let mut answer = Ready::EMPTY;
         if self.is_readable() {

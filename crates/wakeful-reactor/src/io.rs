@@ -1,4 +1,4 @@
-//! Readiness of descriptors: from the kernel's report to the waker of who waits.
+//! Readiness of descriptors: from the kernel's event to the waker of the task that waits.
 //!
 //! ```text
 //!   Registration ──register──▶ a slot, and epoll with the slot's token
@@ -7,9 +7,16 @@
 //!   task ──WouldBlock──▶ readiness cleared, unless a newer event came meanwhile
 //! ```
 //!
-//! A slot is used again for another descriptor. Each use has a **generation**, which is part of the
-//! token: an event that was under way when its descriptor went finds another generation, and is
-//! dropped. Slots never move and are freed with the driver only, so no event can find none.
+//! Slots are reused. Each use of a slot has its own **generation**, which is part of the token. An
+//! event that arrives after its descriptor was removed carries an old generation and is dropped.
+//! Slots never move, and are freed only with the driver, so the slot of an event always exists.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `driver.rs` | [`IoDriver`]: waits for events and passes them to slots |
+//! | `slot.rs`, `slots.rs` | the state of one descriptor; the table of all slots |
+//! | `registration.rs`, `readiness.rs` | a registered descriptor; a future that waits for it |
+//! | `fallback.rs`, `stopped.rs` | a driver that has failed; the errors after a driver's end |
 
 mod driver;
 mod fallback;

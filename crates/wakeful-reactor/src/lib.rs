@@ -1,9 +1,14 @@
-//! What the operating system tells us: the driver that idle workers wait in.
+//! The reactor: what the operating system reports, and the driver that idle workers park in.
 //!
-//! That is readiness of descriptors ([`io`]), through epoll, [`signal`]s, and [`time`]. It knows neither
-//! tasks nor schedulers: who waits is a `Waker`.
+//! | module | contents |
+//! |---|---|
+//! | [`io`] | readiness of descriptors, by epoll or kqueue |
+//! | [`signal`] | Unix signals |
+//! | [`time`] | clocks and timers |
 //!
-//! This crate is an implementation detail of `wakeful`; its API follows no version promise.
+//! The reactor knows neither tasks nor schedulers. Whatever waits for an event leaves a `Waker`.
+//!
+//! This crate is an implementation detail of `wakeful`. Its API follows no version promise.
 
 mod interest;
 pub mod io;

@@ -1,9 +1,9 @@
-//! What the kernel said of a descriptor.
+//! What a descriptor is ready for.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign, Sub};
 
-/// What a descriptor is ready for. A set; may be empty.
+/// The kinds of readiness of a descriptor. May be empty.
 ///
 /// ```
 /// use wakeful::io::{Interest, Ready};
@@ -20,56 +20,56 @@ use std::ops::{BitAnd, BitOr, BitOrAssign, Sub};
 pub struct Ready(usize);
 
 impl Ready {
-    /// Nothing.
+    /// No readiness.
     pub const EMPTY: Ready = Ready(0);
-    /// Can be read from.
+    /// Readable.
     pub const READABLE: Ready = Ready(1 << 0);
-    /// Can be written to.
+    /// Writable.
     pub const WRITABLE: Ready = Ready(1 << 1);
-    /// Nothing more will come to read.
+    /// No more data will arrive.
     pub const READ_CLOSED: Ready = Ready(1 << 2);
-    /// Nothing more can be written.
+    /// No more data can be written.
     pub const WRITE_CLOSED: Ready = Ready(1 << 3);
-    /// Has data out of band.
+    /// There is out-of-band data.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub const PRIORITY: Ready = Ready(1 << 4);
-    /// Has failed.
+    /// An error has occurred.
     pub const ERROR: Ready = Ready(1 << 5);
-    /// Everything.
+    /// All kinds of readiness.
     pub const ALL: Ready = Ready(0b11_1111);
 
-    /// Whether it is ready for nothing.
+    /// Returns whether there is no readiness.
     pub fn is_empty(self) -> bool {
         self == Ready::EMPTY
     }
 
-    /// Whether a read would not have to wait: for data, or because none will come.
+    /// Returns whether a read would not block: there is data, or none will arrive any more.
     pub fn is_readable(self) -> bool {
         self.contains(Ready::READABLE) || self.is_read_closed()
     }
 
-    /// Whether a write would not have to wait: for room, or because there never will be any.
+    /// Returns whether a write would not block: there is room, or there never will be.
     pub fn is_writable(self) -> bool {
         self.contains(Ready::WRITABLE) || self.is_write_closed()
     }
 
-    /// Whether nothing more will come to read.
+    /// Returns whether no more data will arrive.
     pub fn is_read_closed(self) -> bool {
         self.contains(Ready::READ_CLOSED)
     }
 
-    /// Whether nothing more can be written.
+    /// Returns whether no more data can be written.
     pub fn is_write_closed(self) -> bool {
         self.contains(Ready::WRITE_CLOSED)
     }
 
-    /// Whether there is data out of band.
+    /// Returns whether there is out-of-band data.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub fn is_priority(self) -> bool {
         self.contains(Ready::PRIORITY)
     }
 
-    /// Whether it has failed.
+    /// Returns whether an error has occurred.
     pub fn is_error(self) -> bool {
         self.contains(Ready::ERROR)
     }

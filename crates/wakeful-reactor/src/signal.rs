@@ -1,15 +1,22 @@
-//! Signals: from the handler to who listens.
+//! Unix signals: from the signal handler to the listeners.
 //!
 //! ```text
-//!   kernel ──▶ handler ──note──▶ pending: "this signal came"
-//!                  └─────ring──▶ notifier ──▶ an event in every driver that attends to signals
-//!   IoDriver::wait ──distribute──▶ pending: one more delivery, wakers called
-//!   Listener ──poll: no new delivery──▶ waker left on the pending
+//!   kernel ──▶ handler ──set_pending──▶ PendingSignals: the signal's bit
+//!                  └──────notify──────▶ notifier ──▶ an event in every driver that watches it
+//!   IoDriver::wait ──distribute──▶ PendingSignals: one more delivery, wakers called
+//!   Listener ──poll: no new delivery──▶ waker stored in PendingSignals
 //! ```
 //!
-//! The handler does what may be done in one: it sets a bit and writes to a descriptor. All of this is the
-//! process's: a listener belongs to no driver, and whichever driver turns first serves the listeners of
-//! all. A signal that came and was not handed out yet is had by listeners made meanwhile, too.
+//! A signal handler may do almost nothing, so ours sets a bit and writes to a descriptor. All of
+//! this is global to the process: a listener belongs to no driver, and the first driver that gets
+//! the event serves the listeners of all drivers. A listener that is created while a signal is
+//! pending receives that signal.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `handler.rs` | installs the handler, which also calls the previous one |
+//! | `notifier.rs` | the descriptor that all drivers watch |
+//! | `pending.rs` | pending signals, deliveries and listeners |
 
 mod handler;
 mod notifier;
@@ -24,19 +31,19 @@ use std::io;
 use std::sync::OnceLock;
 use wakeful_base::CallWaker;
 
-/// Signals have numbers from one to this.
+/// Bounds the signal numbers, which start at one.
 const SIGNALS_MAX: usize = 64;
 
-/// There before the first handler is.
+/// Set before the first handler is installed.
 static PENDING: OnceLock<PendingSignals> = OnceLock::new();
 
-/// Has `signal` caught from now on, for good, and makes a listener for it.
+/// Installs the handler for `signal`, which stays for good, and returns a listener.
 ///
 /// # Errors
-/// If it is no signal, or none that may be caught; those of the kernel.
+/// If there is no such signal, or it must not be caught; and the kernel's errors.
 pub fn listen(signal: i32) -> io::Result<Listener<'static>> {
     let Some(index) = handler::index_of(signal) else {
-        let why = format!("there is no signal {signal}, or it is not one to listen for");
+        let why = format!("signal {signal} does not exist or cannot be listened for");
         return Err(io::Error::other(why));
     };
     let pending = PENDING.get_or_init(|| PendingSignals::new(SIGNALS_MAX));
@@ -44,7 +51,7 @@ pub fn listen(signal: i32) -> io::Result<Listener<'static>> {
     Ok(pending.listen(index))
 }
 
-/// Hands out what the handler noted, to wakers that are called by `call`.
+/// Delivers all pending signals, passing the listeners' wakers to `call`.
 pub(crate) fn distribute(call: CallWaker<'_>) {
     notifier::acknowledge();
     if let Some(pending) = PENDING.get() {

@@ -1,6 +1,7 @@
-//! The one platform switch: how readiness is asked of the kernel.
+//! The platform switch: epoll on Linux, kqueue elsewhere.
 //!
-//! Only Linux is tested. That the others compile is all that is known of them (CONTRIBUTING.md says how to check it).
+//! Only Linux is tested. The other platforms are known to compile; CONTRIBUTING.md says how to
+//! check that.
 
 mod errno;
 pub(crate) use errno::KeepErrno;

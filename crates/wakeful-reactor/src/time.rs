@@ -6,9 +6,18 @@
 //!     └─ dropped elsewhere ───┴──▶ [`TimerInbox`] ──▶ its owner frees it
 //! ```
 //!
-//! Each worker has timers of its own, which it arms, fires and takes out without a lock. A sleeper that
-//! is polled or dropped elsewhere uses the entry's state word (`state.rs` has the protocol) and never
-//! waits for the owner.
+//! Each worker has its own timers, which it arms, fires and disarms without a lock. A sleeper that
+//! is polled or dropped on another thread uses the entry's state word and never waits for the
+//! owner.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `clock.rs` | [`Clock`]: real or paused |
+//! | `timers.rs` | [`Timers`]: the owner's side |
+//! | `entry.rs`, `state.rs` | an entry shared by sleeper and owner; its state word |
+//! | `inbox.rs` | [`TimerInbox`]: entries that sleepers on other threads have left |
+//! | `wheel.rs` | [`Wheel`]: timers ordered by deadline |
+//! | `coalesce.rs` | when to wake up: at a deadline or on a common tick |
 
 mod clock;
 mod coalesce;

@@ -1,4 +1,5 @@
-//! Room for descriptors. Not by the usual harness: there must be no thread but the first.
+//! The size of the descriptor table. Without the usual test harness, because the process must have
+//! a single thread.
 
 #[cfg(not(target_os = "linux"))]
 fn main() {}
@@ -24,7 +25,7 @@ mod linux {
         value.trim().parse().unwrap()
     }
 
-    /// How many descriptors the kernel's table has room for.
+    /// Returns the number of descriptors that the kernel's table has room for.
     fn room() -> u64 {
         status("FDSize:")
     }
@@ -35,13 +36,13 @@ mod linux {
 
     fn limit() -> libc::rlimit {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: the limit is written to.
+        // SAFETY: the kernel writes to `limit`, which lives until the call returns.
         assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) }, 0);
         limit
     }
 
     fn set_limit(limit: libc::rlimit) {
-        // SAFETY: the limit is read only.
+        // SAFETY: the kernel reads `limit`, which lives until the call returns.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }, 0);
     }
 

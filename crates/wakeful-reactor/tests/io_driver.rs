@@ -1,4 +1,4 @@
-//! The driver against real pipes and sockets.
+//! The driver with real pipes and sockets.
 
 use std::future::Future;
 use std::io::{self, Read, Write};
@@ -51,7 +51,7 @@ impl Fixture {
         self.driver.register(stream.as_raw_fd(), BOTH).unwrap()
     }
 
-    fn turn(&mut self) {
+    fn run_once(&mut self) {
         self.driver.wait(&mut self.events, Some(Duration::ZERO), &mut call_now);
     }
 }
@@ -67,13 +67,13 @@ fn data_wakes_the_reader_once_and_until_cleared() {
     let registration = fixture.register(&ours);
     let (count, waker) = counter();
     assert!(poll(&registration, &waker, Direction::Read).is_pending());
-    fixture.turn();
+    fixture.run_once();
     assert_eq!(count.0.load(SeqCst), 0, "writable is not readable");
     theirs.write_all(b"x").unwrap();
-    fixture.turn();
+    fixture.run_once();
     assert_eq!(count.0.load(SeqCst), 1);
-    // Edge-triggered: ready until an operation says otherwise.
-    fixture.turn();
+    // Edge-triggered: the descriptor counts as ready until an operation says otherwise.
+    fixture.run_once();
     assert!(poll(&registration, &waker, Direction::Read).is_ready());
     let read = registration.try_io(Interest::READABLE, || (&ours).read(&mut [0; 8]));
     assert_eq!(read.unwrap(), 1);
@@ -89,10 +89,10 @@ fn clearing_an_old_event_keeps_a_newer_one() {
     let (ours, mut theirs) = pair();
     let registration = fixture.register(&ours);
     theirs.write_all(b"x").unwrap();
-    fixture.turn();
+    fixture.run_once();
     let old = registration.ready_event(Interest::READABLE);
     theirs.write_all(b"y").unwrap();
-    fixture.turn();
+    fixture.run_once();
     registration.clear(old);
     assert!(registration.ready_event(Interest::READABLE).ready.is_readable());
     registration.clear(registration.ready_event(Interest::READABLE));
@@ -100,12 +100,12 @@ fn clearing_an_old_event_keeps_a_newer_one() {
 }
 
 #[test]
-fn a_closed_peer_is_for_good() {
+fn a_closed_peer_stays_closed() {
     let mut fixture = Fixture::new();
     let (ours, theirs) = pair();
     let registration = fixture.register(&ours);
     drop(theirs);
-    fixture.turn();
+    fixture.run_once();
     let event = registration.ready_event(BOTH);
     assert!(event.ready.is_read_closed() && event.ready.is_write_closed());
     registration.clear(event);
@@ -122,7 +122,7 @@ fn a_waker_replaces_the_one_before_it() {
     assert!(poll(&registration, &new_waker, Direction::Read).is_pending());
     assert_eq!(Arc::strong_count(&old), 2, "the driver let go of the old waker");
     theirs.write_all(b"x").unwrap();
-    fixture.turn();
+    fixture.run_once();
     assert_eq!((old.0.load(SeqCst), new.0.load(SeqCst)), (0, 1));
 }
 
@@ -138,10 +138,10 @@ fn any_number_of_futures_wait_on_one_descriptor() {
     for future in &mut futures {
         assert!(future.as_mut().poll(cx).is_pending());
     }
-    // One that is dropped while it waits leaves the others in place.
+    // A future that is dropped while it waits leaves the others in place.
     drop(futures.remove(50));
     theirs.write_all(b"x").unwrap();
-    fixture.turn();
+    fixture.run_once();
     assert_eq!(count.0.load(SeqCst), 99);
     for future in &mut futures {
         assert!(
@@ -151,13 +151,13 @@ fn any_number_of_futures_wait_on_one_descriptor() {
 }
 
 #[test]
-fn an_event_for_a_descriptor_that_is_gone_reaches_nobody() {
+fn an_event_for_a_removed_descriptor_is_dropped() {
     let fixture = Fixture::new();
     let (first, mut theirs) = pair();
     let mut events = IoEvents::with_capacity(16);
     let registration = fixture.register(&first);
     theirs.write_all(b"x").unwrap();
-    // Gone before the driver looks; the next one gets the same slot.
+    // Removed before the driver sees the event. The next registration gets the same slot.
     drop(registration);
     drop(first);
     let (second, _peer) = pair();
@@ -197,7 +197,7 @@ fn a_timeout_is_neither_early_nor_rounded_to_milliseconds() {
 }
 
 #[test]
-fn after_shutdown_everything_fails_and_says_why() {
+fn after_shutdown_every_operation_fails_with_the_reason() {
     let fixture = Fixture::new();
     let (ours, _theirs) = pair();
     let registration = fixture.register(&ours);
@@ -270,7 +270,7 @@ fn many_descriptors_come_and_go_from_several_threads() {
 }
 
 #[test]
-fn assumed_readiness_needs_no_turn_and_is_cleared_like_any_other() {
+fn assumed_readiness_needs_no_event_and_is_cleared_like_any_other() {
     let mut fixture = Fixture::new();
     let (ours, mut theirs) = pair();
     let registration = fixture.register(&ours);
@@ -282,7 +282,7 @@ fn assumed_readiness_needs_no_turn_and_is_cleared_like_any_other() {
     assert_eq!(wrong.unwrap_err().kind(), io::ErrorKind::WouldBlock);
     assert!(poll(&registration, &waker, Direction::Read).is_pending());
     theirs.write_all(b"x").unwrap();
-    fixture.turn();
+    fixture.run_once();
     assert_eq!(count.0.load(SeqCst), 1);
     assert_eq!(registration.try_io(Interest::READABLE, read).unwrap(), 1);
 }
@@ -300,7 +300,7 @@ fn nothing_is_assumed_after_shutdown() {
 }
 
 #[test]
-fn whether_events_wait_is_told_without_taking_them() {
+fn has_events_does_not_consume_events() {
     let mut fixture = Fixture::new();
     assert!(!fixture.driver.has_events());
     let (near, mut far) = pair();
@@ -310,8 +310,8 @@ fn whether_events_wait_is_told_without_taking_them() {
     let (count, waker) = counter();
     assert!(poll(&registration, &waker, Direction::Read).is_pending());
     assert!(fixture.driver.has_events() && fixture.driver.has_events());
-    assert_eq!(count.0.load(SeqCst), 0, "nobody is called for asking");
-    fixture.turn();
+    assert_eq!(count.0.load(SeqCst), 0, "checking wakes no task");
+    fixture.run_once();
     assert_eq!(count.0.load(SeqCst), 1);
     assert!(!fixture.driver.has_events());
 }

@@ -1,4 +1,4 @@
-//! Real signals. Each test has one of its own, since they are the whole process's.
+//! Real signals. Each test uses a signal of its own, since signals are global to the process.
 
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
@@ -18,13 +18,13 @@ fn driver() -> Arc<IoDriver> {
     driver
 }
 
-fn turn(driver: &IoDriver) {
+fn run_once(driver: &IoDriver) {
     driver.wait(&mut IoEvents::with_capacity(8), Some(Duration::ZERO), &mut call_now);
 }
 
-/// Lets this very thread handle `signal`, now.
+/// Makes the calling thread handle `signal` at once.
 fn raise(signal: i32) {
-    // SAFETY: the tests raise what they listen for only.
+    // SAFETY: the tests raise only signals that they listen for.
     assert_eq!(unsafe { libc::raise(signal) }, 0);
 }
 
@@ -41,7 +41,8 @@ impl Wake for WakeDriver {
     }
 }
 
-/// Turns `driver` until `listener` has a delivery, which some other test's driver may be about to make.
+/// Waits in `driver` until `listener` has a delivery, which the driver of another test may be about
+/// to make.
 fn recv(driver: &Arc<IoDriver>, listener: &mut Listener<'_>) {
     let waker = Arc::new(WakeDriver(driver.clone())).into();
     while listener.poll_delivery(&waker).is_pending() {
@@ -50,13 +51,13 @@ fn recv(driver: &Arc<IoDriver>, listener: &mut Listener<'_>) {
 }
 
 #[test]
-fn a_signal_is_handed_out_when_a_driver_turns() {
+fn a_signal_is_delivered_when_a_driver_waits() {
     let driver = driver();
     let mut listener = listen(libc::SIGUSR1).unwrap();
     for _ in 0..3 {
         raise(libc::SIGUSR1);
         recv(&driver, &mut listener);
-        turn(&driver);
+        run_once(&driver);
         assert!(poll(&mut listener).is_pending());
     }
 }
@@ -70,7 +71,7 @@ fn a_signal_ends_the_waits_of_all_drivers_again_and_again() {
             thread::spawn(move || (0..50).for_each(|_| recv(&driver, &mut listener)))
         })
         .collect();
-    // Some are joined into one, so there is no telling how many it takes.
+    // Signals may be merged, so the number that it takes is not known.
     while threads.iter().any(|thread| !thread.is_finished()) {
         raise(libc::SIGUSR2);
         thread::sleep(Duration::from_micros(100));
@@ -79,17 +80,18 @@ fn a_signal_ends_the_waits_of_all_drivers_again_and_again() {
 }
 
 #[test]
-fn a_driver_made_later_hands_out_what_no_other_did() {
-    // The alarm is there once some driver was.
+fn a_driver_created_later_delivers_pending_signals() {
+    // The notifier exists once there has been a driver.
     drop(driver());
     let mut listener = listen(libc::SIGWINCH).unwrap();
     raise(libc::SIGWINCH);
     recv(&driver(), &mut listener);
 }
 
-/// Has `signal` handled by code that is not ours.
+/// Installs a handler for `signal` that is not ours.
 fn handle(signal: i32, code: *const (), flags: i32) {
-    // SAFETY: all bytes zero is a `sigaction`; the handlers of these tests may interrupt anything.
+    // SAFETY: all zero bytes are a valid `sigaction`, and the handlers of these tests are
+    // async-signal-safe.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = code as usize;
@@ -99,11 +101,11 @@ fn handle(signal: i32, code: *const (), flags: i32) {
 }
 
 #[test]
-fn who_handled_the_signal_before_still_does() {
+fn the_previous_handler_is_still_called() {
     static WITH_INFO: AtomicI32 = AtomicI32::new(0);
     static PLAIN: AtomicI32 = AtomicI32::new(0);
     extern "C" fn with_info(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-        // SAFETY: the kernel's, passed on.
+        // SAFETY: the pointer that the kernel passed.
         assert_eq!(unsafe { (*info).si_signo }, signal);
         WITH_INFO.store(signal, SeqCst);
     }
@@ -125,7 +127,7 @@ fn who_handled_the_signal_before_still_does() {
 #[test]
 fn a_signal_leaves_errno_as_it_was() {
     extern "C" fn fails(_: i32) {
-        // SAFETY: a descriptor that is none is an error.
+        // SAFETY: closing an invalid descriptor is an error.
         assert_eq!(unsafe { libc::close(-1) }, -1);
     }
     handle(libc::SIGURG, fails as *const (), 0);
@@ -137,22 +139,23 @@ fn a_signal_leaves_errno_as_it_was() {
 }
 
 #[test]
-fn a_system_call_that_a_signal_interrupts_goes_on() {
+fn an_interrupted_system_call_is_restarted() {
     let (reader, mut writer) = UnixStream::pair().unwrap();
     let _listener = listen(libc::SIGIO).unwrap();
     let (send, receive) = std::sync::mpsc::channel();
     let thread = thread::spawn(move || {
-        // SAFETY: names the calling thread.
+        // SAFETY: the call names the calling thread.
         send.send(unsafe { libc::pthread_self() }).unwrap();
         let mut buf = [0; 4];
-        // SAFETY: the buffer has room for so many. Not through std, which would try again by itself.
+        // SAFETY: the buffer lives until the call returns and has the given length. Not through
+        // std, which would retry on its own.
         let read = unsafe { libc::read(reader.as_raw_fd(), buf.as_mut_ptr().cast(), buf.len()) };
         (read, buf)
     });
     let reading = receive.recv().unwrap();
     for _ in 0..20 {
         thread::sleep(Duration::from_millis(1));
-        // SAFETY: the thread is in its read, and not joined yet.
+        // SAFETY: the thread is in its read and has not been joined.
         assert_eq!(unsafe { libc::pthread_kill(reading, libc::SIGIO) }, 0);
     }
     writer.write_all(b"data").unwrap();
@@ -167,7 +170,7 @@ fn what_cannot_be_caught_or_is_no_signal_is_refused() {
         assert_eq!(error.kind(), io::ErrorKind::Other);
         assert!(error.to_string().contains(&signal.to_string()), "{error}");
     }
-    // The C library keeps these two to itself.
+    // The C library reserves these two.
     assert_eq!(listen(32).unwrap_err().raw_os_error(), Some(libc::EINVAL));
 }
 

@@ -2,14 +2,14 @@
 
 use crate::header::{Header, TaskRef, release};
 use crate::id::Id;
-use crate::waker::follow;
+use crate::waker::perform;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-/// Can abort a task, but not await it.
+/// A handle that can abort a task, but not await it.
 ///
-/// From [`JoinHandle::abort_handle`](crate::JoinHandle::abort_handle) or a `JoinSet`. Dropping it does
-/// nothing to the task.
+/// Returned by [`JoinHandle::abort_handle`](crate::JoinHandle::abort_handle) and the spawning
+/// methods of `JoinSet`. Dropping it has no effect on the task.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -23,7 +23,8 @@ pub struct AbortHandle {
     task: TaskRef,
 }
 
-// SAFETY: a counted reference; everything it does goes through the state word.
+// SAFETY: the handle is a counted reference, and accesses the task only through its atomic state
+// word and its id, which is never written.
 unsafe impl Send for AbortHandle {}
 // SAFETY: as above.
 unsafe impl Sync for AbortHandle {}
@@ -40,21 +41,22 @@ impl AbortHandle {
         AbortHandle { task }
     }
 
-    /// Aborts the task: its future is dropped when its poll, if one is under way, has returned.
+    /// Aborts the task: its future is dropped instead of being polled again.
     ///
-    /// A task that has ended already, or ends before it notices, is not affected, nor is the closure
-    /// of a `spawn_blocking` that has begun.
+    /// A poll that is in progress is not interrupted. The abort has no effect on a task that has
+    /// finished, on one that finishes in the current poll, or on the closure of a `spawn_blocking`
+    /// that has started.
     pub fn abort(&self) {
         // SAFETY: our reference keeps the task alive.
         unsafe { abort(self.task) };
     }
 
-    /// Whether the task has ended, in whatever way.
+    /// Returns whether the task has finished, been cancelled or panicked.
     pub fn is_finished(&self) -> bool {
         self.header().state.is_complete()
     }
 
-    /// The task's id.
+    /// Returns the task's id.
     pub fn id(&self) -> Id {
         self.header().id()
     }
@@ -68,8 +70,9 @@ impl AbortHandle {
 /// # Safety
 /// The caller must hold a reference to `task`.
 pub(crate) unsafe fn abort(task: TaskRef) {
-    // SAFETY: by contract.
-    unsafe { follow(task, task.as_ref().state.abort()) };
+    // SAFETY: the caller's reference keeps the task alive, and the action comes from its state
+    // word.
+    unsafe { perform(task, task.as_ref().state.abort()) };
 }
 
 impl Clone for AbortHandle {
@@ -81,7 +84,7 @@ impl Clone for AbortHandle {
 
 impl Drop for AbortHandle {
     fn drop(&mut self) {
-        // SAFETY: our reference is given up.
+        // SAFETY: releases this handle's own reference, which is not used afterwards.
         unsafe { release(self.task) };
     }
 }

@@ -1,4 +1,4 @@
-//! A task of a given future and home, and what depends on their types.
+//! The memory of a task with a given future and home, and the functions that depend on their types.
 
 use crate::current::CurrentGuard;
 use crate::error::{JoinError, PanicPayload};
@@ -19,11 +19,13 @@ use wakeful_base::catch_panic::{contain_panic, drop_payload};
 use wakeful_base::slab_alloc;
 use wakeful_base::sync::UnsafeCell;
 
-/// The future while it runs, then the output, or the panic that came instead.
+/// The future while the task runs, then its output, or the payload of the panic that it ended with.
+///
+/// No tag says which field is in use. The task is complete or not, and its outcome, tell.
 union FutureOrOutput<F: Future> {
     future: ManuallyDrop<F>,
     output: ManuallyDrop<F::Output>,
-    // Boxed twice to stay one word: the union is at least as large as its largest field.
+    // Boxed twice, so that it takes one word: the union is as large as its largest field.
     panic: ManuallyDrop<Box<PanicPayload>>,
 }
 
@@ -34,7 +36,7 @@ struct TaskCell<F: Future, S> {
     _home: PhantomData<fn(S)>,
 }
 
-/// Allocates a task. It is scheduled: the caller owes the returned entry a queue.
+/// Allocates a task. The task is scheduled: the caller must put the returned entry into a queue.
 ///
 /// # Safety
 /// - `home` must be valid until [`Schedule::release_cell`] is called on it for this task.
@@ -52,7 +54,7 @@ where
     S: Schedule,
 {
     let cell = slab_alloc::allocate::<TaskCell<F, S>>();
-    // SAFETY: just allocated for one.
+    // SAFETY: `cell` was just allocated for this type and is not shared yet.
     unsafe {
         cell.write(TaskCell {
             header: Header::new(vtable::<F, S>(), home.cast(), id, spawned_at),
@@ -61,7 +63,8 @@ where
         });
     }
     let task: TaskRef = cell.cast();
-    // SAFETY: the state word of a new task speaks of one entry and one join handle; these are they.
+    // SAFETY: the state word of a new task counts one queue entry and one join handle, which are
+    // these two.
     unsafe { (Runnable::from_raw(task), JoinHandle::from_raw(task)) }
 }
 
@@ -81,24 +84,26 @@ fn vtable<F: Future, S: Schedule>() -> &'static Vtable {
 
 impl<F: Future, S> TaskCell<F, S> {
     /// # Safety
-    /// `task` must be a live cell of just these types.
+    /// `task` must be a live cell of exactly these types.
     unsafe fn stage<'a>(task: TaskRef) -> &'a UnsafeCell<FutureOrOutput<F>> {
-        // SAFETY: the header is the first field of a `repr(C)` struct.
+        // SAFETY: by contract `task` points to a `TaskCell<F, S>`, whose first field is the header
+        // (`repr(C)`).
         unsafe { &(*task.cast::<TaskCell<F, S>>().as_ptr()).stage }
     }
 }
 
 /// # Safety
-/// The caller has the task's turn, and the cell holds a future.
+/// The caller must hold the right to poll the task, and the cell must hold a future.
 unsafe fn poll<F: Future, S>(task: TaskRef, cx: &mut Context<'_>) -> PollResult {
-    // SAFETY: the caller's claim on the cell outlives this call.
+    // SAFETY: the caller keeps the task alive during this call.
     let _current = unsafe { CurrentGuard::enter(task) };
-    // SAFETY: types by the vtable.
+    // SAFETY: this function is in the vtable of tasks of these types.
     let stage = unsafe { TaskCell::<F, S>::stage(task) };
     let polled = catch_unwind(AssertUnwindSafe(|| {
         let on_unwind = DropOnUnwind(stage);
         let polled = stage.with_mut(|stage| {
-            // SAFETY: the turn makes the future ours; a cell never moves, so it is pinned.
+            // SAFETY: the right to poll gives exclusive access to the future. It is pinned, since a
+            // cell never moves.
             let future = unsafe { Pin::new_unchecked(&mut *(*stage).future) };
             future.poll(cx)
         });
@@ -108,28 +113,30 @@ unsafe fn poll<F: Future, S>(task: TaskRef, cx: &mut Context<'_>) -> PollResult 
     let (outcome, new) = match polled {
         Ok(Poll::Pending) => return PollResult::Pending,
         Err(payload) => (Outcome::Panic, panic_stage(payload)),
-        // SAFETY: the future is still ours, and dropped this once.
+        // SAFETY: the caller still has exclusive access to the future, which is dropped here only.
         Ok(Poll::Ready(output)) => match unsafe { drop_future(stage) } {
             Ok(()) => (Outcome::Value, FutureOrOutput { output: ManuallyDrop::new(output) }),
             Err(payload) => {
-                // As with Tokio, whoever joins learns of a panic rather than getting the value.
+                // As in Tokio, a panic in the future's destructor wins over the output.
                 contain_panic(|| drop(output));
                 (Outcome::Panic, panic_stage(payload))
             }
         },
     };
-    // SAFETY: the stage is ours and empty now.
+    // SAFETY: the caller still has exclusive access, and the stage is empty.
     stage.with_mut(|stage| unsafe { stage.write(new) });
     PollResult::Ready(outcome)
 }
 
-/// Drops the future of a poll that panics while the panic is still under way, so that its destructors
-/// can tell. A second panic in there is contained: the first is the one to report.
+/// Drops the future of a poll that panics, during the unwinding, so that its destructors can notice
+/// it (`std::thread::panicking`). A second panic in there is discarded, and the first one is
+/// reported.
 struct DropOnUnwind<'a, F: Future>(&'a UnsafeCell<FutureOrOutput<F>>);
 
 impl<F: Future> Drop for DropOnUnwind<'_, F> {
     fn drop(&mut self) {
-        // SAFETY: made in `poll`, which has the turn, and forgotten there unless it unwinds.
+        // SAFETY: created in `poll`, which has exclusive access to the future, and forgotten unless
+        // the poll unwinds.
         if let Err(payload) = unsafe { drop_future(self.0) } {
             drop_payload(payload);
         }
@@ -137,17 +144,17 @@ impl<F: Future> Drop for DropOnUnwind<'_, F> {
 }
 
 /// # Safety
-/// The caller has the task's turn, and the cell holds a future.
+/// The caller must hold the right to poll the task, and the cell must hold a future.
 unsafe fn cancel<F: Future, S>(task: TaskRef) -> Outcome {
-    // SAFETY: the caller's claim on the cell outlives this call.
+    // SAFETY: the caller keeps the task alive during this call.
     let _current = unsafe { CurrentGuard::enter(task) };
-    // SAFETY: types by the vtable.
+    // SAFETY: this function is in the vtable of tasks of these types.
     let stage = unsafe { TaskCell::<F, S>::stage(task) };
-    // SAFETY: the turn makes the future ours to drop, once.
+    // SAFETY: the right to poll gives exclusive access to the future, which is dropped here only.
     match unsafe { drop_future(stage) } {
         Ok(()) => Outcome::Cancelled,
         Err(payload) => {
-            // SAFETY: the stage is ours and empty now.
+            // SAFETY: the caller still has exclusive access, and the stage is empty.
             stage.with_mut(|stage| unsafe { stage.write(panic_stage(payload)) });
             Outcome::Panic
         }
@@ -155,12 +162,12 @@ unsafe fn cancel<F: Future, S>(task: TaskRef) -> Outcome {
 }
 
 /// # Safety
-/// The stage must hold a future that is the caller's to drop.
+/// The stage must hold a future to which the caller has exclusive access. It is empty afterwards.
 unsafe fn drop_future<F: Future>(
     stage: &UnsafeCell<FutureOrOutput<F>>,
 ) -> Result<(), Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: passed on to the caller.
+        // SAFETY: by contract.
         stage.with_mut(|stage| unsafe { ManuallyDrop::drop(&mut (*stage).future) })
     }))
 }
@@ -170,17 +177,18 @@ fn panic_stage<F: Future>(payload: Box<dyn Any + Send>) -> FutureOrOutput<F> {
 }
 
 /// # Safety
-/// The task must be complete and its output, not yet taken, the caller's.
+/// The task must be complete. Its output must not have been taken, and must belong to the caller.
 unsafe fn drop_output<F: Future, S>(task: TaskRef) {
-    // SAFETY: the caller's claim on the cell outlives this call.
+    // SAFETY: the caller keeps the task alive during this call.
     let _current = unsafe { CurrentGuard::enter(task) };
-    // SAFETY: a live cell.
+    // SAFETY: the caller keeps the task alive.
     let outcome = unsafe { task.as_ref() }.state.outcome();
-    // SAFETY: types by the vtable.
+    // SAFETY: this function is in the vtable of tasks of these types.
     let stage = unsafe { TaskCell::<F, S>::stage(task) };
     contain_panic(|| {
         stage.with_mut(|stage| {
-            // SAFETY: the outcome says which field is there, and it is the caller's.
+            // SAFETY: the outcome of a complete task tells which field is in use, and the output is
+            // the caller's.
             unsafe {
                 match outcome {
                     Outcome::Value => ManuallyDrop::drop(&mut (*stage).output),
@@ -193,14 +201,15 @@ unsafe fn drop_output<F: Future, S>(task: TaskRef) {
 }
 
 /// # Safety
-/// As for `drop_output`; `into` must point to a writable `Option<Result<F::Output, JoinError>>`.
+/// As for `drop_output`. `into` must point to a writable `Option<Result<F::Output, JoinError>>`.
 unsafe fn take_output<F: Future, S>(task: TaskRef, into: *mut ()) {
-    // SAFETY: a live cell.
+    // SAFETY: the caller keeps the task alive.
     let header = unsafe { task.as_ref() };
-    // SAFETY: types by the vtable.
+    // SAFETY: this function is in the vtable of tasks of these types.
     let stage = unsafe { TaskCell::<F, S>::stage(task) };
     let result = stage.with_mut(|stage| {
-        // SAFETY: the outcome says which field is there; it is the caller's, who takes it once.
+        // SAFETY: the outcome of a complete task tells which field is in use. The output is the
+        // caller's, which takes it once.
         unsafe {
             match header.state.outcome() {
                 Outcome::Value => Ok(ManuallyDrop::take(&mut (*stage).output)),
@@ -212,35 +221,36 @@ unsafe fn take_output<F: Future, S>(task: TaskRef, into: *mut ()) {
             }
         }
     });
-    // SAFETY: by contract of this function.
+    // SAFETY: by contract.
     unsafe { *into.cast::<Option<Result<F::Output, JoinError>>>() = Some(result) };
 }
 
 /// # Safety
-/// The caller holds the task's queue entry and gives it up.
+/// The caller must hold the task's queue entry, and gives it up.
 unsafe fn schedule<S: Schedule>(task: TaskRef) {
-    // SAFETY: the entry lets us read the home.
+    // SAFETY: only the holder of the queue entry, the caller, may read or change the home.
     let home = unsafe { task.as_ref().home.with(|home| (*home).cast::<S>()) };
-    // SAFETY: the home is valid as long as the cell is; the entry is the caller's.
+    // SAFETY: the home stays valid as long as the cell, and the entry is the caller's.
     unsafe { S::schedule(home, Runnable::from_raw(task)) };
 }
 
 /// # Safety
-/// The caller has given up the last reference, and the stage is empty.
+/// The caller must have released the last reference, and the stage must be empty.
 unsafe fn free<F: Future, S: Schedule>(task: TaskRef) {
     let place = task.cast::<TaskCell<F, S>>();
-    // SAFETY: written by `new_task` with these types, and nobody else refers to it any more.
+    // SAFETY: `new_task` wrote a cell of these types, and no other reference to it is left.
     let cell = unsafe { &mut *place.as_ptr() };
     cell.header.assert_at_end();
-    // Nothing is in the stage; the access tells loom that whatever was done to it is over.
+    // The stage is empty. This access lets loom check that all earlier accesses to it happened
+    // before.
     cell.stage.with_mut(|_| ());
-    // SAFETY: the last reference may touch every field.
+    // SAFETY: without other references, this thread may access every field.
     let home = cell.header.home.with(|home| unsafe { *home }).cast::<S>();
-    // SAFETY: allocated by `new_task` for this type, and dropped once.
+    // SAFETY: `new_task` allocated the cell for this type, and it is freed here only.
     unsafe {
         place.drop_in_place();
         slab_alloc::free(place);
     }
-    // SAFETY: the home was valid for the cell, which is gone now.
+    // SAFETY: the home was valid for as long as the cell, which has just been freed.
     unsafe { S::release_cell(home) };
 }

@@ -1,4 +1,4 @@
-//! The task this thread is busy with.
+//! The task that the calling thread is running.
 
 use crate::header::{Header, TaskRef};
 use crate::id::Id;
@@ -10,7 +10,7 @@ wakeful_base::per_thread! {
     static CURRENT: Cell<*const Header> = const { Cell::new(ptr::null()) };
 }
 
-/// Makes a task the current one until dropped.
+/// Makes a task the current one until it is dropped.
 pub(crate) struct CurrentGuard {
     before: *const Header,
 }
@@ -34,11 +34,12 @@ impl Drop for CurrentGuard {
 #[inline]
 pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Header>) -> R) -> R {
     let current = CURRENT.with(Cell::get);
-    // SAFETY: a pointer is only there while a `CurrentGuard` on this thread's stack vouches for it.
+    // SAFETY: `CURRENT` is set only while a `CurrentGuard` exists on this thread's stack, whose
+    // creator keeps the task alive.
     f(unsafe { current.as_ref() })
 }
 
-/// The id of the task that is running on this thread, if any.
+/// Returns the id of the task that is running on this thread, if any.
 ///
 /// ```
 /// use wakeful::task;
@@ -54,10 +55,10 @@ pub fn try_id() -> Option<Id> {
     with_current(|task| task.map(Header::id))
 }
 
-/// The id of the task that is running on this thread.
+/// Returns the id of the task that is running on this thread.
 ///
 /// # Panics
-/// Outside of a task, which includes the future given to `block_on`.
+/// If called outside a task. The future passed to `block_on` is not a task.
 ///
 /// ```
 /// use wakeful::task;
@@ -76,15 +77,15 @@ pub fn id() -> Id {
     )
 }
 
-/// Notes what the current task is about to wait for.
+/// Records what the current task is about to wait for.
 ///
-/// For leaf futures, before they return `Pending`. Outside of a task, and in the drop of a task's
-/// output, it does nothing.
+/// Leaf futures call this before they return `Pending`. It does nothing outside a task and while a
+/// task's output is being dropped.
 #[inline]
 pub fn note_wait(kind: WaitKind, detail: u64) {
     with_current(|task| {
-        // A task whose output is being dropped is current too, but not running any more: its link may
-        // be in use by a queue of complete tasks.
+        // While a task's output is being dropped, the task is current but not running any more. Its
+        // link may be in use by a queue of complete tasks.
         if let Some(task) = task.filter(|task| !task.state.is_complete()) {
             task.set_waits_for(WaitsFor::new(kind, detail));
         }

@@ -1,11 +1,11 @@
-//! Why a task has no output.
+//! The error of a task that has no output.
 
 use crate::id::Id;
 use std::any::Any;
 use std::fmt;
 use std::io;
 
-/// A task that did not end with a value: it panicked or was cancelled.
+/// The error of a task that did not return a value: it panicked or was cancelled.
 ///
 /// ```
 /// use std::panic::resume_unwind;
@@ -30,12 +30,13 @@ enum Cause {
     Panic(PanicPayload),
 }
 
-/// A panic's payload.
+/// The payload of a panic.
 ///
-/// `Box<dyn Any + Send>` is not `Sync`, and a [`JoinError`] should be.
+/// `Box<dyn Any + Send>` is not `Sync`, but [`JoinError`] is to be `Sync`.
 pub(crate) struct PanicPayload(Box<dyn Any + Send>);
 
-// SAFETY: through a shared reference the payload is only looked at as `String` or `&str`, both `Sync`.
+// SAFETY: a shared reference gives access to the payload only if it is a `String` or `&str`, and
+// both are `Sync`.
 unsafe impl Sync for PanicPayload {}
 
 impl PanicPayload {
@@ -58,20 +59,20 @@ impl JoinError {
         JoinError { cause: Cause::Panic(payload), id }
     }
 
-    /// Whether the task was cancelled: aborted, or dropped by its runtime's shutdown.
+    /// Returns whether the task was cancelled: aborted, or dropped at its runtime's shutdown.
     pub fn is_cancelled(&self) -> bool {
         matches!(self.cause, Cause::Cancelled)
     }
 
-    /// Whether the task panicked.
+    /// Returns whether the task panicked.
     pub fn is_panic(&self) -> bool {
         matches!(self.cause, Cause::Panic(_))
     }
 
-    /// The panic's payload, fit for [`std::panic::resume_unwind`].
+    /// Returns the panic's payload, for [`std::panic::resume_unwind`].
     ///
     /// # Panics
-    /// If the task was cancelled; see [`try_into_panic`](Self::try_into_panic).
+    /// If the task was cancelled. See [`try_into_panic`](Self::try_into_panic).
     ///
     /// ```
     /// use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -85,17 +86,17 @@ impl JoinError {
     /// ```
     #[track_caller]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
-        // No closure: the panic's location is to be the caller's.
+        // No closure, so that `#[track_caller]` reports the caller's location.
         match self.try_into_panic() {
             Ok(payload) => payload,
             Err(error) => panic!(
                 "`JoinError::into_panic` called on the error of a task that did not panic \
-                 ({error}); ask `is_panic` first or use `try_into_panic`"
+                 ({error}); check `is_panic` first or use `try_into_panic`"
             ),
         }
     }
 
-    /// The panic's payload, or the error itself if the task was cancelled.
+    /// Returns the panic's payload, or the error itself if the task was cancelled.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -111,7 +112,7 @@ impl JoinError {
         }
     }
 
-    /// The id of the task.
+    /// Returns the id of the task.
     pub fn id(&self) -> Id {
         self.id
     }

@@ -1,4 +1,4 @@
-//! The part of a task that is the same for every future.
+//! The part of a task that is the same for all types of futures.
 
 use crate::id::Id;
 use crate::state::{Outcome, TaskState};
@@ -11,17 +11,17 @@ use wakeful_base::list::{Link, Links};
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicPtr, Ordering::*};
 
-/// What a task does that depends on its future's type.
+/// The operations of a task that depend on the type of its future.
 pub(crate) struct Vtable {
-    /// Polls the future. Once it is ready, drops it and stores the output.
+    /// Polls the future. If it is ready, drops it and stores the output.
     pub poll: unsafe fn(TaskRef, &mut Context<'_>) -> PollResult,
-    /// Drops the future; a panic on the way becomes the output.
+    /// Drops the future. A panic in its destructor becomes the task's outcome.
     pub cancel: unsafe fn(TaskRef) -> Outcome,
     /// Drops the output, whatever the outcome.
     pub drop_output: unsafe fn(TaskRef),
-    /// Moves the output to `Option<Result<T, JoinError>>` behind the pointer.
+    /// Moves the output to the `Option<Result<T, JoinError>>` behind the pointer.
     pub take_output: unsafe fn(TaskRef, *mut ()),
-    /// Hands the entry to the home.
+    /// Passes the queue entry to the home.
     pub schedule: unsafe fn(TaskRef),
     /// Frees the cell, whose future and output are gone.
     pub free: unsafe fn(TaskRef),
@@ -29,7 +29,7 @@ pub(crate) struct Vtable {
     pub calls_wakers: bool,
 }
 
-/// What one poll led to.
+/// The result of one poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PollResult {
     Pending,
@@ -40,17 +40,18 @@ pub(crate) enum PollResult {
 pub struct Header {
     pub(crate) state: TaskState,
     pub(crate) vtable: &'static Vtable,
-    /// While scheduled: next entry of an intrusive queue. Else: what the task waits for.
+    /// While the task is scheduled: the next entry of an intrusive queue. Otherwise: what the task
+    /// waits for.
     link: AtomicPtr<Header>,
     owned: Links<Header>,
     pub(crate) home: UnsafeCell<NonNull<()>>,
     id: Id,
     spawned_at: &'static Location<'static>,
-    /// The waker of who joins, as `join_slot.rs` packs it.
+    /// The waker of the join handle, as `join_slot.rs` packs it.
     pub(crate) join_waker: UnsafeCell<Option<NonNull<()>>>,
 }
 
-// A loom build keeps the state of its checks in each field.
+// Loom adds the state of its checks to each field.
 #[cfg(all(target_pointer_width = "64", not(wakeful_loom)))]
 const _: () = assert!(size_of::<Header>() == 72, "each task pays for every byte of its header");
 
@@ -76,22 +77,24 @@ impl Header {
     /// Checks what must hold when the cell is freed.
     pub(crate) fn assert_at_end(&mut self) {
         self.state.assert_at_end();
-        // SAFETY: the exclusive borrow.
+        // SAFETY: `&mut self` gives exclusive access.
         let empty = self.join_waker.with_mut(|slot| unsafe { (*slot).is_none() });
-        debug_assert!(empty, "whoever gave the waker slot up last has emptied it");
+        debug_assert!(empty, "the last owner of the waker slot has emptied it");
     }
 
-    /// The task's id.
+    /// Returns the task's id.
     pub fn id(&self) -> Id {
         self.id
     }
 
-    /// Where the task was spawned.
+    /// Returns where the task was spawned.
     pub fn spawned_at(&self) -> &'static Location<'static> {
         self.spawned_at
     }
 
-    /// What the task said it waits for when it last returned `Pending`; none if it waits for its turn.
+    /// Returns what the task said it waits for when it last returned `Pending`.
+    ///
+    /// `None` while the task is in a queue.
     pub fn waits_for(&self) -> Option<WaitsFor> {
         WaitsFor::from_word(self.link.load(Relaxed).addr())
     }
@@ -100,7 +103,7 @@ impl Header {
         self.link.store(std::ptr::without_provenance_mut(what.word()), Relaxed);
     }
 
-    /// The entry behind this one in an intrusive queue.
+    /// Returns the link to the next entry of an intrusive queue.
     ///
     /// Only the queue that holds the entry may use it.
     pub fn queue_next(&self) -> &AtomicPtr<Header> {
@@ -114,31 +117,34 @@ impl fmt::Debug for Header {
     }
 }
 
-/// A pointer to a task, by itself without any claim on it.
+/// A pointer to a task. By itself it does not keep the task alive.
 pub type TaskRef = NonNull<Header>;
 
-/// Links a task into the list of those its home owns.
+/// Links a task into the list of tasks that its home owns.
 #[derive(Debug)]
 pub struct OwnedLink;
 
-// SAFETY: the links are a field of the header that nothing else touches.
+// SAFETY: the links are a field of the header that only the list accesses.
 unsafe impl Link for OwnedLink {
     type Node = Header;
 
     unsafe fn links(node: TaskRef) -> NonNull<Links<Header>> {
-        // SAFETY: the node is live by the trait's contract, and a field of it is not null.
+        // SAFETY: the node is live by the trait's contract, so the address of its field is valid
+        // and not null.
         unsafe { NonNull::new_unchecked(&raw mut (*node.as_ptr()).owned) }
     }
 }
 
+/// Releases a reference, and frees the task if it was the last one.
+///
 /// # Safety
-/// The caller gives up a reference of its own.
+/// The caller must own a reference, which it gives up.
 pub(crate) unsafe fn release(task: TaskRef) {
-    // SAFETY: the reference keeps the task alive up to here.
+    // SAFETY: the reference keeps the task alive until it is released.
     let header = unsafe { task.as_ref() };
     let vtable = header.vtable;
     if header.state.release() {
-        // SAFETY: it was the last.
+        // SAFETY: no other reference is left.
         unsafe { (vtable.free)(task) };
     }
 }

@@ -5,10 +5,10 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Names one task among all that run in this process.
+/// An id that identifies a task among all tasks of the process.
 ///
-/// Ids are unique as long as the task they name exists, are given in no particular order, and say
-/// nothing about the runtime a task belongs to.
+/// Ids are unique among tasks that exist at the same time. Their order means nothing, and they do
+/// not tell which runtime a task belongs to.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -29,19 +29,19 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(NonZeroU64);
 
-/// How many ids a thread takes at once from the common counter, which would otherwise be one more
-/// contended cache line for every spawn.
+/// The number of ids that a thread takes at once from the shared counter. Taken one by one, they
+/// would make the counter a contended cache line at each spawn.
 const BLOCK: u64 = 256;
 
 static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
 
 std::thread_local! {
-    /// Next id and end of this thread's block.
+    /// The next id and the end of this thread's block.
     static OWN: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
 impl Id {
-    /// An id that no task has had.
+    /// Returns an id that no task has had.
     #[inline]
     pub fn next() -> Id {
         OWN.with(|own| {
@@ -51,11 +51,11 @@ impl Id {
                 end = next + BLOCK;
             }
             own.set((next + 1, end));
-            Id(NonZeroU64::new(next).expect("the counter begins at one and never comes round"))
+            Id(NonZeroU64::new(next).expect("the counter starts at one and cannot wrap around"))
         })
     }
 
-    /// The id as a number.
+    /// Returns the id as a number.
     pub fn as_u64(self) -> u64 {
         self.0.get()
     }

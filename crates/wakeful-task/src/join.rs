@@ -1,4 +1,4 @@
-//! The handle through which a task's output is awaited.
+//! The handle to await a task's output.
 
 use crate::abort::{AbortHandle, abort};
 use crate::current::note_wait;
@@ -16,10 +16,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 use wakeful_base::budget;
 
-/// Owns the right to a task's output.
+/// A handle to await the output of a task.
 ///
-/// Awaiting it gives the output, or a [`JoinError`] if the task panicked or was cancelled. Dropping it
-/// lets the task go on by itself.
+/// Awaiting it returns the output, or a [`JoinError`] if the task panicked or was cancelled.
+/// Dropping the handle detaches the task, which keeps running.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -29,7 +29,8 @@ use wakeful_base::budget;
 /// ```
 ///
 /// # Cancel safety
-/// To give up awaiting `&mut handle` loses nothing. The task goes on, and its output can be awaited again:
+/// Awaiting `&mut handle` is cancel safe. If the future is dropped, the task keeps running and its
+/// output can be awaited again:
 ///
 /// ```
 /// use std::time::Duration;
@@ -45,17 +46,18 @@ use wakeful_base::budget;
 /// ```
 ///
 /// # Panics
-/// When polled again after it has given the output.
+/// If polled again after it has returned the output.
 pub struct JoinHandle<T> {
     task: TaskRef,
-    /// The output has been taken.
+    /// Whether the output has been taken.
     taken: bool,
     _output: PhantomData<T>,
 }
 
-// SAFETY: a counted reference; the output, which is all of `T` it reaches, may go to another thread.
+// SAFETY: the handle is a counted reference. Of `T` it gives access to the output only, which `T:
+// Send` allows to move to another thread.
 unsafe impl<T: Send> Send for JoinHandle<T> {}
-// SAFETY: as above; through a shared borrow there is no access to the output.
+// SAFETY: as above. A shared reference to the handle gives no access to the output.
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
 
 impl<T> UnwindSafe for JoinHandle<T> {}
@@ -64,15 +66,17 @@ impl<T> Unpin for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
     /// # Safety
-    /// `task` must be new, with an output of type `T`, and have no join handle yet.
+    /// The caller must own the reference and the join interest that the state word counts for this
+    /// handle.
     pub(crate) unsafe fn from_raw(task: TaskRef) -> JoinHandle<T> {
         JoinHandle { task, taken: false, _output: PhantomData }
     }
 
-    /// Aborts the task: its future is dropped when its poll, if one is under way, has returned.
+    /// Aborts the task: its future is dropped instead of being polled again.
     ///
-    /// Awaiting the handle then gives a cancelled [`JoinError`], unless the task ended before. The
-    /// closure of a `spawn_blocking` that has begun runs to its end.
+    /// A poll that is in progress is not interrupted. Awaiting the handle then returns a cancelled
+    /// [`JoinError`], unless the task finished first. The abort has no effect on the closure of a
+    /// `spawn_blocking` that has started.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -94,7 +98,7 @@ impl<T> JoinHandle<T> {
         unsafe { abort(self.task) };
     }
 
-    /// Whether the task has ended, in whatever way.
+    /// Returns whether the task has finished, been cancelled or panicked.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -109,14 +113,14 @@ impl<T> JoinHandle<T> {
         self.header().state.is_complete()
     }
 
-    /// A handle that can abort the task and nothing else.
+    /// Returns a handle that can abort the task and do nothing else.
     #[must_use = "abort handles do nothing unless `.abort` is called"]
     pub fn abort_handle(&self) -> AbortHandle {
         // SAFETY: our reference keeps the task alive.
         unsafe { AbortHandle::new(self.task) }
     }
 
-    /// The task's id.
+    /// Returns the task's id.
     pub fn id(&self) -> Id {
         self.header().id()
     }
@@ -126,7 +130,7 @@ impl<T> JoinHandle<T> {
         unsafe { self.task.as_ref() }
     }
 
-    /// Leaves `waker` in the slot for the completing side.
+    /// Leaves `waker` in the waker slot for the completing thread.
     fn wait_with(&self, waker: &Waker) -> Result<(), AlreadyComplete> {
         let header = self.header();
         if header.state.is_complete() {
@@ -136,22 +140,25 @@ impl<T> JoinHandle<T> {
         if handed_over && join_slot::will_wake(header, waker) {
             return Ok(());
         }
-        // Cloning and dropping a waker is somebody else's code and may panic. Both happen while the
-        // slot is handed over or empty: a waker left in it otherwise would be nobody's to drop.
+        // Cloning and dropping a waker runs external code, which may panic. Both happen while the
+        // slot is handed over or empty. Otherwise a panic could leave a waker in the slot that
+        // nothing drops.
         let new = waker.clone();
         if handed_over {
             header.state.unset_join_waker()?;
         }
         let old = join_slot::replace(header, new);
-        // Refused, the waker stays until the handle goes, as one does that was woken.
+        // If the task has completed meanwhile, the waker stays in the slot until the handle is
+        // dropped, like one that has been woken.
         let set = header.state.set_join_waker();
         drop(old);
         set
     }
 }
 
-/// Lets `waker` be woken when the task ends, in place of any waker set before. False if it has ended
-/// already, in which case nothing will be woken.
+/// Makes the task's completion wake `waker`, in place of a waker set before.
+///
+/// Returns false if the task is complete already; nothing will be woken then.
 pub fn set_join_waker<T>(handle: &mut JoinHandle<T>, waker: &Waker) -> bool {
     handle.wait_with(waker).is_ok()
 }
@@ -160,7 +167,7 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        assert!(!self.taken, "`JoinHandle` polled after it gave the task's output");
+        assert!(!self.taken, "`JoinHandle` polled after it returned the task's output");
         let unit = ready!(budget::poll_proceed(cx));
         if self.wait_with(cx.waker()).is_ok() {
             note_wait(WaitKind::Task, self.id().as_u64());
@@ -169,7 +176,8 @@ impl<T> Future for JoinHandle<T> {
         unit.made_progress();
         self.taken = true;
         let mut output: Option<Self::Output> = None;
-        // SAFETY: the task is complete, and the output ours to take, once.
+        // SAFETY: the task is complete and the handle exists, so the output is the handle's.
+        // `taken` makes sure that it is taken once.
         unsafe { (self.header().vtable.take_output)(self.task, (&raw mut output).cast()) };
         Poll::Ready(output.expect("a complete task has an output"))
     }
@@ -178,16 +186,17 @@ impl<T> Future for JoinHandle<T> {
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         let header = self.header();
-        let todo = header.state.drop_join();
-        if todo.drop_output && !self.taken {
-            // SAFETY: complete with the handle still there: the output is ours.
+        let actions = header.state.drop_join();
+        if actions.drop_output && !self.taken {
+            // SAFETY: the task completed while the handle existed, so the output is the handle's.
+            // It has not been taken.
             unsafe { (header.vtable.drop_output)(self.task) };
         }
-        if todo.drop_waker {
+        if actions.drop_waker {
             join_slot::empty(header);
         }
-        if todo.keeps_ref {
-            // SAFETY: our reference is given up.
+        if actions.keeps_ref {
+            // SAFETY: releases this handle's own reference, which is not used afterwards.
             unsafe { release(self.task) };
         }
     }

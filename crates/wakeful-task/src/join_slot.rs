@@ -1,10 +1,11 @@
-//! The place where who joins a task leaves its waker.
+//! The slot for the waker of the code that awaits a task.
 //!
-//! One word instead of a waker's two: who joins a task is nearly always another task, whose waker is
-//! known by the task alone. Any other waker is boxed, and the pointer marked by its lowest bit.
+//! It is one word, where a waker takes two. A task is nearly always awaited by another task, whose
+//! waker is determined by the pointer to the task. Any other waker is boxed, and the lowest bit of
+//! the pointer tells the two apart.
 //!
-//! Whose the slot is, the state word says: the join handle's while `JOIN_WAKER` is clear. Each function
-//! here asks the caller to have that right.
+//! The state word tells which side owns the slot: the join handle while `JOIN_WAKER` is clear. The
+//! caller of each function here must own the slot.
 
 use crate::header::{Header, TaskRef};
 use crate::waker::{WAKER, borrowed_waker, is_waker_of};
@@ -15,9 +16,9 @@ use wakeful_base::catch_panic::contain_panic;
 
 const BOXED: usize = 1;
 
-/// What a filled slot holds.
+/// The contents of a filled slot.
 enum Joiner<'a> {
-    /// A task of ours, of which the slot owns a reference.
+    /// A task of this runtime; the slot owns a reference to it.
     Task(TaskRef),
     Other(&'a Waker),
 }
@@ -41,9 +42,10 @@ fn boxed(packed: NonNull<()>) -> *mut Waker {
 }
 
 /// # Safety
-/// `packed` must come from `pack`, and is used up.
+/// `packed` must come from `pack`, and must not be used again.
 unsafe fn unpack(packed: NonNull<()>) -> Waker {
-    // SAFETY: the mark tells which of the two `pack` made it from.
+    // SAFETY: the lowest bit tells what `pack` made the value from, and the caller passes the
+    // ownership on.
     unsafe {
         if is_boxed(packed) {
             *Box::from_raw(boxed(packed))
@@ -53,19 +55,19 @@ unsafe fn unpack(packed: NonNull<()>) -> Waker {
     }
 }
 
-/// Calls `f` with what is in the slot, which must be the caller's to read.
+/// Calls `f` with the contents of the slot, which the caller must be allowed to read.
 fn peek<R>(header: &Header, f: impl FnOnce(Option<Joiner<'_>>) -> R) -> R {
     header.join_waker.with(|slot| {
-        // SAFETY: the slot is the caller's to read, so that nobody takes the waker meanwhile.
+        // SAFETY: the caller may read the slot, so no other thread writes it during this call.
         f(unsafe { *slot }.map(|packed| match is_boxed(packed) {
-            // SAFETY: as above; the mark says that it is a box.
+            // SAFETY: as above; the lowest bit says that it is a box.
             true => Joiner::Other(unsafe { &*boxed(packed) }),
             false => Joiner::Task(packed.cast()),
         }))
     })
 }
 
-/// Whether the slot holds a waker that does what `waker` does.
+/// Returns whether the slot holds a waker that wakes the same task as `waker`.
 pub(crate) fn will_wake(header: &Header, waker: &Waker) -> bool {
     peek(header, |joiner| match joiner {
         Some(Joiner::Task(task)) => is_waker_of(waker, task),
@@ -74,16 +76,16 @@ pub(crate) fn will_wake(header: &Header, waker: &Waker) -> bool {
     })
 }
 
-/// Puts `waker` into the slot, and returns what was there.
+/// Puts `waker` into the slot, and returns the previous waker.
 pub(crate) fn replace(header: &Header, waker: Waker) -> Option<Waker> {
     let packed = pack(waker);
-    // SAFETY: the slot is the caller's.
+    // SAFETY: the caller owns the slot.
     let old = header.join_waker.with_mut(|slot| unsafe { (*slot).replace(packed) });
-    // SAFETY: it came from `pack`, and has left the slot.
+    // SAFETY: the value comes from `pack`, and is not in the slot any more.
     old.map(|old| unsafe { unpack(old) })
 }
 
-/// Wakes the task or thread that joins. The slot must be filled. Does not unwind.
+/// Wakes the waker in the slot, which must be filled. Does not unwind.
 pub(crate) fn wake(header: &Header) {
     peek(header, |joiner| {
         contain_panic(|| match joiner {
@@ -94,12 +96,12 @@ pub(crate) fn wake(header: &Header) {
     });
 }
 
-/// Empties the slot.
+/// Drops the waker in the slot, if any.
 pub(crate) fn empty(header: &Header) {
-    // SAFETY: the slot is the caller's; the waker's own drop runs after the access has ended.
+    // SAFETY: the caller owns the slot. The waker's destructor runs after this access has ended.
     let old = header.join_waker.with_mut(|slot| unsafe { (*slot).take() });
     if let Some(old) = old {
-        // SAFETY: it came from `pack`, and has left the slot.
+        // SAFETY: the value comes from `pack`, and is not in the slot any more.
         contain_panic(|| drop(unsafe { unpack(old) }));
     }
 }

@@ -1,36 +1,59 @@
-//! The task: a future, its state, and the handles that reach it.
+//! The task: a future, its state, and the handles that refer to it.
 //!
-//! One allocation holds it all:
+//! A task is one allocation:
 //!
 //! ```text
-//!   ┌──────────────── Header, 72 bytes ────────────────┬──── Slot ────┐
-//!   │ state  vtable  link  owned links  home  id       │ the future,  │
-//!   │ spawn location  join waker                       │ later its    │
-//!   │                                                  │ output       │
-//!   └──────────────────────────────────────────────────┴──────────────┘
+//!   ┌──────────────── Header, 72 bytes ────────────────┬─ FutureOrOutput ─┐
+//!   │ state  vtable  link  owned links  home  id       │ the future,      │
+//!   │ spawn location  join waker                       │ later its output │
+//!   └──────────────────────────────────────────────────┴──────────────────┘
 //! ```
 //!
-//! A task is reached through references named by their holder: the scheduler's ([`Runnable`] while in
-//! a queue, [`RunningTask`] during a poll, [`FinishingTask`] and [`CompletedTask`] at its end), the [`JoinHandle`], the
-//! [`AbortHandle`]s, and the wakers. Which of them may do what is settled by the state word alone; all
-//! its transitions are in `state.rs`.
+//! References to a task are named by their holder: the scheduler's ([`Runnable`] while in a queue,
+//! [`RunningTask`] during a poll, [`FinishingTask`] and [`CompletedTask`] at the end), the
+//! [`JoinHandle`], the [`AbortHandle`]s, and the wakers. The state word alone says which of them
+//! may do what.
 //!
-//! A scheduler is known only as [`Schedule`]: a *home* that takes queue entries. It learns from
-//! [`Runnable::run`] what became of a poll, and decides itself where a task goes next.
+//! ```text
+//!   new_task ──▶ Runnable ──run──▶ RunningTask ──idle──▶ (no entry) ──wake──▶ Runnable
+//!                   │                  │ requeue──▶ Runnable
+//!                   │ cancel           │ cancel, or the poll returned Ready
+//!                   └──────────────────┴──▶ FinishingTask ──complete──▶ freed with the last ref
+//! ```
 //!
-//! This crate is an implementation detail of `wakeful`; its API follows no version promise.
+//! Schedulers implement [`Schedule`]. The implementor is the task's **home**, to which wake-ups
+//! pass the task's queue entry. [`Runnable::run`] returns what a poll led to, and the scheduler
+//! decides where the task goes next.
 //!
-//! # Who may touch which field
-//!
-//! | field | who, when |
+//! | file | contents |
 //! |---|---|
-//! | `state` | anybody with a reference, through the transitions |
-//! | `vtable`, `id`, `spawned_at` | written before the first reference is given out, then read by anybody |
-//! | `link` | the holder of the queue entry while scheduled; the polling side while running; the scheduler's reference once complete |
+//! | `state.rs` | the state word and all its transitions |
+//! | `refs.rs` | the scheduler's references |
+//! | `cell.rs`, `header.rs` | the memory of a task |
+//! | `join.rs`, `join_slot.rs`, `abort.rs`, `waker.rs` | the other references |
+//! | `current.rs`, `wait.rs` | the task that a thread runs, and what a task waits for |
+//!
+//! This crate is an implementation detail of `wakeful`. Its API follows no version promise.
+//!
+//! # Access to the fields
+//!
+//! The **right to poll** a task belongs to the holder of its [`Runnable`] or [`RunningTask`].
+//!
+//! | field | access |
+//! |---|---|
+//! | `state` | any holder of a reference, through the transitions |
+//! | `vtable`, `id`, `spawned_at` | written before the first reference exists, then only read |
+//! | `link` | scheduled: the queue; running: the polling thread; complete: the scheduler |
 //! | `owned` | the home's list, under the home's own exclusion |
-//! | `home` | the holder of the task's turn |
-//! | `join_waker` | the join handle while `JOIN_WAKER` is clear; read by the completing side while set; the last reference |
-//! | slot | the future: the holder of the task's turn. The output: the side that completes if there is no join handle then, else the join handle |
+//! | `home` | the holder of the right to poll |
+//! | `join_waker` | see [Waker slot](#waker-slot) |
+//! | `stage`, a future | the holder of the right to poll |
+//! | `stage`, an output | the join handle; without one at completion, the completing thread |
+//!
+//! # Waker slot
+//!
+//! `join_waker` belongs to the join handle while `JOIN_WAKER` is clear. While it is set, the
+//! completing thread may read it. The last reference may always access it.
 
 mod abort;
 mod cell;

@@ -1,4 +1,4 @@
-//! The scheduler's references: one task, as it passes from queue to poll to end.
+//! The scheduler's references to a task, as it goes from a queue through a poll to its end.
 
 use crate::header::{Header, PollResult, TaskRef, release};
 use crate::join_slot;
@@ -9,54 +9,59 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::task::Context;
 
-/// Where the entries of a task go when it is woken.
+/// A scheduler, or one of its task lists: where the queue entry of a woken task goes.
 ///
 /// # Safety
-/// A home handed to [`new_task`](crate::new_task) or [`RunningTask::set_home`](crate::RunningTask::set_home)
-/// must stay valid until [`release_cell`](Self::release_cell) is called on it for that task.
+/// A home passed to [`new_task`](crate::new_task) or
+/// [`RunningTask::set_home`](crate::RunningTask::set_home) must stay valid until
+/// [`release_cell`](Self::release_cell) is called on it for that task.
 pub unsafe trait Schedule: Sized + 'static {
-    /// Whether [`schedule`](Self::schedule) calls a waker that somebody else may have made.
+    /// Whether [`schedule`](Self::schedule) calls a waker that may come from outside the runtime.
     const CALLS_WAKERS: bool = false;
 
-    /// Takes the entry of a task that was woken or aborted. May be called on any thread, inside or
-    /// outside of any runtime, and must not panic.
+    /// Takes the queue entry of a task that was woken or aborted.
     ///
-    /// Nothing but the entry keeps the task, and with it the home, alive: see [`Runnable::retain`].
-    /// Hence the pointer: a borrow would claim that the home is there until the call returns.
+    /// May be called on any thread, inside or outside any runtime, and must not panic. Only the
+    /// entry keeps the task, and with it the home, alive: see [`Runnable::retain`]. That is why the
+    /// home is passed as a pointer: a reference would claim that the home stays valid until the
+    /// call returns.
     ///
     /// # Safety
-    /// `home` is what the task was made with or last given; it may go away during the call.
+    /// `home` must be the home that the task was created with or last given. It may become invalid
+    /// during the call.
     unsafe fn schedule(home: NonNull<Self>, runnable: Runnable);
 
-    /// The memory of one task of this home was freed. May be called on any thread.
+    /// Called after the memory of a task of this home was freed. May be called on any thread.
     ///
     /// # Safety
-    /// `home` is what the task was made with or last given; it may go away during the call.
+    /// `home` must be the home that the task was created with or last given. It may become invalid
+    /// during the call.
     unsafe fn release_cell(home: NonNull<Self>);
 }
 
-/// A task's queue entry: the right, and the duty, to have it polled.
+/// The queue entry of a task: the right to poll it, and the duty to do so.
 ///
-/// Dropping one without running or cancelling it would leave the task for ever scheduled, so it must
-/// not be; debug builds panic.
+/// It must be run, cancelled or scheduled. Dropping it would leave the task scheduled but in no
+/// queue, so that it would never run again; debug builds panic.
 #[must_use = "a task whose entry is dropped never runs again"]
 #[derive(Debug)]
 pub struct Runnable(TaskRef);
 
-// SAFETY: what a task does on which thread is settled by `new_task`'s contract; the entry is a pointer.
+// SAFETY: an entry is a pointer. The contract of `new_task` says on which thread the task may be
+// polled.
 unsafe impl Send for Runnable {}
 
-/// What a poll led to.
+/// The result of [`Runnable::run`].
 #[derive(Debug)]
 pub enum Polled {
-    /// The task waits, or wants another turn: [`RunningTask::idle`] tells.
+    /// The task is pending, or wants to be polled again: [`RunningTask::idle`] tells.
     Pending(RunningTask),
-    /// The task has ended.
+    /// The future has finished.
     Ended(FinishingTask),
 }
 
 impl Polled {
-    /// The task.
+    /// Returns a pointer to the task.
     pub fn task(&self) -> TaskRef {
         match self {
             Polled::Pending(running) => running.task(),
@@ -65,12 +70,14 @@ impl Polled {
     }
 }
 
-/// A task whose future is the holder's alone.
+/// A task that is being polled or has just been polled.
+///
+/// The holder has exclusive access to its future.
 #[must_use = "a task left running is never polled again"]
 #[derive(Debug)]
 pub struct RunningTask(TaskRef);
 
-/// A task whose future is gone, not yet known to be complete.
+/// A task whose future has been dropped, but that is not marked complete yet.
 #[must_use = "the join handle waits for the completion"]
 #[derive(Debug)]
 pub struct FinishingTask {
@@ -78,20 +85,22 @@ pub struct FinishingTask {
     outcome: Outcome,
 }
 
-/// A complete task, with the scheduler's reference still to be given up.
+/// A complete task whose scheduler's reference is not released yet.
+///
+/// Dropping it releases the reference.
 #[must_use = "the task's memory waits for the scheduler's reference"]
 #[derive(Debug)]
 pub struct CompletedTask(TaskRef);
 
 impl Runnable {
-    /// The pointer alone, for a queue to keep.
+    /// Returns the pointer that a queue stores.
     pub fn into_raw(self) -> TaskRef {
         let task = self.0;
         mem::forget(self);
         task
     }
 
-    /// The entry again.
+    /// Turns a stored pointer back into the entry.
     ///
     /// # Safety
     /// `task` must come from [`into_raw`](Self::into_raw), and be used once.
@@ -99,18 +108,20 @@ impl Runnable {
         Runnable(task)
     }
 
-    /// The task.
+    /// Returns a pointer to the task.
     pub fn task(&self) -> TaskRef {
         self.0
     }
 
-    /// One more reference to the task, which keeps its home valid while the entry goes its way.
+    /// Takes another reference to the task.
+    ///
+    /// It keeps the task's home valid after the entry has been passed on.
     pub fn retain(&self) -> Retained {
         self.header().state.retain();
         Retained(self.0)
     }
 
-    /// Polls the task once, or drops its future if it was aborted. User code runs in here.
+    /// Polls the task once, or drops its future if it was aborted. Runs user code.
     pub fn run(self) -> Polled {
         let running = match self.header().state.start() {
             Start::Poll => RunningTask(self.into_raw()),
@@ -118,28 +129,30 @@ impl Runnable {
         };
         let waker = borrowed_waker(running.0);
         let mut cx = Context::from_waker(&waker);
-        // SAFETY: `start` gave us the future.
+        // SAFETY: `start` returned `Poll`, so this entry has the right to poll, and the cell holds
+        // a future.
         match unsafe { (running.header().vtable.poll)(running.0, &mut cx) } {
             PollResult::Pending => Polled::Pending(running),
             PollResult::Ready(outcome) => Polled::Ended(FinishingTask { task: running.0, outcome }),
         }
     }
 
-    /// Drops the future instead of polling it. User code runs in here.
+    /// Drops the future instead of polling it. Runs user code.
     pub fn cancel(self) -> FinishingTask {
         let _either_way = self.header().state.start();
         RunningTask(self.into_raw()).cancel()
     }
 
-    /// Hands the entry to the task's home.
+    /// Passes the entry to the task's home.
     pub fn schedule(self) {
         let vtable = self.header().vtable;
-        // SAFETY: we hold the entry and give it up.
+        // SAFETY: the entry is ours, and given up here.
         unsafe { (vtable.schedule)(self.into_raw()) }
     }
 
     fn header(&self) -> &Header {
-        // SAFETY: an entry's task is alive.
+        // SAFETY: the task of an entry is alive, since the scheduler's reference is released only
+        // at completion.
         unsafe { self.0.as_ref() }
     }
 }
@@ -158,53 +171,57 @@ impl Drop for Runnable {
     }
 }
 
-/// A reference that only keeps the task's memory and home.
+/// A reference that only keeps the task's memory and its home alive.
 #[derive(Debug)]
 pub struct Retained(TaskRef);
 
 impl Drop for Retained {
     fn drop(&mut self) {
-        // SAFETY: `Runnable::retain` counted us.
+        // SAFETY: releases the reference that `Runnable::retain` counted.
         unsafe { release(self.0) };
     }
 }
 
 impl RunningTask {
-    /// Takes the turn of a task that waits; none if it is active or complete.
+    /// Takes the right to poll an idle task.
+    ///
+    /// Returns `None` if the task is scheduled, running or complete.
     ///
     /// # Safety
-    /// `task` must be alive: in the list of its home, say.
+    /// `task` must be alive, as it is while it is in the list of its home.
     pub unsafe fn claim_idle(task: TaskRef) -> Option<RunningTask> {
         // SAFETY: by contract.
         let claimed = unsafe { task.as_ref() }.state.claim_idle();
         claimed.then_some(RunningTask(task))
     }
 
-    /// The task.
+    /// Returns a pointer to the task.
     pub fn task(&self) -> TaskRef {
         self.0
     }
 
-    /// The home its entries go to.
+    /// Returns the home of the task.
     ///
     /// # Safety
-    /// `S` must be what the task was made with.
+    /// `S` must be the type of home that the task was created with.
     pub unsafe fn home<S: Schedule>(&self) -> NonNull<S> {
-        // SAFETY: having the turn, we may read the home.
+        // SAFETY: the holder of the right to poll may read the home.
         self.header().home.with(|home| unsafe { *home }).cast()
     }
 
     /// Gives the task another home.
     ///
     /// # Safety
-    /// As for [`new_task`](crate::new_task); `S` must be the type it was made with, and the reference
-    /// that the old home was kept valid by must be as good for the new one.
+    /// As for [`new_task`](crate::new_task). `S` must be the type of home that the task was created
+    /// with. The reference that kept the old home valid must do so for the new one.
     pub unsafe fn set_home<S: Schedule>(&self, home: NonNull<S>) {
-        // SAFETY: having the turn, we may write the home; readers come after `idle`.
+        // SAFETY: the holder of the right to poll may write the home. Another thread reads it only
+        // after acquiring that right, from the state word (`idle`) or from a queue (`requeue`), and
+        // both make this write visible to it.
         self.header().home.with_mut(|slot| unsafe { *slot = home.cast() });
     }
 
-    /// Lets the task wait. If it was woken meanwhile, the caller has its next entry.
+    /// Gives up the right to poll. If the task was woken meanwhile, returns its next entry instead.
     pub fn idle(self) -> Option<Runnable> {
         match self.header().state.idle() {
             Idle::Parked => None,
@@ -212,89 +229,95 @@ impl RunningTask {
         }
     }
 
-    /// Gives the task another turn, as if it had woken itself during the poll.
+    /// Schedules the task again, as if it had woken itself during the poll.
     ///
-    /// The state word does not change, so that it is for the queue alone to order this poll before the
-    /// next, wherever that is.
+    /// The state word does not change, so it orders nothing. The queue must make this poll visible
+    /// to the next one, whichever thread runs it.
     pub fn requeue(self) -> Runnable {
         self.header().state.requeue();
         Runnable(self.0)
     }
 
-    /// Drops the future. User code runs in here.
+    /// Drops the future. Runs user code.
     pub fn cancel(self) -> FinishingTask {
-        // SAFETY: the turn makes the future ours.
+        // SAFETY: the right to poll gives exclusive access to the future, which the cell holds.
         let outcome = unsafe { (self.header().vtable.cancel)(self.0) };
         FinishingTask { task: self.0, outcome }
     }
 
     fn header(&self) -> &Header {
-        // SAFETY: a running task is alive.
+        // SAFETY: a running task is alive, since the scheduler's reference is released only at
+        // completion.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl FinishingTask {
-    /// The task.
+    /// Returns a pointer to the task.
     pub fn task(&self) -> TaskRef {
         self.task
     }
 
-    /// How it ended.
+    /// Returns how the task ended.
     pub fn outcome(&self) -> Outcome {
         self.outcome
     }
 
-    /// Whether somebody has a join handle, so that the output is not dropped here.
+    /// Returns whether there is a join handle.
+    ///
+    /// If there is one, completing the task does not drop the output.
     pub fn is_joined(&self) -> bool {
         self.header().state.has_join_interest()
     }
 
-    /// The home its entries went to.
+    /// Returns the home of the task.
     ///
     /// # Safety
-    /// `S` must be what the task was made with.
+    /// `S` must be the type of home that the task was created with.
     pub unsafe fn home<S: Schedule>(&self) -> NonNull<S> {
-        // SAFETY: we still have the turn.
+        // SAFETY: this still holds the right to poll.
         self.header().home.with(|home| unsafe { *home }).cast()
     }
 
-    /// Completes the task, wakes who joins it, and gives the scheduler's reference up. User code runs
-    /// in here.
+    /// Completes the task, wakes its join handle, and releases the scheduler's reference.
     ///
-    /// The task must be in no list any more.
+    /// Runs user code.
+    ///
+    /// The task must not be in any list any more.
     pub fn complete(self) {
         let (task, header) = (self.task, self.header());
         if header.state.is_sole() {
-            // SAFETY: nobody but us can reach the task, whose output nobody wants.
+            // SAFETY: this is the only reference, and there is no join handle to take the output.
             unsafe { drop_output_and_free(task, self.outcome) };
             return;
         }
         let completed = header.state.complete(self.outcome);
         if !completed.wake_join {
             if completed.drop_output {
-                // SAFETY: without a join handle the output is the completing side's.
+                // SAFETY: without a join handle, the output belongs to the completing thread.
                 unsafe { (header.vtable.drop_output)(task) };
             }
-            // SAFETY: the scheduler's reference is ours.
+            // SAFETY: releases the scheduler's reference, which this value holds.
             unsafe { release(task) };
             return;
         }
         join_slot::wake(header);
         if header.state.release_after_wake() == WakerSlotOwner::Completer {
             join_slot::empty(header);
-            // SAFETY: with the waker to drop, the reference was kept.
+            // SAFETY: as above. `release_after_wake` kept the reference, since the waker was still
+            // to be dropped.
             unsafe { release(task) };
         }
     }
 
-    /// As [`complete`](Self::complete), keeping the scheduler's reference: for a task that still has
-    /// to be taken out of a list.
+    /// Completes the task like [`complete`](Self::complete), but keeps the scheduler's reference.
+    ///
+    /// For a task that is still to be removed from a list.
     pub fn complete_keeping_ref(self) -> CompletedTask {
         let header = self.header();
         let completed = header.state.complete(self.outcome);
         if completed.drop_output {
-            // SAFETY: without a join handle the output is the completing side's.
+            // SAFETY: without a join handle, the output belongs to the completing thread.
             unsafe { (header.vtable.drop_output)(self.task) };
         }
         if completed.wake_join {
@@ -307,21 +330,21 @@ impl FinishingTask {
     }
 
     fn header(&self) -> &'static Header {
-        // SAFETY: the scheduler's reference keeps the task alive until given up; each use above ends
-        // before that.
+        // SAFETY: the scheduler's reference keeps the task alive until it is released, and all uses
+        // of the result come before that.
         unsafe { self.task.as_ref() }
     }
 }
 
 impl CompletedTask {
-    /// The pointer alone, for a queue to keep.
+    /// Returns the pointer that a queue stores.
     pub fn into_raw(self) -> TaskRef {
         let task = self.0;
         mem::forget(self);
         task
     }
 
-    /// The reference again.
+    /// Turns a stored pointer back into the reference.
     ///
     /// # Safety
     /// `task` must come from [`into_raw`](Self::into_raw), and be used once.
@@ -329,7 +352,7 @@ impl CompletedTask {
         CompletedTask(task)
     }
 
-    /// The task.
+    /// Returns a pointer to the task.
     pub fn task(&self) -> TaskRef {
         self.0
     }
@@ -337,18 +360,19 @@ impl CompletedTask {
 
 impl Drop for CompletedTask {
     fn drop(&mut self) {
-        // SAFETY: the scheduler's reference is ours.
+        // SAFETY: releases the scheduler's reference, which this value holds.
         unsafe { release(self.0) };
     }
 }
 
 /// # Safety
-/// The caller has the only reference; the task has just ended with `outcome` and is not complete yet.
+/// The caller must hold the only reference. The task must have just ended with `outcome`, and not
+/// be marked complete yet.
 unsafe fn drop_output_and_free(task: TaskRef, outcome: Outcome) {
-    // SAFETY: alive until freed below.
+    // SAFETY: the caller's reference keeps the task alive until it is freed below.
     let header = unsafe { task.as_ref() };
     header.state.complete_sole(outcome);
-    // SAFETY: nobody else can reach the output, nor the cell after it.
+    // SAFETY: no other thread can reach the output or the cell.
     unsafe {
         (header.vtable.drop_output)(task);
         (header.vtable.free)(task);

@@ -1,22 +1,24 @@
-//! The one word that says all about a task, and every way it can change.
+//! The state word of a task, and all its transitions.
 //!
 //! | bits | name | meaning |
 //! |---|---|---|
-//! | 0 | `ACTIVE` | somebody has the task's **turn**: it is in a queue, on its way into one, or being polled |
-//! | 1 | `AGAIN` | it was woken while active: what came before that has to be seen by a poll that begins after it |
-//! | 2 | `COMPLETE` | the future is gone; the output belongs to the join side |
+//! | 0 | `ACTIVE` | the task is in a queue, on its way into one, or being polled |
+//! | 1 | `AGAIN` | the task was woken while active: another poll must follow |
+//! | 2 | `COMPLETE` | the future is gone; the output belongs to the join handle |
 //! | 3 | `CANCELLED` | drop the future instead of polling it |
 //! | 4 | `JOIN_INTEREST` | a `JoinHandle` exists |
-//! | 5 | `JOIN_WAKER` | the waker slot is filled and the completing side may read it; clear: the slot is the join handle's |
-//! | 6, 7 | outcome | how it ended, set together with `COMPLETE` |
+//! | 5 | `JOIN_WAKER` | the waker slot is filled and handed over to the completing thread |
+//! | 6, 7 | outcome | how the task ended, set together with `COMPLETE` |
 //! | 8… | references | see below |
 //!
-//! References are counted: one for the **scheduler**, from spawn to completion; one for the **join**
-//! handle; one for each **waker** and **abort** handle. A queue entry has none of its own: it lives
-//! on the scheduler's, because
+//! References are counted: one for the **scheduler**, from spawn to completion; one for the
+//! **join** handle; one for each **waker** and **abort** handle. A queue entry has no reference of
+//! its own. It relies on the scheduler's, because
 //!
-//! 1. a task that is `ACTIVE` has exactly one turn, whose holder alone touches its future;
-//! 2. a task completes only by the holder of its turn, so that of an entry is not complete.
+//! 1. a task that is `ACTIVE` has exactly one holder of the right to poll, and only that holder
+//!    accesses the future;
+//! 2. only the holder of the right to poll completes the task, so the task of a queue entry is not
+//!    complete.
 //!
 //! ```text
 //!            (1) new
@@ -30,14 +32,15 @@
 //!            │  │                                       │                                    │
 //!            │  └──(3) wake, abort──▶ ACTIVE|AGAIN ──(2) start: clears it                    │
 //!            │                            │                                                  │
-//!            │                            └──(4) idle: has its next turn already             │
+//!            │                            └──(4) idle: has its next entry already            │
 //!            ▼                                                                               │
 //!   (5) complete ◀───────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! Whether an active task is in a queue or being polled the word does not say, because no one has to
-//! ask: so a turn that is not disturbed begins with a load, and one that the task gives up of its own
-//! accord (`requeue`) ends without any change. Only the wake and the wait cost a read-modify-write.
+//! The word does not say whether an active task is queued or being polled, because no transition
+//! depends on it. So a poll starts with a plain load, unless the task was woken or aborted
+//! meanwhile, and a task that yields (`requeue`) changes nothing. Only a wake-up and going idle
+//! take a read-modify-write.
 
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 
@@ -51,17 +54,18 @@ const OUTCOME_SHIFT: u32 = 6;
 const OUTCOME_MASK: usize = 0b11 << OUTCOME_SHIFT;
 const REF_ONE: usize = 1 << 8;
 
-/// A count past this would soon overflow the word; no program holds so many handles.
+/// Bounds the count: one more reference could soon overflow the word. No program holds so many
+/// handles.
 const REFS_MAX: usize = usize::MAX >> 1;
 
 /// How a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// With a value.
+    /// It returned a value.
     Value,
-    /// With a panic, in its poll or in the drop of its future.
+    /// It panicked, in a poll or in the destructor of its future.
     Panic,
-    /// By being aborted, or by its runtime's shutdown.
+    /// It was aborted, or its runtime shut down.
     Cancelled,
 }
 
@@ -84,7 +88,7 @@ impl Outcome {
     }
 }
 
-/// What the holder of a queue entry does with it.
+/// What the holder of a queue entry does with the task.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Start {
@@ -98,60 +102,62 @@ pub(crate) enum Start {
 pub(crate) enum Idle {
     /// It waits for a wake-up.
     Parked,
-    /// It was woken (or aborted) during the poll: its poller holds a new entry.
+    /// It was woken or aborted during the poll. The polling thread holds a new entry.
     Again,
 }
 
-/// What the caller of a wake or abort does.
+/// What the caller of a wake or an abort has to do.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Wake {
-    /// Put the entry, which is now the caller's, into a queue.
+pub(crate) enum WakeAction {
+    /// Put the queue entry, which is now the caller's, into a queue.
     Schedule,
-    /// Nothing: it is active or complete.
+    /// Nothing: the task is active or complete.
     Nothing,
-    /// Nothing, and free the cell: the reference given up was the last.
+    /// Free the cell: the caller released the last reference.
     Free,
 }
 
-/// What the completing side does after the transition.
+/// What the completing thread has to do after the transition.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Completed {
-    /// Nobody will read the output: drop it.
+    /// Drop the output: there is no join handle to read it.
     pub drop_output: bool,
-    /// The waker slot is filled: wake it, then call `release_after_wake`.
+    /// The waker slot is filled: wake the waker, then call `release_after_wake`.
     pub wake_join: bool,
 }
 
-/// Whose the waker slot is after the completing side has woken it.
+/// The owner of the waker slot after the completing thread has woken the waker.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum WakerSlotOwner {
-    /// The join handle's again.
+    /// The join handle again.
     Join,
-    /// The join handle is gone: the completing side drops the waker.
+    /// The completing thread, which drops the waker: the join handle is gone.
     Completer,
 }
 
-/// What dropping a join handle asks for.
+/// What a join handle has to do when it is dropped.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct JoinDropActions {
-    /// The output is the join handle's to drop.
+    /// The output is the join handle's, which drops it.
     pub drop_output: bool,
-    /// The waker in the slot is the join handle's to drop.
+    /// The waker in the slot is the join handle's, which drops it.
     pub drop_waker: bool,
-    /// The handle's reference is still to be given up (it covers the drops above). Otherwise the
-    /// transition has done so; it cannot have been the last, for the task is not complete.
+    /// The handle's reference, which covers the actions above, is still to be released.
+    ///
+    /// Otherwise the transition has released it. It was not the last one then, since the task is
+    /// not complete.
     pub keeps_ref: bool,
 }
 
-/// The task was complete, so that the waker slot did not change hands.
+/// The task was complete already, so the waker slot did not change its owner.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct AlreadyComplete;
 
-/// Returns `word` with a poll requested.
+/// Returns `word` after a poll has been requested.
 fn with_poll_requested(word: usize) -> usize {
     match word & (ACTIVE | COMPLETE) {
         0 => word | ACTIVE,
@@ -164,12 +170,13 @@ fn with_poll_requested(word: usize) -> usize {
 pub(crate) struct TaskState(AtomicUsize);
 
 impl TaskState {
-    /// (1) With an entry, a reference for the scheduler and one for the join handle.
+    /// (1) Creates the word of a new task: a queue entry, the scheduler's reference and the join
+    /// handle's.
     pub(crate) fn new() -> TaskState {
         TaskState(AtomicUsize::new(ACTIVE | JOIN_INTEREST | (2 * REF_ONE)))
     }
 
-    /// (2) The holder of the entry begins the turn.
+    /// (2) The holder of the queue entry starts a poll.
     pub(crate) fn start(&self) -> Start {
         let word = self.0.load(Acquire);
         debug_assert!(
@@ -179,48 +186,48 @@ impl TaskState {
         if word & (AGAIN | CANCELLED) == 0 {
             return Start::Poll;
         }
-        // Whoever woke it up to now is answered by the poll that begins.
+        // The poll that starts now answers all wake-ups up to this point.
         let before = self.0.fetch_and(!AGAIN, AcqRel);
         if before & CANCELLED == 0 { Start::Poll } else { Start::Cancel }
     }
 
-    /// (3) Asks for a poll, keeping the caller's reference.
-    pub(crate) fn wake_by_ref(&self) -> Wake {
+    /// (3) Requests a poll, keeping the caller's reference.
+    pub(crate) fn wake_by_ref(&self) -> WakeAction {
         self.request_poll(0)
     }
 
-    /// (3) Asks for a poll and gives the caller's reference up.
-    pub(crate) fn wake_by_val(&self) -> Wake {
+    /// (3) Requests a poll, and releases the caller's reference.
+    pub(crate) fn wake_by_val(&self) -> WakeAction {
         let mut word = self.0.load(Relaxed);
         loop {
             let after = with_poll_requested(word) - REF_ONE;
             match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
                 Err(now) => word = now,
-                Ok(_) if word & (ACTIVE | COMPLETE) == 0 => return Wake::Schedule,
-                Ok(_) if after < REF_ONE => return Wake::Free,
-                Ok(_) => return Wake::Nothing,
+                Ok(_) if word & (ACTIVE | COMPLETE) == 0 => return WakeAction::Schedule,
+                Ok(_) if after < REF_ONE => return WakeAction::Free,
+                Ok(_) => return WakeAction::Nothing,
             }
         }
     }
 
-    /// (3) Asks for the future to be dropped at its next turn.
-    pub(crate) fn abort(&self) -> Wake {
+    /// (3) Requests that the future be dropped instead of polled.
+    pub(crate) fn abort(&self) -> WakeAction {
         self.request_poll(CANCELLED)
     }
 
-    fn request_poll(&self, mark: usize) -> Wake {
+    fn request_poll(&self, mark: usize) -> WakeAction {
         let mut word = self.0.load(Relaxed);
         while word & COMPLETE == 0 {
-            // Always a read-modify-write, even if `AGAIN` is set already: it makes what the caller wrote
-            // before visible to the poll that is still to come.
+            // A read-modify-write even if `AGAIN` is set already: it makes the caller's earlier
+            // writes visible to the poll that follows.
             let after = with_poll_requested(word) | mark;
             match self.0.compare_exchange_weak(word, after, AcqRel, Relaxed) {
                 Err(now) => word = now,
-                Ok(_) if word & ACTIVE == 0 => return Wake::Schedule,
-                Ok(_) => return Wake::Nothing,
+                Ok(_) if word & ACTIVE == 0 => return WakeAction::Schedule,
+                Ok(_) => return WakeAction::Nothing,
             }
         }
-        Wake::Nothing
+        WakeAction::Nothing
     }
 
     /// (4) The poll returned `Pending`.
@@ -239,8 +246,7 @@ impl TaskState {
         Idle::Again
     }
 
-    /// (4) The poll returned `Pending`, and the task wants another turn of its own accord: it keeps the
-    /// one it has.
+    /// (4) The poll returned `Pending` because the task yielded. It keeps its right to be polled.
     pub(crate) fn requeue(&self) {
         debug_assert!(
             self.0.load(Relaxed) & (ACTIVE | COMPLETE) == ACTIVE,
@@ -248,7 +254,8 @@ impl TaskState {
         );
     }
 
-    /// (6) Takes the turn of a task that waits, so as to drop it. False if it does not just wait.
+    /// (6) Takes the right to poll an idle task, in order to cancel it. Returns false if the task
+    /// is not idle.
     pub(crate) fn claim_idle(&self) -> bool {
         let mut word = self.0.load(Relaxed);
         while word & (ACTIVE | COMPLETE) == 0 {
@@ -260,13 +267,14 @@ impl TaskState {
         false
     }
 
-    /// Whether the scheduler's reference is the only one: nobody else can reach the task any more.
+    /// Returns whether the scheduler's reference is the only one, so that nothing else can reach
+    /// the task.
     pub(crate) fn is_sole(&self) -> bool {
         let word = self.0.load(Acquire);
         word & JOIN_INTEREST == 0 && word >> REF_ONE.trailing_zeros() == 1
     }
 
-    /// (5) The future is gone, the output in place. The scheduler's reference is kept.
+    /// (5) The future is gone and the output stored. Keeps the scheduler's reference.
     pub(crate) fn complete(&self, outcome: Outcome) -> Completed {
         let before = self.0.fetch_add(COMPLETE - ACTIVE + outcome.bits(), AcqRel);
         debug_assert!(before & (ACTIVE | COMPLETE) == ACTIVE, "completed without being active");
@@ -276,22 +284,24 @@ impl TaskState {
         }
     }
 
-    /// (5) As `complete`, for a task that nobody else can reach.
+    /// (5) As `complete`, for a task that nothing else can reach.
     pub(crate) fn complete_sole(&self, outcome: Outcome) {
-        debug_assert!(self.is_sole(), "somebody else has a reference");
+        debug_assert!(self.is_sole(), "the task has other references");
         self.0.store(COMPLETE | outcome.bits() | REF_ONE, Relaxed);
     }
 
-    /// The completing side has woken the slot's waker: the slot goes back to the join handle.
+    /// The completing thread has woken the slot's waker, and returns the slot to the join handle.
     pub(crate) fn release_waker(&self) -> WakerSlotOwner {
         let before = self.0.fetch_sub(JOIN_WAKER, AcqRel);
         debug_assert!(before & COMPLETE != 0 && before & JOIN_WAKER != 0, "{before:#x}");
         if before & JOIN_INTEREST == 0 { WakerSlotOwner::Completer } else { WakerSlotOwner::Join }
     }
 
-    /// As `release_waker`, and gives the scheduler's reference up if the slot is the join handle's.
+    /// As `release_waker`, and releases the scheduler's reference if the slot goes back to the join
+    /// handle.
     ///
-    /// It cannot be the last then: there is the handle's. Otherwise it is kept for the waker's drop.
+    /// That reference is not the last one then, since the handle has its own. Otherwise it is kept
+    /// until the waker has been dropped.
     pub(crate) fn release_after_wake(&self) -> WakerSlotOwner {
         let mut word = self.0.load(Relaxed);
         loop {
@@ -307,17 +317,17 @@ impl TaskState {
         }
     }
 
-    /// Gives a reference up. True if it was the last.
+    /// Releases a reference. Returns true if it was the last one.
     #[must_use]
     pub(crate) fn release(&self) -> bool {
         let before = self.0.fetch_sub(REF_ONE, AcqRel);
-        debug_assert!(before >= REF_ONE, "a reference was given up twice");
+        debug_assert!(before >= REF_ONE, "a reference was released twice");
         before < 2 * REF_ONE
     }
 
-    /// The cell is about to be freed.
+    /// Checks the word of a cell that is about to be freed.
     ///
-    /// Under loom, this finds every use of the word that is not ordered before the end.
+    /// Under loom, this finds every use of the word that does not happen before it.
     pub(crate) fn assert_at_end(&mut self) {
         #[cfg(wakeful_loom)]
         let word = self.0.with_mut(|word| *word);
@@ -328,7 +338,7 @@ impl TaskState {
         debug_assert!(word < 2 * REF_ONE, "a task is freed by its last reference: {word:#x}");
     }
 
-    /// One more reference.
+    /// Adds a reference.
     pub(crate) fn retain(&self) {
         let before = self.0.fetch_add(REF_ONE, Relaxed);
         if before > REFS_MAX {
@@ -340,27 +350,27 @@ impl TaskState {
         self.0.load(Acquire) & COMPLETE != 0
     }
 
-    /// Whether there is a join handle; it may go at any moment.
+    /// Returns whether there is a join handle. It may be dropped at any moment.
     pub(crate) fn has_join_interest(&self) -> bool {
         self.0.load(Relaxed) & JOIN_INTEREST != 0
     }
 
-    /// How it ended; meaningful once complete.
+    /// Returns how the task ended. Only meaningful once it is complete.
     pub(crate) fn outcome(&self) -> Outcome {
         Outcome::of(self.0.load(Acquire))
     }
 
-    /// Whether the waker slot is filled and out of the join handle's hands.
+    /// Returns whether the waker slot is filled and handed over to the completing thread.
     pub(crate) fn has_join_waker(&self) -> bool {
         self.0.load(Acquire) & JOIN_WAKER != 0
     }
 
-    /// The join handle has filled the slot and hands it over.
+    /// The join handle has filled the slot, and hands it over.
     pub(crate) fn set_join_waker(&self) -> Result<(), AlreadyComplete> {
         self.change_join_waker(|word| word | JOIN_WAKER)
     }
 
-    /// The join handle takes the slot back, to fill it anew.
+    /// The join handle takes the slot back, in order to fill it anew.
     pub(crate) fn unset_join_waker(&self) -> Result<(), AlreadyComplete> {
         self.change_join_waker(|word| word & !JOIN_WAKER)
     }
@@ -379,14 +389,14 @@ impl TaskState {
         }
     }
 
-    /// The join handle goes.
+    /// The join handle is dropped.
     pub(crate) fn drop_join(&self) -> JoinDropActions {
         let mut word = self.0.load(Acquire);
         loop {
             debug_assert!(word & JOIN_INTEREST != 0, "a task has one join handle");
             let complete = word & COMPLETE != 0;
-            // Once complete with the slot filled, the completing side may be reading it, and drops
-            // the waker when it finds the join handle gone.
+            // Once the task is complete with the slot handed over, the completing thread may be
+            // reading the slot. It drops the waker when it finds the join handle gone.
             let drop_waker = !complete && word & JOIN_WAKER != 0;
             let keeps_ref = complete || drop_waker;
             let mut after = word & !JOIN_INTEREST;
@@ -401,7 +411,8 @@ impl TaskState {
                 Ok(_) => {
                     return JoinDropActions {
                         drop_output: complete,
-                        // With the slot back in its hands the handle drops what it left there.
+                        // If the slot has been given back, the handle drops the waker that it left
+                        // there.
                         drop_waker: drop_waker || (complete && word & JOIN_WAKER == 0),
                         keeps_ref,
                     };

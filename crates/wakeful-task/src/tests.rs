@@ -1,7 +1,7 @@
 //! Tests of the task, by behaviour.
 //!
-//! They play the scheduler themselves: [`home`] is a queue that counts what it gets and which cells
-//! were freed, [`probes`] has futures and wakers that count what is done to them and panic on demand.
+//! They play the scheduler themselves. [`home`] is a queue that counts its entries and the freed
+//! cells. [`probes`] has futures and wakers that count what happens to them and panic on demand.
 
 mod home;
 mod probes;

@@ -1,14 +1,14 @@
-//! What a task waits for, in one word.
+//! What a task waits for, packed into one word.
 
 use std::fmt;
 
-/// The kind of thing a leaf future waits for.
+/// The kind of thing that a leaf future waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitKind {
-    /// Its next turn: it gave way of its own accord.
+    /// Its next poll: the task yielded.
     Yield = 1,
-    /// The end of another task; the detail is that task's id, or zero for any task of a set.
+    /// The end of another task. The detail is that task's id, or zero for any task of a set.
     Task = 2,
     /// A point in time.
     Time = 3,
@@ -18,9 +18,9 @@ pub enum WaitKind {
     Sync = 5,
 }
 
-/// A [`WaitKind`] and a detail: an id, a descriptor or an address, as far as it fits.
+/// A [`WaitKind`] and a detail: an id, a descriptor or an address, truncated to fit.
 ///
-/// The lowest bit is always set, which tells it from a queue link in the same place.
+/// The lowest bit is always set, which distinguishes it from the queue link that shares its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct WaitsFor(usize);
 
@@ -28,7 +28,7 @@ const KIND_SHIFT: u32 = 1;
 const DETAIL_SHIFT: u32 = 8;
 
 impl WaitsFor {
-    /// Waits for something of `kind`.
+    /// Packs a kind and a detail.
     pub fn new(kind: WaitKind, detail: u64) -> Self {
         WaitsFor((detail as usize) << DETAIL_SHIFT | (kind as usize) << KIND_SHIFT | 1)
     }
@@ -41,7 +41,7 @@ impl WaitsFor {
         (word & 1 == 1).then_some(WaitsFor(word))
     }
 
-    /// The kind of thing waited for.
+    /// Returns the kind of thing waited for.
     pub fn kind(self) -> WaitKind {
         match (self.0 & 0xff) >> KIND_SHIFT {
             1 => WaitKind::Yield,
@@ -52,7 +52,7 @@ impl WaitsFor {
         }
     }
 
-    /// The detail.
+    /// Returns the detail.
     pub fn detail(self) -> u64 {
         (self.0 >> DETAIL_SHIFT) as u64
     }

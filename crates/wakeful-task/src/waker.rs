@@ -1,18 +1,18 @@
-//! A task's waker: a counted reference that asks for a poll.
+//! A task's waker: a counted reference that requests a poll.
 
 use crate::header::{Header, TaskRef, release};
-use crate::state::Wake;
+use crate::state::WakeAction;
 
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-/// What makes a waker one of ours.
+/// The vtable by which this crate recognizes its own wakers.
 pub(crate) static WAKER: RawWakerVTable =
     RawWakerVTable::new(clone, wake_by_val, wake_by_ref, drop);
 
-/// A waker that lives on the poller's claim instead of a reference of its own.
+/// A waker that uses the poller's reference instead of counting its own.
 pub(crate) struct BorrowedWaker(ManuallyDrop<Waker>);
 
 impl Deref for BorrowedWaker {
@@ -23,37 +23,41 @@ impl Deref for BorrowedWaker {
     }
 }
 
-/// The waker for a poll of `task`, which must outlive it.
+/// Returns a waker for a poll of `task`, which must outlive it.
 pub(crate) fn borrowed_waker(task: TaskRef) -> BorrowedWaker {
-    // SAFETY: the functions keep `RawWakerVTable`'s contract; without a drop no reference is given up.
+    // SAFETY: the functions keep the contract of `RawWakerVTable`. The waker is never dropped, so
+    // the reference that it does not own is never released.
     BorrowedWaker(ManuallyDrop::new(unsafe { Waker::from_raw(raw(task)) }))
 }
 
-/// Whether `waker` wakes `task`.
+/// Returns whether `waker` wakes `task`.
 pub fn is_waker_of(waker: &Waker, task: TaskRef) -> bool {
     ptr::eq(waker.vtable(), &WAKER) && ptr::eq(waker.data().cast(), task.as_ptr())
 }
 
-/// Whether all that `waker` does is to queue a task: it calls nobody else's code, and does not block.
+/// Returns whether waking `waker` only queues a task of this runtime.
+///
+/// Such a waker runs no external code and does not block.
 #[inline]
 pub fn only_queues(waker: &Waker) -> bool {
-    // SAFETY: a waker of ours keeps its task alive.
+    // SAFETY: a waker with this vtable keeps its task alive.
     ptr::eq(waker.vtable(), &WAKER)
         && unsafe { !task_of(waker.data()).as_ref().vtable.calls_wakers }
 }
 
-/// Does what a transition that with_poll_requested for a poll says.
+/// Performs the action that a transition of the state word asked for.
 ///
 /// # Safety
-/// `task` must be alive, and `todo` come from its state word.
-pub(crate) unsafe fn follow(task: TaskRef, todo: Wake) {
-    // SAFETY: alive; for `Schedule` the entry is ours, for `Free` the last reference was.
+/// `task` must be alive, and `action` must come from its state word.
+pub(crate) unsafe fn perform(task: TaskRef, action: WakeAction) {
+    // SAFETY: the task is alive by contract. `Schedule` gives us the queue entry, and `Free` says
+    // that the last reference was released.
     unsafe {
         let vtable = task.as_ref().vtable;
-        match todo {
-            Wake::Schedule => (vtable.schedule)(task),
-            Wake::Nothing => {}
-            Wake::Free => (vtable.free)(task),
+        match action {
+            WakeAction::Schedule => (vtable.schedule)(task),
+            WakeAction::Nothing => {}
+            WakeAction::Free => (vtable.free)(task),
         }
     }
 }
@@ -63,7 +67,7 @@ fn raw(task: TaskRef) -> RawWaker {
 }
 
 /// # Safety
-/// `data` must be that of a waker of ours.
+/// `data` must be that of a waker of this crate.
 unsafe fn task_of(data: *const ()) -> TaskRef {
     // SAFETY: `raw` made it from a `NonNull`.
     unsafe { NonNull::new_unchecked(data.cast::<Header>().cast_mut()) }
@@ -79,13 +83,14 @@ unsafe fn clone(data: *const ()) -> RawWaker {
 }
 
 unsafe fn wake_by_val(data: *const ()) {
-    // SAFETY: the waker's reference keeps the task alive up to the transition, which gives it up; after
-    // that `follow` has the entry or the last reference to go by, or does nothing.
+    // SAFETY: the waker's reference keeps the task alive until the transition releases it. After
+    // that, `perform` accesses the task only if the transition gave us its queue entry or said that
+    // the last reference was released.
     unsafe {
         let task = task_of(data);
         match task.as_ref().state.wake_by_val() {
-            Wake::Nothing => {}
-            todo => follow(task, todo),
+            WakeAction::Nothing => {}
+            action => perform(task, action),
         }
     }
 }
@@ -94,11 +99,11 @@ unsafe fn wake_by_ref(data: *const ()) {
     // SAFETY: the waker keeps the task alive.
     unsafe {
         let task = task_of(data);
-        follow(task, task.as_ref().state.wake_by_ref());
+        perform(task, task.as_ref().state.wake_by_ref());
     }
 }
 
 unsafe fn drop(data: *const ()) {
-    // SAFETY: the waker's reference is given up.
+    // SAFETY: releases the waker's own reference, which is not used afterwards.
     unsafe { release(task_of(data)) };
 }

@@ -1,9 +1,10 @@
 use super::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
-/// Both sides write one word and read the other's, over and over: one of them has to see the other.
+/// Both sides write one word and read the other's, over and over: at least one must see the other's
+/// write.
 #[test]
-fn one_of_two_sides_sees_the_other() {
+fn at_least_one_side_sees_the_other() {
     const ROUNDS: usize = 50_000;
     let (a, b) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let (saw_a, missed, refused) = (false.into(), AtomicBool::new(false), AtomicBool::new(false));

@@ -2,7 +2,7 @@ use super::*;
 use std::env;
 use std::process::Command;
 
-/// Names the test that a child process is to run.
+/// Tells a child process that it is to run the aborting half of the test.
 const CHILD: &str = "WAKEFUL_ABORTING_CHILD";
 
 #[test]
@@ -11,11 +11,11 @@ fn what_does_not_unwind_returns_its_result() {
 }
 
 #[test]
-fn a_panic_of_our_own_aborts_with_a_message() {
+fn a_panic_of_the_runtime_aborts_with_a_message() {
     if env::var_os(CHILD).is_some() {
         return abort_on_unwind("the loop of a test", || panic!("an invariant is broken"));
     }
-    let test = "catch_panic::tests::a_panic_of_our_own_aborts_with_a_message";
+    let test = "catch_panic::tests::a_panic_of_the_runtime_aborts_with_a_message";
     let child = Command::new(env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture"])
         .env(CHILD, "1")

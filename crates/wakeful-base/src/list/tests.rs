@@ -9,12 +9,13 @@ struct Item {
 
 struct ByLinks;
 
-// SAFETY: the links are a field of the node, touched by nothing else.
+// SAFETY: the links are a field of the node that only the list accesses.
 unsafe impl Link for ByLinks {
     type Node = Item;
 
     unsafe fn links(node: NonNull<Item>) -> NonNull<Links<Item>> {
-        // SAFETY: the node is live by the trait's contract.
+        // SAFETY: the node is live by the trait's contract, so the address of its field is valid
+        // and not null.
         unsafe { NonNull::new_unchecked(&raw mut (*node.as_ptr()).links) }
     }
 }
@@ -24,7 +25,7 @@ fn item(value: u32) -> NonNull<Item> {
 }
 
 fn free(node: NonNull<Item>) -> u32 {
-    // SAFETY: every node of these tests comes from `item` and is freed once, out of its list.
+    // SAFETY: every node of these tests comes from `item` and is freed once, after its removal.
     unsafe { Box::from_raw(node.as_ptr()) }.value
 }
 
@@ -75,7 +76,7 @@ fn behaves_as_a_deque_with_removal() {
             );
             let mut before = None;
             for &node in &model {
-                // SAFETY: it is in the list.
+                // SAFETY: the node is in the list.
                 assert_eq!(unsafe { list.before(node) }, before);
                 before = Some(node);
             }
@@ -91,10 +92,10 @@ fn behaves_as_a_deque_with_removal() {
 fn extract_if_takes_out_what_is_picked_and_leaves_the_rest_in_order() {
     let mut list = List::<ByLinks>::new();
     for value in 0..10 {
-        // SAFETY: the nodes stay where `item` put them.
+        // SAFETY: nodes stay where `item` put them.
         unsafe { list.push_back(item(value)) };
     }
-    // SAFETY: what is in the list is alive.
+    // SAFETY: a node in the list is live.
     let odd = |node: NonNull<Item>| unsafe { node.as_ref() }.value % 2 == 1;
     let taken: Vec<_> = list.extract_if(odd).take(3).map(free).collect();
     assert_eq!(taken, [1, 3, 5]);

@@ -24,7 +24,7 @@ fn unpark_from_another_thread_wakes() {
 }
 
 #[test]
-fn foreign_use_of_the_thread_token_is_no_wake_up() {
+fn unparking_the_thread_directly_is_no_wake_up() {
     let parker = Parker::new();
     thread::current().unpark();
     let start = Instant::now();

@@ -1,32 +1,35 @@
-//! A slab: room for some dozens of pieces of one size.
+//! A slab: memory for some dozens of pieces of one size.
 //!
-//! Who owns a slab hands out its slots, those with the lowest addresses first, and takes them back without an
-//! atomic operation. Others give a slot back by setting its bit in `returned`, and do not touch the slab after
-//! that: it may be gone. A slab without a free slot is of no use to its owner, who lets go of it. From then on
-//! it is nobody's, until enough slots came back to be worth somebody's while:
+//! The owner of a slab hands out its slots, lowest address first, and takes them back without an
+//! atomic operation. Any other thread returns a slot by setting its bit in `returned`, and does not
+//! touch the slab afterwards: it may have been freed. A slab without free slots is of no use to its
+//! owner, which releases it. The slab is then **loose**, without an owner, until enough slots have
+//! been returned to make it worth having:
 //!
 //! ```text
 //!            no slot is free, or too few           `enough` slots came back
 //!    owned ──────────────────▶ loose (LOOSE is set) ────────────────────────▶ owned
-//!      ▲ │                                                 by whoever brought the last of them
+//!      ▲ │                                                 by the thread that returned the last of them
 //!      │ ▼
 //!     in a depot, behind its lock
 //! ```
 //!
-//! Exactly one becomes the owner: each return sets one bit, so that one of them finds `LOOSE` and brings the
-//! number to `enough`. Who lets go sets `LOOSE` and learns in the same step how many there were before: if they
-//! were `enough` already nobody comes for the slab, and he keeps it.
+//! Exactly one thread becomes the owner. Each return sets one bit, so exactly one of them finds
+//! `LOOSE` set and brings the count to `enough`. The release sets `LOOSE` and learns in the same
+//! atomic step how many slots had been returned before. If these are `enough` already, no returning
+//! thread will take the slab, and the releasing thread keeps it.
 //!
-//! # Who may touch which field
+//! # Access to the fields
 //!
-//! | field | who, when |
+//! | field | access |
 //! |---|---|
-//! | `owned` | the owner: a thread, or the holder of a depot's lock; nobody while the slab is loose |
-//! | `returned` | everybody who has one of the slab's slots, until he gives it back; the owner |
-//! | `owner` | written by the owner; read by everybody who has one of the slab's slots |
+//! | `owned` | the owner (a thread, or the holder of a depot's lock); no thread while loose |
+//! | `returned` | any thread that holds a slot, until it returns the slot; the owner |
+//! | `owner` | written by the owner, read by any thread that holds a slot |
 //!
-//! What the last owner did to `owned` and what others did to their slots is seen by the next, since all of them
-//! change `returned` in one row of read-modify-writes that acquire and release.
+//! The next owner sees what the last owner did to `owned`, and what other threads did with their
+//! slots: all of them change `returned` by read-modify-writes with acquire and release ordering,
+//! which form one release sequence.
 
 use super::Shape;
 use crate::sync::UnsafeCell;
@@ -34,16 +37,18 @@ use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 use std::mem::take;
 use std::ptr::{self, NonNull};
 
-/// The slots of the largest slab: a bit each, and one for [`LOOSE`].
+/// The number of slots of the largest slab: one bit each, and one bit for [`LOOSE`].
 pub(super) const SLOTS_MAX: usize = 63;
 
-/// Nobody owns the slab. Who brings the number of returned slots to `enough` does from then on.
+/// The slab has no owner. The thread that brings the number of returned slots to `enough` becomes
+/// the owner.
 const LOOSE: u64 = 1 << SLOTS_MAX;
 
-/// What the owner writes and what others write are on different cache lines, wherever the slab begins.
+/// Padding that keeps the owner's fields and the fields that other threads write on different cache
+/// lines, wherever the slab begins.
 const APART: usize = 64 - size_of::<Owned>();
 
-/// Its head; the slots lie behind it.
+/// The head of a slab. Its slots follow in memory.
 #[repr(C)]
 pub(super) struct Slab {
     owned: UnsafeCell<Owned>,
@@ -55,28 +60,29 @@ pub(super) struct Slab {
 struct Owned {
     /// The slots that can be handed out.
     free: u64,
-    /// The next slab in whichever list of its owner's it is in.
+    /// The next slab in the owner's list that this slab is in.
     next: *mut Slab,
 }
 
-/// Who owns a slab: a thread, by the address of something that is its own.
+/// The identity of a slab's owner: a thread, known by the address of its cache.
 pub(super) type Owner = *mut ();
 
-const NOBODY: Owner = ptr::null_mut();
+const NO_OWNER: Owner = ptr::null_mut();
 
-/// What became of a slab when a slot was given back.
+/// What became of a slab when a slot was returned to it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Returned {
-    /// Nothing that would concern us. The slab may be gone.
+    /// Nothing that concerns the caller. The slab may have been freed.
     InUse,
-    /// It was loose, and is ours now.
+    /// It was loose, and the caller is its owner now.
     Ours,
-    /// All its slots came back. If it is in a depot it may be freed, there and not by us. It may be gone.
+    /// All its slots have been returned. If it is in a depot, the holder of the depot's lock may
+    /// free it. It may have been freed already.
     AllFree,
 }
 
 impl Slab {
-    /// A slab all of whose slots are free.
+    /// Creates a slab with all slots free.
     pub(super) fn new(shape: Shape, owner: Owner) -> Slab {
         Slab {
             owned: UnsafeCell::new(Owned { free: shape.all_slots(), next: ptr::null_mut() }),
@@ -86,21 +92,23 @@ impl Slab {
         }
     }
 
-    /// Whether `owner`, the caller, owns it. Nobody else can tell.
+    /// Returns whether `owner`, the calling thread, owns the slab. The result means nothing for
+    /// another thread.
     #[inline]
     pub(super) fn is_owned_by(&self, owner: Owner) -> bool {
-        // Only `owner` itself ever writes that, and writes something else before the slab is somebody else's.
+        // Relaxed suffices: only the thread `owner` itself stores this value, and it stores another
+        // value before the slab gets another owner.
         self.owner.load(Relaxed) == owner
     }
 
-    /// Hands out the first free slot.
+    /// Hands out the free slot with the lowest address.
     ///
     /// # Safety
-    /// The caller owns the slab.
+    /// The caller must own the slab.
     #[inline]
     pub(super) unsafe fn take(&self) -> Option<u32> {
         self.owned.with_mut(|owned| {
-            // SAFETY: the owner's alone.
+            // SAFETY: only the owner accesses `owned`.
             let free = unsafe { &mut (*owned).free };
             let slot = (*free != 0).then(|| free.trailing_zeros());
             *free &= free.wrapping_sub(1);
@@ -111,28 +119,29 @@ impl Slab {
     /// Takes a slot back.
     ///
     /// # Safety
-    /// The caller owns the slab, and `slot` was handed out and is not used any more.
+    /// The caller must own the slab. `slot` must have been handed out and not be in use any more.
     #[inline]
     pub(super) unsafe fn put(&self, slot: u32) {
         self.owned.with_mut(|owned| {
-            // SAFETY: the owner's alone.
+            // SAFETY: only the owner accesses `owned`.
             let free = unsafe { &mut (*owned).free };
             debug_assert!(*free & (1 << slot) == 0, "the memory was freed twice");
             *free |= 1 << slot;
         });
     }
 
-    /// Gives a slot back to a slab that is not the caller's.
+    /// Returns a slot to a slab that the caller does not own.
     ///
     /// # Safety
-    /// `slab` must be one of which `slot` was handed out and is not used any more.
-    pub(super) unsafe fn give_back(
+    /// `slot` must have been handed out by `slab` and not be in use any more.
+    pub(super) unsafe fn return_slot(
         slab: NonNull<Slab>,
         slot: u32,
         shape: Shape,
         me: Owner,
     ) -> Returned {
-        // SAFETY: a slab stays as long as one of its slots is handed out.
+        // SAFETY: a slab is not freed while one of its slots is handed out, as this one is until
+        // this operation.
         let before = unsafe { (*slab.as_ptr()).returned.fetch_or(1 << slot, AcqRel) };
         debug_assert!(before & (1 << slot) == 0, "the memory was freed twice");
         let after = before | (1 << slot);
@@ -141,78 +150,87 @@ impl Slab {
         } else if after & LOOSE == 0 || (after & !LOOSE).count_ones() != shape.enough() {
             return Returned::InUse;
         }
-        // SAFETY: nobody else makes a loose slab his own but who brings the number to `enough`, which only grows.
-        unsafe { slab.as_ref().make_own(me) };
+        // SAFETY: the count of returned slots only grows while the slab is loose. So exactly one
+        // returning thread observes it reach `enough`, and only that thread takes ownership.
+        unsafe { slab.as_ref().take_ownership(me) };
         Returned::Ours
     }
 
-    /// Gives up a slab in which fewer than `enough` slots are free. False if there are more: it is the caller's still.
+    /// Releases a slab in which fewer than `enough` slots are free. Returns false if more are free,
+    /// in which case the caller still owns the slab.
     ///
     /// # Safety
-    /// The caller, `me`, owns the slab, which is in no list. If this returns true it may be gone.
-    pub(super) unsafe fn let_go(slab: NonNull<Slab>, shape: Shape, me: Owner) -> bool {
-        // SAFETY: ours until `LOOSE` is set.
+    /// The caller, `me`, must own the slab, which must be in no list. If this returns true, the
+    /// slab may have been freed.
+    pub(super) unsafe fn release(slab: NonNull<Slab>, shape: Shape, me: Owner) -> bool {
+        // SAFETY: the caller owns the slab until `LOOSE` is set.
         let Slab { owned, returned, owner, .. } = unsafe { slab.as_ref() };
-        // SAFETY: as above.
+        // SAFETY: only the owner, the caller until `LOOSE` is set, accesses `owned`.
         let free = owned.with_mut(|owned| take(unsafe { &mut (*owned).free }));
-        owner.store(NOBODY, Relaxed);
+        owner.store(NO_OWNER, Relaxed);
         let before = returned.fetch_or(LOOSE | free, AcqRel);
         if (before | free).count_ones() < shape.enough() {
             return true;
         }
-        // SAFETY: so many came before it was loose that nobody takes it.
-        unsafe { slab.as_ref().make_own(me) };
+        // SAFETY: `enough` slots had been returned before `LOOSE` was set, so no returning thread
+        // observes the count reach `enough`, and the caller is still the only owner.
+        unsafe { slab.as_ref().take_ownership(me) };
         false
     }
 
-    /// Makes a slab the caller's, and what came back to it free.
+    /// Makes the caller the owner, and the returned slots free.
     ///
     /// # Safety
-    /// The slab is the caller's by what it knows: out of a depot, or loose and nobody else's turn.
-    pub(super) unsafe fn make_own(&self, me: Owner) {
+    /// The caller must be the only thread entitled to the slab: it has taken it out of a depot, has
+    /// brought a loose slab's count to `enough`, or has just failed to release it.
+    pub(super) unsafe fn take_ownership(&self, me: Owner) {
         self.owner.store(me, Relaxed);
         let returned = self.returned.swap(0, AcqRel) & !LOOSE;
         self.owned.with_mut(|owned| {
-            // SAFETY: the owner's alone.
+            // SAFETY: only the owner, the caller, accesses `owned`.
             unsafe { (*owned).free |= returned }
         });
     }
 
-    /// It goes to a depot. What is free counts among what came back, so that who brings the last can tell.
+    /// Gives up the slab, to a depot. Its free slots then count as returned, so that the thread
+    /// that returns the last slot can tell.
     ///
     /// # Safety
-    /// The caller owns the slab, and passes it on.
+    /// The caller must own the slab, and passes it on.
     pub(super) unsafe fn disown(&self) {
-        self.owner.store(NOBODY, Relaxed);
-        // SAFETY: the owner's alone.
+        self.owner.store(NO_OWNER, Relaxed);
+        // SAFETY: only the owner accesses `owned`. The slab is still the caller's: it is passed on
+        // afterwards.
         let free = self.owned.with_mut(|owned| take(unsafe { &mut (*owned).free }));
         self.returned.fetch_or(free, AcqRel);
     }
 
-    /// Whether none of its slots is in use: it may be freed.
+    /// Returns whether no slot is in use, so that the slab may be freed.
     ///
     /// # Safety
-    /// The caller owns the slab, or holds the lock of the depot it is in.
-    pub(super) unsafe fn is_whole(&self, shape: Shape) -> bool {
-        // SAFETY: the owner's alone.
+    /// The caller must own the slab, or hold the lock of the depot that it is in.
+    pub(super) unsafe fn is_all_free(&self, shape: Shape) -> bool {
+        // SAFETY: the caller has the owner's access to `owned`.
         let free = self.owned.with(|owned| unsafe { (*owned).free });
-        // Acquire: who gave a slot back is done with it.
+        // Acquire: the threads that returned the slots have finished using them.
         free | self.returned.load(Acquire) == shape.all_slots()
     }
 
-    /// The next in a list of the owner's.
+    /// Returns the next slab in the owner's list.
     ///
     /// # Safety
-    /// As of [`is_whole`](Self::is_whole).
+    /// As for [`is_all_free`](Self::is_all_free).
     pub(super) unsafe fn next(&self) -> *mut Slab {
-        // SAFETY: the owner's alone.
+        // SAFETY: the caller has the owner's access to `owned`.
         self.owned.with(|owned| unsafe { (*owned).next })
     }
 
+    /// Sets the next slab in the owner's list.
+    ///
     /// # Safety
-    /// As of [`is_whole`](Self::is_whole).
+    /// As for [`is_all_free`](Self::is_all_free).
     pub(super) unsafe fn set_next(&self, next: *mut Slab) {
-        // SAFETY: the owner's alone.
+        // SAFETY: the caller has the owner's access to `owned`.
         self.owned.with_mut(|owned| unsafe { (*owned).next = next });
     }
 }

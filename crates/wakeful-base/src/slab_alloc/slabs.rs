@@ -1,17 +1,19 @@
-//! Slabs of one owner in a row, first in, first out.
+//! A list of slabs that have the same owner, first in, first out.
 
 use super::slab::Slab;
 use super::{Shape, free_slab};
 use std::ptr::{self, NonNull};
 
-/// All of them are this list's owner's: the thread whose it is, or the holder of the depot's lock.
+/// A list of slabs. All of them belong to the owner of the list: a thread, or the holder of the
+/// depot's lock.
 pub(super) struct Slabs {
     first: *mut Slab,
     last: *mut Slab,
     count: usize,
 }
 
-// SAFETY: the slabs are the list's alone, apart from what is made for sharing.
+// SAFETY: the list has the only access to its slabs' `owned` fields. Other threads access only
+// their atomics.
 unsafe impl Send for Slabs {}
 
 impl Slabs {
@@ -22,10 +24,12 @@ impl Slabs {
         self.count
     }
 
+    /// Adds a slab at the end.
+    ///
     /// # Safety
-    /// `slab` must be the caller's to give, and in no list.
+    /// The caller must own `slab`, which must be in no list.
     pub(super) unsafe fn push(&mut self, slab: NonNull<Slab>) {
-        // SAFETY: what is in the list is the list's, and so is `slab` now.
+        // SAFETY: this list owns the slabs in it, and by contract `slab` as well.
         unsafe {
             slab.as_ref().set_next(ptr::null_mut());
             match NonNull::new(self.last) {
@@ -41,10 +45,10 @@ impl Slabs {
         self.pop_beyond(0)
     }
 
-    /// Takes the first, if there are more than `keep`.
+    /// Removes the first slab, if there are more than `keep`.
     pub(super) fn pop_beyond(&mut self, keep: usize) -> Option<NonNull<Slab>> {
         let slab = NonNull::new(self.first).filter(|_| self.count > keep)?;
-        // SAFETY: what is in the list is the list's.
+        // SAFETY: this list owns the slabs in it.
         self.first = unsafe { slab.as_ref().next() };
         if self.first.is_null() {
             self.last = ptr::null_mut();
@@ -55,33 +59,35 @@ impl Slabs {
 
     pub(super) fn append(&mut self, mut others: Slabs) {
         while let Some(slab) = others.pop() {
-            // SAFETY: out of the other list.
+            // SAFETY: the slab was taken out of the other list, and both have the same owner.
             unsafe { self.push(slab) };
         }
     }
 
-    /// Looks at the first of them, if there are more than `keep`. Those that nobody uses are returned, the others go to
-    /// the end.
-    pub(super) fn take_whole(&mut self, keep: usize, looks: usize, shape: Shape) -> Slabs {
-        let mut whole = Slabs::EMPTY;
-        for _ in 0..looks {
+    /// Scans the first `scan` slabs, as long as there are more than `keep`. Returns the all-free
+    /// ones and moves the others to the end.
+    pub(super) fn take_all_free(&mut self, keep: usize, scan: usize, shape: Shape) -> Slabs {
+        let mut all_free = Slabs::EMPTY;
+        for _ in 0..scan {
             let Some(slab) = self.pop_beyond(keep) else { break };
-            // SAFETY: it is ours, and goes into one list.
+            // SAFETY: this list owns the slab, which has just been taken out and goes into one
+            // list.
             unsafe {
-                let list = if slab.as_ref().is_whole(shape) { &mut whole } else { &mut *self };
+                let list =
+                    if slab.as_ref().is_all_free(shape) { &mut all_free } else { &mut *self };
                 list.push(slab);
             }
         }
-        whole
+        all_free
     }
 
-    /// Gives them back to the allocator.
+    /// Returns the slabs to the global allocator.
     ///
     /// # Safety
-    /// They must be of this shape, and none of their slots in use.
+    /// They must have this shape and no slot in use.
     pub(super) unsafe fn free_all(mut self, shape: Shape) {
         while let Some(slab) = self.pop() {
-            // SAFETY: ours; the rest by contract.
+            // SAFETY: this list owns the slab; the rest by contract.
             unsafe { free_slab(slab, shape) };
         }
     }

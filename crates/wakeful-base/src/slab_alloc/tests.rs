@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::mpsc;
 use std::thread;
 
-/// Of a size that no other test uses, so that depots are not shared with them.
+/// A type of a size that no other test uses, so that tests do not share depots.
 type Odd<const SIZE: usize> = [u64; SIZE];
 
 fn class<T>() -> usize {
@@ -16,16 +16,16 @@ fn slots_of<T>() -> usize {
     Shape::of_class(class::<T>()).slots
 }
 
-/// How many slabs this thread has.
-fn at_hand<T>() -> usize {
-    // SAFETY: on this thread, and nothing comes back to the cache.
+/// Returns how many slabs of a class this thread has.
+fn cached<T>() -> usize {
+    // SAFETY: this thread's cache, and the closure does not re-enter it.
     with_cache(|cache| unsafe {
-        let at_hand = &(*cache)[class::<T>()];
-        usize::from(!at_hand.current.is_null()) + at_hand.spares.count()
+        let cached = &(*cache)[class::<T>()];
+        usize::from(!cached.current.is_null()) + cached.spares.count()
     })
 }
 
-/// How many slabs any thread can have.
+/// Returns how many slabs of a class are in the depot.
 fn in_depot<T>() -> usize {
     DEPOTS[class::<T>()].stock.lock().unwrap().count()
 }
@@ -36,7 +36,7 @@ fn allocate_all<T>(count: usize) -> Vec<NonNull<T>> {
 
 fn free_all<T>(pieces: impl IntoIterator<Item = NonNull<T>>) {
     for piece in pieces {
-        // SAFETY: ours, and not used any more.
+        // SAFETY: allocated by these tests and not used any more.
         unsafe { free(piece) };
     }
 }
@@ -52,7 +52,7 @@ fn shuffled<T>(mut pieces: Vec<T>) -> Vec<T> {
 /// Pieces on their way to another thread.
 struct Sent<T>(Vec<NonNull<T>>);
 
-// SAFETY: whoever has this has the pieces.
+// SAFETY: the pieces are owned by this value.
 unsafe impl<T> Send for Sent<T> {}
 
 impl<T> Sent<T> {
@@ -78,18 +78,18 @@ fn every_type_gets_a_class_that_it_fits_in_or_none() {
 }
 
 #[test]
-fn what_was_freed_is_used_again() {
+fn a_freed_piece_is_reused() {
     let first = allocate::<Odd<5>>();
-    // SAFETY: ours, and not used any more.
+    // SAFETY: allocated above and not used any more.
     unsafe { free(first) };
     let second = allocate::<Odd<5>>();
     assert_eq!(first, second);
-    // SAFETY: as above.
+    // SAFETY: allocated above and not used any more.
     unsafe { free(second) };
 }
 
 #[test]
-fn all_slabs_have_slots_and_an_owner_who_finds_some_free() {
+fn every_shape_has_slots_and_a_threshold_that_can_be_reached() {
     for shape in (0..CLASSES).map(Shape::of_class) {
         assert!((SLOTS_MIN..=SLOTS_MAX).contains(&shape.slots), "{shape:?}");
         assert_eq!(shape.all_slots().count_ones() as usize, shape.slots);
@@ -117,11 +117,11 @@ fn a_thread_keeps_some_slabs_and_passes_the_rest_on_up_to_a_bound() {
     let kept = Shape::of_class(class::<Piece>()).kept_in_depot();
     let pieces = allocate_all::<Piece>((kept + 9) * slots_of::<Piece>());
     free_all(pieces);
-    assert_eq!((at_hand::<Piece>(), in_depot::<Piece>()), (1 + SPARES_MAX, kept));
-    // Another thread takes from the depot, and leaves what it has there.
+    assert_eq!((cached::<Piece>(), in_depot::<Piece>()), (1 + SPARES_MAX, kept));
+    // Another thread takes slabs from the depot, and leaves its own there when it exits.
     let other = thread::spawn(move || {
         let piece = allocate::<Piece>();
-        assert_eq!((at_hand::<Piece>(), in_depot::<Piece>()), (1, kept - 1));
+        assert_eq!((cached::<Piece>(), in_depot::<Piece>()), (1, kept - 1));
         free_all([piece]);
     });
     other.join().unwrap();
@@ -129,22 +129,22 @@ fn a_thread_keeps_some_slabs_and_passes_the_rest_on_up_to_a_bound() {
 }
 
 #[test]
-fn what_is_in_use_here_and_there_does_not_keep_the_rest_from_use() {
+fn slots_in_use_do_not_keep_the_rest_of_a_slab_from_reuse() {
     type Piece = Odd<19>;
     let slots = slots_of::<Piece>();
     let mut pieces = allocate_all::<Piece>(10 * slots);
-    // One in each slab stays.
-    let stay: Vec<_> = (0..10).map(|slab| pieces.remove(slab * (slots - 1))).collect();
+    // One piece of each slab stays in use.
+    let kept: Vec<_> = (0..10).map(|slab| pieces.remove(slab * (slots - 1))).collect();
     let freed: HashSet<_> = pieces.iter().copied().collect();
     free_all(pieces);
     let again = allocate_all::<Piece>(freed.len());
     let reused = again.iter().filter(|piece| freed.contains(piece)).count();
     assert_eq!(reused, freed.len());
-    free_all(again.into_iter().chain(stay));
+    free_all(again.into_iter().chain(kept));
 }
 
 #[test]
-fn what_others_free_is_used_again() {
+fn pieces_freed_by_other_threads_are_reused() {
     type Piece = Odd<23>;
     let count = 10 * slots_of::<Piece>();
     let pieces = allocate_all::<Piece>(count);
@@ -153,7 +153,7 @@ fn what_others_free_is_used_again() {
     thread::spawn(move || pieces.free()).join().unwrap();
     let again = allocate_all::<Piece>(count);
     let reused = again.iter().filter(|piece| before.contains(piece)).count();
-    // The last slab is this thread's still, and takes back what came back to it.
+    // The last slab still belongs to this thread, which takes its returned slots back.
     assert_eq!(reused, count);
     free_all(again);
 }
@@ -167,7 +167,7 @@ fn memory_that_many_threads_leave_behind_is_bounded() {
             thread::spawn(move || Sent(allocate_all::<Piece>(5 * slots + 1))).join().unwrap();
         thread::spawn(move || pieces.free()).join().unwrap();
     }
-    assert_eq!(at_hand::<Piece>(), 0);
+    assert_eq!(cached::<Piece>(), 0);
     assert!(in_depot::<Piece>() <= 7, "{}", in_depot::<Piece>());
 }
 
@@ -177,7 +177,7 @@ fn slots_that_were_free_when_a_thread_ended_are_not_lost() {
         let pieces = thread::spawn(move || Sent(allocate_all::<T>(in_use))).join().unwrap();
         pieces.free();
         let all = allocate_all::<T>(slots_of::<T>());
-        assert_eq!((at_hand::<T>(), in_depot::<T>()), (1, 0));
+        assert_eq!((cached::<T>(), in_depot::<T>()), (1, 0));
         free_all(all);
     }
     check::<Odd<31>>(1);
@@ -189,24 +189,25 @@ fn slabs_that_become_all_free_in_the_depot_are_freed() {
     type Piece = Odd<41>;
     let slabs = if cfg!(miri) { 50 } else { 1_000 };
     let pieces = allocate_all::<Piece>(slabs * slots_of::<Piece>());
-    // They come there with a quarter free, nearly all at once, and the rest comes back then.
+    // The slabs come to the depot with a quarter of their slots free, nearly all at the same time.
+    // The remaining slots are returned there.
     free_all(shuffled(pieces));
     let bound = Shape::of_class(class::<Piece>()).kept_in_depot() + slabs / 20;
     assert!(in_depot::<Piece>() <= bound, "{} of {slabs}", in_depot::<Piece>());
 }
 
 #[test]
-fn who_does_not_get_at_the_depot_keeps_few_and_passes_them_on_later() {
+fn a_thread_that_cannot_lock_the_depot_keeps_few_slabs_and_passes_them_on_later() {
     type Piece = Odd<43>;
     let slots = slots_of::<Piece>();
     let pieces = allocate_all::<Piece>(60 * slots);
     let locked = DEPOTS[class::<Piece>()].stock.lock().unwrap();
     let (with_others, alone) = pieces.split_at(50 * slots);
     free_all(with_others.iter().copied());
-    assert!((2..=2 + SPARES_AT_WORST).contains(&at_hand::<Piece>()), "{}", at_hand::<Piece>());
+    assert!((2..=2 + SPARES_HARD_MAX).contains(&cached::<Piece>()), "{}", cached::<Piece>());
     drop(locked);
     free_all(alone.iter().copied());
-    assert_eq!(at_hand::<Piece>(), 1 + SPARES_MAX);
+    assert_eq!(cached::<Piece>(), 1 + SPARES_MAX);
 }
 
 #[test]
@@ -217,13 +218,13 @@ fn a_thread_whose_cache_is_gone_allocates_and_frees_without_it() {
 
     impl Drop for Late {
         fn drop(&mut self) {
-            assert!(!is_cache_kept());
+            assert!(!is_cache_usable());
             free_all(self.0.take());
             let lone = allocate::<Piece>();
             // SAFETY: each piece has a tag.
             assert!(unsafe { tag(lone.cast()).read() }.is_null());
             free_all([lone]);
-            assert_eq!(at_hand::<Piece>(), 0);
+            assert_eq!(cached::<Piece>(), 0);
         }
     }
 
@@ -231,7 +232,7 @@ fn a_thread_whose_cache_is_gone_allocates_and_frees_without_it() {
         static LATE: Late = const { Late(RefCell::new(Vec::new())) };
     }
     let other = thread::spawn(|| {
-        // First, so that it goes last.
+        // Initialised before the cache, so that it is dropped after it.
         LATE.with(|late| {
             late.0.borrow_mut().extend(allocate_all::<Piece>(5 * slots_of::<Piece>()));
         });
@@ -240,10 +241,10 @@ fn a_thread_whose_cache_is_gone_allocates_and_frees_without_it() {
     assert_eq!(in_depot::<Piece>(), 5);
 }
 
-/// A piece, and what it is full of.
+/// A piece filled with a mark.
 struct Marked(NonNull<Odd<13>>, u64);
 
-// SAFETY: whoever has this has the piece.
+// SAFETY: the piece is owned by this value.
 unsafe impl Send for Marked {}
 
 impl Marked {
@@ -256,7 +257,7 @@ impl Marked {
 
     fn check_and_free(self) {
         let Marked(piece, mark) = self;
-        // SAFETY: written by `new`, and ours.
+        // SAFETY: written by `new`, and owned by this value.
         unsafe {
             assert_eq!(piece.read(), [mark; 13]);
             free(piece);
@@ -264,7 +265,8 @@ impl Marked {
     }
 }
 
-/// Makes pieces, passes some on, and checks and frees its own and what it gets. Some are left when it returns.
+/// Allocates pieces, passes some on, and checks and frees its own and those it receives. Some are
+/// left when it returns.
 fn handle_pieces(seed: u64, next: &mpsc::Sender<Marked>, from_others: &mpsc::Receiver<Marked>) {
     const STEPS: u64 = if cfg!(miri) { 200 } else { 20_000 };
     let rng = FastRng::from_seed(seed);
@@ -288,10 +290,10 @@ fn handle_pieces(seed: u64, next: &mpsc::Sender<Marked>, from_others: &mpsc::Rec
 }
 
 #[test]
-fn nobody_gets_what_somebody_else_has() {
+fn no_piece_is_handed_out_twice() {
     const THREADS: u64 = 4;
     const GENERATIONS: u64 = 5;
-    // Each passes pieces on to the next. Threads end, and others go on in their place.
+    // Each thread passes pieces on to the next. Threads exit, and new ones take their places.
     let (senders, receivers): (Vec<_>, Vec<_>) =
         (0..THREADS).map(|_| mpsc::channel::<Marked>()).unzip();
     let receivers: Vec<_> = receivers.into_iter().map(std::sync::Mutex::new).collect();

@@ -7,38 +7,40 @@ pub use loom::thread_local as loom_thread_local;
 pub use loom::{hint, thread};
 use std::ops::{Deref, DerefMut};
 
-/// Loom takes `SeqCst` operations for `AcqRel` ones, and believes only fences.
+/// Issues a `SeqCst` fence.
+///
+/// Loom treats `SeqCst` operations as `AcqRel`; it implements only `SeqCst` fences.
 pub fn seq_cst_for_loom() {
     atomic::fence(SeqCst);
 }
 
-/// loom's mutex in the shape of ours.
+/// Loom's mutex with the interface of `real.rs`.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(loom::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
-    /// A new, unlocked mutex.
+    /// Creates an unlocked mutex.
     pub fn new(value: T) -> Self {
         Mutex(loom::sync::Mutex::new(value))
     }
 
-    /// Waits for the lock.
+    /// Locks the mutex, blocking until it is free.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         MutexGuard { mutex: self, guard: self.0.lock().unwrap() }
     }
 
-    /// What the lock protects.
+    /// Returns the protected value without locking.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap()
     }
 
-    /// The protected value.
+    /// Consumes the mutex and returns the protected value.
     pub fn into_inner(self) -> T {
         self.0.into_inner().unwrap()
     }
 }
 
-/// Access to what a [`Mutex`] protects.
+/// A guard that gives access to the value of a [`Mutex`].
 #[derive(Debug)]
 pub struct MutexGuard<'a, T> {
     mutex: &'a Mutex<T>,
@@ -59,33 +61,34 @@ impl<T> DerefMut for MutexGuard<'_, T> {
     }
 }
 
-/// A mutex for those who take no for an answer.
+/// A mutex with a `try_lock` that never blocks.
 ///
-/// Loom's own blocks in `try_lock` if another thread takes the lock at that moment.
+/// Loom's own `try_lock` blocks if another thread takes the lock at that moment.
 #[derive(Debug)]
 pub struct TryMutex<T> {
     held: atomic::AtomicBool,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: a mutex: who has set `held` has the value to himself.
+// SAFETY: a mutex moves its value between threads one at a time, which `T: Send` permits.
 unsafe impl<T: Send> Send for TryMutex<T> {}
-// SAFETY: as above.
+// SAFETY: only the thread that has set `held` accesses the value, and `held` is set by an acquiring
+// compare-and-swap and cleared by a releasing store.
 unsafe impl<T: Send> Sync for TryMutex<T> {}
 
 impl<T> TryMutex<T> {
-    /// A new, unlocked mutex.
+    /// Creates an unlocked mutex.
     pub fn new(value: T) -> Self {
         TryMutex { held: atomic::AtomicBool::new(false), value: UnsafeCell::new(value) }
     }
 
-    /// Takes the lock if nobody holds it.
+    /// Locks the mutex if it is free.
     pub fn try_lock(&self) -> Option<TryMutexGuard<'_, T>> {
         let taken = self.held.compare_exchange(false, true, Acquire, Relaxed);
         taken.is_ok().then(|| TryMutexGuard { mutex: self })
     }
 
-    /// Waits for the lock.
+    /// Locks the mutex, yielding until it is free.
     pub fn lock(&self) -> TryMutexGuard<'_, T> {
         loop {
             match self.try_lock() {
@@ -96,7 +99,7 @@ impl<T> TryMutex<T> {
     }
 }
 
-/// Access to what a [`TryMutex`] protects.
+/// A guard that gives access to the value of a [`TryMutex`].
 #[derive(Debug)]
 pub struct TryMutexGuard<'a, T> {
     mutex: &'a TryMutex<T>,
@@ -106,14 +109,14 @@ impl<T> Deref for TryMutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: we have set `held`.
+        // SAFETY: this guard's thread has set `held`.
         self.mutex.value.with(|value| unsafe { &*value })
     }
 }
 
 impl<T> DerefMut for TryMutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above, and the guard is borrowed exclusively.
+        // SAFETY: this guard's thread has set `held`, and the guard is borrowed exclusively.
         self.mutex.value.with_mut(|value| unsafe { &mut *value })
     }
 }
@@ -124,44 +127,47 @@ impl<T> Drop for TryMutexGuard<'_, T> {
     }
 }
 
-/// loom's reader-writer lock in the shape of ours.
+/// Loom's reader-writer lock with the interface of `real.rs`.
 #[derive(Debug, Default)]
 pub struct RwLock<T>(loom::sync::RwLock<T>);
 
 impl<T> RwLock<T> {
-    /// A new, unlocked lock.
+    /// Creates an unlocked lock.
     pub fn new(value: T) -> Self {
         RwLock(loom::sync::RwLock::new(value))
     }
 
-    /// Waits until it may read.
+    /// Locks for shared access, blocking until that is possible.
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
         self.0.read().unwrap()
     }
 
-    /// Waits until it may write.
+    /// Locks for exclusive access, blocking until that is possible.
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.0.write().unwrap()
     }
 }
 
-/// loom's condition variable in the shape of ours.
+/// Loom's condition variable with the interface of `real.rs`.
 #[derive(Debug, Default)]
 pub struct Condvar(loom::sync::Condvar);
 
 impl Condvar {
-    /// A new condition variable.
+    /// Creates a condition variable.
     pub fn new() -> Self {
         Condvar(loom::sync::Condvar::new())
     }
 
-    /// Releases the lock and waits for a notification.
+    /// Unlocks the mutex, waits for a notification, and locks the mutex again.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         let MutexGuard { mutex, guard } = guard;
         MutexGuard { mutex, guard: self.0.wait(guard).unwrap() }
     }
 
-    /// Loom has no time: the timeout is taken to have elapsed as soon as the others had their turn.
+    /// As [`wait`](Self::wait) with a timeout.
+    ///
+    /// Loom has no time, so the timeout is modelled as elapsing once other threads have had a
+    /// chance to run.
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,

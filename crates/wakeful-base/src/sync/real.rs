@@ -5,36 +5,39 @@ use std::sync::PoisonError;
 pub use std::sync::{Arc, atomic};
 pub use std::{hint, thread};
 
-/// Marks a place where two `SeqCst` operations have to be in order, for loom: see its side.
+/// Does nothing here.
+///
+/// Marks a place where loom needs a fence to order two `SeqCst` operations: see `model.rs`.
 #[inline(always)]
 pub fn seq_cst_for_loom() {}
 
-/// A mutual exclusion lock without poisoning.
+/// A mutex without poisoning.
 ///
-/// User code runs under none of our locks, but for those that say so (a value of `watch` or `broadcast`); these
-/// protect state that a panic leaves whole. So poisoning would gain nothing.
+/// Almost no user code runs while one of the runtime's locks is held; types that do run it (the
+/// values of `watch` and `broadcast`) say so. A panic therefore cannot leave the protected state
+/// half changed, and poisoning would gain nothing.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(std::sync::Mutex<T>);
 
 /// A mutex with `try_lock`, which loom's own mutex does not model.
 pub type TryMutex<T> = Mutex<T>;
 
-/// Access to what a [`Mutex`] protects.
+/// A guard that gives access to the value of a [`Mutex`].
 pub type MutexGuard<'a, T> = std::sync::MutexGuard<'a, T>;
 
 impl<T> Mutex<T> {
-    /// A new, unlocked mutex.
+    /// Creates an unlocked mutex.
     pub const fn new(value: T) -> Self {
         Mutex(std::sync::Mutex::new(value))
     }
 
-    /// Waits for the lock.
+    /// Locks the mutex, blocking until it is free.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the lock if nobody holds it.
+    /// Locks the mutex if it is free.
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         match self.0.try_lock() {
@@ -44,42 +47,42 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// What the lock protects, without locking: the exclusive borrow proves nobody else can.
+    /// Returns the protected value without locking, which the exclusive borrow permits.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The protected value.
+    /// Consumes the mutex and returns the protected value.
     pub fn into_inner(self) -> T {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A lock for many readers or one writer, without poisoning.
+/// A reader-writer lock without poisoning.
 ///
-/// A writer that waits goes before readers that come later.
+/// With std's implementation on Linux, a waiting writer goes before readers that arrive later.
 #[derive(Debug, Default)]
 pub struct RwLock<T>(std::sync::RwLock<T>);
 
-/// Shared access to what a [`RwLock`] protects.
+/// A guard that gives shared access to the value of a [`RwLock`].
 pub type RwLockReadGuard<'a, T> = std::sync::RwLockReadGuard<'a, T>;
 
-/// Exclusive access to what a [`RwLock`] protects.
+/// A guard that gives exclusive access to the value of a [`RwLock`].
 pub type RwLockWriteGuard<'a, T> = std::sync::RwLockWriteGuard<'a, T>;
 
 impl<T> RwLock<T> {
-    /// A new, unlocked lock.
+    /// Creates an unlocked lock.
     pub const fn new(value: T) -> Self {
         RwLock(std::sync::RwLock::new(value))
     }
 
-    /// Waits until it may read.
+    /// Locks for shared access, blocking until that is possible.
     #[inline]
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until it may write.
+    /// Locks for exclusive access, blocking until that is possible.
     #[inline]
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
@@ -91,17 +94,19 @@ impl<T> RwLock<T> {
 pub struct Condvar(std::sync::Condvar);
 
 impl Condvar {
-    /// A new condition variable.
+    /// Creates a condition variable.
     pub const fn new() -> Self {
         Condvar(std::sync::Condvar::new())
     }
 
-    /// Releases the lock and waits for a notification (or a spurious wake-up).
+    /// Unlocks the mutex, waits for a notification, and locks the mutex again.
+    ///
+    /// The wake-up may be spurious.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As [`wait`](Self::wait), for `timeout` at most; true if it elapsed.
+    /// As [`wait`](Self::wait), for at most `timeout`. The flag is true if the timeout elapsed.
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -123,7 +128,7 @@ impl Condvar {
     }
 }
 
-/// An `UnsafeCell` in loom's shape: access goes through closures, so that a model can check it.
+/// An `UnsafeCell` with loom's interface: access goes through closures, which a model can check.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
@@ -146,7 +151,7 @@ impl<T> UnsafeCell<T> {
         f(self.0.get())
     }
 
-    /// The wrapped value.
+    /// Consumes the cell and returns its value.
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }

@@ -36,7 +36,7 @@ fn calls_each_once_and_can_be_filled_again() {
 }
 
 #[test]
-fn a_panic_does_not_cost_the_others_their_call() {
+fn a_panic_does_not_keep_other_wakers_from_being_called() {
     let (good, bad) = (counter(false), counter(true));
     let caught = catch_unwind(AssertUnwindSafe(|| {
         let mut list = WakeList::new();
@@ -66,6 +66,6 @@ fn a_panic_is_kept_until_the_last_batch_has_been_called() {
     }
     assert!(catch_unwind(AssertUnwindSafe(|| list.wake_all())).is_err());
     assert_eq!(good.woken.load(SeqCst), 6 + CAPACITY);
-    // It goes on once.
+    // The stored panic is resumed once only.
     list.wake_all();
 }

@@ -1,4 +1,4 @@
-//! Waits for the kernel's events and hands them to the slots.
+//! The driver: waits for the kernel's events and passes them to the slots.
 
 use super::fallback::Fallback;
 use super::registration::Registration;
@@ -16,25 +16,25 @@ use std::time::Duration;
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_base::{CallWaker, call_now, diagnostics};
 
-/// Stands for the notifier of [`signal`] among the tokens: no slot has the last index of all.
+/// The token of the [`signal`] notifier. No slot has this index.
 const SIGNAL_TOKEN: u64 = u32::MAX as u64;
 
-/// Readiness of descriptors, for any number of threads.
+/// An I/O driver, shared by any number of threads.
 ///
-/// Nobody owns it: whoever has nothing better to do waits in it, one at a time or several.
+/// No thread owns it. Idle threads wait in it, one at a time or several at once.
 #[derive(Debug)]
 pub struct IoDriver {
     poller: Poller,
     pub(super) slots: IoSlots,
-    /// A wake-up is under way that no wait has ended by yet.
+    /// A wake-up is pending that has not ended a wait yet.
     woken: AtomicBool,
     is_shutdown: AtomicBool,
     fallback: Fallback,
-    is_break_down_told: AtomicBool,
+    is_failure_reported: AtomicBool,
     metrics: IoMetrics,
 }
 
-/// What a driver counts.
+/// The counters of a driver.
 #[derive(Debug, Default)]
 pub struct IoMetrics {
     registered: AtomicU64,
@@ -43,27 +43,27 @@ pub struct IoMetrics {
 }
 
 impl IoMetrics {
-    /// Descriptors that were ever registered.
+    /// Returns the number of descriptors ever registered.
     pub fn registered(&self) -> u64 {
         self.registered.load(Relaxed)
     }
 
-    /// Descriptors that were taken out again.
+    /// Returns the number of descriptors deregistered.
     pub fn deregistered(&self) -> u64 {
         self.deregistered.load(Relaxed)
     }
 
-    /// Events that the kernel reported.
+    /// Returns the number of events reported by the kernel.
     pub fn events(&self) -> u64 {
         self.events.load(Relaxed)
     }
 }
 
-/// Room for the events of one wait. Each waiting thread brings its own.
+/// A buffer for the events of one wait. Each waiting thread has its own.
 pub struct IoEvents(Events);
 
 impl IoEvents {
-    /// Room for so many events.
+    /// Creates a buffer for `capacity` events.
     pub fn with_capacity(capacity: usize) -> IoEvents {
         IoEvents(Events::with_capacity(capacity))
     }
@@ -76,10 +76,10 @@ impl fmt::Debug for IoEvents {
 }
 
 impl IoDriver {
-    /// A new driver.
+    /// Creates a driver.
     ///
     /// # Errors
-    /// If the kernel gives no descriptors for it.
+    /// If the kernel refuses to create the driver's descriptors.
     pub fn new() -> io::Result<Arc<IoDriver>> {
         Ok(Arc::new(IoDriver {
             poller: Poller::new()?,
@@ -87,32 +87,32 @@ impl IoDriver {
             woken: AtomicBool::new(false),
             is_shutdown: AtomicBool::new(false),
             fallback: Fallback::new(),
-            is_break_down_told: AtomicBool::new(false),
+            is_failure_reported: AtomicBool::new(false),
             metrics: IoMetrics::default(),
         }))
     }
 
-    /// What it counts.
+    /// Returns the counters.
     pub fn metrics(&self) -> &IoMetrics {
         &self.metrics
     }
 
-    /// Waits for events, a call to [`wake`](Self::wake), or the end of `timeout` (none: for ever), and
-    /// has the wakers of those who waited for what came called by `call`.
+    /// Waits for events, a call to [`wake`](Self::wake), or the end of `timeout`.
     ///
-    /// If the kernel refuses the wait for another reason than a signal, the driver is broken: see
-    /// [`is_broken`](Self::is_broken).
+    /// Without a `timeout` there is no limit. The wakers of tasks that waited for the events are
+    /// passed to `call`. If the kernel refuses the wait, other than because of a signal, the driver
+    /// is broken: see [`is_broken`](Self::is_broken).
     pub fn wait(&self, events: &mut IoEvents, timeout: Option<Duration>, call: CallWaker<'_>) {
         if self.is_broken() {
-            self.tell_of_break_down(call);
+            self.report_failure(call);
             return self.fallback.wait(&self.woken, timeout);
         }
         let waited = self.poller.wait(&mut events.0, timeout);
-        // Calls to `wake` up to now are answered by this return.
+        // This return answers all calls to `wake` up to this point.
         self.woken.store(false, SeqCst);
         if let Err(error) = waited {
-            self.break_down("wait for events", &error);
-            return self.tell_of_break_down(call);
+            self.fail("wait for events", &error);
+            return self.report_failure(call);
         }
         let (mut count, mut has_signals) = (0, false);
         for (token, ready) in events.0.iter() {
@@ -134,26 +134,26 @@ impl IoDriver {
         }
     }
 
-    /// Has signals handed out by this driver's waits, too.
+    /// Makes the waits of this driver deliver signals as well.
     ///
     /// # Errors
-    /// If the kernel gives no descriptor for it.
+    /// If the kernel refuses to create a descriptor.
     pub fn attend_to_signals(&self) -> io::Result<()> {
         self.poller.add(signal::notifier_fd()?, SIGNAL_TOKEN, Interest::READABLE)
     }
 
-    /// Timers whose ticks end this driver's waits.
+    /// Creates timers whose ticks end this driver's waits.
     ///
     /// # Errors
-    /// If the kernel gives no descriptors for it.
+    /// If the kernel refuses to create their descriptors.
     pub fn new_tick_timers(&self) -> io::Result<TickTimers> {
         TickTimers::new(&self.poller)
     }
 
-    /// Whether operations can still be waited for.
+    /// Checks that the driver is running.
     ///
     /// # Errors
-    /// If it is shut down.
+    /// If the driver is shut down or broken.
     pub fn check_running(&self) -> io::Result<()> {
         if self.is_broken() {
             return Err(Stopped::Broken.into());
@@ -161,12 +161,12 @@ impl IoDriver {
         if self.is_shutdown.load(Acquire) { Err(Stopped::ShutDown.into()) } else { Ok(()) }
     }
 
-    /// Whether a wait would end at once. Takes no event and calls no waker.
+    /// Returns whether a wait would end at once. Consumes no event and calls no waker.
     pub fn has_events(&self) -> bool {
         !self.is_broken() && self.poller.has_events()
     }
 
-    /// Ends the wait under way, or the next one. From any thread.
+    /// Ends the current wait or the next one. Callable from any thread.
     pub fn wake(&self) {
         if self.woken.swap(true, SeqCst) {
             return;
@@ -174,68 +174,69 @@ impl IoDriver {
         if self.is_broken() {
             self.fallback.wake();
         } else if let Err(error) = self.poller.wake() {
-            self.break_down_from_outside(&error);
+            self.fail_while_waiting(&error);
         }
     }
 
-    /// Whether the driver's own descriptors do not work any more: other code in the process has closed
-    /// or replaced them, or the kernel has begun to refuse the calls.
+    /// Returns whether the driver's own descriptors have stopped working.
     ///
-    /// Its operations fail from then on. Waits last until their timeout or a call to
-    /// [`wake`](Self::wake), so that tasks and timers go on.
+    /// Other code in the process has closed or replaced them, or the kernel has begun to refuse the
+    /// calls. All operations fail from then on. Waits last until their timeout or a call to
+    /// [`wake`](Self::wake), so that tasks and timers keep running.
     pub fn is_broken(&self) -> bool {
         self.fallback.is_used()
     }
 
     #[cold]
-    fn break_down(&self, what: &str, error: &io::Error) {
+    fn fail(&self, what: &str, error: &io::Error) {
         if self.fallback.begin() {
             diagnostics::print(format_args!(
                 "the I/O driver of a runtime cannot {what} ({error}). Other code in this process has \
                  closed or replaced its descriptors, or a filter refuses the system call. From now on \
-                 all I/O of this runtime fails; tasks without I/O and timers go on."
+                 all I/O of this runtime fails; tasks without I/O and timers keep running."
             ));
         }
     }
 
-    /// Has the wakers of all who wait for events called, once: none will come.
+    /// Passes the wakers of all waiters to `call`, once, since no event will come any more.
     #[cold]
-    fn tell_of_break_down(&self, call: CallWaker<'_>) {
-        if !self.is_break_down_told.swap(true, AcqRel) {
+    fn report_failure(&self, call: CallWaker<'_>) {
+        if !self.is_failure_reported.swap(true, AcqRel) {
             self.slots.for_each(|slot| slot.shut_down(Stopped::Broken, call));
         }
     }
 
-    /// As [`break_down`](Self::break_down), while a thread may be waiting for events. That thread tells
-    /// the slots, in its next wait: here no waker may be called.
+    /// As [`fail`](Self::fail), while another thread may be waiting for events. That thread
+    /// notifies the slots in its next wait, since no waker may be called here.
     #[cold]
-    fn break_down_from_outside(&self, error: &io::Error) {
-        self.break_down("end a wait for events", error);
+    fn fail_while_waiting(&self, error: &io::Error) {
+        self.fail("end a wait for events", error);
         if let Err(error) = self.poller.interrupt() {
             diagnostics::print(format_args!(
-                "nor can the thread that waits be woken in another way ({error}); without it the \
-                 runtime cannot go on. The process aborts."
+                "the waiting thread cannot be woken in another way either ({error}), and without \
+                 it the runtime cannot continue. The process aborts."
             ));
             std::process::abort();
         }
         self.fallback.wake();
     }
 
-    /// Registers a descriptor, which must stay open until the registration is gone.
+    /// Registers a descriptor, which must stay open until the registration is dropped.
     ///
     /// # Errors
-    /// If the kernel cannot watch it (a regular file, say), or the driver is shut down.
+    /// If the kernel cannot watch the descriptor (a regular file, for example), or the driver is
+    /// shut down or broken.
     pub fn register(self: &Arc<Self>, fd: RawFd, interest: Interest) -> io::Result<Registration> {
         self.check_running()?;
         let Some((index, slot)) = self.slots.take() else {
-            return Err(io::Error::other("no I/O driver can watch more descriptors than that"));
+            return Err(io::Error::other("the I/O driver cannot watch more than 2^32 descriptors"));
         };
         if let Err(error) = self.poller.add(fd, token(index, slot.generation()), interest) {
             self.slots.give_back(index);
             return Err(error);
         }
         self.metrics.registered.fetch_add(1, Relaxed);
-        // A shutdown that came after the look above may have passed the slot by.
+        // A shutdown after the check above may have missed this slot.
         if self.is_broken() {
             slot.shut_down(Stopped::Broken, &mut call_now);
         } else if self.is_shutdown.load(SeqCst) {
@@ -255,7 +256,7 @@ impl IoDriver {
         removed
     }
 
-    /// Lets every operation fail from now on, and calls all who wait.
+    /// Makes every operation fail from now on, and wakes all waiters.
     pub fn shut_down(&self) {
         self.is_shutdown.store(true, SeqCst);
         self.slots.for_each(|slot| slot.shut_down(Stopped::ShutDown, &mut call_now));

@@ -1,13 +1,14 @@
-//! Waiting without the kernel's events, for a driver whose descriptors do not work any more.
+//! Waiting without the kernel, for a driver whose own descriptors have stopped working.
 //!
 //! ```text
-//!   a wait or a wake-up fails ──begin──▶ waits end by `wake` or by their timeout, no more by events
+//!   a wait or a wake-up fails ──begin──▶ waits end by `wake` or their timeout, not by events
 //! ```
 //!
-//! The driver's `woken` flag says, as before, that a wake-up is under way which no wait has ended by
-//! yet. A `wake` first sets it and then looks whether the fallback is in use; a waiter first begins
-//! the fallback and then looks at the flag (all `SeqCst`). So either the waiter sees the flag, or the
-//! `wake` comes for the lock, under which the waiter looks at the flag before it sleeps.
+//! The driver's `woken` flag still says that a wake-up is pending that has not ended a wait yet.
+//! `wake` first sets the flag and then checks whether the fallback is in use. A waiting thread
+//! first begins the fallback and then checks the flag (all `SeqCst`). So either the waiting thread
+//! sees the flag, or `wake` takes the lock, under which the waiting thread checks the flag before
+//! it sleeps.
 
 use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
@@ -31,14 +32,14 @@ impl Fallback {
         self.is_used.load(SeqCst)
     }
 
-    /// From now on waits go here. True for the first call.
+    /// Makes all further waits use the fallback. Returns true for the first call.
     pub(super) fn begin(&self) -> bool {
         let is_first = !self.is_used.swap(true, SeqCst);
         seq_cst_for_loom();
         is_first
     }
 
-    /// Waits until `is_woken`, which is cleared, or until the end of `timeout`.
+    /// Waits until `is_woken` is set, and clears it, or until `timeout` has elapsed.
     pub(super) fn wait(&self, is_woken: &AtomicBool, timeout: Option<Duration>) {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut waits = self.waits.lock();
@@ -56,7 +57,7 @@ impl Fallback {
         }
     }
 
-    /// Has the thread that waits look at its flag.
+    /// Makes the waiting thread check its flag.
     pub(super) fn wake(&self) {
         drop(self.waits.lock());
         self.woken.notify_all();

@@ -1,4 +1,4 @@
-//! A future for readiness, of which any number may wait on one descriptor.
+//! A future that waits for readiness. Any number of them may wait for one descriptor.
 
 use super::registration::{ReadyEvent, outcome};
 use super::slot::{IoSlot, IoWaiter};
@@ -12,27 +12,29 @@ use std::task::{Context, Poll};
 use wakeful_base::list::Links;
 use wakeful_base::sync::UnsafeCell;
 
-/// Future of [`Registration::readiness`](super::Registration::readiness).
+/// The future of [`Registration::readiness`](super::Registration::readiness).
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Readiness<'a> {
     slot: &'a IoSlot,
     interest: Interest,
-    /// Whether the waiter was put into the slot's list.
+    /// Whether the waiter has been added to the slot's list.
     is_waiting: bool,
-    /// In the slot's list, and touched under the slot's lock only, once `is_waiting`.
+    /// The node in the slot's list. Once `is_waiting` is set, it is accessed under the slot's lock
+    /// only.
     waiter: UnsafeCell<IoWaiter>,
     _pinned: PhantomPinned,
 }
 
-// SAFETY: the waiter is touched under the slot's lock, or before it is shared.
+// SAFETY: the waiter is accessed under the slot's lock, or through `&mut self` before it is in the
+// list.
 unsafe impl Send for Readiness<'_> {}
-// SAFETY: through a shared borrow there is no access to the waiter.
+// SAFETY: a shared reference gives no access to the waiter.
 unsafe impl Sync for Readiness<'_> {}
 
 impl<'a> Readiness<'a> {
     pub(super) fn new(slot: &'a IoSlot, interest: Interest) -> Readiness<'a> {
-        let waiter = IoWaiter { links: Links::new(), waker: None, interest, is_called: false };
+        let waiter = IoWaiter { links: Links::new(), waker: None, interest, is_woken: false };
         Readiness {
             slot,
             interest,
@@ -51,28 +53,29 @@ impl Future for Readiness<'_> {
     type Output = io::Result<ReadyEvent>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: nothing is moved out: the waiter stays where it is.
+        // SAFETY: nothing is moved out of `self`, and the waiter stays in place.
         let this = unsafe { self.get_unchecked_mut() };
         let (slot, interest) = (this.slot, this.interest);
         let state = slot.state();
         if !this.is_waiting && state.ends_wait_for(interest) {
             return Poll::Ready(outcome(state, interest));
         }
-        // Cloned before the lock is taken: it is somebody else's code.
+        // Cloned before the lock is taken, because it runs external code.
         let mut waker = Some(cx.waker().clone());
         let mut waiter_ptr = this.waiter();
         let mut waiters = slot.waiters.lock();
-        // SAFETY: under the lock, or not shared yet.
+        // SAFETY: the lock is held. Before `is_waiting`, no other thread knows the waiter.
         let waiter = unsafe { waiter_ptr.as_mut() };
         let state = slot.state();
-        // Once called we are done, even if the readiness was cleared since: an event of nothing then.
-        // Before we are in the list, an event that came before we had the lock did not find us.
-        if waiter.is_called || (!this.is_waiting && state.ends_wait_for(interest)) {
+        // A woken future is done, even if the readiness has been cleared since: it then returns an
+        // event without readiness. An event that came before the lock was taken did not find a
+        // waiter that is not in the list yet, so the state is checked again.
+        if waiter.is_woken || (!this.is_waiting && state.ends_wait_for(interest)) {
             drop(waiters);
             return Poll::Ready(outcome(state, interest));
         }
         if !this.is_waiting {
-            // SAFETY: pinned, in no list yet, and taken out by our drop.
+            // SAFETY: the waiter is pinned and in no list yet, and our `drop` removes it.
             unsafe { waiters.list.push_back(waiter_ptr) };
             this.is_waiting = true;
         }
@@ -90,9 +93,9 @@ impl Drop for Readiness<'_> {
         }
         let waiter = self.waiter();
         let mut waiters = self.slot.waiters.lock();
-        // SAFETY: in this list, or in none since it was called.
+        // SAFETY: the waiter is in this list, or in none if it has been woken.
         unsafe { waiters.list.remove(waiter) };
         drop(waiters);
-        // The waker itself goes with the field, after the lock.
+        // The waker is dropped with its field, after the lock is released.
     }
 }

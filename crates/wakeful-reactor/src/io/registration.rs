@@ -1,4 +1,4 @@
-//! A descriptor's place in the driver: what sockets and pipes are built on.
+//! A registered descriptor: what sockets and pipes are built on.
 
 use super::driver::IoDriver;
 use super::readiness::Readiness;
@@ -11,19 +11,22 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use wakeful_base::budget;
 
-/// A registered descriptor. Taken out when dropped, which has to be before the descriptor is closed.
+/// A registered descriptor.
+///
+/// Dropping it removes the descriptor from the driver, and must happen before the descriptor is
+/// closed.
 #[derive(Debug)]
 pub struct Registration {
     driver: Arc<IoDriver>,
     index: u32,
-    /// None once taken out.
+    /// `None` after deregistration.
     fd: Option<RawFd>,
 }
 
-/// What a descriptor was ready for at one time.
+/// What a descriptor was ready for at some moment.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadyEvent {
-    /// What it was ready for.
+    /// What the descriptor was ready for.
     pub ready: Ready,
     tick: u16,
 }
@@ -33,7 +36,7 @@ impl ReadyEvent {
         ReadyEvent { ready: state.ready() & interest.answer(), tick: state.tick() }
     }
 
-    /// The same, of `ready` only.
+    /// Returns the same event restricted to `ready`.
     pub fn with_ready(self, ready: Ready) -> ReadyEvent {
         ReadyEvent { ready, ..self }
     }
@@ -48,25 +51,29 @@ impl Registration {
         self.driver.slots.get(self.index).expect("the slot of a registration is there")
     }
 
-    /// What the descriptor is known to be ready for, of `interest`.
+    /// Returns what the descriptor is known to be ready for, restricted to `interest`.
     pub fn ready_event(&self, interest: Interest) -> ReadyEvent {
         ReadyEvent::new(self.slot().state(), interest)
     }
 
-    /// Takes the descriptor for `ready` before any event says so: a first operation is tried at once
-    /// instead of waiting for a turn of the driver. Wakes nobody, so it comes right after `register`.
+    /// Assumes that the descriptor is `ready` before any event says so.
+    ///
+    /// The first operation is then tried at once instead of after the driver's next wait. This
+    /// wakes no waiter, so it must follow `register` directly.
     pub fn assume_ready(&self, ready: Ready) {
         self.slot().assume(ready);
     }
 
-    /// An operation would have had to wait: what `event` said does not hold any more. A newer event
-    /// stays.
+    /// Clears the readiness of `event`, after an operation returned `WouldBlock`.
+    ///
+    /// Does nothing if a newer event has arrived.
     pub fn clear(&self, event: ReadyEvent) {
         self.slot().clear(event.tick, event.ready);
     }
 
-    /// Waits for readiness on behalf of one task for each direction: a later call with another waker
-    /// takes the place of the one before.
+    /// Polls for readiness on behalf of one task per direction.
+    ///
+    /// Only the waker of the last call for a direction is woken.
     ///
     /// # Errors
     /// If the runtime has shut down.
@@ -81,10 +88,10 @@ impl Registration {
         Poll::Ready(outcome(state, direction.interest()))
     }
 
-    /// Runs `operation` when the descriptor is ready for it, again and again until it need not wait.
+    /// Calls `operation` whenever the descriptor is ready, until it does not return `WouldBlock`.
     ///
     /// # Errors
-    /// Those of the operation, or that the runtime has shut down.
+    /// The errors of `operation`, and an error if the runtime has shut down.
     pub fn poll_io<R>(
         &self,
         cx: &mut Context<'_>,
@@ -100,10 +107,10 @@ impl Registration {
         }
     }
 
-    /// Runs `operation` if the descriptor is known to be ready for it.
+    /// Calls `operation` if the descriptor is known to be ready for it.
     ///
     /// # Errors
-    /// `WouldBlock` if it is not; those of the operation.
+    /// `WouldBlock` if it is not ready, and the errors of `operation`.
     pub fn try_io<R>(
         &self,
         interest: Interest,
@@ -120,15 +127,20 @@ impl Registration {
         })
     }
 
-    /// Waits until the descriptor is ready for any of `interest`. Any number of these may wait at once.
+    /// Waits until the descriptor is ready for any of `interest`.
+    ///
+    /// Any number of these futures may wait at the same time.
     pub fn readiness(&self, interest: Interest) -> Readiness<'_> {
         Readiness::new(self.slot(), interest)
     }
 
-    /// Runs `operation` when the descriptor is ready for it, again and again until it need not wait.
+    /// Calls `operation` whenever the descriptor is ready, until it does not return `WouldBlock`.
     ///
     /// # Errors
-    /// Those of the operation, or that the runtime has shut down.
+    /// The errors of `operation`, and an error if the runtime has shut down.
+    ///
+    /// # Cancel safety
+    /// This method is cancel safe if `operation` is: it has not completed if the future is dropped.
     pub async fn async_io<R>(
         &self,
         interest: Interest,
@@ -147,10 +159,10 @@ impl Registration {
         }
     }
 
-    /// Takes the descriptor out of the driver, while it is still open.
+    /// Removes the descriptor, which must still be open, from the driver.
     ///
     /// # Errors
-    /// If the kernel does not know it: it was closed, or taken out by somebody else.
+    /// If the kernel does not know the descriptor: other code has closed or removed it.
     pub fn deregister(&mut self) -> io::Result<()> {
         match self.fd.take() {
             Some(fd) => self.driver.deregister(self.index, fd),
@@ -161,12 +173,12 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        // Nobody to tell; the slot is free in any case.
+        // There is no caller to report an error to. The slot is released in any case.
         let _unknown_to_the_kernel = self.deregister();
     }
 }
 
-/// What a wait for `interest` ends with in this state.
+/// Returns the result of a wait for `interest` that ended in this state.
 pub(super) fn outcome(state: IoSlotState, interest: Interest) -> io::Result<ReadyEvent> {
     if state.is_shutdown() {
         let why = if state.is_broken() { Stopped::Broken } else { Stopped::ShutDown };

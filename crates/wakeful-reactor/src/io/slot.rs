@@ -1,17 +1,17 @@
-//! One descriptor's readiness, and who waits for it.
+//! The readiness of one descriptor, and the tasks that wait for it.
 //!
 //! The state word:
 //!
-//! | bits | what |
+//! | bits | meaning |
 //! |---|---|
-//! | 0–5 | [`Ready`]: what the kernel said and nobody has disproved since |
+//! | 0–5 | [`Ready`]: what the kernel has reported and no operation has disproved since |
 //! | 6 | `SHUTDOWN`: the driver is gone, no event will come any more |
-//! | 7 | `BROKEN`, with `SHUTDOWN`: the driver failed, and was not shut down |
-//! | 16–31 | tick: counts events, so that clearing after a `WouldBlock` cannot wipe out a newer one |
-//! | 32–63 | generation: which use of the slot this is |
+//! | 7 | `BROKEN`, with `SHUTDOWN`: the driver has failed rather than been shut down |
+//! | 16–31 | tick: counts events, so that `clear` does not clear a newer one |
+//! | 32–63 | generation: counts the uses of the slot |
 //!
-//! All of it changes by compare-and-swap on the whole word, so an event for an earlier generation can
-//! never set anything.
+//! Every change is a compare-and-swap of the whole word, so an event of an earlier generation never
+//! sets anything.
 
 use super::stopped::Stopped;
 use crate::{Interest, Ready};
@@ -28,7 +28,7 @@ const TICK_SHIFT: u32 = 16;
 const TICK_MASK: u64 = 0xffff << TICK_SHIFT;
 const GENERATION_SHIFT: u32 = 32;
 
-/// Reading or writing.
+/// A direction of I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// Reading.
@@ -46,7 +46,7 @@ impl Direction {
     }
 }
 
-/// What a slot's state word says.
+/// A value of a slot's state word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IoSlotState(u64);
 
@@ -67,7 +67,7 @@ impl IoSlotState {
         (self.0 >> TICK_SHIFT) as u16
     }
 
-    /// Whether somebody who waits for `interest` has to wait no longer.
+    /// Returns whether a wait for `interest` is over.
     pub(crate) fn ends_wait_for(self, interest: Interest) -> bool {
         self.is_shutdown() || !(self.ready() & interest.answer()).is_empty()
     }
@@ -83,47 +83,49 @@ pub(crate) struct IoSlot {
     pub(crate) waiters: Mutex<IoWaiters>,
 }
 
-/// Who waits for a slot's descriptor.
+/// The wakers of tasks that wait for a slot's descriptor.
 #[derive(Debug, Default)]
 pub(crate) struct IoWaiters {
-    /// The one task that waits to read by polling.
+    /// The one task that polls for reading.
     reader: Option<Waker>,
-    /// The one task that waits to write by polling.
+    /// The one task that polls for writing.
     writer: Option<Waker>,
     /// Any number of futures.
     pub(crate) list: List<IoWaiterLink>,
 }
 
-// SAFETY: waiters are touched under the slot's lock only, and hold nothing but a waker.
+// SAFETY: waiters are accessed under the slot's lock only, and own nothing but a waker.
 unsafe impl Send for IoWaiters {}
 
-/// Wakers that lay in a slot when it was retired, to be dropped and not called.
+/// The wakers that were left in a slot when it was retired. They are dropped, not called.
 #[derive(Debug)]
 pub(crate) struct LeftWakers {
     _polled: [Option<Waker>; 2],
-    /// Those of futures that were forgotten instead of dropped.
+    /// The wakers of futures that were forgotten instead of dropped.
     _forgotten: Vec<Waker>,
 }
 
-/// A future that waits, in its slot's list. All but `interest` under the slot's lock.
+/// A future that waits, as a node of its slot's list. All fields but `interest` are accessed under
+/// the slot's lock.
 #[derive(Debug)]
 pub(crate) struct IoWaiter {
     pub(crate) links: Links<IoWaiter>,
     pub(crate) waker: Option<Waker>,
     pub(crate) interest: Interest,
-    /// It was taken out of the list because what it waits for came.
-    pub(crate) is_called: bool,
+    /// It has been removed from the list because the awaited event came.
+    pub(crate) is_woken: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct IoWaiterLink;
 
-// SAFETY: the links are a field of the waiter that nothing else touches.
+// SAFETY: the links are a field of the waiter that only the list accesses.
 unsafe impl Link for IoWaiterLink {
     type Node = IoWaiter;
 
     unsafe fn links(node: NonNull<IoWaiter>) -> NonNull<Links<IoWaiter>> {
-        // SAFETY: the node is live by the trait's contract, and a field of it is not null.
+        // SAFETY: the node is live by the trait's contract, so the address of its field is valid
+        // and not null.
         unsafe { NonNull::new_unchecked(&raw mut (*node.as_ptr()).links) }
     }
 }
@@ -141,8 +143,8 @@ impl IoSlot {
         self.state().generation()
     }
 
-    /// Waits for `direction` on behalf of the one task that polls for it: leaves `waker` in place of the
-    /// one before, unless it need not wait.
+    /// Waits for `direction` on behalf of the one task that polls for it. Stores `waker` in place
+    /// of the previous one, unless the wait is over.
     pub(crate) fn poll(&self, waker: &Waker, direction: Direction) -> Poll<IoSlotState> {
         let interest = direction.interest();
         let state = self.state();
@@ -151,22 +153,23 @@ impl IoSlot {
         }
         let mut waiters = self.waiters.lock();
         let mut old = None;
-        let set = waiters.place(direction).as_ref();
+        let set = waiters.polled_waker(direction).as_ref();
         if !set.is_some_and(|set| set.will_wake(waker)) {
-            // Not under the lock: a clone is somebody else's code.
+            // Cloned without the lock, because it runs external code.
             drop(waiters);
             let new = waker.clone();
             waiters = self.waiters.lock();
-            old = waiters.place(direction).replace(new);
+            old = waiters.polled_waker(direction).replace(new);
         }
-        // An event that came before we had the lock found no waker of ours.
+        // An event that came before the lock was taken did not find this waker.
         let state = self.state();
         drop(waiters);
         drop(old);
         if state.ends_wait_for(interest) { Poll::Ready(state) } else { Poll::Pending }
     }
 
-    /// The kernel reported `ready` for the descriptor of `generation`.
+    /// Records that the kernel reported `ready` for the descriptor of `generation`, and wakes its
+    /// waiters.
     pub(crate) fn report(&self, generation: u32, ready: Ready, call: CallWaker<'_>) {
         let reported = self.change(|state| {
             let is_current = state.generation() == generation && !state.is_shutdown();
@@ -174,36 +177,38 @@ impl IoSlot {
             is_current.then_some(state.0 & !TICK_MASK | tick | ready.bits() as u64)
         });
         if reported {
-            self.call(ready, call);
+            self.wake_waiters(ready, call);
         }
     }
 
-    /// Takes the descriptor for `ready` though no event said so. Who is wrong there finds out by a
-    /// `WouldBlock`, and clears it as ever; an event that comes meanwhile has a tick of its own.
+    /// Assumes that the descriptor is `ready`, though no event said so. If that is wrong, an
+    /// operation returns `WouldBlock` and clears it as usual. An event that comes meanwhile has
+    /// another tick.
     pub(crate) fn assume(&self, ready: Ready) {
         self.change(|state| (!state.is_shutdown()).then_some(state.0 | ready.bits() as u64));
     }
 
-    /// An operation found that `ready`, seen at `tick`, does not hold any more. What is closed stays so.
+    /// Clears `ready`, seen at `tick`, after an operation found that it does not hold any more.
+    /// Closed directions stay closed.
     pub(crate) fn clear(&self, tick: u16, ready: Ready) {
         let cleared = ready - Ready::READ_CLOSED - Ready::WRITE_CLOSED;
         self.change(|state| (state.tick() == tick).then_some(state.0 & !(cleared.bits() as u64)));
     }
 
-    /// No event will come any more: has all waiters called by `call`.
+    /// Passes the wakers of all waiters to `call`, since no event will come any more.
     pub(crate) fn shut_down(&self, why: Stopped, call: CallWaker<'_>) {
         let bits = match why {
             Stopped::ShutDown => SHUTDOWN,
             Stopped::Broken => SHUTDOWN | BROKEN,
         };
         self.state.fetch_or(bits, AcqRel);
-        self.call(Ready::ALL, call);
+        self.wake_waiters(Ready::ALL, call);
     }
 
-    /// The descriptor is gone: the slot is as new, for the next generation.
+    /// Resets the slot for its next use, after its descriptor was removed.
     ///
-    /// Returns the wakers that are left. Their drop is user code and may panic, so the caller drops
-    /// them after it has given the slot back.
+    /// Returns the wakers that were left. Dropping them runs user code, which may panic, so the
+    /// caller does it after releasing the slot.
     #[must_use]
     pub(crate) fn retire(&self) -> LeftWakers {
         self.change(|state| {
@@ -213,10 +218,11 @@ impl IoSlot {
         let mut waiters = self.waiters.lock();
         let polled = [waiters.reader.take(), waiters.writer.take()];
         let mut forgotten = Vec::new();
-        // A future that waits borrows the registration, so those in the list were forgotten. Being
-        // pinned, their memory is still there; the next generation must not meet them.
+        // A waiting future borrows the registration, which is gone. So the futures in the list were
+        // forgotten rather than dropped. They are pinned, so their memory is still valid, but the
+        // next user of the slot must not find them.
         while let Some(mut waiter) = waiters.list.pop_front() {
-            // SAFETY: what is in the list is alive, and touched under the lock only.
+            // SAFETY: a waiter in the list is live, and accessed under the lock only.
             forgotten.extend(unsafe { waiter.as_mut() }.waker.take());
         }
         LeftWakers { _polled: polled, _forgotten: forgotten }
@@ -233,15 +239,15 @@ impl IoSlot {
         false
     }
 
-    /// Has those who wait for any of `ready` called.
-    fn call(&self, ready: Ready, call: CallWaker<'_>) {
+    /// Passes the wakers that wait for any of `ready` to `call`.
+    fn wake_waiters(&self, ready: Ready, call: CallWaker<'_>) {
         let mut waiters = self.waiters.lock();
         let reader = waiters.reader.take_if(|_| ready.is_readable());
         let writer = waiters.writer.take_if(|_| ready.is_writable());
         if waiters.list.is_empty() {
             drop(waiters);
         } else {
-            self.call_listed(waiters, ready, call);
+            self.wake_listed(waiters, ready, call);
         }
         if let Some(reader) = reader {
             call(reader);
@@ -252,14 +258,14 @@ impl IoSlot {
     }
 
     #[inline(never)]
-    fn call_listed<'a>(
+    fn wake_listed<'a>(
         &'a self,
         mut waiters: MutexGuard<'a, IoWaiters>,
         ready: Ready,
         call: CallWaker<'_>,
     ) {
         let mut wakers = WakeList::new();
-        while waiters.take_called(ready, &mut wakers) {
+        while waiters.take_woken(ready, &mut wakers) {
             drop(waiters);
             wakers.take_all(&mut *call);
             waiters = self.waiters.lock();
@@ -270,24 +276,26 @@ impl IoSlot {
 }
 
 impl IoWaiters {
-    /// Where the one task that polls for `direction` leaves its waker.
-    fn place(&mut self, direction: Direction) -> &mut Option<Waker> {
+    /// Returns the place for the waker of the one task that polls for `direction`.
+    fn polled_waker(&mut self, direction: Direction) -> &mut Option<Waker> {
         match direction {
             Direction::Read => &mut self.reader,
             Direction::Write => &mut self.writer,
         }
     }
 
-    /// Moves waiters for any of `ready` from the list to `wakers`. True if there may be more.
-    fn take_called(&mut self, ready: Ready, wakers: &mut WakeList) -> bool {
-        // SAFETY: what is in the list is alive, and touched under the lock only.
-        let is_called = |waiter: NonNull<IoWaiter>| unsafe {
+    /// Moves the wakers that wait for any of `ready` from the list to `wakers`. Returns true if
+    /// there may be more.
+    fn take_woken(&mut self, ready: Ready, wakers: &mut WakeList) -> bool {
+        // SAFETY: a waiter in the list is live, and accessed under the lock only.
+        let is_woken = |waiter: NonNull<IoWaiter>| unsafe {
             !(ready & waiter.as_ref().interest.answer()).is_empty()
         };
-        for mut waiter in self.list.extract_if(is_called) {
-            // SAFETY: as above; its future finds out under the lock that it is in no list any more.
+        for mut waiter in self.list.extract_if(is_woken) {
+            // SAFETY: as above. Its future finds out under the lock that it is not in the list any
+            // more.
             let waiter = unsafe { waiter.as_mut() };
-            waiter.is_called = true;
+            waiter.is_woken = true;
             if let Some(waker) = waiter.waker.take() {
                 wakers.push(waker);
             }

@@ -1,32 +1,33 @@
-//! All slots of a driver: found by index without a lock, used again, never moved.
+//! The table of a driver's slots: found by index without a lock, reused, never moved.
 
 use super::slot::IoSlot;
 use std::ptr;
 use wakeful_base::sync::Mutex;
 use wakeful_base::sync::atomic::{AtomicPtr, Ordering::*};
 
-/// IoSlots of the first chunk; each further one doubles the whole.
+/// The number of slots in the first chunk. Each further chunk doubles the total.
 const FIRST_CHUNK: usize = 64;
 
-/// Enough for every index of 32 bits.
+/// The number of chunks that 32-bit indices need.
 const CHUNKS: usize = 27;
 
 #[derive(Debug)]
 pub(super) struct IoSlots {
-    /// Chunk `n` has `FIRST_CHUNK << n` slots, or is not there yet.
+    /// Chunk `n` has `FIRST_CHUNK << n` slots, or is null if not allocated yet.
     chunks: [AtomicPtr<IoSlot>; CHUNKS],
     free: Mutex<FreeIoSlots>,
 }
 
 #[derive(Debug, Default)]
 struct FreeIoSlots {
-    /// Used before, the one given back last on top: it is in the cache.
+    /// Released slots. The last one released, which is probably still in the cache, is reused
+    /// first.
     used: Vec<u32>,
-    /// From here on none was ever used.
+    /// The first index that has never been used.
     fresh: u32,
 }
 
-/// Chunk, place in it, and slots of that chunk.
+/// Returns the chunk of an index, its position in the chunk, and the size of the chunk.
 fn locate(index: u32) -> (usize, usize, usize) {
     let shifted = index as usize + FIRST_CHUNK;
     let chunk = (shifted.ilog2() - FIRST_CHUNK.ilog2()) as usize;
@@ -42,14 +43,14 @@ impl IoSlots {
         }
     }
 
-    /// A slot that nobody uses, and its index. None if there are as many as can be counted.
+    /// Takes an unused slot and its index. Returns `None` if all indices are in use.
     pub(super) fn take(&self) -> Option<(u32, &IoSlot)> {
         let mut free = self.free.lock();
         let index = match free.used.pop() {
             Some(index) => index,
             None => {
                 let index = free.fresh;
-                // The last index of all would make a token that means something else.
+                // The last index is never used: its token stands for something else.
                 free.fresh = index.checked_add(1)?;
                 self.make(index);
                 index
@@ -59,20 +60,21 @@ impl IoSlots {
         Some((index, self.get(index).expect("made or used before")))
     }
 
-    /// Gives a slot back that was retired.
+    /// Releases a slot, which must have been retired.
     pub(super) fn give_back(&self, index: u32) {
         self.free.lock().used.push(index);
     }
 
-    /// The slot of that index, if there ever was one.
+    /// Returns the slot of an index, if it was ever used.
     pub(super) fn get(&self, index: u32) -> Option<&IoSlot> {
         let (chunk, at, _) = locate(index);
         let slots = self.chunks[chunk].load(Acquire);
-        // SAFETY: a chunk that is there has that many slots, and goes with us.
+        // SAFETY: an allocated chunk has a slot at each position that `locate` returns, and is
+        // freed only with `self`.
         (!slots.is_null()).then(|| unsafe { &*slots.add(at) })
     }
 
-    /// Calls `f` with every slot there is.
+    /// Calls `f` with every slot that has ever been used.
     pub(super) fn for_each(&self, mut f: impl FnMut(&IoSlot)) {
         let fresh = self.free.lock().fresh;
         for index in 0..fresh {
@@ -82,7 +84,7 @@ impl IoSlots {
         }
     }
 
-    /// Sees to it that the chunk of `index` is there. Under the lock.
+    /// Allocates the chunk of `index`, if it is not there yet. The caller holds the lock.
     fn make(&self, index: u32) {
         let (chunk, _, size) = locate(index);
         if self.chunks[chunk].load(Relaxed).is_null() {
@@ -98,7 +100,8 @@ impl Drop for IoSlots {
             let slots = slots.load(Relaxed);
             if !slots.is_null() {
                 let slice = ptr::slice_from_raw_parts_mut(slots, FIRST_CHUNK << chunk);
-                // SAFETY: made by `make` as a boxed slice of that length; nobody borrows us any more.
+                // SAFETY: `make` created it from a boxed slice of this length. `&mut self` means
+                // that no slot is borrowed any more.
                 drop(unsafe { Box::from_raw(slice) });
             }
         }

@@ -1,14 +1,14 @@
-//! Why a driver's descriptors cannot be awaited any more, as users are told.
+//! Why I/O operations fail after their driver has stopped.
 
 use std::fmt;
 use std::io;
 
-/// What operations fail with once the driver has stopped.
+/// The error of operations after the driver has stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stopped {
-    /// Its runtime has shut down.
+    /// The runtime has shut down.
     ShutDown,
-    /// Its own descriptors do not work any more.
+    /// The driver's own descriptors have stopped working.
     Broken,
 }
 
@@ -22,7 +22,7 @@ impl fmt::Display for Stopped {
             Stopped::Broken => {
                 "the I/O driver of the runtime that this I/O resource belongs to has failed, as a \
                  message on stderr says; nothing can be awaited on it any more. Look for code in this \
-                 process that closes descriptors which are not its own, or for a filter of system calls"
+                 process that closes descriptors it does not own, or for a system-call filter"
             }
         })
     }
@@ -40,12 +40,12 @@ fn why(error: &io::Error) -> Option<Stopped> {
     error.get_ref()?.downcast_ref().copied()
 }
 
-/// Whether `error` says that the runtime has shut down.
+/// Returns whether `error` says that the runtime has shut down.
 pub fn is_shutdown_error(error: &io::Error) -> bool {
     why(error) == Some(Stopped::ShutDown)
 }
 
-/// Whether `error` says that the driver waits for nothing any more, for whatever reason.
+/// Returns whether `error` says that the driver has stopped, for any reason.
 pub fn is_stopped_error(error: &io::Error) -> bool {
     why(error).is_some()
 }

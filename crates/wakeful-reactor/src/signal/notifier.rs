@@ -1,4 +1,4 @@
-//! What the handler rings: a notifier that every driver watches.
+//! The notifier of the signal handler: an event source that every driver watches.
 
 use crate::sys::EventNotifier;
 use std::io;
@@ -7,36 +7,36 @@ use std::process;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Never closed: a handler may be about to notify it.
+/// Never closed, since a handler may be about to use it.
 static NOTIFIER: OnceLock<EventNotifier> = OnceLock::new();
 
-/// The process that made it.
+/// The process that created the notifier.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 
-/// The descriptor to watch, made by the first who asks.
+/// Returns the descriptor to watch. The first call creates the notifier.
 pub(crate) fn notifier_fd() -> io::Result<RawFd> {
     if let Some(notifier) = NOTIFIER.get() {
         return Ok(notifier.fd());
     }
-    // Of two at once the first one's is kept; the other's is closed.
+    // If two threads get here at the same time, one notifier is kept and the other is closed.
     let notifier = EventNotifier::new()?;
     OWNER.store(process::id(), Relaxed);
     Ok(NOTIFIER.get_or_init(|| notifier).fd())
 }
 
-/// Lets every driver have an event. From the handler: an atomic load and a system call.
+/// Causes an event in every driver. Called by the handler: an atomic load and a system call.
 ///
-/// Aborts the process if the descriptor does not work any more: a handler can neither panic nor make
-/// another one, and a signal that no listener ever hears of would be lost without a trace. Not in the
-/// child of a fork, which has no listeners, and may have closed what it does not need.
+/// Aborts the process if the descriptor has stopped working. A handler can neither panic nor create
+/// another descriptor, and otherwise the signal would be lost without a trace. The child of a fork
+/// does not abort: it has no listeners, and may have closed descriptors that it does not need.
 pub(super) fn notify() {
-    const WHY: &str = "wakeful: a signal came, but the descriptor that tells the drivers of signals \
-        does not work any more: other code in this process has closed or replaced it. The process \
+    const WHY: &str = "wakeful: received a signal, but cannot notify the I/O drivers, because \
+        other code in this process has closed or replaced the notification descriptor. The process \
         aborts.\n";
     let is_broken = NOTIFIER.get().is_some_and(|notifier| notifier.notify().is_err());
-    // `getpid`, which a handler may call.
+    // `process::id` is `getpid`, which is async-signal-safe.
     if is_broken && process::id() == OWNER.load(Relaxed) {
-        // SAFETY: the buffer lives through the call; both calls are safe in a signal handler.
+        // SAFETY: the buffer is static, and both functions are async-signal-safe.
         unsafe {
             libc::write(libc::STDERR_FILENO, WHY.as_ptr().cast(), WHY.len());
             libc::abort();
@@ -44,7 +44,7 @@ pub(super) fn notify() {
     }
 }
 
-/// A driver has had the event, and hands out what was noted, after this call.
+/// Called by a driver that got the event, before it delivers the pending signals.
 pub(super) fn acknowledge() {
     if let Some(notifier) = NOTIFIER.get() {
         notifier.acknowledge();

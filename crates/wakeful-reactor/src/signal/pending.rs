@@ -1,13 +1,14 @@
-//! What came, what was handed out, and who waits.
+//! Pending signals, deliveries, and the listeners that wait for them.
 //!
-//! `pending` is a set of signals: [`set_pending`](PendingSignals::set_pending) adds one, from a handler, and
-//! [`distribute`](PendingSignals::distribute) takes all of it away at once. Whatever is pending is so before the
-//! alarm rings, and every ring makes some driver distribute: so nothing that was pending stays. Signals
-//! that come faster than they are distributed become one.
+//! `pending` is a set of signals. The handler adds one with
+//! [`set_pending`](PendingSignals::set_pending), and [`distribute`](PendingSignals::distribute)
+//! takes all of them. The handler adds the signal before it notifies the drivers, and every
+//! notification makes some driver call `distribute`, so no pending signal is lost. Signals that
+//! arrive faster than they are distributed are merged.
 //!
-//! Each signal has a **channel**: how often it was delivered, and the wakers of its listeners. Deliveries
-//! are counted under the channel's lock, so a listener that finds no news under that lock, and leaves
-//! its waker there, is called by the next one.
+//! Each signal has a **channel**: the number of its deliveries, and the wakers of its listeners.
+//! Deliveries are counted under the channel's lock. A listener that finds no new delivery under
+//! that lock, and leaves its waker, is therefore woken by the next delivery.
 
 use std::task::{Context, Poll, Waker, ready};
 use wakeful_base::budget;
@@ -17,19 +18,19 @@ use wakeful_base::{CallWaker, WakeList};
 
 #[derive(Debug)]
 pub(super) struct PendingSignals {
-    /// A bit for each signal that came and was not handed out yet.
+    /// One bit for each signal that has arrived and is not distributed yet.
     pending: AtomicU64,
     channels: Box<[Channel]>,
 }
 
 #[derive(Debug)]
 struct Channel {
-    /// Changes under the lock only.
+    /// Written under the lock only.
     deliveries: AtomicU64,
     listeners: Mutex<Listeners>,
 }
 
-/// An entry for each listener, where its waker is while it waits.
+/// One entry for each listener, with its waker while it waits.
 #[derive(Debug, Default)]
 struct Listeners {
     wakers: Vec<Option<Waker>>,
@@ -37,7 +38,7 @@ struct Listeners {
 }
 
 impl PendingSignals {
-    /// For signals from zero to below `signals`, which are 64 at most.
+    /// Creates the state for signals `0..signals`, at most 64.
     pub(super) fn new(signals: usize) -> PendingSignals {
         let channel = || Channel { deliveries: AtomicU64::new(0), listeners: Mutex::default() };
         PendingSignals {
@@ -46,12 +47,12 @@ impl PendingSignals {
         }
     }
 
-    /// A signal came. Safe in a signal handler; the alarm has to ring after it.
+    /// Marks a signal as pending. Async-signal-safe. The caller must notify the drivers afterwards.
     pub(super) fn set_pending(&self, signal: usize) {
         self.pending.fetch_or(1 << signal, Release);
     }
 
-    /// Delivers everything that was pending, to wakers that are called by `call`.
+    /// Delivers all pending signals, passing the listeners' wakers to `call`.
     pub(super) fn distribute(&self, call: CallWaker<'_>) {
         let mut left = self.pending.swap(0, Acquire);
         while left != 0 {
@@ -60,7 +61,7 @@ impl PendingSignals {
         }
     }
 
-    /// A listener for what is delivered from now on.
+    /// Returns a listener that receives all later deliveries.
     pub(super) fn listen(&self, signal: usize) -> Listener<'_> {
         let channel = &self.channels[signal];
         let mut listeners = channel.listeners.lock();
@@ -97,7 +98,7 @@ impl Listeners {
         })
     }
 
-    /// Gives an entry up; returns the waker in it, to be dropped without the lock.
+    /// Releases an entry. Returns its waker, which is to be dropped without the lock.
     fn remove(&mut self, index: usize) -> Option<Waker> {
         let waker = self.wakers[index].take();
         self.free.push(index);
@@ -107,7 +108,8 @@ impl Listeners {
         waker
     }
 
-    /// Moves wakers to `wakers` while there is room, beginning at `from`; returns where it ended.
+    /// Moves wakers to `wakers`, beginning at `from`, until it is full. Returns the index to
+    /// continue at.
     fn take_wakers(&mut self, from: usize, wakers: &mut WakeList) -> usize {
         let mut at = from.min(self.wakers.len());
         while at < self.wakers.len() && wakers.can_push() {
@@ -120,17 +122,17 @@ impl Listeners {
     }
 }
 
-/// Waits for a signal. What comes while it does not look is one delivery, however much it was.
+/// Waits for a signal. Signals that arrive between two polls are merged into one delivery.
 #[derive(Debug)]
 pub struct Listener<'b> {
     channel: &'b Channel,
     index: usize,
-    /// How many deliveries it knows of.
+    /// The number of deliveries that the listener has seen.
     seen: u64,
 }
 
 impl Listener<'_> {
-    /// Waits for the next delivery on behalf of the task of `cx`.
+    /// Waits for the next delivery on behalf of the task of `cx`, and pays a unit of its budget.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let unit = ready!(budget::poll_proceed(cx));
         ready!(self.poll_delivery(cx.waker()));
@@ -138,13 +140,13 @@ impl Listener<'_> {
         Poll::Ready(())
     }
 
-    /// As [`poll_recv`](Self::poll_recv), for what is no task and has no budget.
+    /// Waits for the next delivery without using a budget, for code that is not a task.
     pub fn poll_delivery(&mut self, waker: &Waker) -> Poll<()> {
         let channel = self.channel;
         if self.sees_new(channel.deliveries.load(Acquire)) {
             return Poll::Ready(());
         }
-        // Cloned and dropped without the lock: both are somebody else's code.
+        // Cloned and dropped without the lock, since both run external code.
         let mut other = Some(waker.clone());
         let mut listeners = channel.listeners.lock();
         let is_new = self.sees_new(channel.deliveries.load(Relaxed));

@@ -3,7 +3,7 @@
 use libc::c_int;
 use std::marker::PhantomData;
 
-/// Puts `errno` back when dropped: a signal handler must leave it as it was.
+/// Restores `errno` when dropped, as a signal handler must.
 pub(crate) struct KeepErrno {
     errno: c_int,
     _not_send: PhantomData<*const ()>,
@@ -11,14 +11,14 @@ pub(crate) struct KeepErrno {
 
 impl KeepErrno {
     pub(crate) fn begin() -> KeepErrno {
-        // SAFETY: the thread's own, which is there as long as the thread is.
+        // SAFETY: the location is this thread's, and valid as long as the thread exists.
         KeepErrno { errno: unsafe { *location() }, _not_send: PhantomData }
     }
 }
 
 impl Drop for KeepErrno {
     fn drop(&mut self) {
-        // SAFETY: as above, and on the same thread.
+        // SAFETY: as above; the value is not `Send`, so this is the same thread.
         unsafe { *location() = self.errno };
     }
 }
@@ -36,6 +36,6 @@ fn location() -> *mut c_int {
     use libc::__errno_location as location;
     #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
     use libc::__error as location;
-    // SAFETY: takes nothing, and always succeeds.
+    // SAFETY: the function takes no arguments and always succeeds.
     unsafe { location() }
 }

@@ -1,8 +1,8 @@
-//! What time it is, in a runtime: the machine's, or one that stands still until it is moved.
+//! A runtime's clock: the machine's, or one that is paused until it is moved.
 //!
-//! A timer's time is in nanoseconds since the clock was made. On the real clock deadlines are exact; once
-//! a clock has been paused they are rounded up to milliseconds, and it moves by whole milliseconds when
-//! it moves by itself, as Tokio's does: tests rely on it.
+//! Times are nanoseconds since the clock was created. On the real clock deadlines are exact. Once a
+//! clock has been paused, deadlines are rounded up to milliseconds, and the clock auto-advances by
+//! whole milliseconds, as Tokio's does. Tests rely on that.
 
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::time::{Duration, Instant};
@@ -10,48 +10,48 @@ use wakeful_base::sync::Mutex;
 
 const MILLI_NS: u64 = 1_000_000;
 
-/// A runtime's clock.
+/// The clock of a runtime.
 #[derive(Debug)]
 pub struct Clock {
     started: Instant,
     can_pause: bool,
-    /// It was paused once, and may be behind or ahead of the machine's.
+    /// Whether the clock has ever been paused, so that it may differ from the machine's.
     is_changed: AtomicBool,
     state: Mutex<ClockState>,
 }
 
 #[derive(Debug)]
 struct ClockState {
-    /// What it said when it was paused or resumed last.
+    /// The time when the clock was last paused or resumed.
     base: Instant,
-    /// Since when it has been running; none while it stands still.
+    /// When it was last resumed; `None` while it is paused.
     running_since: Option<Instant>,
-    /// While there are any, it does not move by itself.
+    /// While this is not zero, a paused clock does not auto-advance.
     holds: usize,
 }
 
-/// Why a clock cannot do what was asked.
+/// Why an operation on a clock failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockError {
-    /// Its runtime has several threads.
+    /// The runtime has several threads.
     CannotPause,
-    /// It stands still already.
+    /// The clock is already paused.
     IsPaused,
-    /// It is running.
+    /// The clock is running.
     IsRunning,
 }
 
-/// Whether any clock was ever paused: if not, all clocks show the machine's time.
+/// Whether any clock has ever been paused. If not, all clocks show the machine's time.
 static ANY_CHANGED: AtomicBool = AtomicBool::new(false);
 
-/// Whether any clock of this process was ever paused.
+/// Returns whether any clock of this process has ever been paused.
 #[inline]
 pub fn is_any_clock_changed() -> bool {
     ANY_CHANGED.load(Acquire)
 }
 
 impl Clock {
-    /// A running clock, and whether it may ever be paused.
+    /// Creates a running clock. `can_pause` says whether it may ever be paused.
     pub fn new(can_pause: bool) -> Clock {
         let now = Instant::now();
         Clock {
@@ -62,7 +62,7 @@ impl Clock {
         }
     }
 
-    /// A clock that stands still, at the beginning of its first millisecond.
+    /// Creates a paused clock, at the beginning of its first millisecond.
     pub fn new_paused() -> Clock {
         let mut clock = Clock::new(true);
         clock.state.get_mut().running_since = None;
@@ -75,29 +75,29 @@ impl Clock {
         ANY_CHANGED.store(true, Release);
     }
 
-    /// Whether it may ever be paused.
+    /// Returns whether the clock may ever be paused.
     pub fn can_pause(&self) -> bool {
         self.can_pause
     }
 
-    /// Whether it was ever paused, so that the machine's clock says nothing about it.
+    /// Returns whether the clock has ever been paused, so that it may differ from the machine's.
     pub fn is_changed(&self) -> bool {
         self.is_changed.load(Acquire)
     }
 
-    /// What it says.
+    /// Returns the current time.
     #[inline]
     pub fn now(&self) -> Instant {
         if self.is_changed() { self.state.lock().now() } else { Instant::now() }
     }
 
-    /// What it says, as a timer's time.
+    /// Returns the current time in nanoseconds since the clock was created.
     #[inline]
     pub fn now_ns(&self) -> u64 {
         self.since_start_ns(self.now())
     }
 
-    /// The time of a timer that is due at `deadline`.
+    /// Returns the time of a timer that is due at `deadline`.
     #[inline]
     pub fn deadline_ns(&self, deadline: Instant) -> u64 {
         let deadline_ns = self.since_start_ns(deadline);
@@ -116,13 +116,15 @@ impl Clock {
         }
     }
 
-    /// How long it is until `deadline_ns`; none if that is further away than anybody waits.
+    /// Returns the time until `deadline_ns`.
+    ///
+    /// `None` if that is the largest deadline, which never comes.
     pub fn time_until(&self, deadline_ns: u64) -> Option<Duration> {
         let left_ns = || deadline_ns.saturating_sub(self.now_ns());
         (deadline_ns != u64::MAX).then(|| Duration::from_nanos(left_ns()))
     }
 
-    /// Stops it.
+    /// Pauses the clock.
     pub fn pause(&self) -> Result<(), ClockError> {
         if !self.can_pause {
             return Err(ClockError::CannotPause);
@@ -137,7 +139,7 @@ impl Clock {
         Ok(())
     }
 
-    /// Lets it run again, from where it stands.
+    /// Resumes the clock from its current time.
     pub fn resume(&self) -> Result<(), ClockError> {
         let mut state = self.state.lock();
         if state.running_since.is_some() {
@@ -147,7 +149,7 @@ impl Clock {
         Ok(())
     }
 
-    /// Moves it on while it stands still.
+    /// Advances a paused clock.
     pub fn advance(&self, by: Duration) -> Result<(), ClockError> {
         let mut state = self.state.lock();
         if state.running_since.is_some() {
@@ -157,12 +159,12 @@ impl Clock {
         Ok(())
     }
 
-    /// Whether it stands still, and may move by itself.
+    /// Returns whether the clock is paused and may auto-advance.
     pub fn moves_by_itself(&self) -> bool {
         self.is_changed() && self.state.lock().moves_by_itself()
     }
 
-    /// Moves it to the millisecond at or after `next_ns`, if it moves by itself.
+    /// Moves the clock to the millisecond at or after `next_ns`, if it may auto-advance.
     pub fn skip_to(&self, next_ns: u64) {
         let mut state = self.state.lock();
         if !state.moves_by_itself() {
@@ -170,18 +172,18 @@ impl Clock {
         }
         let now_ms = self.since_start_ns(state.base) / MILLI_NS;
         let skipped_ms = next_ns.div_ceil(MILLI_NS).saturating_sub(now_ms);
-        // A time beyond what can be represented never comes.
+        // A time that cannot be represented never comes.
         if let Some(base) = state.base.checked_add(Duration::from_millis(skipped_ms)) {
             state.base = base;
         }
     }
 
-    /// Keeps it from moving by itself.
+    /// Keeps the clock from auto-advancing until [`release`](Self::release) is called.
     pub fn hold(&self) {
         self.state.lock().holds += 1;
     }
 
-    /// Takes back one [`hold`](Self::hold).
+    /// Undoes one [`hold`](Self::hold).
     pub fn release(&self) {
         self.state.lock().holds -= 1;
     }
@@ -191,7 +193,7 @@ impl ClockState {
     fn now(&self) -> Instant {
         match self.running_since {
             None => self.base,
-            // A test may have advanced the clock to the end of all times. It stays there.
+            // A test may have advanced the clock to the largest time. It stays there.
             Some(since) => self.base.checked_add(since.elapsed()).unwrap_or(self.base),
         }
     }
@@ -206,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_paused_clock_moves_when_told_to_and_by_whole_milliseconds() {
+    fn a_paused_clock_moves_on_request_and_by_whole_milliseconds() {
         let clock = Clock::new(true);
         let exact = Instant::now() + Duration::from_nanos(1_500_001);
         assert_eq!(clock.deadline_ns(exact) % 1000, clock.since_start_ns(exact) % 1000);

@@ -1,69 +1,72 @@
-//! When to wake up for timers: at their deadlines, or where they are dense, on a tick.
+//! Timer coalescing: whether to wake up at a deadline, or later for several timers at once.
 //!
-//! A wake-up costs as much as some thirty timers. Where timers come one after another they are therefore
-//! waited for together: a few until a moment after the last that fired, many until the next **tick** of the
-//! runtime's clock, a multiple of [`TICK_NS`]. What a wake-up costs is shared by those it fires; where a tick
-//! would have too few of them, only each third one is waited for, a **long** tick.
+//! A wake-up costs much more than firing a timer (see bench/NOTES.md: timer coalescing). Timers
+//! that are close together are therefore served together. A few of them wait until a moment after
+//! the last timer that fired. Many wait for the next **tick** of the runtime's clock, a multiple of
+//! [`TICK_NS`]. If too few timers would share a tick, only every third one is used, a **long**
+//! tick.
 //!
-//! | timers within a long tick | waited for until | late by, on average |
+//! | timers per long tick | wake-up | average lateness |
 //! |---|---|---|
-//! | fewer than 4 | the first is due, but not right after others | 0 |
-//! | 4 to 63 | the next long tick | 230 µs |
-//! | 64 and more | the next tick | 75 µs |
+//! | fewer than 4 | at the first deadline, but not right after others | 0 |
+//! | 4 to 63 | at the next long tick | half a long tick |
+//! | 64 or more | at the next tick | half a tick |
 //!
-//! So a timer among others is late by less than half a millisecond, and a lone one not at all.
+//! So a timer among others is at most one long tick late, and a lone timer is on time.
 //!
-//! Ticks are known in advance, which is worth as much again: see
-//! [`TickTimers`](crate::io::TickTimers). Any long tick is a tick too, so that workers of which one waits for
-//! the former and one for the latter still wake up together.
+//! Ticks are known in advance, so the kernel's timer can be armed ahead: see
+//! [`TickTimers`](crate::io::TickTimers). Every long tick is also a tick, so that two workers, of
+//! which one waits for ticks and one for long ticks, still wake up together.
 
-/// From one tick to the next.
+/// The time between two ticks. Bounds the lateness of dense timers.
 const TICK_NS: u64 = 155_000;
 
-/// From one long tick to the next.
+/// The time between two long ticks.
 const LONG_TICK_NS: u64 = 3 * TICK_NS;
 
-/// No tick is longer: by less than that a timer is late that is waited for.
+/// The longest time between two ticks. Coalescing makes a timer late by less than this.
 pub const TICK_MAX_NS: u64 = LONG_TICK_NS;
 
-/// So soon after timers fired nobody wakes for the next.
-const GATHER_NS: u64 = 100_000;
+/// After timers have fired, the next wake-up comes no sooner than this.
+const MIN_GAP_NS: u64 = 100_000;
 
-/// As many timers during a long tick are worth one wake-up, not several.
+/// The number of timers during a long tick from which they share a wake-up.
 const MANY_MIN: usize = 4;
 
-/// As many timers during a long tick are worth a wake-up on every tick: twenty for each.
+/// The number of timers during a long tick from which every tick is used: some twenty timers per
+/// tick.
 const DENSE_MIN: usize = 64;
 
-/// What a worker should wake up for next.
+/// What a worker is to wake up for next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextWake {
     /// The time.
     pub at_ns: u64,
-    /// If it is a tick: how long after it the next one is likely to follow.
+    /// If the time is a tick: how long after it the next one is likely to follow.
     pub tick_ns: Option<u64>,
 }
 
 impl NextWake {
-    /// At a time that is no tick.
+    /// Returns a wake-up at a time that is not a tick.
     pub const fn exact(at_ns: u64) -> NextWake {
         NextWake { at_ns, tick_ns: None }
     }
 }
 
-/// How timers have fired of late that one worker serves.
+/// How often the timers of a worker have fired recently.
 #[derive(Debug, Default)]
 pub struct FireRate {
-    /// When the last did.
+    /// When the last timers fired.
     last_ns: Option<u64>,
-    /// The long tick during which it did, how many did so, and how many did during the one before.
+    /// The long tick during which they did, the number of timers that fired during it, and the
+    /// number that fired during the one before.
     tick: u64,
     count: usize,
     count_before: usize,
 }
 
 impl FireRate {
-    /// So many timers, at least one, have fired.
+    /// Records that `count` timers, at least one, have fired.
     pub fn note(&mut self, now_ns: u64, count: usize) {
         self.last_ns = Some(now_ns);
         let tick = now_ns / LONG_TICK_NS;
@@ -74,7 +77,8 @@ impl FireRate {
         self.count += count;
     }
 
-    /// From one tick that is worth a wake-up to the next; none if timers are too few for ticks.
+    /// Returns the time between two ticks that are worth a wake-up, or `None` if there are too few
+    /// timers.
     fn tick_ns(&self) -> Option<u64> {
         match self.count.max(self.count_before) {
             DENSE_MIN.. => Some(TICK_NS),
@@ -83,14 +87,14 @@ impl FireRate {
         }
     }
 
-    /// When to wake up if the next timer is due at `next_ns`: not before that.
+    /// Returns when to wake up if the next timer is due at `next_ns`. Never before that.
     pub fn next_wake(&self, next_ns: u64) -> NextWake {
         let Some(last_ns) = self.last_ns else { return NextWake::exact(next_ns) };
         let tick_ns = self.tick_ns().filter(|tick_ns| next_ns < last_ns.saturating_add(*tick_ns));
         let at_ns = tick_ns.and_then(|tick_ns| next_ns.checked_next_multiple_of(tick_ns));
         match at_ns {
             Some(at_ns) => NextWake { at_ns, tick_ns },
-            None => NextWake::exact(next_ns.max(last_ns.saturating_add(GATHER_NS))),
+            None => NextWake::exact(next_ns.max(last_ns.saturating_add(MIN_GAP_NS))),
         }
     }
 }
@@ -114,7 +118,7 @@ mod tests {
         let mut rate = FireRate::default();
         assert_eq!(rate.next_wake(START_NS + 1), NextWake::exact(START_NS + 1));
         rate.note(START_NS + 1, 1);
-        let soon_ns = START_NS + 1 + GATHER_NS;
+        let soon_ns = START_NS + 1 + MIN_GAP_NS;
         assert_eq!(rate.next_wake(soon_ns), NextWake::exact(soon_ns));
         assert_eq!(rate.next_wake(START_NS + 10), NextWake::exact(soon_ns));
         rate.note(START_NS + 10, MANY_MIN - 2);
@@ -127,7 +131,7 @@ mod tests {
         rate.note(START_NS + 5, DENSE_MIN);
         assert_eq!(rate.next_wake(START_NS + 10), tick(START_NS + TICK_NS));
         assert_eq!(rate.next_wake(START_NS + TICK_NS), tick(START_NS + TICK_NS));
-        // Few have fired during the new long tick yet.
+        // Few timers have fired during the new long tick so far.
         let next_ns = START_NS + LONG_TICK_NS;
         rate.note(next_ns + 1, 1);
         assert_eq!(rate.next_wake(next_ns + 1), tick(next_ns + TICK_NS));

@@ -1,13 +1,13 @@
-//! A timer entry: what a sleeper and a wheel share.
+//! A timer entry, which a sleeper and a wheel share.
 //!
-//! It is an allocation of its own, so that the sleeper (a `Sleep`) can be dropped anywhere, at any time,
-//! without waiting for the wheel's owner. Who may touch which field:
+//! Each entry is an allocation of its own, so that the sleeper (a `Sleep`) can be dropped on any
+//! thread, at any time, without waiting for the wheel's owner. Access to the fields:
 //!
 //! - `node`: the owner of the wheel, from `arm` until the entry is `FIRED` or freed
 //! - `state`: see `state.rs`
 //! - `waker`: as the state says
-//! - `owner`: written by who arms the entry, then read only
-//! - `next`: who has the entry in an inbox
+//! - `owner`: written by the thread that arms the entry, then only read
+//! - `next`: the thread that pushes the entry to an inbox, then the owner of the inbox
 
 use super::state::{EntryState, Fire, Leave};
 use super::wheel::TimerNode;
@@ -17,11 +17,11 @@ use wakeful_base::slab_alloc;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::AtomicPtr;
 
-/// Which wheel of a runtime a timer is in.
+/// The id of a wheel within its runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnerId(pub u32);
 
-// The node first, so that a pointer to it is one to the entry.
+// The node is the first field, so that a pointer to it can be cast to a pointer to the entry.
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct TimerEntry {
@@ -32,28 +32,29 @@ pub(super) struct TimerEntry {
     pub(super) next: AtomicPtr<TimerEntry>,
 }
 
-/// The sleeper's hold on an armed entry.
+/// The sleeper's reference to an armed entry.
 #[derive(Debug)]
-#[must_use = "an entry that nobody leaves is never freed"]
+#[must_use = "a timer that is neither left nor disarmed is never freed"]
 pub struct ArmedTimer(NonNull<TimerEntry>);
 
-// SAFETY: the sleeper's side may be on any thread; the state settles who touches what.
+// SAFETY: the sleeper may be on any thread. The state word says which side may access what.
 unsafe impl Send for ArmedTimer {}
-// SAFETY: through a shared borrow only the state and what is read only can be reached.
+// SAFETY: a shared reference gives access only to the state word and to `owner`, which is only
+// read.
 unsafe impl Sync for ArmedTimer {}
 
 /// An entry on its way to its owner's inbox.
 #[derive(Debug)]
-#[must_use = "it has to be pushed to its owner's inbox"]
+#[must_use = "it must be pushed to its owner's inbox"]
 pub struct LeftEntry(pub(super) NonNull<TimerEntry>);
 
-/// What is to be done with a timer that its sleeper has left.
+/// What remains to be done after the sleeper has left its timer.
 #[derive(Debug)]
-#[must_use = "the memory may have to go somewhere"]
+#[must_use = "the entry may have to be pushed to its owner's inbox"]
 pub enum LeftTimer {
-    /// It has to be pushed to its owner's inbox. The waker is to be dropped or used again.
+    /// The entry must be pushed to its owner's inbox. The waker may be dropped or reused.
     ToInbox(LeftEntry, Option<Waker>),
-    /// Nothing: it is freed, or its owner frees it.
+    /// Nothing: the entry is freed, or its owner frees it.
     Gone,
 }
 
@@ -73,64 +74,71 @@ impl ArmedTimer {
         unsafe { self.0.as_ref() }
     }
 
-    /// The wheel it was armed in.
+    /// Returns the id of the wheel that the timer is in.
     pub fn owner(&self) -> OwnerId {
         self.entry().owner
     }
 
-    /// Whether its time has come.
+    /// Returns whether the deadline has passed.
     pub fn is_due(&self) -> bool {
         self.entry().state.is_due()
     }
 
-    /// Sees to it that `waker` is called when the time comes, unless it has. From any thread; its own
-    /// worker has a cheaper way. User code, that of wakers, runs in here.
+    /// Makes the timer wake `waker` when it is due. Returns `Ready` if it is due already.
+    ///
+    /// Callable from any thread; the owner has a cheaper way. Runs the code of wakers.
     pub fn poll(&mut self, waker: &Waker) -> Poll<()> {
         let entry = self.entry();
-        if !entry.state.change() {
+        if !entry.state.begin_change() {
             return Poll::Ready(());
         }
-        // Not while the entry is held up: a clone is somebody else's code, which may panic.
-        // SAFETY: `change` gave us the waker.
+        // Cloned only after `end_change`: a clone runs external code, which may block or panic, and
+        // must not hold the entry up.
+        // SAFETY: `begin_change` gave us access to the waker.
         let is_same = entry
             .waker
             .with(|slot| unsafe { (*slot).as_ref().is_some_and(|set| set.will_wake(waker)) });
         if is_same {
-            return if entry.state.changed() { Poll::Pending } else { self.due_while_changing() };
+            return if entry.state.end_change() {
+                Poll::Pending
+            } else {
+                self.due_while_changing()
+            };
         }
-        if !entry.state.changed() {
+        if !entry.state.end_change() {
             return self.due_while_changing();
         }
         let new = waker.clone();
-        if !entry.state.change() {
+        if !entry.state.begin_change() {
             return Poll::Ready(());
         }
         // SAFETY: as above.
         let old = entry.waker.with_mut(|slot| unsafe { (*slot).replace(new) });
-        let is_armed = entry.state.changed();
+        let is_armed = entry.state.end_change();
         drop(old);
         if is_armed { Poll::Pending } else { self.due_while_changing() }
     }
 
-    /// The owner found the waker in our hands, and left the entry to us with it.
+    /// The owner found that we were accessing the waker, and left the entry with the waker to us.
     fn due_while_changing(&mut self) -> Poll<()> {
-        // SAFETY: `FIRED` now, so the entry is ours alone.
+        // SAFETY: the state is `FIRED`, so only the sleeper accesses the entry.
         drop(self.entry().waker.with_mut(|slot| unsafe { (*slot).take() }));
         Poll::Ready(())
     }
 
-    /// Leaves the timer, due or not. From any thread; its own worker has a cheaper way.
+    /// Leaves the timer, due or not. Callable from any thread; the owner has a cheaper way.
     pub fn leave(self) -> LeftTimer {
         let entry = self.entry();
         match entry.state.leave() {
             Leave::Free => {
-                // SAFETY: `FIRED`: the entry is ours, and its waker taken.
+                // SAFETY: `FIRED`: only the sleeper has the entry, and its waker has been taken.
                 unsafe { TimerEntry::free(self.0) };
                 LeftTimer::Gone
             }
-            Leave::ToOwner => LeftTimer::Gone,
+            Leave::OwnerFrees => LeftTimer::Gone,
             Leave::ToInbox => {
-                // SAFETY: `LEFT`: the owner leaves the waker alone until the entry is in its inbox.
+                // SAFETY: `LEFT`: the owner does not access the waker until the entry is in its
+                // inbox.
                 let waker = entry.waker.with_mut(|slot| unsafe { (*slot).take() });
                 LeftTimer::ToInbox(LeftEntry(self.0), waker)
             }
@@ -139,7 +147,7 @@ impl ArmedTimer {
 }
 
 impl TimerEntry {
-    /// A new entry, armed: for `owner`, which puts it into its wheel, and for a sleeper.
+    /// Creates an armed entry for a sleeper and for `owner`, which adds it to its wheel.
     #[inline]
     pub(super) fn armed(owner: OwnerId, waker: Option<Waker>) -> NonNull<TimerEntry> {
         #[cfg(test)]
@@ -147,7 +155,7 @@ impl TimerEntry {
         let entry = slab_alloc::allocate();
         let state = EntryState::new();
         state.arm();
-        // SAFETY: just allocated for one.
+        // SAFETY: just allocated for this type and not shared yet.
         unsafe {
             entry.write(TimerEntry {
                 node: TimerNode::new(),
@@ -161,33 +169,34 @@ impl TimerEntry {
     }
 
     /// # Safety
-    /// The entry must be nobody else's, in no wheel, and without a waker.
+    /// No other thread may have access to the entry, which must be in no wheel and without a waker.
     #[inline]
     pub(super) unsafe fn free(entry: NonNull<TimerEntry>) {
         #[cfg(test)]
         live::add(-1);
-        // SAFETY: made by `armed`, and nobody else's.
+        // SAFETY: `armed` allocated it for this type, and nothing else refers to it.
         unsafe {
             entry.drop_in_place();
             slab_alloc::free(entry);
         }
     }
 
-    /// The owner has found the entry due, and out of its wheel: takes the waker, and frees the entry if the sleeper is
-    /// gone.
+    /// Called when the entry is due and has left its wheel. Takes the waker, and frees the entry if
+    /// the sleeper has left.
     ///
     /// # Safety
-    /// By the owner only, once for each time the entry was armed.
+    /// The caller must be the owner, and call this once for each time the entry was armed.
     pub(super) unsafe fn fire(entry: NonNull<TimerEntry>) -> Option<Waker> {
-        // SAFETY: until `fired` below the owner keeps the entry.
+        // SAFETY: an armed entry is freed by its owner only, so it is alive. It is not accessed after
+        // `begin_fire` has passed it to the sleeper, nor after `finish_fire` but to free it.
         let this = unsafe { entry.as_ref() };
-        match this.state.fire() {
-            Fire::LetGo => None,
+        match this.state.begin_fire() {
+            Fire::Nothing => None,
             Fire::TakeWaker => {
                 // SAFETY: `FIRING`: the waker is the owner's.
                 let waker = this.waker.with_mut(|slot| unsafe { (*slot).take() });
-                if this.state.fired() {
-                    // SAFETY: `FIRING_LEFT`: the entry is ours.
+                if this.state.finish_fire() {
+                    // SAFETY: `FIRING_LEFT`: the sleeper has left the entry to the owner.
                     unsafe { TimerEntry::free(entry) };
                 }
                 waker
@@ -196,7 +205,8 @@ impl TimerEntry {
     }
 }
 
-/// Entries that this thread's tests made and did not free yet. Loom runs a whole model on one thread.
+/// The number of entries that this thread's tests have created and not freed. Loom runs a whole
+/// model on one thread.
 #[cfg(test)]
 pub(super) mod live {
     use std::cell::Cell;

@@ -1,33 +1,35 @@
-//! Where sleepers on other threads leave timers that they want no more.
+//! The inbox for timers that sleepers on other threads have left.
 
 use super::entry::{LeftEntry, TimerEntry};
 use std::ptr::{self, NonNull};
 use wakeful_base::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
-/// So many left timers are worth waking their owner for.
+/// The number of left timers after which their owner is woken to free them.
 const MANY: u32 = 64;
 
-/// A stack of entries that anybody pushes to and the wheel's owner empties.
+/// A stack of entries that any thread pushes to and that the wheel's owner empties.
 #[derive(Debug)]
 pub struct TimerInbox {
     top: AtomicPtr<TimerEntry>,
-    /// Entries that were ever pushed.
+    /// The number of entries ever pushed.
     pushes: AtomicU32,
 }
 
 impl TimerInbox {
-    /// An empty inbox.
+    /// Creates an empty inbox.
     pub fn new() -> TimerInbox {
         TimerInbox { top: AtomicPtr::new(ptr::null_mut()), pushes: AtomicU32::new(0) }
     }
 
-    /// Leaves an entry to the owner. True now and then: a sleeping owner should be woken, so that
+    /// Leaves an entry to the owner.
+    ///
+    /// Returns true for every 64th entry: the owner should then be woken if it sleeps, so that
     /// memory does not pile up.
     pub fn push(&self, left: LeftEntry) -> bool {
         let entry = left.0;
         let mut top = self.top.load(Relaxed);
         loop {
-            // SAFETY: what is on its way to an inbox is the pusher's.
+            // SAFETY: until the exchange below succeeds, only this thread has the entry.
             unsafe { entry.as_ref() }.next.store(top, Relaxed);
             match self.top.compare_exchange_weak(top, entry.as_ptr(), Release, Relaxed) {
                 Ok(_) => break,
@@ -37,7 +39,7 @@ impl TimerInbox {
         self.pushes.fetch_add(1, Relaxed).wrapping_add(1) % MANY == 0
     }
 
-    /// Whether nothing is in it.
+    /// Returns whether the inbox is empty.
     pub fn is_empty(&self) -> bool {
         self.top.load(Relaxed).is_null()
     }
@@ -46,7 +48,7 @@ impl TimerInbox {
     pub(super) fn drain(&self, mut f: impl FnMut(NonNull<TimerEntry>)) {
         let mut at = self.top.swap(ptr::null_mut(), Acquire);
         while let Some(entry) = NonNull::new(at) {
-            // SAFETY: what was in the inbox is ours.
+            // SAFETY: entries that were in the inbox belong to the owner, the caller.
             at = unsafe { entry.as_ref() }.next.load(Relaxed);
             f(entry);
         }
@@ -61,7 +63,8 @@ impl Default for TimerInbox {
 
 impl Drop for TimerInbox {
     fn drop(&mut self) {
-        // SAFETY: the owner has fired all its timers, so none of these is in a wheel.
+        // SAFETY: before the owner drops its inbox it fires all its timers, so no entry is in a
+        // wheel any more. The sleepers have taken the wakers.
         self.drain(|entry| unsafe { TimerEntry::free(entry) });
     }
 }

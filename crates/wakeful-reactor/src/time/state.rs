@@ -1,14 +1,16 @@
-//! The state of a timer entry: whose it is, and who may touch its waker.
+//! The state word of a timer entry: which side has the entry, and which one may access its waker.
 //!
-//! | state | where the entry is | waker |
+//! The **sleeper** is the future that waits; the **owner** is the owner of the wheel.
+//!
+//! | state | the entry | the waker |
 //! |---|---|---|
-//! | `ARMED` | in a wheel | nobody's: see (2) and (4) |
-//! | `CHANGING` | in a wheel | the sleeper's |
-//! | `CHANGING_DUE` | the sleeper's | the sleeper's |
-//! | `FIRING` | the owner's | the owner's |
-//! | `FIRING_LEFT` | the owner's, to free | the owner's |
-//! | `FIRED` | the sleeper's | none |
-//! | `LEFT` | in the owner's inbox, and maybe in its wheel: the owner's, to free | the sleeper's, until it is in the inbox |
+//! | `ARMED` | is in a wheel | neither side's: see (2) and (4) |
+//! | `CHANGING` | is in a wheel | the sleeper's |
+//! | `CHANGING_DUE` | belongs to the sleeper | the sleeper's |
+//! | `FIRING` | belongs to the owner | the owner's |
+//! | `FIRING_LEFT` | belongs to the owner, which frees it | the owner's |
+//! | `FIRED` | belongs to the sleeper | none |
+//! | `LEFT` | is on its way to the owner's inbox, or in it | the sleeper's, before the inbox |
 //!
 //! ```text
 //!           (1) arm              (4) fire             (5) fired
@@ -22,9 +24,12 @@
 //!                 └──────▶ CHANGING_DUE ──(3) changed──▶ FIRED
 //! ```
 //!
-//! (1), (2), (3) and (6) are the sleeper's, of which there is one; (4) and (5) are the owner's, of the
-//! wheel. Who is both at once, because the sleeper is polled or dropped by the wheel's own worker, meets
-//! only `ARMED` and `FIRED`, has the entry to himself, and needs no read-modify-write.
+//! A `LEFT` entry may still be in the wheel. The owner frees it.
+//!
+//! The sleeper, of which there is one, performs (1), (2), (3) and (6). The owner performs (4) and
+//! (5). If the sleeper is polled or dropped by the thread that owns the wheel, that thread is both.
+//! It only finds `ARMED` or `FIRED`, has exclusive access to the entry, and needs no
+//! read-modify-write.
 
 use wakeful_base::sync::atomic::{AtomicU32, Ordering::*};
 
@@ -39,26 +44,26 @@ const LEFT: u32 = 6;
 #[derive(Debug)]
 pub(super) struct EntryState(AtomicU32);
 
-/// What the owner has to do with an entry whose time has come.
+/// What the owner has to do with an entry that is due.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fire {
-    /// Take the waker, then call [`EntryState::fired`].
+    /// Take the waker, then call [`EntryState::finish_fire`].
     TakeWaker,
-    /// Nothing: it is the sleeper's, or will come through the inbox.
-    LetGo,
+    /// Nothing: the entry is the sleeper's, or will come through the inbox.
+    Nothing,
 }
 
-/// Who has to free an entry after a step that both sides may take last.
+/// Which side has to free an entry that the sleeper leaves.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Leave {
     /// The sleeper, at once.
     Free,
-    /// The owner: the sleeper takes the waker out and leaves the entry in the inbox.
+    /// The owner: the sleeper takes the waker and pushes the entry to the inbox.
     ToInbox,
-    /// The owner, which has it in its hands just now.
-    ToOwner,
+    /// The owner, which is firing the entry at this moment.
+    OwnerFrees,
 }
 
 impl EntryState {
@@ -66,32 +71,33 @@ impl EntryState {
         EntryState(AtomicU32::new(FIRED))
     }
 
-    /// (1) The entry is in a wheel. Before this it was the caller's alone.
+    /// (1) The entry has been added to a wheel. Before this, only the caller had it.
     pub(super) fn arm(&self) {
         self.0.store(ARMED, Relaxed);
     }
 
-    /// Whether the time has come. With `true` the sleeper need not wait.
+    /// Returns whether the timer is due. If so, the sleeper need not wait.
     pub(super) fn is_due(&self) -> bool {
         matches!(self.0.load(Acquire), FIRING | FIRED)
     }
 
-    /// Whether the entry is the sleeper's. For who is owner and sleeper at once.
+    /// Returns whether the entry is the sleeper's. For a thread that is both owner and sleeper.
     pub(super) fn is_fired_here(&self) -> bool {
         let state = self.0.load(Relaxed);
         debug_assert!(state == ARMED || state == FIRED, "the sleeper is elsewhere: {state}");
         state == FIRED
     }
 
-    /// (2) The sleeper wants the waker. False if the time has come.
+    /// (2) The sleeper requests access to the waker. Returns false if the timer is due.
     #[must_use]
-    pub(super) fn change(&self) -> bool {
+    pub(super) fn begin_change(&self) -> bool {
         self.0.compare_exchange(ARMED, CHANGING, AcqRel, Relaxed).is_ok()
     }
 
-    /// (3) The sleeper is done with the waker. False if the time came meanwhile: nobody will call it.
+    /// (3) The sleeper gives up access to the waker. Returns false if the timer became due
+    /// meanwhile; the waker is not woken then.
     #[must_use]
-    pub(super) fn changed(&self) -> bool {
+    pub(super) fn end_change(&self) -> bool {
         if self.0.compare_exchange(CHANGING, ARMED, AcqRel, Acquire).is_ok() {
             return true;
         }
@@ -100,26 +106,26 @@ impl EntryState {
         false
     }
 
-    /// (4) The owner has the entry out of its wheel, as its time has come.
-    pub(super) fn fire(&self) -> Fire {
+    /// (4) The owner has removed the entry from its wheel because it is due.
+    pub(super) fn begin_fire(&self) -> Fire {
         let mut now = ARMED;
         loop {
             let next = match now {
                 ARMED => FIRING,
                 CHANGING => CHANGING_DUE,
-                _ => return Fire::LetGo,
+                _ => return Fire::Nothing,
             };
             match self.0.compare_exchange(now, next, AcqRel, Relaxed) {
                 Ok(ARMED) => return Fire::TakeWaker,
-                Ok(_) => return Fire::LetGo,
+                Ok(_) => return Fire::Nothing,
                 Err(other) => now = other,
             }
         }
     }
 
-    /// (5) The owner has taken the waker. True if it has to free the entry.
+    /// (5) The owner has taken the waker. Returns true if it has to free the entry.
     #[must_use]
-    pub(super) fn fired(&self) -> bool {
+    pub(super) fn finish_fire(&self) -> bool {
         self.0.swap(FIRED, AcqRel) == FIRING_LEFT
     }
 
@@ -130,7 +136,7 @@ impl EntryState {
             let (next, leave) = match now {
                 FIRED => return Leave::Free,
                 ARMED => (LEFT, Leave::ToInbox),
-                FIRING => (FIRING_LEFT, Leave::ToOwner),
+                FIRING => (FIRING_LEFT, Leave::OwnerFrees),
                 other => unreachable!("a sleeper leaves once, and not while it changes: {other}"),
             };
             match self.0.compare_exchange(now, next, AcqRel, Acquire) {

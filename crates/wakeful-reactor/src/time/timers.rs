@@ -1,7 +1,7 @@
-//! The owner's side: a wheel, and the entries in it.
+//! The timers of one owner: a wheel and its entries.
 //!
-//! Whoever holds a `&mut Timers` is the owner for that long: a worker in a core section, or the holder of
-//! a lock. No user code runs in any of the methods; wakers come in and go out by value.
+//! Code that has a `&mut Timers` is the owner for that long: a worker in a core section, or the
+//! holder of a lock. None of the methods runs user code; wakers are passed in and out by value.
 
 use super::entry::{ArmedTimer, OwnerId, TimerEntry};
 use super::inbox::TimerInbox;
@@ -11,42 +11,44 @@ use std::task::Waker;
 use wakeful_base::WakeList;
 use wakeful_base::prefetch::prefetch;
 
-/// As much of what a waker points to is asked for ahead, in cache lines: it has slept, and will be polled in a moment.
+/// The number of cache lines to prefetch of the object that a waker points to. It has been idle,
+/// and will be polled in a moment.
 const WOKEN_LINES: usize = 4;
 
-/// Timers of one owner.
+/// The timers of one owner.
 #[derive(Debug)]
 pub struct Timers {
     id: OwnerId,
     wheel: Wheel,
 }
 
-// SAFETY: entries may be touched from any thread, as their state says.
+// SAFETY: the owner's side of an entry may be accessed from any thread that has `&mut Timers`. The
+// entry's state word synchronizes it with the sleeper.
 unsafe impl Send for Timers {}
 
-/// What an owner that is the sleeper too finds.
+/// What a thread that is both owner and sleeper finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Looked {
-    /// The time has come.
+    /// The timer is due.
     Due,
-    /// The waker is in place.
+    /// The timer is armed with the given waker.
     Waits,
-    /// Another waker is in place.
+    /// The timer is armed with another waker or none.
     OtherWaker,
 }
 
 impl Timers {
-    /// No timers, in a wheel that stands at zero.
+    /// Creates an empty wheel at position zero.
     pub fn new(id: OwnerId) -> Timers {
         Timers { id, wheel: Wheel::new(0) }
     }
 
-    /// How its timers know it.
+    /// Returns the id by which entries refer to these timers.
     pub fn id(&self) -> OwnerId {
         self.id
     }
 
-    /// Up to when all that was due has fired.
+    /// Returns the time up to which all due timers have fired.
     pub fn position_ns(&self) -> u64 {
         self.wheel.position_ns()
     }
@@ -54,27 +56,30 @@ impl Timers {
     /// Arms a new timer.
     pub fn arm(&mut self, deadline_ns: u64, waker: Option<Waker>) -> ArmedTimer {
         let entry = TimerEntry::armed(self.id, waker);
-        // SAFETY: a new entry is in no wheel; it stays until the wheel has let go of it.
+        // SAFETY: a new entry is in no wheel, and is not freed before the wheel has released it.
         unsafe { self.wheel.insert(node_of(entry), deadline_ns) };
-        // SAFETY: the only sleeper.
+        // SAFETY: the returned value is the entry's only sleeper.
         unsafe { ArmedTimer::from_raw(entry) }
     }
 
-    /// Looks at a timer of this owner's, whose sleeper the caller is.
+    /// Checks whether one of these timers is due, and whether it would wake `waker`.
+    ///
+    /// The caller is the timer's sleeper.
     pub fn look(&self, timer: &mut ArmedTimer, waker: &Waker) -> Looked {
         let entry = self.own(timer);
         if entry.state.is_fired_here() {
             return Looked::Due;
         }
-        // SAFETY: the caller is owner and sleeper.
+        // SAFETY: the caller is both owner and sleeper.
         let is_same = entry
             .waker
             .with(|slot| unsafe { (*slot).as_ref().is_some_and(|set| set.will_wake(waker)) });
         if is_same { Looked::Waits } else { Looked::OtherWaker }
     }
 
-    /// Has `waker` called when the time comes. Gives back the waker that is called no more: the one
-    /// before, or `waker` itself with `Err` if the time has come.
+    /// Makes the timer wake `waker`.
+    ///
+    /// Returns the waker that was set before, or `waker` itself as an `Err` if the timer is due.
     pub fn set_waker(
         &mut self,
         timer: &mut ArmedTimer,
@@ -84,14 +89,15 @@ impl Timers {
         if entry.state.is_fired_here() {
             return Err(waker);
         }
-        // SAFETY: the caller is owner and sleeper.
+        // SAFETY: the caller is both owner and sleeper.
         Ok(entry.waker.with_mut(|slot| unsafe { (*slot).replace(waker) }))
     }
 
-    /// Arms a timer of this owner's, due or not, for another time. Its waker stays.
+    /// Arms one of these timers, due or not, for another deadline. It keeps its waker.
     pub fn rearm(&mut self, timer: &mut ArmedTimer, deadline_ns: u64) {
         let entry = self.own(timer);
-        // SAFETY: in this wheel, or fired and in none; it stays until the wheel has let go of it.
+        // SAFETY: the entry is in this wheel, or has fired and is in none. It is not freed before
+        // the wheel has released it.
         if unsafe { self.wheel.reinsert(node_of(timer.as_ptr()), deadline_ns) } {
             entry.state.arm();
         } else {
@@ -99,25 +105,25 @@ impl Timers {
         }
     }
 
-    /// Arms another entry instead of one that the heap keeps until its old time has come.
+    /// Arms a new entry in place of one that stays in the near heap until its old deadline.
     #[cold]
     fn replace(&mut self, timer: &mut ArmedTimer, deadline_ns: u64) {
-        // SAFETY: the caller is owner and sleeper.
+        // SAFETY: the caller is both owner and sleeper.
         let waker = self.own(timer).waker.with_mut(|slot| unsafe { (*slot).take() });
         *timer = self.arm(deadline_ns, waker);
     }
 
-    /// Takes a timer of this owner's out, due or not. The waker is to be dropped outside.
+    /// Disarms one of these timers, due or not. The caller drops the returned waker.
     #[must_use = "user code must not run here"]
     pub fn disarm(&mut self, timer: ArmedTimer) -> Option<Waker> {
         let entry = self.own(&timer);
         let is_fired = entry.state.is_fired_here();
-        // SAFETY: the caller is owner and sleeper.
+        // SAFETY: the caller is both owner and sleeper.
         let waker = entry.waker.with_mut(|slot| unsafe { (*slot).take() });
         let entry = timer.as_ptr();
-        // SAFETY: in this wheel, or fired and in none.
+        // SAFETY: the entry is in this wheel, or has fired and is in none.
         if is_fired || unsafe { self.wheel.remove(node_of(entry)) } {
-            // SAFETY: the sleeper leaves, and the wheel has let go of it.
+            // SAFETY: the sleeper is gone, and the wheel has released the entry.
             unsafe { TimerEntry::free(entry) };
         }
         waker
@@ -129,13 +135,14 @@ impl Timers {
         entry
     }
 
-    /// Takes out what sleepers elsewhere have left.
+    /// Frees the entries in the inbox, which sleepers on other threads have left.
     pub fn clear_left(&mut self, inbox: &TimerInbox) {
         if inbox.is_empty() {
             return;
         }
         inbox.drain(|entry| {
-            // SAFETY: the entry is ours by now, and in this wheel or, if its time has come, in none.
+            // SAFETY: an entry in the inbox belongs to the owner. It is in this wheel, or in none
+            // if it became due.
             if unsafe { self.wheel.remove(node_of(entry)) } {
                 // SAFETY: as above; its sleeper has taken the waker.
                 unsafe { TimerEntry::free(entry) };
@@ -143,26 +150,29 @@ impl Timers {
         });
     }
 
-    /// Fires what is due at `now_ns`, the earliest first, until `wakers` is full. True if there may be
-    /// more.
+    /// Fires the timers that are due at `now_ns`, the earliest first, until `wakers` is full.
+    ///
+    /// Returns true if there may be more.
     pub fn fire(&mut self, now_ns: u64, wakers: &mut WakeList) -> bool {
         while wakers.can_push() {
             match self.wheel.pop(now_ns) {
                 None => return false,
-                Some(popped) => self.fire_one(popped, wakers),
+                Some(popped) => self.process_popped(popped, wakers),
             }
         }
         true
     }
 
-    fn fire_one(&mut self, popped: Popped, wakers: &mut WakeList) {
+    fn process_popped(&mut self, popped: Popped, wakers: &mut WakeList) {
         match popped {
             Popped::Released(node) => {
-                // SAFETY: its sleeper has left, through the inbox or here, and the wheel just let go.
+                // SAFETY: its sleeper has left, through the inbox or `disarm`, and the wheel has
+                // just released it.
                 unsafe { TimerEntry::free(entry_of(node)) };
             }
             Popped::Due(node) => {
-                // SAFETY: we are the owner, and this time of it comes once.
+                // SAFETY: the caller is the owner, and the wheel yields an entry once for each time
+                // it was armed.
                 if let Some(waker) = unsafe { TimerEntry::fire(entry_of(node)) } {
                     prefetch(waker.data(), WOKEN_LINES);
                     wakers.push(waker);
@@ -171,23 +181,25 @@ impl Timers {
         }
     }
 
-    /// As [`fire`](Self::fire), for all timers whenever they are due: the runtime ends.
+    /// Fires all timers, due or not, for the end of a runtime. Otherwise like [`fire`](Self::fire).
     pub fn fire_all(&mut self, wakers: &mut WakeList) -> bool {
         while wakers.can_push() {
             match self.wheel.pop_any() {
                 None => return false,
-                Some(popped) => self.fire_one(popped, wakers),
+                Some(popped) => self.process_popped(popped, wakers),
             }
         }
         true
     }
 
-    /// Whether there is nothing to wait for.
+    /// Returns whether there are no timers.
     pub fn is_empty(&self) -> bool {
         self.wheel.is_empty()
     }
 
-    /// When to look next; none if there are no timers. A time that has passed means at once.
+    /// Returns when to call [`fire`](Self::fire) next, or `None` if there are no timers.
+    ///
+    /// The time may have passed already.
     pub fn next_ns(&self) -> Option<u64> {
         self.wheel.next_ns()
     }
@@ -195,13 +207,14 @@ impl Timers {
 
 impl Drop for Timers {
     fn drop(&mut self) {
-        // After a proper end there are none. A sleeper that is left must not find the wheel gone.
+        // After an orderly shutdown there are none left. A sleeper that remains must not refer to a
+        // wheel that is gone.
         while self.fire_all(&mut WakeList::new()) {}
     }
 }
 
 fn node_of(entry: NonNull<TimerEntry>) -> NonNull<TimerNode> {
-    // The node is the entry's first field.
+    // The node is the first field of the entry.
     entry.cast()
 }
 

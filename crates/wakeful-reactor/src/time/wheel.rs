@@ -1,6 +1,6 @@
-//! A hierarchical timer wheel: coarse where it can be, exact where it counts.
+//! A hierarchical timer wheel: coarse for far deadlines, exact for near ones.
 //!
-//! Time is in nanoseconds. The wheel stands at a **position**; timers behind it are in slots:
+//! Time is in nanoseconds. The wheel is at a **position**. Timers after it are in slots:
 //!
 //! ```text
 //!   level 0   64 slots of 131 µs   the rest of these 8.4 ms
@@ -10,17 +10,18 @@
 //!   level 7   all that 64 bits can hold
 //! ```
 //!
-//! A timer lies in the level of the highest group of six bits in which its deadline differs from the
-//! position, so that inserting and removing one takes the same few steps however many there are. When
-//! the position reaches a slot, its timers move down a level or more; those of a slot of level 0 move
-//! to the **near** heap, which gives them out in the order of their deadlines, to the nanosecond; those
-//! of one deadline come first in, first out.
+//! A timer is in the level of the highest group of six bits in which its deadline differs from the
+//! position. Inserting and removing therefore take the same few steps for any number of timers.
+//! When the position reaches a slot, the slot's timers move down a level or more. Those of a slot
+//! of level 0 move to the **near** heap, which yields them in the order of their deadlines, to the
+//! nanosecond. Timers with the same deadline come out first in, first out.
 //!
-//! Slots and heap keep a timer's deadline beside the pointer to its node, one after another: to move a slot's
-//! timers down nobody has to wait for the memory of each. (Lists through the nodes took 0.1 µs more per timer.)
+//! Slots and the heap store each timer's deadline next to the pointer to its node, in contiguous
+//! memory. Moving the timers of a slot down thus does not wait for the memory of each node, as
+//! lists through the nodes would (see bench/NOTES.md: timer wheel).
 //!
-//! A timer in the near heap is removed by a mark only, and leaves the heap when its time comes: at most
-//! a slot's width later, if the position keeps up with the clock.
+//! A timer in the near heap is only marked when it is removed, and leaves the heap at its deadline:
+//! at most the width of a slot later, if the position keeps up with the clock.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -28,26 +29,26 @@ use std::collections::BinaryHeap;
 use std::ptr::NonNull;
 use wakeful_base::prefetch::prefetch;
 
-/// Width of a slot of level 0, as a power of two: 131 µs.
+/// The width of a slot of level 0, as a power of two: 131 µs.
 const SLOT_BITS: u32 = 17;
 
-/// Slots of a level, as a power of two.
+/// The number of slots of a level, as a power of two.
 const LEVEL_BITS: u32 = 6;
 const SLOTS: usize = 1 << LEVEL_BITS;
 
-/// Enough for all 64 bits.
+/// The number of levels that 64 bits need.
 const LEVELS: usize = (u64::BITS - SLOT_BITS).div_ceil(LEVEL_BITS) as usize;
 
-/// In a slot with more timers than that nobody looks for the earliest.
+/// Bounds the search for a slot's earliest timer. A fuller slot is opened at its beginning.
 const SCAN_MAX: usize = 64;
 
-/// Room for so many timers stays with a slot that has none.
-const ROOM_KEPT: usize = 32;
+/// The capacity that an empty slot keeps for its next timers.
+const SLOT_CAPACITY_KEPT: usize = 32;
 
-/// So far ahead, in timers, their nodes are asked for while a slot's move down.
-const AHEAD: usize = 8;
+/// How many timers ahead nodes are prefetched while the timers of a slot move down.
+const PREFETCH_AHEAD: usize = 8;
 
-/// A timer, as the wheel sees it. Lives in whatever it is a timer of.
+/// The wheel's part of a timer, to be embedded in the timer's own type.
 #[derive(Debug)]
 pub struct TimerNode {
     place: Cell<NodePlace>,
@@ -57,24 +58,24 @@ pub struct TimerNode {
 enum NodePlace {
     /// In no wheel.
     Nowhere,
-    /// The `index`-th in a slot.
+    /// At position `index` of a slot.
     Slot {
         level: u8,
         slot: u8,
         index: u32,
     },
     Near,
-    /// In the near heap, but not wanted any more.
+    /// In the near heap, but removed.
     NearRemoved,
 }
 
 impl TimerNode {
-    /// A timer in no wheel.
+    /// Creates the node of a timer that is in no wheel.
     pub const fn new() -> TimerNode {
         TimerNode { place: Cell::new(NodePlace::Nowhere) }
     }
 
-    /// Whether a wheel still refers to it.
+    /// Returns whether a wheel refers to the node.
     pub fn is_held(&self) -> bool {
         self.place.get() != NodePlace::Nowhere
     }
@@ -86,42 +87,42 @@ impl Default for TimerNode {
     }
 }
 
-/// Timers in order of their deadlines.
+/// Timers ordered by deadline.
 #[derive(Debug)]
 pub struct Wheel {
     position_ns: u64,
     levels: Box<[Level; LEVELS]>,
     near: BinaryHeap<HeldTimer>,
-    /// Timers that were ever put in.
+    /// The number of timers ever inserted.
     inserts: u64,
 }
 
 #[derive(Debug)]
 struct Level {
-    /// A bit for each slot that has timers.
+    /// One bit for each slot that has timers.
     occupied: u64,
     slots: [WheelSlot; SLOTS],
 }
 
-/// A timer in a slot or in the near heap. The node is live, and says in which.
+/// A timer in a slot or in the near heap. Its node is live, and records the place.
 #[derive(Debug, Clone, Copy)]
 struct HeldTimer {
     deadline_ns: u64,
-    /// Who came first, among those of one deadline.
+    /// Orders timers with the same deadline by insertion.
     order: u64,
     node: NonNull<TimerNode>,
 }
 
-/// Timers in no order.
+/// Timers in no particular order.
 #[derive(Debug, Default)]
 struct WheelSlot(Vec<HeldTimer>);
 
-// SAFETY: the wheel owns no node; who may touch them is settled by the contracts of its methods.
+// SAFETY: the wheel owns no nodes. The contracts of its methods say which thread may access them.
 unsafe impl Send for Wheel {}
 
 impl HeldTimer {
     fn set_place(&self, place: NodePlace) {
-        // SAFETY: what is held is live.
+        // SAFETY: a node that the wheel holds is live.
         unsafe { self.node.as_ref() }.place.set(place);
     }
 }
@@ -141,7 +142,7 @@ impl PartialOrd for HeldTimer {
 }
 
 impl Ord for HeldTimer {
-    /// The earliest is the greatest: `BinaryHeap` gives that out first.
+    /// The earliest timer is the greatest, since a `BinaryHeap` yields the greatest first.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.deadline_ns, other.order).cmp(&(self.deadline_ns, self.order))
     }
@@ -150,20 +151,21 @@ impl Ord for HeldTimer {
 impl Level {
     fn push(&mut self, level: u8, slot: u8, timer: HeldTimer) {
         let timers = &mut self.slots[usize::from(slot)].0;
-        let index = u32::try_from(timers.len()).expect("a slot has room for four billion timers");
+        let index = u32::try_from(timers.len()).expect("a slot holds fewer than 2^32 timers");
         timer.set_place(NodePlace::Slot { level, slot, index });
         timers.push(timer);
         self.occupied |= 1 << slot;
     }
 
-    /// Takes a timer out of the place that its node names. Another takes that place.
+    /// Removes the timer at the place that its node records. The last timer of the slot takes that
+    /// place.
     fn remove(&mut self, level: u8, slot: u8, index: u32) {
         let timers = &mut self.slots[usize::from(slot)].0;
         timers.swap_remove(index as usize);
         if let Some(moved) = timers.get(index as usize) {
             moved.set_place(NodePlace::Slot { level, slot, index });
         }
-        if timers.capacity() > ROOM_KEPT.max(4 * timers.len()) {
+        if timers.capacity() > SLOT_CAPACITY_KEPT.max(4 * timers.len()) {
             timers.shrink_to(2 * timers.len());
         }
         if timers.is_empty() {
@@ -171,35 +173,35 @@ impl Level {
         }
     }
 
-    /// Takes all timers out of a slot.
+    /// Removes all timers of a slot.
     fn take(&mut self, slot: usize) -> Vec<HeldTimer> {
         self.occupied &= !(1 << slot);
         std::mem::take(&mut self.slots[slot].0)
     }
 
-    /// Gives the room back that the timers of a slot had.
-    fn put_room(&mut self, slot: usize, mut room: Vec<HeldTimer>) {
-        if room.capacity() <= ROOM_KEPT {
-            room.clear();
-            self.slots[slot].0 = room;
+    /// Returns the emptied buffer of a slot to it.
+    fn reuse_capacity(&mut self, slot: usize, mut buffer: Vec<HeldTimer>) {
+        if buffer.capacity() <= SLOT_CAPACITY_KEPT {
+            buffer.clear();
+            self.slots[slot].0 = buffer;
         }
     }
 }
 
-/// What a timer that came out of the wheel is.
+/// A timer that comes out of the wheel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Popped {
-    /// Its time has come.
+    /// Its deadline has passed.
     Due(NonNull<TimerNode>),
-    /// It was removed before, and the wheel has let go of it just now.
+    /// It was removed before, and the wheel has just released it.
     Released(NonNull<TimerNode>),
 }
 
 impl Wheel {
-    /// An empty wheel at `position_ns`.
+    /// Creates an empty wheel at `position_ns`.
     pub fn new(position_ns: u64) -> Wheel {
         let level = |_| Level { occupied: 0, slots: [const { WheelSlot(Vec::new()) }; SLOTS] };
-        // By way of a vector: an array in a box would be made on the stack, 12 KB, and moved.
+        // Through a vector, since a boxed array would be built on the stack, 12 KB, and moved.
         let levels: Vec<Level> = (0..LEVELS).map(level).collect();
         Wheel {
             position_ns,
@@ -209,10 +211,10 @@ impl Wheel {
         }
     }
 
-    /// Puts a timer in. One whose time has passed comes out at the next look.
+    /// Inserts a timer. If its deadline has passed, the next `pop` yields it.
     ///
     /// # Safety
-    /// The node must be live, in no wheel, and stay in place until the wheel has let go of it.
+    /// The node must be live, in no wheel, and stay in place until the wheel has released it.
     pub unsafe fn insert(&mut self, node: NonNull<TimerNode>, deadline_ns: u64) {
         // SAFETY: by contract.
         let timer = unsafe { node.as_ref() };
@@ -233,12 +235,15 @@ impl Wheel {
         self.levels[level as usize].push(level as u8, slot as u8, timer);
     }
 
-    /// Puts a timer in, or if it is in, elsewhere: as to remove and insert it, but one that stays in its
-    /// slot, as those do that are put off often and by little, stays where it is in there. False if it was
-    /// in the near heap: it is removed then, and will be given back as [`Popped::Released`].
+    /// Inserts a timer, or moves it to another deadline if it is in the wheel already.
+    ///
+    /// Equivalent to removing and inserting it. A timer that stays in its slot, as one does that is
+    /// postponed often and by little, also keeps its place in the slot. Returns false if it was in
+    /// the near heap: it is then removed, and will be yielded as [`Popped::Released`].
     ///
     /// # Safety
-    /// The node must be live, in this wheel or in none, and stay in place until the wheel has let go of it.
+    /// The node must be live, in this wheel or in none, and stay in place until the wheel has
+    /// released it.
     #[inline]
     #[must_use]
     pub unsafe fn reinsert(&mut self, node: NonNull<TimerNode>, deadline_ns: u64) -> bool {
@@ -255,13 +260,15 @@ impl Wheel {
         // SAFETY: by contract.
         let is_out = unsafe { self.remove(node) };
         if is_out {
-            // SAFETY: by contract, and it is in no wheel.
+            // SAFETY: by contract; the node is in no wheel now.
             unsafe { self.insert(node, deadline_ns) };
         }
         is_out
     }
 
-    /// Takes a timer out, if it is in. True if the wheel has let go of it; else it will be given back as
+    /// Removes a timer, if it is in the wheel.
+    ///
+    /// Returns true if the wheel has released it. Otherwise it will be yielded as
     /// [`Popped::Released`].
     ///
     /// # Safety
@@ -283,11 +290,12 @@ impl Wheel {
         }
     }
 
-    /// Moves the position to `now_ns`, unless it is there (a clock that went back does not take it with it),
-    /// and gives out one timer that is due by then, the earliest first.
-    /// To be called until there are none.
+    /// Moves the position forward to `now_ns`, and removes the earliest timer due by then.
+    ///
+    /// To be called until it returns `None`. A clock that goes backwards does not move the position
+    /// back.
     pub fn pop(&mut self, now_ns: u64) -> Option<Popped> {
-        // What is due by the position is in the near heap already.
+        // Timers that are due by the position are in the near heap already.
         if now_ns > self.position_ns {
             self.advance(now_ns);
         }
@@ -295,12 +303,12 @@ impl Wheel {
             return None;
         }
         let node = self.near.pop()?.node;
-        // SAFETY: what is in the heap is live.
+        // SAFETY: a node in the heap is live.
         let was = unsafe { node.as_ref() }.place.replace(NodePlace::Nowhere);
         Some(if was == NodePlace::NearRemoved { Popped::Released(node) } else { Popped::Due(node) })
     }
 
-    /// Moves every timer whose slot begins by `now_ns` down, and the position, which is before that, there.
+    /// Moves the position forward to `now_ns`, and moves down all timers whose slot begins by then.
     fn advance(&mut self, now_ns: u64) {
         while let Some((level, slot, start_ns)) = self.next_slot() {
             if start_ns > now_ns {
@@ -309,22 +317,22 @@ impl Wheel {
             self.position_ns = start_ns;
             let timers = self.levels[level].take(slot);
             for (index, timer) in timers.iter().enumerate() {
-                if let Some(later) = timers.get(index + AHEAD) {
+                if let Some(later) = timers.get(index + PREFETCH_AHEAD) {
                     prefetch(later.node.as_ptr().cast(), 1);
                 }
                 self.place(*timer);
             }
-            self.levels[level].put_room(slot, timers);
+            self.levels[level].reuse_capacity(slot, timers);
         }
         self.position_ns = now_ns;
     }
 
-    /// Level, slot and beginning of the next slot that has timers.
+    /// Returns level, slot and beginning of the next slot that has timers.
     fn next_slot(&self) -> Option<(usize, usize, u64)> {
-        // What is in a lower level comes before all of a higher one.
+        // All timers of a lower level come before those of a higher one.
         let level = self.levels.iter().position(|level| level.occupied != 0)?;
         let shift = slot_shift(level as u32);
-        // Slots behind the position's own in this level: those up to it are empty.
+        // The slots up to the position's own one in this level are empty.
         let slot = self.levels[level].occupied.trailing_zeros() as usize;
         // The bits above this level are those of the position.
         let above = self.position_ns.checked_shr(shift + LEVEL_BITS).unwrap_or(0);
@@ -332,8 +340,9 @@ impl Wheel {
         Some((level, slot, above | (slot as u64) << shift))
     }
 
-    /// When something is to be done: the earliest deadline, or a time before it at which timers have to
-    /// be looked at more closely. None if there are no timers.
+    /// Returns when the wheel needs attention next, or `None` if there are no timers.
+    ///
+    /// That is the earliest deadline, or a time before it at which timers have to move down.
     pub fn next_ns(&self) -> Option<u64> {
         if let Some(near) = self.near.peek() {
             return Some(near.deadline_ns);
@@ -349,23 +358,24 @@ impl Wheel {
         timers.iter().map(|timer| timer.deadline_ns).min()
     }
 
-    /// Whether no timer is in the wheel, removed ones in the near heap aside.
+    /// Returns whether the wheel holds no timer, not even a removed one in the near heap.
     pub fn is_empty(&self) -> bool {
         self.near.is_empty() && self.levels.iter().all(|level| level.occupied == 0)
     }
 
-    /// Up to where the wheel has given out what is due.
+    /// Returns the time up to which the wheel has yielded all due timers.
     pub fn position_ns(&self) -> u64 {
         self.position_ns
     }
 
-    /// Takes one timer out, due or not: for the end of a runtime.
+    /// Removes one timer, due or not, for the end of a runtime.
     pub fn pop_any(&mut self) -> Option<Popped> {
         self.pop(u64::MAX)
     }
 }
 
-/// Width of a slot of `level`, as a power of two. Deadlines of one slot differ in lower bits only.
+/// Returns the width of a slot of `level`, as a power of two. Deadlines in one slot differ in lower
+/// bits only.
 fn slot_shift(level: u32) -> u32 {
     SLOT_BITS + level * LEVEL_BITS
 }

@@ -1,14 +1,15 @@
-//! Abort and shutdown: the future is dropped once, at its next turn, and nothing is scheduled twice.
+//! Abort and shutdown: the future is dropped once, instead of its next poll, and nothing is
+//! scheduled twice.
 
 use super::home::{ENDINGS, RunResult, TestHome};
-use super::probes::{Foreign, Gate, Tally, now, poll_with};
+use super::probes::{ExternalWaker, Gate, Tally, now, poll_with};
 use crate::{AbortHandle, Outcome, Polled, RunningTask};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
 #[test]
-fn a_task_aborted_before_its_first_turn_is_never_polled() {
+fn a_task_aborted_before_its_first_poll_is_never_polled() {
     for ending in ENDINGS {
         let (home, gate, outputs) = (TestHome::new(), Gate::default(), Tally::default());
         let join = home.spawn(gate.then(outputs.token()));
@@ -26,11 +27,11 @@ fn a_task_aborted_before_its_first_turn_is_never_polled() {
 }
 
 #[test]
-fn aborting_a_task_that_waits_schedules_it_once() {
+fn aborting_an_idle_task_schedules_it_once() {
     let (home, gate, outputs) = (TestHome::new(), Gate::default(), Tally::default());
-    let (join, foreign) = (&mut home.spawn(gate.then(outputs.token())), Foreign::new());
+    let (join, external) = (&mut home.spawn(gate.then(outputs.token())), ExternalWaker::new());
     home.run_one();
-    assert!(poll_with(join, &foreign.waker()).is_pending());
+    assert!(poll_with(join, &external.waker()).is_pending());
     let waker = gate.take_waker();
     join.abort();
     waker.wake_by_ref();
@@ -42,7 +43,7 @@ fn aborting_a_task_that_waits_schedules_it_once() {
         RunResult::Ended(Outcome::Cancelled),
         "an abort comes before a wake"
     );
-    assert_eq!((gate.polls(), outputs.dropped(), foreign.woken()), (1, 1, 1));
+    assert_eq!((gate.polls(), outputs.dropped(), external.woken()), (1, 1, 1));
     assert!(now(join).err().unwrap().is_cancelled());
     waker.wake();
     assert_eq!(home.queued(), 0);
@@ -64,7 +65,7 @@ fn an_abort_reaches_a_task_that_was_woken_first() {
 
 #[test]
 fn an_abort_still_holds_when_all_handles_are_gone() {
-    // With no reference but the scheduler's, the task starts by a shorter way.
+    // With only the scheduler's reference left, the end takes a shorter path.
     let (home, gate) = (TestHome::new(), Gate::default());
     let join = home.spawn(gate.then(()));
     join.abort();
@@ -74,7 +75,7 @@ fn an_abort_still_holds_when_all_handles_are_gone() {
     home.assert_all_freed();
 }
 
-/// A task that aborts itself in its only poll, and returns what `last` says.
+/// Runs a task that aborts itself in its only poll, which returns `last`.
 fn aborts_itself(last: Poll<u8>) -> (Arc<TestHome>, crate::JoinHandle<u8>, RunResult) {
     let (home, own) = (TestHome::new(), Arc::new(Mutex::new(None::<AbortHandle>)));
     let (seen, mut polled) = (own.clone(), false);
@@ -172,7 +173,7 @@ fn an_entry_may_be_cancelled_instead_of_run() {
 }
 
 #[test]
-fn shutdown_claims_a_task_that_waits_and_no_other() {
+fn shutdown_claims_idle_tasks_only() {
     let (home, gate, outputs) = (TestHome::new(), Gate::default(), Tally::default());
     let (runnable, join) = home.task(gate.then(outputs.token()));
     let task = runnable.into_raw();
@@ -192,7 +193,7 @@ fn shutdown_claims_a_task_that_waits_and_no_other() {
 
     waker.wake();
     join.abort();
-    assert_eq!(home.queued(), 0, "whoever has claimed the task has it to the end");
+    assert_eq!(home.queued(), 0, "a claimed task stays with the thread that claimed it");
     assert_eq!(home.end(claimed.cancel(), ENDINGS[0]), RunResult::Ended(Outcome::Cancelled));
     assert_eq!((gate.polls(), outputs.dropped()), (1, 1));
     assert!(claim().is_none(), "complete");
@@ -201,20 +202,20 @@ fn shutdown_claims_a_task_that_waits_and_no_other() {
 }
 
 #[test]
-fn shutdown_ends_every_task_and_wakes_who_joins_them() {
-    let (home, foreign, outputs) = (TestHome::new(), Foreign::new(), Tally::default());
+fn shutdown_ends_every_task_and_wakes_their_join_handles() {
+    let (home, external, outputs) = (TestHome::new(), ExternalWaker::new(), Tally::default());
     let gates = [Gate::default(), Gate::default(), Gate::default()];
     let mut joins: Vec<_> =
         gates.iter().map(|gate| home.spawn(gate.then(outputs.token()))).collect();
     home.run_all();
     gates[1].take_waker().wake();
     for join in &mut joins {
-        assert!(poll_with(join, &foreign.waker()).is_pending());
+        assert!(poll_with(join, &external.waker()).is_pending());
     }
     home.shut_down();
-    assert_eq!((foreign.woken(), outputs.dropped()), (3, 3));
+    assert_eq!((external.woken(), outputs.dropped()), (3, 3));
     assert!(joins.into_iter().all(|join| now(join).err().unwrap().is_cancelled()));
     drop(gates);
-    assert_eq!(foreign.alive(), 0);
+    assert_eq!(external.alive(), 0);
     home.assert_all_freed();
 }

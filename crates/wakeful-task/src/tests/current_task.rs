@@ -1,4 +1,4 @@
-//! Which task is the current one, and what it is noted to wait for.
+//! The current task of a thread, and the record of what a task waits for.
 
 use super::home::{ENDINGS, RunResult, TestHome};
 use super::probes::{Gate, now};
@@ -11,7 +11,7 @@ use std::ptr;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 
-/// Notes the current task when dropped.
+/// Records the id of the current task when dropped.
 struct NotesId(Arc<Mutex<Vec<Option<Id>>>>);
 
 impl Drop for NotesId {
@@ -106,7 +106,7 @@ fn what_a_task_waits_for_is_noted_until_it_is_queued() {
     let runnable = home.pop().unwrap();
     let noted = runnable.waits_for().expect("noted");
     assert_eq!((noted.kind(), noted.detail()), (WaitKind::Io, 42));
-    // A queue of entries uses the same word.
+    // A queue stores its link in the same word.
     runnable.queue_next().store(ptr::null_mut(), SeqCst);
     assert_eq!(runnable.waits_for(), None);
     home.end(runnable.cancel(), ENDINGS[0]);
@@ -141,7 +141,7 @@ fn the_drop_of_an_output_leaves_a_complete_tasks_link_alone() {
     };
     let Polled::Ended(finishing) = runnable.run() else { panic!("it is ready at once") };
     let done = finishing.complete_keeping_ref();
-    // As a queue of complete tasks would.
+    // As a queue of complete tasks does.
     let neighbour = ptr::without_provenance_mut(64);
     // SAFETY: `done` keeps the task alive.
     let link = unsafe { done.task().as_ref() }.queue_next();

@@ -1,4 +1,4 @@
-//! A scheduler for tests: a queue, a list of the living, and counters.
+//! A scheduler for tests: a queue, a list of live tasks, and counters.
 
 use crate::{
     FinishingTask, Id, JoinHandle, Outcome, OwnedLink, Polled, Runnable, Schedule, TaskRef,
@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use wakeful_base::list::List;
 
-/// A home; every cell that has it for its home owns one count of its `Arc`.
+/// A home. Every cell that has it as its home owns one count of its `Arc`.
 ///
-/// Its own fields are std's even under loom: the model then sees no ordering but that of the state
-/// word, and has fewer interleavings to try. No lock is held across an operation of loom's.
-/// `schedule` trusts that the test has a count too, and does not `retain` the task.
+/// Its fields are std's even under loom, so that a model sees no ordering but that of the state
+/// word, and has fewer interleavings to try. No lock is held across an operation of loom.
+/// `schedule` relies on the test having a count as well, and does not `retain` the task.
 pub(super) struct TestHome {
     queue: Mutex<VecDeque<Runnable>>,
     owned: Mutex<OwnedTasks>,
@@ -27,10 +27,10 @@ pub(super) struct TestHome {
 
 struct OwnedTasks(List<OwnedLink>);
 
-// SAFETY: the nodes are only touched under the lock around the list.
+// SAFETY: the nodes are accessed only under the lock around the list.
 unsafe impl Send for OwnedTasks {}
 
-// SAFETY: each cell has a count of the home's `Arc`, given back in `release_cell`.
+// SAFETY: each cell has a count of the home's `Arc`, which `release_cell` drops.
 unsafe impl Schedule for TestHome {
     unsafe fn schedule(home: NonNull<TestHome>, runnable: Runnable) {
         // SAFETY: the test has a count of its own.
@@ -46,22 +46,22 @@ unsafe impl Schedule for TestHome {
     }
 }
 
-/// What one turn led to.
+/// The result of running an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunResult {
-    /// The task waits.
+    /// The task is idle.
     Parked,
-    /// The task was woken during the poll, and is in the queue again.
+    /// The task was woken during the poll and is in the queue again.
     Again,
     Ended(Outcome),
 }
 
-/// How the scheduler's reference is given up.
+/// How the scheduler's reference is released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// Out of the list, then `complete`.
+    /// The task leaves the list, then `complete`.
     AtOnce,
-    /// `complete_keeping_ref`, then out of the list, then the reference.
+    /// `complete_keeping_ref`, then the task leaves the list, then the reference is released.
     KeepingRef,
 }
 
@@ -78,13 +78,13 @@ impl TestHome {
         })
     }
 
-    /// A pointer for a cell to have, with a count of its own.
+    /// Returns a pointer for a cell, with a count of its own.
     pub(super) fn for_a_cell(self: &Arc<Self>) -> NonNull<TestHome> {
         self.cells_made.fetch_add(1, SeqCst);
         NonNull::new(Arc::into_raw(self.clone()).cast_mut()).expect("an Arc is not null")
     }
 
-    /// A task, with its first entry in the caller's hands.
+    /// Creates a task, and returns its first entry.
     #[track_caller]
     pub(super) fn task<F>(self: &Arc<Self>, future: F) -> (Runnable, JoinHandle<F::Output>)
     where
@@ -95,13 +95,14 @@ impl TestHome {
         // SAFETY: the cell has its count of the home; the future and its output are `Send`.
         let (runnable, join) = unsafe { new_task(future, home, Id::next(), here) };
         let task = runnable.into_raw();
-        // SAFETY: alive and in no list; it stays where it is, and `end` takes it out before it goes.
+        // SAFETY: the task is alive and in no list. It does not move, and `end` removes it before
+        // it is freed.
         unsafe { lock(&self.owned).0.push_back(task) };
         // SAFETY: from `into_raw` just now.
         (unsafe { Runnable::from_raw(task) }, join)
     }
 
-    /// A task, with its first entry in the queue.
+    /// Creates a task whose first entry is in the queue.
     #[track_caller]
     pub(super) fn spawn<F>(self: &Arc<Self>, future: F) -> JoinHandle<F::Output>
     where
@@ -148,7 +149,7 @@ impl TestHome {
     }
 
     fn disown(&self, task: TaskRef) {
-        // SAFETY: the scheduler's reference, which the caller has, keeps the task alive; `task` put
+        // SAFETY: the scheduler's reference, which the caller has, keeps the task alive. `task` put
         // it into this list.
         let was_in = unsafe { lock(&self.owned).0.remove(task) };
         assert!(was_in, "a task ends once");
@@ -168,27 +169,28 @@ impl TestHome {
         }
     }
 
-    /// Takes a task that waits, if there is one.
+    /// Claims an idle task, if there is one.
     #[cfg(not(wakeful_loom))]
     pub(super) fn claim_any(&self) -> Option<crate::RunningTask> {
         let mut owned = lock(&self.owned);
         let (mut claimed, mut passed) = (None, Vec::new());
         while let Some(task) = owned.0.pop_front() {
             passed.push(task);
-            // SAFETY: in the list until just now, and nobody takes it out without the lock.
+            // SAFETY: the task was in the list until just now, and tasks are removed under the lock
+            // only.
             claimed = unsafe { crate::RunningTask::claim_idle(task) };
             if claimed.is_some() {
                 break;
             }
         }
         for task in passed {
-            // SAFETY: as before; it comes back to its list.
+            // SAFETY: as before; the task goes back to its list.
             unsafe { owned.0.push_back(task) };
         }
         claimed
     }
 
-    /// Ends every task that waits or is in the queue. The end of one may wake another.
+    /// Ends every task that is idle or in the queue. The end of one may wake another.
     #[cfg(not(wakeful_loom))]
     pub(super) fn shut_down(&self) {
         loop {
@@ -202,7 +204,7 @@ impl TestHome {
         }
     }
 
-    /// How often a waker or an abort gave an entry.
+    /// Returns how often a wake-up or an abort scheduled an entry.
     pub(super) fn schedule_calls(&self) -> usize {
         self.schedule_calls.load(SeqCst)
     }

@@ -1,7 +1,7 @@
-//! The join handle: what it gives, and who drops the output and the waker when it goes.
+//! The join handle: what it returns, and which side drops the output and the waker.
 
 use super::home::{ENDINGS, Ending, RunResult, TestHome};
-use super::probes::{Foreign, Gate, Tally, now, poll_with};
+use super::probes::{ExternalWaker, Gate, Tally, now, poll_with};
 use crate::{JoinHandle, Outcome, set_join_waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::SeqCst;
@@ -10,17 +10,17 @@ use std::task::{Poll, Waker};
 use wakeful_base::budget;
 
 #[test]
-fn the_join_side_is_woken_once_when_the_task_ends() {
+fn the_join_handle_is_woken_once_when_the_task_ends() {
     for ending in ENDINGS {
-        let (home, foreign) = (TestHome::new(), Foreign::new());
+        let (home, external) = (TestHome::new(), ExternalWaker::new());
         let (runnable, mut join) = home.task(async { 5 });
-        assert!(poll_with(&mut join, &foreign.waker()).is_pending());
-        assert_eq!(foreign.woken(), 0);
+        assert!(poll_with(&mut join, &external.waker()).is_pending());
+        assert_eq!(external.woken(), 0);
         home.run(runnable, ending);
-        assert_eq!(foreign.woken(), 1);
+        assert_eq!(external.woken(), 1);
         assert_eq!(now(&mut join).unwrap(), 5);
         drop(join);
-        assert_eq!((foreign.woken(), foreign.alive()), (1, 0));
+        assert_eq!((external.woken(), external.alive()), (1, 0));
         home.assert_all_freed();
     }
 }
@@ -28,7 +28,7 @@ fn the_join_side_is_woken_once_when_the_task_ends() {
 #[test]
 fn the_same_waker_is_cloned_once_and_a_new_one_takes_its_place() {
     for ending in ENDINGS {
-        let (home, first, second) = (TestHome::new(), Foreign::new(), Foreign::new());
+        let (home, first, second) = (TestHome::new(), ExternalWaker::new(), ExternalWaker::new());
         let (runnable, mut join) = home.task(async {});
         let waker = first.waker();
         for _ in 0..3 {
@@ -49,19 +49,20 @@ fn the_same_waker_is_cloned_once_and_a_new_one_takes_its_place() {
 }
 
 #[test]
-fn a_handle_dropped_before_the_end_takes_its_waker_along_and_leaves_the_output_to_the_end() {
+fn a_handle_dropped_before_the_end_drops_its_waker_and_the_end_drops_the_output() {
     for ending in ENDINGS {
         for polled in [false, true] {
-            let (home, outputs, foreign) = (TestHome::new(), Tally::default(), Foreign::new());
+            let (home, outputs, external) =
+                (TestHome::new(), Tally::default(), ExternalWaker::new());
             let output = outputs.token();
             let (runnable, mut join) = home.task(async { output });
             if polled {
-                assert!(poll_with(&mut join, &foreign.waker()).is_pending());
+                assert!(poll_with(&mut join, &external.waker()).is_pending());
             }
             drop(join);
-            assert_eq!((foreign.alive(), home.cells_freed()), (0, 0));
+            assert_eq!((external.alive(), home.cells_freed()), (0, 0));
             assert_eq!(home.run(runnable, ending), RunResult::Ended(Outcome::Value));
-            assert_eq!((outputs.dropped(), foreign.woken()), (1, 0));
+            assert_eq!((outputs.dropped(), external.woken()), (1, 0));
             home.assert_all_freed();
         }
     }
@@ -88,11 +89,12 @@ fn a_handle_dropped_after_the_end_drops_the_output_unless_taken() {
     for ending in ENDINGS {
         for taken in [false, true] {
             for polled in [false, true] {
-                let (home, outputs, foreign) = (TestHome::new(), Tally::default(), Foreign::new());
+                let (home, outputs, external) =
+                    (TestHome::new(), Tally::default(), ExternalWaker::new());
                 let output = outputs.token();
                 let (runnable, mut join) = home.task(async { output });
                 if polled {
-                    assert!(poll_with(&mut join, &foreign.waker()).is_pending());
+                    assert!(poll_with(&mut join, &external.waker()).is_pending());
                 }
                 home.run(runnable, ending);
                 let output = taken.then(|| now(&mut join));
@@ -101,24 +103,24 @@ fn a_handle_dropped_after_the_end_drops_the_output_unless_taken() {
                 assert_eq!(outputs.dropped(), usize::from(!taken));
                 home.assert_all_freed();
                 drop(output);
-                assert_eq!((outputs.dropped(), foreign.alive()), (1, 0));
+                assert_eq!((outputs.dropped(), external.alive()), (1, 0));
             }
         }
     }
 }
 
-/// Joins a task with a waker that, when woken at its end, does `what` to the handle.
+/// Joins a task with a waker that does `what` to the handle when it is woken at the task's end.
 fn in_the_wake_itself(
     ending: Ending,
     what: impl FnOnce(JoinHandle<super::probes::Token>) + Send + 'static,
 ) {
-    let (home, outputs, foreign) = (TestHome::new(), Tally::default(), Foreign::new());
+    let (home, outputs, external) = (TestHome::new(), Tally::default(), ExternalWaker::new());
     let output = outputs.token();
     let (runnable, mut join) = home.task(async { output });
-    assert!(poll_with(&mut join, &foreign.waker()).is_pending());
-    *foreign.on_wake.lock().unwrap() = Some(Box::new(move || what(join)));
+    assert!(poll_with(&mut join, &external.waker()).is_pending());
+    *external.on_wake.lock().unwrap() = Some(Box::new(move || what(join)));
     home.run(runnable, ending);
-    assert_eq!((foreign.woken(), foreign.alive(), outputs.dropped()), (1, 0, 1));
+    assert_eq!((external.woken(), external.alive(), outputs.dropped()), (1, 0, 1));
     home.assert_all_freed();
 }
 
@@ -134,7 +136,7 @@ fn a_handle_may_be_polled_by_its_own_wake_up() {
     for ending in ENDINGS {
         in_the_wake_itself(ending, |join| drop(now(join)));
         in_the_wake_itself(ending, |mut join| {
-            let other = Foreign::new();
+            let other = ExternalWaker::new();
             assert!(poll_with(&mut join, &other.waker()).is_ready());
             assert_eq!(other.alive(), 0);
         });
@@ -185,31 +187,32 @@ fn the_slot_may_hold_a_waker_of_the_very_task() {
 fn the_slot_tells_wakers_of_tasks_and_others_apart() {
     for ending in ENDINGS {
         for last_is_task in [false, true] {
-            let (home, joiners, foreign) = (TestHome::new(), TestHome::new(), Foreign::new());
-            let (gates, other) = ([Gate::default(), Gate::default()], foreign.waker());
+            let (home, joiners, external) =
+                (TestHome::new(), TestHome::new(), ExternalWaker::new());
+            let (gates, other) = ([Gate::default(), Gate::default()], external.waker());
             let parked = gates.each_ref().map(|gate| joiners.spawn(gate.then(())));
             joiners.run_all();
             let [first, second] = gates.each_ref().map(Gate::take_waker);
             let (runnable, mut join) = home.task(async {});
 
-            // From one kind to another and to the same, each also twice in a row.
+            // From one kind of waker to the other and to the same kind, each also twice in a row.
             for waker in [&first, &first, &second, &other, &other, &first] {
                 assert!(poll_with(&mut join, waker).is_pending());
             }
-            assert_eq!(foreign.clones.load(SeqCst), 2, "ours, and the slot's while it was there");
-            assert_eq!(foreign.alive(), 1);
+            assert_eq!(external.clones.load(SeqCst), 2, "ours, and the slot's while it was there");
+            assert_eq!(external.alive(), 1);
             if !last_is_task {
                 assert!(poll_with(&mut join, &other).is_pending());
             }
             home.run(runnable, ending);
             assert_eq!(joiners.queued(), usize::from(last_is_task));
-            assert_eq!(foreign.woken(), usize::from(!last_is_task));
+            assert_eq!(external.woken(), usize::from(!last_is_task));
             drop((first, second, parked));
             joiners.shut_down();
             let kept = usize::from(last_is_task);
             assert_eq!(joiners.cells_freed(), 2 - kept, "the slot keeps the one it holds");
             drop((join, other));
-            assert_eq!(foreign.alive(), 0);
+            assert_eq!(external.alive(), 0);
             home.assert_all_freed();
             joiners.assert_all_freed();
         }
@@ -217,7 +220,7 @@ fn the_slot_tells_wakers_of_tasks_and_others_apart() {
 }
 
 #[test]
-fn a_handle_polled_after_it_gave_the_output_panics() {
+fn a_handle_polled_after_it_returned_the_output_panics() {
     let home = TestHome::new();
     let mut join = home.spawn(async {});
     home.run_all();
@@ -230,8 +233,8 @@ fn a_handle_polled_after_it_gave_the_output_panics() {
 }
 
 #[test]
-fn a_handle_without_budget_gives_way_and_is_woken() {
-    let (home, foreign) = (TestHome::new(), Foreign::new());
+fn a_handle_without_budget_yields_and_is_woken() {
+    let (home, external) = (TestHome::new(), ExternalWaker::new());
     let mut join = home.spawn(async {});
     home.run_all();
     budget::with_initial(|| {
@@ -239,12 +242,12 @@ fn a_handle_without_budget_gives_way_and_is_woken() {
             let Poll::Ready(unit) = budget::poll_proceed(&mut context()) else { panic!("too few") };
             unit.made_progress();
         }
-        assert!(poll_with(&mut join, &foreign.waker()).is_pending());
-        assert_eq!(foreign.woken(), 1, "nobody else would wake it");
+        assert!(poll_with(&mut join, &external.waker()).is_pending());
+        assert_eq!(external.woken(), 1, "nothing else would wake it");
     });
     now(&mut join).unwrap();
     drop(join);
-    assert_eq!(foreign.alive(), 0);
+    assert_eq!(external.alive(), 0);
     home.assert_all_freed();
 }
 
@@ -254,7 +257,7 @@ fn context() -> std::task::Context<'static> {
 
 #[test]
 fn set_join_waker_sets_replaces_and_refuses_after_the_end() {
-    let (home, first, second) = (TestHome::new(), Foreign::new(), Foreign::new());
+    let (home, first, second) = (TestHome::new(), ExternalWaker::new(), ExternalWaker::new());
     let mut join = home.spawn(async {});
     assert!(set_join_waker(&mut join, &first.waker()));
     assert!(set_join_waker(&mut join, &second.waker()));

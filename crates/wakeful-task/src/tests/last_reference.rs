@@ -1,4 +1,4 @@
-//! Whoever gives up the last reference frees the cell, and nobody before.
+//! The release of the last reference frees the cell, and nothing does before.
 
 use super::home::{ENDINGS, RunResult, TestHome};
 use super::probes::{Gate, Tally, Token, now};
@@ -55,10 +55,10 @@ fn the_schedulers_reference_can_be_the_last() {
 }
 
 #[test]
-fn a_complete_task_lives_until_its_home_lets_go() {
+fn a_complete_task_lives_until_its_home_releases_it() {
     let (home, outputs) = (TestHome::new(), Tally::default());
     let output = outputs.token();
-    // Not by the home's list, which would want to take it out itself.
+    // Not created by the home, whose list would want to remove the task itself.
     // SAFETY: the cell has its count of the home, and everything is `Send`.
     let (runnable, join) =
         unsafe { new_task(async { output }, home.for_a_cell(), Id::next(), Location::caller()) };
@@ -143,9 +143,9 @@ fn an_output_that_holds_the_last_waker_may_be_taken_and_outlive_the_handle() {
     home.assert_all_freed();
 }
 
-/// A home that runs what it is given at once, so that the task, and the home with it, may be gone before
+/// A home that runs each entry at once, so that the task, and the home with it, may be freed before
 /// `schedule` returns.
-struct Immediate {
+struct ImmediateHome {
     log: Arc<ImmediateLog>,
     retains: bool,
 }
@@ -157,10 +157,10 @@ struct ImmediateLog {
     homes_gone: Tally,
 }
 
-// SAFETY: each cell has a count of the home's `Arc`, given back in `release_cell`.
-unsafe impl Schedule for Immediate {
-    unsafe fn schedule(home: NonNull<Immediate>, runnable: Runnable) {
-        // SAFETY: the entry keeps the home up to here.
+// SAFETY: each cell has a count of the home's `Arc`, which `release_cell` drops.
+unsafe impl Schedule for ImmediateHome {
+    unsafe fn schedule(home: NonNull<ImmediateHome>, runnable: Runnable) {
+        // SAFETY: the entry keeps the home valid up to here.
         let (log, retains) = unsafe { (home.as_ref().log.clone(), home.as_ref().retains) };
         let kept = retains.then(|| runnable.retain());
         if let Polled::Ended(finishing) = runnable.run() {
@@ -168,28 +168,28 @@ unsafe impl Schedule for Immediate {
         }
         log.freed_in_schedule.store(log.cells_freed.load(SeqCst), SeqCst);
         if kept.is_some() {
-            // SAFETY: we hold a reference to the task, which keeps it.
+            // SAFETY: `kept` is a reference to the task, which keeps the home valid.
             assert!(unsafe { home.as_ref() }.retains);
         }
     }
 
-    unsafe fn release_cell(home: NonNull<Immediate>) {
+    unsafe fn release_cell(home: NonNull<ImmediateHome>) {
         // SAFETY: the count that the cell had.
         let home = unsafe { Arc::from_raw(home.as_ptr().cast_const()) };
         home.log.cells_freed.fetch_add(1, SeqCst);
     }
 }
 
-impl Drop for Immediate {
+impl Drop for ImmediateHome {
     fn drop(&mut self) {
         drop(self.log.homes_gone.token());
     }
 }
 
-/// Wakes a task that ends by it, with nothing else left to keep task or home.
+/// Wakes a task, which then ends, while nothing else keeps the task or the home alive.
 fn wake_with_nothing_else_left(retains: bool) -> Arc<ImmediateLog> {
     let (log, gate) = (Arc::<ImmediateLog>::default(), Gate::default());
-    let home = Arc::into_raw(Arc::new(Immediate { log: log.clone(), retains }));
+    let home = Arc::into_raw(Arc::new(ImmediateHome { log: log.clone(), retains }));
     let home = NonNull::new(home.cast_mut()).unwrap();
     // SAFETY: the cell has the one count of the home, and everything is `Send`.
     let (runnable, join) = unsafe { new_task(gate.then(()), home, Id::next(), Location::caller()) };
@@ -197,14 +197,14 @@ fn wake_with_nothing_else_left(retains: bool) -> Arc<ImmediateLog> {
     assert!(running.idle().is_none());
     drop(join);
     gate.open();
-    // By value: the entry alone keeps the task while it is scheduled.
+    // By value: the entry alone keeps the task alive while it is scheduled.
     gate.take_waker().wake();
     assert_eq!((log.cells_freed.load(SeqCst), log.homes_gone.dropped()), (1, 1));
     log
 }
 
 #[test]
-fn task_and_home_may_be_gone_before_schedule_returns() {
+fn task_and_home_may_be_freed_before_schedule_returns() {
     let log = wake_with_nothing_else_left(false);
     assert_eq!(log.freed_in_schedule.load(SeqCst), 1);
 }

@@ -1,9 +1,11 @@
-//! Models: every interleaving, up to a number of preemptions, of what can happen at once.
+//! Loom models: every interleaving, up to a number of preemptions, of operations that can happen at
+//! the same time.
 //!
-//! Besides what a model asserts, loom finds accesses to the slot, the join waker and the home that
-//! nothing orders, and uses of the state word that are not over when the cell is freed.
+//! In addition to what a model asserts, loom finds unordered accesses to the stage, the join waker
+//! and the home, and uses of the state word that have not finished when the cell is freed.
 //!
-//! `RUSTFLAGS="--cfg wakeful_loom" LOOM_MAX_PREEMPTIONS=3 cargo test --release --lib -p wakeful-task loom`
+//! `RUSTFLAGS="--cfg wakeful_loom" LOOM_MAX_PREEMPTIONS=3 cargo test --release --lib -p
+//! wakeful-task loom`
 
 use super::home::{RunResult, TestHome};
 use super::probes::{Gate, Tally, Token};
@@ -22,7 +24,7 @@ fn model(f: impl Fn() + Send + Sync + 'static) {
     builder.check(f);
 }
 
-/// A task at a gate, and its tally of outputs.
+/// A task that waits at a gate, and a tally of its outputs.
 struct Case {
     home: Arc<TestHome>,
     gate: Gate,
@@ -32,7 +34,7 @@ struct Case {
 }
 
 impl Case {
-    /// With the first entry in the queue.
+    /// Creates the task with its first entry in the queue.
     fn scheduled() -> Case {
         let (home, gate, outputs) = (TestHome::new(), Gate::default(), Tally::default());
         let (runnable, join) = home.task(gate.then(outputs.token()));
@@ -42,7 +44,7 @@ impl Case {
         Case { home, gate, outputs, task, join }
     }
 
-    /// Waiting, with the waker.
+    /// Creates the task idle, and returns its waker.
     fn parked() -> (Case, Waker) {
         let case = Case::scheduled();
         assert_eq!(case.home.run_one(), RunResult::Parked);
@@ -50,7 +52,7 @@ impl Case {
         (case, waker)
     }
 
-    /// Waiting no more: open and in the queue, with a waker.
+    /// Creates the task with its gate open and an entry in the queue, and returns a waker.
     fn about_to_end() -> (Case, Waker) {
         let (case, waker) = Case::parked();
         case.gate.open();
@@ -59,7 +61,7 @@ impl Case {
     }
 }
 
-/// How many entries there were, the one that `Case` begins with apart.
+/// Returns how many entries there were, apart from the first one.
 fn wakes(home: &TestHome) -> usize {
     home.schedule_calls() - 1
 }
@@ -70,7 +72,7 @@ fn join_all<const N: usize>(threads: [Thread<()>; N]) {
     }
 }
 
-/// Nothing is left of a task whose handle is gone.
+/// Checks that nothing is left of a task whose handle is gone.
 #[track_caller]
 fn assert_gone(home: Arc<TestHome>, gate: Gate, outputs: Tally) {
     drop(gate);

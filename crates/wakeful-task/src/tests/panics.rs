@@ -1,4 +1,4 @@
-//! Panics of the user's code: who sees them, and that nothing is dropped twice or left behind.
+//! Panics of user code: where they are reported, and that nothing is dropped twice or leaked.
 
 use super::home::{ENDINGS, RunResult, TestHome};
 use super::probes::{Gate, Tally, Token, now, quiet_panic};
@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::task::{Context, Poll};
 use std::thread;
 
-/// A future that does `last` in its poll and has `token` to drop.
+/// A future that does `last` in its poll, and owns `token`.
 struct Ends<T> {
     last: Option<Box<dyn FnOnce() -> T + Send>>,
     _token: Token,
@@ -36,7 +36,7 @@ fn text_of(error: JoinError) -> &'static str {
 }
 
 #[test]
-fn a_panic_in_the_poll_is_the_joiners_to_see() {
+fn a_panic_in_the_poll_is_reported_to_the_join_handle() {
     for ending in ENDINGS {
         let (home, futures) = (TestHome::new(), Tally::default());
         let (runnable, join) = home.task(Ends::<()>::new(futures.token(), || quiet_panic("poll")));
@@ -80,8 +80,8 @@ fn a_panic_in_the_drop_of_a_ready_future_takes_the_place_of_its_output() {
 }
 
 #[test]
-fn of_two_panics_the_first_is_reported() {
-    // One that explodes leaks the payload of that, by design, and Miri looks for leaks.
+fn the_first_of_two_panics_is_reported() {
+    // A second panic's payload is leaked by design, which Miri would report.
     for second_explodes in [false, !cfg!(miri)] {
         let (home, futures, seconds) = (TestHome::new(), Tally::default(), Tally::default());
         let payload = if second_explodes { seconds.bomb() } else { seconds.token() };
@@ -128,7 +128,7 @@ fn a_future_is_dropped_while_the_panic_of_its_poll_is_under_way_and_not_otherwis
 }
 
 #[test]
-fn a_panic_in_the_drop_of_an_aborted_future_is_the_joiners_to_see() {
+fn a_panic_in_the_drop_of_an_aborted_future_is_reported_to_the_join_handle() {
     for ending in ENDINGS {
         let (home, gate, futures) = (TestHome::new(), Gate::default(), Tally::default());
         let join = home.spawn(gate.then(futures.bomb()));
@@ -143,7 +143,7 @@ fn a_panic_in_the_drop_of_an_aborted_future_is_the_joiners_to_see() {
 }
 
 #[test]
-fn a_panic_in_the_drop_of_an_output_reaches_nobody() {
+fn a_panic_in_the_drop_of_an_output_is_contained() {
     for ending in ENDINGS {
         for joined in [false, true] {
             let (home, outputs) = (TestHome::new(), Tally::default());
@@ -160,7 +160,7 @@ fn a_panic_in_the_drop_of_an_output_reaches_nobody() {
 }
 
 #[test]
-fn a_panic_in_the_drop_of_a_payload_reaches_nobody() {
+fn a_panic_in_the_drop_of_a_payload_is_contained() {
     for ending in ENDINGS {
         for joined in [false, true] {
             let (home, payloads) = (TestHome::new(), Tally::default());
@@ -178,7 +178,7 @@ fn a_panic_in_the_drop_of_a_payload_reaches_nobody() {
 
 #[test]
 #[cfg_attr(miri, ignore = "leaks by design")]
-fn a_payload_whose_drop_panics_with_another_such_is_leaked_rather_than_followed() {
+fn a_payload_whose_drop_panics_with_another_such_payload_is_leaked() {
     struct Matryoshka(Tally, u32);
     impl Drop for Matryoshka {
         fn drop(&mut self) {

@@ -1,4 +1,4 @@
-//! Values, futures and wakers that count what is done to them, and panic on demand.
+//! Values, futures and wakers that count what happens to them and panic on demand.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use wakeful_base::sync::atomic::{AtomicBool as ModelBool, Ordering::Relaxed};
 
-/// Panics without the hook's message, of which these tests would print hundreds.
+/// Panics without running the panic hook, whose messages would flood the output of these tests.
 pub(super) fn quiet_panic(payload: impl Any + Send) -> ! {
     resume_unwind(Box::new(payload))
 }
@@ -29,7 +29,7 @@ impl Tally {
         Token { tally: self.clone(), explodes: false }
     }
 
-    /// A token that panics when dropped, after having been counted.
+    /// Creates a token that panics when dropped, after having been counted.
     #[cfg(not(wakeful_loom))]
     pub(super) fn bomb(&self) -> Token {
         Token { tally: self.clone(), explodes: true }
@@ -49,10 +49,10 @@ impl Drop for Token {
     }
 }
 
-/// What a task waits for in these tests: open or not, and the waker of who waits.
+/// What a task of these tests waits for: a gate that opens, and the waker of the task that waits.
 ///
-/// Whether it is open is a relaxed access of the switch's: only what the waking does otherwise makes
-/// the task see it.
+/// Accesses to the gate are relaxed. A task sees it open only by means of the synchronization of
+/// its wake-up.
 #[derive(Clone, Default)]
 pub(super) struct Gate(Arc<GateState>);
 
@@ -73,7 +73,7 @@ impl Default for GateState {
 }
 
 impl Gate {
-    /// A future that is ready with `output` once the gate is open.
+    /// Returns a future that is ready with `output` once the gate is open.
     pub(super) fn then<T>(&self, output: T) -> impl Future<Output = T> + use<T> {
         let (gate, mut output) = (self.clone(), Some(output));
         poll_fn(move |cx| {
@@ -90,15 +90,15 @@ impl Gate {
         })
     }
 
-    /// Opens the gate and wakes nobody.
+    /// Opens the gate without waking the task.
     pub(super) fn open(&self) {
         self.0.open.store(true, Relaxed);
     }
 
-    /// The waker of who waits, in exchange for none.
+    /// Takes the waker of the task that waits.
     #[track_caller]
     pub(super) fn take_waker(&self) -> Waker {
-        self.0.waker.lock().unwrap().take().expect("somebody waits")
+        self.0.waker.lock().unwrap().take().expect("a task waits")
     }
 
     pub(super) fn polls(&self) -> usize {
@@ -106,35 +106,36 @@ impl Gate {
     }
 }
 
-/// A waker that is not a task's: counts its clones, wakes and drops, and panics on demand.
+/// A waker that is not a task's. It counts its clones, wake-ups and drops, and panics on demand.
 #[derive(Default)]
-pub(super) struct Foreign {
+pub(super) struct ExternalWaker {
     pub(super) clones: AtomicUsize,
     pub(super) drops: AtomicUsize,
     pub(super) wakes: AtomicUsize,
     pub(super) panic_in_clone: AtomicBool,
     pub(super) panic_in_wake: AtomicBool,
     pub(super) panic_in_drop: AtomicBool,
-    /// Runs when woken, once.
+    /// Called once, when woken.
     pub(super) on_wake: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
-static FOREIGN: RawWakerVTable =
-    RawWakerVTable::new(foreign_clone, foreign_wake, foreign_wake_by_ref, foreign_drop);
+static EXTERNAL: RawWakerVTable =
+    RawWakerVTable::new(external_clone, external_wake, external_wake_by_ref, external_drop);
 
-impl Foreign {
-    pub(super) fn new() -> Arc<Foreign> {
+impl ExternalWaker {
+    pub(super) fn new() -> Arc<ExternalWaker> {
         Arc::default()
     }
 
-    /// A waker; counts as one clone.
+    /// Returns a waker, counted as one clone.
     pub(super) fn waker(self: &Arc<Self>) -> Waker {
         self.clones.fetch_add(1, SeqCst);
-        // SAFETY: the functions keep `RawWakerVTable`'s contract for a pointer with a count.
-        unsafe { Waker::from_raw(RawWaker::new(Arc::into_raw(self.clone()).cast(), &FOREIGN)) }
+        // SAFETY: the functions keep the contract of `RawWakerVTable` for a pointer that owns a
+        // count of the `Arc`.
+        unsafe { Waker::from_raw(RawWaker::new(Arc::into_raw(self.clone()).cast(), &EXTERNAL)) }
     }
 
-    /// How many wakers of it there are.
+    /// Returns how many wakers exist.
     pub(super) fn alive(self: &Arc<Self>) -> usize {
         let alive = Arc::strong_count(self) - 1;
         assert_eq!(self.clones.load(SeqCst) - self.drops.load(SeqCst), alive);
@@ -146,50 +147,50 @@ impl Foreign {
     }
 }
 
-unsafe fn foreign_clone(data: *const ()) -> RawWaker {
-    let data = data.cast::<Foreign>();
-    // SAFETY: the waker being cloned has a count.
-    let foreign = unsafe { &*data };
-    if foreign.panic_in_clone.load(SeqCst) {
-        quiet_panic("a foreign waker's clone");
+unsafe fn external_clone(data: *const ()) -> RawWaker {
+    let data = data.cast::<ExternalWaker>();
+    // SAFETY: the waker that is cloned owns a count.
+    let external = unsafe { &*data };
+    if external.panic_in_clone.load(SeqCst) {
+        quiet_panic("an external waker's clone");
     }
-    foreign.clones.fetch_add(1, SeqCst);
+    external.clones.fetch_add(1, SeqCst);
     // SAFETY: as above.
     unsafe { Arc::increment_strong_count(data) };
-    RawWaker::new(data.cast(), &FOREIGN)
+    RawWaker::new(data.cast(), &EXTERNAL)
 }
 
-unsafe fn foreign_wake(data: *const ()) {
-    // SAFETY: the waker is consumed: its count serves for the wake, then for the drop.
+unsafe fn external_wake(data: *const ()) {
+    // SAFETY: the waker is consumed. Its count is valid for the wake-up, and released by the drop.
     unsafe {
-        foreign_wake_by_ref(data);
-        foreign_drop(data);
+        external_wake_by_ref(data);
+        external_drop(data);
     }
 }
 
-unsafe fn foreign_wake_by_ref(data: *const ()) {
-    // SAFETY: the waker has a count.
-    let foreign = unsafe { &*data.cast::<Foreign>() };
-    foreign.wakes.fetch_add(1, SeqCst);
-    let hook = foreign.on_wake.lock().unwrap().take();
+unsafe fn external_wake_by_ref(data: *const ()) {
+    // SAFETY: the waker owns a count.
+    let external = unsafe { &*data.cast::<ExternalWaker>() };
+    external.wakes.fetch_add(1, SeqCst);
+    let hook = external.on_wake.lock().unwrap().take();
     if let Some(hook) = hook {
         hook();
     }
-    if foreign.panic_in_wake.load(SeqCst) {
-        quiet_panic("a foreign waker's wake");
+    if external.panic_in_wake.load(SeqCst) {
+        quiet_panic("an external waker's wake");
     }
 }
 
-unsafe fn foreign_drop(data: *const ()) {
-    // SAFETY: the waker's count is given up.
-    let foreign = unsafe { Arc::from_raw(data.cast::<Foreign>()) };
-    foreign.drops.fetch_add(1, SeqCst);
-    if foreign.panic_in_drop.load(SeqCst) {
-        quiet_panic("a foreign waker's drop");
+unsafe fn external_drop(data: *const ()) {
+    // SAFETY: the waker's count is released.
+    let external = unsafe { Arc::from_raw(data.cast::<ExternalWaker>()) };
+    external.drops.fetch_add(1, SeqCst);
+    if external.panic_in_drop.load(SeqCst) {
+        quiet_panic("an external waker's drop");
     }
 }
 
-/// Wakes with a waker that is given up by it.
+/// Wakes by value, with a clone.
 #[cfg(not(wakeful_loom))]
 pub(super) fn wake_by_value(waker: &Waker) {
     let own = waker.clone();
@@ -201,7 +202,7 @@ pub(super) fn poll_with<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Pol
     Pin::new(future).poll(&mut Context::from_waker(waker))
 }
 
-/// Polls `future` once; it must be ready.
+/// Polls `future` once. It must be ready.
 #[track_caller]
 pub(super) fn now<F: Future + Unpin>(mut future: F) -> F::Output {
     match poll_with(&mut future, Waker::noop()) {

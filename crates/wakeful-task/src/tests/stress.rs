@@ -3,7 +3,7 @@
 //! Runs for about a second; `WAKEFUL_STRESS_SECONDS` makes it longer.
 
 use super::home::{ENDINGS, TestHome};
-use super::probes::{Foreign, Tally, Token, poll_with, quiet_panic};
+use super::probes::{ExternalWaker, Tally, Token, poll_with, quiet_panic};
 use crate::{AbortHandle, JoinHandle, Polled, RunningTask};
 use std::env;
 use std::future::Future;
@@ -22,24 +22,24 @@ const STEPS: usize = if cfg!(miri) { 40 } else { 4000 };
 const WORKERS: u64 = 2;
 const MEDDLERS: u64 = 2;
 
-/// What everybody knows of a task.
+/// What all threads know of a task.
 #[derive(Default)]
 struct Subject {
-    /// How many wake-ups were requested for, and how many of them the last poll knew of. Both relaxed:
-    /// what orders them is up to the task.
+    /// How many wake-ups were requested, and how many of them the last poll knew of. Both are
+    /// relaxed: the task has to order them.
     requested: AtomicUsize,
     seen: AtomicUsize,
     wakers: Mutex<Vec<Waker>>,
     inside: AtomicBool,
 }
 
-/// What became of everything in one round.
+/// The counts of one round.
 #[derive(Default)]
 struct Accounts {
     futures: Tally,
     outputs: Tally,
     payloads: Tally,
-    join_wakers: Mutex<Vec<Arc<Foreign>>>,
+    join_wakers: Mutex<Vec<Arc<ExternalWaker>>>,
     futures_made: AtomicUsize,
     outputs_made: AtomicUsize,
     payloads_made: AtomicUsize,
@@ -92,20 +92,20 @@ impl Future for Erratic {
     }
 }
 
-/// A token, one in eight of which panics when dropped.
+/// Creates a token, one in eight of which panics when dropped.
 fn token(tally: &Tally, rng: &FastRng) -> Token {
     if rng.below(8) == 0 { tally.bomb() } else { tally.token() }
 }
 
-/// A join handle and what it was last polled with.
+/// A join handle and the wakers that it was last polled with.
 struct Joining {
     handle: JoinHandle<Output>,
-    wakers: [Arc<Foreign>; 3],
+    wakers: [Arc<ExternalWaker>; 3],
     waits_with: Option<usize>,
 }
 
-/// One task after the other.
-struct Slot {
+/// A slot for one task after another.
+struct TaskSlot {
     subject: Arc<Subject>,
     abort: AbortHandle,
     joining: Option<Joining>,
@@ -114,11 +114,11 @@ struct Slot {
 struct Round {
     home: Arc<TestHome>,
     accounts: Arc<Accounts>,
-    slots: Vec<Mutex<Slot>>,
+    slots: Vec<Mutex<TaskSlot>>,
     stop: AtomicBool,
 }
 
-fn spawn(home: &Arc<TestHome>, accounts: &Arc<Accounts>, rng: &FastRng) -> Slot {
+fn spawn(home: &Arc<TestHome>, accounts: &Arc<Accounts>, rng: &FastRng) -> TaskSlot {
     accounts.futures_made.fetch_add(1, Relaxed);
     let subject = Arc::<Subject>::default();
     let handle = home.spawn(Erratic {
@@ -127,13 +127,13 @@ fn spawn(home: &Arc<TestHome>, accounts: &Arc<Accounts>, rng: &FastRng) -> Slot 
         rng: FastRng::from_seed(rng.next_u64()),
         _token: token(&accounts.futures, rng),
     });
-    let wakers = [Foreign::new(), Foreign::new(), Foreign::new()];
+    let wakers = [ExternalWaker::new(), ExternalWaker::new(), ExternalWaker::new()];
     accounts.join_wakers.lock().unwrap().extend(wakers.iter().cloned());
     let abort = handle.abort_handle();
-    Slot { subject, abort, joining: Some(Joining { handle, wakers, waits_with: None }) }
+    TaskSlot { subject, abort, joining: Some(Joining { handle, wakers, waits_with: None }) }
 }
 
-/// Runs `f`, whose panic (a token's, on being dropped) is expected.
+/// Runs `f`, which may panic when it drops a token.
 fn quietly(f: impl FnOnce()) {
     let _exploded = catch_unwind(AssertUnwindSafe(f));
 }
@@ -145,7 +145,7 @@ impl Round {
         Round { home, accounts, slots, stop: AtomicBool::new(false) }
     }
 
-    /// Runs entries, and takes tasks that wait now and then, until told to stop.
+    /// Runs entries, and now and then cancels an idle task, until asked to stop.
     fn work(&self, rng: &FastRng) {
         let home = &self.home;
         while !self.stop.load(Acquire) {
@@ -185,7 +185,8 @@ impl Round {
                 (slot.subject.clone(), slot.abort.clone(), joining)
             };
             if let Some(left) = joining.and_then(|joining| self.join(joining, rng)) {
-                // Another task may have come into the slot; this one's handle goes then.
+                // Another task may have been put into the slot meanwhile. The handle of that one is
+                // dropped.
                 let before = slot.lock().unwrap().joining.replace(left);
                 drop(before);
             }
@@ -201,14 +202,14 @@ impl Round {
         }
     }
 
-    /// Polls a handle with one waker or another, or drops it.
+    /// Polls a handle with one of several wakers, or drops it.
     fn join(&self, mut joining: Joining, rng: &FastRng) -> Option<Joining> {
         if rng.below(32) == 0 {
             return None;
         }
         let with = rng.below(5) as usize;
         let waker = match joining.wakers.get(with) {
-            Some(foreign) => foreign.waker(),
+            Some(external) => external.waker(),
             None => self.waker_of_some_task(rng)?,
         };
         match poll_with(&mut joining.handle, &waker) {
@@ -230,12 +231,13 @@ impl Round {
         wakers.last().cloned()
     }
 
-    /// Checks what must hold when nobody is busy any more.
+    /// Checks the counts after all threads have finished.
     fn settle(self) {
         let Round { home, accounts, slots, .. } = self;
         home.run_all();
-        let slots: Vec<Slot> = slots.into_iter().map(|slot| slot.into_inner().unwrap()).collect();
-        for Slot { subject, abort, .. } in &slots {
+        let slots: Vec<TaskSlot> =
+            slots.into_iter().map(|slot| slot.into_inner().unwrap()).collect();
+        for TaskSlot { subject, abort, .. } in &slots {
             let (requested, seen) = (subject.requested.load(Relaxed), subject.seen.load(Relaxed));
             assert!(
                 abort.is_finished() || requested == seen,
@@ -254,7 +256,7 @@ impl Round {
         }
         assert!(!accounts.polled_by_two.load(Relaxed), "two threads polled one future");
         let join_wakers = accounts.join_wakers.lock().unwrap();
-        assert!(join_wakers.iter().all(|foreign| foreign.alive() == 0), "a join waker is left");
+        assert!(join_wakers.iter().all(|external| external.alive() == 0), "a join waker is left");
         assert_eq!(accounts.futures.dropped(), accounts.futures_made.load(Relaxed), "futures");
         assert_eq!(accounts.outputs.dropped(), accounts.outputs_made.load(Relaxed), "outputs");
         assert_eq!(accounts.payloads.dropped(), accounts.payloads_made.load(Relaxed), "payloads");
@@ -302,7 +304,7 @@ fn play(seed: u64) {
 }
 
 #[test]
-fn nothing_is_lost_left_or_done_twice() {
+fn nothing_is_lost_leaked_or_done_twice() {
     let seconds = env::var("WAKEFUL_STRESS_SECONDS").ok().and_then(|text| text.parse().ok());
     let end = Instant::now() + Duration::from_secs_f64(seconds.unwrap_or(1.5));
     let rounds_max = if cfg!(miri) { 5 } else { u64::MAX };

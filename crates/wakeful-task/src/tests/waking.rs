@@ -31,11 +31,11 @@ fn a_ready_future_is_polled_once_and_everything_dropped_once() {
 }
 
 #[test]
-fn a_task_that_waits_is_scheduled_once_however_often_it_is_woken() {
+fn an_idle_task_is_scheduled_once_however_often_it_is_woken() {
     let (home, gate) = (TestHome::new(), Gate::default());
     let join = home.spawn(gate.then(7));
     assert_eq!(home.run_one(), RunResult::Parked);
-    assert_eq!((home.schedule_calls(), home.queued()), (0, 0), "nobody woke it");
+    assert_eq!((home.schedule_calls(), home.queued()), (0, 0), "it has not been woken");
 
     let waker = gate.take_waker();
     waker.wake_by_ref();
@@ -117,7 +117,7 @@ fn a_wake_between_the_poll_and_idle_is_not_lost() {
 }
 
 #[test]
-fn a_requeued_task_has_one_entry_whatever_else_asked_for_it() {
+fn a_requeued_task_has_one_entry_however_often_it_was_woken() {
     for (wake, abort) in [(false, false), (true, false), (false, true), (true, true)] {
         let (home, gate) = (TestHome::new(), Gate::default());
         let (runnable, join) = home.task(gate.then(3));
@@ -161,7 +161,7 @@ fn a_wake_after_the_end_does_nothing() {
 }
 
 #[test]
-fn wakers_of_one_task_are_alike_and_of_two_are_not() {
+fn wakers_are_equal_for_the_same_task_only() {
     let (home, gates) = (TestHome::new(), [Gate::default(), Gate::default()]);
     let joins = [home.spawn(gates[0].then(())), home.spawn(gates[1].then(()))];
     home.run_all();
@@ -170,12 +170,12 @@ fn wakers_of_one_task_are_alike_and_of_two_are_not() {
     assert!(!first.will_wake(&second));
     let task = NonNull::new(first.data().cast_mut().cast()).unwrap();
     assert!(is_waker_of(&first, task) && !is_waker_of(&second, task));
-    // A waker of somebody else's, with the same data.
+    // An external waker with the same data.
     static OTHER: RawWakerVTable = RawWakerVTable::new(other_waker, |_| (), |_| (), |_| ());
     fn other_waker(data: *const ()) -> RawWaker {
         RawWaker::new(data, &OTHER)
     }
-    // SAFETY: it does nothing with the data.
+    // SAFETY: the functions of this waker do nothing with the data.
     let other = unsafe { Waker::from_raw(other_waker(first.data())) };
     assert!(!is_waker_of(&other, task));
     first.wake_by_ref();
@@ -191,7 +191,7 @@ fn a_task_given_another_home_is_scheduled_and_freed_there() {
     let (first, second, gate) = (TestHome::new(), TestHome::new(), Gate::default());
     let (runnable, join) = first.task(gate.then(()));
     let Polled::Pending(running) = runnable.run() else { panic!("the gate is shut") };
-    // SAFETY: the types are the same, and each home has a count for the cell.
+    // SAFETY: both homes have the same type, and each has a count for the cell.
     unsafe {
         let old = running.home::<TestHome>();
         assert_eq!(old.as_ptr().cast_const(), Arc::as_ptr(&first));

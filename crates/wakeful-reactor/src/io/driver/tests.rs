@@ -28,7 +28,7 @@ fn a_waker_whose_drop_panics_does_not_keep_the_slot() {
     drop(waker);
     catch_unwind(AssertUnwindSafe(|| drop(registration))).unwrap_err();
     assert_eq!(driver.metrics().deregistered(), 1);
-    // The slot that was given back last is taken first.
+    // The slot released last is reused first.
     let next = driver.register(stream.as_raw_fd(), Interest::READABLE).unwrap();
     assert_eq!(driver.slots.take().unwrap().0, 1, "the next descriptor has slot 0 again");
     drop(next);

@@ -41,7 +41,7 @@ fn signals_that_come_together_are_one_delivery() {
 }
 
 #[test]
-fn a_listener_has_what_was_noted_but_not_handed_out_before_it() {
+fn a_listener_receives_a_signal_that_was_pending_before_it() {
     let pending = PendingSignals::new(1);
     pending.set_pending(0);
     let mut early = pending.listen(0);
@@ -54,7 +54,7 @@ fn a_listener_has_what_was_noted_but_not_handed_out_before_it() {
 #[test]
 fn every_waker_is_called_once_and_the_last_one_only() {
     let pending = PendingSignals::new(1);
-    // More than are called at once.
+    // More listeners than fit into one batch of wakers.
     let mut listeners: Vec<_> = (0..100).map(|_| pending.listen(0)).collect();
     let ((old, old_waker), (new, new_waker)) = (counter(), counter());
     for listener in &mut listeners {
@@ -70,7 +70,7 @@ fn every_waker_is_called_once_and_the_last_one_only() {
 }
 
 #[test]
-fn what_a_dropped_listener_had_is_given_back() {
+fn a_dropped_listeners_entry_is_reused() {
     let pending = PendingSignals::new(1);
     let (count, waker) = counter();
     let mut dropped = pending.listen(0);
@@ -85,7 +85,7 @@ fn what_a_dropped_listener_had_is_given_back() {
 }
 
 #[test]
-fn a_waker_that_panics_costs_the_others_nothing() {
+fn a_waker_that_panics_does_not_affect_others() {
     struct Panics;
     impl Wake for Panics {
         fn wake(self: Arc<Self>) {

@@ -1,10 +1,10 @@
-//! A descriptor that becomes readable at a call.
+//! A descriptor that becomes readable when notified.
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 
-/// Two sockets: what is written to one can be read from the other.
+/// A pair of connected sockets: a notification is a byte written to one and read from the other.
 #[derive(Debug)]
 pub(crate) struct EventNotifier {
     sender: UnixStream,
@@ -19,32 +19,33 @@ impl EventNotifier {
         Ok(EventNotifier { sender, receiver })
     }
 
-    /// The descriptor to watch.
+    /// Returns the descriptor to watch.
     pub(crate) fn fd(&self) -> RawFd {
         self.receiver.as_raw_fd()
     }
 
-    /// Lets each kqueue that watches have an event. A signal handler may call this.
+    /// Causes an event in each kqueue that watches the descriptor. Async-signal-safe.
     ///
     /// # Errors
     /// If other code in the process has closed or replaced the descriptor.
     pub(crate) fn notify(&self) -> io::Result<()> {
-        // SAFETY: the buffer lives through the call.
+        // SAFETY: the buffer is static and one byte long.
         if unsafe { libc::write(self.sender.as_raw_fd(), b"!".as_ptr().cast(), 1) } >= 0 {
             return Ok(());
         }
         match io::Error::last_os_error() {
-            // What fills the buffer has not been acknowledged yet.
+            // The buffer is full of notifications that have not been acknowledged yet, so the
+            // descriptor is readable.
             error if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             error => Err(error),
         }
     }
 
-    /// One of those who watch has had the event. Others may find nothing any more, so what is to be done about it has to
-    /// be done for all of them, after this call.
+    /// Consumes the notifications, on behalf of one of the drivers that watch. Other drivers may
+    /// then find none, so the caller must serve all of them after this call.
     pub(crate) fn acknowledge(&self) {
         let mut bytes = [0u8; 256];
-        // SAFETY: the buffer lives through the call.
+        // SAFETY: the buffer lives until the call returns and has the given length.
         while unsafe { libc::read(self.fd(), bytes.as_mut_ptr().cast(), bytes.len()) }
             == bytes.len() as isize
         {}

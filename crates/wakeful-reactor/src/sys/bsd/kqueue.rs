@@ -7,10 +7,10 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 use std::{mem, ptr};
 
-/// Stands for the notifier among the tokens.
+/// The token of the notifier.
 const WAKE_TOKEN: u64 = u64::MAX;
 
-/// Some kernels refuse times that are too long; nobody minds to be woken once a day.
+/// Bounds a timeout, because some kernels refuse long ones. A wake-up once a day does no harm.
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[cfg(not(target_os = "netbsd"))]
@@ -26,19 +26,19 @@ const ADD: Flags = libc::EV_ADD | libc::EV_CLEAR;
 
 const _: () = assert!(usize::BITS == 64, "a token goes through the kernel as a pointer");
 
-/// A kqueue, and a notifier to end a wait in it.
+/// A kqueue, and a notifier that ends a wait in it.
 #[derive(Debug)]
 pub(crate) struct Poller {
     queue: OwnedFd,
     notifier: EventNotifier,
 }
 
-/// Room for the events of one wait.
+/// A buffer for the events of one wait.
 pub(crate) struct Events {
     list: Vec<libc::kevent>,
 }
 
-// SAFETY: the pointer in an event is a token, a number.
+// SAFETY: the pointer in an event is a token, which is a number.
 unsafe impl Send for Events {}
 
 impl Events {
@@ -46,7 +46,7 @@ impl Events {
         Events { list: Vec::with_capacity(capacity) }
     }
 
-    /// Token and readiness of each event of the last wait: one for each direction.
+    /// Yields the token and readiness of each event of the last wait, one for each direction.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, Ready)> + '_ {
         let events = self.list.iter().map(|event| (event.udata as usize as u64, ready_of(event)));
         events.filter(|&(token, _)| token != WAKE_TOKEN)
@@ -55,14 +55,14 @@ impl Events {
 
 impl Poller {
     pub(crate) fn new() -> io::Result<Poller> {
-        // SAFETY: takes nothing.
+        // SAFETY: the call takes no arguments.
         let queue = unsafe { libc::kqueue() };
         if queue < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: new, and nobody else's.
+        // SAFETY: the call has just created the descriptor, so nothing else owns it.
         let queue = unsafe { OwnedFd::from_raw_fd(queue) };
-        // SAFETY: no memory is involved.
+        // SAFETY: the call takes integers only.
         if unsafe { libc::fcntl(queue.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -71,10 +71,11 @@ impl Poller {
         Ok(poller)
     }
 
-    /// Has events of `fd` reported with `token`, until it is taken out.
+    /// Starts to report events of `fd` with `token`.
     pub(crate) fn add(&self, fd: RawFd, token: u64, interest: Interest) -> io::Result<()> {
         debug_assert_ne!(token, WAKE_TOKEN);
-        // Errors come with either direction.
+        // Errors are reported with either direction, so an interest in errors alone watches for
+        // reading.
         if interest.is_readable() || !interest.is_writable() {
             self.change(fd, libc::EVFILT_READ, ADD, token)?;
         }
@@ -82,7 +83,8 @@ impl Poller {
             return Ok(());
         }
         match self.change(fd, libc::EVFILT_WRITE, ADD, token) {
-            // Of a pipe without a reader there is nothing to report: whoever writes to it is told.
+            // `EPIPE`: a pipe without a reader has nothing to report. Writing to it returns the
+            // error.
             Err(error) if error.raw_os_error() != Some(libc::EPIPE) => {
                 let _there_or_not = self.change(fd, libc::EVFILT_READ, libc::EV_DELETE, 0);
                 Err(error)
@@ -91,32 +93,32 @@ impl Poller {
         }
     }
 
-    /// Ends the reports of `fd`.
+    /// Stops reporting events of `fd`.
     pub(crate) fn remove(&self, fd: RawFd) -> io::Result<()> {
         let outcomes = [libc::EVFILT_READ, libc::EVFILT_WRITE]
             .map(|filter| self.change(fd, filter, libc::EV_DELETE, 0));
         outcomes.into_iter().try_for_each(|outcome| match outcome {
-            // Only one direction may have been asked for.
+            // Only one direction may have been watched.
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(()),
             outcome => outcome,
         })
     }
 
     fn change(&self, fd: RawFd, filter: Filter, flags: Flags, token: u64) -> io::Result<()> {
-        // SAFETY: all of its fields are numbers, or a pointer that may be null.
+        // SAFETY: all fields are integers or pointers that may be null, so zero bytes are valid.
         let mut change: libc::kevent = unsafe { mem::zeroed() };
         change.ident = fd as _;
         change.filter = filter;
         change.flags = flags;
         change.udata = token as usize as _;
         let queue = self.queue.as_raw_fd();
-        // SAFETY: the change lives through the call, and there is no room for events, nor any asked for.
+        // SAFETY: `change` lives until the call returns, and no events are requested.
         let result = unsafe { libc::kevent(queue, &change, 1, ptr::null_mut(), 0, ptr::null()) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Waits for events, a call to `wake`, or the end of `timeout`; none: for ever. An interrupted wait
-    /// ends without events.
+    /// Waits for events, a call to `wake`, or the end of `timeout` (`None`: no limit). A wait that
+    /// a signal interrupts ends without events.
     pub(crate) fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         let list = &mut events.list;
         list.clear();
@@ -125,11 +127,11 @@ impl Poller {
         });
         let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
         let (queue, room) = (self.queue.as_raw_fd(), list.capacity().min(i32::MAX as usize));
-        // SAFETY: `list` has room for so many events; the timeout lives through the call.
+        // SAFETY: `list` has room for `room` events, and the timeout lives until the call returns.
         let count =
             unsafe { libc::kevent(queue, ptr::null(), 0, list.as_mut_ptr(), room as _, timeout) };
         match usize::try_from(count) {
-            // SAFETY: the kernel filled that many, no more than there is room for.
+            // SAFETY: the kernel has filled in that many events, at most `room`.
             Ok(count) => unsafe { list.set_len(count) },
             Err(_negative) => match io::Error::last_os_error() {
                 error if error.kind() == io::ErrorKind::Interrupted => {}
@@ -142,24 +144,25 @@ impl Poller {
         Ok(())
     }
 
-    /// Whether a wait would end at once.
+    /// Returns whether a wait would end at once.
     pub(crate) fn has_events(&self) -> bool {
         // A kqueue can itself be polled: it is readable while it has events.
         let mut poll =
             libc::pollfd { fd: self.queue.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one entry, which lives through the call.
+        // SAFETY: one entry, which lives until the call returns.
         unsafe { libc::poll(&mut poll, 1, 0) > 0 }
     }
 
-    /// Ends the wait under way, or the next one. From any thread.
+    /// Ends the current wait or the next one. Callable from any thread.
     ///
     /// # Errors
-    /// If the notifier does not work any more.
+    /// If the notifier has stopped working.
     pub(crate) fn wake(&self) -> io::Result<()> {
         self.notifier.notify()
     }
 
-    /// Ends the wait under way although the notifier does not work any more, by a new one. Once.
+    /// Ends the current wait with a new notifier, after the first one has stopped working. To be
+    /// called once.
     pub(crate) fn interrupt(&self) -> io::Result<()> {
         let notifier = mem::ManuallyDrop::new(EventNotifier::new()?);
         self.change(notifier.fd(), libc::EVFILT_READ, ADD, WAKE_TOKEN)?;
@@ -181,7 +184,7 @@ fn ready_of(event: &libc::kevent) -> Ready {
             ready |= Ready::WRITE_CLOSED;
         }
     }
-    // The error of a socket comes with its end.
+    // The error of a socket is reported with its end.
     if event.flags & libc::EV_ERROR != 0 || is_closed && event.fflags != 0 {
         ready |= Ready::ERROR;
     }

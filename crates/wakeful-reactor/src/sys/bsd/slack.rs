@@ -2,14 +2,14 @@
 
 use std::marker::PhantomData;
 
-/// Has the kernel end this thread's waits in time, until dropped; here it does so anyhow.
+/// Makes the kernel end this thread's waits on time, until dropped. These systems always do.
 #[derive(Debug)]
 pub struct PreciseWaits {
     _not_send: PhantomData<*const ()>,
 }
 
 impl PreciseWaits {
-    /// Begins on the calling thread.
+    /// Starts on the calling thread.
     pub fn begin() -> PreciseWaits {
         PreciseWaits { _not_send: PhantomData }
     }

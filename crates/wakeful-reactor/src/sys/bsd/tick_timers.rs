@@ -1,10 +1,10 @@
-//! Ticks that are armed ahead take timers of the kernel's that end a wait, as Linux has them.
+//! Timers that end waits on ticks. Only Linux has them.
 
 use super::kqueue::Poller;
 use std::convert::Infallible;
 use std::io;
 
-/// There are none: waits are given the time that is left.
+/// Cannot be created here: waits are given a timeout instead.
 #[derive(Debug)]
 pub struct TickTimers(Infallible);
 
@@ -13,7 +13,7 @@ impl TickTimers {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Has waits end at two ticks to come.
+    /// Makes waits end at the next two ticks.
     pub fn arm(&mut self, _now_ns: u64, _next_ns: u64, _after_ns: u64) -> io::Result<()> {
         match self.0 {}
     }

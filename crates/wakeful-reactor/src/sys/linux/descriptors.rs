@@ -1,48 +1,51 @@
-//! Room for descriptors, made while it costs nothing.
+//! Grows the process's descriptor table while that is cheap.
 //!
-//! The kernel doubles a process' table of descriptors when it is full. For a process of one thread that takes
-//! microseconds; with more of them it waits until no CPU can be looking at the old one any more, 7 to 20 ms here. The one who
-//! waits is the thread that opened a descriptor too many: that of a server which gets its 60th connection, its 124th, and
-//! so on. A runtime is mostly made before any thread, so the table is made large enough for some thousand then.
+//! The kernel doubles a process's table of descriptors when it is full. With one thread that takes
+//! microseconds. With several it waits for an RCU grace period, so the thread that happens to open
+//! one descriptor too many is stalled for milliseconds: that of a server which accepts its 60th
+//! connection, its 124th, and so on (see bench/NOTES.md: descriptor table). A runtime is mostly
+//! created before any threads, so the table is grown then.
 
 use libc::c_int;
 use std::fs::metadata;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// What there is to be room for: 33 kB of the kernel's memory.
-const ROOM: usize = 4096;
+/// The size to grow to. Enough for some thousand connections, at a cost of 33 kB of kernel memory.
+const DESCRIPTORS: usize = 4096;
 
-/// Has the table grow, if that is soon done, and has not been done before. Needs some open descriptor.
-pub(super) fn make_room(any: c_int) {
-    /// What there is room for, or will never be in no time.
-    static MADE: AtomicUsize = AtomicUsize::new(0);
+/// Grows the table once, if that is cheap. `any` is any open descriptor.
+pub(super) fn grow_descriptor_table(any: c_int) {
+    /// The size that the table has, or `DESCRIPTORS` if growing it is not cheap any more.
+    static GROWN_TO: AtomicUsize = AtomicUsize::new(0);
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the limit is written to.
+    // SAFETY: the kernel writes to `limit`, which lives until the call returns.
     if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
         return;
     }
-    let wanted = usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX).min(ROOM);
-    if wanted <= MADE.load(Relaxed) {
+    let wanted = usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX).min(DESCRIPTORS);
+    if wanted <= GROWN_TO.load(Relaxed) {
         return;
     }
-    if !is_alone() {
-        // Who has had threads once mostly has them from then on: it is not asked for again.
-        return MADE.store(ROOM, Relaxed);
+    if !is_single_threaded() {
+        // A process that has had several threads mostly has several from then on, so it is not
+        // checked again.
+        return GROWN_TO.store(DESCRIPTORS, Relaxed);
     }
-    // SAFETY: takes no pointer. What is closed was opened by us just now.
+    // SAFETY: the calls take integers only. The descriptor that is closed has just been created
+    // here.
     unsafe {
         let copy = libc::fcntl(any, libc::F_DUPFD_CLOEXEC, wanted.saturating_sub(1) as c_int);
         if copy >= 0 {
             libc::close(copy);
         }
     }
-    MADE.store(wanted, Relaxed);
+    GROWN_TO.store(wanted, Relaxed);
 }
 
-/// Whether the process has no other thread, as far as can be known.
-fn is_alone() -> bool {
-    /// Those of a directory without others in it.
+/// Returns whether the process is known to have a single thread.
+fn is_single_threaded() -> bool {
+    /// The link count of a directory without subdirectories.
     const OWN_LINKS: u64 = 2;
     metadata("/proc/self/task").is_ok_and(|threads| threads.nlink() == OWN_LINKS + 1)
 }

@@ -1,7 +1,7 @@
 //! Readiness through Linux epoll, edge-triggered.
 
 use super::EventNotifier;
-use super::descriptors::make_room;
+use super::descriptors::grow_descriptor_table;
 use crate::{Interest, Ready};
 use std::io;
 use std::mem::ManuallyDrop;
@@ -9,10 +9,10 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Stands for the notifier among the tokens.
+/// The token of the notifier and other sources that only end a wait.
 const WAKE_TOKEN: u64 = u64::MAX;
 
-/// An epoll instance, and a notifier to end a wait in it.
+/// An epoll instance, and a notifier that ends a wait in it.
 #[derive(Debug)]
 pub(crate) struct Poller {
     epoll: OwnedFd,
@@ -21,7 +21,7 @@ pub(crate) struct Poller {
     has_pwait2: AtomicBool,
 }
 
-/// Room for the events of one wait.
+/// A buffer for the events of one wait.
 pub(crate) struct Events {
     list: Vec<libc::epoll_event>,
 }
@@ -31,7 +31,7 @@ impl Events {
         Events { list: Vec::with_capacity(capacity) }
     }
 
-    /// Token and readiness of each event of the last wait.
+    /// Yields the token and readiness of each event of the last wait.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, Ready)> + '_ {
         let events = self.list.iter().map(|event| (event.u64, ready_of(event.events)));
         events.filter(|&(token, _)| token != WAKE_TOKEN)
@@ -40,45 +40,46 @@ impl Events {
 
 impl Poller {
     pub(crate) fn new() -> io::Result<Poller> {
-        // SAFETY: the call takes no pointers; what it returns is a new descriptor or an error.
+        // SAFETY: the call takes an integer and returns a new descriptor or an error.
         let epoll = unsafe { owned(libc::epoll_create1(libc::EPOLL_CLOEXEC)) };
         let epoll = epoll.map_err(|error| cannot_make("epoll_create1", error))?;
-        make_room(epoll.as_raw_fd());
+        grow_descriptor_table(epoll.as_raw_fd());
         let notifier = EventNotifier::new().map_err(|error| cannot_make("eventfd", error))?;
         let poller = Poller { epoll, notifier, has_pwait2: AtomicBool::new(true) };
-        let added = poller.add_silent(poller.notifier.fd());
+        let added = poller.add_wake_source(poller.notifier.fd());
         added.map_err(|error| cannot_make("epoll_ctl", error))?;
-        // A filter of system calls that refuses this one is found out while there is a caller to tell.
+        // Finds out about a system-call filter that refuses the wait while there is a caller to
+        // report it to.
         let waited = poller.wait(&mut Events::with_capacity(1), Some(Duration::ZERO));
         waited.map_err(|error| cannot_make("epoll_pwait", error))?;
         Ok(poller)
     }
 
-    /// Has events of `fd` reported with `token`, until it is taken out.
+    /// Starts to report events of `fd` with `token`.
     pub(crate) fn add(&self, fd: RawFd, token: u64, interest: Interest) -> io::Result<()> {
         debug_assert_ne!(token, WAKE_TOKEN);
         self.control(libc::EPOLL_CTL_ADD, fd, flags_of(interest), token)
     }
 
-    /// Ends the reports of `fd`.
+    /// Stops reporting events of `fd`.
     pub(crate) fn remove(&self, fd: RawFd) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_DEL, fd, 0, 0)
     }
 
-    /// Has each edge of `fd` end a wait as a call to [`wake`](Self::wake) does.
-    pub(super) fn add_silent(&self, fd: RawFd) -> io::Result<()> {
+    /// Makes each edge of `fd` end a wait, as a call to [`wake`](Self::wake) does.
+    pub(super) fn add_wake_source(&self, fd: RawFd) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_ADD, fd, (libc::EPOLLIN | libc::EPOLLET) as u32, WAKE_TOKEN)
     }
 
     fn control(&self, operation: i32, fd: RawFd, events: u32, token: u64) -> io::Result<()> {
         let mut event = libc::epoll_event { events, u64: token };
-        // SAFETY: the event lives through the call; a descriptor that is none is an error.
+        // SAFETY: `event` lives until the call returns. An invalid descriptor is an error.
         let result = unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &mut event) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Waits for events, a call to `wake`, or the end of `timeout`; none: for ever. An interrupted wait
-    /// ends without events.
+    /// Waits for events, a call to `wake`, or the end of `timeout` (`None`: no limit). A wait that
+    /// a signal interrupts ends without events.
     pub(crate) fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         events.list.clear();
         let capacity = i32::try_from(events.list.capacity()).unwrap_or(i32::MAX);
@@ -89,7 +90,7 @@ impl Poller {
         };
         match result {
             Ok(count) => {
-                // SAFETY: the kernel filled that many, no more than there is room for.
+                // SAFETY: the kernel has filled in `count` events, at most `capacity`.
                 unsafe { events.list.set_len(count) };
                 Ok(())
             }
@@ -98,7 +99,8 @@ impl Poller {
         }
     }
 
-    /// Waits with a timeout, rounded up to milliseconds only where the kernel has no finer one.
+    /// Waits with a timeout, which is rounded up to milliseconds only if the kernel supports
+    /// nothing finer.
     fn wait_timeout(
         &self,
         list: &mut Vec<libc::epoll_event>,
@@ -107,7 +109,7 @@ impl Poller {
     ) -> io::Result<usize> {
         if self.has_pwait2.load(Relaxed) {
             match self.wait_nanos(list, capacity, timeout) {
-                // `EPERM`: from filters of system calls that are older than the call.
+                // Filters of system calls that are older than this call refuse it with `EPERM`.
                 Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
                     self.has_pwait2.store(false, Relaxed);
                 }
@@ -118,7 +120,7 @@ impl Poller {
         self.wait_millis(list, capacity, i32::try_from(millis).unwrap_or(i32::MAX))
     }
 
-    /// `epoll_pwait2`, whose timeout is not rounded to milliseconds. Linux has it since 5.11.
+    /// `epoll_pwait2`, whose timeout is not rounded to milliseconds. Linux 5.11 or later.
     fn wait_nanos(
         &self,
         list: &mut Vec<libc::epoll_event>,
@@ -126,12 +128,12 @@ impl Poller {
         timeout: Duration,
     ) -> io::Result<usize> {
         let timespec = libc::timespec {
-            // Longer than any clock goes is as good as for ever.
+            // A timeout beyond the range of `time_t` never elapses.
             tv_sec: timeout.as_secs().try_into().unwrap_or(libc::time_t::MAX),
             tv_nsec: timeout.subsec_nanos() as _,
         };
-        // SAFETY: `list` has room for `capacity` events; the timeout lives through the call; no signal
-        // mask is given.
+        // SAFETY: `list` has room for `capacity` events, the timeout lives until the call returns,
+        // and a null signal mask is allowed.
         let count = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,
@@ -146,15 +148,18 @@ impl Poller {
         usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }
 
-    /// `epoll_pwait`, for whole milliseconds, none of them or for ever (-1): without a timeout to be read from
-    /// our memory a look is half as dear. Not libc's, which would make it a point where the thread can be cancelled.
+    /// `epoll_pwait`, for whole milliseconds, zero, or no limit (-1).
+    ///
+    /// Without a timeout in memory for the kernel to read, a poll that does not wait costs half as
+    /// much; see bench/NOTES.md: epoll_pwait. A raw system call, because libc's function is a
+    /// cancellation point.
     fn wait_millis(
         &self,
         list: &mut Vec<libc::epoll_event>,
         capacity: i32,
         millis: i32,
     ) -> io::Result<usize> {
-        // SAFETY: `list` has room for `capacity` events; no signal mask is given.
+        // SAFETY: `list` has room for `capacity` events, and a null signal mask is allowed.
         let count = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait,
@@ -169,27 +174,28 @@ impl Poller {
         usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Whether a wait would end at once.
+    /// Returns whether a wait would end at once.
     pub(crate) fn has_events(&self) -> bool {
         // An epoll instance can itself be polled: it is readable while it has events.
         let mut poll =
             libc::pollfd { fd: self.epoll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one entry, which lives through the call.
+        // SAFETY: one entry, which lives until the call returns.
         unsafe { libc::poll(&mut poll, 1, 0) > 0 }
     }
 
-    /// Ends the wait under way, or the next one. From any thread.
+    /// Ends the current wait or the next one. Callable from any thread.
     ///
     /// # Errors
-    /// If the notifier does not work any more.
+    /// If the notifier has stopped working.
     pub(crate) fn wake(&self) -> io::Result<()> {
         self.notifier.notify()
     }
 
-    /// Ends the wait under way although the notifier does not work any more, by a new one. Once.
+    /// Ends the current wait with a new notifier, after the first one has stopped working. To be
+    /// called once.
     pub(crate) fn interrupt(&self) -> io::Result<()> {
         let notifier = ManuallyDrop::new(EventNotifier::new()?);
-        self.add_silent(notifier.fd())?;
+        self.add_wake_source(notifier.fd())?;
         notifier.notify()
     }
 }
@@ -198,8 +204,10 @@ fn cannot_make(call: &str, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot make the I/O driver: `{call}` failed: {error}"))
 }
 
+/// Takes ownership of a descriptor that a call returned, unless the call failed.
+///
 /// # Safety
-/// `fd` must be a new descriptor that nobody else owns, or negative.
+/// `fd` must be negative, or a new descriptor that nothing else owns.
 pub(super) unsafe fn owned(fd: RawFd) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
@@ -210,7 +218,7 @@ pub(super) unsafe fn owned(fd: RawFd) -> io::Result<OwnedFd> {
 
 fn flags_of(interest: Interest) -> u32 {
     let mut flags = libc::EPOLLET;
-    // Errors are reported whatever is asked for, so an interest in them alone needs no flag.
+    // Errors are always reported, so an interest in errors alone needs no flag.
     if interest.is_readable() {
         flags |= libc::EPOLLIN | libc::EPOLLRDHUP;
     }
@@ -235,7 +243,7 @@ fn ready_of(flags: u32) -> Ready {
     if has(libc::EPOLLOUT) {
         ready |= Ready::WRITABLE;
     }
-    // Both directions closed, or the peer's with nothing of ours left to read.
+    // Both directions are closed, or the peer has closed its side and all data has been received.
     if has(libc::EPOLLHUP) || (has(libc::EPOLLIN) && has(libc::EPOLLRDHUP)) {
         ready |= Ready::READ_CLOSED;
     }

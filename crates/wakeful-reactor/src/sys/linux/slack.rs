@@ -2,9 +2,9 @@
 
 use std::marker::PhantomData;
 
-/// Has the kernel end this thread's waits in time, until dropped.
+/// Makes the kernel end this thread's waits on time, until dropped.
 ///
-/// Otherwise it takes the liberty of up to 50 µs, to end several at once.
+/// By default it may end them up to 50 µs late, in order to end several at once.
 #[derive(Debug)]
 pub struct PreciseWaits {
     before_ns: libc::c_ulong,
@@ -12,9 +12,10 @@ pub struct PreciseWaits {
 }
 
 impl PreciseWaits {
-    /// Begins on the calling thread.
+    /// Starts on the calling thread.
     pub fn begin() -> PreciseWaits {
-        // SAFETY: neither call takes a pointer; where they are not known they do nothing.
+        // SAFETY: the calls take integers only, and return an error if the kernel does not know
+        // them.
         let before_ns = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
         set_slack(1);
         // Zero stands for the thread's default.

@@ -1,22 +1,22 @@
-//! Ends waits on a tick.
+//! Timers that end waits on ticks.
 
 use super::epoll::{Poller, owned};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Two timers of the kernel's that end a driver's waits, each armed while the one before is still to come.
+/// Two kernel timers that end a driver's waits. Each is armed while the other is still pending.
 ///
-/// Arming the earliest timer of a CPU means programming its hardware, which on a virtual machine is a call
-/// to the host; so is what the interrupt of the timer before did last, since it knew of none that is as
-/// early. With the next tick armed ahead that one is enough. (Two virtual CPUs: 9 µs of CPU time per
-/// wake-up instead of 15.)
+/// Arming the earliest timer of a CPU programs the hardware, which on a virtual machine is a call
+/// to the host. If no later timer is armed yet, the interrupt handler of the previous one also
+/// reprograms it. With the next tick armed ahead, it is programmed only once per tick; see
+/// bench/NOTES.md: tick timers.
 ///
-/// A tick that comes while nobody waits counts as an event that waits, once, as it should: it was armed for timers, which
-/// wait with it.
+/// A tick that comes while no thread waits is kept as an event and ends the next wait once. That is
+/// intended: the timers that it was armed for are still to be served.
 #[derive(Debug)]
 pub struct TickTimers {
     timers: [OwnedFd; 2],
-    /// For which ticks they were armed last.
+    /// The ticks that the timers were last armed for.
     armed_ns: [u64; 2],
 }
 
@@ -24,17 +24,19 @@ impl TickTimers {
     pub(crate) fn new(poller: &Poller) -> io::Result<TickTimers> {
         let timer = || {
             let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
-            // SAFETY: the call takes no pointer, and returns a new descriptor or an error.
+            // SAFETY: the call takes integers only, and returns a new descriptor or an error.
             let timer = unsafe { owned(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags)) }?;
-            poller.add_silent(timer.as_raw_fd())?;
+            poller.add_wake_source(timer.as_raw_fd())?;
             Ok::<_, io::Error>(timer)
         };
         Ok(TickTimers { timers: [timer()?, timer()?], armed_ns: [0; 2] })
     }
 
-    /// Has waits end at the ticks `next_ns` and `after_ns`, which are to come: it is `now_ns`, or was a moment ago.
-    /// All times are on one clock that goes as the machine's does, and no tick is taken for another. After an error
-    /// nothing is certain to end the wait.
+    /// Makes waits end at the ticks `next_ns` and `after_ns`, which are in the future.
+    ///
+    /// `now_ns` is the current time, or a moment ago. All times are on one clock that runs at the
+    /// machine's speed, and no two ticks have the same time. After an error, nothing is certain to
+    /// end the wait.
     pub fn arm(&mut self, now_ns: u64, next_ns: u64, after_ns: u64) -> io::Result<()> {
         let ticks_ns = [next_ns, after_ns];
         for tick_ns in ticks_ns {
@@ -57,7 +59,8 @@ fn set(timer: &OwnedFd, left_ns: u64) -> io::Result<()> {
     };
     let once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let spec = libc::itimerspec { it_interval: once, it_value: left };
-    // SAFETY: the new setting lives through the call, and the old one is not asked for.
+    // SAFETY: `spec` lives until the call returns, and a null pointer is allowed: the old setting
+    // is not returned.
     let result =
         unsafe { libc::timerfd_settime(timer.as_raw_fd(), 0, &spec, std::ptr::null_mut()) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -84,9 +87,9 @@ mod tests {
             assert_eq!(ticks.armed_ns, armed_ns, "what is armed stays as it is");
             poller.wait(&mut events, None).unwrap();
             assert!(now_ns() >= next_ns, "early");
-            assert_eq!(events.iter().count(), 0, "nobody else is told of a tick");
+            assert_eq!(events.iter().count(), 0, "a tick is not reported as an event");
         }
-        // The last that was armed comes and goes, if it has not yet.
+        // The last tick that was armed comes, if it has not yet.
         for _ in 0..2 {
             poller.wait(&mut events, Some(Duration::from_nanos(2 * TICK_NS))).unwrap();
         }

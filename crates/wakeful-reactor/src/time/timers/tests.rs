@@ -26,7 +26,7 @@ fn fire(timers: &mut Timers, now_ns: u64) {
     wakers.wake_all();
 }
 
-/// Runs `test`, then checks that it left no entry behind.
+/// Runs `test`, then checks that it has left no entry behind.
 fn with_timers(test: impl FnOnce(&mut Timers, &TimerInbox)) {
     let before = live::count();
     let (mut timers, inbox) = (Timers::new(OwnerId(7)), TimerInbox::new());
@@ -72,7 +72,8 @@ fn another_waker_takes_the_place_of_the_first() {
 fn rearming_moves_a_timer_both_ways_wherever_it_is() {
     with_timers(|timers, _| {
         let (count, waker) = counted();
-        // From a slot to a later one, within that, to an earlier one, to the near heap, out of it, and after it fired.
+        // From a slot to a later one, within that one, to an earlier one, to the near heap, out of
+        // it, and after it fired.
         let mut timer = timers.arm(10_000_000, Some(waker));
         for deadline_ns in [70_000_000, 70_000_001, 20_000_000, 1_000, 30_000_000, 500] {
             timers.rearm(&mut timer, deadline_ns);
@@ -91,7 +92,7 @@ fn rearming_moves_a_timer_both_ways_wherever_it_is() {
 }
 
 #[test]
-fn what_is_left_elsewhere_is_freed_at_the_next_look() {
+fn timers_left_on_other_threads_are_freed_with_the_inbox() {
     with_timers(|timers, inbox| {
         let before = live::count();
         for _ in 0..10_000 {
@@ -111,7 +112,7 @@ fn what_is_left_elsewhere_is_freed_at_the_next_look() {
 }
 
 #[test]
-fn a_left_timer_may_come_due_before_the_inbox_is_looked_at() {
+fn a_left_timer_may_become_due_before_the_inbox_is_drained() {
     with_timers(|timers, inbox| {
         let LeftTimer::ToInbox(left, _) = timers.arm(5, None).leave() else { panic!("not armed") };
         let _wake_owner = inbox.push(left);
@@ -121,7 +122,7 @@ fn a_left_timer_may_come_due_before_the_inbox_is_looked_at() {
 }
 
 #[test]
-fn a_crowd_calls_the_owner_once_per_batch() {
+fn many_left_timers_wake_the_owner_once_per_batch() {
     with_timers(|timers, inbox| {
         let mut calls = 0;
         for _ in 0..1000 {
@@ -135,7 +136,7 @@ fn a_crowd_calls_the_owner_once_per_batch() {
 }
 
 #[test]
-fn polls_elsewhere_see_what_the_owner_did() {
+fn polls_on_other_threads_see_what_the_owner_did() {
     with_timers(|timers, _| {
         let (count, waker) = counted();
         let mut timer = timers.arm(5, None);

@@ -2,22 +2,22 @@ use super::*;
 use std::collections::BTreeSet;
 use wakeful_base::FastRng;
 
-/// A wheel beside a set of deadlines that says what it should do.
-struct Checked {
+/// A wheel, and a sorted set of deadlines that says what it should do.
+struct CheckedWheel {
     wheel: Wheel,
     nodes: Box<[TimerNode]>,
-    /// What each was put in for last.
+    /// The deadline with which each timer was last inserted.
     deadlines_ns: Vec<u64>,
-    /// Deadline and index of each timer that is in.
+    /// Deadline and index of each timer in the wheel.
     model: BTreeSet<(u64, usize)>,
     now_ns: u64,
 }
 
-impl Checked {
-    fn new(now_ns: u64, timers: usize) -> Checked {
+impl CheckedWheel {
+    fn new(now_ns: u64, timers: usize) -> CheckedWheel {
         let nodes = (0..timers).map(|_| TimerNode::new()).collect();
         let (wheel, model) = (Wheel::new(now_ns), BTreeSet::new());
-        Checked { wheel, nodes, deadlines_ns: vec![0; timers], model, now_ns }
+        CheckedWheel { wheel, nodes, deadlines_ns: vec![0; timers], model, now_ns }
     }
 
     fn node(&self, index: usize) -> NonNull<TimerNode> {
@@ -31,7 +31,7 @@ impl Checked {
     fn insert(&mut self, index: usize, deadline_ns: u64) {
         if !self.nodes[index].is_held() {
             let node = self.node(index);
-            // SAFETY: in no wheel; nodes stay where they are.
+            // SAFETY: the node is in no wheel, and nodes do not move.
             unsafe { self.wheel.insert(node, deadline_ns) };
             self.deadlines_ns[index] = deadline_ns;
             self.model.insert((deadline_ns, index));
@@ -40,7 +40,7 @@ impl Checked {
 
     fn remove(&mut self, index: usize) {
         let node = self.node(index);
-        // SAFETY: in this wheel or in none.
+        // SAFETY: the node is in this wheel or in none.
         let is_gone = unsafe { self.wheel.remove(node) };
         assert_eq!(is_gone, !self.nodes[index].is_held());
         self.model.remove(&(self.deadlines_ns[index], index));
@@ -49,7 +49,7 @@ impl Checked {
     fn reinsert(&mut self, index: usize, deadline_ns: u64) {
         self.model.remove(&(self.deadlines_ns[index], index));
         let node = self.node(index);
-        // SAFETY: in this wheel or in none; nodes stay where they are.
+        // SAFETY: the node is in this wheel or in none, and nodes do not move.
         if unsafe { self.wheel.reinsert(node, deadline_ns) } {
             self.deadlines_ns[index] = deadline_ns;
             self.model.insert((deadline_ns, index));
@@ -81,16 +81,16 @@ impl Checked {
     }
 }
 
-/// A time span whose length is as likely of one magnitude as of another.
+/// Returns a time span, with all magnitudes equally likely.
 fn any_span(rng: &FastRng) -> u64 {
     rng.next_u64() >> rng.below(64)
 }
 
 #[test]
-fn does_what_a_sorted_set_does() {
+fn behaves_like_a_sorted_set() {
     for seed in 1..200 {
         let rng = FastRng::from_seed(seed);
-        let mut checked = Checked::new(any_span(&rng), 50);
+        let mut checked = CheckedWheel::new(any_span(&rng), 50);
         for _ in 0..500 {
             let index = rng.below(50) as usize;
             match rng.below(10) {
@@ -122,7 +122,7 @@ fn does_what_a_sorted_set_does() {
 
 #[test]
 fn deadlines_of_one_slot_come_out_to_the_nanosecond() {
-    let mut checked = Checked::new(0, 3);
+    let mut checked = CheckedWheel::new(0, 3);
     for (index, deadline_ns) in [1_000_003, 1_000_001, 1_000_002].into_iter().enumerate() {
         checked.insert(index, deadline_ns);
     }
@@ -134,8 +134,8 @@ fn deadlines_of_one_slot_come_out_to_the_nanosecond() {
 }
 
 #[test]
-fn the_last_nanosecond_of_all_can_be_waited_for() {
-    let mut checked = Checked::new(u64::MAX - 10, 2);
+fn the_largest_deadline_can_be_waited_for() {
+    let mut checked = CheckedWheel::new(u64::MAX - 10, 2);
     checked.insert(0, u64::MAX);
     checked.insert(1, u64::MAX - 5);
     checked.advance(u64::MAX - 1);
@@ -145,8 +145,8 @@ fn the_last_nanosecond_of_all_can_be_waited_for() {
 }
 
 #[test]
-fn a_far_timer_costs_a_few_looks_only() {
-    let mut checked = Checked::new(12_345, 1);
+fn a_far_timer_takes_a_few_wake_ups_only() {
+    let mut checked = CheckedWheel::new(12_345, 1);
     checked.insert(0, 12_345 + 3_600_000_000_000);
     let mut looks = 0;
     while !checked.model.is_empty() {
@@ -159,7 +159,7 @@ fn a_far_timer_costs_a_few_looks_only() {
 
 #[test]
 fn timers_that_never_fire_leave_nothing_behind() {
-    let mut checked = Checked::new(0, 1);
+    let mut checked = CheckedWheel::new(0, 1);
     for round in 0..100_000u64 {
         checked.insert(0, round + 60_000_000_000);
         checked.remove(0);
@@ -171,8 +171,8 @@ fn timers_that_never_fire_leave_nothing_behind() {
 
 #[test]
 fn timers_of_one_deadline_come_out_first_in_first_out() {
-    let mut checked = Checked::new(0, 40);
-    // Some from afar, some from close by.
+    let mut checked = CheckedWheel::new(0, 40);
+    // Some are inserted from afar, some from close by.
     for index in 0..20 {
         checked.insert(index, 600_000_000);
     }
@@ -187,12 +187,12 @@ fn timers_of_one_deadline_come_out_first_in_first_out() {
 }
 
 #[test]
-fn a_timer_that_is_put_off_goes_behind_those_of_its_new_deadline() {
-    let mut checked = Checked::new(0, 3);
+fn a_postponed_timer_goes_behind_those_of_its_new_deadline() {
+    let mut checked = CheckedWheel::new(0, 3);
     for index in 0..3 {
         checked.insert(index, 60_000_000_000);
     }
-    // Within its slot, and for the same time again.
+    // Within its slot, and for the same deadline again.
     checked.reinsert(0, 60_000_000_001);
     checked.reinsert(1, 60_000_000_001);
     checked.reinsert(0, 60_000_000_001);
@@ -204,11 +204,11 @@ fn a_timer_that_is_put_off_goes_behind_those_of_its_new_deadline() {
 }
 
 #[test]
-fn who_leaves_a_slot_changes_nothing_for_the_others_in_it() {
+fn removing_a_timer_does_not_affect_others_in_its_slot() {
     let rng = FastRng::from_seed(7);
-    let mut checked = Checked::new(0, 1000);
+    let mut checked = CheckedWheel::new(0, 1000);
     for round in 0..5 {
-        // All but a few leave, and those come in the order in which they went in.
+        // All but a few are removed. The others come out in the order in which they were inserted.
         let deadline_ns = checked.now_ns + 60_000_000_000;
         for index in 0..1000 {
             checked.insert(index, deadline_ns);
@@ -231,12 +231,12 @@ fn who_leaves_a_slot_changes_nothing_for_the_others_in_it() {
 }
 
 #[test]
-fn room_for_many_timers_goes_with_them() {
+fn a_slots_memory_is_released_with_its_timers() {
     let room = |wheel: &Wheel| -> usize {
         let slots = wheel.levels.iter().flat_map(|level| &level.slots);
         slots.map(|slot| slot.0.capacity()).sum()
     };
-    let mut checked = Checked::new(0, 1000);
+    let mut checked = CheckedWheel::new(0, 1000);
     for index in 0..1000 {
         checked.insert(index, 60_000_000_000);
     }
@@ -244,10 +244,10 @@ fn room_for_many_timers_goes_with_them() {
     for index in 0..1000 {
         checked.remove(index);
     }
-    assert!(room(&checked.wheel) <= ROOM_KEPT);
+    assert!(room(&checked.wheel) <= SLOT_CAPACITY_KEPT);
     for index in 0..1000 {
         checked.insert(index, 60_000_000_000);
     }
     checked.advance(60_000_000_000);
-    assert!(room(&checked.wheel) <= LEVELS * ROOM_KEPT);
+    assert!(room(&checked.wheel) <= LEVELS * SLOT_CAPACITY_KEPT);
 }

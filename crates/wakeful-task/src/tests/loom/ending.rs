@@ -1,4 +1,4 @@
-//! Aborts and shutdowns that meet a wake, a poll, the end or each other.
+//! Aborts and shutdowns that race with a wake-up, a poll, the end or each other.
 
 use super::{Case, assert_gone, join_all, model, wakes};
 use crate::tests::home::{ENDINGS, RunResult, TestHome};

@@ -3,7 +3,7 @@
 use super::{Case, assert_gone, join_all, model, wakes};
 use crate::RunningTask;
 use crate::tests::home::{ENDINGS, TestHome};
-use crate::tests::probes::{Foreign, Tally, now, poll_with};
+use crate::tests::probes::{ExternalWaker, Tally, now, poll_with};
 use std::task::Poll;
 use wakeful_base::sync::thread;
 
@@ -18,11 +18,11 @@ fn a_handle_polled_with_changing_wakers_meets_the_end() {
             let other = thread::spawn(move || {
                 ends.run(runnable, ending);
             });
-            let wakers = [Foreign::new(), Foreign::new()];
+            let wakers = [ExternalWaker::new(), ExternalWaker::new()];
             let mut waits_with = None;
-            for foreign in &wakers {
-                match poll_with(&mut join, &foreign.waker()) {
-                    Poll::Pending => waits_with = Some(foreign),
+            for external in &wakers {
+                match poll_with(&mut join, &external.waker()) {
+                    Poll::Pending => waits_with = Some(external),
                     Poll::Ready(result) => {
                         drop(result.expect("a value"));
                         waits_with = None;
@@ -31,13 +31,13 @@ fn a_handle_polled_with_changing_wakers_meets_the_end() {
                 }
             }
             other.join().unwrap();
-            if let Some(foreign) = waits_with {
-                assert_eq!(foreign.woken(), 1, "the one it waits with");
+            if let Some(external) = waits_with {
+                assert_eq!(external.woken(), 1, "the one it waits with");
                 drop(now(&mut join).unwrap());
             }
-            assert!(wakers.iter().all(|foreign| foreign.woken() <= 1));
+            assert!(wakers.iter().all(|external| external.woken() <= 1));
             drop(join);
-            assert!(wakers.iter().all(|foreign| foreign.alive() == 0));
+            assert!(wakers.iter().all(|external| external.alive() == 0));
             assert_eq!(outputs.dropped(), 1);
             home.assert_all_freed();
         });
@@ -52,7 +52,7 @@ fn a_handle_polled_again_then_dropped_meets_the_end() {
                 let (home, outputs) = (TestHome::new(), Tally::default());
                 let output = outputs.token();
                 let (runnable, mut join) = home.task(async { output });
-                let (first, second) = (Foreign::new(), Foreign::new());
+                let (first, second) = (ExternalWaker::new(), ExternalWaker::new());
                 let waker = first.waker();
                 assert!(poll_with(&mut join, &waker).is_pending());
                 let ends = home.clone();
@@ -76,15 +76,15 @@ fn a_handle_dropped_at_the_end_leaves_neither_output_nor_waker() {
         for polled in [false, true] {
             model(move || {
                 let (Case { home, gate, outputs, mut join, .. }, waker) = Case::about_to_end();
-                let foreign = Foreign::new();
+                let external = ExternalWaker::new();
                 if polled {
-                    assert!(poll_with(&mut join, &foreign.waker()).is_pending());
+                    assert!(poll_with(&mut join, &external.waker()).is_pending());
                 }
                 let other = thread::spawn(move || drop(join));
                 drop(waker);
                 home.run(home.pop().unwrap(), ending);
                 other.join().unwrap();
-                assert_eq!(foreign.alive(), 0);
+                assert_eq!(external.alive(), 0);
                 assert_gone(home, gate, outputs);
             });
         }
@@ -92,16 +92,16 @@ fn a_handle_dropped_at_the_end_leaves_neither_output_nor_waker() {
 }
 
 #[test]
-fn handle_waker_and_end_leave_nothing_whoever_is_last() {
+fn handle_waker_and_end_leave_nothing_whichever_is_last() {
     for ending in ENDINGS {
         model(move || {
             let (Case { home, gate, outputs, mut join, .. }, waker) = Case::about_to_end();
-            let foreign = Foreign::new();
-            assert!(poll_with(&mut join, &foreign.waker()).is_pending());
+            let external = ExternalWaker::new();
+            assert!(poll_with(&mut join, &external.waker()).is_pending());
             let threads = [thread::spawn(move || drop(join)), thread::spawn(move || drop(waker))];
             home.run(home.pop().unwrap(), ending);
             join_all(threads);
-            assert_eq!(foreign.alive(), 0);
+            assert_eq!(external.alive(), 0);
             assert_gone(home, gate, outputs);
         });
     }
@@ -117,8 +117,8 @@ fn a_task_that_joins_meets_the_end_whatever_was_in_the_slot_before() {
                     Case::parked();
                 drop(detached);
                 let (runnable, mut join) = home.task(async {});
-                let foreign = Foreign::new();
-                let other = foreign.waker();
+                let external = ExternalWaker::new();
+                let other = external.waker();
                 let wakers = if task_first { [&waker, &other] } else { [&other, &waker] };
                 assert!(poll_with(&mut join, wakers[0]).is_pending());
                 let ends = home.clone();
@@ -127,13 +127,13 @@ fn a_task_that_joins_meets_the_end_whatever_was_in_the_slot_before() {
                 });
                 let waits = poll_with(&mut join, wakers[1]).is_pending();
                 ending.join().unwrap();
-                let woken = [wakes(&joiners), foreign.woken()];
+                let woken = [wakes(&joiners), external.woken()];
                 let last = usize::from(task_first);
                 if waits {
-                    assert_eq!((woken[last], woken[1 - last]), (1, 0), "who waits last");
+                    assert_eq!((woken[last], woken[1 - last]), (1, 0), "the last waiter is woken");
                 }
                 drop((join, other, waker));
-                assert_eq!(foreign.alive(), 0);
+                assert_eq!(external.alive(), 0);
                 home.assert_all_freed();
                 let finishing = match joiners.pop() {
                     Some(runnable) => runnable.cancel(),

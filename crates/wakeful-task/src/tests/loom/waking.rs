@@ -1,4 +1,4 @@
-//! Wakes that meet each other, a poll or the end; homes that change meanwhile.
+//! Wake-ups that race with each other, a poll, the end, or a change of the task's home.
 
 use super::{Case, assert_gone, join_all, model, wakes};
 use crate::tests::home::{ENDINGS, RunResult, TestHome};
@@ -10,11 +10,11 @@ use std::task::{Poll, Waker};
 use wakeful_base::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use wakeful_base::sync::{Mutex, thread};
 
-/// Wakes a task while it is polled: it sees what was written before, and ends.
+/// Wakes a task during a poll. The task sees the earlier writes of the waking thread, and ends.
 fn wake_during_poll(wake: fn(Waker), detached: bool) {
     model(move || {
         let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
-        // Without a handle, the task may start and end by the shorter ways.
+        // Without a handle, the task may start and end on shorter paths.
         let join = (!detached).then_some(join);
         waker.wake_by_ref();
         let open = gate.clone();
@@ -97,7 +97,7 @@ fn two_wakes_during_a_poll_lose_nothing() {
 }
 
 #[test]
-fn a_task_that_gives_way_has_one_entry_and_sees_what_came_before() {
+fn a_task_that_yields_has_one_entry_and_sees_what_came_before() {
     model(|| {
         let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
         waker.wake_by_ref();
@@ -127,11 +127,12 @@ fn a_task_that_gives_way_has_one_entry_and_sees_what_came_before() {
 }
 
 #[test]
-fn a_task_that_gives_way_may_go_on_at_another_thread() {
+fn a_task_that_yields_may_continue_on_another_thread() {
     model(|| {
         let Case { home, gate, outputs, join, .. } = Case::scheduled();
         let (runnable, elsewhere) = (home.pop().unwrap(), home.clone());
-        // A queue that orders memory, as all have to: the state word has no part in this.
+        // A queue that orders memory accesses, as every queue must: the state word does not change
+        // here.
         let queue = Arc::new(Mutex::new(None));
         let taken = queue.clone();
         let other = thread::spawn(move || {
@@ -154,7 +155,7 @@ fn a_task_that_gives_way_may_go_on_at_another_thread() {
 }
 
 #[test]
-fn an_abort_of_a_task_that_gives_way_is_not_lost() {
+fn an_abort_of_a_task_that_yields_is_not_lost() {
     model(|| {
         let (Case { home, gate, outputs, join, .. }, waker) = Case::parked();
         waker.wake();
@@ -193,12 +194,12 @@ fn a_wake_by_value_that_meets_the_end_schedules_nothing_and_frees_once() {
 }
 
 #[test]
-fn of_waker_and_end_the_last_one_frees() {
+fn the_last_of_waker_and_end_frees_the_task() {
     for ending in ENDINGS {
         model(move || {
             let (Case { home, gate, outputs, join, .. }, waker) = Case::about_to_end();
             drop(join);
-            // With the waker gone early, the task starts and ends by the shorter ways.
+            // If the waker is dropped early, the task starts and ends on shorter paths.
             let other = thread::spawn(move || drop(waker));
             home.run(home.pop().unwrap(), ending);
             other.join().unwrap();
@@ -229,7 +230,8 @@ fn change_home(ask: fn(Waker, AbortHandle)) {
                 return;
             }
         };
-        // SAFETY: the types are the same; the new home has a count for the cell, the old one's goes.
+        // SAFETY: both homes have the same type. The new one has a count for the cell, and the old
+        // one's count is dropped.
         unsafe {
             let old = running.home::<TestHome>();
             running.set_home(second.for_a_cell());
@@ -237,7 +239,7 @@ fn change_home(ask: fn(Waker, AbortHandle)) {
         }
         let again = running.idle();
         other.join().unwrap();
-        // Woken before the poll began, during it, or after.
+        // Woken before the poll started, during it, or afterwards.
         let runnable = again.or_else(|| second.pop());
         assert_eq!((home.queued(), wakes(&home)), (0, 1));
         gate.open();
@@ -252,7 +254,7 @@ fn change_home(ask: fn(Waker, AbortHandle)) {
 }
 
 #[test]
-fn a_retained_task_is_freed_by_whoever_comes_last() {
+fn a_retained_task_is_freed_by_its_last_reference() {
     model(|| {
         let (Case { home, gate, outputs, join, .. }, waker) = Case::about_to_end();
         drop((join, waker));

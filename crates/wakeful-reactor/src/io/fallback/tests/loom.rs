@@ -6,7 +6,7 @@ use wakeful_base::sync::atomic::{AtomicBool, Ordering::*};
 struct Driver {
     fallback: Fallback,
     woken: AtomicBool,
-    /// What the wake-up is made for.
+    /// The work that the wake-up announces.
     work: AtomicBool,
 }
 
@@ -19,14 +19,15 @@ impl Driver {
         })
     }
 
-    /// As `IoDriver::wake`. A wake-up by the kernel has no effect: the driver breaks down.
+    /// Acts like `IoDriver::wake` on a driver that fails: the wake-up through the kernel has no
+    /// effect.
     fn wake(&self) {
         if !self.woken.swap(true, SeqCst) && self.fallback.is_used() {
             self.fallback.wake();
         }
     }
 
-    /// As a wait that fails, and all after it.
+    /// Acts like a wait that fails, and the waits after it.
     fn wait_for_work(&self) {
         self.woken.store(false, SeqCst);
         self.fallback.begin();
@@ -37,7 +38,7 @@ impl Driver {
 }
 
 #[test]
-fn no_wake_up_is_lost_when_the_driver_breaks_down() {
+fn no_wake_up_is_lost_when_the_driver_fails() {
     loom::model(|| {
         let driver = Driver::new();
         let waker = driver.clone();
@@ -51,7 +52,7 @@ fn no_wake_up_is_lost_when_the_driver_breaks_down() {
 }
 
 #[test]
-fn of_two_wake_ups_the_second_is_not_needed() {
+fn two_concurrent_wake_ups_lose_nothing() {
     loom::model(|| {
         let driver = Driver::new();
         let wakers: Vec<_> = (0..2)

@@ -14,7 +14,7 @@ fn model(f: impl Fn(Arc<IoSlot>) + Send + Sync + 'static) {
 }
 
 #[test]
-fn an_event_reaches_who_polls() {
+fn an_event_wakes_a_polling_task() {
     model(|slot| {
         let kernel = slot.clone();
         let kernel = thread::spawn(move || kernel.report(0, Ready::READABLE, &mut call_now));
@@ -25,7 +25,7 @@ fn an_event_reaches_who_polls() {
 }
 
 #[test]
-fn an_event_reaches_every_future_that_waits() {
+fn an_event_wakes_every_waiting_future() {
     model(|slot| {
         let (kernel, other) = (slot.clone(), slot.clone());
         let kernel = thread::spawn(move || kernel.report(0, Ready::READABLE, &mut call_now));
@@ -39,7 +39,7 @@ fn an_event_reaches_every_future_that_waits() {
 }
 
 #[test]
-fn a_future_dropped_while_it_is_called_leaves_nothing() {
+fn a_future_dropped_while_it_is_woken_leaves_nothing() {
     model(|slot| {
         let kernel = slot.clone();
         let kernel = thread::spawn(move || kernel.report(0, Ready::READABLE, &mut call_now));
@@ -54,7 +54,7 @@ fn a_future_dropped_while_it_is_called_leaves_nothing() {
 }
 
 #[test]
-fn shutdown_reaches_who_polls_and_who_waits() {
+fn shutdown_wakes_polling_tasks_and_waiting_futures() {
     model(|slot| {
         let (driver, other) = (slot.clone(), slot.clone());
         let driver = thread::spawn(move || driver.shut_down(Stopped::ShutDown, &mut call_now));
@@ -74,7 +74,7 @@ fn clearing_never_wipes_out_a_newer_event() {
         let seen = slot.state();
         let kernel = slot.clone();
         let kernel = thread::spawn(move || kernel.report(0, Ready::READABLE, &mut call_now));
-        // The read found nothing; the kernel may have reported more meanwhile.
+        // The read found nothing. The kernel may have reported more meanwhile.
         slot.clear(seen.tick(), seen.ready());
         kernel.join().unwrap();
         assert!(slot.state().ready().is_readable());

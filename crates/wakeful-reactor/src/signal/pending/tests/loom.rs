@@ -16,7 +16,7 @@ async fn recv(listener: &mut Listener<'_>) {
 }
 
 #[test]
-fn a_signal_reaches_who_listens() {
+fn a_signal_reaches_its_listener() {
     model(|pending| {
         let mut listener = pending.listen(0);
         let driver = pending.clone();
@@ -29,9 +29,10 @@ fn a_signal_reaches_who_listens() {
     });
 }
 
-/// Either may take away what the other's handler noted; both signals arrive all the same.
+/// Either driver may take the signal that the other one's handler has set. Both signals arrive
+/// nonetheless.
 #[test]
-fn two_drivers_that_distribute_at_once_lose_nothing() {
+fn two_drivers_that_distribute_at_the_same_time_lose_nothing() {
     model(|pending| {
         let (mut first, mut second) = (pending.listen(0), pending.listen(1));
         let driver = pending.clone();
@@ -63,7 +64,7 @@ fn a_second_signal_after_the_first_was_received_is_received_too() {
 }
 
 #[test]
-fn a_listener_that_goes_while_it_is_called_leaves_nothing() {
+fn a_listener_dropped_while_it_is_woken_leaves_nothing() {
     model(|pending| {
         let driver = pending.clone();
         pending.set_pending(0);

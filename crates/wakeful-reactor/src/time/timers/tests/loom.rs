@@ -1,7 +1,9 @@
-//! The owner fires, while the sleeper, elsewhere, polls with other wakers, leaves, or moves on.
+//! Races between an owner that fires and a sleeper on another thread.
 //!
-//! Entries are counted, so that each is seen to be freed once; a wake-up that is lost is found because
-//! who was told to wait was not called.
+//! The sleeper polls with other wakers, leaves, or moves to another wheel.
+//!
+//! Entries are counted, to check that each one is freed once. A lost wake-up shows as a sleeper
+//! that had to wait and was not woken.
 
 use super::super::entry::{LeftTimer, live};
 use super::*;
@@ -46,7 +48,7 @@ impl Owner {
         self.timers.clear_left(&self.inbox);
     }
 
-    /// The runtime ends: what the inbox gets later is freed with it.
+    /// Ends the runtime: entries that reach the inbox later are freed with it.
     fn end(mut self) {
         self.clear_left();
         let mut wakers = WakeList::new();
@@ -90,10 +92,10 @@ fn fire_and_leave() {
 }
 
 #[test]
-fn leave_and_look_at_the_inbox_then_fire() {
+fn leave_and_drain_the_inbox_then_fire() {
     model(|| {
         let mut owner = Owner::new();
-        // In the near heap, which keeps a removed timer until its time.
+        // In the near heap, which keeps a removed timer until its deadline.
         owner.timers.fire(DEADLINE_NS - 1, &mut WakeList::new());
         let timer = owner.timers.arm(DEADLINE_NS, Some(counted().1));
         let inbox = owner.inbox.clone();
@@ -106,7 +108,7 @@ fn leave_and_look_at_the_inbox_then_fire() {
 }
 
 #[test]
-fn who_was_told_to_wait_is_called() {
+fn a_sleeper_that_must_wait_is_woken() {
     model(|| {
         let mut owner = Owner::new();
         let (first, waker) = counted();
@@ -130,7 +132,7 @@ fn who_was_told_to_wait_is_called() {
 }
 
 #[test]
-fn two_polls_and_a_drop_elsewhere() {
+fn two_polls_and_a_drop_on_another_thread() {
     model(|| {
         let mut owner = Owner::new();
         let (first, waker) = counted();
@@ -150,7 +152,7 @@ fn two_polls_and_a_drop_elsewhere() {
 }
 
 #[test]
-fn reset_elsewhere_takes_the_waker_to_another_wheel() {
+fn a_reset_on_another_thread_moves_the_waker_to_another_wheel() {
     model(|| {
         let mut owner = Owner::new();
         let (count, waker) = counted();
@@ -159,7 +161,7 @@ fn reset_elsewhere_takes_the_waker_to_another_wheel() {
         let sleeper = thread::spawn(move || {
             let mut other = Owner::new();
             let was_called = match leave(timer, &inbox) {
-                // Called by the first wheel, for a time that does not count any more.
+                // Woken by the first wheel, for a deadline that does not count any more.
                 None => true,
                 Some(waker) => {
                     let timer = other.timers.arm(DEADLINE_NS, Some(waker));
