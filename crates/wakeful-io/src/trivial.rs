@@ -14,7 +14,7 @@ pub use sink::{Sink, sink};
 
 /// Always ready, they would never let another task run if they were free.
 #[inline]
-fn poll_pay(cx: &mut Context<'_>) -> Poll<()> {
+fn poll_consume_budget(cx: &mut Context<'_>) -> Poll<()> {
     ready!(budget::poll_proceed(cx)).made_progress();
     Poll::Ready(())
 }

@@ -106,7 +106,7 @@ impl<R: AsyncRead> BufReader<R> {
 
     /// A read of all that is in the buffer, or of more.
     #[inline(never)]
-    fn poll_read_beyond(
+    fn poll_read_slow(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
@@ -135,7 +135,7 @@ impl<R: AsyncRead> AsyncRead for BufReader<R> {
             buf.put_slice(bytes);
             return Poll::Ready(Ok(()));
         }
-        self.poll_read_beyond(cx, buf)
+        self.poll_read_slow(cx, buf)
     }
 }
 
@@ -178,11 +178,11 @@ impl<R: AsyncRead + AsyncSeek> AsyncSeek for BufReader<R> {
                 SeekStep::Requested(SeekFrom::Current(n)) => {
                     // No allocation is longer than `i64::MAX`.
                     let ahead = me.window.len() as i64;
-                    let (way, next) = match n.checked_sub(ahead) {
-                        Some(way) => (way, SeekStep::Underway),
+                    let (offset, next) = match n.checked_sub(ahead) {
+                        Some(offset) => (offset, SeekStep::Underway),
                         None => (-ahead, SeekStep::SteppingBack(n)),
                     };
-                    me.inner.as_mut().start_seek(SeekFrom::Current(way))?;
+                    me.inner.as_mut().start_seek(SeekFrom::Current(offset))?;
                     next
                 }
                 SeekStep::Requested(position) => {

@@ -129,7 +129,7 @@ impl<W: AsyncWrite> BufWriter<W> {
 
     /// A write that takes all the room in the buffer, or more.
     #[inline(never)]
-    fn poll_write_beyond(
+    fn poll_write_slow(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
@@ -200,7 +200,7 @@ impl<W: AsyncWrite> AsyncWrite for BufWriter<W> {
             me.buf.extend_from_slice(buf);
             return Poll::Ready(Ok(buf.len()));
         }
-        self.poll_write_beyond(cx, buf)
+        self.poll_write_slow(cx, buf)
     }
 
     fn poll_write_vectored(

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use wakeful_base::budget;
 use wakeful_base::sync::{Arc, Mutex};
 
-use super::pipe::{Afterwards, Pipe, Side, poll_locked};
+use super::pipe::{DeferredWakers, Pipe, Side, poll_locked};
 use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// One end of a connection in memory; [`duplex`] makes both.
@@ -87,16 +87,16 @@ impl DuplexStream {
         bufs: impl Iterator<Item = &'b [u8]> + Clone,
     ) -> Poll<io::Result<usize>> {
         let unit = ready!(budget::poll_proceed(cx));
-        let result = ready!(poll_locked(&self.outgoing, Side::Writer, cx, |pipe, afterwards| {
-            pipe.write(bufs.clone(), afterwards)
+        let result = ready!(poll_locked(&self.outgoing, Side::Writer, cx, |pipe, deferred| {
+            pipe.write(bufs.clone(), deferred)
         }));
         unit.made_progress();
         Poll::Ready(result)
     }
 
     fn close_outgoing(&self) {
-        let mut afterwards = Afterwards::default();
-        self.outgoing.lock().close_by_writer(&mut afterwards);
+        let mut deferred = DeferredWakers::default();
+        self.outgoing.lock().close_by_writer(&mut deferred);
     }
 }
 
@@ -107,8 +107,8 @@ impl AsyncRead for DuplexStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let unit = ready!(budget::poll_proceed(cx));
-        ready!(poll_locked(&self.incoming, Side::Reader, cx, |pipe, afterwards| {
-            pipe.read(buf, afterwards)
+        ready!(poll_locked(&self.incoming, Side::Reader, cx, |pipe, deferred| {
+            pipe.read(buf, deferred)
         }));
         unit.made_progress();
         Poll::Ready(Ok(()))
@@ -149,9 +149,10 @@ impl AsyncWrite for DuplexStream {
 impl Drop for DuplexStream {
     fn drop(&mut self) {
         // Both are closed before anybody is woken: the other end is to see it whole.
-        let (mut reader, mut writer) = (Afterwards::default(), Afterwards::default());
-        self.outgoing.lock().close_by_writer(&mut reader);
-        self.incoming.lock().close_by_reader(&mut writer);
+        let (mut reader_wake, mut writer_wake) =
+            (DeferredWakers::default(), DeferredWakers::default());
+        self.outgoing.lock().close_by_writer(&mut reader_wake);
+        self.incoming.lock().close_by_reader(&mut writer_wake);
     }
 }
 

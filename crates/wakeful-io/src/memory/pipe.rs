@@ -10,7 +10,7 @@ use crate::traits::ReadBuf;
 
 /// Bytes from one who writes to one who reads, and who of them waits.
 ///
-/// It has no lock of its own. A caller that keeps it in a lock passes an [`Afterwards`], and releases the lock before
+/// It has no lock of its own. A caller that keeps it in a lock passes an [`DeferredWakers`], and releases the lock before
 /// it drops that and before it clones a waker: wakers are user code, which may use the same pipe. See [`poll_locked`].
 pub(super) struct Pipe {
     /// The first of them have been read; they go when room is needed. (In a `VecDeque` nothing
@@ -36,20 +36,20 @@ pub(super) struct PipeState {
 
 /// What to do once the lock is free.
 #[derive(Default)]
-pub(super) struct Afterwards {
-    wake: Option<Waker>,
+pub(super) struct DeferredWakers {
+    to_wake: Option<Waker>,
     /// A clone of the task's own waker until that is put into the pipe, then the waker it replaced. Only dropped.
-    own: Option<Waker>,
+    cloned: Option<Waker>,
 }
 
-impl Drop for Afterwards {
+impl Drop for DeferredWakers {
     /// Contains panics: the caller would lose the bytes it has read, or the number of those it has written.
     #[inline]
     fn drop(&mut self) {
-        if let Some(waker) = self.wake.take() {
+        if let Some(waker) = self.to_wake.take() {
             call_now(waker);
         }
-        if let Some(waker) = self.own.take() {
+        if let Some(waker) = self.cloned.take() {
             contain_panic(|| drop(waker));
         }
     }
@@ -70,24 +70,24 @@ pub(super) fn poll_locked<T>(
     pipe: &Mutex<Pipe>,
     side: Side,
     cx: &Context<'_>,
-    mut attempt: impl FnMut(&mut Pipe, &mut Afterwards) -> Option<T>,
+    mut attempt: impl FnMut(&mut Pipe, &mut DeferredWakers) -> Option<T>,
 ) -> Poll<T> {
-    let mut afterwards = Afterwards::default();
+    let mut deferred = DeferredWakers::default();
     let mut locked = pipe.lock();
     loop {
-        if let Some(result) = attempt(&mut locked, &mut afterwards) {
+        if let Some(result) = attempt(&mut locked, &mut deferred) {
             return Poll::Ready(result);
         }
-        let place = locked.waker_of(side);
-        if is_same(place, cx.waker()) {
+        let stored = locked.waker_of(side);
+        if wakes_same_task(stored, cx.waker()) {
             return Poll::Pending;
         }
-        if afterwards.own.is_some() {
-            mem::swap(place, &mut afterwards.own);
+        if deferred.cloned.is_some() {
+            mem::swap(stored, &mut deferred.cloned);
             return Poll::Pending;
         }
         drop(locked);
-        afterwards.own = Some(cx.waker().clone());
+        deferred.cloned = Some(cx.waker().clone());
         locked = pipe.lock();
     }
 }
@@ -105,15 +105,15 @@ impl Pipe {
         &mut self,
         side: Side,
         cx: &Context<'_>,
-        attempt: impl FnOnce(&mut Pipe, &mut Afterwards) -> Option<T>,
+        attempt: impl FnOnce(&mut Pipe, &mut DeferredWakers) -> Option<T>,
     ) -> Poll<T> {
-        let mut afterwards = Afterwards::default();
-        if let Some(result) = attempt(self, &mut afterwards) {
+        let mut deferred = DeferredWakers::default();
+        if let Some(result) = attempt(self, &mut deferred) {
             return Poll::Ready(result);
         }
-        let place = self.waker_of(side);
-        if !is_same(place, cx.waker()) {
-            afterwards.own = place.replace(cx.waker().clone());
+        let stored = self.waker_of(side);
+        if !wakes_same_task(stored, cx.waker()) {
+            deferred.cloned = stored.replace(cx.waker().clone());
         }
         Poll::Pending
     }
@@ -129,7 +129,7 @@ impl Pipe {
     pub(super) fn read(
         &mut self,
         buf: &mut ReadBuf<'_>,
-        afterwards: &mut Afterwards,
+        deferred: &mut DeferredWakers,
     ) -> Option<()> {
         if buf.remaining() == 0 {
             return Some(());
@@ -145,7 +145,7 @@ impl Pipe {
             self.bytes.clear();
             self.n_read = 0;
         }
-        afterwards.wake = self.writer.take();
+        deferred.to_wake = self.writer.take();
         Some(())
     }
 
@@ -154,7 +154,7 @@ impl Pipe {
     pub(super) fn write<'b>(
         &mut self,
         bufs: impl Iterator<Item = &'b [u8]> + Clone,
-        afterwards: &mut Afterwards,
+        deferred: &mut DeferredWakers,
     ) -> Option<io::Result<usize>> {
         if self.closed {
             return Some(Err(ErrorKind::BrokenPipe.into()));
@@ -175,7 +175,7 @@ impl Pipe {
                 break;
             }
         }
-        afterwards.wake = self.reader.take();
+        deferred.to_wake = self.reader.take();
         Some(Ok(room - left))
     }
 
@@ -199,19 +199,19 @@ impl Pipe {
     }
 
     /// No more bytes will come: whoever reads is to be told.
-    pub(super) fn close_by_writer(&mut self, afterwards: &mut Afterwards) {
+    pub(super) fn close_by_writer(&mut self, deferred: &mut DeferredWakers) {
         self.closed = true;
-        afterwards.wake = self.reader.take();
+        deferred.to_wake = self.reader.take();
     }
 
     /// Nobody will read any more: whoever writes is to be told.
-    pub(super) fn close_by_reader(&mut self, afterwards: &mut Afterwards) {
+    pub(super) fn close_by_reader(&mut self, deferred: &mut DeferredWakers) {
         self.closed = true;
-        afterwards.wake = self.writer.take();
+        deferred.to_wake = self.writer.take();
     }
 }
 
-/// Whether the waker in `place` wakes the same task as `waker`.
-fn is_same(place: &Option<Waker>, waker: &Waker) -> bool {
-    matches!(place, Some(there) if there.will_wake(waker))
+/// Whether the waker in `stored` wakes the same task as `waker`.
+fn wakes_same_task(stored: &Option<Waker>, waker: &Waker) -> bool {
+    matches!(stored, Some(stored) if stored.will_wake(waker))
 }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use wakeful_base::budget;
 
-use super::pipe::{Afterwards, Pipe, Side};
+use super::pipe::{DeferredWakers, Pipe, Side};
 use crate::halves::{ReadHalf, WriteHalf, split};
 use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -83,7 +83,7 @@ impl AsyncRead for SimplexStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let unit = ready!(budget::poll_proceed(cx));
-        ready!(self.pipe.poll(Side::Reader, cx, |pipe, afterwards| pipe.read(buf, afterwards)));
+        ready!(self.pipe.poll(Side::Reader, cx, |pipe, deferred| pipe.read(buf, deferred)));
         unit.made_progress();
         Poll::Ready(Ok(()))
     }
@@ -96,9 +96,10 @@ impl AsyncWrite for SimplexStream {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let unit = ready!(budget::poll_proceed(cx));
-        let result = ready!(self.pipe.poll(Side::Writer, cx, |pipe, afterwards| {
-            pipe.write(iter::once(buf), afterwards)
-        }));
+        let result =
+            ready!(self.pipe.poll(Side::Writer, cx, |pipe, deferred| {
+                pipe.write(iter::once(buf), deferred)
+            }));
         unit.made_progress();
         Poll::Ready(result)
     }
@@ -111,7 +112,7 @@ impl AsyncWrite for SimplexStream {
         let unit = ready!(budget::poll_proceed(cx));
         let bufs = bufs.iter().map(Deref::deref);
         let result = ready!(
-            self.pipe.poll(Side::Writer, cx, |pipe, afterwards| { pipe.write(bufs, afterwards) })
+            self.pipe.poll(Side::Writer, cx, |pipe, deferred| { pipe.write(bufs, deferred) })
         );
         unit.made_progress();
         Poll::Ready(result)
@@ -126,7 +127,7 @@ impl AsyncWrite for SimplexStream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.pipe.close_by_writer(&mut Afterwards::default());
+        self.pipe.close_by_writer(&mut DeferredWakers::default());
         Poll::Ready(Ok(()))
     }
 }

@@ -106,17 +106,17 @@ impl<R: AsyncBufRead> AsyncBufRead for Take<R> {
             return Poll::Ready(Ok(&[]));
         }
         let bytes = ready!(me.inner.poll_fill_buf(cx))?;
-        Poll::Ready(Ok(&bytes[..within(*me.limit, bytes.len())]))
+        Poll::Ready(Ok(&bytes[..clamp_to_limit(*me.limit, bytes.len())]))
     }
 
     fn consume(self: Pin<&mut Self>, amt: usize) {
         let me = self.project();
-        let amt = within(*me.limit, amt);
+        let amt = clamp_to_limit(*me.limit, amt);
         *me.limit -= amt as u64;
         me.inner.consume(amt);
     }
 }
 
-fn within(limit: u64, n: usize) -> usize {
+fn clamp_to_limit(limit: u64, n: usize) -> usize {
     usize::try_from(limit).map_or(n, |limit| n.min(limit))
 }

@@ -17,7 +17,7 @@ pin_project! {
     pub struct ReadToEnd<'a, R: ?Sized> {
         reader: &'a mut R,
         buf: &'a mut Vec<u8>,
-        growth: Growth,
+        growth: VecGrowth,
         #[pin]
         _pin: PhantomPinned,
     }
@@ -25,7 +25,7 @@ pin_project! {
 
 impl<'a, R: ?Sized> ReadToEnd<'a, R> {
     pub(super) fn new(reader: &'a mut R, buf: &'a mut Vec<u8>) -> Self {
-        ReadToEnd { reader, growth: Growth::of(buf), buf, _pin: PhantomPinned }
+        ReadToEnd { reader, growth: VecGrowth::of(buf), buf, _pin: PhantomPinned }
     }
 }
 
@@ -49,16 +49,16 @@ const ROOM_MIN: usize = 32;
 /// vector that was sized to fit is not grown only to learn that there is nothing more: once full,
 /// it is followed up by reads into a few bytes on the stack.
 #[derive(Debug)]
-pub(super) struct Growth {
+pub(super) struct VecGrowth {
     starting_len: usize,
     starting_capacity: usize,
     /// How much of the spare capacity is known to be initialized.
     initialized: usize,
 }
 
-impl Growth {
+impl VecGrowth {
     pub(super) fn of(vec: &Vec<u8>) -> Self {
-        Growth { starting_len: vec.len(), starting_capacity: vec.capacity(), initialized: 0 }
+        VecGrowth { starting_len: vec.len(), starting_capacity: vec.capacity(), initialized: 0 }
     }
 
     /// Returns how many bytes were added since the start.
@@ -74,7 +74,7 @@ impl Growth {
         vec: &mut Vec<u8>,
     ) -> Poll<io::Result<usize>> {
         loop {
-            let result = if self.fits_exactly_so_far(vec) {
+            let result = if self.should_probe(vec) {
                 ready!(self.poll_probe(reader.as_mut(), cx, vec))
             } else {
                 ready!(self.poll_read_more(reader.as_mut(), cx, vec))
@@ -88,7 +88,7 @@ impl Growth {
         }
     }
 
-    fn fits_exactly_so_far(&self, vec: &Vec<u8>) -> bool {
+    fn should_probe(&self, vec: &Vec<u8>) -> bool {
         vec.capacity() - vec.len() < ROOM_MIN
             && vec.capacity() == self.starting_capacity
             && self.starting_capacity >= ROOM_MIN

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 
-use super::to_end::Growth;
+use super::to_end::VecGrowth;
 use crate::text::{OnError, TextBuffer};
 use crate::traits::AsyncRead;
 
@@ -17,7 +17,7 @@ pin_project! {
     pub struct ReadToString<'a, R: ?Sized> {
         reader: &'a mut R,
         text: TextBuffer<'a>,
-        growth: Growth,
+        growth: VecGrowth,
         #[pin]
         _pin: PhantomPinned,
     }
@@ -26,7 +26,7 @@ pin_project! {
 impl<'a, R: ?Sized> ReadToString<'a, R> {
     pub(super) fn new(reader: &'a mut R, output: &'a mut String) -> Self {
         let text = TextBuffer::new(output);
-        ReadToString { reader, growth: Growth::of(&text.bytes), text, _pin: PhantomPinned }
+        ReadToString { reader, growth: VecGrowth::of(&text.bytes), text, _pin: PhantomPinned }
     }
 }
 

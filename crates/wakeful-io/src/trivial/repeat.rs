@@ -3,7 +3,7 @@ use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use super::poll_pay;
+use super::poll_consume_budget;
 use crate::traits::{AsyncRead, ReadBuf};
 
 /// One byte over and over; see [`repeat`].
@@ -45,7 +45,7 @@ impl AsyncRead for Repeat {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        ready!(poll_pay(cx));
+        ready!(poll_consume_budget(cx));
         let n = buf.remaining();
         // SAFETY: all of it becomes initialized, nothing the contrary.
         unsafe {

@@ -3,7 +3,7 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use super::poll_pay;
+use super::poll_consume_budget;
 use crate::traits::AsyncWrite;
 
 /// Forgets what is written; see [`sink`].
@@ -41,7 +41,7 @@ impl AsyncWrite for Sink {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        ready!(poll_pay(cx));
+        ready!(poll_consume_budget(cx));
         Poll::Ready(Ok(buf.len()))
     }
 
@@ -51,7 +51,7 @@ impl AsyncWrite for Sink {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        ready!(poll_pay(cx));
+        ready!(poll_consume_budget(cx));
         Poll::Ready(Ok(bufs.iter().map(|buf| buf.len()).sum()))
     }
 
@@ -62,12 +62,12 @@ impl AsyncWrite for Sink {
 
     #[inline]
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        poll_pay(cx).map(Ok)
+        poll_consume_budget(cx).map(Ok)
     }
 
     #[inline]
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        poll_pay(cx).map(Ok)
+        poll_consume_budget(cx).map(Ok)
     }
 }
 
