@@ -8,24 +8,25 @@ use wakeful_base::sync::Mutex;
 
 use crate::traits::ReadBuf;
 
-/// Bytes from one who writes to one who reads, and who of them waits.
+/// A bounded byte queue with one writer and one reader, and the wakers of those that wait.
 ///
-/// It has no lock of its own. A caller that keeps it in a lock passes an [`DeferredWakers`], and releases the lock before
-/// it drops that and before it clones a waker: wakers are user code, which may use the same pipe. See [`poll_locked`].
+/// It has no lock of its own. A caller that keeps the pipe in a lock passes [`DeferredWakers`], and
+/// releases the lock before it drops them and before it clones a waker: wakers are user code, which
+/// may use the same pipe. See [`poll_locked`].
 pub(super) struct Pipe {
-    /// The first of them have been read; they go when room is needed. (In a `VecDeque` nothing
-    /// would have to be moved, but to take bytes out of one costs more.)
+    /// The first `n_read` bytes have been read and are removed when room is needed. (A `VecDeque`
+    /// would not need to move bytes, but reading from its two slices is slower.)
     bytes: Vec<u8>,
     n_read: usize,
     len_max: usize,
     closed: bool,
-    /// Waits for bytes, or the end.
+    /// The waker of the task that waits for bytes or for the pipe to close.
     reader: Option<Waker>,
-    /// Waits for room, or the end.
+    /// The waker of the task that waits for room or for the pipe to close.
     writer: Option<Waker>,
 }
 
-/// What `Debug` shows of a pipe, copied out of the lock.
+/// What `Debug` shows of a pipe, copied while the lock is held.
 #[derive(Debug)]
 #[expect(dead_code, reason = "it is only shown")]
 pub(super) struct PipeState {
@@ -34,16 +35,17 @@ pub(super) struct PipeState {
     closed: bool,
 }
 
-/// What to do once the lock is free.
+/// Wakers to be called or dropped after the lock is released.
 #[derive(Default)]
 pub(super) struct DeferredWakers {
     to_wake: Option<Waker>,
-    /// A clone of the task's own waker until that is put into the pipe, then the waker it replaced. Only dropped.
+    /// A clone of the task's waker. Once it is stored in the pipe, the waker that it replaced.
     cloned: Option<Waker>,
 }
 
 impl Drop for DeferredWakers {
-    /// Contains panics: the caller would lose the bytes it has read, or the number of those it has written.
+    /// Catches panics of the wakers: otherwise the caller would lose the bytes it has read, or the
+    /// number of bytes it has written.
     #[inline]
     fn drop(&mut self) {
         if let Some(waker) = self.to_wake.take() {
@@ -55,16 +57,18 @@ impl Drop for DeferredWakers {
     }
 }
 
-/// The two that may have to wait for a pipe.
+/// The side of a pipe that an operation belongs to.
 #[derive(Clone, Copy)]
 pub(super) enum Side {
     Reader,
     Writer,
 }
 
-/// Makes an `attempt` at a pipe. If that returns `None`, the task waits: `side`'s waker is its own then.
+/// Calls `attempt` under the lock. If that returns `None`, registers the task's waker for `side`
+/// and returns `Pending`.
 ///
-/// The lock is released while the task's waker is cloned, after which there is another attempt.
+/// The lock is released while the task's waker is cloned. The other side may use the pipe in the
+/// meantime, so `attempt` is called again afterwards.
 #[inline]
 pub(super) fn poll_locked<T>(
     pipe: &Mutex<Pipe>,
@@ -99,7 +103,7 @@ impl Pipe {
         Pipe { bytes: Vec::new(), n_read: 0, len_max, closed: false, reader: None, writer: None }
     }
 
-    /// As [`poll_locked`], for a caller that has the pipe to itself.
+    /// Like [`poll_locked`], for a pipe that is borrowed exclusively instead of locked.
     #[inline]
     pub(super) fn poll<T>(
         &mut self,
@@ -125,7 +129,8 @@ impl Pipe {
         }
     }
 
-    /// Reads what is inside, even after the end. Returns `None` if there is nothing yet.
+    /// Reads available bytes, even after the pipe is closed. Returns `None` if the reader has to
+    /// wait.
     pub(super) fn read(
         &mut self,
         buf: &mut ReadBuf<'_>,
@@ -149,8 +154,8 @@ impl Pipe {
         Some(())
     }
 
-    /// Takes as many bytes as there is room for, from one buffer after the other. Returns `None` if there is
-    /// no room.
+    /// Writes as many bytes as there is room for, from one buffer after the other. Returns `None`
+    /// if there is no room.
     pub(super) fn write<'b>(
         &mut self,
         bufs: impl Iterator<Item = &'b [u8]> + Clone,
@@ -190,7 +195,8 @@ impl Pipe {
 
     fn append(&mut self, bytes: &[u8]) {
         let fits = bytes.len() <= self.bytes.capacity() - self.bytes.len();
-        // As many were read as are moved: on average no byte is moved more than once.
+        // Moves at most as many bytes as were read since the last move, so each byte is moved at
+        // most once on average.
         if !fits && self.n_read >= self.unread_len() {
             self.bytes.drain(..self.n_read);
             self.n_read = 0;
@@ -198,20 +204,20 @@ impl Pipe {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// No more bytes will come: whoever reads is to be told.
+    /// Closes the pipe from the writer's side. Dropping `deferred` wakes a waiting reader.
     pub(super) fn close_by_writer(&mut self, deferred: &mut DeferredWakers) {
         self.closed = true;
         deferred.to_wake = self.reader.take();
     }
 
-    /// Nobody will read any more: whoever writes is to be told.
+    /// Closes the pipe from the reader's side. Dropping `deferred` wakes a waiting writer.
     pub(super) fn close_by_reader(&mut self, deferred: &mut DeferredWakers) {
         self.closed = true;
         deferred.to_wake = self.writer.take();
     }
 }
 
-/// Whether the waker in `stored` wakes the same task as `waker`.
+/// Returns whether the stored waker wakes the same task as `waker`.
 fn wakes_same_task(stored: &Option<Waker>, waker: &Waker) -> bool {
     matches!(stored, Some(stored) if stored.will_wake(waker))
 }

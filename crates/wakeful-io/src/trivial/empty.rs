@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use super::poll_consume_budget;
 use crate::traits::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
 
-/// Has nothing to read, and forgets what is written; see [`empty`].
+/// A stream that is always at its end and discards all writes, created by [`empty`].
 ///
 /// ```
 /// use wakeful::io::{AsyncReadExt, Empty, empty};
@@ -22,7 +22,7 @@ pub struct Empty {
     _private: (),
 }
 
-/// Makes a stream that is at its end when read, and forgets what is written to it.
+/// Creates a stream that is always at its end and discards everything written to it.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

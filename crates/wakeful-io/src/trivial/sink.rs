@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use super::poll_consume_budget;
 use crate::traits::AsyncWrite;
 
-/// Forgets what is written; see [`sink`].
+/// A writer that discards everything written to it, created by [`sink`].
 ///
 /// ```
 /// use wakeful::io::{Sink, copy, sink};
@@ -22,7 +22,7 @@ pub struct Sink {
     _private: (),
 }
 
-/// Makes a writer that takes everything and forgets it.
+/// Creates a writer that accepts and discards everything.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
