@@ -1,21 +1,21 @@
 //! `join!` and `try_join!`: several futures as one, on one task.
 
-use crate::template::{fill, fill_at, shown_at};
-use crate::tokens::{Error, as_group, is_ident, is_punct, place_of, split_at_commas};
+use crate::template::{fill, fill_at, located_at_span};
+use crate::tokens::{Error, as_group, is_ident, is_punct, span_of, split_at_commas};
 use proc_macro::{Delimiter, Literal, Span, TokenStream, TokenTree};
 
 /// When the whole is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ends {
-    WithAll,
-    WithFirstError,
+pub(crate) enum JoinKind {
+    Join,
+    TryJoin,
 }
 
-impl Ends {
+impl JoinKind {
     /// How one future is polled.
-    fn poll(self) -> &'static str {
+    fn poll_code(self) -> &'static str {
         match self {
-            Ends::WithAll => {
+            JoinKind::Join => {
                 "INDEX => {
                     let fut = &mut futures.INDEX;
                     // SAFETY: the futures are borrowed where they are until they are dropped.
@@ -23,7 +23,7 @@ impl Ends {
                     is_pending |= SUPPORT::Future::poll(fut, cx).is_pending();
                 }"
             }
-            Ends::WithFirstError => {
+            JoinKind::TryJoin => {
                 "INDEX => {
                     let fut = &mut futures.INDEX;
                     // SAFETY: the futures are borrowed where they are until they are dropped.
@@ -38,16 +38,16 @@ impl Ends {
     }
 
     /// What is taken out of one future when all are done.
-    fn take(self) -> &'static str {
+    fn take_code(self) -> &'static str {
         match self {
-            Ends::WithAll => {
+            JoinKind::Join => {
                 "{
                     let fut = &mut futures.INDEX;
                     // SAFETY: as above.
                     SUPPORT::take_output(unsafe { SUPPORT::Pin::new_unchecked(fut) })
                 },"
             }
-            Ends::WithFirstError => {
+            JoinKind::TryJoin => {
                 "{
                     let fut = &mut futures.INDEX;
                     // SAFETY: as above.
@@ -58,10 +58,10 @@ impl Ends {
     }
 
     /// What is made of all that was taken.
-    fn output(self) -> &'static str {
+    fn output_code(self) -> &'static str {
         match self {
-            Ends::WithAll => "(TAKEN)",
-            Ends::WithFirstError => "SUPPORT::Result::Ok((TAKEN))",
+            JoinKind::Join => "(TAKEN)",
+            JoinKind::TryJoin => "SUPPORT::Result::Ok((TAKEN))",
         }
     }
 }
@@ -79,38 +79,38 @@ pub(crate) fn support_and_rest(
     Ok((support.stream(), is_biased, rest))
 }
 
-pub(crate) fn expand(input: TokenStream, ends: Ends) -> Result<TokenStream, Error> {
+pub(crate) fn expand(input: TokenStream, kind: JoinKind) -> Result<TokenStream, Error> {
     let (support, is_biased, rest) = support_and_rest(input)?;
     let futures = split_at_commas(rest);
     // Without futures there is nothing to poll, and nothing to divide by.
     if futures.is_empty() {
-        let code = match ends {
-            Ends::WithAll => "{ async {}.await }",
-            Ends::WithFirstError => "{ async { SUPPORT::Result::Ok(()) }.await }",
+        let code = match kind {
+            JoinKind::Join => "{ async {}.await }",
+            JoinKind::TryJoin => "{ async { SUPPORT::Result::Ok(()) }.await }",
         };
         return Ok(fill(code, &[("SUPPORT", support)]));
     }
-    Ok(generate(support, is_biased, ends, &futures))
+    Ok(generate(support, is_biased, kind, &futures))
 }
 
 fn generate(
     support: TokenStream,
     is_biased: bool,
-    ends: Ends,
+    kind: JoinKind,
     futures: &[Vec<TokenTree>],
 ) -> TokenStream {
-    let (mut made, mut arms, mut taken) =
+    let (mut expressions, mut arms, mut taken) =
         (TokenStream::new(), TokenStream::new(), TokenStream::new());
     for (index, future) in futures.iter().enumerate() {
-        let place = place_of(future);
+        let span = span_of(future);
         let holes = [
-            ("SUPPORT", shown_at(place, &support)),
+            ("SUPPORT", located_at_span(span, &support)),
             ("FUTURE", future.iter().cloned().collect()),
             ("INDEX", TokenTree::from(Literal::usize_unsuffixed(index)).into()),
         ];
-        made.extend(fill_at(place, "SUPPORT::maybe_done(FUTURE),", &holes));
-        arms.extend(fill_at(place, ends.poll(), &holes));
-        taken.extend(fill_at(place, ends.take(), &holes));
+        expressions.extend(fill_at(span, "SUPPORT::maybe_done(FUTURE),", &holes));
+        arms.extend(fill_at(span, kind.poll_code(), &holes));
+        taken.extend(fill_at(span, kind.take_code(), &holes));
     }
     // Where the next poll begins: none goes first for ever, and so uses the budget up.
     let [first, index, rotate] = match is_biased {
@@ -121,10 +121,10 @@ fn generate(
             "#[allow(clippy::modulo_one)] { first = (first + 1) % COUNT; }",
         ],
     };
-    let output = ends.output();
+    let output = kind.output_code();
     let code = format!(
         "{{
-            let mut futures = (MADE);
+            let mut futures = (EXPRESSIONS);
             // Borrowed, not moved into the closure: they stay where they are.
             let mut futures = &mut futures;
             {first}
@@ -152,7 +152,7 @@ fn generate(
         &code,
         &[
             ("SUPPORT", support),
-            ("MADE", made),
+            ("EXPRESSIONS", expressions),
             ("ARMS", arms),
             ("TAKEN", taken),
             ("COUNT", TokenTree::from(count).into()),

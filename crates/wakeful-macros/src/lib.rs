@@ -16,7 +16,8 @@ use entry::{Attribute, Kind};
 use proc_macro::TokenStream;
 
 fn entry(args: TokenStream, item: TokenStream, attribute: Attribute) -> TokenStream {
-    entry::expand(args, item, attribute).unwrap_or_else(|(error, item)| error.with(item))
+    entry::expand(args, item, attribute)
+        .unwrap_or_else(|(error, item)| error.into_tokens_before(item))
 }
 
 /// Runs an async `main` on a multi-thread runtime, or as its arguments say.
@@ -143,11 +144,11 @@ pub fn select(input: TokenStream) -> TokenStream {
 /// What `join!` expands to. Begins with the path of the support module in parentheses.
 #[proc_macro]
 pub fn join(input: TokenStream) -> TokenStream {
-    join::expand(input, join::Ends::WithAll).unwrap_or_else(|error| error.into_tokens())
+    join::expand(input, join::JoinKind::Join).unwrap_or_else(|error| error.into_tokens())
 }
 
 /// What `try_join!` expands to. Begins with the path of the support module in parentheses.
 #[proc_macro]
 pub fn try_join(input: TokenStream) -> TokenStream {
-    join::expand(input, join::Ends::WithFirstError).unwrap_or_else(|error| error.into_tokens())
+    join::expand(input, join::JoinKind::TryJoin).unwrap_or_else(|error| error.into_tokens())
 }

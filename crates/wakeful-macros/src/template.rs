@@ -12,10 +12,10 @@ pub(crate) fn fill(code: &str, holes: &[(&str, TokenStream)]) -> TokenStream {
     fill_at(Span::call_site(), code, holes)
 }
 
-/// As [`fill`]; what the compiler finds wrong with `code` it shows at `place`.
-pub(crate) fn fill_at(place: Span, code: &str, holes: &[(&str, TokenStream)]) -> TokenStream {
+/// As [`fill`]; what the compiler finds wrong with `code` it shows at `span`.
+pub(crate) fn fill_at(span: Span, code: &str, holes: &[(&str, TokenStream)]) -> TokenStream {
     let parsed: TokenStream = code.parse().expect("the template is made of tokens");
-    fill_tokens(parsed, Span::mixed_site().located_at(place), holes)
+    fill_tokens(parsed, Span::mixed_site().located_at(span), holes)
 }
 
 fn fill_tokens(code: TokenStream, span: Span, holes: &[(&str, TokenStream)]) -> TokenStream {
@@ -37,10 +37,10 @@ fn fill_tokens(code: TokenStream, span: Span, holes: &[(&str, TokenStream)]) -> 
     filled
 }
 
-/// Tokens that mean what they do, but are shown at `place`.
-pub(crate) fn shown_at(place: Span, tokens: &TokenStream) -> TokenStream {
+/// Tokens that mean what they do, but are shown at `span`.
+pub(crate) fn located_at_span(span: Span, tokens: &TokenStream) -> TokenStream {
     let shown = tokens.clone().into_iter().map(|mut token| {
-        token.set_span(token.span().located_at(place));
+        token.set_span(token.span().located_at(span));
         token
     });
     shown.collect()

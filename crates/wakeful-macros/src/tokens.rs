@@ -14,7 +14,7 @@ impl Error {
         Error { span, text: text.into() }
     }
 
-    /// `::core::compile_error! { "text" }`, at the place it is about.
+    /// `::core::compile_error! { "text" }`, at the span it is about.
     pub(crate) fn into_tokens(self) -> TokenStream {
         let at = |mut token: TokenTree| {
             token.set_span(self.span);
@@ -37,7 +37,7 @@ impl Error {
     }
 
     /// The error, followed by the item it is about: the rest of the program then knows its name.
-    pub(crate) fn with(self, item: TokenStream) -> TokenStream {
+    pub(crate) fn into_tokens_before(self, item: TokenStream) -> TokenStream {
         let mut tokens = self.into_tokens();
         tokens.extend(item);
         tokens
@@ -64,7 +64,7 @@ pub(crate) fn as_group(token: Option<&TokenTree>, delimiter: Delimiter) -> Optio
 }
 
 /// Where `tokens` begin.
-pub(crate) fn place_of(tokens: &[TokenTree]) -> Span {
+pub(crate) fn span_of(tokens: &[TokenTree]) -> Span {
     tokens.first().map_or_else(Span::call_site, TokenTree::span)
 }
 

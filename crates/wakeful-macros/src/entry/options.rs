@@ -49,7 +49,7 @@ impl Options {
         if !is_punct(Some(equals), '=') {
             return Err(Error::new(equals.span(), format!("expected `{name} = value`")));
         }
-        let is_again = match name.as_str() {
+        let is_duplicate = match name.as_str() {
             "flavor" => self.flavor.replace((parse_flavor(value)?, span)).is_some(),
             "worker_threads" => {
                 self.worker_threads.replace((parse_threads(value)?, span)).is_some()
@@ -94,7 +94,7 @@ impl Options {
                 ));
             }
         };
-        if is_again {
+        if is_duplicate {
             return Err(Error::new(arg[0].span(), format!("`{name}` set multiple times.")));
         }
         Ok(())
@@ -132,11 +132,11 @@ impl Options {
             }
             return Ok(self);
         }
-        let bound = [
+        let current_thread_only = [
             ("start_paused", self.start_paused.as_ref().map(|(_, span)| *span)),
             ("unhandled_panic", self.unhandled_panic.map(|(_, span)| span)),
         ];
-        match bound.into_iter().find_map(|(option, span)| Some((option, span?))) {
+        match current_thread_only.into_iter().find_map(|(option, span)| Some((option, span?))) {
             Some((option, span)) => Err(Error::new(span, requires(option, "current_thread"))),
             None => Ok(self),
         }
@@ -181,7 +181,7 @@ impl Options {
 
 fn parse_flavor(value: &TokenTree) -> Result<Flavor, Error> {
     let text = parse_string(value, "flavor")?;
-    let why = match text.as_str() {
+    let message = match text.as_str() {
         "current_thread" => return Ok(Flavor::CurrentThread),
         "multi_thread" => return Ok(Flavor::MultiThread),
         "local" => return Ok(Flavor::Local),
@@ -199,7 +199,7 @@ fn parse_flavor(value: &TokenTree) -> Result<Flavor, Error> {
              `multi_thread`."
         ),
     };
-    Err(Error::new(value.span(), why))
+    Err(Error::new(value.span(), message))
 }
 
 fn parse_threads(value: &TokenTree) -> Result<Literal, Error> {
