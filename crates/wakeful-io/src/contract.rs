@@ -62,8 +62,8 @@ pub(crate) unsafe fn poll_read_uninit<R: AsyncRead + ?Sized>(
 fn assert_same_buffer(buf: &ReadBuf<'_>, given: (*const u8, usize)) {
     assert!(
         (buf.filled().as_ptr(), buf.capacity()) == given,
-        "AsyncRead::poll_read put another ReadBuf in the place of the one it was given; \
-         a reader may only fill the one it gets"
+        "AsyncRead::poll_read replaced the ReadBuf it was given; \
+         a reader may only fill that buffer"
     );
 }
 

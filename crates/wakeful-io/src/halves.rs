@@ -123,10 +123,10 @@ impl<T> ReadHalf<T> {
         assert!(
             self.is_pair_of(&wr),
             "Unrelated `split::Write` passed to `split::Read::unsplit`. \
-             The halves must come from one call of split(); is_pair_of() tells"
+             The halves must come from one call of split(); is_pair_of() checks this"
         );
         drop(wr);
-        let whole = Arc::into_inner(self.whole).expect("there are but two halves");
+        let whole = Arc::into_inner(self.whole).expect("a stream has exactly two halves");
         whole.stream.into_inner().expect("a poll of one half of this stream panicked")
     }
 }

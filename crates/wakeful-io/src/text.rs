@@ -44,7 +44,7 @@ impl<'a> TextBuffer<'a> {
                 let invalid = error.utf8_error();
                 let mut bytes = error.into_bytes();
                 bytes.truncate(self.original_len);
-                let text = String::from_utf8(bytes).expect("a String held these bytes before");
+                let text = String::from_utf8(bytes).expect("these bytes come from a String");
                 (text, Some(invalid))
             }
         };

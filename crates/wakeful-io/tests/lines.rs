@@ -148,5 +148,5 @@ fn fill_buf_says_that_it_was_polled_too_often() {
     let mut fill = pin!(reader.fill_buf());
     assert!(poll_once(fill.as_mut()).is_ready());
     let text = panic_text(|| _ = poll_once(fill));
-    assert_eq!(text, "the future of fill_buf was polled after it was done");
+    assert_eq!(text, "the future of `fill_buf` was polled after completion");
 }

@@ -31,7 +31,7 @@ impl AsyncRead for Swapper {
 
 fn assert_caught(f: impl FnOnce()) {
     let text = panic_text(f);
-    assert!(text.starts_with("AsyncRead::poll_read put another ReadBuf"), "{text}");
+    assert!(text.starts_with("AsyncRead::poll_read replaced the ReadBuf"), "{text}");
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! `join!` and `try_join!`: several futures as one, on one task.
+//! `join!` and `try_join!`: poll several futures concurrently on one task.
 
 use crate::template::{fill, fill_at, located_at_span};
 use crate::tokens::{Error, as_group, is_ident, is_punct, span_of, split_at_commas};
 use proc_macro::{Delimiter, Literal, Span, TokenStream, TokenTree};
 
-/// When the whole is done.
+/// The macro to expand. `Join` completes with all futures, `TryJoin` also with the first error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JoinKind {
     Join,
@@ -12,13 +12,13 @@ pub(crate) enum JoinKind {
 }
 
 impl JoinKind {
-    /// How one future is polled.
+    /// Returns the template of the code that polls one future.
     fn poll_code(self) -> &'static str {
         match self {
             JoinKind::Join => {
                 "INDEX => {
                     let fut = &mut futures.INDEX;
-                    // SAFETY: the futures are borrowed where they are until they are dropped.
+                    // SAFETY: the futures stay borrowed until they are dropped, so none moves.
                     let fut = unsafe { SUPPORT::Pin::new_unchecked(fut) };
                     is_pending |= SUPPORT::Future::poll(fut, cx).is_pending();
                 }"
@@ -26,7 +26,7 @@ impl JoinKind {
             JoinKind::TryJoin => {
                 "INDEX => {
                     let fut = &mut futures.INDEX;
-                    // SAFETY: the futures are borrowed where they are until they are dropped.
+                    // SAFETY: the futures stay borrowed until they are dropped, so none moves.
                     let mut fut = unsafe { SUPPORT::Pin::new_unchecked(fut) };
                     is_pending |= SUPPORT::Future::poll(fut.as_mut(), cx).is_pending();
                     if let SUPPORT::Option::Some(error) = SUPPORT::take_error(fut) {
@@ -37,27 +37,27 @@ impl JoinKind {
         }
     }
 
-    /// What is taken out of one future when all are done.
+    /// Returns the template of the code that takes one future's result once all have completed.
     fn take_code(self) -> &'static str {
         match self {
             JoinKind::Join => {
                 "{
                     let fut = &mut futures.INDEX;
-                    // SAFETY: as above.
+                    // SAFETY: the futures stay borrowed until they are dropped, so none moves.
                     SUPPORT::take_output(unsafe { SUPPORT::Pin::new_unchecked(fut) })
                 },"
             }
             JoinKind::TryJoin => {
                 "{
                     let fut = &mut futures.INDEX;
-                    // SAFETY: as above.
+                    // SAFETY: the futures stay borrowed until they are dropped, so none moves.
                     SUPPORT::take_value(unsafe { SUPPORT::Pin::new_unchecked(fut) })
                 },"
             }
         }
     }
 
-    /// What is made of all that was taken.
+    /// Returns the template of the macro's value, made of all results.
     fn output_code(self) -> &'static str {
         match self {
             JoinKind::Join => "(TAKEN)",
@@ -66,13 +66,16 @@ impl JoinKind {
     }
 }
 
-/// Takes `(support path)` off the front, and `biased;` behind it if it is there.
+/// Splits the input in the support path, whether `biased;` follows it, and the remaining tokens.
 pub(crate) fn support_and_rest(
     input: TokenStream,
 ) -> Result<(TokenStream, bool, Vec<TokenTree>), Error> {
     let tokens: Vec<TokenTree> = input.into_iter().collect();
     let Some(support) = as_group(tokens.first(), Delimiter::Parenthesis) else {
-        return Err(Error::new(Span::call_site(), "not to be called but through the macro itself"));
+        return Err(Error::new(
+            Span::call_site(),
+            "this macro is internal: call `select!`, `join!` or `try_join!` instead",
+        ));
     };
     let is_biased = is_ident(tokens.get(1), "biased") && is_punct(tokens.get(2), ';');
     let rest = tokens[if is_biased { 3 } else { 1 }..].to_vec();
@@ -82,7 +85,7 @@ pub(crate) fn support_and_rest(
 pub(crate) fn expand(input: TokenStream, kind: JoinKind) -> Result<TokenStream, Error> {
     let (support, is_biased, rest) = support_and_rest(input)?;
     let futures = split_at_commas(rest);
-    // Without futures there is nothing to poll, and nothing to divide by.
+    // Handled separately: the template below divides by the number of futures.
     if futures.is_empty() {
         let code = match kind {
             JoinKind::Join => "{ async {}.await }",
@@ -112,7 +115,7 @@ fn generate(
         arms.extend(fill_at(span, kind.poll_code(), &holes));
         taken.extend(fill_at(span, kind.take_code(), &holes));
     }
-    // Where the next poll begins: none goes first for ever, and so uses the budget up.
+    // Each poll starts with the next future, so that no future always uses the budget first.
     let [first, index, rotate] = match is_biased {
         true => ["", "step", ""],
         false => [
@@ -125,7 +128,7 @@ fn generate(
     let code = format!(
         "{{
             let mut futures = (EXPRESSIONS);
-            // Borrowed, not moved into the closure: they stay where they are.
+            // The closure gets a borrow, so the futures do not move with it.
             let mut futures = &mut futures;
             {first}
             SUPPORT::poll_fn(move |cx| {{

@@ -1,4 +1,4 @@
-//! `select!`: the first of several futures to be ready.
+//! `select!`: waits for the first of several futures to complete.
 
 use crate::join::support_and_rest;
 use crate::template::{fill, fill_at, located_at_span};
@@ -7,7 +7,7 @@ use crate::tokens::{
 };
 use proc_macro::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 
-/// As many as a mask of 64 bits can tell to be out.
+/// The maximum number of branches: one bit each in the largest mask of disabled branches, a `u64`.
 const BRANCHES_MAX: usize = 64;
 
 struct Branch {
@@ -41,7 +41,7 @@ impl<'a> Parser<'a> {
         let Some(equals) = self.position(is_lone_equals) else {
             return Err(Error::new(
                 start,
-                "a branch of `select!` is `pattern = future => handler`, and there is no `=` here",
+                "a branch of `select!` must be `pattern = future => handler`, but `=` is missing",
             ));
         };
         let pattern = self.take(equals);
@@ -53,7 +53,7 @@ impl<'a> Parser<'a> {
         let Some(end) = self.position(is_end) else {
             return Err(Error::new(
                 start,
-                "a branch of `select!` is `pattern = future => handler`, and there is no `=>` here",
+                "a branch of `select!` must be `pattern = future => handler`, but `=>` is missing",
             ));
         };
         let future = self.take(end);
@@ -61,21 +61,21 @@ impl<'a> Parser<'a> {
         if is_punct(self.rest.first(), ',') {
             self.take(2);
             let Some(end) = self.position(is_fat_arrow) else {
-                return Err(Error::new(start, "there is no `=>` behind this `if`"));
+                return Err(Error::new(start, "expected `=>` after this `if` condition"));
             };
             condition = Some(self.take(end));
         }
         Ok(Branch { pattern, future, condition, handler: self.handler()? })
     }
 
-    /// `=> handler`, and the comma behind it.
+    /// Parses `=> handler` and a comma after it.
     fn handler(&mut self) -> Result<Vec<TokenTree>, Error> {
         let arrow = self.span();
         self.take(2);
         if self.rest.is_empty() {
-            return Err(Error::new(arrow, "there is no handler behind this `=>`"));
+            return Err(Error::new(arrow, "expected a handler after this `=>`"));
         }
-        // A block needs no comma behind it, unless more of the expression follows it.
+        // A block needs no comma after it, unless it is continued by a method call or `?`.
         let is_block = as_group(self.rest.first(), Delimiter::Brace).is_some();
         let is_continued = is_punct(self.rest.get(1), '.') || is_punct(self.rest.get(1), '?');
         let end = if is_block && !is_continued { 1 } else { expression_end(self.rest) };
@@ -96,7 +96,7 @@ pub(crate) fn expand(input: TokenStream) -> Result<TokenStream, Error> {
             parser.take(1);
             else_handler = Some(parser.handler()?);
             if !parser.rest.is_empty() {
-                return Err(Error::new(parser.span(), "`else` has to be the last branch"));
+                return Err(Error::new(parser.span(), "`else` must be the last branch"));
             }
             break;
         }
@@ -122,7 +122,7 @@ fn name(prefix: &str, n: usize) -> TokenStream {
     TokenTree::from(Ident::new(&format!("{prefix}{n}"), Span::mixed_site())).into()
 }
 
-/// The type of a mask with a bit for each branch.
+/// Returns the smallest unsigned type with a bit for each branch.
 fn mask_type(branches: usize) -> TokenStream {
     let path = match branches {
         0..=8 => "::core::primitive::u8",
@@ -133,20 +133,21 @@ fn mask_type(branches: usize) -> TokenStream {
     fill(path, &[])
 }
 
-/// What `select!` becomes.
+/// The template that `select!` expands to.
 const EXPANSION: &str = "{
     enum __SelectOutput<GENERICS> { VARIANTS Disabled }
     let mut disabled: MASK = 0;
     CONDITIONS
     #[allow(unused_mut)]
     let mut output = {
-        // By themselves first: what is borrowed in them has to live as long as they do.
+        // A statement of its own: `let` extends the lives of temporaries that the expressions
+        // borrow, but not of temporaries in the arguments of a call.
         let futures = (EXPRESSIONS);
         let mut futures = (FUTURES);
-        // A borrow of the futures, which never move again.
+        // The closure gets a borrow, so the futures do not move with it.
         let mut futures = &mut futures;
         SUPPORT::poll_fn(|cx| {
-            // All of them by one borrow, so that the closure is small.
+            // One borrow for all futures keeps the closure small.
             let futures = &mut *futures;
             match SUPPORT::poll_budget_available(cx) {
                 SUPPORT::Poll::Ready(()) => {}
@@ -160,7 +161,7 @@ const EXPANSION: &str = "{
                 { branch = (start + step) % COUNT; }
                 match branch {
                     ARMS
-                    _ => unreachable!(\"there is no such branch\"),
+                    _ => unreachable!(\"invalid branch index\"),
                 }
             }
             if is_pending {
@@ -174,7 +175,7 @@ const EXPANSION: &str = "{
         HANDLERS
         __SelectOutput::Disabled => ELSE_HANDLER,
         #[allow(unreachable_patterns)]
-        _ => unreachable!(\"the pattern has matched before\"),
+        _ => unreachable!(\"the pattern matched inside the poll\"),
     }
 }";
 
@@ -221,7 +222,7 @@ fn generate(
     )
 }
 
-/// What every branch adds to.
+/// The parts of the expansion that have code for each branch.
 #[derive(Default)]
 struct Parts {
     generics: TokenStream,
@@ -264,7 +265,7 @@ impl Parts {
                     continue;
                 }
                 let fut = &mut futures.INDEX;
-                // SAFETY: the futures are borrowed where they are until they are dropped.
+                // SAFETY: the futures stay borrowed until they are dropped, so none moves.
                 let fut = unsafe { SUPPORT::Pin::new_unchecked(fut) };
                 let out = match SUPPORT::Future::poll(fut, cx) {
                     SUPPORT::Poll::Ready(out) => out,
@@ -287,7 +288,7 @@ impl Parts {
     }
 }
 
-/// The pattern without `mut` and `ref`, for a look at a value that is borrowed.
+/// Removes `mut` and `ref` from a pattern, so that it can match a borrowed value.
 fn without_binding_modes(pattern: Vec<TokenTree>) -> TokenStream {
     let kept = pattern
         .into_iter()

@@ -30,7 +30,8 @@ impl<'a, R: AsyncBufRead + Unpin + ?Sized> Future for FillBuf<'a, R> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let me = self.project();
-        let reader = me.reader.take().expect("the future of fill_buf was polled after it was done");
+        let reader =
+            me.reader.take().expect("the future of `fill_buf` was polled after completion");
         match Pin::new(&mut *reader).poll_fill_buf(cx) {
             Poll::Ready(result) => Poll::Ready(result.map(|bytes| {
                 // SAFETY: extends the lifetime of `bytes` to `'a`. They belong to `*reader`, which

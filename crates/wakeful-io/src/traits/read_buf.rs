@@ -247,7 +247,7 @@ impl<'a> ReadBuf<'a> {
     /// The unfilled part must have at least `n` bytes, and its first `n` bytes must be initialized.
     #[inline]
     pub unsafe fn assume_init(&mut self, n: usize) {
-        debug_assert!(n <= self.remaining(), "assume_init of more bytes than the buffer has");
+        debug_assert!(n <= self.remaining(), "n must not exceed remaining()");
         self.initialized = self.initialized.max(self.filled + n);
     }
 

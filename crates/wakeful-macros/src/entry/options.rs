@@ -1,4 +1,4 @@
-//! The arguments of the attributes, and the runtime they describe.
+//! The arguments of the attributes, and the builder calls that they become.
 
 use super::{Attribute, Kind};
 use crate::template::fill;
@@ -12,7 +12,7 @@ enum Flavor {
     Local,
 }
 
-/// What the arguments say, each with the place where.
+/// The parsed arguments, with the spans of their values for errors.
 #[derive(Default)]
 pub(super) struct Options {
     flavor: Option<(Flavor, Span)>,
@@ -40,7 +40,7 @@ impl Options {
             return Err(Error::new(
                 span,
                 format!(
-                    "`#[{}]` takes arguments of the form `name = value`, of {known}",
+                    "`#[{}]` expects arguments of the form `name = value`; the names are {known}",
                     attribute.name()
                 ),
             ));
@@ -108,7 +108,7 @@ impl Options {
         self.flavor.map_or(default, |(flavor, _)| flavor)
     }
 
-    /// Refuses what does not go together.
+    /// Returns an error for arguments that the flavor or the crate's features do not support.
     pub(super) fn check(self, attribute: Attribute) -> Result<Options, Error> {
         let flavor = self.flavor(attribute);
         let requires = |option: &str, flavor: &str| {
@@ -142,7 +142,7 @@ impl Options {
         }
     }
 
-    /// The expression that makes the runtime.
+    /// Returns the expression that builds the runtime.
     pub(super) fn runtime(&self, attribute: Attribute) -> TokenStream {
         let library = self
             .library
@@ -223,7 +223,7 @@ fn parse_threads(value: &TokenTree) -> Result<Literal, Error> {
 fn parse_string(value: &TokenTree, field: &str) -> Result<String, Error> {
     let text = value.to_string();
     let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-    // An identifier was allowed long ago, and still is.
+    // Identifiers are accepted for compatibility: old versions of Tokio allowed them.
     let plain = matches!(value, TokenTree::Ident(_)).then_some(text.as_str());
     inner.or(plain).map(str::to_owned).ok_or_else(|| {
         Error::new(value.span(), format!("Failed to parse value of `{field}` as string."))
