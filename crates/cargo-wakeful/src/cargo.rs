@@ -11,13 +11,13 @@ use crate::signals;
 
 /// How a call of cargo ended, to be passed on as our own end.
 #[derive(Debug, Clone, Copy)]
-pub struct Ended(ExitStatus);
+pub struct CargoExit(ExitStatus);
 
-impl Ended {
+impl CargoExit {
     /// Ends us in the same way; by the same signal, if it was one.
     pub fn pass_on(self) -> ExitCode {
         if let Some(signal) = self.0.signal() {
-            signals::die_by(signal);
+            signals::die_from(signal);
         }
         ExitCode::from(u8::try_from(self.0.code().unwrap_or(101)).unwrap_or(101))
     }
@@ -25,7 +25,7 @@ impl Ended {
 
 /// What a call that ran in the background wrote.
 pub struct Captured {
-    pub ended: Ended,
+    pub ended: CargoExit,
     pub is_success: bool,
     pub stdout: String,
     pub stderr: String,
@@ -39,7 +39,7 @@ pub struct Cargo {
 impl Cargo {
     pub fn new() -> Cargo {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        signals::tie_to_us(&mut command);
+        signals::kill_with_parent(&mut command);
         Cargo { command }
     }
 
@@ -54,21 +54,21 @@ impl Cargo {
     }
 
     /// Runs to the end on the user's terminal.
-    pub fn run(mut self) -> Result<Ended, String> {
+    pub fn run(mut self) -> Result<CargoExit, String> {
         let child = self.command.spawn().map_err(|error| self.not_started(&error))?;
         let status = signals::wait_for(child).map_err(|error| self.not_started(&error))?;
-        Ok(Ended(status))
+        Ok(CargoExit(status))
     }
 
     /// Runs to the end and keeps what it wrote. Fails if a signal came meanwhile, for then nothing should follow.
     pub fn capture(mut self) -> Result<Captured, String> {
         self.command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().map_err(|error| self.not_started(&error))?;
-        let stdout = read_aside(child.stdout.take().expect("stdout is a pipe"));
-        let stderr = read_aside(child.stderr.take().expect("stderr is a pipe"));
+        let stdout = read_in_thread(child.stdout.take().expect("stdout is a pipe"));
+        let stderr = read_in_thread(child.stderr.take().expect("stderr is a pipe"));
         let status = signals::wait_for(child).map_err(|error| self.not_started(&error))?;
         Ok(Captured {
-            ended: Ended(signals::received().map_or(status, ExitStatus::from_raw)),
+            ended: CargoExit(signals::received().map_or(status, ExitStatus::from_raw)),
             is_success: status.success() && signals::received().is_none(),
             stdout: stdout.join().expect("a reader of a pipe does not panic"),
             stderr: stderr.join().expect("a reader of a pipe does not panic"),
@@ -80,7 +80,7 @@ impl Cargo {
     }
 }
 
-fn read_aside(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
+fn read_in_thread(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         // What was read before an error is all there is.

@@ -19,7 +19,7 @@ pub struct DropIn {
 }
 
 /// The checkout that this program was built from. `cargo install --path` leaves it where it is, so it is good for that too.
-pub fn whereabouts() -> PathBuf {
+pub fn default_checkout() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()
 }
@@ -28,10 +28,10 @@ impl DropIn {
     pub fn find() -> Result<DropIn, String> {
         let (checkout, named_by) = match env::var_os("WAKEFUL_PATH") {
             Some(path) => (PathBuf::from(path), "named by WAKEFUL_PATH"),
-            None => (whereabouts(), "from which cargo-wakeful was built"),
+            None => (default_checkout(), "from which cargo-wakeful was built"),
         };
         let candidates = [checkout.join("crates/tokio-drop-in"), checkout.clone()];
-        let found = candidates.iter().find(|dir| names_tokio(dir));
+        let found = candidates.iter().find(|dir| has_tokio_manifest(dir));
         let dir = found.and_then(|dir| fs::canonicalize(dir).ok()).ok_or_else(|| {
             format!(
                 "Wakeful is not in {}, {named_by}: there is no crates/tokio-drop-in in it.\n\
@@ -66,7 +66,7 @@ impl DropIn {
     }
 }
 
-fn names_tokio(dir: &Path) -> bool {
+fn has_tokio_manifest(dir: &Path) -> bool {
     let manifest = fs::read_to_string(dir.join("Cargo.toml")).unwrap_or_default();
     manifest.lines().any(|line| line.replace(' ', "") == "name=\"tokio\"")
 }

@@ -15,7 +15,7 @@
 //! | `users` | locked shared by every call that is in; the kernel takes the lock off one that was killed |
 //! | `before`, or `none` | `Cargo.lock` as it was, or that there was none |
 //! | `lent` | `Cargo.lock` as we left it for cargo |
-//! | `kept` | a `before` that could not be put back, see [`Lent::recover`] |
+//! | `kept` | a `before` that could not be put back, see [`LockFileLoan::recover`] |
 //!
 //! A target folder would be a worse place: two calls may use two, and `cargo clean` empties it.
 
@@ -33,7 +33,7 @@ use crate::signals;
 mod tests;
 
 /// The right to have another `Cargo.lock` for a while.
-pub struct Lent {
+pub struct LockFileLoan {
     lock_file: PathBuf,
     folder: PathBuf,
     users: File,
@@ -43,23 +43,23 @@ pub struct Lent {
 }
 
 /// Saves the workspace's `Cargo.lock`, unless a call that is under way has done so.
-pub fn borrow(workspace_root: &Path) -> Result<Lent, String> {
-    borrow_in(&folders_home()?, workspace_root)
+pub fn borrow(workspace_root: &Path) -> Result<LockFileLoan, String> {
+    borrow_in(&state_dir()?, workspace_root)
 }
 
-fn borrow_in(home: &Path, workspace_root: &Path) -> Result<Lent, String> {
+fn borrow_in(home: &Path, workspace_root: &Path) -> Result<LockFileLoan, String> {
     let lock_file = workspace_root.join("Cargo.lock");
     // Where it is a link, the file behind it is saved and restored.
     let lock_file = fs::canonicalize(&lock_file).unwrap_or(lock_file);
     let mut hasher = DefaultHasher::new();
     lock_file.hash(&mut hasher);
     let folder = home.join(format!("{:016x}", hasher.finish()));
-    let in_folder = |error| failed("use", &folder, &error);
-    let gate = pass_gate(&folder, true).map_err(in_folder)?;
+    let in_folder = |error| error_text("use", &folder, &error);
+    let gate = lock_gate(&folder, true).map_err(in_folder)?;
     let users = open(&folder.join("users")).map_err(in_folder)?;
-    let is_alone = try_alone(&users).map_err(in_folder)?;
+    let is_alone = is_only_user(&users).map_err(in_folder)?;
     lock(&users, libc::LOCK_SH).map_err(in_folder)?;
-    let lent = Lent { lock_file, folder, users, gate: Some(gate), is_given_back: false };
+    let lent = LockFileLoan { lock_file, folder, users, gate: Some(gate), is_given_back: false };
     if is_alone {
         lent.recover()?;
         lent.save()?;
@@ -67,12 +67,12 @@ fn borrow_in(home: &Path, workspace_root: &Path) -> Result<Lent, String> {
     Ok(lent)
 }
 
-impl Lent {
+impl LockFileLoan {
     /// The lock file is as cargo will read it; others may come in.
-    pub fn prepared(&mut self) -> Result<(), String> {
+    pub fn mark_prepared(&mut self) -> Result<(), String> {
         let lent = self.folder.join("lent");
-        copy_whole(&self.lock_file, &lent)
-            .map_err(|error| failed("copy", &self.lock_file, &error))?;
+        copy_atomically(&self.lock_file, &lent)
+            .map_err(|error| error_text("copy", &self.lock_file, &error))?;
         self.gate = None;
         Ok(())
     }
@@ -84,14 +84,14 @@ impl Lent {
 
     fn try_give_back(&mut self) -> Result<(), String> {
         self.is_given_back = true;
-        let in_folder = |error| failed("use", &self.folder, &error);
+        let in_folder = |error| error_text("use", &self.folder, &error);
         let gate = match self.gate.take() {
             Some(gate) => gate,
-            None => pass_gate(&self.folder, false).map_err(in_folder)?,
+            None => lock_gate(&self.folder, false).map_err(in_folder)?,
         };
-        if try_alone(&self.users).map_err(in_folder)? {
+        if is_only_user(&self.users).map_err(in_folder)? {
             self.restore()?;
-            self.forget();
+            self.remove_saved();
             for name in ["users", "gate"] {
                 let _ = fs::remove_file(self.folder.join(name));
             }
@@ -104,11 +104,11 @@ impl Lent {
 
     fn save(&self) -> Result<(), String> {
         let saved = if self.lock_file.exists() {
-            copy_whole(&self.lock_file, &self.folder.join("before"))
+            copy_atomically(&self.lock_file, &self.folder.join("before"))
         } else {
             File::create(self.folder.join("none")).map(drop)
         };
-        saved.map_err(|error| failed("save", &self.lock_file, &error))
+        saved.map_err(|error| error_text("save", &self.lock_file, &error))
     }
 
     /// What is saved; `None` inside if there was no file.
@@ -117,7 +117,7 @@ impl Lent {
             return Ok(None);
         }
         let before = self.folder.join("before");
-        fs::read(&before).map(Some).map_err(|error| failed("read", &before, &error))
+        fs::read(&before).map(Some).map_err(|error| error_text("read", &before, &error))
     }
 
     fn restore(&self) -> Result<(), String> {
@@ -128,7 +128,7 @@ impl Lent {
         } else if was.is_none() {
             fs::remove_file(&self.lock_file)
         } else {
-            copy_whole(&self.folder.join("before"), &self.lock_file)
+            copy_atomically(&self.folder.join("before"), &self.lock_file)
         };
         restored.map_err(|error| {
             let (path, folder) = (self.lock_file.display(), self.folder.display());
@@ -147,7 +147,7 @@ impl Lent {
         if !before.exists() && !self.folder.join("none").exists() {
             return Ok(());
         }
-        let _ = fs::remove_file(aside(&self.lock_file));
+        let _ = fs::remove_file(temp_path(&self.lock_file));
         let lent = fs::read(self.folder.join("lent")).ok();
         let is = self.current();
         // Without `lent` it was killed within the moment in which cargo writes the file.
@@ -156,25 +156,25 @@ impl Lent {
             eprintln!("cargo wakeful: Cargo.lock is as it was before a call that was killed");
         } else if before.exists() && is != self.saved()? {
             let kept = self.folder.join("kept");
-            fs::rename(&before, &kept).map_err(|error| failed("move", &before, &error))?;
+            fs::rename(&before, &kept).map_err(|error| error_text("move", &before, &error))?;
             eprintln!(
                 "cargo wakeful: Cargo.lock has changed since a call of `cargo wakeful` was killed, and stays;\n\
                  what it was before that call is in {}",
                 kept.display()
             );
         }
-        self.forget();
+        self.remove_saved();
         Ok(())
     }
 
-    fn forget(&self) {
+    fn remove_saved(&self) {
         for name in ["before", "none", "lent"] {
             let _ = fs::remove_file(self.folder.join(name));
         }
     }
 }
 
-impl Drop for Lent {
+impl Drop for LockFileLoan {
     fn drop(&mut self) {
         if !self.is_given_back {
             if let Err(message) = self.try_give_back() {
@@ -184,7 +184,7 @@ impl Drop for Lent {
     }
 }
 
-fn folders_home() -> Result<PathBuf, String> {
+fn state_dir() -> Result<PathBuf, String> {
     let named = env::var_os("CARGO_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
     let usual = || env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
     let home = named.or_else(usual).ok_or("neither CARGO_HOME nor HOME is set")?;
@@ -192,7 +192,7 @@ fn folders_home() -> Result<PathBuf, String> {
 }
 
 /// The folder may be cleared up while we wait at its gate; then there is another gate.
-fn pass_gate(folder: &Path, may_be_interrupted: bool) -> io::Result<File> {
+fn lock_gate(folder: &Path, may_be_interrupted: bool) -> io::Result<File> {
     let path = folder.join("gate");
     loop {
         fs::create_dir_all(folder)?;
@@ -222,7 +222,7 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Whether no other call is in. If so, the lock is held so that none can be; the gate's holder alone may ask.
-fn try_alone(users: &File) -> io::Result<bool> {
+fn is_only_user(users: &File) -> io::Result<bool> {
     match lock(users, libc::LOCK_EX | libc::LOCK_NB) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
         locked => locked.map(|()| true),
@@ -238,24 +238,24 @@ fn lock(file: &File, operation: i32) -> io::Result<()> {
 }
 
 /// Copies contents, permissions and time of change; `to` is the old or the new file at every moment, never a part of one.
-fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
-    let aside = aside(to);
-    let copied = fs::copy(from, &aside).and_then(|_| {
+fn copy_atomically(from: &Path, to: &Path) -> io::Result<()> {
+    let temp = temp_path(to);
+    let copied = fs::copy(from, &temp).and_then(|_| {
         let modified = fs::metadata(from)?.modified()?;
-        File::options().append(true).open(&aside)?.set_modified(modified)?;
-        fs::rename(&aside, to)
+        File::options().append(true).open(&temp)?.set_modified(modified)?;
+        fs::rename(&temp, to)
     });
     if copied.is_err() {
-        let _ = fs::remove_file(&aside);
+        let _ = fs::remove_file(&temp);
     }
     copied
 }
 
 /// Where a file is written before it takes its place. Whoever writes holds the gate, so one name is enough.
-fn aside(path: &Path) -> PathBuf {
+fn temp_path(path: &Path) -> PathBuf {
     path.with_extension("wakeful")
 }
 
-fn failed(verb: &str, path: &Path, error: &io::Error) -> String {
+fn error_text(verb: &str, path: &Path, error: &io::Error) -> String {
     format!("could not {verb} {}: {error}", path.display())
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::Stop;
-use crate::call::Call;
 use crate::cargo::{Captured, Cargo};
+use crate::invocation::Invocation;
 
 /// Where it lies and where it is built.
 pub struct Program {
@@ -16,13 +16,13 @@ pub struct Program {
 }
 
 impl Program {
-    pub fn find(call: &Call) -> Result<Program, Stop> {
+    pub fn find(call: &Invocation) -> Result<Program, Stop> {
         // Without dependencies nothing is resolved, and so no lock file is written.
         let metadata = Cargo::new()
             .args(["metadata", "--no-deps", "--format-version=1"])
             .args(&call.resolve_args)
             .capture()?;
-        let metadata = parsed(metadata)?;
+        let metadata = parse_metadata(metadata)?;
         let path = |name: &str| metadata[name].as_str().map(PathBuf::from).unwrap_or_default();
         let own_folder = path("target_directory").join("wakeful");
         let named = env::var_os("CARGO_TARGET_DIR").filter(|dir| !dir.is_empty());
@@ -34,21 +34,21 @@ impl Program {
     }
 
     /// With `--locked`, fails as cargo does if the program's own lock file is not up to date.
-    pub fn check_locked(&self, call: &Call) -> Result<(), Stop> {
+    pub fn check_locked(&self, call: &Invocation) -> Result<(), Stop> {
         let metadata = Cargo::new()
             .args(["metadata", "--locked", "--format-version=1"])
             .args(&call.resolve_args)
             .capture()?;
-        parsed(metadata).map(drop)
+        parse_metadata(metadata).map(drop)
     }
 }
 
 /// What `cargo metadata` wrote; if it failed, that goes to the user.
-pub fn parsed(metadata: Captured) -> Result<Value, Stop> {
+pub fn parse_metadata(metadata: Captured) -> Result<Value, Stop> {
     if !metadata.is_success {
         eprint!("{}", metadata.stderr);
-        return Err(Stop::Ended(metadata.ended));
+        return Err(Stop::CargoFailed(metadata.ended));
     }
     serde_json::from_str(&metadata.stdout)
-        .map_err(|error| Stop::Said(format!("`cargo metadata` cannot be read: {error}")))
+        .map_err(|error| Stop::Message(format!("`cargo metadata` cannot be read: {error}")))
 }

@@ -15,7 +15,7 @@ static RECEIVED: AtomicI32 = AtomicI32::new(0);
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
 /// Has the signals that end a program wait for our child. One that is ignored already, as under `nohup`, stays so.
-pub fn listen() {
+pub fn install_handlers() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
         // SAFETY: both structures are plain data for which zeroes are valid, and the handler that is set makes only
         // calls that are safe in one. Without SA_RESTART a wait for the turn at the lock file ends.
@@ -84,7 +84,7 @@ fn has_ended(pid: u32) -> io::Result<bool> {
 }
 
 /// Has the kernel end the process when we are gone without having waited for it, as after `kill -9`.
-pub fn tie_to_us(command: &mut Command) {
+pub fn kill_with_parent(command: &mut Command) {
     let us = std::process::id() as i32;
     let tie = move || {
         // SAFETY: two system calls that touch no memory of ours.
@@ -99,7 +99,7 @@ pub fn tie_to_us(command: &mut Command) {
 }
 
 /// Ends us by the signal, without a core file of ours. Returns if it is one that ends nobody.
-pub fn die_by(signal: i32) {
+pub fn die_from(signal: i32) {
     // SAFETY: none of the calls touches memory of ours.
     unsafe {
         libc::prctl(libc::PR_SET_DUMPABLE, 0);

@@ -10,7 +10,7 @@ const SUBCOMMANDS: [(&str, &str); 5] =
     [("run", "r"), ("test", "t"), ("build", "b"), ("bench", ""), ("check", "c")];
 
 /// Options whose value may be the next word. Needed to tell a value from `cargo run`'s first word for the program.
-const WITH_VALUE: [&str; 20] = [
+const OPTIONS_WITH_VALUE: [&str; 20] = [
     "--package",
     "-p",
     "--exclude",
@@ -35,15 +35,15 @@ const WITH_VALUE: [&str; 20] = [
 
 /// What `cargo wakeful …` is to do.
 #[derive(Debug, PartialEq)]
-pub enum Asked {
+pub enum Request {
     Help,
     Version,
-    Run(Call),
+    Run(Invocation),
 }
 
 /// One call of cargo, to be made with Wakeful in Tokio's place.
 #[derive(Debug, Default, PartialEq)]
-pub struct Call {
+pub struct Invocation {
     pub subcommand: String,
     /// All that follows it, as the user wrote it.
     pub args: Vec<String>,
@@ -58,15 +58,15 @@ pub struct Call {
 }
 
 /// Reads the words after the program's name. Cargo puts `wakeful` first, a direct call need not.
-pub fn parse(words: impl Iterator<Item = String>) -> Result<Asked, String> {
+pub fn parse(words: impl Iterator<Item = String>) -> Result<Request, String> {
     let mut words = words.peekable();
     words.next_if(|word| word == "wakeful");
     let Some(first) = words.next() else {
-        return Ok(Asked::Help);
+        return Ok(Request::Help);
     };
     match first.as_str() {
-        "--help" | "-h" | "help" => return Ok(Asked::Help),
-        "--version" | "-V" => return Ok(Asked::Version),
+        "--help" | "-h" | "help" => return Ok(Request::Help),
+        "--version" | "-V" => return Ok(Request::Version),
         _ => {}
     }
     let known = SUBCOMMANDS.iter().any(|(name, short)| first == *name || first == *short);
@@ -78,11 +78,11 @@ pub fn parse(words: impl Iterator<Item = String>) -> Result<Asked, String> {
         ));
     }
     let args: Vec<String> = words.collect();
-    Ok(Asked::Run(read_options(first, args)?))
+    Ok(Request::Run(read_options(first, args)?))
 }
 
-fn read_options(subcommand: String, args: Vec<String>) -> Result<Call, String> {
-    let mut call = Call::default();
+fn read_options(subcommand: String, args: Vec<String>) -> Result<Invocation, String> {
+    let mut call = Invocation::default();
     let is_run = subcommand == "run" || subcommand == "r";
     let mut rest = args.iter();
     while let Some(word) = rest.next() {
@@ -93,7 +93,7 @@ fn read_options(subcommand: String, args: Vec<String>) -> Result<Call, String> {
             Some((name, value)) if name.starts_with("--") => (name, Some(value)),
             _ => (word.as_str(), None),
         };
-        if value.is_none() && WITH_VALUE.contains(&name) {
+        if value.is_none() && OPTIONS_WITH_VALUE.contains(&name) {
             value = rest.next().map(String::as_str);
             if value.is_none() {
                 return Err(format!("`{name}` needs a value after it"));
@@ -119,7 +119,7 @@ fn read_options(subcommand: String, args: Vec<String>) -> Result<Call, String> {
             _ => {}
         }
     }
-    Ok(Call { subcommand, args, ..call })
+    Ok(Invocation { subcommand, args, ..call })
 }
 
 /// The text of `cargo wakeful --help`.

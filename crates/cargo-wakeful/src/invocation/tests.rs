@@ -1,14 +1,14 @@
 use std::path::Path;
 
-use super::{Asked, Call, help, parse};
+use super::{Invocation, Request, help, parse};
 
-fn asked(line: &str) -> Result<Asked, String> {
+fn asked(line: &str) -> Result<Request, String> {
     parse(line.split_whitespace().map(str::to_owned))
 }
 
-fn call(line: &str) -> Call {
+fn call(line: &str) -> Invocation {
     match asked(line) {
-        Ok(Asked::Run(call)) => call,
+        Ok(Request::Run(call)) => call,
         other => panic!("not a call: {other:?}"),
     }
 }
@@ -16,10 +16,10 @@ fn call(line: &str) -> Call {
 #[test]
 fn the_name_that_cargo_puts_first_may_be_missing() {
     assert_eq!(asked("wakeful run --release"), asked("run --release"));
-    assert_eq!(asked("wakeful"), Ok(Asked::Help));
-    assert_eq!(asked(""), Ok(Asked::Help));
-    assert_eq!(asked("wakeful --version"), Ok(Asked::Version));
-    assert_eq!(asked("wakeful -h"), Ok(Asked::Help));
+    assert_eq!(asked("wakeful"), Ok(Request::Help));
+    assert_eq!(asked(""), Ok(Request::Help));
+    assert_eq!(asked("wakeful --version"), Ok(Request::Version));
+    assert_eq!(asked("wakeful -h"), Ok(Request::Help));
 }
 
 #[test]

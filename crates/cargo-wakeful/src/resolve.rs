@@ -6,33 +6,35 @@ use semver::Version;
 use serde_json::Value;
 
 use crate::Stop;
-use crate::call::Call;
 use crate::cargo::Captured;
 use crate::drop_in::DropIn;
-use crate::found::{all_called_tokio, is_crates_io, the_one_that_stays};
-use crate::program::parsed;
-use crate::staying;
+use crate::invocation::Invocation;
+use crate::not_replaced;
+use crate::program::parse_metadata;
+use crate::tokio_package::{is_crates_io, tokio_packages, unreplaced_tokio};
 
 #[cfg(test)]
 mod tests;
 
 /// Writes a lock file that has our `tokio` in it, or says why that cannot be.
-pub fn prepare(call: &Call, drop_in: &DropIn) -> Result<(), Stop> {
+pub fn prepare(call: &Invocation, drop_in: &DropIn) -> Result<(), Stop> {
     let mut metadata = resolved(call, drop_in)?;
-    let mut cargos_reason = None;
-    let mut stays = the_one_that_stays(&metadata, drop_in);
+    let mut cargo_error = None;
+    let mut stays = unreplaced_tokio(&metadata, drop_in);
     if let Some(locked) = stays.as_ref().filter(|found| is_crates_io(found.source)) {
         // The lock file may hold another version. Only our copy of it is changed by this.
-        cargos_reason = make_room(call, drop_in, &locked.version)?;
+        cargo_error = update_conflicts(call, drop_in, &locked.version)?;
         metadata = resolved(call, drop_in)?;
-        stays = the_one_that_stays(&metadata, drop_in);
+        stays = unreplaced_tokio(&metadata, drop_in);
     }
     if let Some(found) = stays {
-        return Err(staying::explain(&metadata, &found, drop_in, cargos_reason.as_deref()).into());
+        return Err(
+            not_replaced::explain(&metadata, &found, drop_in, cargo_error.as_deref()).into()
+        );
     }
-    let all = all_called_tokio(&metadata);
+    let all = tokio_packages(&metadata);
     if !all.iter().any(|found| found.dir == drop_in.dir) {
-        return Err(staying::explain_none(&all, drop_in).into());
+        return Err(not_replaced::explain_none(&all, drop_in).into());
     }
     for old in all.iter().filter(|found| found.version.major != drop_in.version.major) {
         eprintln!(
@@ -45,34 +47,43 @@ pub fn prepare(call: &Call, drop_in: &DropIn) -> Result<(), Stop> {
 
 /// Has our copy of the lock file name our `tokio`, and updates the crates that it holds at a version too old for Wakeful.
 /// Returns what cargo says if that is not enough.
-fn make_room(call: &Call, drop_in: &DropIn, locked: &Version) -> Result<Option<String>, Stop> {
+fn update_conflicts(
+    call: &Invocation,
+    drop_in: &DropIn,
+    locked: &Version,
+) -> Result<Option<String>, Stop> {
     let tokio = [format!("tokio@{locked}"), "--precise".to_owned(), drop_in.version.to_string()];
-    let mut freed: Vec<String> = Vec::new();
+    let mut updated: Vec<String> = Vec::new();
     // Exactly ours: else cargo would rather take a Tokio that fits the rest than name what is in the way.
-    while let Some(reason) = why_not_updated(call, drop_in, &tokio)? {
-        let in_the_way = in_the_way(&reason).filter(|package| !freed.contains(package));
-        let in_the_way: Vec<String> = in_the_way.collect();
-        if in_the_way.is_empty() {
+    while let Some(reason) = try_update(call, drop_in, &tokio)? {
+        let conflicting_packages =
+            conflicting_packages(&reason).filter(|package| !updated.contains(package));
+        let conflicting_packages: Vec<String> = conflicting_packages.collect();
+        if conflicting_packages.is_empty() {
             return Ok(Some(reason));
         }
         // What they depend on may hold them back in turn.
-        let with_dependencies = [&in_the_way[..], &["--recursive".to_owned()]].concat();
-        if why_not_updated(call, drop_in, &with_dependencies)?.is_some() {
+        let with_dependencies = [&conflicting_packages[..], &["--recursive".to_owned()]].concat();
+        if try_update(call, drop_in, &with_dependencies)?.is_some() {
             return Ok(Some(reason));
         }
-        freed.extend(in_the_way);
+        updated.extend(conflicting_packages);
     }
-    if !freed.is_empty() {
-        let freed = freed.join(", ");
+    if !updated.is_empty() {
+        let updated = updated.join(", ");
         eprintln!(
-            "cargo wakeful: note: newer than in Cargo.lock for this call, as Wakeful needs it: {freed}"
+            "cargo wakeful: note: newer than in Cargo.lock for this call, as Wakeful needs it: {updated}"
         );
     }
     Ok(None)
 }
 
 /// `cargo update`; what it says if it fails.
-fn why_not_updated(call: &Call, drop_in: &DropIn, args: &[String]) -> Result<Option<String>, Stop> {
+fn try_update(
+    call: &Invocation,
+    drop_in: &DropIn,
+    args: &[String],
+) -> Result<Option<String>, Stop> {
     let update = drop_in.cargo().args(["update"]).args(args).args(&call.resolve_args);
     let update = update.capture()?;
     stop_if_interrupted(&update)?;
@@ -80,7 +91,7 @@ fn why_not_updated(call: &Call, drop_in: &DropIn, args: &[String]) -> Result<Opt
 }
 
 /// The packages whose locked versions cargo names as the reason of a conflict, as `name@version`.
-fn in_the_way(cargos_words: &str) -> impl Iterator<Item = String> + '_ {
+fn conflicting_packages(cargos_words: &str) -> impl Iterator<Item = String> + '_ {
     let named = cargos_words.lines().filter_map(|line| {
         let (_, named) = line.split_once("previously selected package `")?;
         let (name, rest) = named.split_once(" v")?;
@@ -90,7 +101,7 @@ fn in_the_way(cargos_words: &str) -> impl Iterator<Item = String> + '_ {
     named.filter(|spec| !spec.starts_with("tokio@"))
 }
 
-fn resolved(call: &Call, drop_in: &DropIn) -> Result<Value, Stop> {
+fn resolved(call: &Invocation, drop_in: &DropIn) -> Result<Value, Stop> {
     let mut targets = call.targets.clone();
     if targets.is_empty() {
         targets.extend(host());
@@ -105,7 +116,7 @@ fn resolved(call: &Call, drop_in: &DropIn) -> Result<Value, Stop> {
         .capture()?;
     stop_if_interrupted(&metadata)?;
     if !metadata.is_success {
-        return Err(Stop::Said(format!(
+        return Err(Stop::Message(format!(
             "cargo cannot resolve the program with Wakeful's tokio {} in it. It says:\n\n{}\n\
              If the same program resolves without Wakeful, then a dependency asks for a version or a feature of Tokio\n\
              that Wakeful's does not have, or a crate that Wakeful needs (libc, bytes, socket2) cannot be had, as with\n\
@@ -114,12 +125,12 @@ fn resolved(call: &Call, drop_in: &DropIn) -> Result<Value, Stop> {
             metadata.stderr.trim_end()
         )));
     }
-    parsed(metadata)
+    parse_metadata(metadata)
 }
 
 fn stop_if_interrupted(captured: &Captured) -> Result<(), Stop> {
     match crate::signals::received() {
-        Some(_) => Err(Stop::Ended(captured.ended)),
+        Some(_) => Err(Stop::CargoFailed(captured.ended)),
         None => Ok(()),
     }
 }

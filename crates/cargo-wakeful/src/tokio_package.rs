@@ -12,7 +12,7 @@ mod tests;
 
 /// A package called `tokio` in the program's tree.
 #[derive(Debug)]
-pub struct Found<'a> {
+pub struct TokioPackage<'a> {
     pub version: Version,
     /// `None` for a folder.
     pub source: Option<&'a str>,
@@ -20,11 +20,11 @@ pub struct Found<'a> {
 }
 
 /// Each of them, in whatever version.
-pub fn all_called_tokio(metadata: &Value) -> Vec<Found<'_>> {
+pub fn tokio_packages(metadata: &Value) -> Vec<TokioPackage<'_>> {
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let tokios = packages.filter(|package| package["name"] == "tokio");
     let found = tokios.filter_map(|package| {
-        Some(Found {
+        Some(TokioPackage {
             version: package["version"].as_str()?.parse().ok()?,
             source: package["source"].as_str(),
             dir: Path::new(package["manifest_path"].as_str()?).parent()?,
@@ -34,8 +34,8 @@ pub fn all_called_tokio(metadata: &Value) -> Vec<Found<'_>> {
 }
 
 /// The Tokio whose place ours should have taken.
-pub fn the_one_that_stays<'a>(metadata: &'a Value, drop_in: &DropIn) -> Option<Found<'a>> {
-    let mut all = all_called_tokio(metadata).into_iter();
+pub fn unreplaced_tokio<'a>(metadata: &'a Value, drop_in: &DropIn) -> Option<TokioPackage<'a>> {
+    let mut all = tokio_packages(metadata).into_iter();
     all.find(|found| found.version.major == drop_in.version.major && found.dir != drop_in.dir)
 }
 

@@ -6,7 +6,7 @@ use semver::VersionReq;
 use serde_json::Value;
 
 use crate::drop_in::DropIn;
-use crate::found::{Found, is_crates_io};
+use crate::tokio_package::{TokioPackage, is_crates_io};
 
 #[cfg(test)]
 mod tests;
@@ -14,9 +14,9 @@ mod tests;
 /// What was found in our place, why, and what to do.
 pub fn explain(
     metadata: &Value,
-    found: &Found<'_>,
+    found: &TokioPackage<'_>,
     drop_in: &DropIn,
-    cargos_reason: Option<&str>,
+    cargo_error: Option<&str>,
 ) -> String {
     let ours = &drop_in.version;
     let dir = drop_in.dir.display();
@@ -40,11 +40,11 @@ pub fn explain(
             );
         }
         source if is_crates_io(source) => {
-            let reasons = misfits(metadata, found, drop_in);
+            let reasons = unmet_requests(metadata, found, drop_in);
             for reason in &reasons {
                 let _ = writeln!(text, "{reason}");
             }
-            match (reasons.is_empty(), cargos_reason) {
+            match (reasons.is_empty(), cargo_error) {
                 (true, Some(reason)) => {
                     let _ = write!(text, "Cargo says:\n\n{}", reason.trim_end());
                 }
@@ -68,7 +68,7 @@ pub fn explain(
 }
 
 /// The program has no Tokio that we could stand in for.
-pub fn explain_none(all: &[Found<'_>], drop_in: &DropIn) -> String {
+pub fn explain_none(all: &[TokioPackage<'_>], drop_in: &DropIn) -> String {
     let major = drop_in.version.major;
     match all.first() {
         Some(old) => format!(
@@ -82,11 +82,11 @@ pub fn explain_none(all: &[Found<'_>], drop_in: &DropIn) -> String {
 }
 
 /// Who asks for a version or a feature that we do not have.
-fn misfits(metadata: &Value, found: &Found<'_>, drop_in: &DropIn) -> Vec<String> {
-    let mut misfits = Vec::new();
+fn unmet_requests(metadata: &Value, found: &TokioPackage<'_>, drop_in: &DropIn) -> Vec<String> {
+    let mut unmet_requests = Vec::new();
     let packages = metadata["packages"].as_array().into_iter().flatten();
     for package in packages {
-        let who = package["name"].as_str().unwrap_or_default();
+        let dependent = package["name"].as_str().unwrap_or_default();
         let dependencies = package["dependencies"].as_array().into_iter().flatten();
         for asked in dependencies.filter(|dependency| dependency["name"] == "tokio") {
             let requirement = asked["req"].as_str().unwrap_or("*");
@@ -98,21 +98,21 @@ fn misfits(metadata: &Value, found: &Found<'_>, drop_in: &DropIn) -> Vec<String>
                 continue;
             }
             if !admits(&drop_in.version) {
-                misfits.push(format!(
-                    "`{who}` asks for tokio `{requirement}`, which {} is not.",
+                unmet_requests.push(format!(
+                    "`{dependent}` asks for tokio `{requirement}`, which {} is not.",
                     drop_in.version
                 ));
             }
             let features = asked["features"].as_array().into_iter().flatten();
             for feature in features.filter_map(Value::as_str) {
                 if !drop_in.features.iter().any(|ours| ours == feature) {
-                    misfits.push(format!(
-                        "`{who}` asks for tokio's feature `{feature}`, which Wakeful's does not have."
+                    unmet_requests.push(format!(
+                        "`{dependent}` asks for tokio's feature `{feature}`, which Wakeful's does not have."
                     ));
                 }
             }
         }
     }
-    misfits.dedup();
-    misfits
+    unmet_requests.dedup();
+    unmet_requests
 }

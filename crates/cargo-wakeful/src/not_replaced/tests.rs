@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{explain, explain_none};
 use crate::drop_in::DropIn;
-use crate::found::Found;
+use crate::tokio_package::TokioPackage;
 
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
@@ -17,13 +17,13 @@ fn ours() -> DropIn {
     }
 }
 
-fn found(source: Option<&str>) -> Found<'_> {
-    Found { version: Version::new(1, 40, 0), source, dir: Path::new("/copy/of/tokio") }
+fn found(source: Option<&str>) -> TokioPackage<'_> {
+    TokioPackage { version: Version::new(1, 40, 0), source, dir: Path::new("/copy/of/tokio") }
 }
 
-fn explained(source: Option<&str>, dependencies: Value, cargos_reason: Option<&str>) -> String {
+fn explained(source: Option<&str>, dependencies: Value, cargo_error: Option<&str>) -> String {
     let metadata = json!({ "packages": [{ "name": "server", "dependencies": dependencies }] });
-    explain(&metadata, &found(source), &ours(), cargos_reason)
+    explain(&metadata, &found(source), &ours(), cargo_error)
 }
 
 #[test]
@@ -63,6 +63,6 @@ fn a_tokio_from_elsewhere_is_explained_by_where_it_is_from() {
 #[test]
 fn a_program_without_tokio_is_told_so() {
     assert!(explain_none(&[], &ours()).contains("does not use Tokio"));
-    let old = Found { version: Version::new(0, 2, 25), ..found(Some(CRATES_IO)) };
+    let old = TokioPackage { version: Version::new(0, 2, 25), ..found(Some(CRATES_IO)) };
     assert!(explain_none(&[old], &ours()).contains("uses tokio 0.2.25"));
 }
