@@ -1,15 +1,16 @@
-//! What the user asked for: the part of cargo's command line that we have to understand.
+//! The command line: what the user requested, and the cargo options that cargo-wakeful must know.
 
 use std::path::Path;
 
 #[cfg(test)]
 mod tests;
 
-/// The subcommands of cargo that build for the program's own sake, with their short names.
+/// The supported subcommands of cargo, with their short names.
 const SUBCOMMANDS: [(&str, &str); 5] =
     [("run", "r"), ("test", "t"), ("build", "b"), ("bench", ""), ("check", "c")];
 
-/// Options whose value may be the next word. Needed to tell a value from `cargo run`'s first word for the program.
+/// Cargo's options whose value may be the next word. Needed to distinguish such a value from the
+/// first argument of the program that `cargo run` runs.
 const OPTIONS_WITH_VALUE: [&str; 20] = [
     "--package",
     "-p",
@@ -33,7 +34,7 @@ const OPTIONS_WITH_VALUE: [&str; 20] = [
     "--lockfile-path",
 ];
 
-/// What `cargo wakeful …` is to do.
+/// A request of the user.
 #[derive(Debug, PartialEq)]
 pub enum Request {
     Help,
@@ -41,23 +42,25 @@ pub enum Request {
     Run(Invocation),
 }
 
-/// One call of cargo, to be made with Wakeful in Tokio's place.
+/// A call of cargo to be made with Wakeful in place of Tokio.
 #[derive(Debug, Default, PartialEq)]
 pub struct Invocation {
     pub subcommand: String,
-    /// All that follows it, as the user wrote it.
+    /// Everything after the subcommand, as the user wrote it.
     pub args: Vec<String>,
-    /// Those of `args` that say which program is meant and how it is resolved; any cargo command takes them.
+    /// The options in `args` that select the program and affect its resolution. Every cargo command
+    /// accepts them.
     pub resolve_args: Vec<String>,
-    /// `--target`, as often as given.
+    /// The values of all `--target` options.
     pub targets: Vec<String>,
-    /// `--locked` or `--frozen`: the program's lock file must be right as it is.
+    /// Whether `--locked` or `--frozen` was given: the program's lock file must be up to date.
     pub is_locked: bool,
-    /// `--help`: a question about cargo's own options, for which no program is needed.
+    /// Whether `--help` was given, which shows cargo's own options and needs no program.
     pub asks_for_help: bool,
 }
 
-/// Reads the words after the program's name. Cargo puts `wakeful` first, a direct call need not.
+/// Parses the arguments after the program's name. Cargo inserts `wakeful` as the first; in a direct
+/// call of `cargo-wakeful` it is optional.
 pub fn parse(words: impl Iterator<Item = String>) -> Result<Request, String> {
     let mut words = words.peekable();
     words.next_if(|word| word == "wakeful");
@@ -73,8 +76,8 @@ pub fn parse(words: impl Iterator<Item = String>) -> Result<Request, String> {
     if !known || first.is_empty() {
         let names = SUBCOMMANDS.map(|(name, _)| name).join(", ");
         return Err(format!(
-            "`{first}` is none of the commands that can be run on Wakeful: {names}.\n\
-             Options go after the command, as in `cargo wakeful run --release`; `cargo wakeful --help` tells more."
+            "`{first}` is not a command that cargo-wakeful can run; the commands are: {names}.\n\
+             Options go after the command, as in `cargo wakeful run --release`. See `cargo wakeful --help`."
         ));
     }
     let args: Vec<String> = words.collect();
@@ -96,7 +99,7 @@ fn read_options(subcommand: String, args: Vec<String>) -> Result<Invocation, Str
         if value.is_none() && OPTIONS_WITH_VALUE.contains(&name) {
             value = rest.next().map(String::as_str);
             if value.is_none() {
-                return Err(format!("`{name}` needs a value after it"));
+                return Err(format!("`{name}` needs a value"));
             }
         }
         match (name, value) {
@@ -106,7 +109,8 @@ fn read_options(subcommand: String, args: Vec<String>) -> Result<Invocation, Str
             ("--target", Some(value)) => call.targets.push(value.to_owned()),
             ("--lockfile-path", _) => {
                 return Err(
-                    "`--lockfile-path` is of no use here: Cargo.lock comes back as it was".into()
+                    "`--lockfile-path` is not supported: cargo-wakeful restores Cargo.lock itself"
+                        .into(),
                 );
             }
             ("--offline", _) => call.resolve_args.push("--offline".to_owned()),
@@ -122,30 +126,31 @@ fn read_options(subcommand: String, args: Vec<String>) -> Result<Invocation, Str
     Ok(Invocation { subcommand, args, ..call })
 }
 
-/// The text of `cargo wakeful --help`.
+/// Returns the text of `cargo wakeful --help`.
 pub fn help(drop_in: &Path) -> String {
     format!(
         "\
-Runs a program that is written for Tokio on Wakeful: for one call, with no edit.
+Runs a program written for Tokio on Wakeful, without changing the program.
 
-Usage: cargo wakeful run|test|build|bench|check [OPTIONS OF THAT CARGO COMMAND]
+Usage: cargo wakeful <run|test|build|bench|check> [OPTIONS OF THAT CARGO COMMAND]
 
     cargo wakeful run --release -- --port 8080
     cargo wakeful test --workspace
 
-Puts Wakeful's `tokio` in place of Tokio for that call, and checks that it took. Cargo.toml is not touched; Cargo.lock
-is another one while the call lasts, and then what it was, byte for byte, also after Ctrl-C. (After `kill -9`, the next
-`cargo wakeful` in that workspace puts it back. What others change in it meanwhile is lost.)
+For this one command, Tokio is replaced by Wakeful's drop-in crate `tokio`. The command fails if Tokio cannot be
+replaced. Cargo.toml is not changed. Cargo.lock is changed while the command runs and restored at its end, byte for
+byte, also after Ctrl-C. (After `kill -9`, the next `cargo wakeful` in the workspace restores it. Changes that other
+programs make to Cargo.lock meanwhile are lost.)
 
-What is built goes to the folder `wakeful` in the program's target folder; --target-dir and CARGO_TARGET_DIR name another.
+Build output goes to the folder `wakeful` in the target folder, unless --target-dir or CARGO_TARGET_DIR is given.
 
 Environment:
-    WAKEFUL_PATH            a checkout of Wakeful, if not {}
-    WAKEFUL_STALL_REPORT    1 has the program report tasks that block their thread
+    WAKEFUL_PATH            the path of a Wakeful checkout [default: {}]
+    WAKEFUL_STALL_REPORT    set to 1 to make the program report tasks that block their thread
 
 Options:
-    -h, --help       this text (`cargo wakeful run --help` has cargo's options)
-    -V, --version    the version",
+    -h, --help       Print this help (`cargo wakeful run --help` prints cargo's)
+    -V, --version    Print the version",
         drop_in.display()
     )
 }

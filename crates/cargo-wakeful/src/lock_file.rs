@@ -1,23 +1,24 @@
-//! `Cargo.lock`, lent to a call and given back.
+//! Saving `Cargo.lock` before a call of cargo, and restoring it afterwards.
 //!
 //! ```text
-//!                     alone                                             others still in
-//! borrow ──gate──▶ save it ──▶ resolve ──prepared──▶ cargo runs ──gate──▶ leave
-//!            └─ others in: it is saved already ─┘                  └─▶ last: restore, clear up
+//!                  only user                                         others use it
+//! borrow ──gate──▶ save ──▶ resolve ──mark_prepared──▶ cargo ──gate──▶ give_back
+//!              └─▶ others use it: saved already ─┘                 └─▶ last user: restore, delete
 //! ```
 //!
-//! Calls in one workspace share what is lent, so that a server and its client can run side by side: the first saves the
-//! file, the last restores it. What they know of each other lies in a folder under cargo's home, one for each workspace:
+//! Concurrent calls in one workspace share the loan, so that a server and its client can run at the
+//! same time: the first call saves the file, and the last one restores it. Their shared state is in
+//! a folder under cargo's home, one for each workspace:
 //!
-//! | file | is |
+//! | file | purpose |
 //! |---|---|
-//! | `gate` | locked by whoever comes in or goes out |
-//! | `users` | locked shared by every call that is in; the kernel takes the lock off one that was killed |
-//! | `before`, or `none` | `Cargo.lock` as it was, or that there was none |
-//! | `lent` | `Cargo.lock` as we left it for cargo |
-//! | `kept` | a `before` that could not be put back, see [`LockFileLoan::recover`] |
+//! | `gate` | locked by a call that starts or ends its loan |
+//! | `users` | every call with a loan holds a shared lock; the kernel releases that of a killed call |
+//! | `before`, or `none` | the saved `Cargo.lock`, or a mark that there was no file |
+//! | `lent` | `Cargo.lock` as it was prepared for cargo |
+//! | `kept` | a `before` that was not restored, see [`LockFileLoan::recover`] |
 //!
-//! A target folder would be a worse place: two calls may use two, and `cargo clean` empties it.
+//! A target folder is not suitable: two calls may use different ones, and `cargo clean` empties it.
 
 use std::env;
 use std::fs::{self, File};
@@ -32,24 +33,24 @@ use crate::signals;
 #[cfg(test)]
 mod tests;
 
-/// The right to have another `Cargo.lock` for a while.
+/// The right to change `Cargo.lock` until the loan ends. Dropping it restores the file.
 pub struct LockFileLoan {
     lock_file: PathBuf,
     folder: PathBuf,
     users: File,
-    /// Held while nobody else may come in or go out.
+    /// The lock that keeps other calls from starting or ending a loan, while this call holds it.
     gate: Option<File>,
     is_given_back: bool,
 }
 
-/// Saves the workspace's `Cargo.lock`, unless a call that is under way has done so.
+/// Starts a loan: saves the workspace's `Cargo.lock`, unless a concurrent call has done so.
 pub fn borrow(workspace_root: &Path) -> Result<LockFileLoan, String> {
     borrow_in(&state_dir()?, workspace_root)
 }
 
 fn borrow_in(home: &Path, workspace_root: &Path) -> Result<LockFileLoan, String> {
     let lock_file = workspace_root.join("Cargo.lock");
-    // Where it is a link, the file behind it is saved and restored.
+    // If it is a symbolic link, the file that it points to is saved and restored.
     let lock_file = fs::canonicalize(&lock_file).unwrap_or(lock_file);
     let mut hasher = DefaultHasher::new();
     lock_file.hash(&mut hasher);
@@ -68,7 +69,7 @@ fn borrow_in(home: &Path, workspace_root: &Path) -> Result<LockFileLoan, String>
 }
 
 impl LockFileLoan {
-    /// The lock file is as cargo will read it; others may come in.
+    /// Records that `Cargo.lock` is prepared for cargo, and lets other calls start a loan.
     pub fn mark_prepared(&mut self) -> Result<(), String> {
         let lent = self.folder.join("lent");
         copy_atomically(&self.lock_file, &lent)
@@ -77,7 +78,7 @@ impl LockFileLoan {
         Ok(())
     }
 
-    /// Ends the loan. Whoever is last puts the file back.
+    /// Ends the loan. The last concurrent call restores the file.
     pub fn give_back(mut self) -> Result<(), String> {
         self.try_give_back()
     }
@@ -95,7 +96,7 @@ impl LockFileLoan {
             for name in ["users", "gate"] {
                 let _ = fs::remove_file(self.folder.join(name));
             }
-            // It stays if there is a kept file in it.
+            // Fails, and the folder stays, if it contains a `kept` file.
             let _ = fs::remove_dir(&self.folder);
         }
         drop(gate);
@@ -111,7 +112,7 @@ impl LockFileLoan {
         saved.map_err(|error| error_text("save", &self.lock_file, &error))
     }
 
-    /// What is saved; `None` inside if there was no file.
+    /// Returns the saved content, or `Ok(None)` if there was no file.
     fn saved(&self) -> Result<Option<Vec<u8>>, String> {
         if self.folder.join("none").exists() {
             return Ok(None);
@@ -132,7 +133,7 @@ impl LockFileLoan {
         };
         restored.map_err(|error| {
             let (path, folder) = (self.lock_file.display(), self.folder.display());
-            format!("{path} could not be put back: {error}. What it was is in {folder}")
+            format!("could not restore {path}: {error}. The saved copy is in {folder}")
         })
     }
 
@@ -140,8 +141,8 @@ impl LockFileLoan {
         fs::read(&self.lock_file).ok()
     }
 
-    /// Puts back what a call left that was killed. If somebody has changed `Cargo.lock` since, theirs stays, and the one
-    /// from before is kept aside.
+    /// Restores the file that a killed call left changed. If `Cargo.lock` was changed again after
+    /// that call was killed, the new content stays and the saved one is moved to `kept`.
     fn recover(&self) -> Result<(), String> {
         let before = self.folder.join("before");
         if !before.exists() && !self.folder.join("none").exists() {
@@ -150,16 +151,17 @@ impl LockFileLoan {
         let _ = fs::remove_file(temp_path(&self.lock_file));
         let lent = fs::read(self.folder.join("lent")).ok();
         let is = self.current();
-        // Without `lent` it was killed within the moment in which cargo writes the file.
+        // Without `lent`, the call was killed before `mark_prepared`. The file is restored then, too:
+        // in this short time only cargo writes it.
         if lent.is_none() || is.is_none() || lent == is {
             self.restore()?;
-            eprintln!("cargo wakeful: Cargo.lock is as it was before a call that was killed");
+            eprintln!("cargo wakeful: restored Cargo.lock, which a killed call had left changed");
         } else if before.exists() && is != self.saved()? {
             let kept = self.folder.join("kept");
             fs::rename(&before, &kept).map_err(|error| error_text("move", &before, &error))?;
             eprintln!(
-                "cargo wakeful: Cargo.lock has changed since a call of `cargo wakeful` was killed, and stays;\n\
-                 what it was before that call is in {}",
+                "cargo wakeful: Cargo.lock was changed after a call of `cargo wakeful` was killed, and is kept;\n\
+                 its content before that call is in {}",
                 kept.display()
             );
         }
@@ -191,7 +193,8 @@ fn state_dir() -> Result<PathBuf, String> {
     Ok(home.join("wakeful"))
 }
 
-/// The folder may be cleared up while we wait at its gate; then there is another gate.
+/// Locks the gate. The last call may delete the folder while this one waits; the lock then belongs
+/// to a deleted file, so this tries again with a new one.
 fn lock_gate(folder: &Path, may_be_interrupted: bool) -> io::Result<File> {
     let path = folder.join("gate");
     loop {
@@ -221,7 +224,8 @@ fn open(path: &Path) -> io::Result<File> {
     File::options().read(true).write(true).create(true).truncate(false).open(path)
 }
 
-/// Whether no other call is in. If so, the lock is held so that none can be; the gate's holder alone may ask.
+/// Returns whether no other call has a loan. If so, `users` is locked exclusively afterwards. May
+/// be called only while holding the gate.
 fn is_only_user(users: &File) -> io::Result<bool> {
     match lock(users, libc::LOCK_EX | libc::LOCK_NB) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
@@ -230,14 +234,15 @@ fn is_only_user(users: &File) -> io::Result<bool> {
 }
 
 fn lock(file: &File, operation: i32) -> io::Result<()> {
-    // SAFETY: the descriptor is open as long as `file` is, and no memory is involved.
+    // SAFETY: `flock` accesses no memory of this process, and `file` keeps the descriptor open.
     match unsafe { libc::flock(file.as_raw_fd(), operation) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Copies contents, permissions and time of change; `to` is the old or the new file at every moment, never a part of one.
+/// Copies content, permissions and modification time. At every moment `to` is the complete old or
+/// the complete new file.
 fn copy_atomically(from: &Path, to: &Path) -> io::Result<()> {
     let temp = temp_path(to);
     let copied = fs::copy(from, &temp).and_then(|_| {
@@ -251,7 +256,8 @@ fn copy_atomically(from: &Path, to: &Path) -> io::Result<()> {
     copied
 }
 
-/// Where a file is written before it takes its place. Whoever writes holds the gate, so one name is enough.
+/// Returns the path of the temporary file that is then renamed to `path`. Only the holder of the
+/// gate writes one, so a fixed name suffices.
 fn temp_path(path: &Path) -> PathBuf {
     path.with_extension("wakeful")
 }

@@ -1,13 +1,17 @@
-//! `cargo wakeful run|test|build|bench|check`: a Tokio program on Wakeful for one call, as it is.
+//! `cargo wakeful run|test|build|bench|check`: runs a Tokio program on Wakeful without changing it.
 //!
 //! ```text
-//! call ──▶ drop_in ──▶ program ──▶ lock_file::borrow ──▶ patched ──▶ cargo SUBCOMMAND ──▶ lock_file put back
-//! what is   where our   where it    Cargo.lock saved      resolve,    the user's call      as it was
-//! asked     tokio is    lies                              check
+//! invocation ─▶ drop_in ─▶ program ─▶ lock_file ─▶ resolve ─▶ cargo SUBCOMMAND ─▶ lock_file
+//! parse the     find our   find the   save         patch,     the user's call     restore
+//! arguments     tokio      program    Cargo.lock   check                          Cargo.lock
 //! ```
 //!
-//! The patch is a `--config` of the cargo calls, so no manifest is touched. Cargo has no stable way to use another lock
-//! file, and a patch changes what is in it; so `Cargo.lock` is lent to the call, and [`lock_file`] sees that it comes back.
+//! The patch is passed to cargo by `--config`, so no manifest is changed. The patch does change the
+//! content of `Cargo.lock`, and cargo has no stable option for another lock file. So [`lock_file`]
+//! saves `Cargo.lock` and restores it afterwards. [`signals`] makes sure that this happens after
+//! Ctrl-C too.
+//!
+//! If the drop-in did not replace Tokio, nothing is run, and [`not_replaced`] explains why.
 
 mod cargo;
 mod drop_in;
@@ -27,11 +31,11 @@ use drop_in::DropIn;
 use invocation::{Invocation, Request};
 use program::Program;
 
-/// Why nothing was run, or how what was run ended.
+/// The reason why the user's command was not run.
 enum Stop {
-    /// A message for the user.
+    /// An error message for the user.
     Message(String),
-    /// Cargo has said it already.
+    /// A call of cargo failed and has already printed its error.
     CargoFailed(CargoExit),
 }
 

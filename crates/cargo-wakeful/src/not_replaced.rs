@@ -1,4 +1,4 @@
-//! Why Tokio stayed, in words that help.
+//! Explanations for the user why Tokio was not replaced.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::tokio_package::{TokioPackage, is_crates_io};
 #[cfg(test)]
 mod tests;
 
-/// What was found in our place, why, and what to do.
+/// Explains which Tokio was not replaced, why, and what to do.
 pub fn explain(
     metadata: &Value,
     found: &TokioPackage<'_>,
@@ -20,21 +20,22 @@ pub fn explain(
 ) -> String {
     let ours = &drop_in.version;
     let dir = drop_in.dir.display();
-    let mut text = format!("Tokio {} stayed in the program; nothing was run.\n", found.version);
+    let mut text =
+        format!("Tokio {} could not be replaced by Wakeful; nothing was run.\n", found.version);
     match found.source {
         None => {
             let its_dir = found.dir.display();
             let _ = write!(
                 text,
-                "It comes from the folder {its_dir}, by a path dependency or a [patch]. Take that out, or put Wakeful's\n\
-                 folder in its place: {dir}"
+                "It comes from the folder {its_dir}, by a path dependency or a [patch]. Remove that, or change\n\
+                 its path to Wakeful's: {dir}"
             );
         }
         Some(source) if source.starts_with("git+") => {
             let url = source.trim_start_matches("git+").split(['#', '?']).next().unwrap_or(source);
             let _ = write!(
                 text,
-                "It comes from git, {url}, and only Tokio from crates.io is replaced.\n\
+                "It comes from git ({url}), and only Tokio from crates.io can be replaced.\n\
                  Depend on a release of Tokio, or add to Cargo.toml:\n\n    \
                  [patch.\"{url}\"]\n    tokio = {{ path = \"{dir}\" }}"
             );
@@ -46,13 +47,13 @@ pub fn explain(
             }
             match (reasons.is_empty(), cargo_error) {
                 (true, Some(reason)) => {
-                    let _ = write!(text, "Cargo says:\n\n{}", reason.trim_end());
+                    let _ = write!(text, "Cargo's message:\n\n{}", reason.trim_end());
                 }
-                (true, None) => text.push_str("`cargo update -p tokio` may help."),
+                (true, None) => text.push_str("Try `cargo update -p tokio`."),
                 (false, _) => {
                     let _ = write!(
                         text,
-                        "Wakeful stands in for Tokio {ours}. Relax what is asked for, or update the dependency that asks."
+                        "Wakeful replaces Tokio {ours}. Relax the requirement, or update the dependency that has it."
                     );
                 }
             }
@@ -60,19 +61,19 @@ pub fn explain(
         Some(source) => {
             let _ = write!(
                 text,
-                "It comes from another registry, {source}, and only Tokio from crates.io is replaced."
+                "It comes from another registry ({source}), and only Tokio from crates.io can be replaced."
             );
         }
     }
     text
 }
 
-/// The program has no Tokio that we could stand in for.
+/// Explains that the program has no Tokio that the drop-in could replace.
 pub fn explain_none(all: &[TokioPackage<'_>], drop_in: &DropIn) -> String {
     let major = drop_in.version.major;
     match all.first() {
         Some(old) => format!(
-            "the program uses tokio {}, and Wakeful stands in for {major}.x only; nothing was run",
+            "the program uses tokio {}, and Wakeful replaces {major}.x only; nothing was run",
             old.version
         ),
         None => format!(
@@ -81,7 +82,8 @@ pub fn explain_none(all: &[TokioPackage<'_>], drop_in: &DropIn) -> String {
     }
 }
 
-/// Who asks for a version or a feature that we do not have.
+/// Returns a line for each dependency on a version or feature of Tokio that the drop-in does not
+/// have.
 fn unmet_requests(metadata: &Value, found: &TokioPackage<'_>, drop_in: &DropIn) -> Vec<String> {
     let mut unmet_requests = Vec::new();
     let packages = metadata["packages"].as_array().into_iter().flatten();
@@ -93,13 +95,13 @@ fn unmet_requests(metadata: &Value, found: &TokioPackage<'_>, drop_in: &DropIn) 
             let admits = |version| {
                 VersionReq::parse(requirement).is_ok_and(|requirement| requirement.matches(version))
             };
-            // Somebody may use a Tokio of long ago, beside this one.
+            // Skips dependencies on another, older Tokio in the same program.
             if !admits(&found.version) {
                 continue;
             }
             if !admits(&drop_in.version) {
                 unmet_requests.push(format!(
-                    "`{dependent}` asks for tokio `{requirement}`, which {} is not.",
+                    "`{dependent}` requires tokio `{requirement}`, which {} does not satisfy.",
                     drop_in.version
                 ));
             }
@@ -107,7 +109,7 @@ fn unmet_requests(metadata: &Value, found: &TokioPackage<'_>, drop_in: &DropIn) 
             for feature in features.filter_map(Value::as_str) {
                 if !drop_in.features.iter().any(|ours| ours == feature) {
                     unmet_requests.push(format!(
-                        "`{dependent}` asks for tokio's feature `{feature}`, which Wakeful's does not have."
+                        "`{dependent}` requires tokio's feature `{feature}`, which Wakeful does not have."
                     ));
                 }
             }

@@ -1,4 +1,4 @@
-//! Resolving the program with our `tokio` in it, and making sure that it took.
+//! Resolving the program with Wakeful's `tokio`, and checking that it replaced Tokio.
 
 use std::process::Command;
 
@@ -16,13 +16,14 @@ use crate::tokio_package::{is_crates_io, tokio_packages, unreplaced_tokio};
 #[cfg(test)]
 mod tests;
 
-/// Writes a lock file that has our `tokio` in it, or says why that cannot be.
+/// Writes a lock file that contains Wakeful's `tokio`, or explains why that is impossible.
 pub fn prepare(call: &Invocation, drop_in: &DropIn) -> Result<(), Stop> {
     let mut metadata = resolved(call, drop_in)?;
     let mut cargo_error = None;
     let mut stays = unreplaced_tokio(&metadata, drop_in);
     if let Some(locked) = stays.as_ref().filter(|found| is_crates_io(found.source)) {
-        // The lock file may hold another version. Only our copy of it is changed by this.
+        // The lock file may require another version of Tokio. It is updated; the saved copy is
+        // restored later.
         cargo_error = update_conflicts(call, drop_in, &locked.version)?;
         metadata = resolved(call, drop_in)?;
         stays = unreplaced_tokio(&metadata, drop_in);
@@ -38,15 +39,15 @@ pub fn prepare(call: &Invocation, drop_in: &DropIn) -> Result<(), Stop> {
     }
     for old in all.iter().filter(|found| found.version.major != drop_in.version.major) {
         eprintln!(
-            "cargo wakeful: note: some dependency uses tokio {}, which stays beside Wakeful's {}",
+            "cargo wakeful: note: a dependency uses tokio {}, which is built next to Wakeful's tokio {}",
             old.version, drop_in.version
         );
     }
     Ok(())
 }
 
-/// Has our copy of the lock file name our `tokio`, and updates the crates that it holds at a version too old for Wakeful.
-/// Returns what cargo says if that is not enough.
+/// Changes the lock file to Wakeful's `tokio`, and updates crates that are locked to a version too
+/// old for Wakeful. Returns cargo's error message if that is not enough.
 fn update_conflicts(
     call: &Invocation,
     drop_in: &DropIn,
@@ -54,7 +55,8 @@ fn update_conflicts(
 ) -> Result<Option<String>, Stop> {
     let tokio = [format!("tokio@{locked}"), "--precise".to_owned(), drop_in.version.to_string()];
     let mut updated: Vec<String> = Vec::new();
-    // Exactly ours: else cargo would rather take a Tokio that fits the rest than name what is in the way.
+    // Requires exactly Wakeful's version: otherwise cargo selects a Tokio that fits the other
+    // packages, and does not name the conflicting ones.
     while let Some(reason) = try_update(call, drop_in, &tokio)? {
         let conflicting_packages =
             conflicting_packages(&reason).filter(|package| !updated.contains(package));
@@ -62,7 +64,7 @@ fn update_conflicts(
         if conflicting_packages.is_empty() {
             return Ok(Some(reason));
         }
-        // What they depend on may hold them back in turn.
+        // Their dependencies may be locked to versions that are too old for them.
         let with_dependencies = [&conflicting_packages[..], &["--recursive".to_owned()]].concat();
         if try_update(call, drop_in, &with_dependencies)?.is_some() {
             return Ok(Some(reason));
@@ -72,13 +74,13 @@ fn update_conflicts(
     if !updated.is_empty() {
         let updated = updated.join(", ");
         eprintln!(
-            "cargo wakeful: note: newer than in Cargo.lock for this call, as Wakeful needs it: {updated}"
+            "cargo wakeful: note: updated for this command only, since Wakeful needs newer versions: {updated}"
         );
     }
     Ok(None)
 }
 
-/// `cargo update`; what it says if it fails.
+/// Runs `cargo update`, and returns its error message if it fails.
 fn try_update(
     call: &Invocation,
     drop_in: &DropIn,
@@ -90,7 +92,7 @@ fn try_update(
     Ok((!update.is_success).then_some(update.stderr))
 }
 
-/// The packages whose locked versions cargo names as the reason of a conflict, as `name@version`.
+/// Returns the packages, as `name@version`, whose locked versions cargo reports as conflicting.
 fn conflicting_packages(cargos_words: &str) -> impl Iterator<Item = String> + '_ {
     let named = cargos_words.lines().filter_map(|line| {
         let (_, named) = line.split_once("previously selected package `")?;
@@ -106,7 +108,7 @@ fn resolved(call: &Invocation, drop_in: &DropIn) -> Result<Value, Stop> {
     if targets.is_empty() {
         targets.extend(host());
     }
-    // What only other systems need is not fetched for our question.
+    // Restricts the platforms, so that packages for other systems are not downloaded.
     let filters = targets.iter().flat_map(|target| ["--filter-platform", target]);
     let metadata = drop_in
         .cargo()
@@ -117,10 +119,10 @@ fn resolved(call: &Invocation, drop_in: &DropIn) -> Result<Value, Stop> {
     stop_if_interrupted(&metadata)?;
     if !metadata.is_success {
         return Err(Stop::Message(format!(
-            "cargo cannot resolve the program with Wakeful's tokio {} in it. It says:\n\n{}\n\
-             If the same program resolves without Wakeful, then a dependency asks for a version or a feature of Tokio\n\
-             that Wakeful's does not have, or a crate that Wakeful needs (libc, bytes, socket2) cannot be had, as with\n\
-             vendored sources or --offline.",
+            "cargo cannot resolve the program with Wakeful's tokio {}. Its message:\n\n{}\n\
+             If the program resolves without Wakeful, either a dependency requires a version or a feature of Tokio that\n\
+             Wakeful does not have, or a crate that Wakeful needs (libc, bytes, socket2) is not available, for example\n\
+             because of vendored sources or --offline.",
             drop_in.version,
             metadata.stderr.trim_end()
         )));

@@ -6,7 +6,7 @@ use std::{env, process};
 
 use super::{LockFileLoan, borrow_in};
 
-/// A workspace and a home of our own, gone at the end of the test.
+/// A temporary workspace and home, deleted at the end of the test.
 struct TestDirs(PathBuf);
 
 impl TestDirs {
@@ -28,7 +28,7 @@ impl TestDirs {
         borrow_in(&self.home(), &self.0.join("workspace")).unwrap()
     }
 
-    /// A call that ends as with `kill -9`: its locks are off, nothing else is done.
+    /// Ends a call as `kill -9` would: its locks are released and nothing else happens.
     fn killed(&self, mut lent: LockFileLoan) {
         lent.is_given_back = true;
     }
@@ -49,7 +49,7 @@ fn text(path: &Path) -> String {
 }
 
 #[test]
-fn the_file_comes_back_with_contents_permissions_and_time() {
+fn contents_permissions_and_time_are_restored() {
     let dirs = TestDirs::new("comes-back");
     let path = dirs.lock_file();
     fs::write(&path, "before").unwrap();
@@ -72,7 +72,7 @@ fn the_file_comes_back_with_contents_permissions_and_time() {
 }
 
 #[test]
-fn where_there_was_no_file_none_is_left() {
+fn a_missing_file_is_missing_afterwards() {
     let dirs = TestDirs::new("none-left");
     let lent = dirs.borrow();
     fs::write(dirs.lock_file(), "patched").unwrap();
@@ -92,7 +92,7 @@ fn an_empty_file_is_not_a_missing_one() {
 }
 
 #[test]
-fn the_last_of_several_calls_puts_it_back() {
+fn the_last_of_several_calls_restores_the_file() {
     let dirs = TestDirs::new("last");
     let path = dirs.lock_file();
     fs::write(&path, "before").unwrap();
@@ -108,7 +108,7 @@ fn the_last_of_several_calls_puts_it_back() {
 }
 
 #[test]
-fn a_call_that_was_killed_is_made_good_by_the_next() {
+fn the_next_call_restores_the_file_of_a_killed_one() {
     let dirs = TestDirs::new("killed");
     let path = dirs.lock_file();
     fs::write(&path, "before").unwrap();
@@ -119,7 +119,7 @@ fn a_call_that_was_killed_is_made_good_by_the_next() {
     assert_eq!(text(&path), "patched");
     let next = dirs.borrow();
     assert_eq!(text(&path), "before");
-    // Killed once more, this time before it was prepared.
+    // Killed again, this time before the file was prepared.
     fs::write(&path, "half patched").unwrap();
     dirs.killed(next);
     dirs.borrow().give_back().unwrap();
@@ -128,7 +128,7 @@ fn a_call_that_was_killed_is_made_good_by_the_next() {
 }
 
 #[test]
-fn what_somebody_changed_after_a_kill_stays_and_the_old_one_is_kept() {
+fn a_file_changed_after_a_kill_is_kept_next_to_the_saved_one() {
     let dirs = TestDirs::new("changed");
     let path = dirs.lock_file();
     fs::write(&path, "before").unwrap();
@@ -144,7 +144,7 @@ fn what_somebody_changed_after_a_kill_stays_and_the_old_one_is_kept() {
 }
 
 #[test]
-fn a_link_stays_a_link() {
+fn a_symbolic_link_is_preserved() {
     let dirs = TestDirs::new("link");
     let real = dirs.0.join("real.lock");
     fs::write(&real, "before").unwrap();

@@ -1,7 +1,7 @@
 use super::conflicting_packages;
 
 #[test]
-fn a_locked_version_that_is_in_the_way_is_read_from_cargos_words() {
+fn conflicting_packages_are_parsed_from_cargos_message() {
     let words = "error: failed to select a version for `thread_local`.\n\
         all possible versions conflict with previously selected packages.\n\n  \
         previously selected package `thread_local v1.1.3`\n    \

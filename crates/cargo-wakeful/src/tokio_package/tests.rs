@@ -7,7 +7,7 @@ use super::{tokio_packages, unreplaced_tokio};
 use crate::drop_in::DropIn;
 
 #[test]
-fn ours_is_told_from_others_by_its_folder() {
+fn the_drop_in_is_recognized_by_its_folder() {
     let drop_in = DropIn {
         dir: "/wakeful/crates/tokio-drop-in".into(),
         version: Version::new(1, 54, 1),
