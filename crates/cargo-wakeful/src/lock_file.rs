@@ -13,7 +13,7 @@
 //! | file | purpose |
 //! |---|---|
 //! | `gate` | locked by a call that starts or ends its loan |
-//! | `users` | every call with a loan holds a shared lock; the kernel releases that of a killed call |
+//! | `users` | each call with a loan holds a shared lock; the kernel releases a killed call's |
 //! | `before`, or `none` | the saved `Cargo.lock`, or a mark that there was no file |
 //! | `lent` | `Cargo.lock` as it was prepared for cargo |
 //! | `kept` | a `before` that was not restored, see [`LockFileLoan::recover`] |
