@@ -151,8 +151,8 @@ impl LockFileLoan {
         let _ = fs::remove_file(temp_path(&self.lock_file));
         let lent = fs::read(self.folder.join("lent")).ok();
         let is = self.current();
-        // Without `lent`, the call was killed before `mark_prepared`. The file is restored then, too:
-        // in this short time only cargo writes it.
+        // Without `lent`, the call was killed before `mark_prepared`. The file is then restored
+        // too, since only cargo writes it in this short time.
         if lent.is_none() || is.is_none() || lent == is {
             self.restore()?;
             eprintln!("cargo wakeful: restored Cargo.lock, which a killed call had left changed");

@@ -33,7 +33,7 @@
 //! |---|---|
 //! | `traits` | the four traits and [`ReadBuf`] |
 //! | `contract` | calls to `poll_read` and `poll_write` that check the results |
-//! | `number`, `search`, `text`, `window` | helpers: byte order, finding a byte, `String`s, read buffers |
+//! | `number`, `search`, `text`, `window` | byte order, finding a byte, `String`s, read buffers |
 //! | `read`, `write`, `buf_read`, `seek` | the extension traits with their futures and adapters |
 //! | `buffered` | [`BufReader`], [`BufWriter`], [`BufStream`] |
 //! | `copy` | [`copy`](copy()), [`copy_buf`], [`copy_bidirectional`] |

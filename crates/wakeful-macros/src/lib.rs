@@ -8,7 +8,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `entry.rs` | `#[main]` and `#[test]`: the function (`function.rs`) and the arguments (`options.rs`) |
+//! | `entry.rs` | `#[main]`, `#[test]`: function (`function.rs`) and arguments (`options.rs`) |
 //! | `select.rs`, `join.rs` | the expansions of `select!`, `join!` and `try_join!` |
 //! | `template.rs` | filling placeholders in a code template |
 //! | `tokens.rs` | finding the ends of expressions and generics, and compile errors |
@@ -47,7 +47,7 @@ fn entry(args: TokenStream, item: TokenStream, attribute: Attribute) -> TokenStr
 /// | `flavor = "local"` | a `LocalRuntime` on the calling thread, whose tasks need not be `Send` |
 /// | `worker_threads = 4` | the number of workers, for `multi_thread` |
 /// | `start_paused = true` | a paused clock, for `current_thread`; needs feature `test-util` |
-/// | `unhandled_panic = "shutdown_runtime"` | a panic in a task ends the runtime, for `current_thread` |
+/// | `unhandled_panic = "shutdown_runtime"` | a task's panic ends the runtime (`current_thread`) |
 /// | `name = "…"` | the runtime's name |
 /// | `crate = "…"` | the path of this crate, if it has been renamed |
 ///
