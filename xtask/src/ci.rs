@@ -61,7 +61,7 @@ pub fn run(with_servers: bool) -> Result<(), String> {
 /// All tests in one run: those that need servers on their own would build half of the tree anew.
 fn test_with_servers() -> Result<(), String> {
     let servers = Servers::start()?;
-    servers.known_to(cargo("test --workspace --features ecosystem/servers")).run()
+    servers.with_addresses(cargo("test --workspace --features ecosystem/servers")).run()
 }
 
 /// Checks the format of all three workspaces.

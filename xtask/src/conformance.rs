@@ -27,7 +27,7 @@ mod verdict;
 
 use lists::Tests;
 use outcome::Outcomes;
-use package::Under;
+use package::Backend;
 use suites::{SUITES, Suite};
 
 /// What the command line asks for.
@@ -67,7 +67,7 @@ fn check(suite: &Suite, request: &Request) -> Result<(), String> {
     if files.is_empty() {
         return Ok(());
     }
-    let outcomes = outcomes_of(suite, Under::DropIn, files, request)?;
+    let outcomes = outcomes_of(suite, Backend::DropIn, files, request)?;
     let verdict = verdict::of(&expected, &outcomes);
     verdict.print(suite.krate);
     verdict.result(suite.krate)
@@ -88,7 +88,7 @@ fn record(suite: &Suite, request: &Request) -> Result<(), String> {
         return Err("--record makes the whole list: leave out --only".to_owned());
     }
     let files = package::test_files(suite)?;
-    let outcomes = outcomes_of(suite, Under::Tokio, files, request)?;
+    let outcomes = outcomes_of(suite, Backend::Tokio, files, request)?;
     let passing = outcomes.passing();
     let path = list_path(suite, "tests");
     passing.save(
@@ -105,11 +105,11 @@ fn record(suite: &Suite, request: &Request) -> Result<(), String> {
 
 fn outcomes_of(
     suite: &Suite,
-    under: Under,
+    backend: Backend,
     files: Vec<String>,
     request: &Request,
 ) -> Result<Outcomes, String> {
-    let dir = package::lay_out(suite, under, &list_path(suite, "lock"))?;
+    let dir = package::lay_out(suite, backend, &list_path(suite, "lock"))?;
     println!("    {} {}: {} test files", suite.krate, suite.version, files.len());
     let built = build::test_files(&dir, &target_dir(), &files)?;
     let outcomes = process::run_all(&dir, built, request.time_limit)?;

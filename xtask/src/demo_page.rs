@@ -36,14 +36,14 @@ pub fn run(pictures: bool) -> Result<(), String> {
     page.resize(LAPTOP)?;
     page.go(&format!("{}?lang=en", service.url))?;
     page.wait_for("document.documentElement.dataset.state === 'live'", "the stream of events")?;
-    it_moves(&mut page)?;
+    check_motion(&mut page)?;
     if pictures {
         take_pictures(&mut page, &service.url, &root.join("demo"))?;
     } else {
-        blocked_workers_hold_up_nobody(&mut page)?;
-        every_button_works(&mut page)?;
-        it_speaks_both_languages(&mut page, &service.url)?;
-        it_fits(&mut page)?;
+        check_requests_while_blocked(&mut page)?;
+        check_buttons(&mut page)?;
+        check_languages(&mut page, &service.url)?;
+        check_layout(&mut page)?;
     }
     page.no_errors()?;
     // With the page open, whose stream must not keep it.
@@ -53,7 +53,7 @@ pub fn run(pictures: bool) -> Result<(), String> {
     browser.close()
 }
 
-fn it_moves(page: &mut Page) -> Result<(), String> {
+fn check_motion(page: &mut Page) -> Result<(), String> {
     for id in ["tasks", "polls", "wakes", "requests"] {
         let number = format!("parseInt(document.getElementById('{id}').textContent)");
         page.wait_for(&format!("{number} > 0"), &format!("figure `{id}`"))?;
@@ -65,7 +65,7 @@ fn it_moves(page: &mut Page) -> Result<(), String> {
     Ok(())
 }
 
-fn blocked_workers_hold_up_nobody(page: &mut Page) -> Result<(), String> {
+fn check_requests_while_blocked(page: &mut Page) -> Result<(), String> {
     let workers = "[data-post=\"/block/all\"]";
     let done = press(page, workers, "block")?;
     let number = |page: &mut Page, name: &str| page.number(&format!("+{done}.dataset.{name}"));
@@ -80,7 +80,7 @@ fn blocked_workers_hold_up_nobody(page: &mut Page) -> Result<(), String> {
     Ok(())
 }
 
-fn every_button_works(page: &mut Page) -> Result<(), String> {
+fn check_buttons(page: &mut Page) -> Result<(), String> {
     for kind in ["compute", "tasks", "timers"] {
         press(page, &format!("[data-post=\"/{kind}\"]"), kind)?;
     }
@@ -105,7 +105,7 @@ fn press(page: &mut Page, button: &str, kind: &str) -> Result<String, String> {
     Ok(result)
 }
 
-fn it_speaks_both_languages(page: &mut Page, url: &str) -> Result<(), String> {
+fn check_languages(page: &mut Page, url: &str) -> Result<(), String> {
     let same = "import('/text.js').then(({ languages: { en, zh } }) => \
                 String(Object.keys(en)) === String(Object.keys(zh)))";
     page.wait_for(same, "the same texts in both languages")?;
@@ -132,7 +132,7 @@ fn it_speaks_both_languages(page: &mut Page, url: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn it_fits(page: &mut Page) -> Result<(), String> {
+fn check_layout(page: &mut Page) -> Result<(), String> {
     for width in [1920, 1280, 1024, 768, 390] {
         page.resize((width, 800))?;
         page.wait_for(

@@ -18,7 +18,7 @@ const KINDS: &[&str] =
 pub fn run() -> Result<(), String> {
     let crates = Crates::load(&docs::of_drop_in(TOKIO.features)?)?;
     let public = Public::of(&crates, "wakeful")?;
-    let (count, without) = look(&public);
+    let (count, without) = items_without_example(&public);
     for path in &without {
         println!("{path} has no example that runs");
     }
@@ -30,7 +30,7 @@ pub fn run() -> Result<(), String> {
 }
 
 /// How many items ought to have an example, and the paths of those that have none.
-fn look<'a>(public: &'a Public<'_>) -> (usize, Vec<&'a str>) {
+fn items_without_example<'a>(public: &'a Public<'_>) -> (usize, Vec<&'a str>) {
     let (mut count, mut without) = (0, Vec::new());
     for (path, entries) in &public.entries {
         for entry in entries.iter().filter(|entry| !entry.hidden) {

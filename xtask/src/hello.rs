@@ -59,7 +59,7 @@ fn costs(name: &str, patch: &str) -> Result<Costs, String> {
         .run()?;
     let cpu = children_time()?.saturating_sub(before);
     let binary = target_dir.join("release/hello");
-    greets(&binary)?;
+    check_output(&binary)?;
     let bytes = fs::metadata(&binary).map_err(|e| failed("read", &binary, &e))?.len();
     Ok(Costs { crates: crates_under(&dir)?, cpu, bytes })
 }
@@ -79,7 +79,7 @@ fn crates_under(dir: &Path) -> Result<usize, String> {
     Ok(names.len() - 1)
 }
 
-fn greets(binary: &PathBuf) -> Result<(), String> {
+fn check_output(binary: &PathBuf) -> Result<(), String> {
     let output = Command::new(binary).output().map_err(|e| failed("run", binary, &e))?;
     let said = String::from_utf8_lossy(&output.stdout);
     if said == "hello\n" { Ok(()) } else { Err(format!("{} said `{said}`", binary.display())) }

@@ -33,7 +33,7 @@ struct Folder(PathBuf);
 pub fn run() -> Result<(), String> {
     let tests =
         "test --workspace --features ecosystem/servers --test nats --test postgres --test redis";
-    Servers::start()?.known_to(Cargo::new(&repo::root(), tests)).run()
+    Servers::start()?.with_addresses(Cargo::new(&repo::root(), tests)).run()
 }
 
 impl Servers {
@@ -48,7 +48,7 @@ impl Servers {
     }
 
     /// Puts the addresses into the environment of `cargo`.
-    pub fn known_to(&self, cargo: Cargo) -> Cargo {
+    pub fn with_addresses(&self, cargo: Cargo) -> Cargo {
         self.running.iter().fold(cargo, |cargo, server| {
             cargo.env(server.variable, &format!("127.0.0.1:{}", server.port))
         })
@@ -87,7 +87,7 @@ impl Servers {
     fn start_redis(&mut self) -> Result<(), String> {
         let data = self.subfolder("redis")?;
         let port = free_port()?;
-        let mut redis = Command::new(found("redis-server")?);
+        let mut redis = Command::new(find_program("redis-server")?);
         redis.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
         redis.arg("--dir").arg(data);
         self.launch("WAKEFUL_REDIS", port, redis, "Ready to accept connections")
@@ -96,7 +96,7 @@ impl Servers {
     fn start_nats(&mut self) -> Result<(), String> {
         let data = self.subfolder("nats")?;
         let port = free_port()?;
-        let mut nats = Command::new(found("nats-server")?);
+        let mut nats = Command::new(find_program("nats-server")?);
         nats.args([
             "--addr",
             "127.0.0.1",
@@ -125,7 +125,7 @@ impl Servers {
         let process = command.spawn().map_err(|e| format!("{name} could not be started: {e}"))?;
         self.running.push(Server { variable, port, process });
         let server = self.running.last_mut().expect("it was just added");
-        let give_up = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             let said = fs::read_to_string(&log).unwrap_or_default();
             if said.contains(ready) {
@@ -133,7 +133,7 @@ impl Servers {
                 return Ok(());
             }
             let ended = server.process.try_wait().map_err(|e| e.to_string())?;
-            if ended.is_some() || Instant::now() > give_up {
+            if ended.is_some() || Instant::now() > deadline {
                 return Err(format!("{name} did not come up ({ended:?}); it said:\n{said}"));
             }
             thread::sleep(Duration::from_millis(20));
@@ -151,9 +151,11 @@ impl Drop for Server {
     fn drop(&mut self) {
         // For all three the signal of an orderly end, at once and whoever is connected.
         let pid = self.process.id().to_string();
-        let asked = Command::new("kill").args(["-INT", &pid]).status();
-        let patience = Instant::now() + Duration::from_secs(10);
-        while asked.as_ref().is_ok_and(|asked| asked.success()) && Instant::now() < patience {
+        let signalled = Command::new("kill").args(["-INT", &pid]).status();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while signalled.as_ref().is_ok_and(|signalled| signalled.success())
+            && Instant::now() < deadline
+        {
             if !matches!(self.process.try_wait(), Ok(None)) {
                 return;
             }
@@ -201,20 +203,20 @@ fn postgres_programs() -> Result<PathBuf, String> {
         .map(|version| PathBuf::from(format!("/usr/lib/postgresql/{version}/bin")));
     match newest {
         Some(folder) if folder.join("initdb").exists() => Ok(folder),
-        _ => Ok(found("initdb")?.parent().expect("it was found in a folder").to_owned()),
+        _ => Ok(find_program("initdb")?.parent().expect("it was found in a folder").to_owned()),
     }
 }
 
-fn found(program: &str) -> Result<PathBuf, String> {
+fn find_program(program: &str) -> Result<PathBuf, String> {
     let path = env::var_os("PATH").unwrap_or_default();
     // A user's search path may lack where servers are.
     let also = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
     let mut folders = env::split_paths(&path).chain(also);
     let found = folders.find(|folder| folder.join(program).exists());
-    found.map(|folder| folder.join(program)).ok_or_else(|| missing(program))
+    found.map(|folder| folder.join(program)).ok_or_else(|| not_installed(program))
 }
 
-fn missing(program: &str) -> String {
+fn not_installed(program: &str) -> String {
     format!(
         "{program} is not installed. On Debian and its kin `bash .ci/install-servers` does that; \
          `cargo xtask ci --without-servers` leaves out the tests that need it"

@@ -66,7 +66,7 @@ impl Fact {
             return true;
         }
         let predicates_meet = if self.is_impl {
-            asks_no_more(&self.predicates, &wanted.predicates)
+            requires_no_more(&self.predicates, &wanted.predicates)
         } else {
             self.predicates == wanted.predicates
         };
@@ -75,7 +75,7 @@ impl Fact {
 }
 
 /// `?Sized` is the one bound that takes a demand away.
-fn asks_no_more(predicates: &BTreeSet<String>, wanted: &BTreeSet<String>) -> bool {
+fn requires_no_more(predicates: &BTreeSet<String>, wanted: &BTreeSet<String>) -> bool {
     let waives = |predicate: &&String| predicate.contains(": ?");
     let asked = predicates.iter().filter(|predicate| !waives(predicate));
     let waived = wanted.iter().filter(waives);

@@ -14,11 +14,11 @@ mod tests;
 /// Facts by what they are about; `impl Trait for Type` is such a thing too.
 #[derive(Default)]
 pub struct Surface {
-    facts: BTreeMap<String, Noted>,
+    facts: BTreeMap<String, NamedFacts>,
 }
 
 #[derive(Default)]
-struct Noted {
+struct NamedFacts {
     /// More than one where several items share a name, as methods of one type may.
     facts: BTreeSet<Fact>,
     hidden: bool,
@@ -36,7 +36,7 @@ impl Surface {
         let mut surface = Surface::default();
         for (path, entries) in &public.entries {
             for Entry { target, hidden } in entries {
-                let mut about = About { scope, surface: &mut surface, hidden: *hidden };
+                let mut about = FactCollector { scope, surface: &mut surface, hidden: *hidden };
                 match target {
                     Target::Described(item) => about.item(path, *item),
                     Target::Foreign(definition) => {
@@ -49,7 +49,7 @@ impl Surface {
         }
         let hidden = public.hidden_paths();
         for item in crates.all().filter(|item| item.inner().0 == "impl") {
-            About { scope, surface: &mut surface, hidden: false }.trait_impl(item, &hidden);
+            FactCollector { scope, surface: &mut surface, hidden: false }.trait_impl(item, &hidden);
         }
         surface
     }
@@ -90,21 +90,21 @@ impl Surface {
     }
 }
 
-impl Noted {
-    fn unmet_by(&self, there: &Noted) -> Vec<String> {
+impl NamedFacts {
+    fn unmet_by(&self, there: &NamedFacts) -> Vec<String> {
         let unmet = self.facts.iter().filter(|fact| !there.facts.iter().any(|it| it.meets(fact)));
         unmet.map(Fact::to_string).collect()
     }
 }
 
 /// Notes the facts of one item.
-struct About<'a> {
+struct FactCollector<'a> {
     scope: Scope<'a>,
     surface: &'a mut Surface,
     hidden: bool,
 }
 
-impl<'a> About<'a> {
+impl<'a> FactCollector<'a> {
     fn note(&mut self, about: String, fact: Fact) {
         let noted = self.surface.facts.entry(about).or_default();
         noted.hidden |= self.hidden;
@@ -244,7 +244,7 @@ impl<'a> About<'a> {
         let of = writer.ty(&inner["for"]);
         writer.set_self(&of);
         let of_trait = writer.path(&inner["trait"]);
-        if of.contains(SEALED) || of_trait.contains(SEALED) || is_inside(&of_trait) {
+        if of.contains(SEALED) || of_trait.contains(SEALED) || is_internal_trait(&of_trait) {
             return;
         }
         let predicates = writer.predicates(&inner["generics"]);
@@ -275,7 +275,7 @@ impl<'a> About<'a> {
 }
 
 /// Traits that only the compiler and derives speak of, and `Drop`, which no user can ask for.
-fn is_inside(of_trait: &str) -> bool {
+fn is_internal_trait(of_trait: &str) -> bool {
     matches!(
         of_trait,
         "core::marker::StructuralPartialEq"

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::suites::{LEFT_OUT, Suite};
+use super::suites::{EXCLUDED_FILES, Suite};
 use super::target_dir;
 use crate::cargo::Cargo;
 use crate::json::{Json, quoted};
@@ -19,19 +19,19 @@ mod tests;
 
 /// What stands under the tests.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Under {
+pub enum Backend {
     DropIn,
     Tokio,
 }
 
 /// Writes the package and returns its folder. Versions are those of the lock file at `lock`, where
 /// there is one, so that both build the same.
-pub fn lay_out(suite: &Suite, under: Under, lock: &Path) -> Result<PathBuf, String> {
+pub fn lay_out(suite: &Suite, backend: Backend, lock: &Path) -> Result<PathBuf, String> {
     let published = Published::find(suite)?;
-    let on = if under == Under::DropIn { "drop-in" } else { "itself" };
+    let on = if backend == Backend::DropIn { "drop-in" } else { "itself" };
     let dir = target_dir().join(format!("{}-on-{on}", suite.krate));
     let mut manifest = manifest(suite, &published.metadata);
-    if under == Under::DropIn {
+    if backend == Backend::DropIn {
         let drop_in = repo::root().join("crates/tokio-drop-in");
         let drop_in = quoted(&drop_in.to_string_lossy());
         manifest.push_str(&format!("\n[patch.crates-io]\ntokio = {{ path = {drop_in} }}\n"));
@@ -53,7 +53,7 @@ pub fn test_files(suite: &Suite) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for path in entries(&tests)? {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let left_out = LEFT_OUT.iter().any(|part| name.contains(part));
+        let left_out = EXCLUDED_FILES.iter().any(|part| name.contains(part));
         if path.extension().is_some_and(|end| end == "rs") && !left_out {
             names.push(name);
         }

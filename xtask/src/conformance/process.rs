@@ -14,7 +14,7 @@ use super::build::Built;
 use super::outcome::{FileOutcome, Outcome, Outcomes};
 
 /// Of what a failed test printed, the end is kept.
-const KEPT_LINES: usize = 20;
+const KEPT_LINES_MAX: usize = 20;
 
 struct Job {
     file: String,
@@ -120,5 +120,5 @@ fn wait(mut child: Child, time_limit: Duration) -> Option<ExitStatus> {
 
 fn end_of(said: &str) -> String {
     let lines: Vec<&str> = said.trim().lines().collect();
-    lines[lines.len().saturating_sub(KEPT_LINES)..].join("\n")
+    lines[lines.len().saturating_sub(KEPT_LINES_MAX)..].join("\n")
 }

@@ -22,7 +22,7 @@ pub const SUITES: &[Suite] = &[
 
 /// Files with these in their names are left out of a record: they are for other systems, for
 /// `--cfg tokio_unstable`, or about panics outside a runtime.
-pub const LEFT_OUT: &[&str] = &[
+pub const EXCLUDED_FILES: &[&str] = &[
     "_require_full",
     "aio",
     "dump",

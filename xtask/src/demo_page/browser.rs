@@ -16,7 +16,7 @@ use super::base64;
 use crate::json::{Json, quoted};
 
 /// For anything to happen. Far more than it takes, for machines that have other things to do.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
@@ -53,7 +53,7 @@ impl Browser {
         fs::create_dir(&folder).map_err(|e| format!("cannot create {}: {e}", folder.display()))?;
         let log = File::create(folder.join("log")).map_err(|e| format!("no log: {e}"))?;
         let mut command = Command::new("sh");
-        command.args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null", "sh", found()?]);
+        command.args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null", "sh", find_browser()?]);
         command.args(FLAGS).arg(format!("--user-data-dir={}", folder.join("profile").display()));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let mut process = command.spawn().map_err(|e| format!("no browser: {e}"))?;
@@ -96,11 +96,12 @@ impl Browser {
         let message =
             format!("{{\"id\":{id},\"method\":\"{method}\",\"params\":{params}{session}}}\0");
         let to = self.to.as_mut().expect("it is open until the end");
-        to.write_all(message.as_bytes()).map_err(|e| self.gone(&e.to_string()))?;
-        let give_up = Instant::now() + PATIENCE;
+        to.write_all(message.as_bytes()).map_err(|e| self.no_answer(&e.to_string()))?;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
-            let left = give_up.saturating_duration_since(Instant::now());
-            let message = self.from.recv_timeout(left).map_err(|e| self.gone(&e.to_string()))?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            let message =
+                self.from.recv_timeout(left).map_err(|e| self.no_answer(&e.to_string()))?;
             if message["id"].number() != Some(id.to_string().as_str()) {
                 self.note(&message);
             } else if message["error"].is_null() {
@@ -133,7 +134,7 @@ impl Browser {
         self.errors.extend(error.map(str::to_owned));
     }
 
-    fn gone(&self, why: &str) -> String {
+    fn no_answer(&self, why: &str) -> String {
         let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         format!("the browser does not answer ({why}); it said:\n{log}")
     }
@@ -147,8 +148,8 @@ impl Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         drop(self.to.take());
-        let patience = Instant::now() + Duration::from_secs(5);
-        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < patience {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(10));
         }
         let _has_ended = self.process.kill();
@@ -217,9 +218,9 @@ impl Page<'_> {
 
     /// Waits until `condition` is true.
     pub fn wait_for(&mut self, condition: &str, what: &str) -> Result<(), String> {
-        let give_up = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !self.evaluate(condition)?.is_true() {
-            if Instant::now() > give_up {
+            if Instant::now() > deadline {
                 let text = self.evaluate("document.body.innerText")?;
                 return Err(format!("waited for {what} in vain; the page says:\n{}", text.text()));
             }
@@ -255,7 +256,7 @@ fn take(json: Json, name: &str) -> Result<Json, String> {
     }
 }
 
-fn found() -> Result<&'static str, String> {
+fn find_browser() -> Result<&'static str, String> {
     let path = env::var_os("PATH").unwrap_or_default();
     let is_there = |name: &&str| env::split_paths(&path).any(|folder| folder.join(name).exists());
     NAMES.into_iter().find(is_there).ok_or_else(|| {

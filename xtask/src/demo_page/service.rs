@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The process; killed when dropped.
 pub struct Service {
@@ -35,15 +35,15 @@ impl Service {
         let pid = self.process.id().to_string();
         let asked = Command::new("kill").args(["-INT", &pid]).status();
         asked.map_err(|e| format!("kill: {e}"))?;
-        let give_up = Instant::now() + PATIENCE;
-        while Instant::now() < give_up {
+        let deadline = Instant::now() + TIMEOUT;
+        while Instant::now() < deadline {
             match self.process.try_wait().map_err(|e| e.to_string())? {
                 Some(status) if status.success() => return Ok(()),
                 Some(status) => return Err(format!("the demo ended with {status} at Ctrl-C")),
                 None => thread::sleep(Duration::from_millis(10)),
             }
         }
-        Err(format!("the demo goes on {PATIENCE:?} after Ctrl-C"))
+        Err(format!("the demo goes on {TIMEOUT:?} after Ctrl-C"))
     }
 }
 

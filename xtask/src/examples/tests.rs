@@ -1,4 +1,4 @@
-use super::{has_example, look};
+use super::{has_example, items_without_example};
 use crate::api_diff::crates::Crates;
 use crate::api_diff::public::Public;
 
@@ -16,7 +16,7 @@ fn paths_without(items: &[String], ids: &str) -> (usize, Vec<String>) {
     let krate = format!(r#"{{"root": 0, "index": {{{index}}}, "paths": {{}}}}"#);
     let crates = Crates::from_texts(&[("wakeful", &krate)]);
     let public = Public::of(&crates, "wakeful").unwrap();
-    let (count, without) = look(&public);
+    let (count, without) = items_without_example(&public);
     (count, without.into_iter().map(str::to_owned).collect())
 }
 

@@ -22,17 +22,17 @@ pub fn check(files: &Files, packages: &[Package], report: &mut Report) {
     for package in packages {
         for root in package.roots(files) {
             let graph = graph(&root, files);
-            for knot in knots(&graph) {
-                let cycle = knot.iter().filter_map(|start| shortest_cycle(&graph, start));
-                let cycle = cycle.min_by_key(Vec::len).expect("a knot has a cycle");
+            for group in cyclic_groups(&graph) {
+                let cycle = group.iter().filter_map(|start| shortest_cycle(&graph, start));
+                let cycle = cycle.min_by_key(Vec::len).expect("a group has a cycle");
                 let steps = cycle.windows(2).map(|step| {
                     let (file, line) = &graph[&step[0]][&step[1]];
                     format!("{} -> {} ({}:{line})", step[0], step[1], file.display())
                 });
                 let message = format!(
-                    "top-level modules depend on each other: {}; all in this knot: {}",
+                    "top-level modules depend on each other: {}; all in this group: {}",
                     steps.collect::<Vec<_>>().join(", "),
-                    knot.into_iter().collect::<Vec<_>>().join(", "),
+                    group.into_iter().collect::<Vec<_>>().join(", "),
                 );
                 let (file, line) = &graph[&cycle[0]][&cycle[1]];
                 report.problem(file, *line, message);
@@ -42,20 +42,20 @@ pub fn check(files: &Files, packages: &[Package], report: &mut Report) {
 }
 
 /// Groups of modules that can all reach each other.
-fn knots(graph: &Graph) -> Vec<BTreeSet<String>> {
-    let mut knots: Vec<BTreeSet<String>> = Vec::new();
+fn cyclic_groups(graph: &Graph) -> Vec<BTreeSet<String>> {
+    let mut cyclic_groups: Vec<BTreeSet<String>> = Vec::new();
     for start in graph.keys() {
-        if knots.iter().any(|knot| knot.contains(start)) {
+        if cyclic_groups.iter().any(|group| group.contains(start)) {
             continue;
         }
         let there = reachable(graph, start).into_iter();
         let and_back = there.filter(|other| reachable(graph, other).contains(start));
-        let knot: BTreeSet<String> = and_back.collect();
-        if !knot.is_empty() {
-            knots.push(knot);
+        let group: BTreeSet<String> = and_back.collect();
+        if !group.is_empty() {
+            cyclic_groups.push(group);
         }
     }
-    knots
+    cyclic_groups
 }
 
 fn reachable(graph: &Graph, start: &str) -> BTreeSet<String> {

@@ -11,34 +11,34 @@ mod tests;
 
 /// Where a crate stands in the house.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum Position {
     /// Below all layers: anyone may use it, it uses nobody.
-    Cellar,
+    Foundation,
     /// May use lower layers and the cellar; two crates of one layer do not know each other.
     Layer(u8),
     /// Programs on top: may use everything, nobody uses them.
-    Roof,
+    Top,
 }
 
-const PLACES: &[(&str, Place)] = &[
-    ("wakeful-macros", Place::Cellar),
-    ("wakeful-base", Place::Layer(0)),
-    ("wakeful-task", Place::Layer(1)),
-    ("wakeful-io", Place::Layer(1)),
-    ("wakeful-reactor", Place::Layer(2)),
-    ("wakeful-runtime", Place::Layer(3)),
-    ("wakeful-sync", Place::Layer(4)),
-    ("wakeful", Place::Layer(5)),
+const POSITIONS: &[(&str, Position)] = &[
+    ("wakeful-macros", Position::Foundation),
+    ("wakeful-base", Position::Layer(0)),
+    ("wakeful-task", Position::Layer(1)),
+    ("wakeful-io", Position::Layer(1)),
+    ("wakeful-reactor", Position::Layer(2)),
+    ("wakeful-runtime", Position::Layer(3)),
+    ("wakeful-sync", Position::Layer(4)),
+    ("wakeful", Position::Layer(5)),
     // The drop-in. Tokio itself has the same name, and no layer may use that either.
-    ("tokio", Place::Layer(6)),
-    ("cargo-wakeful", Place::Roof),
+    ("tokio", Position::Layer(6)),
+    ("cargo-wakeful", Position::Top),
 ];
 
 pub fn check(files: &Files, packages: &[Package], report: &mut Report) {
     let workspace = files.get(Path::new("Cargo.toml")).map(|text| Manifest::parse(text));
     for package in packages {
         let manifest = package.dir.join("Cargo.toml");
-        let Some(place) = place_of(&package.name, packages) else {
+        let Some(position) = position_of(&package.name, packages) else {
             let message = format!(
                 "{} has no layer: say in xtask/src/tidy/layers.rs where it belongs",
                 package.name
@@ -52,15 +52,15 @@ pub fn check(files: &Files, packages: &[Package], report: &mut Report) {
             let renamed_from =
                 renamed_from.or_else(|| inherited.and_then(|i| i.renamed_from.as_ref()));
             let used = renamed_from.unwrap_or(key);
-            let Some(used_place) = place_of(used, packages) else {
+            let Some(used_position) = position_of(used, packages) else {
                 continue;
             };
-            if !may_use(place, used_place) {
+            if !may_use(position, used_position) {
                 let message = format!(
                     "{} ({}) depends on {used} ({}); a crate may only use layers below its own",
                     package.name,
-                    describe(place),
-                    describe(used_place),
+                    describe(position),
+                    describe(used_position),
                 );
                 report.problem(&manifest, dependency.line, message);
             }
@@ -68,26 +68,26 @@ pub fn check(files: &Files, packages: &[Package], report: &mut Report) {
     }
 }
 
-fn may_use(user: Place, used: Place) -> bool {
+fn may_use(user: Position, used: Position) -> bool {
     match (user, used) {
-        (Place::Roof, used) => used != Place::Roof,
-        (Place::Layer(_), Place::Cellar) => true,
-        (Place::Layer(user), Place::Layer(used)) => used < user,
+        (Position::Top, used) => used != Position::Top,
+        (Position::Layer(_), Position::Foundation) => true,
+        (Position::Layer(user), Position::Layer(used)) => used < user,
         _ => false,
     }
 }
 
-/// None for a crate from outside, and for one in `crates/` that nobody gave a place.
-fn place_of(name: &str, packages: &[Package]) -> Option<Place> {
-    let listed = PLACES.iter().find(|(listed, _)| *listed == name);
+/// None for a crate from outside, and for one in `crates/` that nobody gave a position.
+fn position_of(name: &str, packages: &[Package]) -> Option<Position> {
+    let listed = POSITIONS.iter().find(|(listed, _)| *listed == name);
     let ours_elsewhere = || packages.iter().any(|p| p.name == name && !p.dir.starts_with("crates"));
-    listed.map(|(_, place)| *place).or_else(|| ours_elsewhere().then_some(Place::Roof))
+    listed.map(|(_, position)| *position).or_else(|| ours_elsewhere().then_some(Position::Top))
 }
 
-fn describe(place: Place) -> String {
-    match place {
-        Place::Cellar => "below all layers".to_owned(),
-        Place::Layer(layer) => format!("layer {layer}"),
-        Place::Roof => "on top of all layers".to_owned(),
+fn describe(position: Position) -> String {
+    match position {
+        Position::Foundation => "below all layers".to_owned(),
+        Position::Layer(layer) => format!("layer {layer}"),
+        Position::Top => "on top of all layers".to_owned(),
     }
 }

@@ -59,8 +59,8 @@ fn machine_path(line: &str) -> Option<&str> {
     for root in MACHINE_ROOTS {
         for (at, _) in line.match_indices(&format!("/{root}/")) {
             // Behind these it is the middle of a longer path or address.
-            let goes_on = |c: char| c.is_alphanumeric() || "._-~*})]>$%".contains(c);
-            if !line[..at].ends_with(goes_on) {
+            let continues_path = |c: char| c.is_alphanumeric() || "._-~*})]>$%".contains(c);
+            if !line[..at].ends_with(continues_path) {
                 let is_end = |c: char| c.is_whitespace() || "\"'`,;:)>]}".contains(c);
                 let end = line[at..].find(is_end).map_or(line.len(), |len| at + len);
                 return Some(&line[at..end]);

@@ -82,7 +82,7 @@ fn statement_start(source: &Source<'_>, at: usize) -> usize {
             ";" => return start,
             "," if is_arm => return start,
             "{" if !is_struct_literal(source, before) => return start,
-            "}" if !goes_on_after_block(source.text(start)) => return start,
+            "}" if !continues_expression(source.text(start)) => return start,
             ")" | "]" | "}" => source.partner(before),
             "=>" => {
                 is_arm = true;
@@ -104,7 +104,7 @@ fn is_struct_literal(source: &Source<'_>, open: usize) -> bool {
 }
 
 /// Whether a token behind `}` shows that the expression is not over.
-fn goes_on_after_block(next: &str) -> bool {
+fn continues_expression(next: &str) -> bool {
     matches!(next, "." | "?" | "," | ")" | "]" | "=>" | "=" | "+" | "/" | "as" | "else")
 }
 
