@@ -66,7 +66,7 @@ pub fn run(args: &[&str]) -> Result<(), String> {
         }
     }
     println!(
-        "api-diff: {} facts about Tokio's API, {} of them not so here",
+        "api-diff: compared {} facts about Tokio's API; {} differ",
         tokio_surface.count(),
         listed.len()
     );
@@ -84,10 +84,11 @@ fn parse<'a>(args: &[&'a str]) -> Result<Request<'a>, String> {
             "--hidden" => request.hidden = true,
             "--extra" => request.extra = true,
             "--features" => {
-                let names = args.next().ok_or("--features wants names with commas in between")?;
+                let names =
+                    args.next().ok_or("--features needs a comma-separated list of names")?;
                 request.features = names.split(',').filter(|name| !name.is_empty()).collect();
             }
-            _ => return Err(format!("`cargo xtask api-diff` does not know `{arg}`")),
+            _ => return Err(format!("`cargo xtask api-diff`: unknown option `{arg}`")),
         }
     }
     Ok(request)

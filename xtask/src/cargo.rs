@@ -76,7 +76,7 @@ impl Cargo {
     }
 
     fn not_started(&self, error: &std::io::Error) -> String {
-        format!("`{}` could not be started: {error}", self.shown)
+        format!("could not start `{}`: {error}", self.shown)
     }
 }
 

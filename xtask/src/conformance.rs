@@ -80,12 +80,17 @@ fn unknown_files(request: &Request) -> Result<Vec<String>, String> {
         let list = Tests::load(&list_path(suite, "tests"))?;
         unknown.retain(|asked| list.files().all(|file| file != asked));
     }
-    Ok(unknown.iter().map(|file| format!("no list has a test file `{file}`")).collect())
+    Ok(unknown
+        .iter()
+        .map(|file| format!("unknown test file `{file}`: no list contains it"))
+        .collect())
 }
 
 fn record(suite: &Suite, request: &Request) -> Result<(), String> {
     if !request.only.is_empty() {
-        return Err("--record makes the whole list: leave out --only".to_owned());
+        return Err(
+            "--record rewrites the whole list and cannot be combined with --only".to_owned()
+        );
     }
     let files = package::test_files(suite)?;
     let outcomes = outcomes_of(suite, Backend::Tokio, files, request)?;
@@ -93,7 +98,7 @@ fn record(suite: &Suite, request: &Request) -> Result<(), String> {
     let path = list_path(suite, "tests");
     passing.save(
         &path,
-        &format!("What of {} {} passes on Tokio itself", suite.krate, suite.version),
+        &format!("The tests of {} {} that pass on Tokio itself", suite.krate, suite.version),
     )?;
     package::save_lock(suite, &list_path(suite, "lock"))?;
     println!("{}: {} pass on Tokio, see {}", suite.krate, passing.count(), path.display());
@@ -130,14 +135,15 @@ fn parse(args: &[&str]) -> Result<Request, String> {
     };
     let mut args = args.iter().copied().peekable();
     while let Some(arg) = args.next() {
-        let mut value = |of: &str| args.next().ok_or(format!("{arg} wants {of}"));
+        let mut value = |of: &str| args.next().ok_or(format!("{arg} needs {of}"));
         match arg {
             "--record" => request.record = true,
             "--json" => request.json = Some(value("a file to write")?.into()),
             "--suite" => request.suites = vec![suites::named(value("the name of a suite")?)?],
             "--limit" => {
                 let seconds = value("a number of seconds")?.parse();
-                let seconds = seconds.map_err(|e| format!("--limit wants seconds: {e}"))?;
+                let seconds =
+                    seconds.map_err(|e| format!("--limit needs a number of seconds: {e}"))?;
                 request.time_limit = Duration::from_secs(seconds);
             }
             "--only" => {
@@ -146,11 +152,11 @@ fn parse(args: &[&str]) -> Result<Request, String> {
                     request.only.push(file.to_owned());
                 }
             }
-            _ => return Err(format!("`cargo xtask conformance` does not know `{arg}`")),
+            _ => return Err(format!("`cargo xtask conformance`: unknown option `{arg}`")),
         }
     }
     if request.json.is_some() && request.suites.len() > 1 {
-        return Err("--json is for one suite: name it with --suite".to_owned());
+        return Err("--json works for one suite only: select it with --suite".to_owned());
     }
     Ok(request)
 }

@@ -48,20 +48,23 @@ pub fn run(pictures: bool) -> Result<(), String> {
     page.no_errors()?;
     // With the page open, whose stream must not keep it.
     service.interrupt()?;
-    page.wait_for("document.documentElement.dataset.state === 'lost'", "the end to be noticed")?;
-    println!("    the service ends at Ctrl-C, and the page says so");
+    page.wait_for(
+        "document.documentElement.dataset.state === 'lost'",
+        "the page to notice the end",
+    )?;
+    println!("    the service ends on Ctrl-C, and the page reports it");
     browser.close()
 }
 
 fn check_motion(page: &mut Page) -> Result<(), String> {
     for id in ["tasks", "polls", "wakes", "requests"] {
         let number = format!("parseInt(document.getElementById('{id}').textContent)");
-        page.wait_for(&format!("{number} > 0"), &format!("figure `{id}`"))?;
+        page.wait_for(&format!("{number} > 0"), &format!("number `{id}`"))?;
     }
     page.evaluate("window.before = document.getElementById('plot').toDataURL()")?;
     let moved = "document.getElementById('plot').toDataURL() !== window.before";
     page.wait_for(moved, "the plot to move")?;
-    println!("    the figures are there, and the plot moves");
+    println!("    the numbers are shown, and the plot moves");
     Ok(())
 }
 
@@ -70,7 +73,7 @@ fn check_requests_while_blocked(page: &mut Page) -> Result<(), String> {
     let done = press(page, workers, "block")?;
     let number = |page: &mut Page, name: &str| page.number(&format!("+{done}.dataset.{name}"));
     let (answered, p99) = (number(page, "answered")?, number(page, "p99")?);
-    let seen = format!("{answered} requests answered, 99 % within {p99} ms");
+    let seen = format!("{answered} requests answered, p99 {p99} ms");
     if answered < ANSWERED_MIN || p99 > LATENCY_MAX_MS {
         return Err(format!("while all workers were blocked: {seen}"));
     }
@@ -89,7 +92,7 @@ fn check_buttons(page: &mut Page) -> Result<(), String> {
         let rate = "parseInt(document.getElementById('requests').textContent)";
         page.wait_for(&format!("{rate} {is_right}"), &format!("the load to be {load}"))?;
     }
-    println!("    every button does something");
+    println!("    every button works");
     Ok(())
 }
 
@@ -126,9 +129,9 @@ fn check_languages(page: &mut Page, url: &str) -> Result<(), String> {
         page.prefer_language(reads)?;
         page.go(url)?;
         let chosen = format!("document.documentElement.lang === '{language}' && {all_there}");
-        page.wait_for(&chosen, &format!("{language} for who reads {reads}"))?;
+        page.wait_for(&chosen, &format!("the language {language} for readers of {reads}"))?;
     }
-    println!("    it speaks both languages, and begins with the browser's");
+    println!("    both languages work, and the browser's is the default");
     Ok(())
 }
 
@@ -146,7 +149,7 @@ fn check_layout(page: &mut Page) -> Result<(), String> {
         let ground = "getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0] < 128";
         page.wait_for(&format!("{ground} === {}", scheme == "dark"), &format!("a {scheme} page"))?;
     }
-    println!("    it fits wide and narrow windows, and comes in light and dark");
+    println!("    the page fits wide and narrow windows, in light and dark");
     Ok(())
 }
 
@@ -166,7 +169,7 @@ fn take_pictures(page: &mut Page, url: &str, folder: &Path) -> Result<(), String
         fs::write(&path, page.picture()?).map_err(|e| format!("{}: {e}", path.display()))?;
         let shrink = ["--force", "--skip-if-larger", "--output"];
         let shrunk = Command::new("pngquant").args(shrink).args([&path, &path]).status();
-        let how = if shrunk.is_ok_and(|shrunk| shrunk.success()) { "" } else { ", not shrunk" };
+        let how = if shrunk.is_ok_and(|shrunk| shrunk.success()) { "" } else { ", not compressed" };
         println!("    wrote demo/{name}{how}");
     }
     Ok(())

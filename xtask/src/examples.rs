@@ -20,13 +20,13 @@ pub fn run() -> Result<(), String> {
     let public = Public::of(&crates, "wakeful")?;
     let (count, without) = items_without_example(&public);
     for path in &without {
-        println!("{path} has no example that runs");
+        println!("{path}: no example that runs");
     }
-    println!("examples: {count} public items, {} of them without", without.len());
+    println!("examples: {count} public items, {} without an example", without.len());
     if without.is_empty() {
         return Ok(());
     }
-    Err(format!("documentation without examples{}", crates.format_note()))
+    Err(format!("public items without examples{}", crates.format_note()))
 }
 
 /// How many items ought to have an example, and the paths of those that have none.

@@ -62,7 +62,7 @@ fn own_features() -> Result<BTreeSet<String>, String> {
         Cargo::new(&drop_in, "metadata --quiet --no-deps --format-version=1").output()?;
     let metadata = Json::parse(&metadata)?;
     let own = metadata["packages"].items().iter().find(|it| it["name"].text() == "tokio");
-    let own = own.ok_or("cargo metadata does not know the drop-in")?;
+    let own = own.ok_or("cargo metadata does not list the drop-in")?;
     Ok(own["features"].fields().map(|(name, _)| name.to_owned()).collect())
 }
 
@@ -76,7 +76,7 @@ fn compare_names(ours: &BTreeSet<String>, tokio: &BTreeSet<String>) -> Result<()
         return Ok(());
     }
     Err(format!(
-        "the drop-in's features are not Tokio's: missing [{}], extra [{}]",
+        "the drop-in's features differ from Tokio's: missing [{}], extra [{}]",
         list(missing),
         list(extra)
     ))

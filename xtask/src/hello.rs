@@ -82,14 +82,20 @@ fn crates_under(dir: &Path) -> Result<usize, String> {
 fn check_output(binary: &PathBuf) -> Result<(), String> {
     let output = Command::new(binary).output().map_err(|e| failed("run", binary, &e))?;
     let said = String::from_utf8_lossy(&output.stdout);
-    if said == "hello\n" { Ok(()) } else { Err(format!("{} said `{said}`", binary.display())) }
+    if said == "hello\n" {
+        Ok(())
+    } else {
+        Err(format!("unexpected output of {}: `{said}`", binary.display()))
+    }
 }
 
 /// CPU time of all processes that this one has waited for, theirs included.
 fn children_time() -> Result<Duration, String> {
     let path = Path::new("/proc/self/stat");
     let stat = fs::read_to_string(path).map_err(|e| failed("read", path, &e))?;
-    ticks_of_children(&stat).map(|ticks| TICK * ticks).ok_or_else(|| format!("odd: `{stat}`"))
+    ticks_of_children(&stat)
+        .map(|ticks| TICK * ticks)
+        .ok_or_else(|| format!("cannot parse /proc/self/stat: `{stat}`"))
 }
 
 fn ticks_of_children(stat: &str) -> Option<u32> {
@@ -105,7 +111,7 @@ mod tests {
     use super::ticks_of_children;
 
     #[test]
-    fn the_time_of_children_is_found_behind_any_name() {
+    fn the_time_of_children_is_found_after_any_process_name() {
         let stat = "7 (a (b) c) R 1 7 7 0 -1 4194304 100 200 0 0 11 12 30 4 20 0 1 0 5 6";
         assert_eq!(ticks_of_children(stat), Some(34));
         assert_eq!(ticks_of_children("7 (a) R 1"), None);

@@ -46,8 +46,8 @@ pub fn run(options: &[&str]) -> Result<(), String> {
     match target {
         Some(target) => println!("    with AddressSanitizer, on {target}"),
         None => println!(
-            "    a plain run: AddressSanitizer takes a nightly toolchain (`rustup toolchain install \
-             nightly`) on Linux, x86_64 or aarch64"
+            "    without AddressSanitizer, which needs a nightly toolchain (`rustup toolchain install \
+             nightly`) on x86_64 or aarch64 Linux"
         ),
     }
     let programs = programs(&options, time / VARIANTS.len() as u32)?;

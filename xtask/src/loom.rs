@@ -39,7 +39,7 @@ fn check(krate: &str, filter: Option<&str>) -> Result<(), String> {
     let models = models_in(&listing, filter);
     if models.is_empty() {
         let wanted = filter.map_or(String::new(), |filter| format!(" with `{filter}` in its name"));
-        return Err(format!("{krate} has no loom model{wanted}; all its tests:\n{listing}"));
+        return Err(format!("{krate} has no loom model{wanted}; its tests are:\n{listing}"));
     }
     let start = Instant::now();
     test_command(krate).args(&words("-- --exact")).args(&models).run()?;
@@ -80,7 +80,10 @@ fn choose<'a>(krate: &str, with_models: &'a [String]) -> Result<&'a str, String>
     let fits = |name: &&String| **name == krate || name.strip_prefix("wakeful-") == Some(krate);
     let chosen = with_models.iter().find(fits);
     chosen.map(String::as_str).ok_or_else(|| {
-        format!("`{krate}` has no loom models; crates that have: [{}]", with_models.join(", "))
+        format!(
+            "`{krate}` has no loom models; the crates that have some: [{}]",
+            with_models.join(", ")
+        )
     })
 }
 

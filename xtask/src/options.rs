@@ -17,9 +17,9 @@ impl<'a> Options<'a> {
         for pair in args.chunks(2) {
             let name = pair[0].strip_prefix("--").filter(|name| names.contains(name));
             let name = name.ok_or_else(|| {
-                format!("`{}` is not an option; there are --{}", pair[0], names.join(", --"))
+                format!("unknown option `{}`; the options are --{}", pair[0], names.join(", --"))
             })?;
-            let value = pair.get(1).ok_or_else(|| format!("`--{name}` takes a value"))?;
+            let value = pair.get(1).ok_or_else(|| format!("`--{name}` needs a value"))?;
             given.push((name, *value));
         }
         Ok(Options { given })
@@ -33,7 +33,7 @@ impl<'a> Options<'a> {
     /// A length of time: `500ms`, `30s`, `2m`, `1h`.
     pub fn duration(&self, name: &str) -> Result<Option<Duration>, String> {
         let Some(text) = self.text(name) else { return Ok(None) };
-        let wrong = || format!("`--{name} {text}`: not a time such as 500ms, 30s, 2m or 1h");
+        let wrong = || format!("`--{name} {text}`: expected a time such as 500ms, 30s, 2m or 1h");
         let unit_at = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
         let number: u32 = text[..unit_at].parse().map_err(|_| wrong())?;
         let unit = match &text[unit_at..] {

@@ -122,7 +122,7 @@ impl Servers {
         let open = || File::options().create(true).append(true).open(&log);
         let (out, err) = open().and_then(|out| Ok((out, open()?))).map_err(|e| e.to_string())?;
         command.stdin(Stdio::null()).stdout(out).stderr(err);
-        let process = command.spawn().map_err(|e| format!("{name} could not be started: {e}"))?;
+        let process = command.spawn().map_err(|e| format!("could not start {name}: {e}"))?;
         self.running.push(Server { variable, port, process });
         let server = self.running.last_mut().expect("it was just added");
         let deadline = Instant::now() + Duration::from_secs(60);
@@ -134,7 +134,7 @@ impl Servers {
             }
             let ended = server.process.try_wait().map_err(|e| e.to_string())?;
             if ended.is_some() || Instant::now() > deadline {
-                return Err(format!("{name} did not come up ({ended:?}); it said:\n{said}"));
+                return Err(format!("{name} did not start ({ended:?}); its log:\n{said}"));
             }
             thread::sleep(Duration::from_millis(20));
         }
@@ -218,7 +218,7 @@ fn find_program(program: &str) -> Result<PathBuf, String> {
 
 fn not_installed(program: &str) -> String {
     format!(
-        "{program} is not installed. On Debian and its kin `bash .ci/install-servers` does that; \
-         `cargo xtask ci --without-servers` leaves out the tests that need it"
+        "{program} is not installed. On Debian and similar systems, `bash .ci/install-servers` installs it; \
+         `cargo xtask ci --without-servers` skips the tests that need it"
     )
 }

@@ -71,7 +71,7 @@ impl Crates {
         let formats = self.0.values().map(|described| described.json["format_version"].number());
         match formats.flatten().find(|format| *format != FORMAT) {
             Some(format) => format!(
-                " (rustdoc writes JSON of format {format}; xtask/src/api_diff knows {FORMAT})"
+                " (note: rustdoc writes JSON format {format}, xtask/src/api_diff expects {FORMAT})"
             ),
             None => String::new(),
         }

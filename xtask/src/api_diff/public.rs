@@ -23,7 +23,7 @@ pub struct Entry<'a> {
 
 impl<'a> Public<'a> {
     pub fn of(crates: &'a Crates, krate: &'a str) -> Result<Public<'a>, String> {
-        let root = crates.root(krate).ok_or_else(|| format!("rustdoc said nothing of {krate}"))?;
+        let root = crates.root(krate).ok_or_else(|| format!("rustdoc did not describe {krate}"))?;
         let mut public = Public::default();
         public.walk(crates, root, krate, false, 0);
         Ok(public)

@@ -19,10 +19,12 @@ pub fn test_files(dir: &Path, target_dir: &Path, files: &[String]) -> Result<Bui
         .captured()?;
     let built = read(&messages);
     if built.is_empty() {
-        return Err(format!("the build failed before it came to a test file:\n{errors}"));
+        return Err(format!("the build failed before it reached a test file:\n{errors}"));
     }
     match files.iter().find(|file| !built.contains_key(*file)) {
-        Some(missing) => Err(format!("cargo said nothing of test file `{missing}`:\n{errors}")),
+        Some(missing) => {
+            Err(format!("cargo reported nothing about test file `{missing}`:\n{errors}"))
+        }
         None => Ok(built),
     }
 }

@@ -97,7 +97,7 @@ impl Published {
             package["name"].text() == *krate && package["version"].text() == *version
         };
         let found = packages.into_iter().find(is_it);
-        let metadata = found.ok_or_else(|| format!("cargo did not bring {krate} {version}"))?;
+        let metadata = found.ok_or_else(|| format!("cargo did not fetch {krate} {version}"))?;
         Ok(Published { metadata })
     }
 

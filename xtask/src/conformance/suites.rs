@@ -41,5 +41,5 @@ pub const EXCLUDED_FILES: &[&str] = &[
 pub fn named(krate: &str) -> Result<&'static Suite, String> {
     let known: Vec<&str> = SUITES.iter().map(|suite| suite.krate).collect();
     let found = SUITES.iter().find(|suite| suite.krate == krate);
-    found.ok_or_else(|| format!("no suite `{krate}`; those there are: {}", known.join(", ")))
+    found.ok_or_else(|| format!("unknown suite `{krate}`; the suites are: {}", known.join(", ")))
 }

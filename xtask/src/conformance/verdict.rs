@@ -72,7 +72,10 @@ impl Verdict {
         if self.failing.is_empty() {
             return Ok(());
         }
-        Err(format!("{suite}: passes on Tokio and not here:\n{}", self.failing.join("\n")))
+        Err(format!(
+            "{suite}: these tests pass on Tokio but not on the drop-in:\n{}",
+            self.failing.join("\n")
+        ))
     }
 }
 

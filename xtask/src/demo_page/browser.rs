@@ -108,7 +108,7 @@ impl Browser {
                 return take(message, "result");
             } else {
                 return Err(format!(
-                    "the browser refuses {method}: {}",
+                    "the browser rejects {method}: {}",
                     message["error"]["message"].text()
                 ));
             }
@@ -136,7 +136,7 @@ impl Browser {
 
     fn no_answer(&self, why: &str) -> String {
         let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-        format!("the browser does not answer ({why}); it said:\n{log}")
+        format!("the browser does not answer ({why}); its log:\n{log}")
     }
 
     /// Ends it in an orderly way.
@@ -213,7 +213,7 @@ impl Page<'_> {
     pub fn number(&mut self, expression: &str) -> Result<f64, String> {
         let value = self.evaluate(expression)?;
         let number = value.number().and_then(|digits| digits.parse().ok());
-        number.ok_or_else(|| format!("{expression} is no number"))
+        number.ok_or_else(|| format!("{expression} is not a number"))
     }
 
     /// Waits until `condition` is true.
@@ -222,7 +222,10 @@ impl Page<'_> {
         while !self.evaluate(condition)?.is_true() {
             if Instant::now() > deadline {
                 let text = self.evaluate("document.body.innerText")?;
-                return Err(format!("waited for {what} in vain; the page says:\n{}", text.text()));
+                return Err(format!(
+                    "timed out waiting for {what}; the text of the page:\n{}",
+                    text.text()
+                ));
             }
             thread::sleep(Duration::from_millis(50));
         }
@@ -235,17 +238,18 @@ impl Page<'_> {
         self.evaluate("0")?;
         match &self.browser.errors[..] {
             [] => {
-                println!("    nothing on the console");
+                println!("    no messages on the console");
                 Ok(())
             }
-            errors => Err(format!("on the console:\n{}", errors.join("\n"))),
+            errors => Err(format!("errors on the console:\n{}", errors.join("\n"))),
         }
     }
 
     /// What the window shows, as a PNG.
     pub fn picture(&mut self) -> Result<Vec<u8>, String> {
         let answer = self.call("Page.captureScreenshot", "{\"format\":\"png\"}")?;
-        base64::decode(answer["data"].text()).ok_or_else(|| "the picture is broken".to_owned())
+        base64::decode(answer["data"].text())
+            .ok_or_else(|| "the screenshot cannot be decoded".to_owned())
     }
 }
 
@@ -260,8 +264,8 @@ fn find_browser() -> Result<&'static str, String> {
     let path = env::var_os("PATH").unwrap_or_default();
     let is_there = |name: &&str| env::split_paths(&path).any(|folder| folder.join(name).exists());
     NAMES.into_iter().find(is_there).ok_or_else(|| {
-        "Chromium is not installed. On Debian and its kin `bash .ci/install-servers` does that; \
-         `cargo xtask ci --without-servers` leaves the page out"
+        "Chromium is not installed. On Debian and similar systems, `bash .ci/install-servers` installs it; \
+         `cargo xtask ci --without-servers` skips this test"
             .to_owned()
     })
 }

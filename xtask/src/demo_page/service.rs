@@ -25,7 +25,8 @@ impl Service {
         let stdout = service.process.stdout.as_mut().expect("it is a pipe");
         BufReader::new(stdout).read_line(&mut line).map_err(|e| format!("the demo: {e}"))?;
         let url = line.split_whitespace().find(|word| word.starts_with("http://"));
-        service.url = url.ok_or_else(|| format!("the demo gave no address: {line:?}"))?.to_owned();
+        service.url =
+            url.ok_or_else(|| format!("the demo printed no address: {line:?}"))?.to_owned();
         println!("    {}", line.trim_end());
         Ok(service)
     }
@@ -43,7 +44,7 @@ impl Service {
                 None => thread::sleep(Duration::from_millis(10)),
             }
         }
-        Err(format!("the demo goes on {TIMEOUT:?} after Ctrl-C"))
+        Err(format!("the demo still runs {TIMEOUT:?} after Ctrl-C"))
     }
 }
 

@@ -21,7 +21,7 @@ fn paths_without(items: &[String], ids: &str) -> (usize, Vec<String>) {
 }
 
 #[test]
-fn types_and_functions_without_a_block_that_runs_are_found() {
+fn types_and_functions_without_a_running_example_are_found() {
     let items = [
         item(1, "shown", "", r"Does it.\n\n```\nshown();\n```", r#"{"function": {}}"#),
         item(2, "Bare", "", "Is it.", r#"{"struct": {}}"#),
@@ -34,7 +34,7 @@ fn types_and_functions_without_a_block_that_runs_are_found() {
 }
 
 #[test]
-fn hidden_items_and_constants_need_none() {
+fn hidden_items_and_constants_need_no_example() {
     let items = [
         item(1, "inner", r##""#[doc(hidden)]""##, "", r#"{"function": {}}"#),
         item(2, "MAX", "", "The most.", r#"{"constant": {}}"#),
@@ -43,7 +43,7 @@ fn hidden_items_and_constants_need_none() {
 }
 
 #[test]
-fn only_rust_that_runs_counts() {
+fn only_code_blocks_that_run_count() {
     assert!(has_example("```\nf();\n```"));
     assert!(has_example("```text\n-->\n```\n\n```rust\nf();\n```"));
     assert!(has_example("```should_panic\nf();\n```"));

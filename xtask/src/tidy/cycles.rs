@@ -24,13 +24,13 @@ pub fn check(files: &Files, packages: &[Package], report: &mut Report) {
             let graph = graph(&root, files);
             for group in cyclic_groups(&graph) {
                 let cycle = group.iter().filter_map(|start| shortest_cycle(&graph, start));
-                let cycle = cycle.min_by_key(Vec::len).expect("a group has a cycle");
+                let cycle = cycle.min_by_key(Vec::len).expect("modules that reach each other form a cycle");
                 let steps = cycle.windows(2).map(|step| {
                     let (file, line) = &graph[&step[0]][&step[1]];
                     format!("{} -> {} ({}:{line})", step[0], step[1], file.display())
                 });
                 let message = format!(
-                    "top-level modules depend on each other: {}; all in this group: {}",
+                    "top-level modules form a cycle: {}; all modules that depend on each other: {}",
                     steps.collect::<Vec<_>>().join(", "),
                     group.into_iter().collect::<Vec<_>>().join(", "),
                 );

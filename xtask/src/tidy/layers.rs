@@ -40,7 +40,7 @@ pub fn check(files: &Files, packages: &[Package], report: &mut Report) {
         let manifest = package.dir.join("Cargo.toml");
         let Some(position) = position_of(&package.name, packages) else {
             let message = format!(
-                "{} has no layer: say in xtask/src/tidy/layers.rs where it belongs",
+                "{} has no layer: add it to POSITIONS in xtask/src/tidy/layers.rs",
                 package.name
             );
             report.problem(&manifest, 1, message);

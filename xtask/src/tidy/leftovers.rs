@@ -21,7 +21,7 @@ const PLACEHOLDERS: &[&str] = &["todo", "unimplemented"];
 pub fn check_text(path: &Path, text: &str, report: &mut Report) {
     for (index, line) in text.lines().enumerate() {
         if let Some(found) = machine_path(line) {
-            let message = format!("`{found}` is a path of one machine");
+            let message = format!("`{found}` is an absolute path of a particular machine");
             report.problem(path, index + 1, message);
         }
     }
@@ -37,7 +37,7 @@ pub fn check_code(source: &Source<'_>, report: &mut Report) {
             report.problem(source.path, token.line, format!("`{}!` left in code", token.text));
         }
         if source.matches(at, &["#", "[", "ignore"]) {
-            let message = "a test that is switched off with `#[ignore]` proves nothing";
+            let message = "a test disabled with `#[ignore]` checks nothing";
             report.problem(source.path, token.line, message);
         }
     }

@@ -19,7 +19,7 @@ pub fn check(source: &Source<'_>, report: &mut Report) {
     let test_lines: usize = test_ranges.iter().map(|range| source.code_lines(range.clone())).sum();
     let lines = source.code_lines(0..source.tokens.len()).saturating_sub(test_lines);
     if lines > FILE_LINES_MAX {
-        let message = format!("file of {lines} code lines (aim: at most {FILE_LINES_MAX})");
+        let message = format!("file of {lines} code lines (guideline: at most {FILE_LINES_MAX})");
         report.note(source.path, 1, message);
     }
     for at in 0..source.tokens.len() {
@@ -35,7 +35,7 @@ pub fn check(source: &Source<'_>, report: &mut Report) {
         if lines > FUNCTION_LINES_MAX {
             let name = source.text(at + 1);
             let message = format!(
-                "function `{name}` of {lines} code lines (aim: at most {FUNCTION_LINES_MAX})"
+                "function `{name}` of {lines} code lines (guideline: at most {FUNCTION_LINES_MAX})"
             );
             report.note(source.path, source.tokens[at].line, message);
         }

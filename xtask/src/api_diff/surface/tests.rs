@@ -50,7 +50,7 @@ const U8: &str = r#"{"primitive": "u8"}"#;
 const U16: &str = r#"{"primitive": "u16"}"#;
 
 #[test]
-fn what_is_missing_or_reads_otherwise_is_found() {
+fn missing_and_different_items_are_found() {
     let tokio = [module(0, "tokio", "1, 2"), function(1, "same", U8), function(2, "other", U8)];
     let ours = [module(0, "tokio", "1, 3"), function(1, "same", U16), function(3, "more", U8)];
     let tokio = surface(&[("tokio", &described(&tokio.join(","), ""))]);
@@ -83,7 +83,7 @@ fn re_exports_are_followed_into_other_crates() {
 }
 
 #[test]
-fn types_go_by_their_public_names() {
+fn types_have_their_public_names() {
     let named = |id: u8| {
         let ty = format!(r#"{{"resolved_path": {{"path": "X", "id": {id}, "args": null}}}}"#);
         function(1, "run", &ty)
@@ -107,7 +107,7 @@ fn types_go_by_their_public_names() {
 }
 
 #[test]
-fn private_items_are_not_looked_at() {
+fn private_items_are_ignored() {
     let hidden = function(1, "inner", U8).replace(r#""public""#, r#""crate""#);
     let tokio = [module(0, "tokio", "1"), hidden];
     let tokio = surface(&[("tokio", &described(&tokio.join(","), ""))]);

@@ -39,7 +39,7 @@ fn function(params: &str, bounds: &str, inputs: &str, output: &str, is_async: bo
 }
 
 #[test]
-fn elided_lifetimes_read_as_those_that_are_written_out() {
+fn elided_lifetimes_equal_explicit_ones() {
     let lifetime = r#"{"name": "'x", "kind": {"lifetime": {"outlives": []}}}"#;
     let named = reference(r#""'x""#, "Self");
     let elided = reference("null", "Self");
@@ -50,7 +50,7 @@ fn elided_lifetimes_read_as_those_that_are_written_out() {
 }
 
 #[test]
-fn parameters_go_by_their_order_and_bounds_may_be_written_anywhere() {
+fn parameters_are_compared_by_order_and_bounds_in_any_place() {
     let bound = |name: &str| {
         format!(r#"{{"trait_bound": {{"trait": {{"path": "{name}", "id": 9, "args": null}}}}}}"#)
     };
@@ -76,7 +76,7 @@ fn parameters_go_by_their_order_and_bounds_may_be_written_anywhere() {
 }
 
 #[test]
-fn an_async_function_is_one_that_returns_a_future() {
+fn an_async_function_equals_one_that_returns_a_future() {
     let function = function("", "", "", r#"{"primitive": "u8"}"#, true);
     assert_eq!(written(&function), "fn() -> impl core::future::future::Future<Output = u8> ");
 }

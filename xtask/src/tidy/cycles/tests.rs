@@ -49,7 +49,7 @@ fn super_counts_only_where_it_leads_out_of_the_top_module() {
 }
 
 #[test]
-fn a_name_that_the_root_re_exports_leads_to_its_home() {
+fn a_name_re_exported_by_the_root_is_an_edge_to_its_module() {
     let found = edges(&[
         (
             "src/lib.rs",
@@ -63,7 +63,7 @@ fn a_name_that_the_root_re_exports_leads_to_its_home() {
 }
 
 #[test]
-fn tests_may_name_everyone() {
+fn tests_may_name_every_module() {
     let found = edges(&[
         ("src/lib.rs", "mod a; mod b;"),
         ("src/a.rs", "#[cfg(test)] use crate::b; #[cfg(test)] mod tests;"),
@@ -74,7 +74,7 @@ fn tests_may_name_everyone() {
 }
 
 #[test]
-fn each_knot_is_told_once_by_its_shortest_cycle() {
+fn each_group_is_reported_once_with_its_shortest_cycle() {
     let found = problems(&[
         ("src/lib.rs", "mod a; mod b; mod c; mod x; mod y; mod z;"),
         ("src/a.rs", "use crate::b;\nuse crate::x;"),
@@ -85,16 +85,16 @@ fn each_knot_is_told_once_by_its_shortest_cycle() {
         ("src/z.rs", ""),
     ]);
     let expected = [
-        "src/b.rs:1: top-level modules depend on each other: \
-         b -> c (src/b.rs:1), c -> b (src/c.rs:2); all in this knot: a, b, c",
-        "src/x.rs:1: top-level modules depend on each other: \
-         x -> y (src/x.rs:1), y -> x (src/y.rs:1); all in this knot: x, y",
+        "src/b.rs:1: top-level modules form a cycle: \
+         b -> c (src/b.rs:1), c -> b (src/c.rs:2); all modules that depend on each other: a, b, c",
+        "src/x.rs:1: top-level modules form a cycle: \
+         x -> y (src/x.rs:1), y -> x (src/y.rs:1); all modules that depend on each other: x, y",
     ];
     assert_eq!(found, expected);
 }
 
 #[test]
-fn layers_are_no_knot() {
+fn layered_modules_form_no_cycle() {
     let found = problems(&[
         ("src/lib.rs", "mod a; mod b; mod c;"),
         ("src/a.rs", "use crate::{b, c};"),

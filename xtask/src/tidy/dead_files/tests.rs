@@ -9,7 +9,7 @@ fn dead(files: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn a_file_that_nobody_names_is_dead() {
+fn a_file_that_no_module_names_is_dead() {
     let found = dead(&[
         ("a/Cargo.toml", "[package]\nname = 'a'"),
         ("a/src/lib.rs", "mod x; // mod y;"),
@@ -22,7 +22,7 @@ fn a_file_that_nobody_names_is_dead() {
 }
 
 #[test]
-fn every_target_is_alive() {
+fn files_of_every_target_are_alive() {
     let found = dead(&[
         ("a/Cargo.toml", "[package]\nname = 'a'\n[[bin]]\npath = 'src/tool.rs'\n"),
         ("a/src/lib.rs", ""),
@@ -38,7 +38,7 @@ fn every_target_is_alive() {
 }
 
 #[test]
-fn a_package_inside_a_package_answers_for_itself() {
+fn a_package_inside_a_package_is_checked_separately() {
     let found = dead(&[
         ("Cargo.toml", "[package]\nname = 'top'"),
         ("src/lib.rs", ""),

@@ -14,7 +14,7 @@ fn problems(workspace: &str, members: &[(&str, &str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn downward_is_fine() {
+fn dependencies_on_lower_layers_are_allowed() {
     let members = [
         ("crates/wakeful-task", "wakeful-task", "[dependencies]\nwakeful-base.workspace = true"),
         ("crates/wakeful", "wakeful", "[dependencies]\nwakeful-task = '1'\nwakeful-macros = '1'"),
@@ -31,7 +31,7 @@ fn dev_dependencies_may_point_anywhere() {
 }
 
 #[test]
-fn upward_and_sideways_are_reported_with_their_line() {
+fn dependencies_on_the_same_or_higher_layers_are_reported() {
     let members = [
         ("crates/a", "wakeful-base", "[dependencies]\nlog = '1'\nwakeful-runtime = '1'"),
         ("crates/b", "wakeful-io", "[target.'cfg(unix)'.build-dependencies]\nwakeful-task = '1'"),
@@ -52,7 +52,7 @@ fn upward_and_sideways_are_reported_with_their_line() {
 }
 
 #[test]
-fn a_rename_in_the_workspace_hides_nothing() {
+fn a_dependency_renamed_in_the_workspace_is_found() {
     let workspace = "[workspace.dependencies]\nrt = { package = 'wakeful-runtime', path = 'x' }";
     let base = ("crates/a", "wakeful-base", "[dependencies]\nrt.workspace = true");
     assert_eq!(problems(workspace, &[base]).len(), 1);
