@@ -1,8 +1,9 @@
-//! `cargo xtask api-diff`: Tokio's public API beside the drop-in's.
+//! `cargo xtask api-diff`: compares the public API of the drop-in with Tokio's.
 //!
-//! Both are described by rustdoc, as JSON. The drop-in only names what lies in our other crates, so
-//! these are described too and the names followed. What a user of the crate can rely on becomes a
-//! fact of a name and a text; the facts of Tokio that are missing or read otherwise are listed.
+//! Rustdoc describes both as JSON. The drop-in re-exports items of our other crates, so these are
+//! described too, and re-exports are followed. Each property of the API that users can rely on
+//! becomes a fact: a name and a text. Tokio's facts that are missing or different in the drop-in
+//! are listed.
 //!
 //! ```text
 //! docs      has rustdoc describe the crates
@@ -26,21 +27,21 @@ use surface::Surface;
 
 use crate::conformance::suites::TOKIO;
 
-/// What the command line asks for.
+/// The parsed command line.
 struct Request<'a> {
     features: Vec<&'a str>,
-    /// Also what differs and is hidden from the documentation; it may.
+    /// Whether to list differences in items hidden from the documentation, which are allowed.
     hidden: bool,
-    /// Also what is here and not in Tokio; that may be too.
+    /// Whether to list items that Tokio does not have, which are allowed.
     extra: bool,
 }
 
-/// Looks at everything, as CI does.
+/// Compares the API with the default options, as CI does.
 pub fn run_all() -> Result<(), String> {
     run(&[])
 }
 
-/// Prints the differences; there must be none.
+/// Prints the differences, and fails if there are any.
 pub fn run(args: &[&str]) -> Result<(), String> {
     let request = parse(args)?;
     let tokio = Crates::load(&docs::of_tokio(&request.features)?)?;

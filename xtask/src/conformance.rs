@@ -1,7 +1,8 @@
-//! `cargo xtask conformance`: the tests that other crates publish, run on the drop-in.
+//! `cargo xtask conformance`: runs the tests that other crates publish on the drop-in.
 //!
-//! A suite is the `tests` folder of a crate as the registry has it, at a pinned version. What of it
-//! passes on Tokio itself is committed (`--record` makes that list); all of it has to pass here.
+//! A suite is the `tests` folder of a crate from the registry, at a pinned version. The list of
+//! tests that pass on Tokio itself is committed (`--record` writes it), and all of them must pass
+//! on the drop-in.
 //!
 //! ```text
 //! package   lays out a package with the suite's tests, and the drop-in in Tokio's place
@@ -30,14 +31,14 @@ use outcome::Outcomes;
 use package::Backend;
 use suites::{SUITES, Suite};
 
-/// What the command line asks for.
+/// The parsed command line.
 struct Request {
     suites: Vec<&'static Suite>,
-    /// Only these test files; all if none is named.
+    /// The test files to run; all if empty.
     only: Vec<String>,
-    /// Where to write the outcome of every test.
+    /// The file to write the outcome of every test to.
     json: Option<PathBuf>,
-    /// Run on Tokio itself and write the lists anew.
+    /// Whether to run on Tokio itself and rewrite the lists.
     record: bool,
     time_limit: Duration,
 }
@@ -47,7 +48,7 @@ pub fn run_all() -> Result<(), String> {
     run(&[])
 }
 
-/// Runs what `args` ask for; fails if a test does not do what the lists say.
+/// Runs the suites that `args` select. Fails if a listed test does not pass.
 pub fn run(args: &[&str]) -> Result<(), String> {
     let request = parse(args)?;
     let mut failures = unknown_files(&request)?;
@@ -73,7 +74,7 @@ fn check(suite: &Suite, request: &Request) -> Result<(), String> {
     verdict.result(suite.krate)
 }
 
-/// A complaint for each file that is asked for and in no suite's list.
+/// Returns an error message for each requested file that is in no suite's list.
 fn unknown_files(request: &Request) -> Result<Vec<String>, String> {
     let mut unknown = request.only.clone();
     for suite in request.suites.iter().filter(|_| !request.only.is_empty()) {
@@ -161,12 +162,13 @@ fn parse(args: &[&str]) -> Result<Request, String> {
     Ok(request)
 }
 
-/// `xtask/conformance/SUITE.KIND`.
+/// Returns the path `xtask/conformance/SUITE.KIND`.
 fn list_path(suite: &Suite, kind: &str) -> PathBuf {
     repo::root().join("xtask/conformance").join(format!("{}.{kind}", suite.krate))
 }
 
-/// All that this task builds, apart from the workspace's own: other profiles, other features.
+/// Returns the target folder of this task. It is separate from the workspace's, since profiles and
+/// features differ.
 fn target_dir() -> PathBuf {
     cargo::target_dir(&repo::root()).join("conformance")
 }

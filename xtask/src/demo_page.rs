@@ -1,8 +1,8 @@
-//! `cargo xtask demo-page`: the demo's page in a browser without a screen.
+//! `cargo xtask demo-page`: tests the demo's page in a headless browser.
 //!
-//! That the service does what it should `demo --check` says. Here it is about what a person sees: the page
-//! loads without an error, moves, speaks both languages, fits windows of any width, and its button for
-//! blocked workers says that requests were answered meanwhile.
+//! `demo --check` tests the service. This task tests what users see: the page loads without errors,
+//! is animated, has both languages, fits windows of any width, and its button that blocks the
+//! workers reports that requests were answered meanwhile.
 
 mod base64;
 mod browser;
@@ -18,15 +18,16 @@ use service::Service;
 use crate::cargo::{self, Cargo};
 use crate::repo;
 
-/// Half of what the button blocks the workers for: with requests held up, most took longer than this.
+/// The maximum p99 latency while the workers are blocked: half of the time that they are blocked.
+/// Without the hand-off, most requests would take longer.
 const LATENCY_MAX_MS: f64 = 500.0;
 const ANSWERED_MIN: f64 = 100.0;
 
-/// A laptop's window, the one of the pictures.
+/// The size of a laptop's window, which the pictures have.
 const LAPTOP: (u32, u32) = (1280, 800);
 
-/// Builds and starts the demo, and looks at its page. Or takes the `pictures` in `demo/` anew;
-/// `pngquant` makes them small, if it is there.
+/// Builds and starts the demo and tests its page. With `pictures`, takes the pictures in `demo/`
+/// again instead, and compresses them with `pngquant` if it is installed.
 pub fn run(pictures: bool) -> Result<(), String> {
     let root = repo::root();
     Cargo::new(&root, "build --release -p demo").run()?;
@@ -46,7 +47,7 @@ pub fn run(pictures: bool) -> Result<(), String> {
         check_layout(&mut page)?;
     }
     page.no_errors()?;
-    // With the page open, whose stream must not keep it.
+    // The page is still open: its event stream must not keep the service running.
     service.interrupt()?;
     page.wait_for(
         "document.documentElement.dataset.state === 'lost'",
@@ -96,7 +97,8 @@ fn check_buttons(page: &mut Page) -> Result<(), String> {
     Ok(())
 }
 
-/// Presses a button and waits until its result is told; returns where, as an expression.
+/// Presses a button and waits for its result. Returns an expression for the element with the
+/// result.
 fn press(page: &mut Page, button: &str, kind: &str) -> Result<String, String> {
     let result = format!("document.querySelector('[data-result={kind}]')");
     page.evaluate(&format!(
@@ -153,7 +155,7 @@ fn check_layout(page: &mut Page) -> Result<(), String> {
     Ok(())
 }
 
-/// As somebody sees it who has played with it for half a minute.
+/// Takes the pictures, after using the page for half a minute.
 fn take_pictures(page: &mut Page, url: &str, folder: &Path) -> Result<(), String> {
     pause(page, 10)?;
     for (button, kind) in
@@ -175,7 +177,7 @@ fn take_pictures(page: &mut Page, url: &str, folder: &Path) -> Result<(), String
     Ok(())
 }
 
-/// Lets the page go on for some seconds: the plot needs a past.
+/// Waits for some seconds, so that the plot has a history.
 fn pause(page: &mut Page, seconds: u32) -> Result<(), String> {
     page.evaluate(&format!("window.till = Date.now() + {seconds}000"))?;
     page.wait_for("Date.now() >= window.till", "some seconds to pass")

@@ -1,6 +1,6 @@
-//! `cargo xtask hello`: what a small program costs to build on Tokio and on the drop-in.
+//! `cargo xtask hello`: the costs of building a small program on Tokio and on the drop-in.
 //!
-//! Both are built in one run, from nothing, so that the figures are of one machine in one mood.
+//! Both are built from scratch in one run, so that the numbers are comparable.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,16 +14,16 @@ use crate::json::quoted;
 use crate::probe::{self, failed};
 use crate::repo;
 
-/// Of `/proc/self/stat`: Linux counts a process's time in hundredths of a second for everyone.
+/// The unit of times in `/proc/self/stat`, which is 10 ms on all Linux systems.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What the build of one program took and gave.
+/// The costs of building a program.
 struct Costs {
-    /// In the tree, itself not counted.
+    /// The number of crates in the dependency graph, without the program itself.
     crates: usize,
-    /// Of all processes of the build together.
+    /// The CPU time of all processes of the build.
     cpu: Duration,
-    /// Of the binary, stripped.
+    /// The size of the stripped binary.
     bytes: u64,
 }
 
@@ -89,7 +89,7 @@ fn check_output(binary: &PathBuf) -> Result<(), String> {
     }
 }
 
-/// CPU time of all processes that this one has waited for, theirs included.
+/// Returns the CPU time of all child processes that have ended, including their children.
 fn children_time() -> Result<Duration, String> {
     let path = Path::new("/proc/self/stat");
     let stat = fs::read_to_string(path).map_err(|e| failed("read", path, &e))?;
@@ -99,7 +99,8 @@ fn children_time() -> Result<Duration, String> {
 }
 
 fn ticks_of_children(stat: &str) -> Option<u32> {
-    // The name in parentheses may hold anything; after it come state, ppid and so on.
+    // The process name in parentheses may contain any character; after it come state, ppid and so
+    // on.
     let (_, fields) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = fields.split(' ').collect();
     let (user, system) = (fields.get(13)?, fields.get(14)?);

@@ -1,7 +1,16 @@
 //! Development tasks of the Wakeful workspace, run as `cargo xtask <task>`.
 //!
-//! No dependencies on purpose: a fresh clone has the tidy checks running a few seconds after the
-//! compiler starts, and a check can never break because of somebody else's release.
+//! It has no dependencies on purpose: the tidy checks of a fresh clone run a few seconds after the
+//! compiler starts, and no release of another crate can break a check.
+//!
+//! | file | task |
+//! |---|---|
+//! | `ci.rs` | runs all checks in order |
+//! | `tidy.rs` and `tidy/` | rules about the source files; `rust.rs` and `rust/` read Rust source for them |
+//! | `api_diff.rs`, `conformance.rs`, `features.rs` | compare the drop-in with Tokio |
+//! | `loom.rs`, `fuzz.rs`, `faults.rs`, `hostile.rs`, `soak.rs` | start test programs of the repository |
+//! | `servers.rs`, `demo_page.rs` | tests that need other programs |
+//! | `repo.rs`, `manifest.rs`, `cargo.rs`, `probe.rs`, `json.rs`, `options.rs` | shared helpers |
 
 mod api_diff;
 mod cargo;

@@ -5,13 +5,13 @@ use std::time::Duration;
 #[cfg(test)]
 mod tests;
 
-/// What a task was called with.
+/// The options that a task was called with.
 pub struct Options<'a> {
     given: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Options<'a> {
-    /// Reads `args`, in which only options called as in `names` may be.
+    /// Parses `args`, which may contain only the options in `names`.
     pub fn parse(args: &[&'a str], names: &[&str]) -> Result<Options<'a>, String> {
         let mut given = Vec::new();
         for pair in args.chunks(2) {
@@ -25,12 +25,12 @@ impl<'a> Options<'a> {
         Ok(Options { given })
     }
 
-    /// The value of an option.
+    /// Returns the value of an option.
     pub fn text(&self, name: &str) -> Option<&'a str> {
         self.given.iter().find(|(given, _)| *given == name).map(|(_, value)| *value)
     }
 
-    /// A length of time: `500ms`, `30s`, `2m`, `1h`.
+    /// Returns the value of an option that is a time, such as `500ms`, `30s`, `2m` or `1h`.
     pub fn duration(&self, name: &str) -> Result<Option<Duration>, String> {
         let Some(text) = self.text(name) else { return Ok(None) };
         let wrong = || format!("`--{name} {text}`: expected a time such as 500ms, 30s, 2m or 1h");
@@ -46,14 +46,14 @@ impl<'a> Options<'a> {
         Ok(Some(unit * number))
     }
 
-    /// Those called as in `names`, as arguments for another program.
+    /// Returns the options in `names`, as arguments for another program.
     pub fn only(&self, names: &[&str]) -> Vec<String> {
         let wanted = self.given.iter().filter(|(name, _)| names.contains(name));
         wanted.flat_map(|(name, value)| [format!("--{name}"), (*value).to_owned()]).collect()
     }
 }
 
-/// As [`Options::duration`] reads it.
+/// Formats a time so that [`Options::duration`] can parse it.
 pub fn seconds(time: Duration) -> String {
     format!("{}ms", time.as_millis())
 }

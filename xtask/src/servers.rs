@@ -1,5 +1,5 @@
-//! PostgreSQL, Redis and NATS for the tests of `ecosystem`: each on a loopback port of its own, with its
-//! data in a temporary folder, for as long as the tests run.
+//! Runs PostgreSQL, Redis and NATS for the tests of `ecosystem`: each on its own loopback port,
+//! with its data in a temporary folder.
 
 use std::env;
 use std::fs::{self, File};
@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 use crate::cargo::Cargo;
 use crate::repo;
 
-/// The servers and their folder; dropping it stops the ones and removes the other.
+/// The running servers and their folder. Dropping it stops the servers and removes the folder.
 pub struct Servers {
     running: Vec<Server>,
     folder: Folder,
 }
 
 struct Server {
-    /// Tells the tests where it is.
+    /// The environment variable that has the server's address in the tests.
     variable: &'static str,
     port: u16,
     process: Child,
@@ -29,7 +29,7 @@ struct Server {
 
 struct Folder(PathBuf);
 
-/// `cargo xtask servers`: the tests that need them, and no others.
+/// `cargo xtask servers`: runs only the tests that need servers.
 pub fn run() -> Result<(), String> {
     let tests =
         "test --workspace --features ecosystem/servers --test nats --test postgres --test redis";
@@ -47,7 +47,7 @@ impl Servers {
         Ok(servers)
     }
 
-    /// Puts the addresses into the environment of `cargo`.
+    /// Sets environment variables with the servers' addresses.
     pub fn with_addresses(&self, cargo: Cargo) -> Cargo {
         self.running.iter().fold(cargo, |cargo, server| {
             cargo.env(server.variable, &format!("127.0.0.1:{}", server.port))
@@ -66,7 +66,7 @@ impl Servers {
             if let Some((uid, gid)) = user {
                 command.uid(uid).gid(gid);
             }
-            // Where the caller is, that user may not be allowed to be.
+            // That user may not have access to the current folder.
             command.current_dir(&data).env("LC_ALL", "C");
             command
         };
@@ -149,7 +149,7 @@ impl Servers {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // For all three the signal of an orderly end, at once and whoever is connected.
+        // SIGINT makes all three shut down immediately and cleanly, even with clients connected.
         let pid = self.process.id().to_string();
         let signalled = Command::new("kill").args(["-INT", &pid]).status();
         let deadline = Instant::now() + Duration::from_secs(10);
@@ -172,13 +172,14 @@ impl Drop for Folder {
     }
 }
 
-/// A port that nobody listens on at the moment.
+/// Returns a port that is free at the moment.
 fn free_port() -> Result<u16, String> {
     let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     address.map(|address| address.port()).map_err(|e| format!("no free port: {e}"))
 }
 
-/// PostgreSQL refuses to run as root: then user and group of somebody else, else none.
+/// Returns the user and group to run PostgreSQL as, which refuses to run as root. `None` if this
+/// process does not run as root.
 fn unprivileged() -> Result<Option<(u32, u32)>, String> {
     let me = fs::metadata("/proc/self").map_err(|e| format!("/proc/self: {e}"))?;
     if me.uid() != 0 {
@@ -194,7 +195,8 @@ fn unprivileged() -> Result<Option<(u32, u32)>, String> {
     ids.map(Some).ok_or_else(|| "neither `postgres` nor `nobody` is in /etc/passwd".to_owned())
 }
 
-/// Debian keeps PostgreSQL's own programs out of the search path, a folder for each version.
+/// Returns the folder of PostgreSQL's programs. Debian has one for each version, which is not in
+/// the search path.
 fn postgres_programs() -> Result<PathBuf, String> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let newest = versions
@@ -209,7 +211,7 @@ fn postgres_programs() -> Result<PathBuf, String> {
 
 fn find_program(program: &str) -> Result<PathBuf, String> {
     let path = env::var_os("PATH").unwrap_or_default();
-    // A user's search path may lack where servers are.
+    // A user's search path may not contain these folders.
     let also = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
     let mut folders = env::split_paths(&path).chain(also);
     let found = folders.find(|folder| folder.join(program).exists());

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: rules about the repository that the compiler and clippy do not know.
+//! `cargo xtask tidy`: rules about the repository that the compiler and clippy cannot check.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ mod leftovers;
 mod safety;
 mod size;
 
-/// What the checks found.
+/// The findings of all checks.
 #[derive(Default)]
 pub struct Report {
-    /// Broken rules; one is enough to fail.
+    /// Broken rules. The task fails if there are any.
     pub problems: Vec<Finding>,
-    /// Aims that were missed, for a person to judge.
+    /// Violated guidelines, which are only reported.
     pub notes: Vec<Finding>,
 }
 
-/// A place and what is to be said about it.
+/// A message about a line of a file.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     file: PathBuf,
@@ -46,7 +46,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Checks the repository and prints what it finds; fails if a rule is broken.
+/// Checks the repository and prints the findings. Fails if a rule is broken.
 pub fn run() -> Result<(), String> {
     let files = repo::load(&repo::root())?;
     let mut report = check(&files);

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::cargo::Cargo;
 use crate::json::Json;
 
-/// A test binary, or the first error of a file that does not compile.
+/// For each test file, its binary, or the first error if it does not compile.
 pub type Built = BTreeMap<String, Result<PathBuf, String>>;
 
-/// Builds `files` of the package in `dir`; one that does not compile keeps none of the others.
+/// Builds `files` of the package in `dir`. A file that does not compile does not affect the others.
 pub fn test_files(dir: &Path, target_dir: &Path, files: &[String]) -> Result<Built, String> {
     let chosen: Vec<String> =
         files.iter().flat_map(|file| ["--test".to_owned(), file.clone()]).collect();

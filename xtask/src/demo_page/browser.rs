@@ -1,8 +1,8 @@
-//! Chromium without a screen, driven over a pair of pipes.
+//! Headless Chromium, controlled over a pair of pipes.
 //!
-//! It speaks the DevTools protocol: JSON with a zero byte behind each message. It reads from descriptor 3
-//! and writes to descriptor 4 (`--remote-debugging-pipe`), to which a shell moves the ends of its standard
-//! input and output. When the pipes close, for whatever reason, it ends by itself.
+//! The protocol is DevTools: JSON messages, each terminated by a zero byte. Chromium reads from
+//! descriptor 3 and writes to descriptor 4 (`--remote-debugging-pipe`); a shell moves its standard
+//! input and output there. Chromium ends when the pipes are closed.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -15,7 +15,7 @@ use std::{env, thread};
 use super::base64;
 use crate::json::{Json, quoted};
 
-/// For anything to happen. Far more than it takes, for machines that have other things to do.
+/// The time limit of every wait. It is generous, for machines under load.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -23,7 +23,7 @@ const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 const FLAGS: [&str; 12] = [
     "--headless",
     "--remote-debugging-pipe",
-    // As root, which CI often is, there is no sandbox to be had. It sees nothing but our own page.
+    // Chromium has no sandbox as root, which CI often runs as. It only loads our own page.
     "--no-sandbox",
     "--disable-gpu",
     "--disable-dev-shm-usage",
@@ -36,14 +36,14 @@ const FLAGS: [&str; 12] = [
     "--lang=en",
 ];
 
-/// The process and its folder; dropping it ends the one and removes the other.
+/// The browser process and its folder. Dropping it ends the process and removes the folder.
 pub struct Browser {
     process: Child,
     to: Option<ChildStdin>,
     from: Receiver<Json>,
     folder: PathBuf,
     last_id: u64,
-    /// What the page complained of.
+    /// Errors and warnings on the page's console.
     errors: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ impl Browser {
         Ok(Browser { process, to, from, folder, last_id: 0, errors: Vec::new() })
     }
 
-    /// An empty page.
+    /// Opens an empty page.
     pub fn open(&mut self) -> Result<Page<'_>, String> {
         let target = self.call("", "Target.createTarget", "{\"url\":\"about:blank\"}")?;
         let target = quoted(target["targetId"].text());
@@ -85,7 +85,7 @@ impl Browser {
         Ok(page)
     }
 
-    /// Calls a method and waits for what it returns.
+    /// Calls a method and waits for its result.
     fn call(&mut self, session: &str, method: &str, params: &str) -> Result<Json, String> {
         self.last_id += 1;
         let id = self.last_id;
@@ -115,7 +115,7 @@ impl Browser {
         }
     }
 
-    /// Keeps what an event says of errors.
+    /// Records the error or warning in an event, if any.
     fn note(&mut self, event: &Json) {
         let params = &event["params"];
         let error = match event["method"].text() {
@@ -139,7 +139,7 @@ impl Browser {
         format!("the browser does not answer ({why}); its log:\n{log}")
     }
 
-    /// Ends it in an orderly way.
+    /// Closes the browser cleanly.
     pub fn close(mut self) -> Result<(), String> {
         self.call("", "Browser.close", "{}").map(drop)
     }
@@ -196,7 +196,7 @@ impl Page<'_> {
         self.call("Emulation.setUserAgentOverride", &params).map(drop)
     }
 
-    /// The value of an expression, or of the promise that it is.
+    /// Returns the value of an expression; a promise is awaited.
     pub fn evaluate(&mut self, expression: &str) -> Result<Json, String> {
         let params = format!(
             "{{\"expression\":{},\"returnByValue\":true,\"awaitPromise\":true}}",
@@ -234,7 +234,7 @@ impl Page<'_> {
 
     /// Fails if there was an error or a warning on the console, or a file that did not load.
     pub fn no_errors(&mut self) -> Result<(), String> {
-        // So that all that came before has been read.
+        // Waits for a reply, so that all earlier events have been read.
         self.evaluate("0")?;
         match &self.browser.errors[..] {
             [] => {
@@ -245,7 +245,7 @@ impl Page<'_> {
         }
     }
 
-    /// What the window shows, as a PNG.
+    /// Returns a screenshot of the window, as a PNG.
     pub fn picture(&mut self) -> Result<Vec<u8>, String> {
         let answer = self.call("Page.captureScreenshot", "{\"format\":\"png\"}")?;
         base64::decode(answer["data"].text())

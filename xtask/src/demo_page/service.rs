@@ -1,4 +1,4 @@
-//! The demo, started for as long as its page is looked at.
+//! The demo service, which runs while its page is tested.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The process; killed when dropped.
+/// The process of the demo, which is killed when this is dropped.
 pub struct Service {
     pub url: String,
     process: Child,
 }
 
 impl Service {
-    /// Starts `program` on a free port; it says on which.
+    /// Starts `program` on a free port, and reads the URL that it prints.
     pub fn start(program: &Path) -> Result<Service, String> {
         let mut command = Command::new(program);
         command.args(["--port", "0"]).stdin(Stdio::null()).stdout(Stdio::piped());
@@ -31,7 +31,7 @@ impl Service {
         Ok(service)
     }
 
-    /// What Ctrl-C does; an error if it does not end soon, or not well.
+    /// Sends the signal of Ctrl-C. Returns an error if the service does not end in time or fails.
     pub fn interrupt(mut self) -> Result<(), String> {
         let pid = self.process.id().to_string();
         let asked = Command::new("kill").args(["-INT", &pid]).status();

@@ -2,7 +2,7 @@ use super::{has_example, items_without_example};
 use crate::api_diff::crates::Crates;
 use crate::api_diff::public::Public;
 
-/// An item of the crate's root; `inner` is its kind.
+/// Returns an item of the crate's root; `inner` is its kind.
 fn item(id: u8, name: &str, attrs: &str, docs: &str, inner: &str) -> String {
     format!(
         r#""{id}": {{"id": {id}, "crate_id": 0, "name": "{name}", "visibility": "public",

@@ -1,8 +1,8 @@
-//! No cycle between the top-level modules of a crate.
+//! Checks that the top-level modules of a crate do not depend on each other in a cycle.
 //!
-//! A module depends on another when its code, tests aside, names it: `crate::other::…`, a
-//! `super::` path that leads out of its own top module, or a name that the crate root re-exports
-//! from there. The root itself may name everyone.
+//! A module depends on another if its code, except tests, names it: by `crate::other::…`, by a
+//! `super::` path that leads out of its own top-level module, or by a name that the crate root
+//! re-exports from there. The root itself may name every module.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::rust::source::Source;
 #[cfg(test)]
 mod tests;
 
-/// For each module those that it names, with the first place where it does.
+/// For each module, the modules that it names, with the first file and line of each.
 type Graph = BTreeMap<String, BTreeMap<String, (PathBuf, usize)>>;
 
 pub fn check(files: &Files, packages: &[Package], report: &mut Report) {
@@ -24,7 +24,8 @@ pub fn check(files: &Files, packages: &[Package], report: &mut Report) {
             let graph = graph(&root, files);
             for group in cyclic_groups(&graph) {
                 let cycle = group.iter().filter_map(|start| shortest_cycle(&graph, start));
-                let cycle = cycle.min_by_key(Vec::len).expect("modules that reach each other form a cycle");
+                let cycle =
+                    cycle.min_by_key(Vec::len).expect("modules that reach each other form a cycle");
                 let steps = cycle.windows(2).map(|step| {
                     let (file, line) = &graph[&step[0]][&step[1]];
                     format!("{} -> {} ({}:{line})", step[0], step[1], file.display())
@@ -41,7 +42,7 @@ pub fn check(files: &Files, packages: &[Package], report: &mut Report) {
     }
 }
 
-/// Groups of modules that can all reach each other.
+/// Returns the groups of modules that can all reach each other.
 fn cyclic_groups(graph: &Graph) -> Vec<BTreeSet<String>> {
     let mut cyclic_groups: Vec<BTreeSet<String>> = Vec::new();
     for start in graph.keys() {
@@ -71,7 +72,7 @@ fn reachable(graph: &Graph, start: &str) -> BTreeSet<String> {
     seen
 }
 
-/// Breadth first from `start` back to itself.
+/// Searches, breadth first, for the shortest path from `start` back to itself.
 fn shortest_cycle(graph: &Graph, start: &str) -> Option<Vec<String>> {
     let mut came_from = BTreeMap::new();
     let mut open = VecDeque::from([start]);
@@ -131,22 +132,23 @@ fn graph(root: &Path, files: &Files) -> Graph {
     graph
 }
 
-/// Whether token `at` is a `crate` or `super` that starts a path to something.
+/// Returns whether token `at` is a `crate` or `super` that starts a path.
 fn starts_path(source: &Source<'_>, at: usize) -> bool {
     let is_start = matches!(source.text(at), "crate" | "super") && source.text(at + 1) == "::";
     let is_middle = at > 0 && source.text(at - 1) == "::";
-    // `pub(in crate::a)` gives a view, it takes none.
+    // `pub(in crate::a)` grants visibility and is not a use.
     let is_visibility = at > 2 && source.matches(at - 3, &["pub", "(", "in"]);
     is_start && !is_middle && !is_visibility
 }
 
-/// What one leaf of a `use` tree brings in, and under which name.
+/// A leaf of a `use` tree: the path it imports and the name it gets.
 struct Leaf {
     path: Vec<String>,
     name: String,
 }
 
-/// Follows the tree at token `at`, relative to module `base`, and returns the token behind it.
+/// Collects the leaves of the `use` tree at token `at`, relative to module `base`, and returns the
+/// index of the token after the tree.
 fn use_leaves(source: &Source<'_>, at: usize, base: &[String], leaves: &mut Vec<Leaf>) -> usize {
     let mut path = base.to_vec();
     let mut at = at;
@@ -162,7 +164,7 @@ fn use_leaves(source: &Source<'_>, at: usize, base: &[String], leaves: &mut Vec<
                 at += 1;
                 while at < end {
                     at = use_leaves(source, at, &path, leaves);
-                    // To the next element, over whatever was not understood.
+                    // Skips to the next element, past tokens that were not parsed.
                     while at < end && source.text(at) != "," {
                         at += 1;
                     }
@@ -171,7 +173,8 @@ fn use_leaves(source: &Source<'_>, at: usize, base: &[String], leaves: &mut Vec<
                 return end + 1;
             }
             name if source.is_ident(at) => path.push(name.to_owned()),
-            // A glob of a module names that module; a glob of the root names nobody in particular.
+            // A glob import of a module names that module; one of the root names no particular
+            // module.
             _ => break,
         }
         at += 1;
@@ -187,7 +190,7 @@ fn use_leaves(source: &Source<'_>, at: usize, base: &[String], leaves: &mut Vec<
     at
 }
 
-/// Names that the root file offers with `use`, and the top module that each comes from.
+/// Returns the names that the root file re-exports with `use`, and the top-level module of each.
 fn exports(source: &Source<'_>, modules: &[Module]) -> BTreeMap<String, String> {
     let mut exports = BTreeMap::new();
     for at in (0..source.tokens.len()).filter(|&at| source.text(at) == "use") {

@@ -1,4 +1,5 @@
-//! Every `.rs` file under `src/` belongs to a module; one that no `mod` names is never compiled.
+//! Checks that every `.rs` file under `src/` belongs to a module: a file that no `mod` names is
+//! never compiled.
 
 use std::collections::BTreeSet;
 use std::path::Path;

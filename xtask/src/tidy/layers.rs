@@ -9,14 +9,14 @@ use crate::repo::{Files, Package};
 #[cfg(test)]
 mod tests;
 
-/// Where a crate stands in the house.
+/// The position of a crate in the dependency order.
 #[derive(Clone, Copy, PartialEq)]
 enum Position {
-    /// Below all layers: anyone may use it, it uses nobody.
+    /// Below all layers: every crate may use it, and it uses no other crate.
     Foundation,
-    /// May use lower layers and the cellar; two crates of one layer do not know each other.
+    /// May use the foundation and lower layers, but not crates of the same layer.
     Layer(u8),
-    /// Programs on top: may use everything, nobody uses them.
+    /// Programs: may use every crate, and no crate uses them.
     Top,
 }
 
@@ -29,7 +29,7 @@ const POSITIONS: &[(&str, Position)] = &[
     ("wakeful-runtime", Position::Layer(3)),
     ("wakeful-sync", Position::Layer(4)),
     ("wakeful", Position::Layer(5)),
-    // The drop-in. Tokio itself has the same name, and no layer may use that either.
+    // The drop-in. Tokio itself has the same name, so no layer may use it either.
     ("tokio", Position::Layer(6)),
     ("cargo-wakeful", Position::Top),
 ];
@@ -77,7 +77,8 @@ fn may_use(user: Position, used: Position) -> bool {
     }
 }
 
-/// None for a crate from outside, and for one in `crates/` that nobody gave a position.
+/// Returns the position of a crate. `None` for a crate from outside the repository, and for one in
+/// `crates/` that is not listed.
 fn position_of(name: &str, packages: &[Package]) -> Option<Position> {
     let listed = POSITIONS.iter().find(|(listed, _)| *listed == name);
     let ours_elsewhere = || packages.iter().any(|p| p.name == name && !p.dir.starts_with("crates"));

@@ -1,4 +1,4 @@
-//! Nothing half-done and nothing of one machine gets committed.
+//! Checks that no unfinished code and no paths of a particular machine are committed.
 
 use std::path::Path;
 
@@ -8,16 +8,16 @@ use crate::rust::source::Source;
 #[cfg(test)]
 mod tests;
 
-/// Folders that only exist on somebody's machine, without their slashes so that this file passes.
+/// Folders that exist only on some machines, without slashes, so that this file itself passes.
 const MACHINE_ROOTS: &[&str] = &["root", "work", "home", "Users"];
 
-/// Words that mark code as unfinished; written in two parts for the same reason.
+/// Words that mark code as unfinished, in two parts for the same reason.
 const MARKS: &[&str] = &[concat!("FIX", "ME"), concat!("X", "XX")];
 
 /// Macros that stand for missing code.
 const PLACEHOLDERS: &[&str] = &["todo", "unimplemented"];
 
-/// Any file: absolute paths of a machine.
+/// Checks any file for absolute paths of a machine.
 pub fn check_text(path: &Path, text: &str, report: &mut Report) {
     for (index, line) in text.lines().enumerate() {
         if let Some(found) = machine_path(line) {
@@ -27,7 +27,8 @@ pub fn check_text(path: &Path, text: &str, report: &mut Report) {
     }
 }
 
-/// Rust files: placeholders, marks and switched-off tests. Teaching steps may leave holes.
+/// Checks Rust files for placeholders, marks and disabled tests. The steps of the tour may have
+/// placeholders.
 pub fn check_code(source: &Source<'_>, report: &mut Report) {
     if source.path.starts_with("tour") {
         return;
@@ -54,11 +55,11 @@ pub fn check_code(source: &Source<'_>, report: &mut Report) {
     }
 }
 
-/// The first absolute path on `line` that starts in one of the machine folders.
+/// Returns the first absolute path on `line` that starts with one of the machine folders.
 fn machine_path(line: &str) -> Option<&str> {
     for root in MACHINE_ROOTS {
         for (at, _) in line.match_indices(&format!("/{root}/")) {
-            // Behind these it is the middle of a longer path or address.
+            // After such a character, it is the middle of a longer path or address.
             let continues_path = |c: char| c.is_alphanumeric() || "._-~*})]>$%".contains(c);
             if !line[..at].ends_with(continues_path) {
                 let is_end = |c: char| c.is_whitespace() || "\"'`,;:)>]}".contains(c);

@@ -1,7 +1,8 @@
-//! Whoever writes `unsafe` says why it is sound; whoever offers it says what it asks for.
+//! Every `unsafe` block explains why it is sound, and every public `unsafe` item documents its
+//! requirements.
 //!
-//! Clippy knows both rules, but only for the code that this build compiles. Here they hold inside
-//! macros, for every platform and under every `cfg`.
+//! Clippy checks both rules too, but only for code that the current build compiles. This check
+//! covers macros, all platforms and every `cfg`.
 
 use super::Report;
 use crate::rust::source::Source;
@@ -35,7 +36,8 @@ pub fn check(source: &Source<'_>, report: &mut Report) {
     }
 }
 
-/// A comment counts above the line of the `unsafe` or above the statement that it is part of.
+/// Returns whether there is a `SAFETY:` comment above the line of the `unsafe` or above its
+/// statement.
 fn is_explained(source: &Source<'_>, at: usize) -> bool {
     let statement = statement_start(source, at);
     let places = [at, line_start(source, at), statement, line_start(source, statement)];
@@ -45,8 +47,8 @@ fn is_explained(source: &Source<'_>, at: usize) -> bool {
     })
 }
 
-/// Whether the comments that touch token `at` from above, or stand before it on its line, have a
-/// line that starts with `SAFETY:`.
+/// Returns whether a line of the comments directly above token `at`, or before it on its line,
+/// starts with `SAFETY:`.
 fn has_safety_comment(source: &Source<'_>, at: usize) -> bool {
     let mut line = source.tokens[at].line;
     for comment in source.comments.iter().rev().filter(|comment| comment.next_token == at) {
@@ -71,8 +73,8 @@ fn line_start(source: &Source<'_>, mut at: usize) -> usize {
     at
 }
 
-/// First token of the statement, item or match arm around token `at`, which lies in no block of
-/// its own there.
+/// Returns the first token of the statement, item or match arm that contains token `at` without a
+/// block in between.
 fn statement_start(source: &Source<'_>, at: usize) -> usize {
     let mut start = at;
     let mut is_arm = false;
@@ -94,7 +96,7 @@ fn statement_start(source: &Source<'_>, at: usize) -> usize {
     start
 }
 
-/// `{ field: …` or `{ field, …`: no block starts like this.
+/// Returns whether `{` opens a struct literal: no block starts with `field:` or `field,`.
 fn is_struct_literal(source: &Source<'_>, open: usize) -> bool {
     let mut at = open + 1;
     while source.matches(at, &["#", "["]) && source.partner(at + 1) > at + 1 {
@@ -103,12 +105,12 @@ fn is_struct_literal(source: &Source<'_>, open: usize) -> bool {
     source.is_ident(at) && matches!(source.text(at + 1), ":" | ",")
 }
 
-/// Whether a token behind `}` shows that the expression is not over.
+/// Returns whether the token after `}` continues the expression.
 fn continues_expression(next: &str) -> bool {
     matches!(next, "." | "?" | "," | ")" | "]" | "=>" | "=" | "+" | "/" | "as" | "else")
 }
 
-/// From `unsafe` back over `const`, `async` and the visibility.
+/// Returns the start of the item: `unsafe`, or `const`, `async` and the visibility before it.
 fn item_start(source: &Source<'_>, at: usize) -> usize {
     let mut start = at;
     while start > 0 && matches!(source.text(start - 1), "const" | "async" | "default") {
@@ -123,7 +125,8 @@ fn item_start(source: &Source<'_>, at: usize) -> usize {
     if start > 0 && source.text(start - 1) == "pub" { start - 1 } else { start }
 }
 
-/// `unsafe fn(…)` and `unsafe extern "C" fn(…)` are types, `unsafe extern "C" {` is a block.
+/// Returns whether it is a named function: `unsafe fn(…)` and `unsafe extern "C" fn(…)` are types,
+/// and `unsafe extern "C" {` is a block.
 fn has_name(source: &Source<'_>, at: usize) -> bool {
     let function = (at + 1..at + 4).find(|&token| source.text(token) == "fn");
     function.is_some_and(|function| source.is_ident(function + 1))

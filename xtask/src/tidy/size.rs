@@ -1,4 +1,4 @@
-//! Long files and functions, as notes: some algorithms are long, and a person decides.
+//! Reports long files and functions, as notes only, since some algorithms are long.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub fn check(source: &Source<'_>, report: &mut Report) {
     }
     for at in 0..source.tokens.len() {
         let in_test = test_ranges.iter().any(|range| range.contains(&at));
-        // `fn` without a name is a type.
+        // An `fn` without a name is a function pointer type.
         if source.text(at) != "fn" || !source.is_ident(at + 1) || in_test {
             continue;
         }
@@ -42,7 +42,7 @@ pub fn check(source: &Source<'_>, report: &mut Report) {
     }
 }
 
-/// The opening brace; none for a declaration that ends in `;`.
+/// Returns the opening brace of a function, or `None` for a declaration that ends in `;`.
 fn body_of(source: &Source<'_>, function: usize) -> Option<usize> {
     let mut at = function;
     loop {

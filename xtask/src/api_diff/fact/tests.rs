@@ -18,7 +18,7 @@ fn an_implementation_may_have_weaker_but_not_stronger_bounds() {
     let wanted = with("", &["T0: Send", "T0: Sync"]).of_impl();
     assert!(with("", &["T0: Send"]).of_impl().meets(&wanted));
     assert!(!with("", &["T0: Send", "T0: Unpin"]).of_impl().meets(&wanted));
-    // Asking for `Sized` is asking for more.
+    // Without `?Sized`, the bounds are stronger.
     let unsized_too = with("", &["T0: ?Sized"]).of_impl();
     assert!(!with("", &[]).of_impl().meets(&unsized_too));
     assert!(unsized_too.meets(&with("", &[]).of_impl()));

@@ -4,8 +4,8 @@ use super::super::crates::Crates;
 use super::super::public::Public;
 use super::Surface;
 
-/// A crate with the items of `index`, the first of which has to be its root, and no other paths
-/// than `paths`.
+/// Returns a crate with the items of `index`, of which the first must be the root, and the paths
+/// `paths`.
 fn described(index: &str, paths: &str) -> String {
     format!(r#"{{"root": 0, "format_version": 57, "index": {{{index}}}, "paths": {{{paths}}}}}"#)
 }
@@ -23,7 +23,7 @@ fn item(id: u8, name: &str, visibility: &str, inner: &str) -> String {
 
 const NO_GENERICS: &str = r#""generics": {"params": [], "where_predicates": []}"#;
 
-/// A function `name(&self-less) -> output` in the crate's root.
+/// Returns a function without parameters in the crate's root.
 fn function(id: u8, name: &str, output: &str) -> String {
     let inner = format!(
         r#"{{"function": {{"sig": {{"inputs": [], "output": {output}}}, {NO_GENERICS},

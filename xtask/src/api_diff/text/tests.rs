@@ -8,7 +8,8 @@ use crate::json::Json;
 const EMPTY: &str = r#"{"root": 0, "format_version": 57, "paths": {}, "index": {"0": {"id": 0,
     "crate_id": 0, "name": "tokio", "visibility": "public", "inner": {"module": {"items": []}}}}}"#;
 
-/// Parameters, function and bounds of a `function` as rustdoc describes it.
+/// Returns the texts of the parameters, the function and the bounds of a `function` that rustdoc
+/// describes.
 fn written(function: &str) -> String {
     let crates = Crates::from_texts(&[("tokio", EMPTY)]);
     let public = Public::of(&crates, "tokio").unwrap();

@@ -1,7 +1,7 @@
 use super::*;
 use crate::repo::packages;
 
-/// Problems of a workspace of (folder, name, dependency section).
+/// Returns the problems of a workspace of packages given as (folder, name, dependency section).
 fn problems(workspace: &str, members: &[(&str, &str, &str)]) -> Vec<String> {
     let mut files = Files::from([("Cargo.toml".into(), workspace.to_owned())]);
     for (dir, name, dependencies) in members {

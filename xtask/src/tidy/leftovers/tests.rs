@@ -6,7 +6,7 @@ fn in_code(path: &str, text: &str) -> Vec<usize> {
     report.problems.iter().map(|problem| problem.line).collect()
 }
 
-/// The fixtures have a `~` for each slash of a machine path, so that this file passes.
+/// The fixtures have a `~` for each slash of a machine path, so that this file itself passes.
 fn in_text(text: &str) -> Option<String> {
     machine_path(&text.replace('~', "/")).map(|found| found.replace('/', "~"))
 }

@@ -7,7 +7,7 @@ fn notes(path: &str, text: &str) -> Vec<String> {
     report.notes.iter().map(ToString::to_string).collect()
 }
 
-/// A function of `lines` code lines, and as many comments.
+/// Returns a function of `lines` code lines, with comments between them.
 fn function(lines: usize) -> String {
     format!("fn f() {{\n{}}}\n", "    // why\n    g();\n".repeat(lines - 2))
 }
