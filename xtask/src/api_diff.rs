@@ -6,12 +6,12 @@
 //! are listed.
 //!
 //! ```text
-//! docs      has rustdoc describe the crates
-//! crates    the descriptions, and how they refer to each other
-//! public    everything that has a public path, and under which
-//! text      types and bounds, written the same whatever the source calls its parameters
+//! docs      runs rustdoc to describe the crates
+//! crates    the descriptions, and references between them
+//! public    all items with public paths
+//! text      types and bounds as text, independent of the names of parameters
 //! surface   the facts of every public item
-//! fact      one of them, and what will do in its place
+//! fact      a fact, and when another fact satisfies it
 //! ```
 
 pub mod crates;

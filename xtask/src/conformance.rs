@@ -5,10 +5,10 @@
 //! on the drop-in.
 //!
 //! ```text
-//! package   lays out a package with the suite's tests, and the drop-in in Tokio's place
-//! build     compiles the test files, each for itself
-//! process   runs one test in a process of its own, with a time limit
-//! verdict   holds the outcomes against the list
+//! package   generates a package with the suite's tests, with the drop-in in place of Tokio
+//! build     compiles the test files
+//! process   runs each test in its own process, with a time limit
+//! verdict   compares the outcomes with the list
 //! ```
 
 use std::fs;

@@ -6,9 +6,9 @@
 //! | file | task |
 //! |---|---|
 //! | `ci.rs` | runs all checks in order |
-//! | `tidy.rs` and `tidy/` | rules about the source files; `rust.rs` and `rust/` read Rust source for them |
+//! | `tidy.rs` and `tidy/` | rules about source files, which `rust.rs` and `rust/` read |
 //! | `api_diff.rs`, `conformance.rs`, `features.rs` | compare the drop-in with Tokio |
-//! | `loom.rs`, `fuzz.rs`, `faults.rs`, `hostile.rs`, `soak.rs` | start test programs of the repository |
+//! | `loom.rs`, `fuzz.rs`, `faults.rs`, `hostile.rs`, `soak.rs` | start test programs |
 //! | `servers.rs`, `demo_page.rs` | tests that need other programs |
 //! | `repo.rs`, `manifest.rs`, `cargo.rs`, `probe.rs`, `json.rs`, `options.rs` | shared helpers |
 

@@ -64,8 +64,9 @@ pub fn wait_for(mut child: Child) -> io::Result<ExitStatus> {
     let pid = child.id();
     CHILD.store(pid as i32, Ordering::SeqCst);
     if let Some(signal) = received() {
-        // The signal may have arrived before the handler knew the child. SAFETY: `kill` accesses no
-        // memory of this process. The child has not been reaped, so the id is still its own.
+        // The signal may have arrived before the handler knew the child.
+        // SAFETY: `kill` accesses no memory of this process. The child has not been reaped, so the
+        // id is still its own.
         unsafe { libc::kill(pid as i32, signal) };
     }
     // The kernel may reuse the id once `child.wait()` has reaped the child, so the handler must not
