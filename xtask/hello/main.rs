@@ -1,4 +1,5 @@
-//! What `cargo xtask hello` builds on Tokio and on the drop-in: a listener, a task, a sleep.
+//! The program that `cargo xtask hello` builds on Tokio and on the drop-in: a listener, a task, a
+//! sleep.
 
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,16 +1,17 @@
-//! `cargo xtask api-diff`: Tokio's public API beside the drop-in's.
+//! `cargo xtask api-diff`: compares the public API of the drop-in with Tokio's.
 //!
-//! Both are described by rustdoc, as JSON. The drop-in only names what lies in our other crates, so
-//! these are described too and the names followed. What a user of the crate can rely on becomes a
-//! fact of a name and a text; the facts of Tokio that are missing or read otherwise are listed.
+//! Rustdoc describes both as JSON. The drop-in re-exports items of our other crates, so these are
+//! described too, and re-exports are followed. Each property of the API that users can rely on
+//! becomes a fact: a name and a text. Tokio's facts that are missing or different in the drop-in
+//! are listed.
 //!
 //! ```text
-//! docs      has rustdoc describe the crates
-//! crates    the descriptions, and how they refer to each other
-//! public    everything that has a public path, and under which
-//! text      types and bounds, written the same whatever the source calls its parameters
+//! docs      runs rustdoc to describe the crates
+//! crates    the descriptions, and references between them
+//! public    all items with public paths
+//! text      types and bounds as text, independent of the names of parameters
 //! surface   the facts of every public item
-//! fact      one of them, and what will do in its place
+//! fact      a fact, and when another fact satisfies it
 //! ```
 
 pub mod crates;
@@ -26,21 +27,21 @@ use surface::Surface;
 
 use crate::conformance::suites::TOKIO;
 
-/// What the command line asks for.
+/// The parsed command line.
 struct Request<'a> {
     features: Vec<&'a str>,
-    /// Also what differs and is hidden from the documentation; it may.
+    /// Whether to list differences in items hidden from the documentation, which are allowed.
     hidden: bool,
-    /// Also what is here and not in Tokio; that may be too.
+    /// Whether to list items that Tokio does not have, which are allowed.
     extra: bool,
 }
 
-/// Looks at everything, as CI does.
+/// Compares the API with the default options, as CI does.
 pub fn run_all() -> Result<(), String> {
     run(&[])
 }
 
-/// Prints the differences; there must be none.
+/// Prints the differences, and fails if there are any.
 pub fn run(args: &[&str]) -> Result<(), String> {
     let request = parse(args)?;
     let tokio = Crates::load(&docs::of_tokio(&request.features)?)?;
@@ -66,7 +67,7 @@ pub fn run(args: &[&str]) -> Result<(), String> {
         }
     }
     println!(
-        "api-diff: {} facts about Tokio's API, {} of them not so here",
+        "api-diff: compared {} facts about Tokio's API; {} differ",
         tokio_surface.count(),
         listed.len()
     );
@@ -84,10 +85,11 @@ fn parse<'a>(args: &[&'a str]) -> Result<Request<'a>, String> {
             "--hidden" => request.hidden = true,
             "--extra" => request.extra = true,
             "--features" => {
-                let names = args.next().ok_or("--features wants names with commas in between")?;
+                let names =
+                    args.next().ok_or("--features needs a comma-separated list of names")?;
                 request.features = names.split(',').filter(|name| !name.is_empty()).collect();
             }
-            _ => return Err(format!("`cargo xtask api-diff` does not know `{arg}`")),
+            _ => return Err(format!("`cargo xtask api-diff`: unknown option `{arg}`")),
         }
     }
     Ok(request)

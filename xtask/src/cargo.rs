@@ -4,22 +4,22 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A cargo call that can print itself the way a person would type it.
+/// A call of cargo that can print itself as a user would type it.
 pub struct Cargo {
     command: Command,
     shown: String,
 }
 
 impl Cargo {
-    /// `args` is split at spaces.
+    /// Creates a call with the words of `args` as arguments.
     pub fn new(root: &Path, args: &str) -> Cargo {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(root).args(args.split_whitespace());
         Cargo { command, shown: format!("cargo {args}") }
     }
 
-    /// As [`new`](Self::new), with the nightly toolchain: by rustup's cargo, not the one that runs
-    /// this program.
+    /// Like [`new`](Self::new), with the nightly toolchain. This uses rustup's cargo, not the one
+    /// that runs this program.
     pub fn nightly(root: &Path, args: &str) -> Cargo {
         let mut command = Command::new("cargo");
         command.current_dir(root).arg("+nightly").args(args.split_whitespace());
@@ -40,21 +40,21 @@ impl Cargo {
         self
     }
 
-    /// More arguments than a person wants to read.
+    /// Adds arguments that are printed as `…`, because there are too many to read.
     pub fn args_unshown(mut self, args: &[String]) -> Cargo {
         self.command.args(args);
         self.shown.push_str(" …");
         self
     }
 
-    /// Runs to the end with the terminal's own output.
+    /// Runs cargo, whose output goes to the terminal.
     pub fn run(mut self) -> Result<(), String> {
         println!("    {}", self.shown);
         let status = self.command.status().map_err(|e| self.not_started(&e))?;
         if status.success() { Ok(()) } else { Err(format!("`{}` failed: {status}", self.shown)) }
     }
 
-    /// Runs to the end and returns what it wrote to stdout; stderr goes to the terminal.
+    /// Runs cargo and returns its standard output. Standard error goes to the terminal.
     pub fn output(mut self) -> Result<String, String> {
         println!("    {}", self.shown);
         let output = self.command.stderr(Stdio::inherit()).output();
@@ -67,7 +67,7 @@ impl Cargo {
         }
     }
 
-    /// Runs to the end, however it ends, and returns what it wrote to stdout and stderr.
+    /// Runs cargo and returns its standard output and standard error, even if it fails.
     pub fn captured(mut self) -> Result<(String, String), String> {
         println!("    {}", self.shown);
         let output = self.command.output().map_err(|e| self.not_started(&e))?;
@@ -76,11 +76,11 @@ impl Cargo {
     }
 
     fn not_started(&self, error: &std::io::Error) -> String {
-        format!("`{}` could not be started: {error}", self.shown)
+        format!("could not start `{}`: {error}", self.shown)
     }
 }
 
-/// The target folder that cargo uses when nothing else is said.
+/// Returns cargo's default target folder.
 pub fn target_dir(root: &Path) -> PathBuf {
     root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }

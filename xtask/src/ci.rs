@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: everything a change has to pass.
+//! `cargo xtask ci`: all checks that a change must pass.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::{
 
 type Step = (&'static str, fn() -> Result<(), String>);
 
-/// Cheap steps first, so that a slip is reported within seconds.
+/// Returns the steps, the cheap ones first, so that simple mistakes are reported within seconds.
 fn steps(with_servers: bool) -> Vec<Step> {
     let mut steps: Vec<Step> = vec![
         ("tidy", tidy::run),
@@ -35,12 +35,12 @@ fn steps(with_servers: bool) -> Vec<Step> {
         ("doc", || cargo("doc --no-deps --workspace").env("RUSTDOCFLAGS", "-D warnings").run()),
         ("loom", || loom::run(None, None)),
     ];
-    // What needs more than the Rust toolchain.
+    // `demo-page` needs Chromium, which is installed together with the servers.
     steps.retain(|(name, _)| with_servers || *name != "demo-page");
     steps
 }
 
-/// Runs all steps; the first that fails ends the run.
+/// Runs all steps, and stops at the first failure.
 pub fn run(with_servers: bool) -> Result<(), String> {
     let start = Instant::now();
     let mut times = Vec::new();
@@ -58,10 +58,10 @@ pub fn run(with_servers: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// All tests in one run: those that need servers on their own would build half of the tree anew.
+/// Runs all tests at once: running those that need servers separately would rebuild many crates.
 fn test_with_servers() -> Result<(), String> {
     let servers = Servers::start()?;
-    servers.known_to(cargo("test --workspace --features ecosystem/servers")).run()
+    servers.with_addresses(cargo("test --workspace --features ecosystem/servers")).run()
 }
 
 /// Checks the format of all three workspaces.
@@ -71,7 +71,8 @@ fn fmt() -> Result<(), String> {
     workspaces.iter().try_for_each(|dir| Cargo::new(dir, "fmt --all --check").run())
 }
 
-/// The benchmarks are a workspace of their own. That they work is shown by one quick round of ours, without figures to keep.
+/// Checks the benchmarks, which are a separate workspace, and runs them once on Wakeful. The
+/// measured numbers are discarded.
 fn bench() -> Result<(), String> {
     let bench = repo::root().join("bench");
     let steps = [

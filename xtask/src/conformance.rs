@@ -1,13 +1,14 @@
-//! `cargo xtask conformance`: the tests that other crates publish, run on the drop-in.
+//! `cargo xtask conformance`: runs the tests that other crates publish on the drop-in.
 //!
-//! A suite is the `tests` folder of a crate as the registry has it, at a pinned version. What of it
-//! passes on Tokio itself is committed (`--record` makes that list); all of it has to pass here.
+//! A suite is the `tests` folder of a crate from the registry, at a pinned version. The list of
+//! tests that pass on Tokio itself is committed (`--record` writes it), and all of them must pass
+//! on the drop-in.
 //!
 //! ```text
-//! package   lays out a package with the suite's tests, and the drop-in in Tokio's place
-//! build     compiles the test files, each for itself
-//! process   runs one test in a process of its own, with a time limit
-//! verdict   holds the outcomes against the list
+//! package   generates a package with the suite's tests, with the drop-in in place of Tokio
+//! build     compiles the test files
+//! process   runs each test in its own process, with a time limit
+//! verdict   compares the outcomes with the list
 //! ```
 
 use std::fs;
@@ -27,17 +28,17 @@ mod verdict;
 
 use lists::Tests;
 use outcome::Outcomes;
-use package::Under;
+use package::Backend;
 use suites::{SUITES, Suite};
 
-/// What the command line asks for.
+/// The parsed command line.
 struct Request {
     suites: Vec<&'static Suite>,
-    /// Only these test files; all if none is named.
+    /// The test files to run; all if empty.
     only: Vec<String>,
-    /// Where to write the outcome of every test.
+    /// The file to write the outcome of every test to.
     json: Option<PathBuf>,
-    /// Run on Tokio itself and write the lists anew.
+    /// Whether to run on Tokio itself and rewrite the lists.
     record: bool,
     time_limit: Duration,
 }
@@ -47,7 +48,7 @@ pub fn run_all() -> Result<(), String> {
     run(&[])
 }
 
-/// Runs what `args` ask for; fails if a test does not do what the lists say.
+/// Runs the suites that `args` select. Fails if a listed test does not pass.
 pub fn run(args: &[&str]) -> Result<(), String> {
     let request = parse(args)?;
     let mut failures = unknown_files(&request)?;
@@ -67,33 +68,38 @@ fn check(suite: &Suite, request: &Request) -> Result<(), String> {
     if files.is_empty() {
         return Ok(());
     }
-    let outcomes = outcomes_of(suite, Under::DropIn, files, request)?;
+    let outcomes = outcomes_of(suite, Backend::DropIn, files, request)?;
     let verdict = verdict::of(&expected, &outcomes);
     verdict.print(suite.krate);
     verdict.result(suite.krate)
 }
 
-/// A complaint for each file that is asked for and in no suite's list.
+/// Returns an error message for each requested file that is in no suite's list.
 fn unknown_files(request: &Request) -> Result<Vec<String>, String> {
     let mut unknown = request.only.clone();
     for suite in request.suites.iter().filter(|_| !request.only.is_empty()) {
         let list = Tests::load(&list_path(suite, "tests"))?;
         unknown.retain(|asked| list.files().all(|file| file != asked));
     }
-    Ok(unknown.iter().map(|file| format!("no list has a test file `{file}`")).collect())
+    Ok(unknown
+        .iter()
+        .map(|file| format!("unknown test file `{file}`: no list contains it"))
+        .collect())
 }
 
 fn record(suite: &Suite, request: &Request) -> Result<(), String> {
     if !request.only.is_empty() {
-        return Err("--record makes the whole list: leave out --only".to_owned());
+        return Err(
+            "--record rewrites the whole list and cannot be combined with --only".to_owned()
+        );
     }
     let files = package::test_files(suite)?;
-    let outcomes = outcomes_of(suite, Under::Tokio, files, request)?;
+    let outcomes = outcomes_of(suite, Backend::Tokio, files, request)?;
     let passing = outcomes.passing();
     let path = list_path(suite, "tests");
     passing.save(
         &path,
-        &format!("What of {} {} passes on Tokio itself", suite.krate, suite.version),
+        &format!("The tests of {} {} that pass on Tokio itself", suite.krate, suite.version),
     )?;
     package::save_lock(suite, &list_path(suite, "lock"))?;
     println!("{}: {} pass on Tokio, see {}", suite.krate, passing.count(), path.display());
@@ -105,11 +111,11 @@ fn record(suite: &Suite, request: &Request) -> Result<(), String> {
 
 fn outcomes_of(
     suite: &Suite,
-    under: Under,
+    backend: Backend,
     files: Vec<String>,
     request: &Request,
 ) -> Result<Outcomes, String> {
-    let dir = package::lay_out(suite, under, &list_path(suite, "lock"))?;
+    let dir = package::lay_out(suite, backend, &list_path(suite, "lock"))?;
     println!("    {} {}: {} test files", suite.krate, suite.version, files.len());
     let built = build::test_files(&dir, &target_dir(), &files)?;
     let outcomes = process::run_all(&dir, built, request.time_limit)?;
@@ -130,14 +136,15 @@ fn parse(args: &[&str]) -> Result<Request, String> {
     };
     let mut args = args.iter().copied().peekable();
     while let Some(arg) = args.next() {
-        let mut value = |of: &str| args.next().ok_or(format!("{arg} wants {of}"));
+        let mut value = |of: &str| args.next().ok_or(format!("{arg} needs {of}"));
         match arg {
             "--record" => request.record = true,
             "--json" => request.json = Some(value("a file to write")?.into()),
             "--suite" => request.suites = vec![suites::named(value("the name of a suite")?)?],
             "--limit" => {
                 let seconds = value("a number of seconds")?.parse();
-                let seconds = seconds.map_err(|e| format!("--limit wants seconds: {e}"))?;
+                let seconds =
+                    seconds.map_err(|e| format!("--limit needs a number of seconds: {e}"))?;
                 request.time_limit = Duration::from_secs(seconds);
             }
             "--only" => {
@@ -146,21 +153,22 @@ fn parse(args: &[&str]) -> Result<Request, String> {
                     request.only.push(file.to_owned());
                 }
             }
-            _ => return Err(format!("`cargo xtask conformance` does not know `{arg}`")),
+            _ => return Err(format!("`cargo xtask conformance`: unknown option `{arg}`")),
         }
     }
     if request.json.is_some() && request.suites.len() > 1 {
-        return Err("--json is for one suite: name it with --suite".to_owned());
+        return Err("--json works for one suite only: select it with --suite".to_owned());
     }
     Ok(request)
 }
 
-/// `xtask/conformance/SUITE.KIND`.
+/// Returns the path `xtask/conformance/SUITE.KIND`.
 fn list_path(suite: &Suite, kind: &str) -> PathBuf {
     repo::root().join("xtask/conformance").join(format!("{}.{kind}", suite.krate))
 }
 
-/// All that this task builds, apart from the workspace's own: other profiles, other features.
+/// Returns the target folder of this task. It is separate from the workspace's, since profiles and
+/// features differ.
 fn target_dir() -> PathBuf {
     cargo::target_dir(&repo::root()).join("conformance")
 }

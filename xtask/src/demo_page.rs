@@ -1,8 +1,8 @@
-//! `cargo xtask demo-page`: the demo's page in a browser without a screen.
+//! `cargo xtask demo-page`: tests the demo's page in a headless browser.
 //!
-//! That the service does what it should `demo --check` says. Here it is about what a person sees: the page
-//! loads without an error, moves, speaks both languages, fits windows of any width, and its button for
-//! blocked workers says that requests were answered meanwhile.
+//! `demo --check` tests the service. This task tests what users see: the page loads without errors,
+//! is animated, has both languages, fits windows of any width, and its button that blocks the
+//! workers reports that requests were answered meanwhile.
 
 mod base64;
 mod browser;
@@ -18,15 +18,16 @@ use service::Service;
 use crate::cargo::{self, Cargo};
 use crate::repo;
 
-/// Half of what the button blocks the workers for: with requests held up, most took longer than this.
+/// The maximum p99 latency while the workers are blocked: half of the time that they are blocked.
+/// Without the hand-off, most requests would take longer.
 const LATENCY_MAX_MS: f64 = 500.0;
 const ANSWERED_MIN: f64 = 100.0;
 
-/// A laptop's window, the one of the pictures.
+/// The size of a laptop's window, which the pictures have.
 const LAPTOP: (u32, u32) = (1280, 800);
 
-/// Builds and starts the demo, and looks at its page. Or takes the `pictures` in `demo/` anew;
-/// `pngquant` makes them small, if it is there.
+/// Builds and starts the demo and tests its page. With `pictures`, takes the pictures in `demo/`
+/// again instead, and compresses them with `pngquant` if it is installed.
 pub fn run(pictures: bool) -> Result<(), String> {
     let root = repo::root();
     Cargo::new(&root, "build --release -p demo").run()?;
@@ -36,41 +37,44 @@ pub fn run(pictures: bool) -> Result<(), String> {
     page.resize(LAPTOP)?;
     page.go(&format!("{}?lang=en", service.url))?;
     page.wait_for("document.documentElement.dataset.state === 'live'", "the stream of events")?;
-    it_moves(&mut page)?;
+    check_motion(&mut page)?;
     if pictures {
         take_pictures(&mut page, &service.url, &root.join("demo"))?;
     } else {
-        blocked_workers_hold_up_nobody(&mut page)?;
-        every_button_works(&mut page)?;
-        it_speaks_both_languages(&mut page, &service.url)?;
-        it_fits(&mut page)?;
+        check_requests_while_blocked(&mut page)?;
+        check_buttons(&mut page)?;
+        check_languages(&mut page, &service.url)?;
+        check_layout(&mut page)?;
     }
     page.no_errors()?;
-    // With the page open, whose stream must not keep it.
+    // The page is still open: its event stream must not keep the service running.
     service.interrupt()?;
-    page.wait_for("document.documentElement.dataset.state === 'lost'", "the end to be noticed")?;
-    println!("    the service ends at Ctrl-C, and the page says so");
+    page.wait_for(
+        "document.documentElement.dataset.state === 'lost'",
+        "the page to notice the end",
+    )?;
+    println!("    the service ends on Ctrl-C, and the page reports it");
     browser.close()
 }
 
-fn it_moves(page: &mut Page) -> Result<(), String> {
+fn check_motion(page: &mut Page) -> Result<(), String> {
     for id in ["tasks", "polls", "wakes", "requests"] {
         let number = format!("parseInt(document.getElementById('{id}').textContent)");
-        page.wait_for(&format!("{number} > 0"), &format!("figure `{id}`"))?;
+        page.wait_for(&format!("{number} > 0"), &format!("number `{id}`"))?;
     }
     page.evaluate("window.before = document.getElementById('plot').toDataURL()")?;
     let moved = "document.getElementById('plot').toDataURL() !== window.before";
     page.wait_for(moved, "the plot to move")?;
-    println!("    the figures are there, and the plot moves");
+    println!("    the numbers are shown, and the plot moves");
     Ok(())
 }
 
-fn blocked_workers_hold_up_nobody(page: &mut Page) -> Result<(), String> {
+fn check_requests_while_blocked(page: &mut Page) -> Result<(), String> {
     let workers = "[data-post=\"/block/all\"]";
     let done = press(page, workers, "block")?;
     let number = |page: &mut Page, name: &str| page.number(&format!("+{done}.dataset.{name}"));
     let (answered, p99) = (number(page, "answered")?, number(page, "p99")?);
-    let seen = format!("{answered} requests answered, 99 % within {p99} ms");
+    let seen = format!("{answered} requests answered, p99 {p99} ms");
     if answered < ANSWERED_MIN || p99 > LATENCY_MAX_MS {
         return Err(format!("while all workers were blocked: {seen}"));
     }
@@ -80,7 +84,7 @@ fn blocked_workers_hold_up_nobody(page: &mut Page) -> Result<(), String> {
     Ok(())
 }
 
-fn every_button_works(page: &mut Page) -> Result<(), String> {
+fn check_buttons(page: &mut Page) -> Result<(), String> {
     for kind in ["compute", "tasks", "timers"] {
         press(page, &format!("[data-post=\"/{kind}\"]"), kind)?;
     }
@@ -89,11 +93,12 @@ fn every_button_works(page: &mut Page) -> Result<(), String> {
         let rate = "parseInt(document.getElementById('requests').textContent)";
         page.wait_for(&format!("{rate} {is_right}"), &format!("the load to be {load}"))?;
     }
-    println!("    every button does something");
+    println!("    every button works");
     Ok(())
 }
 
-/// Presses a button and waits until its result is told; returns where, as an expression.
+/// Presses a button and waits for its result. Returns an expression for the element with the
+/// result.
 fn press(page: &mut Page, button: &str, kind: &str) -> Result<String, String> {
     let result = format!("document.querySelector('[data-result={kind}]')");
     page.evaluate(&format!(
@@ -105,7 +110,7 @@ fn press(page: &mut Page, button: &str, kind: &str) -> Result<String, String> {
     Ok(result)
 }
 
-fn it_speaks_both_languages(page: &mut Page, url: &str) -> Result<(), String> {
+fn check_languages(page: &mut Page, url: &str) -> Result<(), String> {
     let same = "import('/text.js').then(({ languages: { en, zh } }) => \
                 String(Object.keys(en)) === String(Object.keys(zh)))";
     page.wait_for(same, "the same texts in both languages")?;
@@ -126,13 +131,13 @@ fn it_speaks_both_languages(page: &mut Page, url: &str) -> Result<(), String> {
         page.prefer_language(reads)?;
         page.go(url)?;
         let chosen = format!("document.documentElement.lang === '{language}' && {all_there}");
-        page.wait_for(&chosen, &format!("{language} for who reads {reads}"))?;
+        page.wait_for(&chosen, &format!("the language {language} for readers of {reads}"))?;
     }
-    println!("    it speaks both languages, and begins with the browser's");
+    println!("    both languages work, and the browser's is the default");
     Ok(())
 }
 
-fn it_fits(page: &mut Page) -> Result<(), String> {
+fn check_layout(page: &mut Page) -> Result<(), String> {
     for width in [1920, 1280, 1024, 768, 390] {
         page.resize((width, 800))?;
         page.wait_for(
@@ -146,11 +151,11 @@ fn it_fits(page: &mut Page) -> Result<(), String> {
         let ground = "getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0] < 128";
         page.wait_for(&format!("{ground} === {}", scheme == "dark"), &format!("a {scheme} page"))?;
     }
-    println!("    it fits wide and narrow windows, and comes in light and dark");
+    println!("    the page fits wide and narrow windows, in light and dark");
     Ok(())
 }
 
-/// As somebody sees it who has played with it for half a minute.
+/// Takes the pictures, after using the page for half a minute.
 fn take_pictures(page: &mut Page, url: &str, folder: &Path) -> Result<(), String> {
     pause(page, 10)?;
     for (button, kind) in
@@ -166,13 +171,13 @@ fn take_pictures(page: &mut Page, url: &str, folder: &Path) -> Result<(), String
         fs::write(&path, page.picture()?).map_err(|e| format!("{}: {e}", path.display()))?;
         let shrink = ["--force", "--skip-if-larger", "--output"];
         let shrunk = Command::new("pngquant").args(shrink).args([&path, &path]).status();
-        let how = if shrunk.is_ok_and(|shrunk| shrunk.success()) { "" } else { ", not shrunk" };
+        let how = if shrunk.is_ok_and(|shrunk| shrunk.success()) { "" } else { ", not compressed" };
         println!("    wrote demo/{name}{how}");
     }
     Ok(())
 }
 
-/// Lets the page go on for some seconds: the plot needs a past.
+/// Waits for some seconds, so that the plot has a history.
 fn pause(page: &mut Page, seconds: u32) -> Result<(), String> {
     page.evaluate(&format!("window.till = Date.now() + {seconds}000"))?;
     page.wait_for("Date.now() >= window.till", "some seconds to pass")

@@ -1,7 +1,7 @@
-//! `cargo xtask examples`: everything public in `wakeful` shows how it is used.
+//! `cargo xtask examples`: checks that public items of `wakeful` have an example.
 //!
-//! Rustdoc describes the crates, as for `api-diff`. A module, type, trait, macro or function needs a
-//! code block that `cargo test` runs; which methods need one is left to judgement.
+//! Rustdoc describes the crates, as for `api-diff`. Every module, type, trait, macro and function
+//! needs a code block that `cargo test` runs. Methods are not checked.
 
 use crate::api_diff::crates::{Crates, Target};
 use crate::api_diff::docs;
@@ -14,23 +14,23 @@ mod tests;
 const KINDS: &[&str] =
     &["module", "struct", "enum", "union", "trait", "function", "macro", "proc_macro"];
 
-/// Lists what has no example; there must be nothing.
+/// Lists the items without an example, and fails if there are any.
 pub fn run() -> Result<(), String> {
     let crates = Crates::load(&docs::of_drop_in(TOKIO.features)?)?;
     let public = Public::of(&crates, "wakeful")?;
-    let (count, without) = look(&public);
+    let (count, without) = items_without_example(&public);
     for path in &without {
-        println!("{path} has no example that runs");
+        println!("{path}: no example that runs");
     }
-    println!("examples: {count} public items, {} of them without", without.len());
+    println!("examples: {count} public items, {} without an example", without.len());
     if without.is_empty() {
         return Ok(());
     }
-    Err(format!("documentation without examples{}", crates.format_note()))
+    Err(format!("public items without examples{}", crates.format_note()))
 }
 
-/// How many items ought to have an example, and the paths of those that have none.
-fn look<'a>(public: &'a Public<'_>) -> (usize, Vec<&'a str>) {
+/// Returns the number of items that need an example, and the paths of those that have none.
+fn items_without_example<'a>(public: &'a Public<'_>) -> (usize, Vec<&'a str>) {
     let (mut count, mut without) = (0, Vec::new());
     for (path, entries) in &public.entries {
         for entry in entries.iter().filter(|entry| !entry.hidden) {
@@ -46,7 +46,7 @@ fn look<'a>(public: &'a Public<'_>) -> (usize, Vec<&'a str>) {
     (count, without)
 }
 
-/// Whether one of the code blocks is Rust, and run.
+/// Returns whether one of the code blocks is Rust that `cargo test` runs.
 fn has_example(docs: &str) -> bool {
     let mut fences = docs.lines().filter_map(|line| line.trim_start().strip_prefix("```"));
     let openings = std::iter::from_fn(|| {

@@ -1,16 +1,17 @@
-//! `cargo xtask faults` and `cargo xtask leaks`: what becomes of a runtime when something goes wrong, and of what it had.
+//! `cargo xtask faults` and `cargo xtask leaks`: test a runtime under failures, and check that it
+//! releases its resources.
 //!
-//! The programs are in `torture/src/bin`; they are started here with the profile that CI has built already.
+//! The programs are in `torture/src/bin`. They run in the profile that CI has built already.
 
 use crate::cargo::Cargo;
 use crate::repo;
 
-/// Runs every kind of fault once, or what the options say.
+/// Runs every kind of fault once, or those that the options select.
 pub fn run(options: &[&str]) -> Result<(), String> {
     program("faults", options)
 }
 
-/// Looks whether descriptors, threads and memory come back.
+/// Checks that descriptors, threads and memory are released.
 pub fn run_leaks(options: &[&str]) -> Result<(), String> {
     program("leaks", options)
 }

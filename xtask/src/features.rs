@@ -1,7 +1,8 @@
-//! `cargo xtask features`: the drop-in builds without warnings whichever of Tokio's features are on.
+//! `cargo xtask features`: checks that the drop-in compiles without warnings with any of Tokio's
+//! features.
 //!
-//! Each feature alone finds what was left ungated. The sets are those that crates everybody uses ask
-//! for, which are never all features at once either.
+//! Compiling with a single feature finds code that lacks a `cfg`. The sets are those that popular
+//! crates request, which never include all features.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use crate::conformance::suites::TOKIO;
 use crate::json::Json;
 use crate::repo;
 
-/// Who asks for it, and for what, each with what its own features turn on.
+/// Popular crates, and the features of Tokio that they request with their own features enabled.
 const USUAL_SETS: &[(&str, &str)] = &[
     ("hyper", "sync"),
     ("hyper-util, quinn, redis", "net,rt,sync,time"),
@@ -30,7 +31,8 @@ const USUAL_SETS: &[(&str, &str)] = &[
     ("everything", "full,test-util"),
 ];
 
-/// Checks that the feature names are Tokio's, then compiles each of them and each usual set.
+/// Checks that the feature names equal Tokio's, then compiles each feature alone and each usual
+/// set.
 pub fn run() -> Result<(), String> {
     let names = own_features()?;
     compare_names(&names, &package::features_of(&TOKIO)?)?;
@@ -47,7 +49,7 @@ pub fn run() -> Result<(), String> {
 
 fn check(features: &str) -> Result<(), String> {
     let root = repo::root();
-    // Its own folder: the flags differ from those of every other build.
+    // A separate folder, since the flags differ from those of every other build.
     let target_dir = cargo::target_dir(&root).join("features");
     Cargo::new(&root, "check --quiet --package tokio --no-default-features --features")
         .args(&[features.to_owned()])
@@ -62,11 +64,11 @@ fn own_features() -> Result<BTreeSet<String>, String> {
         Cargo::new(&drop_in, "metadata --quiet --no-deps --format-version=1").output()?;
     let metadata = Json::parse(&metadata)?;
     let own = metadata["packages"].items().iter().find(|it| it["name"].text() == "tokio");
-    let own = own.ok_or("cargo metadata does not know the drop-in")?;
+    let own = own.ok_or("cargo metadata does not list the drop-in")?;
     Ok(own["features"].fields().map(|(name, _)| name.to_owned()).collect())
 }
 
-/// A patch that lacks a feature somebody asks for is not used.
+/// Compares the names of the features. Cargo does not use a patch that lacks a requested feature.
 fn compare_names(ours: &BTreeSet<String>, tokio: &BTreeSet<String>) -> Result<(), String> {
     let list =
         |names: Vec<&String>| names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -76,7 +78,7 @@ fn compare_names(ours: &BTreeSet<String>, tokio: &BTreeSet<String>) -> Result<()
         return Ok(());
     }
     Err(format!(
-        "the drop-in's features are not Tokio's: missing [{}], extra [{}]",
+        "the drop-in's features differ from Tokio's: missing [{}], extra [{}]",
         list(missing),
         list(extra)
     ))

@@ -1,6 +1,6 @@
-//! `cargo xtask hello`: what a small program costs to build on Tokio and on the drop-in.
+//! `cargo xtask hello`: the costs of building a small program on Tokio and on the drop-in.
 //!
-//! Both are built in one run, from nothing, so that the figures are of one machine in one mood.
+//! Both are built from scratch in one run, so that the numbers are comparable.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,16 +14,16 @@ use crate::json::quoted;
 use crate::probe::{self, failed};
 use crate::repo;
 
-/// Of `/proc/self/stat`: Linux counts a process's time in hundredths of a second for everyone.
+/// The unit of times in `/proc/self/stat`, which is 10 ms on all Linux systems.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What the build of one program took and gave.
+/// The costs of building a program.
 struct Costs {
-    /// In the tree, itself not counted.
+    /// The number of crates in the dependency graph, without the program itself.
     crates: usize,
-    /// Of all processes of the build together.
+    /// The CPU time of all processes of the build.
     cpu: Duration,
-    /// Of the binary, stripped.
+    /// The size of the stripped binary.
     bytes: u64,
 }
 
@@ -59,7 +59,7 @@ fn costs(name: &str, patch: &str) -> Result<Costs, String> {
         .run()?;
     let cpu = children_time()?.saturating_sub(before);
     let binary = target_dir.join("release/hello");
-    greets(&binary)?;
+    check_output(&binary)?;
     let bytes = fs::metadata(&binary).map_err(|e| failed("read", &binary, &e))?.len();
     Ok(Costs { crates: crates_under(&dir)?, cpu, bytes })
 }
@@ -79,21 +79,28 @@ fn crates_under(dir: &Path) -> Result<usize, String> {
     Ok(names.len() - 1)
 }
 
-fn greets(binary: &PathBuf) -> Result<(), String> {
+fn check_output(binary: &PathBuf) -> Result<(), String> {
     let output = Command::new(binary).output().map_err(|e| failed("run", binary, &e))?;
     let said = String::from_utf8_lossy(&output.stdout);
-    if said == "hello\n" { Ok(()) } else { Err(format!("{} said `{said}`", binary.display())) }
+    if said == "hello\n" {
+        Ok(())
+    } else {
+        Err(format!("unexpected output of {}: `{said}`", binary.display()))
+    }
 }
 
-/// CPU time of all processes that this one has waited for, theirs included.
+/// Returns the CPU time of all child processes that have ended, including their children.
 fn children_time() -> Result<Duration, String> {
     let path = Path::new("/proc/self/stat");
     let stat = fs::read_to_string(path).map_err(|e| failed("read", path, &e))?;
-    ticks_of_children(&stat).map(|ticks| TICK * ticks).ok_or_else(|| format!("odd: `{stat}`"))
+    ticks_of_children(&stat)
+        .map(|ticks| TICK * ticks)
+        .ok_or_else(|| format!("cannot parse /proc/self/stat: `{stat}`"))
 }
 
 fn ticks_of_children(stat: &str) -> Option<u32> {
-    // The name in parentheses may hold anything; after it come state, ppid and so on.
+    // The process name in parentheses may contain any character; after it come state, ppid and so
+    // on.
     let (_, fields) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = fields.split(' ').collect();
     let (user, system) = (fields.get(13)?, fields.get(14)?);
@@ -105,7 +112,7 @@ mod tests {
     use super::ticks_of_children;
 
     #[test]
-    fn the_time_of_children_is_found_behind_any_name() {
+    fn the_time_of_children_is_found_after_any_process_name() {
         let stat = "7 (a (b) c) R 1 7 7 0 -1 4194304 100 200 0 0 11 12 30 4 20 0 1 0 5 6";
         assert_eq!(ticks_of_children(stat), Some(34));
         assert_eq!(ticks_of_children("7 (a) R 1"), None);

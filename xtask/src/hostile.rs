@@ -1,9 +1,9 @@
 //! `cargo xtask hostile`: wakers, values and hooks that panic, and an allocator that calls the
 //! runtime.
 //!
-//! With a nightly toolchain on Linux AddressSanitizer looks on, once with the slab allocator and
-//! once without it, so that each task is an allocation of its own. `torture/src/bin` has the
-//! programs.
+//! With a nightly toolchain on Linux they run under AddressSanitizer: once with the slab allocator,
+//! and once without, so that each task is a separate allocation. The programs are in
+//! `torture/src/bin`.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -12,26 +12,27 @@ use crate::cargo::{self, Cargo};
 use crate::options::{Options, seconds};
 use crate::repo;
 
-/// In all, builds not counted.
+/// The default total time, without builds.
 const TIME: Duration = Duration::from_secs(24);
 
-/// Where AddressSanitizer is known to work without a std built for it.
+/// The systems on which AddressSanitizer works without building std for it: OS, architecture,
+/// target.
 const TARGETS: &[(&str, &str, &str)] = &[
     ("linux", "x86_64", "x86_64-unknown-linux-gnu"),
     ("linux", "aarch64", "aarch64-unknown-linux-gnu"),
 ];
 
-/// What leaks is counted by the programs; it is not all by mistake. After a report the programs
-/// abort, and say what they were doing.
+/// Leak detection is off: the programs count leaks themselves, and some are intended. After a
+/// report the programs abort, and print what they were doing.
 const ASAN_OPTIONS: &str = "detect_leaks=0:detect_stack_use_after_return=1:abort_on_error=1";
 
-/// One way to build the programs.
+/// A way to build the programs.
 struct Variant {
     name: &'static str,
     flags: &'static str,
 }
 
-/// The debug assertions are looked at beside the build that is most unlike a user's.
+/// Debug assertions are enabled in the variant that differs from users' builds in any case.
 const VARIANTS: &[Variant] = &[
     Variant { name: "slabs", flags: "" },
     Variant { name: "no-slabs", flags: "--cfg wakeful_no_slab -C debug-assertions" },
@@ -46,8 +47,8 @@ pub fn run(options: &[&str]) -> Result<(), String> {
     match target {
         Some(target) => println!("    with AddressSanitizer, on {target}"),
         None => println!(
-            "    a plain run: AddressSanitizer takes a nightly toolchain (`rustup toolchain install \
-             nightly`) on Linux, x86_64 or aarch64"
+            "    without AddressSanitizer, which needs a nightly toolchain (`rustup toolchain install \
+             nightly`) on x86_64 or aarch64 Linux"
         ),
     }
     let programs = programs(&options, time / VARIANTS.len() as u32)?;
@@ -59,7 +60,7 @@ pub fn run(options: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Which programs with which arguments, for `time` together.
+/// Returns the programs and their arguments, for `time` in total.
 fn programs(options: &Options, time: Duration) -> Result<Vec<(&'static str, Vec<String>)>, String> {
     let with_time = |names: &[&str], time: Duration| {
         let mut args = vec!["--".to_owned(), "--for".to_owned(), seconds(time)];

@@ -1,7 +1,7 @@
-//! As much of JSON as cargo and rustdoc speak, and how to write a string of it.
+//! A JSON parser for the output of cargo and rustdoc, and quoting of strings.
 //!
-//! A value that is not there reads as [`Json::Null`], so that a chain of lookups needs one check at
-//! its end.
+//! Looking up a missing value returns [`Json::Null`], so that a chain of lookups needs only one
+//! check at its end.
 
 use std::collections::BTreeMap;
 use std::ops::Index;
@@ -14,7 +14,7 @@ mod tests;
 pub enum Json {
     Null,
     Bool(bool),
-    /// As it was written: what is read here are ids, never to be rounded.
+    /// The digits as written: numbers are used as ids and must not be rounded.
     Number(String),
     String(String),
     Array(Vec<Json>),
@@ -29,17 +29,17 @@ impl Json {
         if parser.at == text.len() { Ok(value) } else { Err(parser.unexpected("the end")) }
     }
 
-    /// The text of a string.
+    /// Returns the text of a string.
     pub fn str(&self) -> Option<&str> {
         if let Json::String(text) = self { Some(text) } else { None }
     }
 
-    /// The text of a string, or nothing at all.
+    /// Returns the text of a string, or an empty text for any other value.
     pub fn text(&self) -> &str {
         self.str().unwrap_or_default()
     }
 
-    /// The digits of a number.
+    /// Returns the digits of a number.
     pub fn number(&self) -> Option<&str> {
         if let Json::Number(digits) = self { Some(digits) } else { None }
     }
@@ -52,18 +52,19 @@ impl Json {
         *self == Json::Null
     }
 
-    /// The elements of an array; none of anything else.
+    /// Returns the elements of an array, or an empty slice for any other value.
     pub fn items(&self) -> &[Json] {
         if let Json::Array(items) = self { items } else { &[] }
     }
 
-    /// The fields of an object, sorted by name; none of anything else.
+    /// Returns the fields of an object, sorted by name, or none for any other value.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &Json)> {
         let fields = if let Json::Object(fields) = self { Some(fields) } else { None };
         fields.into_iter().flatten().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Name and value of an object's only field: how an enum of Rust is written.
+    /// Returns the name and the value of an object's only field, which is how Rust enums are
+    /// written.
     pub fn variant(&self) -> (&str, &Json) {
         match self {
             Json::String(name) => (name, &Json::Null),
@@ -81,7 +82,7 @@ impl Index<&str> for Json {
     }
 }
 
-/// `text` as a JSON string, quotes included.
+/// Returns `text` as a JSON string, including the quotes.
 pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

@@ -1,8 +1,8 @@
 //! `cargo xtask loom`: model-checks the crates that have loom models.
 //!
-//! A model is a unit test in a module called `loom` that is compiled only with
-//! `cfg(all(test, wakeful_loom))`, by habit `foo/tests/loom.rs` beside `foo.rs`. Loom's types
-//! panic outside a model, so under the switch nothing but the models may run.
+//! A model is a unit test in a module called `loom` that is compiled only with `cfg(all(test,
+//! wakeful_loom))`; by convention it is in `foo/tests/loom.rs` for `foo.rs`. Loom's types panic
+//! outside a model, so with this `cfg` only models may run.
 
 use std::env;
 use std::time::Instant;
@@ -14,10 +14,12 @@ use crate::rust::modules;
 #[cfg(test)]
 mod tests;
 
-/// Finds nearly every bug that loom can find and still ends; `LOOM_MAX_PREEMPTIONS` overrides it.
+/// The maximum number of preemptions in a model. It is high enough to find nearly all bugs that
+/// loom can find, and low enough for the models to finish. `LOOM_MAX_PREEMPTIONS` overrides it.
 const MAX_PREEMPTIONS: &str = "3";
 
-/// Runs the models of `krate`, or of every crate; only those with `filter` in their names.
+/// Runs the models of `krate` or of every crate. With `filter`, runs only those whose names contain
+/// it.
 pub fn run(krate: Option<&str>, filter: Option<&str>) -> Result<(), String> {
     let files = repo::load(&repo::root())?;
     let with_models = crates_with_models(&files)?;
@@ -39,7 +41,7 @@ fn check(krate: &str, filter: Option<&str>) -> Result<(), String> {
     let models = models_in(&listing, filter);
     if models.is_empty() {
         let wanted = filter.map_or(String::new(), |filter| format!(" with `{filter}` in its name"));
-        return Err(format!("{krate} has no loom model{wanted}; all its tests:\n{listing}"));
+        return Err(format!("{krate} has no loom model{wanted}; its tests are:\n{listing}"));
     }
     let start = Instant::now();
     test_command(krate).args(&words("-- --exact")).args(&models).run()?;
@@ -47,13 +49,14 @@ fn check(krate: &str, filter: Option<&str>) -> Result<(), String> {
     Ok(())
 }
 
-/// In release mode, for models are slow, but with the assertions that they are there to break.
+/// Returns the call of `cargo test`: in release mode since models are slow, but with debug
+/// assertions, which models are meant to violate.
 fn test_command(krate: &str) -> Cargo {
     let root = repo::root();
     let given = env::var("RUSTFLAGS").unwrap_or_default();
     let flags = format!("{given} --cfg wakeful_loom -C debug-assertions");
     let preemptions = env::var("LOOM_MAX_PREEMPTIONS").unwrap_or(MAX_PREEMPTIONS.to_owned());
-    // Its own folder, or the switch would rebuild the world twice in each CI run.
+    // A separate folder: otherwise the `cfg` would rebuild all crates twice in each CI run.
     let target_dir = cargo::target_dir(&root).join("loom");
     let features = if krate == "wakeful-base" { "loom" } else { "wakeful-base/loom" };
     Cargo::new(&root, &format!("test --release --lib --package {krate} --features {features}"))
@@ -66,7 +69,8 @@ fn words(args: &str) -> Vec<String> {
     args.split(' ').map(str::to_owned).collect()
 }
 
-/// Names out of `--list --format terse` that lie in a module `loom` and contain `filter`.
+/// Returns the tests in the output of `--list --format terse` that are in a module `loom` and
+/// contain `filter`.
 fn models_in(listing: &str, filter: Option<&str>) -> Vec<String> {
     let names = listing.lines().filter_map(|line| line.strip_suffix(": test"));
     let models = names.filter(|name| {
@@ -80,11 +84,15 @@ fn choose<'a>(krate: &str, with_models: &'a [String]) -> Result<&'a str, String>
     let fits = |name: &&String| **name == krate || name.strip_prefix("wakeful-") == Some(krate);
     let chosen = with_models.iter().find(fits);
     chosen.map(String::as_str).ok_or_else(|| {
-        format!("`{krate}` has no loom models; crates that have: [{}]", with_models.join(", "))
+        format!(
+            "`{krate}` has no loom models; the crates that have some: [{}]",
+            with_models.join(", ")
+        )
     })
 }
 
-/// Fails on a model that would never run because its module has another name.
+/// Returns the crates that have models. Fails if a model would never run because its module has
+/// another name.
 fn crates_with_models(files: &Files) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     for Package { dir, name, .. } in repo::packages(files) {

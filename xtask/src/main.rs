@@ -1,7 +1,16 @@
 //! Development tasks of the Wakeful workspace, run as `cargo xtask <task>`.
 //!
-//! No dependencies on purpose: a fresh clone has the tidy checks running a few seconds after the
-//! compiler starts, and a check can never break because of somebody else's release.
+//! It has no dependencies on purpose: the tidy checks of a fresh clone run a few seconds after the
+//! compiler starts, and no release of another crate can break a check.
+//!
+//! | file | task |
+//! |---|---|
+//! | `ci.rs` | runs all checks in order |
+//! | `tidy.rs` and `tidy/` | rules about source files, which `rust.rs` and `rust/` read |
+//! | `api_diff.rs`, `conformance.rs`, `features.rs` | compare the drop-in with Tokio |
+//! | `loom.rs`, `fuzz.rs`, `faults.rs`, `hostile.rs`, `soak.rs` | start test programs |
+//! | `servers.rs`, `demo_page.rs` | tests that need other programs |
+//! | `repo.rs`, `manifest.rs`, `cargo.rs`, `probe.rs`, `json.rs`, `options.rs` | shared helpers |
 
 mod api_diff;
 mod cargo;
@@ -30,44 +39,47 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
-  api-diff                what Tokio's public API has and the drop-in has not, or otherwise
-  conformance [OPTIONS]   the tests that Tokio publishes, on the drop-in
-  ci                      everything a change has to pass, in the order of what fails fastest
-  demo-page               the demo's page in Chromium; --pictures takes those in demo/ anew instead
-  examples                what is public and has no example that runs
-  faults [OPTIONS]        system calls that fail, limits, closed descriptors: what becomes of a runtime
-  features                the drop-in with each of Tokio's features and the usual sets of them
-  fuzz [OPTIONS]          the same random operations on Wakeful and on Tokio, with the same outcome
-  hello                   what a small program costs to build on Tokio and on the drop-in
-  hostile [OPTIONS]       wakers, values and hooks that panic, an allocator that calls the runtime; under
-                          AddressSanitizer where there is a nightly toolchain
-  leaks [OPTIONS]         whether descriptors, threads and memory come back
+  api-diff [OPTIONS]      compare the drop-in's public API with Tokio's
+  ci                      all checks that a change must pass, the fastest first
+  conformance [OPTIONS]   run Tokio's published tests on the drop-in
+  demo-page               test the demo's page in Chromium
+  examples                check that every public item has an example that runs
+  faults [OPTIONS]        inject failing system calls, resource limits and closed descriptors
+  features                compile the drop-in with each of Tokio's features and with common sets
+  fuzz [OPTIONS]          compare random operations on Wakeful with the same ones on Tokio
+  hello                   compare the build costs of a small program on Tokio and on the drop-in
+  hostile [OPTIONS]       test wakers, values and hooks that panic, and an allocator that calls the
+                          runtime; with AddressSanitizer if a nightly toolchain is installed
+  leaks [OPTIONS]         check that descriptors, threads and memory are released
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
-  servers                 the tests that talk to PostgreSQL, Redis and NATS, which it starts and stops
-  soak [OPTIONS]          everything at once for a while, with sums that must agree
-  tidy                    layers, module cycles, unsafe comments, leftovers, dead files, sizes, words
+  servers                 run the tests that need PostgreSQL, Redis and NATS, which it starts and stops
+  soak [OPTIONS]          run a mixed load for a while and check its totals
+  tidy                    check layers, module cycles, unsafe comments, leftovers, dead files, sizes,
+                          words
 
-api-diff:    --features A,B  with these features of Tokio's, full and test-util if not said
-             --hidden        also what is hidden from the documentation
-             --extra         also what is here and not there
-ci: --without-servers leaves out the tests of task `servers`, and `demo-page`
-conformance: --only FILE…    just these test files
-             --suite NAME    just this suite; see xtask/src/conformance/suites.rs
-             --json FILE     write there how every test of that suite ended
-             --limit SECONDS for one test, 60 if not said
-             --record        run on Tokio itself and write the lists anew
-faults, leaks: --all instead of some in less than a minute, --only NAME, --list; `--help` says more
-hostile:     --for TIME      such as 30s or 10m, of all its programs together
-             --seed N        other scenarios
-             --only FAMILY   just these; `allocator` is the one that has a program of its own
-soak:        --for TIME, --seed N, --workers N
-fuzz:        FAMILY…         just these families of types; an unknown name lists them
-             --rounds N      scripts of each family; some seconds' worth if not said
-             --for 10m       go on for that long instead
-             --seed S        of the first script, 1 if not said; each further one has the next
-             --ops N         operations of a script at most
-             --verbose       name each script before it runs, to see which one ends the process
-loom: CRATE may leave out the `wakeful-` prefix; LOOM_* variables in the environment are kept.";
+api-diff:    --features A,B  compare with these features of Tokio [default: full, test-util]
+             --hidden        also list differences in items hidden from the documentation
+             --extra         also list items that Tokio does not have
+ci:          --without-servers  skip `demo-page` and the tests of task `servers`
+conformance: --only FILE…    run only these test files
+             --suite NAME    run only this suite; see xtask/src/conformance/suites.rs
+             --json FILE     write the outcome of every test of the suite to this file
+             --limit SECONDS the time limit of each test [default: 60]
+             --record        run on Tokio itself and rewrite the lists
+demo-page:   --pictures      take the pictures in demo/ again instead of testing
+faults, leaks: --all runs everything instead of a selection of less than a minute;
+             --only NAME and --list; see --help
+fuzz:        FAMILY…         fuzz only these families of types; an unknown name lists all
+             --rounds N      the number of scripts of each family [default: some seconds' worth]
+             --for TIME      run for this time instead, such as 10m
+             --seed S        the seed of the first script, incremented for each one [default: 1]
+             --ops N         the maximum number of operations in a script
+             --verbose       print each script before it runs, to find one that crashes
+hostile:     --for TIME      the total time of all programs, such as 30s or 10m
+             --seed N        use other scenarios
+             --only FAMILY   run only this family; `allocator` has its own program
+loom:        CRATE may omit the prefix `wakeful-`; LOOM_* environment variables are respected
+soak:        --for TIME, --seed N, --workers N";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -97,7 +109,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         [] => Err(format!("no task given\n\n{USAGE}")),
-        _ => Err(format!("`cargo xtask {}` is not a task\n\n{USAGE}", args.join(" "))),
+        _ => Err(format!("unknown task: `cargo xtask {}`\n\n{USAGE}", args.join(" "))),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

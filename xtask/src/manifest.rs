@@ -1,19 +1,21 @@
-//! As much of `Cargo.toml` as the checks need: package name, dependencies, paths of targets.
+//! A parser for the parts of `Cargo.toml` that the checks need: package name, dependencies, target
+//! paths.
 //!
-//! Every assignment is brought into one form, full key path and value, so that
-//! `[dependencies.x] package = "y"`, `x = { package = "y" }` and `x.package = "y"` are one case.
+//! Every assignment is normalized to a full key path and a value, so that `[dependencies.x] package
+//! = "y"`, `x = { package = "y" }` and `x.package = "y"` are the same.
 
 use std::collections::BTreeMap;
 
 #[cfg(test)]
 mod tests;
 
-/// What one `Cargo.toml` says.
+/// The content of a `Cargo.toml`.
 #[derive(Debug, Default)]
 pub struct Manifest {
-    /// `package.name`; none for a virtual workspace.
+    /// `package.name`, or `None` for a virtual workspace.
     pub package: Option<String>,
-    /// Normal and build dependencies, those of single targets included; not the dev ones.
+    /// Normal and build dependencies, including those of specific targets, without
+    /// dev-dependencies.
     pub dependencies: BTreeMap<String, Dependency>,
     /// `workspace.dependencies`, for members that inherit from them.
     pub workspace_dependencies: BTreeMap<String, Dependency>,
@@ -21,12 +23,12 @@ pub struct Manifest {
     pub target_paths: Vec<String>,
 }
 
-/// One dependency, under the name that the package gives it.
+/// A dependency, stored under the name that the package uses for it.
 #[derive(Debug, Default, PartialEq)]
 pub struct Dependency {
-    /// `package = "…"` when it is renamed.
+    /// `package = "…"` if it is renamed.
     pub renamed_from: Option<String>,
-    /// Line of its first mention, from 1.
+    /// The line of its first mention, counted from 1.
     pub line: usize,
 }
 
@@ -75,7 +77,8 @@ struct Entry {
     line: usize,
 }
 
-/// All assignments with their full paths; a section header counts as an assignment of nothing.
+/// Returns all assignments with their full paths. A section header counts as an assignment of an
+/// empty value.
 fn entries(text: &str) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut section = Vec::new();
@@ -83,7 +86,7 @@ fn entries(text: &str) -> Vec<Entry> {
     while let Some((index, line)) = lines.next() {
         let mut logical = without_comment(line).to_owned();
         let header = logical.trim().strip_prefix('[').is_some();
-        // A value goes on over the next lines until its brackets are closed.
+        // A value continues on the next lines until its brackets are closed.
         while !header && open_brackets(&logical) > 0 {
             let Some((_, more)) = lines.next() else { break };
             logical.push(' ');
@@ -128,7 +131,7 @@ fn open_brackets(text: &str) -> i32 {
     outside_strings(text).map(|(_, c)| step(c)).sum()
 }
 
-/// Characters that are not inside quotes, nor quotes themselves.
+/// Returns the characters outside quotes, without the quotes.
 fn outside_strings(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     let mut quote = None;
     let mut escaped = false;
@@ -155,7 +158,7 @@ fn string(value: &str) -> Option<String> {
     Some(content.to_owned())
 }
 
-/// The string that a `{ … }` assigns to `field`.
+/// Returns the string that an inline table `{ … }` assigns to `field`.
 fn inline_field(table: &str, field: &str) -> Option<String> {
     let table = table.strip_prefix('{')?;
     let starts = outside_strings(table).filter(|&(_, c)| c == ',').map(|(at, _)| at + 1);

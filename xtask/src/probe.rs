@@ -1,9 +1,10 @@
-//! Packages made on the fly, to have cargo look at other packages through them.
+//! Generated packages, through which cargo resolves and builds other packages.
 
 use std::fs;
 use std::path::Path;
 
-/// The start of a manifest. The package lies inside this repository, but not in its workspace.
+/// Returns the start of a manifest. The package is inside this repository, but has its own
+/// workspace.
 pub fn manifest_head(name: &str) -> String {
     format!(
         "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n"
@@ -16,7 +17,8 @@ pub fn lay_out(dir: &Path, manifest: &str) -> Result<(), String> {
     write(&dir.join("Cargo.toml"), manifest)
 }
 
-/// Writes a file and the folders it lies in, unless it is there already: cargo goes by the time.
+/// Writes a file and its folders, unless the file has this content already: cargo rebuilds if the
+/// modification time changes.
 pub fn write(path: &Path, text: &str) -> Result<(), String> {
     if fs::read_to_string(path).is_ok_and(|there| there == text) {
         return Ok(());
@@ -26,7 +28,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|e| failed("write", path, &e))
 }
 
-/// What to say when a file is not as it should be.
+/// Returns an error message about a file.
 pub fn failed(what: &str, path: &Path, error: &std::io::Error) -> String {
     format!("cannot {what} {}: {error}", path.display())
 }

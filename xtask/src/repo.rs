@@ -8,19 +8,19 @@ use std::process::Command;
 
 use crate::manifest::Manifest;
 
-/// Text of each file by its path relative to the repository's root.
+/// The text of each file, by its path relative to the repository's root.
 pub type Files = BTreeMap<PathBuf, String>;
 
-/// One `Cargo.toml` with a `[package]` section, inside the workspace or beside it.
+/// A `Cargo.toml` with a `[package]` section, inside the workspace or outside.
 pub struct Package {
-    /// Relative to the repository's root.
+    /// The folder, relative to the repository's root.
     pub dir: PathBuf,
     pub name: String,
     pub manifest: Manifest,
 }
 
 impl Package {
-    /// The source files under this package that cargo hands to the compiler as crate roots.
+    /// Returns the source files of this package that cargo compiles as crate roots.
     pub fn roots(&self, files: &Files) -> Vec<PathBuf> {
         let src = self.dir.join("src");
         let given = self.manifest.target_paths.iter().map(|path| self.dir.join(path));
@@ -32,22 +32,22 @@ impl Package {
         });
         let mut roots: Vec<PathBuf> = given.chain(usual).chain(bins.cloned()).collect();
         roots.retain(|root| files.contains_key(root));
-        // A manifest may spell out what cargo would find anyway.
+        // A manifest may name files that cargo also finds by default.
         roots.sort();
         roots.dedup();
         roots
     }
 }
 
-/// The repository's root folder. Asked at run time: a target folder shared between checkouts may
-/// hold a binary that was compiled in another one.
+/// Returns the repository's root folder. It is determined at run time, since a target folder shared
+/// between checkouts may contain a binary compiled in another one.
 pub fn root() -> PathBuf {
     let xtask_dir = env::var("CARGO_MANIFEST_DIR");
     let xtask_dir = PathBuf::from(xtask_dir.unwrap_or(env!("CARGO_MANIFEST_DIR").to_owned()));
     xtask_dir.parent().expect("the xtask crate lies in a folder of the repository").to_owned()
 }
 
-/// Reads every file that is committed or could be (neither ignored nor under a target folder).
+/// Reads every file that is committed or could be: neither ignored nor in a target folder.
 pub fn load(root: &Path) -> Result<Files, String> {
     let paths = match listed_by_git(root) {
         Some(paths) => paths,
@@ -57,7 +57,7 @@ pub fn load(root: &Path) -> Result<Files, String> {
     let mut files = Files::new();
     for path in paths {
         let full = root.join(&path);
-        // Submodules, links and files that are deleted but not yet committed have no text of ours.
+        // Skips submodules, links, and deleted files that git still lists.
         if fs::symlink_metadata(&full).is_ok_and(|meta| meta.is_file()) {
             let bytes =
                 fs::read(&full).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
@@ -67,7 +67,7 @@ pub fn load(root: &Path) -> Result<Files, String> {
     Ok(files)
 }
 
-/// All packages of the repository, sorted by folder.
+/// Returns all packages of the repository, sorted by folder.
 pub fn packages(files: &Files) -> Vec<Package> {
     let manifests = files.iter().filter(|(path, _)| path.ends_with("Cargo.toml"));
     let packages = manifests.filter_map(|(path, text)| {
@@ -85,7 +85,7 @@ fn listed_by_git(root: &Path) -> Option<Vec<PathBuf>> {
     let listing = String::from_utf8_lossy(&output.stdout).into_owned();
     let paths: Vec<PathBuf> =
         listing.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
-    // An archive unpacked inside an ignored folder of some other repository lists as empty.
+    // The list is empty for an archive unpacked in an ignored folder of another repository.
     (!paths.is_empty()).then_some(paths)
 }
 

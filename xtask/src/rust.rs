@@ -1,7 +1,10 @@
-//! Reading Rust source just closely enough: tokens, attributes and modules, no grammar.
+//! A minimal reader of Rust source: tokens, attributes and modules, without a grammar.
 //!
-//! Tokens instead of a syntax tree because the checks care about comments, about the bodies of
-//! macros and about code for other platforms, all of which a parser throws away or leaves opaque.
+//! It works on tokens instead of a syntax tree because the checks need comments, the bodies of
+//! macros and code for other platforms, which parsers discard or do not interpret.
+//!
+//! `lex` makes tokens, `source` answers questions about the tokens of a file, `cfg` evaluates
+//! conditions, and `modules` follows `mod` declarations from file to file.
 
 pub mod cfg;
 pub mod lex;

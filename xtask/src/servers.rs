@@ -1,5 +1,5 @@
-//! PostgreSQL, Redis and NATS for the tests of `ecosystem`: each on a loopback port of its own, with its
-//! data in a temporary folder, for as long as the tests run.
+//! Runs PostgreSQL, Redis and NATS for the tests of `ecosystem`: each on its own loopback port,
+//! with its data in a temporary folder.
 
 use std::env;
 use std::fs::{self, File};
@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 use crate::cargo::Cargo;
 use crate::repo;
 
-/// The servers and their folder; dropping it stops the ones and removes the other.
+/// The running servers and their folder. Dropping it stops the servers and removes the folder.
 pub struct Servers {
     running: Vec<Server>,
     folder: Folder,
 }
 
 struct Server {
-    /// Tells the tests where it is.
+    /// The environment variable that has the server's address in the tests.
     variable: &'static str,
     port: u16,
     process: Child,
@@ -29,11 +29,11 @@ struct Server {
 
 struct Folder(PathBuf);
 
-/// `cargo xtask servers`: the tests that need them, and no others.
+/// `cargo xtask servers`: runs only the tests that need servers.
 pub fn run() -> Result<(), String> {
     let tests =
         "test --workspace --features ecosystem/servers --test nats --test postgres --test redis";
-    Servers::start()?.known_to(Cargo::new(&repo::root(), tests)).run()
+    Servers::start()?.with_addresses(Cargo::new(&repo::root(), tests)).run()
 }
 
 impl Servers {
@@ -47,8 +47,8 @@ impl Servers {
         Ok(servers)
     }
 
-    /// Puts the addresses into the environment of `cargo`.
-    pub fn known_to(&self, cargo: Cargo) -> Cargo {
+    /// Sets environment variables with the servers' addresses.
+    pub fn with_addresses(&self, cargo: Cargo) -> Cargo {
         self.running.iter().fold(cargo, |cargo, server| {
             cargo.env(server.variable, &format!("127.0.0.1:{}", server.port))
         })
@@ -66,7 +66,7 @@ impl Servers {
             if let Some((uid, gid)) = user {
                 command.uid(uid).gid(gid);
             }
-            // Where the caller is, that user may not be allowed to be.
+            // That user may not have access to the current folder.
             command.current_dir(&data).env("LC_ALL", "C");
             command
         };
@@ -87,7 +87,7 @@ impl Servers {
     fn start_redis(&mut self) -> Result<(), String> {
         let data = self.subfolder("redis")?;
         let port = free_port()?;
-        let mut redis = Command::new(found("redis-server")?);
+        let mut redis = Command::new(find_program("redis-server")?);
         redis.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
         redis.arg("--dir").arg(data);
         self.launch("WAKEFUL_REDIS", port, redis, "Ready to accept connections")
@@ -96,7 +96,7 @@ impl Servers {
     fn start_nats(&mut self) -> Result<(), String> {
         let data = self.subfolder("nats")?;
         let port = free_port()?;
-        let mut nats = Command::new(found("nats-server")?);
+        let mut nats = Command::new(find_program("nats-server")?);
         nats.args([
             "--addr",
             "127.0.0.1",
@@ -122,10 +122,10 @@ impl Servers {
         let open = || File::options().create(true).append(true).open(&log);
         let (out, err) = open().and_then(|out| Ok((out, open()?))).map_err(|e| e.to_string())?;
         command.stdin(Stdio::null()).stdout(out).stderr(err);
-        let process = command.spawn().map_err(|e| format!("{name} could not be started: {e}"))?;
+        let process = command.spawn().map_err(|e| format!("could not start {name}: {e}"))?;
         self.running.push(Server { variable, port, process });
         let server = self.running.last_mut().expect("it was just added");
-        let give_up = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             let said = fs::read_to_string(&log).unwrap_or_default();
             if said.contains(ready) {
@@ -133,8 +133,8 @@ impl Servers {
                 return Ok(());
             }
             let ended = server.process.try_wait().map_err(|e| e.to_string())?;
-            if ended.is_some() || Instant::now() > give_up {
-                return Err(format!("{name} did not come up ({ended:?}); it said:\n{said}"));
+            if ended.is_some() || Instant::now() > deadline {
+                return Err(format!("{name} did not start ({ended:?}); its log:\n{said}"));
             }
             thread::sleep(Duration::from_millis(20));
         }
@@ -149,11 +149,13 @@ impl Servers {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // For all three the signal of an orderly end, at once and whoever is connected.
+        // SIGINT makes all three shut down immediately and cleanly, even with clients connected.
         let pid = self.process.id().to_string();
-        let asked = Command::new("kill").args(["-INT", &pid]).status();
-        let patience = Instant::now() + Duration::from_secs(10);
-        while asked.as_ref().is_ok_and(|asked| asked.success()) && Instant::now() < patience {
+        let signalled = Command::new("kill").args(["-INT", &pid]).status();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while signalled.as_ref().is_ok_and(|signalled| signalled.success())
+            && Instant::now() < deadline
+        {
             if !matches!(self.process.try_wait(), Ok(None)) {
                 return;
             }
@@ -170,13 +172,14 @@ impl Drop for Folder {
     }
 }
 
-/// A port that nobody listens on at the moment.
+/// Returns a port that is free at the moment.
 fn free_port() -> Result<u16, String> {
     let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     address.map(|address| address.port()).map_err(|e| format!("no free port: {e}"))
 }
 
-/// PostgreSQL refuses to run as root: then user and group of somebody else, else none.
+/// Returns the user and group to run PostgreSQL as, which refuses to run as root. `None` if this
+/// process does not run as root.
 fn unprivileged() -> Result<Option<(u32, u32)>, String> {
     let me = fs::metadata("/proc/self").map_err(|e| format!("/proc/self: {e}"))?;
     if me.uid() != 0 {
@@ -192,7 +195,8 @@ fn unprivileged() -> Result<Option<(u32, u32)>, String> {
     ids.map(Some).ok_or_else(|| "neither `postgres` nor `nobody` is in /etc/passwd".to_owned())
 }
 
-/// Debian keeps PostgreSQL's own programs out of the search path, a folder for each version.
+/// Returns the folder of PostgreSQL's programs. Debian has one for each version, which is not in
+/// the search path.
 fn postgres_programs() -> Result<PathBuf, String> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let newest = versions
@@ -201,22 +205,22 @@ fn postgres_programs() -> Result<PathBuf, String> {
         .map(|version| PathBuf::from(format!("/usr/lib/postgresql/{version}/bin")));
     match newest {
         Some(folder) if folder.join("initdb").exists() => Ok(folder),
-        _ => Ok(found("initdb")?.parent().expect("it was found in a folder").to_owned()),
+        _ => Ok(find_program("initdb")?.parent().expect("it was found in a folder").to_owned()),
     }
 }
 
-fn found(program: &str) -> Result<PathBuf, String> {
+fn find_program(program: &str) -> Result<PathBuf, String> {
     let path = env::var_os("PATH").unwrap_or_default();
-    // A user's search path may lack where servers are.
+    // A user's search path may not contain these folders.
     let also = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
     let mut folders = env::split_paths(&path).chain(also);
     let found = folders.find(|folder| folder.join(program).exists());
-    found.map(|folder| folder.join(program)).ok_or_else(|| missing(program))
+    found.map(|folder| folder.join(program)).ok_or_else(|| not_installed(program))
 }
 
-fn missing(program: &str) -> String {
+fn not_installed(program: &str) -> String {
     format!(
-        "{program} is not installed. On Debian and its kin `bash .ci/install-servers` does that; \
-         `cargo xtask ci --without-servers` leaves out the tests that need it"
+        "{program} is not installed. On Debian and similar systems, `bash .ci/install-servers` installs it; \
+         `cargo xtask ci --without-servers` skips the tests that need it"
     )
 }

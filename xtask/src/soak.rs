@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: everything at once for a while, on all flavours, with sums that must agree.
+//! `cargo xtask soak`: a mixed load for a while, on all flavours, whose totals must agree.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Calls of cargo, and how they end.
+//! Running cargo and passing on its exit status.
 
 use std::env;
 use std::ffi::OsStr;
@@ -9,29 +9,29 @@ use std::thread;
 
 use crate::signals;
 
-/// How a call of cargo ended, to be passed on as our own end.
+/// The exit status of a call of cargo.
 #[derive(Debug, Clone, Copy)]
-pub struct Ended(ExitStatus);
+pub struct CargoExit(ExitStatus);
 
-impl Ended {
-    /// Ends us in the same way; by the same signal, if it was one.
+impl CargoExit {
+    /// Ends this process like cargo ended: by the same signal, or else returns its exit code.
     pub fn pass_on(self) -> ExitCode {
         if let Some(signal) = self.0.signal() {
-            signals::die_by(signal);
+            signals::die_from(signal);
         }
         ExitCode::from(u8::try_from(self.0.code().unwrap_or(101)).unwrap_or(101))
     }
 }
 
-/// What a call that ran in the background wrote.
+/// The exit status and the output of a call whose output was captured.
 pub struct Captured {
-    pub ended: Ended,
+    pub ended: CargoExit,
     pub is_success: bool,
     pub stdout: String,
     pub stderr: String,
 }
 
-/// A call of the cargo that called us.
+/// A call of the cargo that started cargo-wakeful.
 pub struct Cargo {
     command: Command,
 }
@@ -39,7 +39,7 @@ pub struct Cargo {
 impl Cargo {
     pub fn new() -> Cargo {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        signals::tie_to_us(&mut command);
+        signals::kill_with_parent(&mut command);
         Cargo { command }
     }
 
@@ -53,22 +53,23 @@ impl Cargo {
         self
     }
 
-    /// Runs to the end on the user's terminal.
-    pub fn run(mut self) -> Result<Ended, String> {
+    /// Runs cargo with the user's terminal and waits for it.
+    pub fn run(mut self) -> Result<CargoExit, String> {
         let child = self.command.spawn().map_err(|error| self.not_started(&error))?;
         let status = signals::wait_for(child).map_err(|error| self.not_started(&error))?;
-        Ok(Ended(status))
+        Ok(CargoExit(status))
     }
 
-    /// Runs to the end and keeps what it wrote. Fails if a signal came meanwhile, for then nothing should follow.
+    /// Runs cargo, waits for it, and captures its output. If a signal arrived meanwhile, the call
+    /// counts as ended by that signal, so that nothing else is run.
     pub fn capture(mut self) -> Result<Captured, String> {
         self.command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().map_err(|error| self.not_started(&error))?;
-        let stdout = read_aside(child.stdout.take().expect("stdout is a pipe"));
-        let stderr = read_aside(child.stderr.take().expect("stderr is a pipe"));
+        let stdout = read_in_thread(child.stdout.take().expect("stdout is a pipe"));
+        let stderr = read_in_thread(child.stderr.take().expect("stderr is a pipe"));
         let status = signals::wait_for(child).map_err(|error| self.not_started(&error))?;
         Ok(Captured {
-            ended: Ended(signals::received().map_or(status, ExitStatus::from_raw)),
+            ended: CargoExit(signals::received().map_or(status, ExitStatus::from_raw)),
             is_success: status.success() && signals::received().is_none(),
             stdout: stdout.join().expect("a reader of a pipe does not panic"),
             stderr: stderr.join().expect("a reader of a pipe does not panic"),
@@ -76,14 +77,14 @@ impl Cargo {
     }
 
     fn not_started(&self, error: &io::Error) -> String {
-        format!("`{}` could not be run: {error}", self.command.get_program().to_string_lossy())
+        format!("could not run `{}`: {error}", self.command.get_program().to_string_lossy())
     }
 }
 
-fn read_aside(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
+fn read_in_thread(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error is all there is.
+        // After an error, the bytes read before it are used.
         let _ = pipe.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     })

@@ -1,4 +1,4 @@
-//! Where our `tokio` is.
+//! Finding the drop-in crate `tokio` of Wakeful.
 
 use std::env;
 use std::fs;
@@ -9,17 +9,18 @@ use serde_json::Value;
 
 use crate::cargo::Cargo;
 
-/// The crate that takes Tokio's place.
+/// The crate that replaces Tokio.
 #[derive(Debug)]
 pub struct DropIn {
-    /// Its folder, with no symbolic link in it: metadata is compared with it.
+    /// Its folder, without symbolic links, since paths in cargo's metadata are compared with it.
     pub dir: PathBuf,
     pub version: Version,
     pub features: Vec<String>,
 }
 
-/// The checkout that this program was built from. `cargo install --path` leaves it where it is, so it is good for that too.
-pub fn whereabouts() -> PathBuf {
+/// Returns the checkout that this program was built from. `cargo install --path` does not move the
+/// checkout, so this works for installed programs too.
+pub fn default_checkout() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()
 }
@@ -27,14 +28,14 @@ pub fn whereabouts() -> PathBuf {
 impl DropIn {
     pub fn find() -> Result<DropIn, String> {
         let (checkout, named_by) = match env::var_os("WAKEFUL_PATH") {
-            Some(path) => (PathBuf::from(path), "named by WAKEFUL_PATH"),
-            None => (whereabouts(), "from which cargo-wakeful was built"),
+            Some(path) => (PathBuf::from(path), "set by WAKEFUL_PATH"),
+            None => (default_checkout(), "the checkout that cargo-wakeful was built from"),
         };
         let candidates = [checkout.join("crates/tokio-drop-in"), checkout.clone()];
-        let found = candidates.iter().find(|dir| names_tokio(dir));
+        let found = candidates.iter().find(|dir| has_tokio_manifest(dir));
         let dir = found.and_then(|dir| fs::canonicalize(dir).ok()).ok_or_else(|| {
             format!(
-                "Wakeful is not in {}, {named_by}: there is no crates/tokio-drop-in in it.\n\
+                "Wakeful was not found in {} ({named_by}): the folder crates/tokio-drop-in is missing.\n\
                  Set WAKEFUL_PATH to a checkout of Wakeful.",
                 checkout.display()
             )
@@ -44,7 +45,7 @@ impl DropIn {
             .args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"])
             .args([&manifest])
             .capture()?;
-        let unreadable = || format!("{} cannot be read:\n{}", manifest.display(), metadata.stderr);
+        let unreadable = || format!("could not read {}:\n{}", manifest.display(), metadata.stderr);
         let packages: Value = serde_json::from_str(&metadata.stdout).map_err(|_| unreadable())?;
         let packages = packages["packages"].as_array().ok_or_else(unreadable)?;
         let package = packages.iter().find(|package| package["name"] == "tokio");
@@ -58,15 +59,15 @@ impl DropIn {
         })
     }
 
-    /// A call of cargo with this in place of the `tokio` from crates.io.
+    /// Returns a call of cargo that replaces the `tokio` of crates.io by this crate.
     pub fn cargo(&self) -> Cargo {
-        // A JSON string is also a basic string of TOML.
+        // A JSON string is also a valid basic string in TOML.
         let dir = Value::from(self.dir.to_string_lossy());
         Cargo::new().args(["--config", &format!("patch.crates-io.tokio.path={dir}")])
     }
 }
 
-fn names_tokio(dir: &Path) -> bool {
+fn has_tokio_manifest(dir: &Path) -> bool {
     let manifest = fs::read_to_string(dir.join("Cargo.toml")).unwrap_or_default();
     manifest.lines().any(|line| line.replace(' ', "") == "name=\"tokio\"")
 }

@@ -1,23 +1,24 @@
-//! `Cargo.lock`, lent to a call and given back.
+//! Saving `Cargo.lock` before a call of cargo, and restoring it afterwards.
 //!
 //! ```text
-//!                     alone                                             others still in
-//! borrow ──gate──▶ save it ──▶ resolve ──prepared──▶ cargo runs ──gate──▶ leave
-//!            └─ others in: it is saved already ─┘                  └─▶ last: restore, clear up
+//!                  only user                                         others use it
+//! borrow ──gate──▶ save ──▶ resolve ──mark_prepared──▶ cargo ──gate──▶ give_back
+//!              └─▶ others use it: saved already ─┘                 └─▶ last user: restore, delete
 //! ```
 //!
-//! Calls in one workspace share what is lent, so that a server and its client can run side by side: the first saves the
-//! file, the last restores it. What they know of each other lies in a folder under cargo's home, one for each workspace:
+//! Concurrent calls in one workspace share the loan, so that a server and its client can run at the
+//! same time: the first call saves the file, and the last one restores it. Their shared state is in
+//! a folder under cargo's home, one for each workspace:
 //!
-//! | file | is |
+//! | file | purpose |
 //! |---|---|
-//! | `gate` | locked by whoever comes in or goes out |
-//! | `users` | locked shared by every call that is in; the kernel takes the lock off one that was killed |
-//! | `before`, or `none` | `Cargo.lock` as it was, or that there was none |
-//! | `lent` | `Cargo.lock` as we left it for cargo |
-//! | `kept` | a `before` that could not be put back, see [`Lent::recover`] |
+//! | `gate` | locked by a call that starts or ends its loan |
+//! | `users` | each call with a loan holds a shared lock; the kernel releases a killed call's |
+//! | `before`, or `none` | the saved `Cargo.lock`, or a mark that there was no file |
+//! | `lent` | `Cargo.lock` as it was prepared for cargo |
+//! | `kept` | a `before` that was not restored, see [`LockFileLoan::recover`] |
 //!
-//! A target folder would be a worse place: two calls may use two, and `cargo clean` empties it.
+//! A target folder is not suitable: two calls may use different ones, and `cargo clean` empties it.
 
 use std::env;
 use std::fs::{self, File};
@@ -32,34 +33,34 @@ use crate::signals;
 #[cfg(test)]
 mod tests;
 
-/// The right to have another `Cargo.lock` for a while.
-pub struct Lent {
+/// The right to change `Cargo.lock` until the loan ends. Dropping it restores the file.
+pub struct LockFileLoan {
     lock_file: PathBuf,
     folder: PathBuf,
     users: File,
-    /// Held while nobody else may come in or go out.
+    /// The lock that keeps other calls from starting or ending a loan, while this call holds it.
     gate: Option<File>,
     is_given_back: bool,
 }
 
-/// Saves the workspace's `Cargo.lock`, unless a call that is under way has done so.
-pub fn borrow(workspace_root: &Path) -> Result<Lent, String> {
-    borrow_in(&folders_home()?, workspace_root)
+/// Starts a loan: saves the workspace's `Cargo.lock`, unless a concurrent call has done so.
+pub fn borrow(workspace_root: &Path) -> Result<LockFileLoan, String> {
+    borrow_in(&state_dir()?, workspace_root)
 }
 
-fn borrow_in(home: &Path, workspace_root: &Path) -> Result<Lent, String> {
+fn borrow_in(home: &Path, workspace_root: &Path) -> Result<LockFileLoan, String> {
     let lock_file = workspace_root.join("Cargo.lock");
-    // Where it is a link, the file behind it is saved and restored.
+    // If it is a symbolic link, the file that it points to is saved and restored.
     let lock_file = fs::canonicalize(&lock_file).unwrap_or(lock_file);
     let mut hasher = DefaultHasher::new();
     lock_file.hash(&mut hasher);
     let folder = home.join(format!("{:016x}", hasher.finish()));
-    let in_folder = |error| failed("use", &folder, &error);
-    let gate = pass_gate(&folder, true).map_err(in_folder)?;
+    let in_folder = |error| error_text("use", &folder, &error);
+    let gate = lock_gate(&folder, true).map_err(in_folder)?;
     let users = open(&folder.join("users")).map_err(in_folder)?;
-    let is_alone = try_alone(&users).map_err(in_folder)?;
+    let is_alone = is_only_user(&users).map_err(in_folder)?;
     lock(&users, libc::LOCK_SH).map_err(in_folder)?;
-    let lent = Lent { lock_file, folder, users, gate: Some(gate), is_given_back: false };
+    let lent = LockFileLoan { lock_file, folder, users, gate: Some(gate), is_given_back: false };
     if is_alone {
         lent.recover()?;
         lent.save()?;
@@ -67,35 +68,35 @@ fn borrow_in(home: &Path, workspace_root: &Path) -> Result<Lent, String> {
     Ok(lent)
 }
 
-impl Lent {
-    /// The lock file is as cargo will read it; others may come in.
-    pub fn prepared(&mut self) -> Result<(), String> {
+impl LockFileLoan {
+    /// Records that `Cargo.lock` is prepared for cargo, and lets other calls start a loan.
+    pub fn mark_prepared(&mut self) -> Result<(), String> {
         let lent = self.folder.join("lent");
-        copy_whole(&self.lock_file, &lent)
-            .map_err(|error| failed("copy", &self.lock_file, &error))?;
+        copy_atomically(&self.lock_file, &lent)
+            .map_err(|error| error_text("copy", &self.lock_file, &error))?;
         self.gate = None;
         Ok(())
     }
 
-    /// Ends the loan. Whoever is last puts the file back.
+    /// Ends the loan. The last concurrent call restores the file.
     pub fn give_back(mut self) -> Result<(), String> {
         self.try_give_back()
     }
 
     fn try_give_back(&mut self) -> Result<(), String> {
         self.is_given_back = true;
-        let in_folder = |error| failed("use", &self.folder, &error);
+        let in_folder = |error| error_text("use", &self.folder, &error);
         let gate = match self.gate.take() {
             Some(gate) => gate,
-            None => pass_gate(&self.folder, false).map_err(in_folder)?,
+            None => lock_gate(&self.folder, false).map_err(in_folder)?,
         };
-        if try_alone(&self.users).map_err(in_folder)? {
+        if is_only_user(&self.users).map_err(in_folder)? {
             self.restore()?;
-            self.forget();
+            self.remove_saved();
             for name in ["users", "gate"] {
                 let _ = fs::remove_file(self.folder.join(name));
             }
-            // It stays if there is a kept file in it.
+            // Fails, and the folder stays, if it contains a `kept` file.
             let _ = fs::remove_dir(&self.folder);
         }
         drop(gate);
@@ -104,20 +105,20 @@ impl Lent {
 
     fn save(&self) -> Result<(), String> {
         let saved = if self.lock_file.exists() {
-            copy_whole(&self.lock_file, &self.folder.join("before"))
+            copy_atomically(&self.lock_file, &self.folder.join("before"))
         } else {
             File::create(self.folder.join("none")).map(drop)
         };
-        saved.map_err(|error| failed("save", &self.lock_file, &error))
+        saved.map_err(|error| error_text("save", &self.lock_file, &error))
     }
 
-    /// What is saved; `None` inside if there was no file.
+    /// Returns the saved content, or `Ok(None)` if there was no file.
     fn saved(&self) -> Result<Option<Vec<u8>>, String> {
         if self.folder.join("none").exists() {
             return Ok(None);
         }
         let before = self.folder.join("before");
-        fs::read(&before).map(Some).map_err(|error| failed("read", &before, &error))
+        fs::read(&before).map(Some).map_err(|error| error_text("read", &before, &error))
     }
 
     fn restore(&self) -> Result<(), String> {
@@ -128,11 +129,11 @@ impl Lent {
         } else if was.is_none() {
             fs::remove_file(&self.lock_file)
         } else {
-            copy_whole(&self.folder.join("before"), &self.lock_file)
+            copy_atomically(&self.folder.join("before"), &self.lock_file)
         };
         restored.map_err(|error| {
             let (path, folder) = (self.lock_file.display(), self.folder.display());
-            format!("{path} could not be put back: {error}. What it was is in {folder}")
+            format!("could not restore {path}: {error}. The saved copy is in {folder}")
         })
     }
 
@@ -140,41 +141,42 @@ impl Lent {
         fs::read(&self.lock_file).ok()
     }
 
-    /// Puts back what a call left that was killed. If somebody has changed `Cargo.lock` since, theirs stays, and the one
-    /// from before is kept aside.
+    /// Restores the file that a killed call left changed. If `Cargo.lock` was changed again after
+    /// that call was killed, the new content stays and the saved one is moved to `kept`.
     fn recover(&self) -> Result<(), String> {
         let before = self.folder.join("before");
         if !before.exists() && !self.folder.join("none").exists() {
             return Ok(());
         }
-        let _ = fs::remove_file(aside(&self.lock_file));
+        let _ = fs::remove_file(temp_path(&self.lock_file));
         let lent = fs::read(self.folder.join("lent")).ok();
         let is = self.current();
-        // Without `lent` it was killed within the moment in which cargo writes the file.
+        // Without `lent`, the call was killed before `mark_prepared`. The file is then restored
+        // too, since only cargo writes it in this short time.
         if lent.is_none() || is.is_none() || lent == is {
             self.restore()?;
-            eprintln!("cargo wakeful: Cargo.lock is as it was before a call that was killed");
+            eprintln!("cargo wakeful: restored Cargo.lock, which a killed call had left changed");
         } else if before.exists() && is != self.saved()? {
             let kept = self.folder.join("kept");
-            fs::rename(&before, &kept).map_err(|error| failed("move", &before, &error))?;
+            fs::rename(&before, &kept).map_err(|error| error_text("move", &before, &error))?;
             eprintln!(
-                "cargo wakeful: Cargo.lock has changed since a call of `cargo wakeful` was killed, and stays;\n\
-                 what it was before that call is in {}",
+                "cargo wakeful: Cargo.lock was changed after a call of `cargo wakeful` was killed, and is kept;\n\
+                 its content before that call is in {}",
                 kept.display()
             );
         }
-        self.forget();
+        self.remove_saved();
         Ok(())
     }
 
-    fn forget(&self) {
+    fn remove_saved(&self) {
         for name in ["before", "none", "lent"] {
             let _ = fs::remove_file(self.folder.join(name));
         }
     }
 }
 
-impl Drop for Lent {
+impl Drop for LockFileLoan {
     fn drop(&mut self) {
         if !self.is_given_back {
             if let Err(message) = self.try_give_back() {
@@ -184,15 +186,16 @@ impl Drop for Lent {
     }
 }
 
-fn folders_home() -> Result<PathBuf, String> {
+fn state_dir() -> Result<PathBuf, String> {
     let named = env::var_os("CARGO_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
     let usual = || env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
     let home = named.or_else(usual).ok_or("neither CARGO_HOME nor HOME is set")?;
     Ok(home.join("wakeful"))
 }
 
-/// The folder may be cleared up while we wait at its gate; then there is another gate.
-fn pass_gate(folder: &Path, may_be_interrupted: bool) -> io::Result<File> {
+/// Locks the gate. The last call may delete the folder while this one waits; the lock then belongs
+/// to a deleted file, so this tries again with a new one.
+fn lock_gate(folder: &Path, may_be_interrupted: bool) -> io::Result<File> {
     let path = folder.join("gate");
     loop {
         fs::create_dir_all(folder)?;
@@ -221,8 +224,9 @@ fn open(path: &Path) -> io::Result<File> {
     File::options().read(true).write(true).create(true).truncate(false).open(path)
 }
 
-/// Whether no other call is in. If so, the lock is held so that none can be; the gate's holder alone may ask.
-fn try_alone(users: &File) -> io::Result<bool> {
+/// Returns whether no other call has a loan. If so, `users` is locked exclusively afterwards. May
+/// be called only while holding the gate.
+fn is_only_user(users: &File) -> io::Result<bool> {
     match lock(users, libc::LOCK_EX | libc::LOCK_NB) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
         locked => locked.map(|()| true),
@@ -230,32 +234,34 @@ fn try_alone(users: &File) -> io::Result<bool> {
 }
 
 fn lock(file: &File, operation: i32) -> io::Result<()> {
-    // SAFETY: the descriptor is open as long as `file` is, and no memory is involved.
+    // SAFETY: `flock` accesses no memory of this process, and `file` keeps the descriptor open.
     match unsafe { libc::flock(file.as_raw_fd(), operation) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Copies contents, permissions and time of change; `to` is the old or the new file at every moment, never a part of one.
-fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
-    let aside = aside(to);
-    let copied = fs::copy(from, &aside).and_then(|_| {
+/// Copies content, permissions and modification time. At every moment `to` is the complete old or
+/// the complete new file.
+fn copy_atomically(from: &Path, to: &Path) -> io::Result<()> {
+    let temp = temp_path(to);
+    let copied = fs::copy(from, &temp).and_then(|_| {
         let modified = fs::metadata(from)?.modified()?;
-        File::options().append(true).open(&aside)?.set_modified(modified)?;
-        fs::rename(&aside, to)
+        File::options().append(true).open(&temp)?.set_modified(modified)?;
+        fs::rename(&temp, to)
     });
     if copied.is_err() {
-        let _ = fs::remove_file(&aside);
+        let _ = fs::remove_file(&temp);
     }
     copied
 }
 
-/// Where a file is written before it takes its place. Whoever writes holds the gate, so one name is enough.
-fn aside(path: &Path) -> PathBuf {
+/// Returns the path of the temporary file that is then renamed to `path`. Only the holder of the
+/// gate writes one, so a fixed name suffices.
+fn temp_path(path: &Path) -> PathBuf {
     path.with_extension("wakeful")
 }
 
-fn failed(verb: &str, path: &Path, error: &io::Error) -> String {
+fn error_text(verb: &str, path: &Path, error: &io::Error) -> String {
     format!("could not {verb} {}: {error}", path.display())
 }

@@ -1,60 +1,64 @@
-//! `cargo wakeful run|test|build|bench|check`: a Tokio program on Wakeful for one call, as it is.
+//! `cargo wakeful run|test|build|bench|check`: runs a Tokio program on Wakeful without changing it.
 //!
 //! ```text
-//! call ──▶ drop_in ──▶ program ──▶ lock_file::borrow ──▶ patched ──▶ cargo SUBCOMMAND ──▶ lock_file put back
-//! what is   where our   where it    Cargo.lock saved      resolve,    the user's call      as it was
-//! asked     tokio is    lies                              check
+//! invocation ─▶ drop_in ─▶ program ─▶ lock_file ─▶ resolve ─▶ cargo SUBCOMMAND ─▶ lock_file
+//! parse the     find our   find the   save         patch,     the user's call     restore
+//! arguments     tokio      program    Cargo.lock   check                          Cargo.lock
 //! ```
 //!
-//! The patch is a `--config` of the cargo calls, so no manifest is touched. Cargo has no stable way to use another lock
-//! file, and a patch changes what is in it; so `Cargo.lock` is lent to the call, and [`lock_file`] sees that it comes back.
+//! The patch is passed to cargo by `--config`, so no manifest is changed. The patch does change the
+//! content of `Cargo.lock`, and cargo has no stable option for another lock file. So [`lock_file`]
+//! saves `Cargo.lock` and restores it afterwards. [`signals`] makes sure that this happens after
+//! Ctrl-C too.
+//!
+//! If the drop-in did not replace Tokio, nothing is run, and [`not_replaced`] explains why.
 
-mod call;
 mod cargo;
 mod drop_in;
-mod found;
+mod invocation;
 mod lock_file;
-mod patched;
+mod not_replaced;
 mod program;
+mod resolve;
 mod signals;
-mod staying;
+mod tokio_package;
 
 use std::env;
 use std::process::ExitCode;
 
-use call::{Asked, Call};
-use cargo::{Cargo, Ended};
+use cargo::{Cargo, CargoExit};
 use drop_in::DropIn;
+use invocation::{Invocation, Request};
 use program::Program;
 
-/// Why nothing was run, or how what was run ended.
+/// The reason why the user's command was not run.
 enum Stop {
-    /// A message for the user.
-    Said(String),
-    /// Cargo has said it already.
-    Ended(Ended),
+    /// An error message for the user.
+    Message(String),
+    /// A call of cargo failed and has already printed its error.
+    CargoFailed(CargoExit),
 }
 
 impl From<String> for Stop {
     fn from(message: String) -> Stop {
-        Stop::Said(message)
+        Stop::Message(message)
     }
 }
 
 fn main() -> ExitCode {
-    let asked = match call::parse(env::args().skip(1)) {
+    let asked = match invocation::parse(env::args().skip(1)) {
         Ok(asked) => asked,
-        Err(message) => return complain(&message),
+        Err(message) => return print_error(&message),
     };
     match asked {
-        Asked::Help => println!("{}", call::help(&drop_in::whereabouts())),
-        Asked::Version => println!("cargo-wakeful {}", env!("CARGO_PKG_VERSION")),
-        Asked::Run(call) => {
+        Request::Help => println!("{}", invocation::help(&drop_in::default_checkout())),
+        Request::Version => println!("cargo-wakeful {}", env!("CARGO_PKG_VERSION")),
+        Request::Run(call) => {
             return match run(&call) {
-                Ok(ended) | Err(Stop::Ended(ended)) => ended.pass_on(),
-                Err(Stop::Said(message)) => {
-                    signals::received().into_iter().for_each(signals::die_by);
-                    complain(&message)
+                Ok(ended) | Err(Stop::CargoFailed(ended)) => ended.pass_on(),
+                Err(Stop::Message(message)) => {
+                    signals::received().into_iter().for_each(signals::die_from);
+                    print_error(&message)
                 }
             };
         }
@@ -62,20 +66,20 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn run(call: &Call) -> Result<Ended, Stop> {
+fn run(call: &Invocation) -> Result<CargoExit, Stop> {
     let asked_for = |cargo: Cargo| cargo.args([&call.subcommand]).args(&call.args);
     if call.asks_for_help {
         return Ok(asked_for(Cargo::new()).run()?);
     }
-    signals::listen();
+    signals::install_handlers();
     let drop_in = DropIn::find()?;
     let program = Program::find(call)?;
     if call.is_locked {
         program.check_locked(call)?;
     }
     let mut lent = lock_file::borrow(&program.workspace_root)?;
-    let ended = patched::prepare(call, &drop_in).and_then(|()| {
-        lent.prepared()?;
+    let ended = resolve::prepare(call, &drop_in).and_then(|()| {
+        lent.mark_prepared()?;
         let patched = drop_in.cargo().env("CARGO_TARGET_DIR", &program.target_dir);
         Ok(asked_for(patched).run()?)
     });
@@ -83,7 +87,7 @@ fn run(call: &Call) -> Result<Ended, Stop> {
     ended
 }
 
-fn complain(message: &str) -> ExitCode {
+fn print_error(message: &str) -> ExitCode {
     eprintln!("cargo wakeful: {message}");
     ExitCode::from(101)
 }

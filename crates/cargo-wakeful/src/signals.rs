@@ -1,24 +1,27 @@
-//! Signals that would end us before `Cargo.lock` is back.
+//! Signals that would end this process before `Cargo.lock` is restored.
 //!
-//! They only reach our child: by the terminal, which sends them to both of us, or else by the handler here. The child
-//! ends, or does not, as it would without us, and we end as it did once everything is as it was.
+//! They only take effect in the child process: the terminal sends them to both processes, and the
+//! handler here forwards all others. The child ends or continues as it would without cargo-wakeful.
+//! Once it has ended and `Cargo.lock` is restored, this process ends in the same way.
 
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// The last signal that came; 0 if none did.
+/// The last signal received, or 0.
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
 
-/// The process to pass signals on to; 0 if there is none.
+/// The id of the process that signals are forwarded to, or 0.
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
-/// Has the signals that end a program wait for our child. One that is ignored already, as under `nohup`, stays so.
-pub fn listen() {
+/// Installs the handlers for signals that end a program. Signals that are ignored already, as under
+/// `nohup`, stay ignored.
+pub fn install_handlers() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
-        // SAFETY: both structures are plain data for which zeroes are valid, and the handler that is set makes only
-        // calls that are safe in one. Without SA_RESTART a wait for the turn at the lock file ends.
+        // SAFETY: `sigaction` is plain data for which zeroes are valid, and the pointers are valid
+        // during the calls. The handler only uses atomics and async-signal-safe functions. (Without
+        // SA_RESTART, so that a signal interrupts the wait for the gate of the lock file.)
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, std::ptr::null(), &mut action);
@@ -36,9 +39,11 @@ pub fn listen() {
 
 extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     RECEIVED.store(signal, Ordering::SeqCst);
-    // SAFETY: with SA_SIGINFO the kernel passes a valid `info`; errno is this thread's own; `kill` may be called here.
+    // SAFETY: with SA_SIGINFO the kernel passes a valid `info`. `errno` belongs to this thread and
+    // is restored. `kill` is async-signal-safe.
     unsafe {
-        // Positive is the kernel's word for the terminal, which has told the child as well.
+        // A positive code means that the kernel sent the signal, for the terminal. The child, which
+        // is in the same process group, has received it too.
         let is_from_a_process = (*info).si_code <= 0;
         let child = CHILD.load(Ordering::SeqCst);
         if is_from_a_process && child != 0 {
@@ -49,29 +54,32 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, _context: *mut 
     }
 }
 
-/// The signal that came, if one did.
+/// Returns the last signal received, if any.
 pub fn received() -> Option<i32> {
     Some(RECEIVED.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
 }
 
-/// Waits for the child's end, and passes signals on to it until then.
+/// Waits until the child has ended, and forwards signals to it until then.
 pub fn wait_for(mut child: Child) -> io::Result<ExitStatus> {
     let pid = child.id();
     CHILD.store(pid as i32, Ordering::SeqCst);
     if let Some(signal) = received() {
-        // It came before there was a child to tell.
-        // SAFETY: no memory is involved, and the child has not been waited for, so the id is still its.
+        // The signal may have arrived before the handler knew the child.
+        // SAFETY: `kill` accesses no memory of this process. The child has not been reaped, so the
+        // id is still its own.
         unsafe { libc::kill(pid as i32, signal) };
     }
-    // The id is free for others as soon as the child is waited for in earnest; nothing may be sent to it then.
+    // The kernel may reuse the id once `child.wait()` has reaped the child, so the handler must not
+    // send signals to it any more.
     while !has_ended(pid)? {}
     CHILD.store(0, Ordering::SeqCst);
     child.wait()
 }
 
-/// Blocks until the process has ended, which leaves it to be waited for; false if a signal came first.
+/// Blocks until the process has ended, without reaping it. Returns `false` if a signal arrived
+/// first.
 fn has_ended(pid: u32) -> io::Result<bool> {
-    // SAFETY: `info` is plain data for which zeroes are valid, and it outlives the call.
+    // SAFETY: `siginfo_t` is plain data for which zeroes are valid, and `info` outlives the call.
     let outcome = unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         libc::waitid(libc::P_PID, pid, &mut info, libc::WEXITED | libc::WNOWAIT)
@@ -83,24 +91,26 @@ fn has_ended(pid: u32) -> io::Result<bool> {
     if error.kind() == io::ErrorKind::Interrupted { Ok(false) } else { Err(error) }
 }
 
-/// Has the kernel end the process when we are gone without having waited for it, as after `kill -9`.
-pub fn tie_to_us(command: &mut Command) {
+/// Makes the kernel end the process if this one ends without waiting for it, as after `kill -9`.
+pub fn kill_with_parent(command: &mut Command) {
     let us = std::process::id() as i32;
     let tie = move || {
-        // SAFETY: two system calls that touch no memory of ours.
+        // SAFETY: both system calls access no memory of this process.
         let parent = unsafe {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
             libc::getppid()
         };
         if parent == us { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
     };
-    // SAFETY: the closure allocates nothing and takes no lock, so it may run between fork and exec.
+    // SAFETY: code between fork and exec may only do what is async-signal-safe: the closure makes
+    // system calls, and neither allocates nor locks.
     unsafe { command.pre_exec(tie) };
 }
 
-/// Ends us by the signal, without a core file of ours. Returns if it is one that ends nobody.
-pub fn die_by(signal: i32) {
-    // SAFETY: none of the calls touches memory of ours.
+/// Ends this process by the signal, without a core dump. Returns if the signal does not end a
+/// process.
+pub fn die_from(signal: i32) {
+    // SAFETY: none of the calls accesses memory of this process.
     unsafe {
         libc::prctl(libc::PR_SET_DUMPABLE, 0);
         libc::signal(signal, libc::SIG_DFL);

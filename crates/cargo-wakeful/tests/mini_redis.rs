@@ -1,4 +1,4 @@
-//! A real program, as it is published: its tests pass on Wakeful, and it is left as it was.
+//! Runs the tests of a published program on Wakeful, and checks that its files are unchanged.
 
 mod common;
 
@@ -10,10 +10,11 @@ use common::{Folder, contents, stderr, stdout};
 
 const VERSION: &str = "0.4.1";
 
-/// Fails on Tokio 1.54.1 in the same way: with the clock paused, its key expires before it is first asked for.
+/// A test that fails on Tokio 1.54.1 too: with the clock paused, the key expires before its first
+/// read.
 const FAILS_ON_TOKIO_TOO: &str = "key_value_timeout";
 
-/// Has cargo fetch the crate, and says where its sources are.
+/// Downloads the crate with cargo, and returns the path of its sources.
 fn published(folder: &Folder) -> PathBuf {
     folder.write("fetch/src/lib.rs", "");
     let head = "[package]\nname = 'fetch'\nversion = '0.1.0'\nedition = '2021'\n";
@@ -49,7 +50,7 @@ fn mini_redis_passes_its_tests_on_wakeful() {
     let program = folder.path("mini-redis");
     copy_tree(&published(&folder), &program);
     let before = contents(&program);
-    // Built once for many runs of this test.
+    // Kept between runs of this test, to build only once.
     let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mini-redis");
     let output = folder
         .wakeful(&["test", "--quiet", "--", "--skip", FAILS_ON_TOKIO_TOO])

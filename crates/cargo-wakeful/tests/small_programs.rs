@@ -1,5 +1,5 @@
-//! What `cargo wakeful` does to programs, and leaves of them. A stand-in for the drop-in, with no dependencies, keeps the
-//! builds short; `mini_redis.rs` has the real one.
+//! `cargo wakeful` runs small programs on the drop-in and leaves them unchanged. A stand-in for the
+//! drop-in, without dependencies, keeps builds short; `mini_redis.rs` uses the real one.
 
 mod common;
 
@@ -28,7 +28,8 @@ const MAIN: &str = r#"
     }
 "#;
 
-/// A program that only compiles on the stand-in. `dependencies` is the end of its manifest.
+/// Creates a program that only compiles with the stand-in. `dependencies` is the end of its
+/// manifest.
 fn program(test: &str, dependencies: &str) -> Folder {
     let folder = Folder::new(test);
     let head = "[package]\nname = 'program'\nversion = '0.1.0'\nedition = '2021'\n";
@@ -44,7 +45,7 @@ fn stand_in(folder: &Folder, name: &str, says: &str) {
     folder.write(&format!("{name}/src/lib.rs"), &format!("pub const STAND_IN: &str = {says:?};"));
 }
 
-/// `cargo wakeful` on the program, with the stand-in for Wakeful.
+/// Returns a call of `cargo wakeful` for the program, with the stand-in as the drop-in.
 fn wakeful(folder: &Folder, args: &[&str]) -> Command {
     let mut command = folder.wakeful(args);
     command.current_dir(folder.path("program")).env("WAKEFUL_PATH", folder.path("stand-in"));
@@ -55,7 +56,7 @@ fn output(folder: &Folder, args: &[&str]) -> Output {
     wakeful(folder, args).output().unwrap()
 }
 
-/// Writes a lock file for Tokio itself.
+/// Writes a lock file that contains this version of the real Tokio.
 fn lock(folder: &Folder, version: &str) {
     folder.cargo(&["generate-lockfile", "--manifest-path", "program/Cargo.toml"]);
     let manifest = ["--manifest-path", "program/Cargo.toml"];
@@ -63,12 +64,13 @@ fn lock(folder: &Folder, version: &str) {
 }
 
 fn signal(child: &Child, signal: i32) {
-    // SAFETY: the child has not been waited for, so the id is its own.
+    // SAFETY: `kill` accesses no memory of this process. The child has not been reaped, so the id
+    // is still its own.
     assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
 }
 
 #[test]
-fn a_program_runs_on_ours_and_is_left_as_it_was() {
+fn a_program_runs_on_the_drop_in_and_is_left_unchanged() {
     let folder = program("runs", "tokio = { version = '1', features = ['rt'] }");
     lock(&folder, "1.54.1");
     let before = contents(&folder.path("program"));
@@ -81,7 +83,7 @@ fn a_program_runs_on_ours_and_is_left_as_it_was() {
 }
 
 #[test]
-fn a_lock_file_with_an_older_tokio_is_no_hindrance() {
+fn a_lock_file_with_an_older_tokio_works() {
     let folder = program("older", "tokio = '1'");
     lock(&folder, "1.40.0");
     let before = contents(&folder.path("program"));
@@ -92,7 +94,7 @@ fn a_lock_file_with_an_older_tokio_is_no_hindrance() {
 }
 
 #[test]
-fn where_there_was_no_lock_file_none_is_left() {
+fn a_missing_lock_file_is_missing_afterwards() {
     let folder = program("lockless", "tokio = '1'");
     let before = contents(&folder.path("program"));
     let built = output(&folder, &["build", "--target-dir", "elsewhere"]);
@@ -100,7 +102,7 @@ fn where_there_was_no_lock_file_none_is_left() {
     assert!(folder.path("program/elsewhere/debug/program").exists());
     fs::remove_dir_all(folder.path("program/elsewhere")).unwrap();
     assert_eq!(contents(&folder.path("program")), before);
-    // Cargo's own rule: --locked needs one.
+    // Cargo itself requires a lock file for --locked.
     let locked = output(&folder, &["build", "--locked"]);
     assert_eq!(locked.status.code(), Some(101));
     assert!(stderr(&locked).contains("--locked"), "{}", stderr(&locked));
@@ -108,7 +110,7 @@ fn where_there_was_no_lock_file_none_is_left() {
 }
 
 #[test]
-fn a_patch_in_the_manifest_gives_way() {
+fn a_patch_in_the_manifest_is_overridden() {
     let folder =
         program("patched", "tokio = '1'\n[patch.crates-io]\ntokio = { path = '../other' }");
     stand_in(&folder, "other", "another");
@@ -120,7 +122,7 @@ fn a_patch_in_the_manifest_gives_way() {
 }
 
 #[test]
-fn members_of_a_workspace_come_along() {
+fn a_member_of_a_workspace_can_be_run() {
     let folder = program("members", "tokio = '1'");
     folder.write("Cargo.toml", "[workspace]\nresolver = '2'\nmembers = ['program']\n");
     let before = contents(&folder.path(""));
@@ -131,8 +133,9 @@ fn members_of_a_workspace_come_along() {
     assert!(folder.path("target/wakeful/debug/program").exists());
 }
 
-/// Nothing is run, the message has these words, and the program is as it was.
-fn is_refused(folder: &Folder, words: &[&str]) {
+/// Asserts that nothing is run, that the message contains these words, and that the program is
+/// unchanged.
+fn assert_refused(folder: &Folder, words: &[&str]) {
     let before = contents(&folder.path("program"));
     let output = output(folder, &["check"]);
     assert_eq!(output.status.code(), Some(101));
@@ -143,32 +146,41 @@ fn is_refused(folder: &Folder, words: &[&str]) {
 }
 
 #[test]
-fn a_requirement_that_ours_does_not_meet_is_named() {
+fn an_unmet_version_requirement_is_named() {
     let folder = program("exact", "tokio = '=1.40.0'");
-    is_refused(&folder, &["Tokio 1.40.0 stayed", "`program` asks for tokio `=1.40.0`"]);
+    assert_refused(
+        &folder,
+        &["Tokio 1.40.0 could not be replaced", "`program` requires tokio `=1.40.0`"],
+    );
     lock(&folder, "1.40.0");
-    is_refused(&folder, &["Tokio 1.40.0 stayed", "`program` asks for tokio `=1.40.0`"]);
+    assert_refused(
+        &folder,
+        &["Tokio 1.40.0 could not be replaced", "`program` requires tokio `=1.40.0`"],
+    );
 }
 
 #[test]
-fn a_feature_that_ours_lacks_is_named() {
+fn a_missing_feature_is_named() {
     let folder = program("feature", "tokio = { version = '1', features = ['sync'] }");
-    is_refused(&folder, &["feature `sync`"]);
+    assert_refused(&folder, &["feature `sync`"]);
     lock(&folder, "1.54.1");
-    is_refused(&folder, &["feature `sync`"]);
+    assert_refused(&folder, &["feature `sync`"]);
 }
 
 #[test]
 fn a_tokio_in_a_folder_is_named() {
     let folder = program("folder", "tokio = { path = '../other' }");
     stand_in(&folder, "other", "another");
-    is_refused(&folder, &["Tokio 1.54.1 stayed", "/other, by a path dependency"]);
+    assert_refused(
+        &folder,
+        &["Tokio 1.54.1 could not be replaced", "/other, by a path dependency"],
+    );
 }
 
 #[test]
 fn a_program_without_tokio_is_refused() {
     let folder = program("without", "");
-    is_refused(&folder, &["does not use Tokio"]);
+    assert_refused(&folder, &["does not use Tokio"]);
 }
 
 #[test]
@@ -195,14 +207,18 @@ fn help_and_version_need_no_program() {
 }
 
 #[test]
-fn a_signal_ends_both_and_leaves_the_program_as_it_was() {
+fn a_signal_ends_both_processes_and_the_lock_file_is_restored() {
     let folder = program("signal", "tokio = '1'");
     lock(&folder, "1.54.1");
     let before = contents(&folder.path("program"));
     for number in [libc::SIGINT, libc::SIGTERM] {
         let (mut child, line) = start(wakeful(&folder, &["run", "--quiet", "--", "wait"]));
         assert_eq!(line, "the stand-in\n");
-        assert_ne!(contents(&folder.path("program")), before, "the lock file is lent meanwhile");
+        assert_ne!(
+            contents(&folder.path("program")),
+            before,
+            "the lock file is changed while the program runs"
+        );
         signal(&child, number);
         assert_eq!(child.wait().unwrap().signal(), Some(number));
         assert_eq!(contents(&folder.path("program")), before);
@@ -210,7 +226,7 @@ fn a_signal_ends_both_and_leaves_the_program_as_it_was() {
 }
 
 #[test]
-fn a_signal_at_any_moment_leaves_the_program_as_it_was() {
+fn the_lock_file_is_restored_after_a_signal_at_any_moment() {
     let folder = program("moments", "tokio = '1'");
     lock(&folder, "1.54.1");
     let before = contents(&folder.path("program"));
@@ -227,19 +243,19 @@ fn a_signal_at_any_moment_leaves_the_program_as_it_was() {
 }
 
 #[test]
-fn what_a_killed_call_left_is_put_right_by_the_next() {
+fn the_next_call_restores_the_lock_file_of_a_killed_one() {
     let folder = program("killed", "tokio = '1'");
     lock(&folder, "1.40.0");
     let before = contents(&folder.path("program"));
     let (mut child, _) = start(wakeful(&folder, &["run", "--quiet", "--", "wait"]));
     child.kill().unwrap();
     child.wait().unwrap();
-    // Ends only when the program has: the kernel ends it with the call that ran it.
+    // Reaches the end once the program has ended: the kernel ends it together with the killed call.
     io::copy(&mut child.stdout.take().unwrap(), &mut io::sink()).unwrap();
     assert_ne!(contents(&folder.path("program")), before);
     let next = output(&folder, &["check"]);
     assert!(next.status.success(), "{}", stderr(&next));
-    assert!(stderr(&next).contains("as it was before a call that was killed"), "{}", stderr(&next));
+    assert!(stderr(&next).contains("restored Cargo.lock"), "{}", stderr(&next));
     assert_eq!(contents(&folder.path("program")), before);
 }
 
@@ -251,7 +267,11 @@ fn a_server_and_its_client_run_side_by_side() {
     let (mut server, _) = start(wakeful(&folder, &["run", "--quiet", "--", "wait"]));
     let client = output(&folder, &["run", "--quiet"]);
     assert_eq!(stdout(&client), "the stand-in\n", "{}", stderr(&client));
-    assert_ne!(contents(&folder.path("program")), before, "the server's call still needs it");
+    assert_ne!(
+        contents(&folder.path("program")),
+        before,
+        "the server still uses the changed lock file"
+    );
     signal(&server, libc::SIGTERM);
     server.wait().unwrap();
     assert_eq!(contents(&folder.path("program")), before);

@@ -1,14 +1,14 @@
-//! Wakeful under Tokio's name.
+//! A drop-in replacement for Tokio that runs on Wakeful.
 //!
-//! Nothing here is its own: it gives `wakeful` the package name, version and features of Tokio, so that
-//! a `[patch.crates-io]` puts a whole program, dependencies included, on Wakeful.
+//! This crate only re-exports `wakeful` under the package name, version and features of Tokio. A
+//! `[patch.crates-io]` section makes a whole program, including its dependencies, use Wakeful:
 //!
 //! ```toml
 //! [patch.crates-io]
 //! tokio = { path = "../wakeful/crates/tokio-drop-in" }
 //! ```
 //!
-//! The program stays as it is:
+//! The program needs no changes:
 //!
 //! ```
 //! # #[cfg(all(feature = "macros", feature = "rt-multi-thread"))]
@@ -24,7 +24,7 @@
 //! # program::run();
 //! ```
 //!
-//! Examples in the documentation of what is re-exported name `wakeful`, where `tokio` does as well.
+//! The documentation of re-exported items uses the crate name `wakeful`; `tokio` works as well.
 
 #[doc(hidden)]
 pub use wakeful::macros;
@@ -58,9 +58,9 @@ pub use wakeful::drop_in::{tokio_main_rt as main, tokio_test_rt as test};
 #[cfg(all(feature = "macros", not(feature = "rt")))]
 pub use wakeful::{main, test};
 
-/// Tasks, once feature `rt` is on.
+/// Tasks; enable feature `rt` to use this module.
 #[cfg(not(feature = "rt"))]
 pub mod task {}
 
-/// Streams are not here yet, in std neither: those over this crate's types are in `tokio-stream`.
+/// A placeholder, as in Tokio. Streams over the types of this crate are in `tokio-stream`.
 pub mod stream {}

@@ -1,4 +1,4 @@
-//! Reading from a buffer: `AsyncBufReadExt` and the futures and iterators that it makes.
+//! Buffered reading: `AsyncBufReadExt`, its futures, and the streams [`Lines`] and [`Split`].
 
 mod ext;
 mod fill;

@@ -1,4 +1,4 @@
-//! Readers and writers with a buffer, so that many small calls become few large ones.
+//! Buffered readers and writers, which combine many small calls into few large ones.
 
 mod reader;
 mod stream;

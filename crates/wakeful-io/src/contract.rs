@@ -1,13 +1,12 @@
-//! Calls to readers and writers of which we only know that they compile.
+//! Checked calls to user-implemented readers and writers.
 //!
-//! `AsyncRead` and `AsyncWrite` are safe traits: an implementation may return any number, or put
-//! another buffer in the place of the one it was given. What comes back from here has been checked,
-//! so that the rest of the crate may rely on it, in `unsafe` code too; a broken rule becomes a
-//! panic that names it.
+//! `AsyncRead` and `AsyncWrite` are safe traits: an implementation may return any number, or
+//! replace the buffer it was given by another one. The functions here check the results, so that
+//! the rest of the crate can rely on them, in `unsafe` code too. A broken rule becomes a panic that
+//! names it.
 //!
-//! Readers are always given a fresh [`ReadBuf`] over the room that is left. What earlier reads
-//! brought is not in it, so a reader that shrinks the filled part can only take back what it has
-//! just put there.
+//! Each read gets a fresh [`ReadBuf`] over the remaining room. Bytes of earlier reads are not in
+//! it, so a reader that shrinks the filled part can only revoke what it has just written.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -16,7 +15,7 @@ use std::task::{Context, Poll, ready};
 
 use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Reads into `room`, and returns how many bytes.
+/// Reads into `room`, and returns how many bytes were read.
 #[inline]
 pub(crate) fn poll_read<R: AsyncRead + ?Sized>(
     reader: Pin<&mut R>,
@@ -30,11 +29,11 @@ pub(crate) fn poll_read<R: AsyncRead + ?Sized>(
     Poll::Ready(Ok(buf.filled().len()))
 }
 
-/// Reads into `room`, of which the first `initialized` bytes are initialized, and returns how many
-/// bytes.
-///
-/// Afterwards `initialized` says how many are, whatever the result is. That is never fewer than
+/// Reads into `room`, whose first `initialized` bytes are initialized, and returns how many bytes
 /// were read.
+///
+/// Updates `initialized` to the number of bytes initialized now, for every result, errors included.
+/// This is never less than the number of bytes read.
 ///
 /// # Safety
 ///
@@ -48,7 +47,7 @@ pub(crate) unsafe fn poll_read_uninit<R: AsyncRead + ?Sized>(
 ) -> Poll<io::Result<usize>> {
     let given = (room.as_ptr().cast(), room.len());
     let mut buf = ReadBuf::uninit(room);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees that the first `initialized` bytes of `room` are initialized.
     unsafe { buf.assume_init(*initialized) };
     let result = reader.poll_read(cx, &mut buf);
     assert_same_buffer(&buf, given);
@@ -57,17 +56,18 @@ pub(crate) unsafe fn poll_read_uninit<R: AsyncRead + ?Sized>(
     Poll::Ready(Ok(buf.filled().len()))
 }
 
-/// Address and length together: an empty buffer may lie where another one begins.
+/// Panics if `buf` is not over the memory that the reader was `given`. Compares address and length,
+/// since an empty buffer may have the address of another one.
 #[inline]
 fn assert_same_buffer(buf: &ReadBuf<'_>, given: (*const u8, usize)) {
     assert!(
         (buf.filled().as_ptr(), buf.capacity()) == given,
-        "AsyncRead::poll_read put another ReadBuf in the place of the one it was given; \
-         a reader may only fill the one it gets"
+        "AsyncRead::poll_read replaced the ReadBuf it was given; \
+         a reader may only fill that buffer"
     );
 }
 
-/// Writes from `buf`, and returns how many bytes: at most as many as there are.
+/// Writes from `buf`, and returns how many bytes were written: at most `buf.len()`.
 #[inline]
 pub(crate) fn poll_write<W: AsyncWrite + ?Sized>(
     writer: Pin<&mut W>,
@@ -79,10 +79,10 @@ pub(crate) fn poll_write<W: AsyncWrite + ?Sized>(
     Poll::Ready(Ok(n))
 }
 
-/// Panics if a writer says that it took `n` bytes of `offered`, and that cannot be.
+/// Panics if a writer claims to have written more bytes than it was offered.
 #[inline]
 pub(crate) fn assert_offered(n: usize, offered: usize) {
-    // Apart, so that who calls this need not keep the numbers in memory for the sake of the text.
+    // A separate function, so that callers need not spill the numbers to memory for the message.
     #[cold]
     fn fail(n: usize, offered: usize) -> ! {
         panic!(
@@ -96,7 +96,7 @@ pub(crate) fn assert_offered(n: usize, offered: usize) {
     }
 }
 
-/// Panics if a reader that was given a buffer with `before` filled bytes left it with fewer.
+/// Panics if a reader returned a buffer with fewer than the `before` filled bytes it started with.
 #[inline]
 pub(crate) fn assert_not_shrunk(buf: &ReadBuf<'_>, before: usize) {
     let after = buf.filled().len();
@@ -107,7 +107,7 @@ pub(crate) fn assert_not_shrunk(buf: &ReadBuf<'_>, before: usize) {
     );
 }
 
-/// Whether to try again at once.
+/// Returns whether the call failed with `Interrupted` and should be repeated immediately.
 #[inline]
 pub(crate) fn is_interrupted<T>(result: &io::Result<T>) -> bool {
     matches!(result, Err(e) if e.kind() == io::ErrorKind::Interrupted)

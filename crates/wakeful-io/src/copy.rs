@@ -1,4 +1,4 @@
-//! All that a reader has, to a writer.
+//! Copying everything from a reader to a writer, in one direction or in both.
 
 mod bidirectional;
 mod buffered;

@@ -1,4 +1,4 @@
-//! One stream in two halves, that can go to two tasks.
+//! [`split`], which divides a stream into two halves that different tasks can use.
 
 use std::fmt;
 use std::io::{self, IoSlice};
@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The half to read from; see [`split`].
+/// The reading half of a stream, created by [`split`].
 ///
 /// ```
 /// use wakeful::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
@@ -25,7 +25,7 @@ pub struct ReadHalf<T> {
     whole: Arc<SharedStream<T>>,
 }
 
-/// The half to write to; see [`split`].
+/// The writing half of a stream, created by [`split`].
 ///
 /// ```
 /// use wakeful::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
@@ -35,7 +35,7 @@ pub struct ReadHalf<T> {
 /// let (_reader, mut writer) = split(near);
 /// let task = wakeful::spawn(async move {
 ///     writer.write_u8(42).await?;
-///     writer.shutdown().await // dropping a half does not
+///     writer.shutdown().await // dropping a half does not shut the stream down
 /// });
 /// assert_eq!(far.read_u8().await?, 42);
 /// assert_eq!(far.read(&mut [0]).await?, 0);
@@ -46,20 +46,21 @@ pub struct WriteHalf<T> {
     whole: Arc<SharedStream<T>>,
 }
 
-/// What both halves refer to. It is never moved while there are halves, since it may be pinned.
+/// The stream that both halves share. It never moves while a half exists, since polls pin it.
 ///
-/// The lock is std's, with its poisoning: polls run inside it, and one that panicked leaves a
-/// stream that nobody should go on with.
+/// The lock is std's because it is poisoned by panics: polls run under the lock, and after a poll
+/// that panicked the stream should not be used.
 struct SharedStream<T> {
     stream: Mutex<T>,
     is_write_vectored: bool,
 }
 
-/// Splits a stream into a half that reads and a half that writes.
+/// Splits a stream into a reading and a writing half.
 ///
-/// The halves take turns by a lock around each poll. The stream calls and clones wakers under that lock: a waker
-/// that polls the other half itself, instead of scheduling a task, deadlocks. [`ReadHalf::unsplit`] puts the halves
-/// together again. The stream is dropped with the second of them.
+/// Each poll of a half locks the stream. The stream calls and clones wakers under that lock, so a
+/// waker that polls the other half itself, instead of scheduling a task, deadlocks.
+/// [`ReadHalf::unsplit`] puts the halves together again. The stream is dropped when both halves are
+/// dropped.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -87,13 +88,14 @@ where
 impl<T> SharedStream<T> {
     fn with<R>(&self, f: impl FnOnce(Pin<&mut T>) -> R) -> R {
         let mut stream = self.stream.lock().expect("a poll of one half of this stream panicked");
-        // SAFETY: the stream lies in an `Arc`. It leaves it by `unsplit` only, if it is `Unpin`.
+        // SAFETY: a pinned value must not move until it is dropped. The stream lives in an `Arc`,
+        // which drops it in place; only `unsplit` moves it out, and that requires `T: Unpin`.
         f(unsafe { Pin::new_unchecked(&mut *stream) })
     }
 }
 
 impl<T> ReadHalf<T> {
-    /// Whether both halves are of one stream.
+    /// Returns whether both halves belong to the same stream.
     pub fn is_pair_of(&self, other: &WriteHalf<T>) -> bool {
         Arc::ptr_eq(&self.whole, &other.whole)
     }
@@ -102,7 +104,8 @@ impl<T> ReadHalf<T> {
     ///
     /// # Panics
     ///
-    /// If they are not of one stream, which [`is_pair_of`](Self::is_pair_of) tells before.
+    /// Panics if the halves do not belong to the same stream. [`is_pair_of`](Self::is_pair_of)
+    /// checks this.
     ///
     /// ```
     /// use wakeful::io::{duplex, split};
@@ -120,16 +123,16 @@ impl<T> ReadHalf<T> {
         assert!(
             self.is_pair_of(&wr),
             "Unrelated `split::Write` passed to `split::Read::unsplit`. \
-             The halves must come from one call of split(); is_pair_of() tells"
+             The halves must come from one call of split(); is_pair_of() checks this"
         );
         drop(wr);
-        let whole = Arc::into_inner(self.whole).expect("there are but two halves");
+        let whole = Arc::into_inner(self.whole).expect("a stream has exactly two halves");
         whole.stream.into_inner().expect("a poll of one half of this stream panicked")
     }
 }
 
 impl<T> WriteHalf<T> {
-    /// Whether both halves are of one stream.
+    /// Returns whether both halves belong to the same stream.
     pub fn is_pair_of(&self, other: &ReadHalf<T>) -> bool {
         other.is_pair_of(self)
     }
@@ -175,8 +178,9 @@ impl<T: AsyncWrite> AsyncWrite for WriteHalf<T> {
     }
 }
 
-// SAFETY: a shared reference to a half gives no access to the stream, so nothing of it is used by
-// two threads. (Without this the lock would ask for `T: Send`, where Tokio asks for `T: Sync`.)
+// SAFETY: a shared reference to a half gives no access to the stream: it allows comparing pointers
+// and reading `is_write_vectored`, which never changes. (Without this impl the `Mutex` would
+// require `T: Send`, where Tokio requires `T: Sync`.)
 unsafe impl<T: Sync> Sync for ReadHalf<T> {}
 // SAFETY: as for `ReadHalf`.
 unsafe impl<T: Sync> Sync for WriteHalf<T> {}

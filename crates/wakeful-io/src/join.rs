@@ -1,4 +1,4 @@
-//! A reader and a writer as one stream.
+//! [`join`], which makes one stream of a reader and a writer.
 
 use std::pin::Pin;
 
@@ -8,7 +8,7 @@ use crate::traits::forward::{forward_buf_read, forward_read, forward_write};
 use crate::traits::{AsyncBufRead, AsyncRead, AsyncWrite};
 
 pin_project! {
-    /// A reader and a writer as one stream; see [`join`].
+    /// A stream made of a reader and a writer, created by [`join`].
     ///
     /// ```
     /// use wakeful::io::{AsyncBufReadExt, AsyncWriteExt, Join, join, simplex};
@@ -33,7 +33,7 @@ pin_project! {
     }
 }
 
-/// Makes one stream of a reader and a writer.
+/// Joins a reader and a writer into one stream.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -56,37 +56,37 @@ where
 }
 
 impl<R: AsyncRead, W: AsyncWrite> Join<R, W> {
-    /// Takes the two apart again.
+    /// Returns the reader and the writer.
     pub fn into_inner(self) -> (R, W) {
         (self.reader, self.writer)
     }
 
-    /// The reader.
+    /// Returns a reference to the reader.
     pub fn reader(&self) -> &R {
         &self.reader
     }
 
-    /// The writer.
+    /// Returns a reference to the writer.
     pub fn writer(&self) -> &W {
         &self.writer
     }
 
-    /// The reader, to be changed.
+    /// Returns a mutable reference to the reader.
     pub fn reader_mut(&mut self) -> &mut R {
         &mut self.reader
     }
 
-    /// The writer, to be changed.
+    /// Returns a mutable reference to the writer.
     pub fn writer_mut(&mut self) -> &mut W {
         &mut self.writer
     }
 
-    /// The reader, pinned.
+    /// Returns a pinned reference to the reader.
     pub fn reader_pin_mut(self: Pin<&mut Self>) -> Pin<&mut R> {
         self.project().reader
     }
 
-    /// The writer, pinned.
+    /// Returns a pinned reference to the writer.
     pub fn writer_pin_mut(self: Pin<&mut Self>) -> Pin<&mut W> {
         self.project().writer
     }

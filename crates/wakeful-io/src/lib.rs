@@ -1,13 +1,12 @@
-//! Bytes that come and go without blocking: the traits, and everything that can be built from them
-//! alone.
+//! Traits, adapters and helpers for asynchronous byte streams.
 //!
-//! [`AsyncRead`], [`AsyncWrite`], [`AsyncBufRead`] and [`AsyncSeek`] are what `Read`, `Write`,
-//! `BufRead` and `Seek` of the standard library are, but return `Pending` where those block.
-//! Whoever implements them writes the `poll_…` methods; whoever uses them imports the extension
-//! traits, [`AsyncReadExt`] and its siblings, whose methods are awaited.
+//! [`AsyncRead`], [`AsyncWrite`], [`AsyncBufRead`] and [`AsyncSeek`] correspond to `Read`, `Write`,
+//! `BufRead` and `Seek` of the standard library, but return `Pending` where those block.
+//! Implementations write the `poll_…` methods; users import the extension traits ([`AsyncReadExt`]
+//! and its siblings), whose methods are awaited.
 //!
-//! This crate knows no file descriptors and no tasks. It works with any runtime, and is Tokio's
-//! `tokio::io` under another name: same names, same signatures, same behaviour.
+//! This crate knows neither file descriptors nor tasks, so it works with any runtime. It has the
+//! names, signatures and behaviour of `tokio::io`.
 //!
 //! ```
 //! # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -24,24 +23,26 @@
 //! # std::io::Result::Ok(()) }).unwrap();
 //! ```
 //!
-//! # Where things are
+//! # Modules
 //!
-//! Each module uses only those above it in this list.
+//! Each module uses only modules above it in this table. A read passes from an extension trait's
+//! future through `contract`, which checks what the reader returns, to the reader's `poll_read`; a
+//! write takes the same way.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
 //! | `traits` | the four traits and [`ReadBuf`] |
-//! | `contract` | calls to `poll_read` and `poll_write` whose results may be relied on |
-//! | `number`, `search`, `text`, `window` | numbers as bytes, where a byte is, strings being read, a buffer behind a reader |
+//! | `contract` | calls to `poll_read` and `poll_write` that check the results |
+//! | `number`, `search`, `text`, `window` | byte order, finding a byte, `String`s, read buffers |
 //! | `read`, `write`, `buf_read`, `seek` | the extension traits with their futures and adapters |
 //! | `buffered` | [`BufReader`], [`BufWriter`], [`BufStream`] |
-//! | `copy` | [`copy`](copy()) and its kin |
-//! | `halves`, `join` | one stream as two, two as one |
-//! | `memory` | [`duplex`], [`simplex`] |
+//! | `copy` | [`copy`](copy()), [`copy_buf`], [`copy_bidirectional`] |
+//! | `halves`, `join` | splitting a stream in two halves, joining a reader and a writer |
+//! | `memory` | in-memory pipes: [`duplex`], [`simplex`] |
 //! | `trivial` | [`empty`], [`repeat`], [`sink`] |
 //!
-//! This crate is an implementation detail of `wakeful`; its API outside of what Tokio has follows
-//! no version promise.
+//! This crate is an implementation detail of `wakeful`. The parts of its API that Tokio does not
+//! have may change in any release.
 
 mod buf_read;
 mod buffered;

@@ -1,4 +1,4 @@
-//! Streams that exist in memory only.
+//! In-memory streams: [`duplex`] (two directions) and [`simplex`] (one), both made of `Pipe`s.
 
 mod duplex;
 mod pipe;

@@ -1,19 +1,19 @@
-//! How numbers travel as bytes, for those who read and those who write them.
+//! Conversion between numbers and bytes, for the futures that read and write numbers.
 
 use std::marker::PhantomData;
 
-/// A number type in one byte order.
+/// A number type with a byte order.
 pub trait NumberFormat {
-    /// The number.
+    /// The number type.
     type Value;
-    /// An array as long as the number has bytes.
+    /// A byte array of the number's size.
     type Bytes: AsRef<[u8]> + AsMut<[u8]> + Copy;
-    /// To be read into.
+    /// The initial value of a buffer to read the number into.
     const ZEROED: Self::Bytes;
 
-    /// The number that `bytes` stand for.
+    /// Converts `bytes` to the number.
     fn decode(bytes: Self::Bytes) -> Self::Value;
-    /// The bytes that stand for `value`.
+    /// Converts `value` to bytes.
     fn encode(value: Self::Value) -> Self::Bytes;
 }
 
@@ -21,7 +21,7 @@ pub trait NumberFormat {
 #[derive(Debug)]
 pub struct BigEndian<T>(PhantomData<T>);
 
-/// The least significant byte comes first.
+/// Little-endian order: the least significant byte comes first.
 #[derive(Debug)]
 pub struct LittleEndian<T>(PhantomData<T>);
 

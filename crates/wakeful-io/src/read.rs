@@ -1,4 +1,4 @@
-//! Reading: `AsyncReadExt` and the futures and adapters that it makes.
+//! Reading: `AsyncReadExt`, its futures, and the adapters [`Chain`] and [`Take`].
 
 mod chain;
 mod exact;

@@ -1,9 +1,9 @@
-//! Where in some bytes one of them is.
+//! Finding a byte in a slice.
 
-/// The place of the first `byte` in `bytes`.
+/// Returns the index of the first `byte` in `bytes`.
 ///
-/// C's `memchr` looks at as many bytes at a time as the processor can; what `BufRead::read_until`
-/// of std searches with looks at two words. To call it takes no crate: std links the C library.
+/// C's `memchr` is vectorized, while the search in std's `BufRead::read_until` compares two words
+/// at a time. Calling it needs no extra crate, since std links the C library.
 #[cfg(unix)]
 #[inline]
 pub(crate) fn position(byte: u8, bytes: &[u8]) -> Option<usize> {
@@ -14,7 +14,8 @@ pub(crate) fn position(byte: u8, bytes: &[u8]) -> Option<usize> {
     }
 
     let start = bytes.as_ptr();
-    // SAFETY: so many bytes can be read there.
+    // SAFETY: `memchr` requires that `len` bytes starting at the pointer are readable. Both come
+    // from the slice `bytes`.
     let found = unsafe { memchr(start.cast(), byte.into(), bytes.len()) };
     (!found.is_null()).then(|| found.addr() - start.addr())
 }

@@ -1,4 +1,4 @@
-//! Seeking: `AsyncSeekExt` and its future.
+//! `AsyncSeekExt` and the future that its methods return.
 
 use std::future::Future;
 use std::io::{self, SeekFrom};
@@ -11,12 +11,12 @@ use pin_project_lite::pin_project;
 use crate::traits::AsyncSeek;
 
 pin_project! {
-    /// The future of [`AsyncSeekExt::seek`].
+    /// The future returned by [`AsyncSeekExt::seek`].
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct Seek<'a, S: ?Sized> {
         stream: &'a mut S,
-        // Until the seek is under way.
+        // `Some` until the seek has been started.
         target: Option<SeekFrom>,
         #[pin]
         _pin: PhantomPinned,
@@ -30,7 +30,7 @@ impl<S: AsyncSeek + Unpin + ?Sized> Future for Seek<'_, S> {
         let me = self.project();
         let mut stream = Pin::new(&mut **me.stream);
         if let Some(target) = *me.target {
-            // One that somebody began before us and did not wait for.
+            // A seek that an earlier caller started may not have completed.
             ready!(stream.as_mut().poll_complete(cx))?;
             stream.as_mut().start_seek(target)?;
             *me.target = None;
@@ -39,7 +39,7 @@ impl<S: AsyncSeek + Unpin + ?Sized> Future for Seek<'_, S> {
     }
 }
 
-/// Methods of every [`AsyncSeek`].
+/// Extension methods for all types that implement [`AsyncSeek`].
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -55,7 +55,9 @@ impl<S: AsyncSeek + Unpin + ?Sized> Future for Seek<'_, S> {
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub trait AsyncSeekExt: AsyncSeek {
-    /// Moves to `pos`, and gives the new position counted from the start: `io::Result<u64>`.
+    /// Seeks to `pos`.
+    ///
+    /// The future resolves to an `io::Result<u64>`: the new position, counted from the start.
     fn seek(&mut self, pos: SeekFrom) -> Seek<'_, Self>
     where
         Self: Unpin,
@@ -63,7 +65,9 @@ pub trait AsyncSeekExt: AsyncSeek {
         Seek { stream: self, target: Some(pos), _pin: PhantomPinned }
     }
 
-    /// Moves to the start.
+    /// Seeks to the start.
+    ///
+    /// The future resolves to an `io::Result<u64>`, which is zero.
     fn rewind(&mut self) -> Seek<'_, Self>
     where
         Self: Unpin,
@@ -71,7 +75,9 @@ pub trait AsyncSeekExt: AsyncSeek {
         self.seek(SeekFrom::Start(0))
     }
 
-    /// Gives the position, counted from the start: `io::Result<u64>`.
+    /// Determines the current position.
+    ///
+    /// The future resolves to an `io::Result<u64>`: the position, counted from the start.
     fn stream_position(&mut self) -> Seek<'_, Self>
     where
         Self: Unpin,

@@ -1,11 +1,12 @@
-//! A `String` that is being appended to as bytes.
+//! Appending bytes to a `String` and validating them at the end.
 
 use std::io::{self, ErrorKind};
 use std::mem;
 
-/// The bytes of a `String` while more of them come in, not all of it valid UTF-8 yet.
+/// The bytes of a `String` while a read appends to them. They need not be valid UTF-8 yet.
 ///
-/// The string itself is empty meanwhile, and stays so if this is dropped before its end.
+/// The string itself is empty until [`finish`](Self::finish) is called, and stays empty if the
+/// `TextBuffer` is dropped before.
 #[derive(Debug)]
 pub(crate) struct TextBuffer<'a> {
     output: &'a mut String,
@@ -13,12 +14,12 @@ pub(crate) struct TextBuffer<'a> {
     original_len: usize,
 }
 
-/// What becomes of text read before an error.
+/// What `finish` does with text that was read before a reader's error.
 #[derive(Clone, Copy)]
 pub(crate) enum OnError {
-    /// It is kept if it is valid.
+    /// Keeps the text if it is valid UTF-8.
     Keep,
-    /// The string becomes what it was.
+    /// Restores the string as it was before the read.
     Restore,
 }
 
@@ -28,9 +29,10 @@ impl<'a> TextBuffer<'a> {
         TextBuffer { output, original_len: bytes.len(), bytes }
     }
 
-    /// Makes a string of the bytes again, and returns how many were added.
+    /// Converts the bytes back to a string, and returns how many were added.
     ///
-    /// If they are not valid UTF-8, that is an error, and none are added.
+    /// If they are not valid UTF-8, this returns an error and the string is as it was before the
+    /// read.
     pub(crate) fn finish(
         &mut self,
         result: io::Result<()>,
@@ -42,7 +44,7 @@ impl<'a> TextBuffer<'a> {
                 let invalid = error.utf8_error();
                 let mut bytes = error.into_bytes();
                 bytes.truncate(self.original_len);
-                let text = String::from_utf8(bytes).expect("a String held these bytes before");
+                let text = String::from_utf8(bytes).expect("these bytes come from a String");
                 (text, Some(invalid))
             }
         };

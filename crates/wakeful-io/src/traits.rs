@@ -1,4 +1,4 @@
-//! The traits that readers and writers implement, and the buffer that readers fill.
+//! The traits that readers and writers implement, and [`ReadBuf`], the buffer that readers fill.
 
 mod async_buf_read;
 mod async_read;

@@ -1,4 +1,4 @@
-//! Readers and writers that do next to nothing.
+//! Readers and writers without a data source or destination.
 
 mod empty;
 mod repeat;
@@ -12,9 +12,10 @@ pub use empty::{Empty, empty};
 pub use repeat::{Repeat, repeat};
 pub use sink::{Sink, sink};
 
-/// Always ready, they would never let another task run if they were free.
+/// Consumes a unit of the task's budget. The types in this module are always ready, so without a
+/// budget a loop over them would never yield to other tasks.
 #[inline]
-fn poll_pay(cx: &mut Context<'_>) -> Poll<()> {
+fn poll_consume_budget(cx: &mut Context<'_>) -> Poll<()> {
     ready!(budget::poll_proceed(cx)).made_progress();
     Poll::Ready(())
 }

@@ -1,4 +1,4 @@
-//! A buffer between a reader and those who take bytes out of it.
+//! The buffer that `BufReader` and the copy functions read into.
 
 use std::fmt;
 use std::io;
@@ -8,20 +8,21 @@ use std::task::{Context, Poll, ready};
 use crate::contract;
 use crate::traits::AsyncRead;
 
-/// How long a buffer is if nobody says otherwise, as in std.
+/// The default capacity of buffers, the same as in std.
 pub(crate) const DEFAULT_CAPACITY: usize = 8 * 1024;
 
-/// Memory that is read into at the end and taken from at the front.
+/// A buffer that is filled at its end and consumed at its front.
 ///
 /// ```text
 /// │ taken │ bytes │ room │
 /// 0     start    end  capacity
 /// ```
 ///
-/// Once all bytes are taken, it begins at its front again.
+/// Once all bytes are consumed, both ends return to the start of the memory.
 ///
-/// It is zeroed once, when it is made: there are readers that only call `ReadBuf::advance`, because
-/// behind a buffer of Tokio's that has always been enough.
+/// The memory is zeroed once, on creation, and readers get it as an initialized `ReadBuf`. Some
+/// readers only call `ReadBuf::advance`, which would panic on uninitialized memory; Tokio's buffers
+/// are initialized too.
 pub(crate) struct Window {
     // Invariant: start <= end <= memory.len().
     memory: Box<[u8]>,
@@ -34,7 +35,7 @@ impl Window {
         Window { memory: vec![0; capacity].into_boxed_slice(), start: 0, end: 0 }
     }
 
-    /// The bytes that nobody has taken.
+    /// Returns the bytes that have not been consumed.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.memory[self.start..self.end]
@@ -50,7 +51,7 @@ impl Window {
         self.start == self.end
     }
 
-    /// Whether there is no room at the end.
+    /// Returns whether there is no room left at the end.
     pub(crate) fn is_full(&self) -> bool {
         self.end == self.memory.len()
     }
@@ -59,13 +60,13 @@ impl Window {
         self.memory.len()
     }
 
-    /// Takes the first `n` bytes, or all if there are fewer.
+    /// Consumes the first `n` bytes, or all if there are fewer.
     #[inline]
     pub(crate) fn consume(&mut self, n: usize) {
         if n < self.len() { self.start += n } else { self.clear() }
     }
 
-    /// Takes the first `n` bytes, if there are more than these.
+    /// Consumes and returns the first `n` bytes if there are more than `n`.
     #[inline]
     pub(crate) fn take_front(&mut self, n: usize) -> Option<&[u8]> {
         if n >= self.len() {
@@ -76,13 +77,13 @@ impl Window {
         Some(&self.memory[taken])
     }
 
-    /// Takes all bytes.
+    /// Consumes all bytes.
     pub(crate) fn clear(&mut self) {
         self.start = 0;
         self.end = 0;
     }
 
-    /// Reads once into the room at the end, and returns how many bytes came.
+    /// Reads once into the room at the end, and returns how many bytes were read.
     pub(crate) fn poll_fill<R: AsyncRead + ?Sized>(
         &mut self,
         reader: Pin<&mut R>,
@@ -94,7 +95,7 @@ impl Window {
     }
 }
 
-/// How many bytes there are, of how many there could be.
+/// Shows the number of buffered bytes and the capacity.
 impl fmt::Debug for Window {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.len(), self.capacity())

@@ -1,4 +1,4 @@
-//! Writing: `AsyncWriteExt` and the futures that it makes.
+//! Writing: `AsyncWriteExt` and its futures.
 
 mod all;
 mod all_buf;

@@ -1,6 +1,7 @@
-//! Step by step the same as std's, for random bytes, chunks, errors and waits.
+//! Compares readers and writers with those of std, step by step, for random bytes, chunks and
+//! errors.
 //!
-//! Both sides run the same script; only ours has waits in it.
+//! Both sides run the same script. `Pending` steps in it affect only the asynchronous side.
 
 mod support;
 
@@ -15,7 +16,7 @@ const ROUNDS: u64 = if cfg!(miri) { 5 } else { 400 };
 const STEPS: usize = 60;
 const ODDS: Odds = Odds { pending: 20, interrupted: 10, failed: 5 };
 
-/// Calls `test` with random numbers, and says with which if it panics.
+/// Calls `test` in many rounds with different seeds, and prints the round if it panics.
 fn each_round(test: impl Fn(&FastRng)) {
     struct Round(u64);
     impl Drop for Round {
@@ -43,7 +44,7 @@ fn cursor(rng: &FastRng, len: usize) -> Cursor<Vec<u8>> {
     Cursor::new(random_bytes(rng, len, 5, 2))
 }
 
-/// The two sides of a comparison: one future, one plain.
+/// Returns the two sides of a comparison, for Wakeful and for std.
 fn pair<T: Clone>(inner: T, steps: Vec<Step>) -> (Scripted<T>, Scripted<T>) {
     (Scripted::new(inner.clone(), steps.clone()), Scripted::new(inner, steps))
 }
@@ -113,10 +114,10 @@ fn buf_reader_that_seeks() {
                 0 => SeekFrom::Start(rng.below(320).into()),
                 1 => SeekFrom::End(way),
                 2 => SeekFrom::Current(way),
-                // Too far to be gone in one step.
+                // Does not fit one seek of the inner reader.
                 _ => SeekFrom::Current(i64::MIN),
             };
-            // Seeks take waits from our script only, as the two see reads alike.
+            // Seeks consume `Pending` steps only on the asynchronous side, so later reads agree.
             same(run(ours.seek(target)), stds.seek(target));
             assert_eq!(ours.buffer(), stds.buffer());
         }
@@ -141,7 +142,7 @@ fn buf_writer() {
             assert_eq!(ours.buffer(), stds.buffer());
             assert_eq!(ours.get_ref().inner, stds.get_ref().inner);
         }
-        // What std has not written it would write now.
+        // Dropping std's writer would write its buffer.
         _ = stds.into_parts();
     });
 }
@@ -192,7 +193,7 @@ fn take_and_chain() {
 #[test]
 fn lines_and_segments() {
     each_round(|rng| {
-        // std drops a line begun when its reader fails; ours does not.
+        // No errors: after one, std discards an incomplete line and Wakeful does not.
         let odds = Odds { failed: 0, ..ODDS };
         let bytes = random_bytes(rng, 300, 10, 1);
         let capacity = 1 + rng.below(30) as usize;

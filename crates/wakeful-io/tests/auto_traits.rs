@@ -1,4 +1,4 @@
-//! Which types and futures are `Send`, `Sync` and `Unpin`, as Tokio's are.
+//! Types and futures are `Send`, `Sync` and `Unpin` exactly where Tokio's are.
 
 use std::cell::Cell;
 use std::io::{IoSlice, SeekFrom};
@@ -7,7 +7,8 @@ use std::pin::Pin;
 
 use wakeful_io::*;
 
-/// `yes()` is true if `T` has the trait: an inherent method wins over one of a trait.
+/// Declares a type whose `yes()` is true if `T` has the trait: inherent methods take precedence
+/// over those of the trait `No`.
 macro_rules! has {
     ($name:ident, $bound:ident) => {
         struct $name<T: ?Sized>(PhantomData<T>);
@@ -78,7 +79,7 @@ fn adapters_follow_what_is_inside() {
 type Stream = Pin<Box<dyn Everything + Send + Sync>>;
 trait Everything: AsyncBufRead + AsyncWrite + AsyncSeek {}
 
-/// Never called: it is enough that it compiles.
+/// Never called; the test is that this compiles.
 fn sendable_futures(stream: &mut Stream, other: &mut Stream) {
     fn send_and_sync<T: Send + Sync>(_future: T) {}
     send_and_sync(stream.read(&mut []));
@@ -115,7 +116,7 @@ fn futures_are_send_and_sync() {
 
 #[test]
 fn futures_are_not_unpin() {
-    /// Of a type without a name.
+    /// Inspects a type that cannot be named.
     fn unpin_of<T>(_value: &T) -> HasUnpin<T> {
         HasUnpin(PhantomData)
     }
@@ -140,6 +141,6 @@ fn futures_are_not_unpin() {
     assert!(!unpin_of(&writer.shutdown()).yes());
     assert!(!unpin_of(&empty().rewind()).yes());
     assert!(!unpin_of(&copy(&mut reader, &mut writer)).yes());
-    // Where there is nothing to keep in its place, it says so.
+    // Counter-check: the probe does recognize `Unpin` types.
     assert!(unpin_of(&reader).yes());
 }

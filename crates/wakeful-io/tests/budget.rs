@@ -1,4 +1,4 @@
-//! What is always ready yields when the cooperative budget of its poll is used up.
+//! Streams that are always ready yield once the task's budget is used up.
 
 mod support;
 
@@ -13,7 +13,8 @@ use wakeful_io::{
     copy_bidirectional, copy_buf, duplex, empty, repeat, sink,
 };
 
-/// How often `again` was ready in one poll of a task, which then is woken to go on.
+/// Counts how often `again` is ready in one poll of a task. Asserts that the task is woken if the
+/// budget ended the loop.
 fn ready_in_one_poll(mut again: impl FnMut(&mut Context<'_>) -> bool) -> usize {
     let (woken, waker) = WakeCount::new();
     let cx = &mut Context::from_waker(&waker);
@@ -29,14 +30,14 @@ fn is_ready<F: Future>(cx: &mut Context<'_>, future: F) -> bool {
 }
 
 #[test]
-fn trivial_streams_pay_for_each_call() {
+fn trivial_streams_consume_budget_in_each_call() {
     assert_eq!(ready_in_one_poll(|cx| is_ready(cx, empty().read(&mut [0; 4]))), 128);
     assert_eq!(ready_in_one_poll(|cx| is_ready(cx, empty().fill_buf())), 128);
     assert_eq!(ready_in_one_poll(|cx| is_ready(cx, empty().write(b"abc"))), 128);
     assert_eq!(ready_in_one_poll(|cx| is_ready(cx, empty().write_vectored(&[]))), 128);
     assert_eq!(ready_in_one_poll(|cx| is_ready(cx, empty().flush())), 128);
     assert_eq!(ready_in_one_poll(|cx| is_ready(cx, empty().shutdown())), 128);
-    // It asks whether a seek is under way before it begins one.
+    // Two units per call: a seek first waits for an earlier one to complete.
     assert_eq!(ready_in_one_poll(|cx| is_ready(cx, empty().rewind())), 64);
     assert_eq!(ready_in_one_poll(|cx| is_ready(cx, repeat(1).read(&mut [0; 4]))), 128);
     assert_eq!(ready_in_one_poll(|cx| is_ready(cx, sink().write(b"abc"))), 128);
@@ -46,7 +47,7 @@ fn trivial_streams_pay_for_each_call() {
 }
 
 #[test]
-fn pipes_pay_for_each_read_and_write() {
+fn pipes_consume_budget_in_each_read_and_write() {
     let (mut near, mut far) = duplex(1000);
     assert_eq!(ready_in_one_poll(|cx| is_ready(cx, near.write(b"x"))), 128);
     assert_eq!(ready_in_one_poll(|cx| is_ready(cx, far.read(&mut [0]))), 128);
@@ -56,7 +57,7 @@ fn pipes_pay_for_each_read_and_write() {
 }
 
 #[test]
-fn waiting_costs_nothing() {
+fn pending_calls_consume_no_budget() {
     let (mut near, _far) = duplex(1);
     let cx = &mut Context::from_waker(Waker::noop());
     budget::with_initial(|| {
@@ -70,7 +71,7 @@ fn waiting_costs_nothing() {
 }
 
 #[test]
-fn a_copy_pays_once_a_poll() {
+fn a_copy_consumes_one_unit_per_poll() {
     let copy = |cx: &mut Context<'_>| is_ready(cx, copy(&mut &b"abc"[..], &mut Vec::new()));
     assert_eq!(ready_in_one_poll(copy), 128);
     let copy = |cx: &mut Context<'_>| is_ready(cx, copy_buf(&mut &b"abc"[..], &mut Vec::new()));
@@ -88,7 +89,7 @@ fn endless_copies_yield() {
 }
 
 #[test]
-fn what_only_passes_bytes_on_is_free() {
+fn adapters_consume_no_budget_themselves() {
     let rounds = ready_in_one_poll(|cx| {
         let mut reader = Scripted::new(&b"ab\ncd"[..], [Step::Chunk(1)]);
         let mut reader = BufReader::new(&mut reader);
@@ -98,7 +99,7 @@ fn what_only_passes_bytes_on_is_free() {
 }
 
 #[test]
-fn outside_of_a_task_there_is_no_limit() {
+fn outside_a_task_there_is_no_limit() {
     let cx = &mut Context::from_waker(Waker::noop());
     for _ in 0..1000 {
         assert!(is_ready(cx, sink().flush()));

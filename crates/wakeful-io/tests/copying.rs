@@ -1,4 +1,4 @@
-//! `copy` and its kin, where std has no counterpart.
+//! The copy functions, where std has no counterpart to compare with.
 
 mod support;
 
@@ -14,7 +14,7 @@ use wakeful_io::{
 };
 
 #[test]
-fn a_writer_that_takes_no_more_is_an_error() {
+fn a_write_of_zero_bytes_is_an_error() {
     let error = run(copy(&mut repeat(1), &mut io::Cursor::new(&mut [0; 9][..]))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WriteZero);
     assert_eq!(error.to_string(), "write zero byte into writer");
@@ -24,7 +24,7 @@ fn a_writer_that_takes_no_more_is_an_error() {
 }
 
 #[test]
-fn while_there_is_nothing_to_read_the_writer_is_flushed() {
+fn the_writer_is_flushed_while_the_reader_is_pending() {
     for buffered in [false, true] {
         let (mut near, mut far) = duplex(64);
         let mut writer = BufWriter::new(Vec::new());
@@ -39,7 +39,7 @@ fn while_there_is_nothing_to_read_the_writer_is_flushed() {
     }
 }
 
-/// Never ready to write.
+/// A writer that is always pending.
 struct Stuck;
 
 impl AsyncWrite for Stuck {
@@ -52,7 +52,7 @@ impl AsyncWrite for Stuck {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        panic!("nothing was written that could be flushed");
+        panic!("flushed although nothing was written");
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -61,18 +61,18 @@ impl AsyncWrite for Stuck {
 }
 
 #[test]
-fn while_the_writer_is_busy_more_is_read() {
+fn the_buffer_is_filled_while_the_writer_is_pending() {
     let mut reader = Scripted::new(&b"abcdef"[..], [Chunk(1), Chunk(2)]);
     assert!(poll_once(pin!(copy(&mut reader, &mut Stuck))).is_pending());
     assert_eq!(reader.inner, b"def");
 
-    // An error of the reader does not wait for the writer.
+    // A reader's error is returned although the writer is pending.
     let mut reader = Scripted::new(&b"abc"[..], [Chunk(1), Error(ErrorKind::TimedOut)]);
     let error = run(copy(&mut reader, &mut Stuck)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
 }
 
-/// Has three bytes and an end, behind which nobody may read.
+/// A reader of three bytes that panics if it is read again after its end.
 struct ReadOnce(u8);
 
 impl AsyncRead for ReadOnce {
@@ -85,21 +85,21 @@ impl AsyncRead for ReadOnce {
         match self.0 {
             1 => buf.put_slice(b"abc"),
             2 => {}
-            _ => panic!("read behind the end"),
+            _ => panic!("read after the end"),
         }
         Poll::Ready(Ok(()))
     }
 }
 
 #[test]
-fn nothing_is_read_behind_the_end() {
-    // The end comes while the writer is busy.
+fn the_reader_is_not_polled_after_its_end() {
+    // The reader reaches its end while the writer is pending.
     let mut writer = Scripted::new(Vec::new(), [Pending, Chunk(1), Pending]);
     assert_eq!(run(copy(&mut ReadOnce(0), &mut writer)).unwrap(), 3);
     assert_eq!(writer.inner, b"abc");
 }
 
-/// Fills all the room it gets, three times, and notes how much that was.
+/// A reader that fills its whole buffer three times and records the sizes.
 struct Rooms(Vec<usize>);
 
 impl AsyncRead for Rooms {
@@ -110,7 +110,7 @@ impl AsyncRead for Rooms {
     ) -> Poll<io::Result<()>> {
         if self.0.len() < 3 {
             self.0.push(buf.remaining());
-            // Buffers behind readers are initialized; some readers rely on it.
+            // Some readers rely on an initialized buffer: `advance` panics otherwise.
             buf.advance(buf.remaining());
         }
         Poll::Ready(Ok(()))
@@ -136,7 +136,7 @@ impl AsyncWrite for Rooms {
 }
 
 #[test]
-fn buffers_are_as_long_as_asked_for() {
+fn buffers_have_the_requested_sizes() {
     let mut reader = Rooms(Vec::new());
     assert_eq!(run(copy(&mut reader, &mut Vec::new())).unwrap(), 3 * 8192);
     assert_eq!(reader.0, [8192; 3]);
@@ -146,7 +146,7 @@ fn buffers_are_as_long_as_asked_for() {
 }
 
 #[test]
-fn no_buffer_is_refused() {
+fn a_buffer_size_of_zero_is_refused() {
     for (there, back, name) in [(0, 1, "a_to_b"), (1, 0, "b_to_a")] {
         let (mut a, mut b) = (Rooms(Vec::new()), Rooms(Vec::new()));
         let copying = copy_bidirectional_with_sizes(&mut a, &mut b, there, back);
@@ -156,7 +156,7 @@ fn no_buffer_is_refused() {
 }
 
 #[test]
-fn each_end_shuts_the_other_stream_down() {
+fn the_end_of_a_stream_shuts_the_other_one_down() {
     let steps = [Pending, Chunk(2), Error(ErrorKind::Interrupted), Pending, Chunk(1)];
     let stream =
         |bytes: &'static [u8]| join(Scripted::new(bytes, steps), Scripted::new(Vec::new(), steps));
@@ -167,7 +167,7 @@ fn each_end_shuts_the_other_stream_down() {
 }
 
 #[test]
-fn one_way_may_end_before_the_other() {
+fn one_direction_may_end_before_the_other() {
     let (mut client, mut inbound) = duplex(4);
     let (mut outbound, mut server) = duplex(4);
     let mut copying = Box::pin(copy_bidirectional(&mut inbound, &mut outbound));
@@ -188,7 +188,7 @@ fn one_way_may_end_before_the_other() {
 }
 
 #[test]
-fn an_error_one_way_ends_both() {
+fn an_error_in_one_direction_ends_both() {
     let a = join(&b"abc"[..], Vec::new());
     let b = join(Scripted::new(&b""[..], [Error(ErrorKind::TimedOut)]), Stuck);
     let (mut a, mut b) = (a, b);

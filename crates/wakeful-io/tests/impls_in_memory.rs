@@ -1,4 +1,4 @@
-//! Slices, vectors, cursors, and whatever points to a reader or writer.
+//! The trait impls of slices, vectors, cursors, and pointers to readers or writers.
 
 mod support;
 
@@ -16,7 +16,7 @@ fn slices() -> [IoSlice<'static>; 3] {
 }
 
 #[test]
-fn a_slice_is_read_off_its_front() {
+fn a_slice_is_read_from_its_front() {
     run(async {
         let mut slice: &[u8] = b"abcde";
         let mut buf = [0; 2];
@@ -28,7 +28,7 @@ fn a_slice_is_read_off_its_front() {
 }
 
 #[test]
-fn a_cursor_behind_its_end_reads_as_the_end() {
+fn a_cursor_beyond_its_end_reads_as_end_of_file() {
     run(async {
         for position in [3, 4, u64::MAX] {
             let mut cursor = Cursor::new(b"abc");
@@ -41,7 +41,7 @@ fn a_cursor_behind_its_end_reads_as_the_end() {
 }
 
 #[test]
-fn a_cursor_seeks_as_std_has_it() {
+fn a_cursor_seeks_like_in_std() {
     run(async {
         let mut cursor = Cursor::new(b"abcdef");
         assert_eq!(cursor.seek(SeekFrom::End(-2)).await.unwrap(), 4);
@@ -66,7 +66,7 @@ fn a_vector_appends_all() {
 }
 
 #[test]
-fn cursors_write_where_they_are() {
+fn cursors_write_at_their_position() {
     run(async {
         let mut array = *b"......";
         let mut cursor = Cursor::new(&mut array[..]);
@@ -91,7 +91,7 @@ fn cursors_write_where_they_are() {
     });
 }
 
-/// Everything at once, so that one object serves all calls.
+/// Combines all traits, so that one trait object can be used for all calls.
 trait Stream: AsyncBufRead + AsyncSeek + AsyncWrite {}
 impl<T: AsyncBufRead + AsyncSeek + AsyncWrite + ?Sized> Stream for T {}
 
@@ -111,7 +111,7 @@ fn exercise(mut stream: impl Stream + Unpin) {
 }
 
 #[test]
-fn pointers_pass_every_call_on() {
+fn pointers_forward_every_call() {
     let mut cursor = Cursor::new(Vec::new());
     exercise(&mut cursor);
     exercise(Box::new(Cursor::new(Vec::new())));

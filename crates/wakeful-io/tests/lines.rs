@@ -21,7 +21,7 @@ const INTERRUPTED: support::Step = Error(ErrorKind::Interrupted);
 const FAILED: support::Step = Error(ErrorKind::TimedOut);
 
 #[test]
-fn read_until_stops_behind_the_delimiter() {
+fn read_until_stops_after_the_delimiter() {
     run(async {
         let mut reader = reader(b"ab,cd", [Chunk(1), INTERRUPTED, Pending, Chunk(3)]);
         let mut buf = b"x".to_vec();
@@ -33,7 +33,7 @@ fn read_until_stops_behind_the_delimiter() {
 }
 
 #[test]
-fn a_dropped_read_until_leaves_its_bytes() {
+fn a_dropped_read_until_loses_no_bytes() {
     let mut reader = reader(b"abcd,", [Chunk(2), Pending]);
     let mut buf = Vec::new();
     assert!(poll_once(pin!(reader.read_until(b',', &mut buf))).is_pending());
@@ -43,7 +43,7 @@ fn a_dropped_read_until_leaves_its_bytes() {
 }
 
 #[test]
-fn read_until_keeps_what_came_before_an_error() {
+fn read_until_keeps_bytes_read_before_an_error() {
     let mut reader = reader(b"abcd", [Chunk(2), FAILED]);
     let mut buf = Vec::new();
     assert_eq!(run(reader.read_until(b',', &mut buf)).unwrap_err().kind(), ErrorKind::TimedOut);
@@ -80,7 +80,7 @@ fn read_line_keeps_valid_text_before_an_error() {
 }
 
 #[test]
-fn lines_come_without_their_ends() {
+fn lines_have_no_line_ends() {
     run(async {
         let mut lines = reader(b"a\nb\r\n\n\rc\r\r\nd\r", [Chunk(3), Pending]).lines();
         for line in ["a", "b", "", "\rc\r", "d\r"] {
@@ -92,7 +92,7 @@ fn lines_come_without_their_ends() {
 }
 
 #[test]
-fn lines_go_on_after_an_error() {
+fn lines_continue_after_an_error() {
     run(async {
         let mut lines = reader(b"a\nb\xff\ncd\n", [Chunk(6), FAILED]).lines();
         assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("a"));
@@ -116,7 +116,7 @@ fn a_dropped_next_line_loses_nothing() {
 }
 
 #[test]
-fn segments_come_without_their_delimiter() {
+fn segments_have_no_delimiter() {
     run(async {
         let mut segments = reader(b"a,,bc,d", [Chunk(2), Pending]).split(b',');
         for segment in [&b"a"[..], b"", b"bc", b"d"] {
@@ -127,7 +127,7 @@ fn segments_come_without_their_delimiter() {
 }
 
 #[test]
-fn fill_buf_shows_and_consume_takes() {
+fn fill_buf_returns_bytes_until_they_are_consumed() {
     run(async {
         let mut reader = reader(b"abcdef", [Pending, Chunk(4)]);
         assert_eq!(reader.fill_buf().await.unwrap(), b"abcd");
@@ -143,10 +143,10 @@ fn fill_buf_shows_and_consume_takes() {
 }
 
 #[test]
-fn fill_buf_says_that_it_was_polled_too_often() {
+fn fill_buf_panics_if_polled_after_completion() {
     let mut reader = reader(b"ab", []);
     let mut fill = pin!(reader.fill_buf());
     assert!(poll_once(fill.as_mut()).is_ready());
     let text = panic_text(|| _ = poll_once(fill));
-    assert_eq!(text, "the future of fill_buf was polled after it was done");
+    assert_eq!(text, "the future of `fill_buf` was polled after completion");
 }

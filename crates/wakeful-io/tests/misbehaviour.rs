@@ -1,4 +1,4 @@
-//! Readers and writers that break the rules get a panic that says which.
+//! Readers and writers that break the rules of their trait cause a panic that names the rule.
 
 mod support;
 
@@ -13,7 +13,7 @@ use wakeful_io::{
     ReadBuf, copy, copy_buf, empty, sink,
 };
 
-/// Puts a buffer of its own in the place of the one it is given.
+/// A reader that replaces the `ReadBuf` it is given.
 struct Swapper(usize);
 
 impl AsyncRead for Swapper {
@@ -31,11 +31,11 @@ impl AsyncRead for Swapper {
 
 fn assert_caught(f: impl FnOnce()) {
     let text = panic_text(f);
-    assert!(text.starts_with("AsyncRead::poll_read put another ReadBuf"), "{text}");
+    assert!(text.starts_with("AsyncRead::poll_read replaced the ReadBuf"), "{text}");
 }
 
 #[test]
-fn another_buffer_is_caught() {
+fn a_replaced_buffer_is_caught() {
     for len in [0, 1, 4, 100] {
         let swapper = || Swapper(len);
         assert_caught(|| _ = run(swapper().read(&mut [0; 3])));
@@ -51,7 +51,7 @@ fn another_buffer_is_caught() {
     }
 }
 
-/// Makes the filled part empty.
+/// A reader that clears the filled part.
 struct Shrinker;
 
 impl AsyncRead for Shrinker {
@@ -66,7 +66,7 @@ impl AsyncRead for Shrinker {
 }
 
 #[test]
-fn a_filled_part_that_shrank_is_caught() {
+fn a_shrunk_filled_part_is_caught() {
     let mut memory = [0; 8];
     let mut buf = ReadBuf::new(&mut memory);
     buf.put_slice(b"abc");
@@ -81,7 +81,7 @@ fn a_filled_part_that_shrank_is_caught() {
 }
 
 #[test]
-fn a_reader_cannot_take_back_what_others_have_read() {
+fn a_reader_cannot_revoke_bytes_of_earlier_reads() {
     let mut all = Vec::new();
     assert_eq!(run(b"abc".chain(Shrinker).read_to_end(&mut all)).unwrap(), 3);
     assert_eq!(all, b"abc");
@@ -93,7 +93,7 @@ fn a_reader_cannot_take_back_what_others_have_read() {
     assert_eq!(run(copy(&mut b"abc".chain(Shrinker), &mut out)).unwrap(), 3);
 }
 
-/// Says that it has filled more than it was given room for.
+/// A reader that claims to have read more bytes than fit.
 struct Boaster;
 
 impl AsyncRead for Boaster {
@@ -109,7 +109,7 @@ impl AsyncRead for Boaster {
     }
 }
 
-/// Says that it took more than it was offered.
+/// A writer that claims to have written more bytes than it was offered.
 impl AsyncWrite for Boaster {
     fn poll_write(
         self: Pin<&mut Self>,
@@ -129,7 +129,7 @@ impl AsyncWrite for Boaster {
 }
 
 #[test]
-fn reading_more_than_there_is_room_is_caught() {
+fn reading_more_than_fits_is_caught() {
     let text = panic_text(|| _ = run(Boaster.read(&mut [0; 3])));
     assert_eq!(text, "filled must not become larger than initialized: filled = 4, initialized = 3");
     let text = panic_text(|| _ = run(Boaster.take(2).read(&mut [0; 3])));
@@ -137,7 +137,7 @@ fn reading_more_than_there_is_room_is_caught() {
 }
 
 #[test]
-fn taking_more_than_was_offered_is_caught() {
+fn writing_more_than_was_offered_is_caught() {
     let expected = |offered| {
         format!(
             "AsyncWrite::poll_write returned {} for a buffer of {offered} bytes; \

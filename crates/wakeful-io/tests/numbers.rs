@@ -1,4 +1,4 @@
-//! Every number that can be written can be read, in its byte order, however its bytes come.
+//! Every number that is written can be read back, in both byte orders and in any chunks.
 
 mod support;
 
@@ -62,7 +62,7 @@ round_trips! {
 }
 
 #[test]
-fn a_number_cut_short_is_an_early_end() {
+fn a_truncated_number_is_an_unexpected_end() {
     let error = run(async { b"\x01\x02\x03".chain(&b""[..]).read_u32().await }).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
 }

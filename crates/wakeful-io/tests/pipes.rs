@@ -1,4 +1,4 @@
-//! `duplex` and `simplex`: bytes in order, room as promised, everybody woken who has to be.
+//! `duplex` and `simplex`: the order of bytes, the capacity, and wake-ups.
 
 mod support;
 
@@ -32,7 +32,7 @@ fn poll_write<W: AsyncWrite + Unpin>(
     }
 }
 
-/// What one direction should do.
+/// A model of one direction of a pipe.
 struct Model {
     bytes: VecDeque<u8>,
     room: usize,
@@ -101,7 +101,7 @@ fn same<T: PartialEq + std::fmt::Debug>(
     assert_eq!(real.map_err(|e| e.kind()), model.map_err(|e| e.kind()), "in round {round}");
 }
 
-/// Random reads, writes and a shutdown at the end, beside the model.
+/// Compares a pipe with the model for random reads and writes and a shutdown at the end.
 fn compare(
     mut reader: impl AsyncRead + Unpin,
     mut writer: impl AsyncWrite + Unpin,
@@ -139,21 +139,21 @@ fn compare(
 }
 
 #[test]
-fn they_do_what_the_model_does() {
+fn pipes_behave_like_the_model() {
     for round in 0..if cfg!(miri) { 3 } else { 200 } {
         let room = 1 + round as usize % 40;
         let (near, far) = duplex(room);
         compare(near, far, room, round);
         let (reader, writer) = simplex(room);
         compare(reader, writer, room, round);
-        // In one piece, as the halves of another split.
+        // The same for a stream that is split separately.
         let (reader, writer) = wakeful_io::split(SimplexStream::new_unsplit(room));
         compare(reader, writer, room, round);
     }
 }
 
 #[test]
-fn the_two_directions_are_apart() {
+fn the_two_directions_are_independent() {
     run(async {
         let (mut near, mut far) = duplex(4);
         near.write_all(b"ping").await.unwrap();
@@ -189,7 +189,7 @@ fn dropping_one_end_tells_the_other() {
 }
 
 #[test]
-fn after_a_shutdown_one_can_still_read() {
+fn reading_is_possible_after_a_shutdown() {
     run(async {
         let (mut near, mut far) = duplex(8);
         near.write_all(b"bye").await.unwrap();
@@ -204,7 +204,7 @@ fn after_a_shutdown_one_can_still_read() {
 }
 
 #[test]
-fn only_the_last_who_waited_is_woken() {
+fn only_the_latest_waker_is_woken() {
     let (mut near, mut far) = duplex(4);
     let (first, first_waker) = WakeCount::new();
     let (second, second_waker) = WakeCount::new();
@@ -214,7 +214,8 @@ fn only_the_last_who_waited_is_woken() {
     assert_eq!((first.get(), second.get()), (0, 1));
 }
 
-/// Comes back to the stream when it is woken or dropped, as an executor that polls at once would.
+/// A waker that reads from the stream when it is woken or dropped, like an executor that polls
+/// immediately.
 struct Reentrant(Arc<Mutex<Option<DuplexStream>>>);
 
 impl Reentrant {
@@ -243,7 +244,7 @@ fn a_waker_may_use_the_stream() {
     let near = Arc::new(Mutex::new(Some(near)));
     let park = |waker: Waker| {
         let mut stream = near.lock().unwrap().take().unwrap();
-        // Replaces, and thereby drops, the one before.
+        // Replaces the previous waker, which is dropped.
         assert!(poll_read(&mut stream, &waker, 1).is_pending());
         *near.lock().unwrap() = Some(stream);
     };
@@ -253,7 +254,7 @@ fn a_waker_may_use_the_stream() {
     park(Arc::new(Reentrant(near.clone())).into());
     run(far.shutdown()).unwrap();
     drop(far);
-    // The wakers refer to the stream.
+    // Breaks the reference cycle between the stream and its wakers.
     drop(near.lock().unwrap().take());
 }
 
@@ -286,19 +287,21 @@ fn panicking_waker() -> Waker {
 }
 
 #[test]
-fn an_end_may_be_dropped_though_both_wakers_of_the_other_panic() {
+fn an_end_can_be_dropped_if_both_wakers_of_the_other_panic() {
     let (near, mut far) = duplex(1);
     let waker = panicking_waker();
     assert!(poll_read(&mut far, &waker, 1).is_pending());
     assert!(poll_write(&mut far, &waker, &[b"x"]).is_ready());
     assert!(poll_write(&mut far, &waker, &[b"x"]).is_pending());
     drop(near);
-    let Poll::Ready(Ok(bytes)) = poll_read(&mut far, &waker, 1) else { panic!("it has ended") };
+    let Poll::Ready(Ok(bytes)) = poll_read(&mut far, &waker, 1) else {
+        panic!("the stream has ended")
+    };
     assert!(bytes.is_empty());
 }
 
 #[test]
-fn no_byte_is_lost_by_a_panic_of_the_other_sides_waker() {
+fn a_panic_of_the_other_sides_waker_loses_no_byte() {
     fn check(mut reader: impl AsyncRead + Unpin, mut writer: impl AsyncWrite + Unpin) {
         let waker = panicking_waker();
         assert!(poll_read(&mut reader, &waker, 8).is_pending());
@@ -321,7 +324,7 @@ fn no_byte_is_lost_by_a_panic_of_the_other_sides_waker() {
 }
 
 #[test]
-fn a_stream_can_be_shown_in_what_is_written_to_itself() {
+fn a_stream_can_be_formatted_into_itself() {
     struct IntoStream(DuplexStream);
     impl std::fmt::Write for IntoStream {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
@@ -344,21 +347,23 @@ fn a_stream_can_be_shown_in_what_is_written_to_itself() {
 }
 
 #[test]
-fn a_wakers_clone_may_use_the_stream_that_is_about_to_wait() {
+fn a_waker_may_use_the_stream_while_it_is_cloned() {
     static FAR: Mutex<Option<DuplexStream>> = Mutex::new(None);
     let waker = waker_that_clones_by(&|| drop(FAR.lock().unwrap().take()));
     must_end(move || {
         let (mut near, far) = duplex(1);
         *FAR.lock().unwrap() = Some(far);
-        // It has ended by the time the waker is there.
-        let Poll::Ready(Ok(read)) = poll_read(&mut near, &waker, 1) else { panic!("it has ended") };
+        // The other end is dropped while the waker is cloned.
+        let Poll::Ready(Ok(read)) = poll_read(&mut near, &waker, 1) else {
+            panic!("the stream has ended")
+        };
         assert!(read.is_empty());
 
         let (mut near, far) = duplex(1);
         *FAR.lock().unwrap() = Some(far);
         assert!(poll_write(&mut near, &waker, &[b"x"]).is_ready());
         let Poll::Ready(Err(error)) = poll_write(&mut near, &waker, &[b"x"]) else {
-            panic!("nobody reads");
+            panic!("the reader is gone");
         };
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
     });

@@ -21,7 +21,7 @@ fn initialized_memory_stays_as_it_is_until_written() {
 }
 
 #[test]
-fn only_what_nobody_initialized_is_zeroed() {
+fn only_uninitialized_bytes_are_zeroed() {
     let mut memory = [MaybeUninit::new(9); 8];
     let mut buf = ReadBuf::uninit(&mut memory);
     buf.put_slice(b"ab");
@@ -51,7 +51,7 @@ fn take_gives_the_front_of_the_unfilled_part() {
     let mut part = buf.take(3);
     assert_eq!((part.capacity(), part.initialized().len()), (3, 0));
     part.put_slice(b"cde");
-    // SAFETY: three bytes were put there just now.
+    // SAFETY: the three bytes have just been written through `part`.
     unsafe { buf.assume_init(3) };
     buf.advance(3);
     assert_eq!(buf.filled(), b"abcde");
@@ -62,7 +62,7 @@ fn take_gives_the_front_of_the_unfilled_part() {
 fn assume_init_never_shrinks() {
     let mut memory = [1; 4];
     let mut buf = ReadBuf::new(&mut memory);
-    // SAFETY: all of it is initialized.
+    // SAFETY: the whole array is initialized.
     unsafe { buf.assume_init(1) };
     assert_eq!(buf.initialized().len(), 4);
 }
@@ -79,11 +79,11 @@ fn it_is_a_buf_mut() {
 }
 
 #[test]
-fn its_unsafe_views_show_everything() {
+fn the_unsafe_views_include_uninitialized_bytes() {
     let mut memory = [0; 4];
     let mut buf = ReadBuf::new(&mut memory);
     buf.put_slice(b"a");
-    // SAFETY: nothing is written.
+    // SAFETY: the slices are only inspected, so nothing is de-initialized.
     unsafe {
         assert_eq!(buf.inner_mut().len(), 4);
         assert_eq!(buf.unfilled_mut().len(), 3);
@@ -99,7 +99,7 @@ fn debug_shows_the_three_lengths() {
 }
 
 #[test]
-fn panics_name_what_was_too_much() {
+fn panics_name_the_lengths() {
     let mut memory = [MaybeUninit::uninit(); 2];
     let mut buf = ReadBuf::uninit(&mut memory);
     let text = panic_text(|| buf.advance(1));

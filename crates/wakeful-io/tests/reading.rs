@@ -1,5 +1,5 @@
-//! The methods of `AsyncReadExt`: how much they read, how they fail, what is left when they are
-//! dropped.
+//! The methods of `AsyncReadExt`: how much they read, their errors, and the effect of dropping
+//! them.
 
 mod support;
 
@@ -70,7 +70,7 @@ fn read_exact_stops_at_the_first_error() {
 }
 
 #[test]
-fn read_buf_reads_once_into_what_room_there_is() {
+fn read_buf_reads_once_into_the_available_room() {
     run(async {
         let mut reader = reader(b"abcdefgh", [Chunk(2), Chunk(9)]);
         let mut bytes = BytesMut::with_capacity(4);
@@ -101,7 +101,7 @@ fn read_to_end_appends_everything() {
 }
 
 #[test]
-fn read_to_end_keeps_what_came_before_an_error() {
+fn read_to_end_keeps_bytes_read_before_an_error() {
     let mut reader = reader(b"abcdef", [Chunk(3), FAILED]);
     let mut all = Vec::new();
     assert_eq!(run(reader.read_to_end(&mut all)).unwrap_err().kind(), ErrorKind::TimedOut);
@@ -111,7 +111,7 @@ fn read_to_end_keeps_what_came_before_an_error() {
 }
 
 #[test]
-fn a_vector_that_fits_is_not_grown() {
+fn a_vector_that_fits_exactly_does_not_grow() {
     let bytes = [7; 100];
     for capacity in [32, 100] {
         let mut all = Vec::with_capacity(capacity);
@@ -120,14 +120,14 @@ fn a_vector_that_fits_is_not_grown() {
     }
 }
 
-/// Fills its buffer, and notes how long it was and how much of it had to be zeroed for that.
-struct Noting {
+/// A reader that records the length of each buffer and how many bytes it had to zero.
+struct Recorder {
     left: usize,
     rooms: Vec<usize>,
     zeroed: usize,
 }
 
-impl AsyncRead for Noting {
+impl AsyncRead for Recorder {
     fn poll_read(
         mut self: Pin<&mut Self>,
         _cx: &mut Context<'_>,
@@ -146,21 +146,21 @@ impl AsyncRead for Noting {
 #[test]
 fn read_to_end_grows_in_steps_and_zeroes_nothing_twice() {
     let len = if cfg!(miri) { 1 << 11 } else { 1 << 20 };
-    let mut reader = Noting { left: len, rooms: Vec::new(), zeroed: 0 };
+    let mut reader = Recorder { left: len, rooms: Vec::new(), zeroed: 0 };
     let mut all = Vec::new();
     run(reader.read_to_end(&mut all)).unwrap();
     assert_eq!(all.len(), len);
     assert!(reader.rooms.len() < 300, "{} reads for {len} bytes", reader.rooms.len());
-    // New memory, and with each new allocation a rest that was too short to be read into.
+    // Each byte of the final allocation once, and up to 32 bytes for each earlier allocation.
     assert!(reader.zeroed <= all.capacity() + 32 * 20, "{} bytes zeroed", reader.zeroed);
 }
 
 #[test]
-fn take_passes_on_what_is_initialized() {
+fn take_tells_the_reader_what_is_initialized() {
     let mut memory = [0; 64];
     let mut buf = ReadBuf::new(&mut memory);
     buf.put_slice(b"before");
-    let mut take = Noting { left: 100, rooms: Vec::new(), zeroed: 0 }.take(10);
+    let mut take = Recorder { left: 100, rooms: Vec::new(), zeroed: 0 }.take(10);
     let poll = Pin::new(&mut take).poll_read(&mut Context::from_waker(Waker::noop()), &mut buf);
     assert!(poll.is_ready());
     assert_eq!((take.get_ref().zeroed, &take.get_ref().rooms[..]), (0, &[10][..]));
@@ -176,7 +176,7 @@ fn read_to_string_appends_text() {
 }
 
 #[test]
-fn read_to_string_leaves_the_string_alone_if_it_fails() {
+fn a_failed_read_to_string_leaves_the_string_unchanged() {
     for (bytes, steps, kind) in [
         (&b"ab\xff"[..], [Chunk(1), Chunk(1)], ErrorKind::InvalidData),
         (b"abc", [Chunk(1), FAILED], ErrorKind::TimedOut),
@@ -191,7 +191,7 @@ fn read_to_string_leaves_the_string_alone_if_it_fails() {
 }
 
 #[test]
-fn chain_goes_on_with_the_second_where_the_first_ends() {
+fn chain_continues_with_the_second_reader() {
     run(async {
         let mut chain = reader(b"ab", [Chunk(1), Pending]).chain(reader(b"cd", [Chunk(1)]));
         let mut text = String::new();
@@ -206,7 +206,7 @@ fn chain_goes_on_with_the_second_where_the_first_ends() {
 }
 
 #[test]
-fn an_empty_buffer_is_not_the_end_of_the_first() {
+fn an_empty_read_is_not_the_end_of_the_first_reader() {
     run(async {
         let mut chain = b"ab".chain(&b"cd"[..]);
         assert_eq!(chain.read(&mut []).await.unwrap(), 0);
@@ -230,7 +230,7 @@ fn take_ends_at_its_limit_and_can_be_given_a_new_one() {
 }
 
 #[test]
-fn take_does_not_touch_the_reader_at_its_limit() {
+fn take_does_not_poll_the_reader_at_its_limit() {
     let mut take = reader(b"abc", [Pending]).take(0);
     assert_eq!(run(take.read(&mut [0; 2])).unwrap(), 0);
     assert_eq!(take.get_ref().steps.len(), 1);

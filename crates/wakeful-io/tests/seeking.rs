@@ -1,4 +1,4 @@
-//! Seeks that take their time, and those that were left alone.
+//! Seeks that have to wait, and seeks that were started but not awaited.
 
 mod support;
 
@@ -13,7 +13,8 @@ use wakeful_io::{
     BufStream, BufWriter, ReadBuf,
 };
 
-/// Notes the seeks it is asked for. Each takes two polls, and another in the meantime is refused.
+/// A stream that records its seeks. Each takes two polls, and a seek during another one is an
+/// error.
 #[derive(Default)]
 struct Slow {
     asked: Vec<SeekFrom>,
@@ -71,7 +72,7 @@ impl AsyncWrite for Slow {
 }
 
 #[test]
-fn a_seek_waits_for_one_that_was_left_alone() {
+fn a_seek_waits_for_an_earlier_one() {
     let mut slow = Slow::default();
     assert!(poll_once(pin!(slow.seek(SeekFrom::Start(1)))).is_pending());
     slow.underway = true;
@@ -80,21 +81,21 @@ fn a_seek_waits_for_one_that_was_left_alone() {
 }
 
 #[test]
-fn a_refused_seek_is_an_error() {
+fn a_failed_seek_is_an_error() {
     let mut slow = Slow { fails: true, ..Slow::default() };
     assert!(run(slow.stream_position()).is_err());
     let mut reader = BufReader::new(slow);
     assert!(run(reader.rewind()).is_err());
     let mut writer = BufWriter::new(reader.into_inner());
     assert!(run(writer.rewind()).is_err());
-    // And it is over: the next one is not the same again.
+    // The failed seek is not repeated by the next one.
     writer.get_mut().fails = false;
     assert_eq!(run(writer.seek(SeekFrom::End(0))).unwrap(), 1);
     assert_eq!(writer.get_ref().asked, [SeekFrom::End(0)]);
 }
 
 #[test]
-fn a_buffered_reader_seeks_from_where_it_seems_to_be() {
+fn a_buffered_reader_seeks_from_the_observed_position() {
     run(async {
         let mut reader = BufReader::new(Slow::default());
         reader.read_u16().await.unwrap();
@@ -109,7 +110,7 @@ fn a_buffered_reader_seeks_from_where_it_seems_to_be() {
 }
 
 #[test]
-fn a_buffered_reader_keeps_its_buffer_until_the_seek_is_done() {
+fn a_buffered_reader_keeps_its_buffer_until_the_seek_completes() {
     let mut reader = BufReader::new(Slow::default());
     run(reader.read_u8()).unwrap();
     let mut reader = pin!(reader);
@@ -136,7 +137,7 @@ fn a_buffered_writer_writes_before_it_seeks() {
 }
 
 #[test]
-fn a_buffered_writer_waits_for_a_seek_that_was_left_alone() {
+fn a_buffered_writer_waits_for_an_earlier_seek() {
     let mut writer = BufWriter::new(Slow { underway: true, ..Slow::default() });
     Pin::new(&mut writer).start_seek(SeekFrom::Start(1)).unwrap();
     let position = std::future::poll_fn(|cx| Pin::new(&mut writer).poll_complete(cx));

@@ -1,4 +1,4 @@
-//! `split`, `join`, `BufReader`, `BufStream`: parts and wholes.
+//! `split`, `join`, `BufReader` and `BufStream`.
 
 mod support;
 
@@ -13,7 +13,7 @@ use wakeful_io::{
 };
 
 #[test]
-fn the_halves_are_of_one_stream() {
+fn the_halves_belong_to_one_stream() {
     run(async {
         let (near, mut far) = duplex(16);
         let (mut reader, mut writer) = split(near);
@@ -34,7 +34,7 @@ fn the_halves_are_of_one_stream() {
 }
 
 #[test]
-fn halves_know_their_like_and_can_be_put_together() {
+fn matching_halves_can_be_put_together() {
     let (reader, writer) = split(Cursor::new(vec![1]));
     let (other_reader, other_writer) = split(Cursor::new(vec![2]));
     assert!(reader.is_pair_of(&writer) && writer.is_pair_of(&reader));
@@ -68,7 +68,7 @@ fn a_panic_in_one_half_reaches_the_other() {
 }
 
 #[test]
-fn a_join_reads_here_and_writes_there() {
+fn a_join_reads_from_the_reader_and_writes_to_the_writer() {
     run(async {
         let mut stream = join(BufReader::new(&b"one\ntwo"[..]), Vec::new());
         let mut line = String::new();
@@ -89,20 +89,20 @@ fn a_join_reads_here_and_writes_there() {
 }
 
 #[test]
-fn a_large_read_goes_past_the_buffer() {
+fn a_large_read_bypasses_the_buffer() {
     run(async {
         let mut reader = BufReader::with_capacity(4, Scripted::new(&b"abcdefghij"[..], []));
         assert_eq!(reader.read(&mut [0; 6]).await.unwrap(), 6);
         assert_eq!(reader.buffer(), b"");
         assert_eq!(reader.read(&mut [0; 2]).await.unwrap(), 2);
         assert_eq!(reader.buffer(), b"ij");
-        // What is buffered comes first, alone.
+        // Buffered bytes are returned first, without another read.
         assert_eq!(reader.read(&mut [0; 6]).await.unwrap(), 2);
     });
 }
 
 #[test]
-fn reading_nothing_takes_nothing() {
+fn an_empty_read_consumes_nothing() {
     run(async {
         let mut reader = BufReader::with_capacity(4, &b"abc"[..]);
         assert_eq!(reader.read(&mut []).await.unwrap(), 0);
@@ -113,7 +113,7 @@ fn reading_nothing_takes_nothing() {
 }
 
 #[test]
-fn a_buffered_reader_writes_straight_through() {
+fn a_buffered_reader_does_not_buffer_writes() {
     run(async {
         let mut stream = BufReader::new(join(&b"abc"[..], Vec::new()));
         assert!(stream.is_write_vectored());
@@ -127,7 +127,7 @@ fn a_buffered_reader_writes_straight_through() {
 }
 
 #[test]
-fn a_buffer_of_nothing_is_refused() {
+fn a_buffer_of_zero_bytes_is_refused() {
     let text = "capacity must be greater than zero";
     assert_eq!(panic_text(|| _ = BufReader::with_capacity(0, empty())), text);
     assert_eq!(panic_text(|| _ = BufStream::with_capacity(0, 1, empty())), text);

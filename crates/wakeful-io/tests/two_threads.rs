@@ -1,7 +1,7 @@
-//! Two threads at the two ends of a stream: every byte arrives once, in order, and nobody sleeps
-//! for ever.
+//! Two threads at the two ends of a stream: every byte arrives once and in order, and no wake-up is
+//! lost.
 //!
-//! Runs for about a second; `WAKEFUL_STRESS_SECONDS` makes it longer.
+//! Runs for about a second, or for `WAKEFUL_STRESS_SECONDS`.
 
 use std::env;
 use std::future::Future;
@@ -27,7 +27,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Sleeps between polls; a wake-up that got lost shows within seconds.
+/// Parks the thread between polls, and panics if a wake-up is lost.
 fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Arc::new(Unpark(thread::current())).into();
     let cx = &mut Context::from_waker(&waker);
@@ -38,11 +38,11 @@ fn block_on<F: Future>(future: F) -> F::Output {
         }
         let asleep = Instant::now();
         thread::park_timeout(Duration::from_secs(20));
-        assert!(asleep.elapsed() < Duration::from_secs(20), "nobody has woken this thread");
+        assert!(asleep.elapsed() < Duration::from_secs(20), "lost wake-up");
     }
 }
 
-/// A byte that tells where in the stream it belongs.
+/// Returns the byte expected at a position of the stream.
 fn byte_at(position: usize) -> u8 {
     (position as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0]
 }
@@ -75,10 +75,10 @@ async fn receive(mut reader: impl AsyncRead + Unpin, rng: FastRng) {
     assert_eq!(position, BYTES);
 }
 
-/// Repeats `round` with new random numbers.
+/// Repeats `round` with different seeds until the time is up.
 fn for_a_while(round: impl Fn(&FastRng)) {
     let seconds = env::var("WAKEFUL_STRESS_SECONDS").ok().and_then(|s| s.parse().ok());
-    // Four tests share the second.
+    // The four tests share the time.
     let end = Instant::now() + Duration::from_millis(seconds.map_or(250, |s: u64| s * 250));
     let rng = FastRng::from_entropy();
     loop {
@@ -93,7 +93,7 @@ fn next(rng: &FastRng) -> FastRng {
     FastRng::from_seed(rng.next_u64())
 }
 
-/// One side on a thread of its own, the other here.
+/// Runs one side on a new thread and the other on this one.
 fn both(here: impl Future<Output = ()>, there: impl Future<Output = ()> + Send) {
     thread::scope(|scope| {
         scope.spawn(|| block_on(there));
@@ -117,7 +117,7 @@ fn duplex_between_threads() {
     });
 }
 
-/// Each end is split, and each of the four halves is on a thread of its own.
+/// Both ends are split, and each of the four halves has its own thread.
 #[test]
 fn split_duplex_between_threads() {
     for_a_while(|rng| {
@@ -134,7 +134,7 @@ fn split_duplex_between_threads() {
     });
 }
 
-/// Through a copy and buffers in between; the end of the sender is dropped rather than shut down.
+/// The bytes pass through a copy and buffers. The sender drops its end instead of shutting it down.
 #[test]
 fn copies_between_threads() {
     for_a_while(|rng| {

@@ -1,5 +1,5 @@
-//! The methods of `AsyncWriteExt`: how much they write, how they fail, what is left when they are
-//! dropped.
+//! The methods of `AsyncWriteExt`: how much they write, their errors, and the effect of dropping
+//! them.
 
 mod support;
 
@@ -30,7 +30,7 @@ fn write_makes_one_call() {
 }
 
 #[test]
-fn write_vectored_takes_the_first_buffer_unless_the_writer_can_more() {
+fn write_vectored_writes_one_buffer_unless_the_writer_supports_more() {
     run(async {
         let bufs = [IoSlice::new(b""), IoSlice::new(b"ab"), IoSlice::new(b"cd")];
         let mut writer = writer([]);
@@ -43,14 +43,14 @@ fn write_vectored_takes_the_first_buffer_unless_the_writer_can_more() {
 }
 
 #[test]
-fn write_all_goes_on_until_all_is_written() {
+fn write_all_repeats_until_all_is_written() {
     let mut writer = writer([Chunk(1), INTERRUPTED, Pending, Chunk(2)]);
     run(writer.write_all(b"abcdef")).unwrap();
     assert_eq!(writer.inner, b"abcdef");
 }
 
 #[test]
-fn write_all_fails_if_the_writer_takes_no_more() {
+fn write_all_fails_after_a_write_of_zero_bytes() {
     let mut room = [0; 2];
     let error = run(Cursor::new(&mut room[..]).write_all(b"abc")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WriteZero);
@@ -61,7 +61,7 @@ fn write_all_fails_if_the_writer_takes_no_more() {
 }
 
 #[test]
-fn nothing_to_write_is_no_call() {
+fn an_empty_write_makes_no_call() {
     run(async {
         let mut writer = writer([FAILED]);
         writer.write_all(b"").await.unwrap();
@@ -72,7 +72,7 @@ fn nothing_to_write_is_no_call() {
 }
 
 #[test]
-fn write_buf_moves_the_cursor_by_one_write() {
+fn write_buf_advances_the_cursor_by_one_write() {
     run(async {
         let mut writer = writer([Chunk(2), FAILED]);
         let mut bytes = Bytes::from_static(b"abcd");
@@ -83,7 +83,7 @@ fn write_buf_moves_the_cursor_by_one_write() {
 }
 
 #[test]
-fn write_all_buf_hands_all_chunks_over_together() {
+fn write_all_buf_writes_all_chunks_together() {
     for vectored in [false, true] {
         let mut writer = writer([]);
         writer.vectored = vectored;
@@ -95,7 +95,7 @@ fn write_all_buf_hands_all_chunks_over_together() {
 }
 
 #[test]
-fn write_all_buf_leaves_what_was_not_written() {
+fn write_all_buf_leaves_unwritten_bytes() {
     let mut bytes = Bytes::from_static(b"abcdef");
     let mut writer = writer([Chunk(1), INTERRUPTED, Chunk(1), Pending, Chunk(1), FAILED]);
     assert!(poll_once(pin!(writer.write_all_buf(&mut bytes))).is_pending());
@@ -121,7 +121,7 @@ fn flush_and_shutdown_pass_through_a_buffer() {
 }
 
 #[test]
-fn a_dropped_flush_goes_on_where_it_was() {
+fn a_flush_continues_after_a_dropped_one() {
     let mut buffered = BufWriter::new(writer([Chunk(2), Pending]));
     run(buffered.write_all(b"abcd")).unwrap();
     assert!(poll_once(pin!(buffered.flush())).is_pending());
@@ -133,7 +133,7 @@ fn a_dropped_flush_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_buffer_keeps_what_could_not_be_written() {
+fn a_buffer_keeps_unwritten_bytes() {
     let mut buffered = BufWriter::new(writer([Chunk(1), FAILED]));
     run(buffered.write_all(b"abc")).unwrap();
     assert_eq!(run(buffered.flush()).unwrap_err().kind(), ErrorKind::TimedOut);
@@ -147,7 +147,7 @@ fn a_buffer_keeps_what_could_not_be_written() {
 }
 
 #[test]
-fn a_buffer_collects_slices_whether_its_writer_can_or_not() {
+fn a_buffer_collects_slices_for_any_writer() {
     for vectored in [false, true] {
         run(async {
             let mut inner = writer([]);
@@ -156,7 +156,7 @@ fn a_buffer_collects_slices_whether_its_writer_can_or_not() {
             let bufs = [IoSlice::new(b""), IoSlice::new(b"a"), IoSlice::new(b"b")];
             assert_eq!(buffered.write_vectored(&bufs).await.unwrap(), 2);
             assert_eq!((buffered.buffer(), buffered.get_ref().inner.len()), (&b"ab"[..], 0));
-            // The second of these does not fit with the first.
+            // The first slice fits, both together do not.
             let bufs = [IoSlice::new(b"cd"), IoSlice::new(b"efg")];
             let n = buffered.write_vectored(&bufs).await.unwrap();
             assert_eq!(n, if vectored { 5 } else { 2 });
@@ -170,7 +170,7 @@ fn a_buffer_collects_slices_whether_its_writer_can_or_not() {
 }
 
 #[test]
-fn a_buffer_without_room_passes_everything_on() {
+fn a_buffer_of_zero_bytes_forwards_everything() {
     run(async {
         let mut buffered = BufWriter::with_capacity(0, writer([]));
         buffered.write_all(b"ab").await.unwrap();

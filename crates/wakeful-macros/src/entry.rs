@@ -1,4 +1,7 @@
-//! `#[main]` and `#[test]`: an async function becomes one that runs it on a runtime of its own.
+//! `#[main]` and `#[test]`: turn an async function into one that runs its body on a new runtime.
+//!
+//! `options.rs` parses the arguments of the attribute and generates the call of the builder;
+//! `function.rs` parses the function and generates the new one.
 
 mod function;
 mod options;
@@ -8,12 +11,12 @@ use function::{AsyncFn, without_test_attributes};
 use options::Options;
 use proc_macro::TokenStream;
 
-/// Which attribute, of which crate.
+/// The attribute to expand, and the crate that exports it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Attribute {
     pub(crate) kind: Kind,
     pub(crate) library: &'static str,
-    /// The crate was built with a multi-thread runtime.
+    /// Whether the crate was built with the multi-thread runtime.
     pub(crate) has_multi_thread: bool,
 }
 

@@ -1,10 +1,17 @@
-//! The procedural part of Wakeful's macros: `#[main]`, `#[test]`, and what `select!`, `join!` and
-//! `try_join!` expand to.
+//! The procedural macros of Wakeful: the attributes `#[main]` and `#[test]`, and the expansions of
+//! `select!`, `join!` and `try_join!`.
 //!
-//! Written on tokens, without a parser for all of Rust: what these macros have to tell apart is a
-//! function's signature from its body, and a branch's pattern from its future and handler. That keeps
-//! the build of every program that uses them short, and the user's tokens as they are, so that the
-//! compiler's errors point at the user's lines.
+//! They work on tokens, without a full parser for Rust: these macros only need to separate a
+//! function's signature from its body, and a branch's pattern from its future and handler. This
+//! keeps builds short, and keeps the user's tokens and their spans, so that compile errors point at
+//! the user's lines.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `entry.rs` | `#[main]`, `#[test]`: function (`function.rs`) and arguments (`options.rs`) |
+//! | `select.rs`, `join.rs` | the expansions of `select!`, `join!` and `try_join!` |
+//! | `template.rs` | filling placeholders in a code template |
+//! | `tokens.rs` | finding the ends of expressions and generics, and compile errors |
 
 mod entry;
 mod join;
@@ -16,10 +23,11 @@ use entry::{Attribute, Kind};
 use proc_macro::TokenStream;
 
 fn entry(args: TokenStream, item: TokenStream, attribute: Attribute) -> TokenStream {
-    entry::expand(args, item, attribute).unwrap_or_else(|(error, item)| error.with(item))
+    entry::expand(args, item, attribute)
+        .unwrap_or_else(|(error, item)| error.into_tokens_before(item))
 }
 
-/// Runs an async `main` on a multi-thread runtime, or as its arguments say.
+/// Runs an async `main` on a runtime: by default, one with several worker threads.
 ///
 /// ```
 /// #[wakeful::main]
@@ -30,18 +38,18 @@ fn entry(args: TokenStream, item: TokenStream, attribute: Attribute) -> TokenStr
 /// }
 /// ```
 ///
-/// The runtime has everything enabled. What it is like, the arguments say:
+/// All drivers of the runtime (I/O and time) are enabled. The arguments configure it:
 ///
 /// | argument | |
 /// |---|---|
-/// | `flavor = "multi_thread"` | worker threads; the default |
-/// | `flavor = "current_thread"` | everything on the main thread |
-/// | `flavor = "local"` | as before, and tasks need not be `Send`: a `LocalRuntime` |
-/// | `worker_threads = 4` | how many, for `multi_thread` |
-/// | `start_paused = true` | a clock that stands still, for `current_thread`; takes feature `test-util` |
-/// | `unhandled_panic = "shutdown_runtime"` | a panic in a task ends everything, for `current_thread` |
+/// | `flavor = "multi_thread"` | a multi-thread runtime, the default |
+/// | `flavor = "current_thread"` | a runtime on the calling thread |
+/// | `flavor = "local"` | a `LocalRuntime` on the calling thread, whose tasks need not be `Send` |
+/// | `worker_threads = 4` | the number of workers, for `multi_thread` |
+/// | `start_paused = true` | a paused clock, for `current_thread`; needs feature `test-util` |
+/// | `unhandled_panic = "shutdown_runtime"` | a task's panic ends the runtime (`current_thread`) |
 /// | `name = "…"` | the runtime's name |
-/// | `crate = "…"` | the path of this crate, where it has been renamed |
+/// | `crate = "…"` | the path of this crate, if it has been renamed |
 ///
 /// ```
 /// #[wakeful::main(flavor = "current_thread")]
@@ -51,7 +59,8 @@ fn entry(args: TokenStream, item: TokenStream, attribute: Attribute) -> TokenStr
 /// }
 /// ```
 ///
-/// The function need not be called `main`; it becomes an ordinary one that blocks until it is done:
+/// The function may have any name. It becomes an ordinary function that blocks until the body
+/// completes:
 ///
 /// ```
 /// #[wakeful::main(worker_threads = 2)]
@@ -67,9 +76,9 @@ pub fn main(args: TokenStream, item: TokenStream) -> TokenStream {
     entry(args, item, Attribute { kind: Kind::Main, library: "wakeful", has_multi_thread: true })
 }
 
-/// Runs an async test on a current-thread runtime, or as its arguments say.
+/// Runs an async test on a runtime: by default, a current-thread one.
 ///
-/// Each test has a runtime of its own. The arguments are those of [`main`](macro@main).
+/// Each test has its own runtime. The arguments are those of [`main`](macro@main).
 ///
 /// ```
 /// #[wakeful::test]
@@ -89,65 +98,63 @@ pub fn test(args: TokenStream, item: TokenStream) -> TokenStream {
     entry(args, item, Attribute { kind: Kind::Test, library: "wakeful", has_multi_thread: true })
 }
 
-/// `#[main]` in a build without the multi-thread runtime.
+/// Expands `#[main]` in builds without the multi-thread runtime.
 #[proc_macro_attribute]
 pub fn main_rt(args: TokenStream, item: TokenStream) -> TokenStream {
     entry(args, item, Attribute { kind: Kind::Main, library: "wakeful", has_multi_thread: false })
 }
 
-/// `#[test]` in a build without the multi-thread runtime.
+/// Expands `#[test]` in builds without the multi-thread runtime.
 #[proc_macro_attribute]
 pub fn test_rt(args: TokenStream, item: TokenStream) -> TokenStream {
     entry(args, item, Attribute { kind: Kind::Test, library: "wakeful", has_multi_thread: false })
 }
 
-/// Runs an async `main` on a multi-thread runtime, or as its arguments say: [`main`](macro@main) of
-/// `wakeful`, for the drop-in.
+/// Runs an async `main` on a runtime, like [`main`](macro@main), for the drop-in crate `tokio`.
 #[proc_macro_attribute]
 pub fn tokio_main(args: TokenStream, item: TokenStream) -> TokenStream {
     entry(args, item, Attribute { kind: Kind::Main, library: "tokio", has_multi_thread: true })
 }
 
-/// Runs an async test on a current-thread runtime, or as its arguments say: [`test`](macro@test) of
-/// `wakeful`, for the drop-in.
+/// Runs an async test on a runtime, like [`test`](macro@test), for the drop-in crate `tokio`.
 #[proc_macro_attribute]
 pub fn tokio_test(args: TokenStream, item: TokenStream) -> TokenStream {
     entry(args, item, Attribute { kind: Kind::Test, library: "tokio", has_multi_thread: true })
 }
 
-/// `#[main]` of the drop-in in a build without the multi-thread runtime.
+/// Expands the drop-in's `#[main]` in builds without the multi-thread runtime.
 #[proc_macro_attribute]
 pub fn tokio_main_rt(args: TokenStream, item: TokenStream) -> TokenStream {
     entry(args, item, Attribute { kind: Kind::Main, library: "tokio", has_multi_thread: false })
 }
 
-/// `#[test]` of the drop-in in a build without the multi-thread runtime.
+/// Expands the drop-in's `#[test]` in builds without the multi-thread runtime.
 #[proc_macro_attribute]
 pub fn tokio_test_rt(args: TokenStream, item: TokenStream) -> TokenStream {
     entry(args, item, Attribute { kind: Kind::Test, library: "tokio", has_multi_thread: false })
 }
 
-/// `#[main]` and `#[test]` in a build without any runtime: says what is missing.
+/// Expands `#[main]` and `#[test]` in builds without a runtime to an error that names the feature.
 #[proc_macro_attribute]
 pub fn without_rt(_args: TokenStream, _item: TokenStream) -> TokenStream {
-    let text = "this attribute starts a runtime: turn feature `rt` or `rt-multi-thread` on";
+    let text = "this attribute starts a runtime: enable feature `rt` or `rt-multi-thread`";
     tokens::Error::new(proc_macro::Span::call_site(), text).into_tokens()
 }
 
-/// What `select!` expands to. Begins with the path of the support module in parentheses.
+/// Expands `select!`. The input starts with the path of the support module in parentheses.
 #[proc_macro]
 pub fn select(input: TokenStream) -> TokenStream {
     select::expand(input).unwrap_or_else(|error| error.into_tokens())
 }
 
-/// What `join!` expands to. Begins with the path of the support module in parentheses.
+/// Expands `join!`. The input starts with the path of the support module in parentheses.
 #[proc_macro]
 pub fn join(input: TokenStream) -> TokenStream {
-    join::expand(input, join::Ends::WithAll).unwrap_or_else(|error| error.into_tokens())
+    join::expand(input, join::JoinKind::Join).unwrap_or_else(|error| error.into_tokens())
 }
 
-/// What `try_join!` expands to. Begins with the path of the support module in parentheses.
+/// Expands `try_join!`. The input starts with the path of the support module in parentheses.
 #[proc_macro]
 pub fn try_join(input: TokenStream) -> TokenStream {
-    join::expand(input, join::Ends::WithFirstError).unwrap_or_else(|error| error.into_tokens())
+    join::expand(input, join::JoinKind::TryJoin).unwrap_or_else(|error| error.into_tokens())
 }

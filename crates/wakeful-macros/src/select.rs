@@ -1,13 +1,13 @@
-//! `select!`: the first of several futures to be ready.
+//! `select!`: waits for the first of several futures to complete.
 
 use crate::join::support_and_rest;
-use crate::template::{fill, fill_at, shown_at};
+use crate::template::{fill, fill_at, located_at_span};
 use crate::tokens::{
-    Error, as_group, expression_end, is_fat_arrow, is_ident, is_lone_equals, is_punct, place_of,
+    Error, as_group, expression_end, is_fat_arrow, is_ident, is_lone_equals, is_punct, span_of,
 };
 use proc_macro::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 
-/// As many as a mask of 64 bits can tell to be out.
+/// The maximum number of branches: one bit each in the largest mask of disabled branches, a `u64`.
 const BRANCHES_MAX: usize = 64;
 
 struct Branch {
@@ -23,7 +23,7 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn span(&self) -> Span {
-        place_of(self.rest)
+        span_of(self.rest)
     }
 
     fn take(&mut self, count: usize) -> Vec<TokenTree> {
@@ -37,11 +37,11 @@ impl<'a> Parser<'a> {
     }
 
     fn branch(&mut self) -> Result<Branch, Error> {
-        let begin = self.span();
+        let start = self.span();
         let Some(equals) = self.position(is_lone_equals) else {
             return Err(Error::new(
-                begin,
-                "a branch of `select!` is `pattern = future => handler`, and there is no `=` here",
+                start,
+                "a branch of `select!` must be `pattern = future => handler`, but `=` is missing",
             ));
         };
         let pattern = self.take(equals);
@@ -52,8 +52,8 @@ impl<'a> Parser<'a> {
         };
         let Some(end) = self.position(is_end) else {
             return Err(Error::new(
-                begin,
-                "a branch of `select!` is `pattern = future => handler`, and there is no `=>` here",
+                start,
+                "a branch of `select!` must be `pattern = future => handler`, but `=>` is missing",
             ));
         };
         let future = self.take(end);
@@ -61,24 +61,24 @@ impl<'a> Parser<'a> {
         if is_punct(self.rest.first(), ',') {
             self.take(2);
             let Some(end) = self.position(is_fat_arrow) else {
-                return Err(Error::new(begin, "there is no `=>` behind this `if`"));
+                return Err(Error::new(start, "expected `=>` after this `if` condition"));
             };
             condition = Some(self.take(end));
         }
         Ok(Branch { pattern, future, condition, handler: self.handler()? })
     }
 
-    /// `=> handler`, and the comma behind it.
+    /// Parses `=> handler` and a comma after it.
     fn handler(&mut self) -> Result<Vec<TokenTree>, Error> {
         let arrow = self.span();
         self.take(2);
         if self.rest.is_empty() {
-            return Err(Error::new(arrow, "there is no handler behind this `=>`"));
+            return Err(Error::new(arrow, "expected a handler after this `=>`"));
         }
-        // A block needs no comma behind it, unless more of the expression follows it.
+        // A block needs no comma after it, unless it is continued by a method call or `?`.
         let is_block = as_group(self.rest.first(), Delimiter::Brace).is_some();
-        let goes_on = is_punct(self.rest.get(1), '.') || is_punct(self.rest.get(1), '?');
-        let end = if is_block && !goes_on { 1 } else { expression_end(self.rest) };
+        let is_continued = is_punct(self.rest.get(1), '.') || is_punct(self.rest.get(1), '?');
+        let end = if is_block && !is_continued { 1 } else { expression_end(self.rest) };
         let handler = self.take(end);
         if is_punct(self.rest.first(), ',') {
             self.take(1);
@@ -90,13 +90,13 @@ impl<'a> Parser<'a> {
 pub(crate) fn expand(input: TokenStream) -> Result<TokenStream, Error> {
     let (support, is_biased, rest) = support_and_rest(input)?;
     let mut parser = Parser { rest: &rest };
-    let (mut branches, mut otherwise) = (Vec::new(), None);
+    let (mut branches, mut else_handler) = (Vec::new(), None);
     while !parser.rest.is_empty() {
         if is_ident(parser.rest.first(), "else") && is_fat_arrow(parser.rest, 1) {
             parser.take(1);
-            otherwise = Some(parser.handler()?);
+            else_handler = Some(parser.handler()?);
             if !parser.rest.is_empty() {
-                return Err(Error::new(parser.span(), "`else` has to be the last branch"));
+                return Err(Error::new(parser.span(), "`else` must be the last branch"));
             }
             break;
         }
@@ -105,13 +105,13 @@ pub(crate) fn expand(input: TokenStream) -> Result<TokenStream, Error> {
     if branches.len() > BRANCHES_MAX {
         return Err(Error::new(Span::call_site(), "up to 64 branches supported"));
     }
-    if branches.is_empty() && otherwise.is_none() {
+    if branches.is_empty() && else_handler.is_none() {
         return Err(Error::new(
             Span::call_site(),
             "select! requires at least one branch or an `else` branch.",
         ));
     }
-    Ok(generate(support, is_biased, &branches, otherwise))
+    Ok(generate(support, is_biased, &branches, else_handler))
 }
 
 fn number(n: usize) -> TokenStream {
@@ -122,7 +122,7 @@ fn name(prefix: &str, n: usize) -> TokenStream {
     TokenTree::from(Ident::new(&format!("{prefix}{n}"), Span::mixed_site())).into()
 }
 
-/// The type of a mask with a bit for each branch.
+/// Returns the smallest unsigned type with a bit for each branch.
 fn mask_type(branches: usize) -> TokenStream {
     let path = match branches {
         0..=8 => "::core::primitive::u8",
@@ -133,20 +133,21 @@ fn mask_type(branches: usize) -> TokenStream {
     fill(path, &[])
 }
 
-/// What `select!` becomes.
+/// The template that `select!` expands to.
 const EXPANSION: &str = "{
     enum __SelectOutput<GENERICS> { VARIANTS Disabled }
     let mut disabled: MASK = 0;
     CONDITIONS
     #[allow(unused_mut)]
     let mut output = {
-        // By themselves first: what is borrowed in them has to live as long as they do.
-        let futures = (MADE);
+        // A statement of its own: `let` extends the lives of temporaries that the expressions
+        // borrow, but not of temporaries in the arguments of a call.
+        let futures = (EXPRESSIONS);
         let mut futures = (FUTURES);
-        // A borrow of the futures, which never move again.
+        // The closure gets a borrow, so the futures do not move with it.
         let mut futures = &mut futures;
         SUPPORT::poll_fn(|cx| {
-            // All of them by one borrow, so that the closure is small.
+            // One borrow for all futures keeps the closure small.
             let futures = &mut *futures;
             match SUPPORT::poll_budget_available(cx) {
                 SUPPORT::Poll::Ready(()) => {}
@@ -160,7 +161,7 @@ const EXPANSION: &str = "{
                 { branch = (start + step) % COUNT; }
                 match branch {
                     ARMS
-                    _ => unreachable!(\"there is no such branch\"),
+                    _ => unreachable!(\"invalid branch index\"),
                 }
             }
             if is_pending {
@@ -172,9 +173,9 @@ const EXPANSION: &str = "{
     };
     match output {
         HANDLERS
-        __SelectOutput::Disabled => OTHERWISE,
+        __SelectOutput::Disabled => ELSE_HANDLER,
         #[allow(unreachable_patterns)]
-        _ => unreachable!(\"the pattern has matched before\"),
+        _ => unreachable!(\"the pattern matched inside the poll\"),
     }
 }";
 
@@ -182,16 +183,16 @@ fn generate(
     support: TokenStream,
     is_biased: bool,
     branches: &[Branch],
-    otherwise: Option<Vec<TokenTree>>,
+    else_handler: Option<Vec<TokenTree>>,
 ) -> TokenStream {
     if branches.is_empty() {
-        return otherwise.into_iter().flatten().collect();
+        return else_handler.into_iter().flatten().collect();
     }
     let mut parts = Parts::default();
     for (index, branch) in branches.iter().enumerate() {
         parts.add(&support, index, branch);
     }
-    let otherwise = match otherwise {
+    let else_handler = match else_handler {
         Some(handler) => handler.into_iter().collect(),
         None => fill("panic!(\"all branches are disabled and there is no else branch\")", &[]),
     };
@@ -212,22 +213,22 @@ fn generate(
             ("START", start),
             ("MASK", mask_type(branches.len())),
             ("CONDITIONS", parts.conditions),
-            ("MADE", parts.made),
+            ("EXPRESSIONS", parts.expressions),
             ("FUTURES", parts.futures),
             ("ARMS", parts.arms),
             ("HANDLERS", parts.handlers),
-            ("OTHERWISE", otherwise),
+            ("ELSE_HANDLER", else_handler),
         ],
     )
 }
 
-/// What every branch adds to.
+/// The parts of the expansion that have code for each branch.
 #[derive(Default)]
 struct Parts {
     generics: TokenStream,
     variants: TokenStream,
     conditions: TokenStream,
-    made: TokenStream,
+    expressions: TokenStream,
     futures: TokenStream,
     arms: TokenStream,
     handlers: TokenStream,
@@ -235,14 +236,14 @@ struct Parts {
 
 impl Parts {
     fn add(&mut self, support: &TokenStream, index: usize, branch: &Branch) {
-        let place = place_of(&branch.future);
+        let span = span_of(&branch.future);
         let holes = [
-            ("SUPPORT", shown_at(place, support)),
+            ("SUPPORT", located_at_span(span, support)),
             ("INDEX", number(index)),
             ("TYPE", name("T", index)),
             ("VARIANT", name("Branch", index)),
             ("PATTERN", branch.pattern.iter().cloned().collect()),
-            ("LOOK", without_bindings(branch.pattern.clone())),
+            ("BORROWED_PATTERN", without_binding_modes(branch.pattern.clone())),
             ("FUTURE", branch.future.iter().cloned().collect()),
             ("CONDITION", branch.condition.iter().flatten().cloned().collect()),
             ("HANDLER", branch.handler.iter().cloned().collect()),
@@ -253,18 +254,18 @@ impl Parts {
             self.conditions
                 .extend(fill("if CONDITION {} else { disabled |= 1 << INDEX; }", &holes));
         }
-        self.made.extend(fill("FUTURE,", &holes));
+        self.expressions.extend(fill("FUTURE,", &holes));
         let future = "SUPPORT::IntoFuture::into_future(futures.INDEX),";
-        self.futures.extend(fill_at(place, future, &holes));
+        self.futures.extend(fill_at(span, future, &holes));
         self.arms.extend(fill_at(
-            place,
+            span,
             "INDEX => {
                 let mask = 1 << INDEX;
                 if disabled & mask == mask {
                     continue;
                 }
                 let fut = &mut futures.INDEX;
-                // SAFETY: the futures are borrowed where they are until they are dropped.
+                // SAFETY: the futures stay borrowed until they are dropped, so none moves.
                 let fut = unsafe { SUPPORT::Pin::new_unchecked(fut) };
                 let out = match SUPPORT::Future::poll(fut, cx) {
                     SUPPORT::Poll::Ready(out) => out,
@@ -276,7 +277,7 @@ impl Parts {
                 disabled |= mask;
                 #[allow(unused_variables, unused_mut, unreachable_patterns, clippy::match_single_binding)]
                 match &out {
-                    LOOK => {}
+                    BORROWED_PATTERN => {}
                     _ => continue,
                 }
                 return SUPPORT::Poll::Ready(__SelectOutput::VARIANT(out));
@@ -287,14 +288,14 @@ impl Parts {
     }
 }
 
-/// The pattern without `mut` and `ref`, for a look at a value that is borrowed.
-fn without_bindings(pattern: Vec<TokenTree>) -> TokenStream {
+/// Removes `mut` and `ref` from a pattern, so that it can match a borrowed value.
+fn without_binding_modes(pattern: Vec<TokenTree>) -> TokenStream {
     let kept = pattern
         .into_iter()
         .filter(|token| !(is_ident(Some(token), "mut") || is_ident(Some(token), "ref")));
     kept.map(|token| match token {
         TokenTree::Group(group) => {
-            let inner = without_bindings(group.stream().into_iter().collect());
+            let inner = without_binding_modes(group.stream().into_iter().collect());
             let mut new = Group::new(group.delimiter(), inner);
             new.set_span(group.span());
             TokenTree::from(new)

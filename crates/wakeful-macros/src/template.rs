@@ -1,21 +1,21 @@
-//! Code with holes in it.
+//! Filling placeholders in code templates.
 
 use proc_macro::{Group, Span, TokenStream, TokenTree};
 
-/// Parses `code` and puts, for each identifier that `holes` names, the tokens given for it.
+/// Parses `code` and replaces each identifier that `holes` names by the given tokens.
 ///
-/// The names of variables in `code` are its own: the user's cannot clash with them.
+/// Variables that `code` declares are hygienic: they cannot clash with the user's variables.
 ///
 /// # Panics
-/// If `code` is not made of tokens, which is a bug in this crate.
+/// Panics if `code` cannot be split into tokens, which is a bug in this crate.
 pub(crate) fn fill(code: &str, holes: &[(&str, TokenStream)]) -> TokenStream {
     fill_at(Span::call_site(), code, holes)
 }
 
-/// As [`fill`]; what the compiler finds wrong with `code` it shows at `place`.
-pub(crate) fn fill_at(place: Span, code: &str, holes: &[(&str, TokenStream)]) -> TokenStream {
+/// Like [`fill`], but the compiler reports errors in `code` at `span`.
+pub(crate) fn fill_at(span: Span, code: &str, holes: &[(&str, TokenStream)]) -> TokenStream {
     let parsed: TokenStream = code.parse().expect("the template is made of tokens");
-    fill_tokens(parsed, Span::mixed_site().located_at(place), holes)
+    fill_tokens(parsed, Span::mixed_site().located_at(span), holes)
 }
 
 fn fill_tokens(code: TokenStream, span: Span, holes: &[(&str, TokenStream)]) -> TokenStream {
@@ -37,10 +37,10 @@ fn fill_tokens(code: TokenStream, span: Span, holes: &[(&str, TokenStream)]) -> 
     filled
 }
 
-/// Tokens that mean what they do, but are shown at `place`.
-pub(crate) fn shown_at(place: Span, tokens: &TokenStream) -> TokenStream {
+/// Moves the location of `tokens`, which errors point at, to `span`. Their hygiene stays the same.
+pub(crate) fn located_at_span(span: Span, tokens: &TokenStream) -> TokenStream {
     let shown = tokens.clone().into_iter().map(|mut token| {
-        token.set_span(token.span().located_at(place));
+        token.set_span(token.span().located_at(span));
         token
     });
     shown.collect()

@@ -1,8 +1,8 @@
-//! Telling tokens apart, and errors that point at them.
+//! Helpers that classify tokens and find the ends of expressions, and errors with a span.
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
-/// A message for the compiler to show at `span`.
+/// An error message that the compiler shows at `span`.
 #[derive(Debug)]
 pub(crate) struct Error {
     span: Span,
@@ -14,7 +14,7 @@ impl Error {
         Error { span, text: text.into() }
     }
 
-    /// `::core::compile_error! { "text" }`, at the place it is about.
+    /// `::core::compile_error! { "text" }`, at the span it is about.
     pub(crate) fn into_tokens(self) -> TokenStream {
         let at = |mut token: TokenTree| {
             token.set_span(self.span);
@@ -36,8 +36,9 @@ impl Error {
         tokens.into_iter().map(at).collect()
     }
 
-    /// The error, followed by the item it is about: the rest of the program then knows its name.
-    pub(crate) fn with(self, item: TokenStream) -> TokenStream {
+    /// Converts the error to tokens, followed by the item it is about. Keeping the item avoids
+    /// further errors where the program uses its name.
+    pub(crate) fn into_tokens_before(self, item: TokenStream) -> TokenStream {
         let mut tokens = self.into_tokens();
         tokens.extend(item);
         tokens
@@ -63,17 +64,17 @@ pub(crate) fn as_group(token: Option<&TokenTree>, delimiter: Delimiter) -> Optio
     }
 }
 
-/// Where `tokens` begin.
-pub(crate) fn place_of(tokens: &[TokenTree]) -> Span {
+/// Returns the span of the first token.
+pub(crate) fn span_of(tokens: &[TokenTree]) -> Span {
     tokens.first().map_or_else(Span::call_site, TokenTree::span)
 }
 
-/// Whether `=>` begins at `at`.
+/// Returns whether `=>` starts at `at`.
 pub(crate) fn is_fat_arrow(tokens: &[TokenTree], at: usize) -> bool {
     is_punct(tokens.get(at), '=') && is_joint(tokens.get(at)) && is_punct(tokens.get(at + 1), '>')
 }
 
-/// Whether the token at `at` is a `=` by itself, not part of `==`, `=>`, `..=` or `<=`.
+/// Returns whether the token at `at` is a single `=`, not a part of `==`, `=>`, `..=` or `<=`.
 pub(crate) fn is_lone_equals(tokens: &[TokenTree], at: usize) -> bool {
     let part_of_longer = |neighbour: Option<&TokenTree>| {
         matches!(neighbour, Some(TokenTree::Punct(punct)) if "=<>!.".contains(punct.as_char()))
@@ -85,8 +86,8 @@ pub(crate) fn is_lone_equals(tokens: &[TokenTree], at: usize) -> bool {
         && !(at > 0 && part_of_longer(tokens.get(at - 1)))
 }
 
-/// Splits at commas, those between the angle brackets of generic arguments aside. No empty part at the
-/// end.
+/// Splits at commas, except in the angle brackets of generic arguments. A trailing comma adds no
+/// empty part.
 pub(crate) fn split_at_commas(tokens: Vec<TokenTree>) -> Vec<Vec<TokenTree>> {
     let (mut parts, mut part) = (Vec::new(), Vec::new());
     let mut rest = tokens.as_slice();
@@ -99,7 +100,7 @@ pub(crate) fn split_at_commas(tokens: Vec<TokenTree>) -> Vec<Vec<TokenTree>> {
     parts
 }
 
-/// How many tokens there are before the comma that ends an expression.
+/// Returns the number of tokens before the comma that ends an expression.
 pub(crate) fn expression_end(tokens: &[TokenTree]) -> usize {
     let mut at = 0;
     while at < tokens.len() && !is_punct(tokens.get(at), ',') {
@@ -110,7 +111,7 @@ pub(crate) fn expression_end(tokens: &[TokenTree]) -> usize {
     at
 }
 
-/// How many tokens generics in `<` and `>` are; 0 if there are none.
+/// Returns the number of tokens of the generics in `<` and `>` at the front; 0 if there are none.
 pub(crate) fn angles_end(tokens: &[TokenTree]) -> usize {
     let mut open = 0usize;
     for (at, token) in tokens.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What rustdoc says of a set of crates, and how one refers to items of another.
+//! Rustdoc's descriptions of a set of crates, and references between them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -6,20 +6,20 @@ use std::path::PathBuf;
 
 use crate::json::Json;
 
-/// The layout of the JSON that this task was written for.
+/// The version of rustdoc's JSON format that this task was written for.
 const FORMAT: &str = "57";
 
-/// Descriptions by crate name.
+/// The descriptions, by crate name.
 pub struct Crates(BTreeMap<String, Crate>);
 
 struct Crate {
     json: Json,
-    /// Ids of its own items by where they are defined.
+    /// The ids of the crate's own items, by their definition.
     by_path: HashMap<Definition, String>,
 }
 
-/// Where an item is defined: its full path and the kind that rustdoc gives it, since a module and a
-/// macro may share a path.
+/// The definition of an item: its full path, and its kind in rustdoc, since a module and a macro
+/// may have the same path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Definition {
     pub path: String,
@@ -33,10 +33,10 @@ pub struct Item<'a> {
     pub json: &'a Json,
 }
 
-/// What an id stands for.
+/// What an id refers to.
 pub enum Target<'a> {
     Described(Item<'a>),
-    /// Something of std or of another dependency.
+    /// An item of std or of another crate that is not described.
     Foreign(Definition),
     Unknown,
 }
@@ -59,25 +59,25 @@ impl Crates {
         Crates(texts.iter().map(read).collect())
     }
 
-    /// The module that is the crate itself.
+    /// Returns the root module of a crate.
     pub fn root<'a>(&'a self, krate: &'a str) -> Option<Item<'a>> {
         let json = &self.0.get(krate)?.json;
         self.item(krate, json["root"].number()?)
     }
 
-    /// Words for who wonders about a difference that is none, if rustdoc writes a layout that this
-    /// was not made for.
+    /// Returns a note for error messages if rustdoc's format is not the expected one, since
+    /// reported differences may then be wrong.
     pub fn format_note(&self) -> String {
         let formats = self.0.values().map(|described| described.json["format_version"].number());
         match formats.flatten().find(|format| *format != FORMAT) {
             Some(format) => format!(
-                " (rustdoc writes JSON of format {format}; xtask/src/api_diff knows {FORMAT})"
+                " (note: rustdoc writes JSON format {format}, xtask/src/api_diff expects {FORMAT})"
             ),
             None => String::new(),
         }
     }
 
-    /// All items of all crates that rustdoc lists.
+    /// Returns all items that are defined in the described crates.
     pub fn all(&self) -> impl Iterator<Item = Item<'_>> {
         self.0.iter().flat_map(|(krate, described)| {
             let own = described.json["index"].fields().map(|(_, json)| json);
@@ -86,18 +86,18 @@ impl Crates {
         })
     }
 
-    /// An item of `krate` itself.
+    /// Returns an item in the index of `krate`.
     pub fn item<'a>(&'a self, krate: &'a str, id: &str) -> Option<Item<'a>> {
         let json = &self.0.get(krate)?.json["index"][id];
         (!json.is_null()).then_some(Item { krate, json })
     }
 
-    /// The items of a list of ids in `krate`.
+    /// Returns the items of a list of ids in `krate`.
     pub fn items<'a>(&'a self, krate: &'a str, ids: &'a Json) -> impl Iterator<Item = Item<'a>> {
         ids.items().iter().filter_map(move |id| self.item(krate, id.number()?))
     }
 
-    /// What `id` stands for in `krate`, wherever that is defined.
+    /// Returns what `id` refers to in `krate`, whichever crate defines it.
     pub fn target<'a>(&'a self, krate: &'a str, id: &Json) -> Target<'a> {
         let Some(id) = id.number() else { return Target::Unknown };
         if let Some(item) = self.item(krate, id) {
@@ -114,7 +114,7 @@ impl Crates {
         found.map_or(Target::Foreign(definition), Target::Described)
     }
 
-    /// Where the item that `krate` calls `id` is defined.
+    /// Returns the definition of the item with this id in `krate`.
     pub fn definition(&self, krate: &str, id: &str) -> Option<Definition> {
         Definition::read(&self.0.get(krate)?.json["paths"][id])
     }
@@ -139,7 +139,7 @@ impl Definition {
 }
 
 impl<'a> Item<'a> {
-    /// Its kind and what belongs to that kind.
+    /// Returns the item's kind, and the data of that kind.
     pub fn inner(self) -> (&'a str, &'a Json) {
         self.json["inner"].variant()
     }
@@ -160,7 +160,7 @@ impl<'a> Item<'a> {
         self.has_attribute("#[doc(hidden)]")
     }
 
-    /// Whether it has the attribute, as rustdoc writes it.
+    /// Returns whether the item has the attribute, as rustdoc writes it.
     pub fn has_attribute(self, wanted: &str) -> bool {
         self.json["attrs"].items().iter().any(|attribute| {
             let (name, other) = attribute.variant();

@@ -1,4 +1,4 @@
-//! Having rustdoc describe crates as JSON.
+//! Runs rustdoc to describe crates as JSON.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,21 +8,21 @@ use crate::conformance::suites::TOKIO;
 use crate::json::quoted;
 use crate::{probe, repo};
 
-/// The description of Tokio itself with `features`.
+/// Describes Tokio itself with `features`.
 pub fn of_tokio(features: &[&str]) -> Result<Vec<PathBuf>, String> {
     let dir = folder().join("tokio");
     probe::lay_out(&dir, &manifest(features))?;
     describe(&dir, &["tokio".to_owned()])
 }
 
-/// The descriptions of the drop-in and of all our crates under it.
+/// Describes the drop-in and all our crates that it depends on.
 pub fn of_drop_in(features: &[&str]) -> Result<Vec<PathBuf>, String> {
     let dir = folder().join("drop-in");
     let drop_in = repo::root().join("crates/tokio-drop-in");
     let drop_in = quoted(&drop_in.to_string_lossy());
     let patch = format!("\n[patch.crates-io]\ntokio = {{ path = {drop_in} }}\n");
     probe::lay_out(&dir, &(manifest(features) + &patch))?;
-    // Not the metadata, which also lists crates that no feature turns on.
+    // `cargo metadata` would also list crates that no feature enables.
     let tree = Cargo::new(&dir, "tree --quiet --prefix none --edges normal").output()?;
     let ours: BTreeSet<String> = local_packages(&tree).collect();
     let ours: Vec<String> = ours.into_iter().filter(|name| name != "api-diff").collect();
@@ -37,7 +37,7 @@ fn manifest(features: &[&str]) -> String {
     format!("{head}\n[dependencies]\ntokio = {{ version = {version}, features = [{features}] }}\n")
 }
 
-/// Private items too: a signature may go through an alias that only its crate can name.
+/// Runs rustdoc on the packages, including private items: signatures may contain private aliases.
 fn describe(dir: &Path, packages: &[String]) -> Result<Vec<PathBuf>, String> {
     let target_dir = dir.join("target");
     let chosen: Vec<String> =
@@ -45,8 +45,8 @@ fn describe(dir: &Path, packages: &[String]) -> Result<Vec<PathBuf>, String> {
     Cargo::new(dir, "doc --quiet --no-deps")
         .args(&chosen)
         .env("CARGO_TARGET_DIR", &target_dir.to_string_lossy())
-        // JSON is not a stable output of rustdoc; this lets the toolchain in use write it all the
-        // same, and no other has to be installed.
+        // Rustdoc's JSON output is unstable. This enables it in the current toolchain, so that no
+        // nightly toolchain is needed.
         .env("RUSTC_BOOTSTRAP", "1")
         .env(
             "RUSTDOCFLAGS",
@@ -59,7 +59,8 @@ fn describe(dir: &Path, packages: &[String]) -> Result<Vec<PathBuf>, String> {
     Ok(packages.iter().map(file).collect())
 }
 
-/// Names of the lines that end in a folder, such as `wakeful v0.1.0 (/folder/wakeful) (*)`.
+/// Returns the package names in lines that end in a folder, such as `wakeful v0.1.0
+/// (/folder/wakeful) (*)`.
 fn local_packages(tree: &str) -> impl Iterator<Item = String> {
     let local = tree.lines().filter(|line| line.contains(" (/"));
     local.filter_map(|line| Some(line.split_whitespace().next()?.to_owned()))

@@ -1,4 +1,4 @@
-//! One fact, and when another will do in its place.
+//! A fact about a name of the API, and when another fact satisfies it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,14 +8,14 @@ use super::crates::Item;
 #[cfg(test)]
 mod tests;
 
-/// What is said of a name.
+/// A fact about a name.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fact {
     /// The signature without its bounds.
     pub text: String,
-    /// The bounds, each for itself.
+    /// The bounds, one by one.
     predicates: BTreeSet<String>,
-    /// Attributes by which the compiler tells users something.
+    /// Attributes with an effect on users' programs.
     marks: BTreeSet<&'static str>,
     is_impl: bool,
     is_negative: bool,
@@ -32,7 +32,7 @@ impl Fact {
         }
     }
 
-    /// That a type does not implement a trait, whatever its parameters.
+    /// Returns the fact that a type does not implement a trait, for any parameters.
     pub fn not_implemented() -> Fact {
         Fact { is_negative: true, ..Fact::new("not implemented") }
     }
@@ -42,13 +42,13 @@ impl Fact {
         self
     }
 
-    /// Says that it is about an implementation of a trait.
+    /// Marks the fact as one about a trait implementation.
     pub fn of_impl(mut self) -> Fact {
         self.is_impl = true;
         self
     }
 
-    /// Notes attributes. Not `track_caller`: Tokio's tests look where a panic is said to be.
+    /// Adds the attributes of `item`, except `track_caller`, which Tokio's own tests check.
     pub fn marked(mut self, item: Item<'_>) -> Fact {
         for (attribute, mark) in
             [("must_use", "#[must_use]"), ("non_exhaustive", "#[non_exhaustive]")]
@@ -59,14 +59,14 @@ impl Fact {
         self
     }
 
-    /// Whether a program that relies on `wanted` can rely on this instead. An implementation may ask
-    /// for less, or be there where none was.
+    /// Returns whether a program that relies on `wanted` also compiles with this fact. Weaker
+    /// bounds and additional implementations are allowed.
     pub fn meets(&self, wanted: &Fact) -> bool {
         if wanted.is_negative {
             return true;
         }
         let predicates_meet = if self.is_impl {
-            asks_no_more(&self.predicates, &wanted.predicates)
+            requires_no_more(&self.predicates, &wanted.predicates)
         } else {
             self.predicates == wanted.predicates
         };
@@ -74,8 +74,9 @@ impl Fact {
     }
 }
 
-/// `?Sized` is the one bound that takes a demand away.
-fn asks_no_more(predicates: &BTreeSet<String>, wanted: &BTreeSet<String>) -> bool {
+/// Returns whether `predicates` are no stronger than `wanted`. `?Sized` is the only bound that
+/// weakens.
+fn requires_no_more(predicates: &BTreeSet<String>, wanted: &BTreeSet<String>) -> bool {
     let waives = |predicate: &&String| predicate.contains(": ?");
     let asked = predicates.iter().filter(|predicate| !waives(predicate));
     let waived = wanted.iter().filter(waives);

@@ -1,47 +1,48 @@
-//! Everything that has a public path, found by walking a crate's modules and following re-exports.
+//! All public paths of a crate, found by walking its modules and following re-exports.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::crates::{Crates, Definition, Item, Target};
 
-/// Deeper than any module lies; a re-export may lead in a circle.
+/// The maximum depth of the walk, greater than that of any module. It ends the walk if re-exports
+/// form a cycle.
 const DEPTH_MAX: usize = 12;
 
-/// Public paths and what is there.
+/// The public paths and their items.
 #[derive(Default)]
 pub struct Public<'a> {
-    /// A path may name a module, a macro and a function at once.
+    /// The items at each path: a module, a macro and a function may share one.
     pub entries: BTreeMap<String, Vec<Entry<'a>>>,
     paths_of: HashMap<Definition, BTreeSet<String>>,
 }
 
 pub struct Entry<'a> {
     pub target: Target<'a>,
-    /// Whether the documentation hides it, or a module that it is in.
+    /// Whether the item or a module around it is hidden from the documentation.
     pub hidden: bool,
 }
 
 impl<'a> Public<'a> {
     pub fn of(crates: &'a Crates, krate: &'a str) -> Result<Public<'a>, String> {
-        let root = crates.root(krate).ok_or_else(|| format!("rustdoc said nothing of {krate}"))?;
+        let root = crates.root(krate).ok_or_else(|| format!("rustdoc did not describe {krate}"))?;
         let mut public = Public::default();
         public.walk(crates, root, krate, false, 0);
         Ok(public)
     }
 
-    /// All public paths.
+    /// Returns all public paths.
     pub fn paths(&self) -> BTreeSet<String> {
         self.entries.keys().cloned().collect()
     }
 
-    /// Those that the documentation does not show.
+    /// Returns the public paths that are hidden from the documentation.
     pub fn hidden_paths(&self) -> BTreeSet<&str> {
         let hidden = self.entries.iter().filter(|(_, all)| all.iter().all(|entry| entry.hidden));
         hidden.map(|(path, _)| path.as_str()).collect()
     }
 
-    /// The name that users know an item by: one out of `preferred` if it has such, then the
-    /// shortest.
+    /// Returns the public path that represents an item: one in `preferred` if possible, otherwise
+    /// the shortest.
     pub fn name_of(&self, definition: &Definition, preferred: &BTreeSet<String>) -> Option<&str> {
         let paths = self.paths_of.get(definition)?;
         let rank = |path: &&String| (!preferred.contains(*path), path.len());

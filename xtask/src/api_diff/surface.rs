@@ -1,4 +1,4 @@
-//! The facts of a public API: for each name that a user can write, what it is.
+//! The facts of a public API, for each name that users can write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,20 +11,20 @@ use crate::json::Json;
 #[cfg(test)]
 mod tests;
 
-/// Facts by what they are about; `impl Trait for Type` is such a thing too.
+/// The facts, by the name they are about. `impl Trait for Type` counts as a name too.
 #[derive(Default)]
 pub struct Surface {
-    facts: BTreeMap<String, Noted>,
+    facts: BTreeMap<String, NamedFacts>,
 }
 
 #[derive(Default)]
-struct Noted {
-    /// More than one where several items share a name, as methods of one type may.
+struct NamedFacts {
+    /// Several if items share a name, as methods of different impl blocks may.
     facts: BTreeSet<Fact>,
     hidden: bool,
 }
 
-/// What Tokio's API has and the other has not, or the other way round.
+/// A difference between two APIs.
 pub struct Difference {
     pub text: String,
     pub hidden: bool,
@@ -36,7 +36,7 @@ impl Surface {
         let mut surface = Surface::default();
         for (path, entries) in &public.entries {
             for Entry { target, hidden } in entries {
-                let mut about = About { scope, surface: &mut surface, hidden: *hidden };
+                let mut about = FactCollector { scope, surface: &mut surface, hidden: *hidden };
                 match target {
                     Target::Described(item) => about.item(path, *item),
                     Target::Foreign(definition) => {
@@ -49,7 +49,7 @@ impl Surface {
         }
         let hidden = public.hidden_paths();
         for item in crates.all().filter(|item| item.inner().0 == "impl") {
-            About { scope, surface: &mut surface, hidden: false }.trait_impl(item, &hidden);
+            FactCollector { scope, surface: &mut surface, hidden: false }.trait_impl(item, &hidden);
         }
         surface
     }
@@ -58,7 +58,7 @@ impl Surface {
         self.facts.len()
     }
 
-    /// What `other` lacks or says otherwise.
+    /// Returns the facts that are missing or different in `other`.
     pub fn differences(&self, other: &Surface) -> Vec<Difference> {
         let mut found = Vec::new();
         for (about, noted) in &self.facts {
@@ -82,7 +82,7 @@ impl Surface {
         found
     }
 
-    /// Names that `other` does not have.
+    /// Returns the names that `other` does not have.
     pub fn extras(&self, other: &Surface) -> Vec<&str> {
         let all = self.facts.iter().filter(|(_, noted)| !noted.hidden);
         let extra = all.filter(|(about, _)| !other.facts.contains_key(*about));
@@ -90,21 +90,21 @@ impl Surface {
     }
 }
 
-impl Noted {
-    fn unmet_by(&self, there: &Noted) -> Vec<String> {
+impl NamedFacts {
+    fn unmet_by(&self, there: &NamedFacts) -> Vec<String> {
         let unmet = self.facts.iter().filter(|fact| !there.facts.iter().any(|it| it.meets(fact)));
         unmet.map(Fact::to_string).collect()
     }
 }
 
-/// Notes the facts of one item.
-struct About<'a> {
+/// Collects the facts of an item.
+struct FactCollector<'a> {
     scope: Scope<'a>,
     surface: &'a mut Surface,
     hidden: bool,
 }
 
-impl<'a> About<'a> {
+impl<'a> FactCollector<'a> {
     fn note(&mut self, about: String, fact: Fact) {
         let noted = self.surface.facts.entry(about).or_default();
         noted.hidden |= self.hidden;
@@ -145,7 +145,7 @@ impl<'a> About<'a> {
         }
     }
 
-    /// Public fields, and whether there are none but these.
+    /// Adds the public fields, and whether all fields are public.
     fn fields(&mut self, path: &str, item: Item<'a>, writer: &mut Writer<'a>) {
         let (_, inner) = item.inner();
         let (shape, fields) = inner["kind"].variant();
@@ -177,7 +177,7 @@ impl<'a> About<'a> {
             names.push(variant.name());
             self.note(format!("{path}::{}", variant.name()), Fact::new(text));
         }
-        // One more would break who matches all of them.
+        // An additional variant would break exhaustive matches.
         names.sort_unstable();
         self.note(format!("{path} {{}}"), Fact::new(names.join(", ")));
     }
@@ -208,7 +208,7 @@ impl<'a> About<'a> {
         }
     }
 
-    /// Methods and constants of a type's own.
+    /// Adds the inherent methods and constants of a type.
     fn inherent(&mut self, path: &str, item: Item<'a>, inner: &'a Json) {
         for block in self.scope.crates.items(item.krate, &inner["impls"]) {
             let (_, of_block) = block.inner();
@@ -234,7 +234,7 @@ impl<'a> About<'a> {
         }
     }
 
-    /// `impl Trait for Type`, if users can name both.
+    /// Adds `impl Trait for Type`, if users can name both.
     fn trait_impl(&mut self, item: Item<'a>, hidden: &BTreeSet<&str>) {
         let (_, inner) = item.inner();
         if inner["trait"].is_null() || !inner["blanket_impl"].is_null() {
@@ -244,7 +244,7 @@ impl<'a> About<'a> {
         let of = writer.ty(&inner["for"]);
         writer.set_self(&of);
         let of_trait = writer.path(&inner["trait"]);
-        if of.contains(SEALED) || of_trait.contains(SEALED) || is_inside(&of_trait) {
+        if of.contains(SEALED) || of_trait.contains(SEALED) || is_internal_trait(&of_trait) {
             return;
         }
         let predicates = writer.predicates(&inner["generics"]);
@@ -274,8 +274,9 @@ impl<'a> About<'a> {
     }
 }
 
-/// Traits that only the compiler and derives speak of, and `Drop`, which no user can ask for.
-fn is_inside(of_trait: &str) -> bool {
+/// Returns whether the trait is used by the compiler and derives only, or is `Drop`, which bounds
+/// cannot usefully require.
+fn is_internal_trait(of_trait: &str) -> bool {
     matches!(
         of_trait,
         "core::marker::StructuralPartialEq"
@@ -285,8 +286,9 @@ fn is_inside(of_trait: &str) -> bool {
     )
 }
 
-/// Pin-project writes "not `Unpin`" as a bound that nothing meets. Tokio's own `async_send_sync`,
-/// which is among the tests of `cargo xtask conformance`, says which types are `Unpin`.
+/// Returns whether the bound comes from pin-project, which writes "not `Unpin`" as a bound that no
+/// type satisfies. Tokio's own test `async_send_sync`, which `cargo xtask conformance` runs, checks
+/// which types are `Unpin`.
 fn is_of_pin_project(predicate: &str) -> bool {
     predicate.contains("pin_project_lite") || predicate.contains("core::marker::PhantomPinned")
 }

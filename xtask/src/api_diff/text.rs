@@ -1,5 +1,6 @@
-//! Types, bounds and signatures as text that two sources share if they mean the same: parameters and
-//! lifetimes are numbered as they come, elided lifetimes filled in, bounds sorted, aliases resolved.
+//! Normalized text of types, bounds and signatures, which is equal if they mean the same:
+//! parameters and lifetimes are numbered in order, elided lifetimes filled in, bounds sorted and
+//! aliases resolved.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,8 +11,8 @@ use crate::json::Json;
 #[cfg(test)]
 mod tests;
 
-/// Aliases of std, which is not described: where they are, and what they stand for with `{}` for
-/// the argument.
+/// Aliases of std, which is not described: their paths, and what they expand to, with `{}` for the
+/// argument.
 const STD_ALIASES: &[(&str, &str)] = &[
     ("core::fmt::Result", "core::result::Result<(), core::fmt::Error>"),
     ("std::io::error::Result", "core::result::Result<{}, std::io::error::Error>"),
@@ -21,28 +22,28 @@ const STD_ALIASES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Stands for what users cannot name. Its parameters are nobody's business either.
+/// The text of types and traits that users cannot name. Their parameters are omitted.
 pub const SEALED: &str = "(sealed)";
 
-/// The crates and names that texts are written with.
+/// The crates and names that are used to write texts.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
     pub crates: &'a Crates,
     pub public: &'a Public<'a>,
-    /// Paths to be preferred where an item has several.
+    /// The paths to prefer for items that have several.
     pub preferred: &'a BTreeSet<String>,
 }
 
-/// Writes the texts of one item, whose parameters keep their numbers from one call to the next.
+/// Writes the texts of an item. Its parameters keep their numbers between calls.
 pub struct Writer<'a> {
     scope: Scope<'a>,
     krate: &'a str,
-    /// What `Self` is, outside of traits.
+    /// The type that `Self` is; `None` in traits.
     self_type: Option<String>,
     types: HashMap<String, String>,
     lifetimes: HashMap<String, String>,
     lifetimes_given: usize,
-    /// What an elided lifetime stands for; a new one if nothing is said.
+    /// The lifetime to use for elided ones; `None` for a new one each time.
     elided: Option<String>,
 }
 
@@ -63,12 +64,12 @@ impl<'a> Writer<'a> {
         self.self_type = Some(text.to_owned());
     }
 
-    /// Numbers the parameters of `generics` in their order, and lists them as `<A, const B: u8 = 1>`.
+    /// Numbers the parameters of `generics` in order, and returns them as `<A, const B: u8 = 1>`.
     pub fn parameters(&mut self, generics: &Json) -> String {
         let mut listed = Vec::new();
         for parameter in generics["params"].items() {
             let (kind, inner) = parameter["kind"].variant();
-            // `impl Trait` in argument position is written where it stands.
+            // `impl Trait` in argument position is written in the argument's type.
             if kind == "lifetime" || inner["is_synthetic"].is_true() {
                 continue;
             }
@@ -87,7 +88,7 @@ impl<'a> Writer<'a> {
         if listed.is_empty() { String::new() } else { format!("<{}>", listed.join(", ")) }
     }
 
-    /// All bounds of `generics`, wherever they are written, each for itself.
+    /// Returns all bounds of `generics` one by one, wherever they are written.
     pub fn predicates(&mut self, generics: &Json) -> BTreeSet<String> {
         let mut all = BTreeSet::new();
         for parameter in generics["params"].items() {
@@ -134,7 +135,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// `const unsafe fn(inputs) -> output`, an `async fn` as what it returns.
+    /// Writes `const unsafe fn(inputs) -> output`. An `async fn` is written as a function that
+    /// returns a future.
     pub fn function(&mut self, function: &Json) -> String {
         let header = &function["header"];
         let mut text = String::new();
@@ -180,7 +182,7 @@ impl<'a> Writer<'a> {
         format!("({}) -> {output}", inputs.join(", "))
     }
 
-    /// A type.
+    /// Writes a type.
     pub fn ty(&mut self, json: &Json) -> String {
         let (kind, inner) = json.variant();
         match kind {
@@ -233,7 +235,7 @@ impl<'a> Writer<'a> {
         format!("dyn {}", parts.join(" + "))
     }
 
-    /// A named type or trait with its arguments.
+    /// Writes a named type or trait with its arguments.
     pub fn path(&mut self, json: &Json) -> String {
         let target = self.scope.crates.target(self.krate, &json["id"]);
         if let Target::Described(item) = target {
@@ -252,7 +254,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What users call it.
+    /// Returns the public name of an item.
     fn name_of(&self, target: &Target<'_>) -> Option<String> {
         let Scope { crates, public, preferred } = self.scope;
         match target {
@@ -266,7 +268,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What an alias stands for, with its parameters filled in.
+    /// Writes the type that an alias expands to, with its parameters filled in.
     fn alias(&mut self, item: Item<'a>, alias: &Json, args: &Json) -> String {
         let mut given = Vec::new();
         for arg in args["angle_bracketed"]["args"].items() {
@@ -343,14 +345,14 @@ impl<'a> Writer<'a> {
         if kind == "type" { self.ty(inner) } else { inner["expr"].text().to_owned() }
     }
 
-    /// Bounds joined by `+`, sorted.
+    /// Writes bounds, sorted and joined by `+`.
     pub fn bounds(&mut self, bounds: &Json) -> String {
         let bounds = bounds.items().iter();
         let bounds: BTreeSet<String> = bounds.filter_map(|bound| self.bound(bound)).collect();
         bounds.into_iter().collect::<Vec<_>>().join(" + ")
     }
 
-    /// None for `use<…>`, which does not show in what the type can do.
+    /// Writes a bound, or returns `None` for `use<…>`, which does not affect users.
     fn bound(&mut self, bound: &Json) -> Option<String> {
         let (kind, inner) = bound.variant();
         match kind {
@@ -394,7 +396,7 @@ fn number(lifetime: usize) -> String {
     format!("'{lifetime}")
 }
 
-/// The first lifetime that a text has.
+/// Returns the first lifetime in a text.
 fn lifetime_in(text: &str) -> Option<String> {
     let rest = &text[text.find('\'')? + 1..];
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());

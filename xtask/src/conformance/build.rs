@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::cargo::Cargo;
 use crate::json::Json;
 
-/// A test binary, or the first error of a file that does not compile.
+/// For each test file, its binary, or the first error if it does not compile.
 pub type Built = BTreeMap<String, Result<PathBuf, String>>;
 
-/// Builds `files` of the package in `dir`; one that does not compile keeps none of the others.
+/// Builds `files` of the package in `dir`. A file that does not compile does not affect the others.
 pub fn test_files(dir: &Path, target_dir: &Path, files: &[String]) -> Result<Built, String> {
     let chosen: Vec<String> =
         files.iter().flat_map(|file| ["--test".to_owned(), file.clone()]).collect();
@@ -19,10 +19,12 @@ pub fn test_files(dir: &Path, target_dir: &Path, files: &[String]) -> Result<Bui
         .captured()?;
     let built = read(&messages);
     if built.is_empty() {
-        return Err(format!("the build failed before it came to a test file:\n{errors}"));
+        return Err(format!("the build failed before it reached a test file:\n{errors}"));
     }
     match files.iter().find(|file| !built.contains_key(*file)) {
-        Some(missing) => Err(format!("cargo said nothing of test file `{missing}`:\n{errors}")),
+        Some(missing) => {
+            Err(format!("cargo reported nothing about test file `{missing}`:\n{errors}"))
+        }
         None => Ok(built),
     }
 }

@@ -1,5 +1,5 @@
-//! Lists of tests, as they are committed: `file test` a line, and `file` alone where a file has no
-//! test but has to compile.
+//! The committed lists of tests: a line `file test` for each test, and `file` alone for a file
+//! without tests that must compile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::Path;
 #[cfg(test)]
 mod tests;
 
-/// Test files and the tests in them.
+/// Test files and their tests.
 #[derive(Debug, Default, PartialEq)]
 pub struct Tests(BTreeMap<String, BTreeSet<String>>);
 
@@ -47,7 +47,7 @@ impl Tests {
         text
     }
 
-    /// Adds a test, or a file that may have none.
+    /// Adds a test, or a file without tests.
     pub fn add(&mut self, file: &str, test: Option<&str>) {
         let tests = self.0.entry(file.to_owned()).or_default();
         tests.extend(test.map(str::to_owned));
@@ -61,7 +61,7 @@ impl Tests {
         self.0.keys().map(String::as_str)
     }
 
-    /// The tests of a file, none if it is not in the list.
+    /// Returns the tests of a file, or none if it is not in the list.
     pub fn of<'a>(&'a self, file: &str) -> impl Iterator<Item = &'a str> {
         self.0.get(file).into_iter().flatten().map(String::as_str)
     }

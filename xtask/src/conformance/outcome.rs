@@ -1,19 +1,19 @@
-//! What became of each test.
+//! The outcomes of tests.
 
 use std::collections::BTreeMap;
 
 use super::lists::Tests;
 use crate::json::quoted;
 
-/// How one test ended.
+/// The outcome of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Passed,
-    /// Its own file says that it is not to be run.
+    /// Ignored by an attribute in its file.
     Ignored,
-    /// With the end of what it printed.
+    /// Failed; contains the end of its output.
     Failed(String),
-    /// Killed at the time limit, with the end of what it had printed.
+    /// Killed at the time limit; contains the end of its output.
     Hung(String),
 }
 
@@ -28,7 +28,7 @@ impl Outcome {
     }
 }
 
-/// What became of one test file.
+/// The outcome of a test file.
 #[derive(Debug)]
 pub enum FileOutcome {
     /// The compiler's first error.
@@ -36,7 +36,7 @@ pub enum FileOutcome {
     Ran(BTreeMap<String, Outcome>),
 }
 
-/// What became of all test files, by their names.
+/// The outcomes of all test files, by name.
 #[derive(Debug, Default)]
 pub struct Outcomes(pub BTreeMap<String, FileOutcome>);
 
@@ -45,7 +45,7 @@ impl Outcomes {
         self.0.get(file)
     }
 
-    /// The test's outcome; none if its file did not compile or has no such test.
+    /// Returns the test's outcome, or `None` if its file did not compile or has no such test.
     pub fn test(&self, file: &str, test: &str) -> Option<&Outcome> {
         match self.0.get(file) {
             Some(FileOutcome::Ran(tests)) => tests.get(test),
@@ -67,7 +67,7 @@ impl Outcomes {
         passing
     }
 
-    /// File and what of it did not pass.
+    /// Returns each file and test that did not pass.
     pub fn failing(&self) -> Vec<(&str, String)> {
         let mut failing = Vec::new();
         for (file, outcome) in &self.0 {

@@ -1,13 +1,13 @@
-//! A package with a suite's tests in it.
+//! The generated package that contains a suite's tests.
 //!
-//! What the tests need is read out of the metadata that cargo gives of the published crate: its own
-//! dependencies, those for its tests, and its features. So no manifest of it is kept here.
+//! The dependencies, dev-dependencies and features that the tests need are taken from cargo's
+//! metadata of the published crate, so no copy of its manifest is kept here.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::suites::{LEFT_OUT, Suite};
+use super::suites::{EXCLUDED_FILES, Suite};
 use super::target_dir;
 use crate::cargo::Cargo;
 use crate::json::{Json, quoted};
@@ -17,21 +17,21 @@ use crate::repo;
 #[cfg(test)]
 mod tests;
 
-/// What stands under the tests.
+/// The runtime that the tests run on.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Under {
+pub enum Backend {
     DropIn,
     Tokio,
 }
 
-/// Writes the package and returns its folder. Versions are those of the lock file at `lock`, where
-/// there is one, so that both build the same.
-pub fn lay_out(suite: &Suite, under: Under, lock: &Path) -> Result<PathBuf, String> {
+/// Writes the package and returns its folder. If there is a lock file at `lock`, its versions are
+/// used, so that both backends are built with the same dependencies.
+pub fn lay_out(suite: &Suite, backend: Backend, lock: &Path) -> Result<PathBuf, String> {
     let published = Published::find(suite)?;
-    let on = if under == Under::DropIn { "drop-in" } else { "itself" };
+    let on = if backend == Backend::DropIn { "drop-in" } else { "itself" };
     let dir = target_dir().join(format!("{}-on-{on}", suite.krate));
     let mut manifest = manifest(suite, &published.metadata);
-    if under == Under::DropIn {
+    if backend == Backend::DropIn {
         let drop_in = repo::root().join("crates/tokio-drop-in");
         let drop_in = quoted(&drop_in.to_string_lossy());
         manifest.push_str(&format!("\n[patch.crates-io]\ntokio = {{ path = {drop_in} }}\n"));
@@ -47,13 +47,13 @@ pub fn lay_out(suite: &Suite, under: Under, lock: &Path) -> Result<PathBuf, Stri
     Ok(dir)
 }
 
-/// The names of the suite's test files, but for those that are left out.
+/// Returns the names of the suite's test files, without the excluded ones.
 pub fn test_files(suite: &Suite) -> Result<Vec<String>, String> {
     let tests = Published::find(suite)?.tests();
     let mut names = Vec::new();
     for path in entries(&tests)? {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let left_out = LEFT_OUT.iter().any(|part| name.contains(part));
+        let left_out = EXCLUDED_FILES.iter().any(|part| name.contains(part));
         if path.extension().is_some_and(|end| end == "rs") && !left_out {
             names.push(name);
         }
@@ -62,20 +62,20 @@ pub fn test_files(suite: &Suite) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// The names of all features of the crate that a suite is from.
+/// Returns the names of all features of the suite's crate.
 pub fn features_of(suite: &Suite) -> Result<BTreeSet<String>, String> {
     let published = Published::find(suite)?;
     Ok(published.metadata["features"].fields().map(|(name, _)| name.to_owned()).collect())
 }
 
-/// Keeps the lock file of a package that was laid out on Tokio itself.
+/// Saves the lock file of the package that was built on Tokio itself.
 pub fn save_lock(suite: &Suite, lock: &Path) -> Result<(), String> {
     let from = target_dir().join(format!("{}-on-itself/Cargo.lock", suite.krate));
     fs::copy(&from, lock).map_err(|e| failed("copy", &from, &e))?;
     Ok(())
 }
 
-/// A crate as cargo fetched it.
+/// A published crate that cargo has fetched.
 struct Published {
     metadata: Json,
 }
@@ -97,7 +97,7 @@ impl Published {
             package["name"].text() == *krate && package["version"].text() == *version
         };
         let found = packages.into_iter().find(is_it);
-        let metadata = found.ok_or_else(|| format!("cargo did not bring {krate} {version}"))?;
+        let metadata = found.ok_or_else(|| format!("cargo did not fetch {krate} {version}"))?;
         Ok(Published { metadata })
     }
 
@@ -107,14 +107,14 @@ impl Published {
     }
 }
 
-/// The manifest of a package whose tests are the suite's.
+/// Returns the manifest of the package with the suite's tests.
 fn manifest(suite: &Suite, published: &Json) -> String {
     let mut text = manifest_head(&format!("{}-conformance", suite.krate));
-    // Small binaries link faster, and there are many.
+    // There are many binaries, and small ones link faster.
     text.push_str("\n[profile.dev]\ndebug = false\nincremental = false\n");
     text.push_str("\n[lints.rust]\nunexpected_cfgs = \"allow\"\n");
     text.push_str("\n[features]\n");
-    // The tests ask for the features of the crate they were published in.
+    // The tests have `cfg`s on the features of the crate they were published in.
     let enabled = enabled_features(suite, published);
     text.push_str(&format!("default = {}\n", array(&enabled)));
     for name in &enabled {
@@ -132,7 +132,8 @@ fn manifest(suite: &Suite, published: &Json) -> String {
     text
 }
 
-/// The features that the suite's imply, among those that are not just a dependency's name.
+/// Returns the features that the suite's features imply, without those that only enable a
+/// dependency.
 fn enabled_features(suite: &Suite, published: &Json) -> Vec<String> {
     let mut enabled: Vec<String> = Vec::new();
     let mut open: Vec<&str> = suite.features.to_vec();
@@ -152,7 +153,7 @@ fn enabled_features(suite: &Suite, published: &Json) -> Vec<String> {
     enabled
 }
 
-/// A dependency as a section of its own; none for a build dependency or the crate itself.
+/// Returns the section of a dependency, or `None` for a build dependency or the crate itself.
 fn dependency_section(suite: &Suite, dependency: &Json) -> Option<String> {
     let kind = match dependency["kind"].str() {
         None => "dependencies",
@@ -182,7 +183,7 @@ fn array(names: &[String]) -> String {
     format!("[{}]", names.join(", "))
 }
 
-/// Copies a folder with its folders.
+/// Copies a folder recursively, except files that are unchanged.
 fn copy_changed(from: &Path, to: &Path) -> Result<(), String> {
     for path in entries(from)? {
         let copy = to.join(path.file_name().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Each test in a process of its own, so that one that hangs or aborts costs one test.
+//! Runs each test in its own process, so that a test that hangs or aborts does not affect others.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use super::build::Built;
 use super::outcome::{FileOutcome, Outcome, Outcomes};
 
-/// Of what a failed test printed, the end is kept.
-const KEPT_LINES: usize = 20;
+/// The number of lines kept of a failed test's output.
+const KEPT_LINES_MAX: usize = 20;
 
 struct Job {
     file: String,
@@ -22,7 +22,7 @@ struct Job {
     test: String,
 }
 
-/// Runs all tests of `built`, as many at a time as there are CPUs, with `dir` as their folder.
+/// Runs all tests of `built` in the folder `dir`, as many at a time as there are CPUs.
 pub fn run_all(dir: &Path, built: Built, time_limit: Duration) -> Result<Outcomes, String> {
     let mut outcomes = Outcomes::default();
     let mut jobs = Vec::new();
@@ -93,12 +93,12 @@ fn start(job: &Job, dir: &Path, log: &Path) -> std::io::Result<Child> {
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
         .stderr(log)
-        // What it starts itself goes down with it.
+        // Its own process group, so that child processes are killed with it.
         .process_group(0)
         .spawn()
 }
 
-/// None if the process had to be killed.
+/// Waits for the process. Returns `None` if it had to be killed at the time limit.
 fn wait(mut child: Child, time_limit: Duration) -> Option<ExitStatus> {
     let deadline = Instant::now() + time_limit;
     let mut pause = Duration::from_millis(1);
@@ -120,5 +120,5 @@ fn wait(mut child: Child, time_limit: Duration) -> Option<ExitStatus> {
 
 fn end_of(said: &str) -> String {
     let lines: Vec<&str> = said.trim().lines().collect();
-    lines[lines.len().saturating_sub(KEPT_LINES)..].join("\n")
+    lines[lines.len().saturating_sub(KEPT_LINES_MAX)..].join("\n")
 }

@@ -1,28 +1,28 @@
-//! Which crates' tests are run, and at which versions.
+//! The crates whose tests are run, and their versions.
 
 /// The tests of one crate.
 pub struct Suite {
     pub krate: &'static str,
-    /// Exactly this one, whatever else has been published.
+    /// The exact version.
     pub version: &'static str,
-    /// Of the crate, for the tests to be built with.
+    /// The features of the crate that the tests are built with.
     pub features: &'static [&'static str],
 }
 
-/// Tokio at the version that the drop-in stands in for.
+/// Tokio, at the version that the drop-in replaces.
 pub const TOKIO: Suite =
     Suite { krate: "tokio", version: "1.54.1", features: &["full", "test-util"] };
 
-/// Another suite is a line more here, and `cargo xtask conformance --suite NAME --record`.
+/// All suites. To add one, add a line here and run `cargo xtask conformance --suite NAME --record`.
 pub const SUITES: &[Suite] = &[
     TOKIO,
     Suite { krate: "tokio-stream", version: "0.1.19", features: &["full"] },
     Suite { krate: "tokio-util", version: "0.7.20", features: &["full"] },
 ];
 
-/// Files with these in their names are left out of a record: they are for other systems, for
-/// `--cfg tokio_unstable`, or about panics outside a runtime.
-pub const LEFT_OUT: &[&str] = &[
+/// Files whose names contain one of these are not recorded: they are for other systems, for `--cfg
+/// tokio_unstable`, or about panics outside a runtime.
+pub const EXCLUDED_FILES: &[&str] = &[
     "_require_full",
     "aio",
     "dump",
@@ -41,5 +41,5 @@ pub const LEFT_OUT: &[&str] = &[
 pub fn named(krate: &str) -> Result<&'static Suite, String> {
     let known: Vec<&str> = SUITES.iter().map(|suite| suite.krate).collect();
     let found = SUITES.iter().find(|suite| suite.krate == krate);
-    found.ok_or_else(|| format!("no suite `{krate}`; those there are: {}", known.join(", ")))
+    found.ok_or_else(|| format!("unknown suite `{krate}`; the suites are: {}", known.join(", ")))
 }

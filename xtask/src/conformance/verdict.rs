@@ -1,4 +1,4 @@
-//! The outcomes held against the list of what passes on Tokio.
+//! Compares the outcomes with the list of tests that pass on Tokio.
 
 use super::lists::Tests;
 use super::outcome::{FileOutcome, Outcome, Outcomes};
@@ -6,18 +6,18 @@ use super::outcome::{FileOutcome, Outcome, Outcomes};
 #[cfg(test)]
 mod tests;
 
-/// Whether everything is as it should be.
+/// The result of the comparison.
 #[derive(Debug, Default)]
 pub struct Verdict {
     passed: usize,
     of: usize,
-    /// One for each file in which something fails.
+    /// A line for each file with failures.
     lines: Vec<String>,
-    /// What fails, with what it printed.
+    /// Each failure, with its output.
     failing: Vec<String>,
 }
 
-/// Compares what was to pass with what did.
+/// Compares the expected tests with the outcomes.
 pub fn of(expected: &Tests, outcomes: &Outcomes) -> Verdict {
     let mut verdict = Verdict::default();
     for file in expected.files() {
@@ -31,7 +31,7 @@ impl Verdict {
         let tests: Vec<&str> = expected.of(file).collect();
         self.of += tests.len();
         if let Some(FileOutcome::DoesNotCompile(error)) = outcomes.file(file) {
-            // There may be no test in it that could fail.
+            // Counts as a failure even if the file has no tests.
             self.add_line(file, 0, tests.len(), &format!("does not compile: {error}"));
             self.failing.push(format!("{file} does not compile: {error}"));
             return;
@@ -67,16 +67,19 @@ impl Verdict {
         println!("{suite}: {} of {} pass", self.passed, self.of);
     }
 
-    /// Fails if anything does.
+    /// Returns an error if anything failed.
     pub fn result(&self, suite: &str) -> Result<(), String> {
         if self.failing.is_empty() {
             return Ok(());
         }
-        Err(format!("{suite}: passes on Tokio and not here:\n{}", self.failing.join("\n")))
+        Err(format!(
+            "{suite}: these tests pass on Tokio but not on the drop-in:\n{}",
+            self.failing.join("\n")
+        ))
     }
 }
 
-/// Each line on a new one, further in.
+/// Returns the lines of `text`, each on a new, indented line.
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("\n        {line}")).collect()
 }

@@ -1,6 +1,6 @@
-//! Base64, as far as it has to be read.
+//! A Base64 decoder.
 
-/// The bytes of a text in the usual alphabet, padded or not.
+/// Decodes a text in the standard alphabet, with or without padding.
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut count) = (0_u32, 0);

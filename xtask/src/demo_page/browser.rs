@@ -1,8 +1,8 @@
-//! Chromium without a screen, driven over a pair of pipes.
+//! Headless Chromium, controlled over a pair of pipes.
 //!
-//! It speaks the DevTools protocol: JSON with a zero byte behind each message. It reads from descriptor 3
-//! and writes to descriptor 4 (`--remote-debugging-pipe`), to which a shell moves the ends of its standard
-//! input and output. When the pipes close, for whatever reason, it ends by itself.
+//! The protocol is DevTools: JSON messages, each terminated by a zero byte. Chromium reads from
+//! descriptor 3 and writes to descriptor 4 (`--remote-debugging-pipe`); a shell moves its standard
+//! input and output there. Chromium ends when the pipes are closed.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -15,15 +15,15 @@ use std::{env, thread};
 use super::base64;
 use crate::json::{Json, quoted};
 
-/// For anything to happen. Far more than it takes, for machines that have other things to do.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The time limit of every wait. It is generous, for machines under load.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 const FLAGS: [&str; 12] = [
     "--headless",
     "--remote-debugging-pipe",
-    // As root, which CI often is, there is no sandbox to be had. It sees nothing but our own page.
+    // Chromium has no sandbox as root, which CI often runs as. It only loads our own page.
     "--no-sandbox",
     "--disable-gpu",
     "--disable-dev-shm-usage",
@@ -36,14 +36,14 @@ const FLAGS: [&str; 12] = [
     "--lang=en",
 ];
 
-/// The process and its folder; dropping it ends the one and removes the other.
+/// The browser process and its folder. Dropping it ends the process and removes the folder.
 pub struct Browser {
     process: Child,
     to: Option<ChildStdin>,
     from: Receiver<Json>,
     folder: PathBuf,
     last_id: u64,
-    /// What the page complained of.
+    /// Errors and warnings on the page's console.
     errors: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ impl Browser {
         fs::create_dir(&folder).map_err(|e| format!("cannot create {}: {e}", folder.display()))?;
         let log = File::create(folder.join("log")).map_err(|e| format!("no log: {e}"))?;
         let mut command = Command::new("sh");
-        command.args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null", "sh", found()?]);
+        command.args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null", "sh", find_browser()?]);
         command.args(FLAGS).arg(format!("--user-data-dir={}", folder.join("profile").display()));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let mut process = command.spawn().map_err(|e| format!("no browser: {e}"))?;
@@ -71,7 +71,7 @@ impl Browser {
         Ok(Browser { process, to, from, folder, last_id: 0, errors: Vec::new() })
     }
 
-    /// An empty page.
+    /// Opens an empty page.
     pub fn open(&mut self) -> Result<Page<'_>, String> {
         let target = self.call("", "Target.createTarget", "{\"url\":\"about:blank\"}")?;
         let target = quoted(target["targetId"].text());
@@ -85,7 +85,7 @@ impl Browser {
         Ok(page)
     }
 
-    /// Calls a method and waits for what it returns.
+    /// Calls a method and waits for its result.
     fn call(&mut self, session: &str, method: &str, params: &str) -> Result<Json, String> {
         self.last_id += 1;
         let id = self.last_id;
@@ -96,25 +96,26 @@ impl Browser {
         let message =
             format!("{{\"id\":{id},\"method\":\"{method}\",\"params\":{params}{session}}}\0");
         let to = self.to.as_mut().expect("it is open until the end");
-        to.write_all(message.as_bytes()).map_err(|e| self.gone(&e.to_string()))?;
-        let give_up = Instant::now() + PATIENCE;
+        to.write_all(message.as_bytes()).map_err(|e| self.no_answer(&e.to_string()))?;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
-            let left = give_up.saturating_duration_since(Instant::now());
-            let message = self.from.recv_timeout(left).map_err(|e| self.gone(&e.to_string()))?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            let message =
+                self.from.recv_timeout(left).map_err(|e| self.no_answer(&e.to_string()))?;
             if message["id"].number() != Some(id.to_string().as_str()) {
                 self.note(&message);
             } else if message["error"].is_null() {
                 return take(message, "result");
             } else {
                 return Err(format!(
-                    "the browser refuses {method}: {}",
+                    "the browser rejects {method}: {}",
                     message["error"]["message"].text()
                 ));
             }
         }
     }
 
-    /// Keeps what an event says of errors.
+    /// Records the error or warning in an event, if any.
     fn note(&mut self, event: &Json) {
         let params = &event["params"];
         let error = match event["method"].text() {
@@ -133,12 +134,12 @@ impl Browser {
         self.errors.extend(error.map(str::to_owned));
     }
 
-    fn gone(&self, why: &str) -> String {
+    fn no_answer(&self, why: &str) -> String {
         let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-        format!("the browser does not answer ({why}); it said:\n{log}")
+        format!("the browser does not answer ({why}); its log:\n{log}")
     }
 
-    /// Ends it in an orderly way.
+    /// Closes the browser cleanly.
     pub fn close(mut self) -> Result<(), String> {
         self.call("", "Browser.close", "{}").map(drop)
     }
@@ -147,8 +148,8 @@ impl Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         drop(self.to.take());
-        let patience = Instant::now() + Duration::from_secs(5);
-        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < patience {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(10));
         }
         let _has_ended = self.process.kill();
@@ -195,7 +196,7 @@ impl Page<'_> {
         self.call("Emulation.setUserAgentOverride", &params).map(drop)
     }
 
-    /// The value of an expression, or of the promise that it is.
+    /// Returns the value of an expression; a promise is awaited.
     pub fn evaluate(&mut self, expression: &str) -> Result<Json, String> {
         let params = format!(
             "{{\"expression\":{},\"returnByValue\":true,\"awaitPromise\":true}}",
@@ -212,16 +213,19 @@ impl Page<'_> {
     pub fn number(&mut self, expression: &str) -> Result<f64, String> {
         let value = self.evaluate(expression)?;
         let number = value.number().and_then(|digits| digits.parse().ok());
-        number.ok_or_else(|| format!("{expression} is no number"))
+        number.ok_or_else(|| format!("{expression} is not a number"))
     }
 
     /// Waits until `condition` is true.
     pub fn wait_for(&mut self, condition: &str, what: &str) -> Result<(), String> {
-        let give_up = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !self.evaluate(condition)?.is_true() {
-            if Instant::now() > give_up {
+            if Instant::now() > deadline {
                 let text = self.evaluate("document.body.innerText")?;
-                return Err(format!("waited for {what} in vain; the page says:\n{}", text.text()));
+                return Err(format!(
+                    "timed out waiting for {what}; the text of the page:\n{}",
+                    text.text()
+                ));
             }
             thread::sleep(Duration::from_millis(50));
         }
@@ -230,21 +234,22 @@ impl Page<'_> {
 
     /// Fails if there was an error or a warning on the console, or a file that did not load.
     pub fn no_errors(&mut self) -> Result<(), String> {
-        // So that all that came before has been read.
+        // Waits for a reply, so that all earlier events have been read.
         self.evaluate("0")?;
         match &self.browser.errors[..] {
             [] => {
-                println!("    nothing on the console");
+                println!("    no messages on the console");
                 Ok(())
             }
-            errors => Err(format!("on the console:\n{}", errors.join("\n"))),
+            errors => Err(format!("errors on the console:\n{}", errors.join("\n"))),
         }
     }
 
-    /// What the window shows, as a PNG.
+    /// Returns a screenshot of the window, as a PNG.
     pub fn picture(&mut self) -> Result<Vec<u8>, String> {
         let answer = self.call("Page.captureScreenshot", "{\"format\":\"png\"}")?;
-        base64::decode(answer["data"].text()).ok_or_else(|| "the picture is broken".to_owned())
+        base64::decode(answer["data"].text())
+            .ok_or_else(|| "the screenshot cannot be decoded".to_owned())
     }
 }
 
@@ -255,12 +260,12 @@ fn take(json: Json, name: &str) -> Result<Json, String> {
     }
 }
 
-fn found() -> Result<&'static str, String> {
+fn find_browser() -> Result<&'static str, String> {
     let path = env::var_os("PATH").unwrap_or_default();
     let is_there = |name: &&str| env::split_paths(&path).any(|folder| folder.join(name).exists());
     NAMES.into_iter().find(is_there).ok_or_else(|| {
-        "Chromium is not installed. On Debian and its kin `bash .ci/install-servers` does that; \
-         `cargo xtask ci --without-servers` leaves the page out"
+        "Chromium is not installed. On Debian and similar systems, `bash .ci/install-servers` installs it; \
+         `cargo xtask ci --without-servers` skips this test"
             .to_owned()
     })
 }

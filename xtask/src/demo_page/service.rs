@@ -1,4 +1,4 @@
-//! The demo, started for as long as its page is looked at.
+//! The demo service, which runs while its page is tested.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -6,16 +6,16 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The process; killed when dropped.
+/// The process of the demo, which is killed when this is dropped.
 pub struct Service {
     pub url: String,
     process: Child,
 }
 
 impl Service {
-    /// Starts `program` on a free port; it says on which.
+    /// Starts `program` on a free port, and reads the URL that it prints.
     pub fn start(program: &Path) -> Result<Service, String> {
         let mut command = Command::new(program);
         command.args(["--port", "0"]).stdin(Stdio::null()).stdout(Stdio::piped());
@@ -25,25 +25,26 @@ impl Service {
         let stdout = service.process.stdout.as_mut().expect("it is a pipe");
         BufReader::new(stdout).read_line(&mut line).map_err(|e| format!("the demo: {e}"))?;
         let url = line.split_whitespace().find(|word| word.starts_with("http://"));
-        service.url = url.ok_or_else(|| format!("the demo gave no address: {line:?}"))?.to_owned();
+        service.url =
+            url.ok_or_else(|| format!("the demo printed no address: {line:?}"))?.to_owned();
         println!("    {}", line.trim_end());
         Ok(service)
     }
 
-    /// What Ctrl-C does; an error if it does not end soon, or not well.
+    /// Sends the signal of Ctrl-C. Returns an error if the service does not end in time or fails.
     pub fn interrupt(mut self) -> Result<(), String> {
         let pid = self.process.id().to_string();
         let asked = Command::new("kill").args(["-INT", &pid]).status();
         asked.map_err(|e| format!("kill: {e}"))?;
-        let give_up = Instant::now() + PATIENCE;
-        while Instant::now() < give_up {
+        let deadline = Instant::now() + TIMEOUT;
+        while Instant::now() < deadline {
             match self.process.try_wait().map_err(|e| e.to_string())? {
                 Some(status) if status.success() => return Ok(()),
                 Some(status) => return Err(format!("the demo ended with {status} at Ctrl-C")),
                 None => thread::sleep(Duration::from_millis(10)),
             }
         }
-        Err(format!("the demo goes on {PATIENCE:?} after Ctrl-C"))
+        Err(format!("the demo still runs {TIMEOUT:?} after Ctrl-C"))
     }
 }
 

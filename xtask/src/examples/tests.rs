@@ -1,8 +1,8 @@
-use super::{has_example, look};
+use super::{has_example, items_without_example};
 use crate::api_diff::crates::Crates;
 use crate::api_diff::public::Public;
 
-/// An item of the crate's root; `inner` is its kind.
+/// Returns an item of the crate's root; `inner` is its kind.
 fn item(id: u8, name: &str, attrs: &str, docs: &str, inner: &str) -> String {
     format!(
         r#""{id}": {{"id": {id}, "crate_id": 0, "name": "{name}", "visibility": "public",
@@ -16,12 +16,12 @@ fn paths_without(items: &[String], ids: &str) -> (usize, Vec<String>) {
     let krate = format!(r#"{{"root": 0, "index": {{{index}}}, "paths": {{}}}}"#);
     let crates = Crates::from_texts(&[("wakeful", &krate)]);
     let public = Public::of(&crates, "wakeful").unwrap();
-    let (count, without) = look(&public);
+    let (count, without) = items_without_example(&public);
     (count, without.into_iter().map(str::to_owned).collect())
 }
 
 #[test]
-fn types_and_functions_without_a_block_that_runs_are_found() {
+fn types_and_functions_without_a_running_example_are_found() {
     let items = [
         item(1, "shown", "", r"Does it.\n\n```\nshown();\n```", r#"{"function": {}}"#),
         item(2, "Bare", "", "Is it.", r#"{"struct": {}}"#),
@@ -34,7 +34,7 @@ fn types_and_functions_without_a_block_that_runs_are_found() {
 }
 
 #[test]
-fn hidden_items_and_constants_need_none() {
+fn hidden_items_and_constants_need_no_example() {
     let items = [
         item(1, "inner", r##""#[doc(hidden)]""##, "", r#"{"function": {}}"#),
         item(2, "MAX", "", "The most.", r#"{"constant": {}}"#),
@@ -43,7 +43,7 @@ fn hidden_items_and_constants_need_none() {
 }
 
 #[test]
-fn only_rust_that_runs_counts() {
+fn only_code_blocks_that_run_count() {
     assert!(has_example("```\nf();\n```"));
     assert!(has_example("```text\n-->\n```\n\n```rust\nf();\n```"));
     assert!(has_example("```should_panic\nf();\n```"));

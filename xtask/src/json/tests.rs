@@ -12,7 +12,7 @@ fn reads_nested_values() {
 }
 
 #[test]
-fn what_is_not_there_is_null() {
+fn missing_values_are_null() {
     let json = Json::parse(r#"{"a": "text"}"#).unwrap();
     assert!(json["b"]["c"]["d"].is_null());
     assert!(json["a"]["b"].is_null());
@@ -26,13 +26,13 @@ fn undoes_escapes() {
 }
 
 #[test]
-fn reads_back_what_it_quotes() {
+fn quoted_strings_can_be_read_back() {
     let text = "one\ntwo \"three\" \\ \u{1} ü";
     assert_eq!(Json::parse(&quoted(text)).unwrap().text(), text);
 }
 
 #[test]
-fn an_enum_is_its_only_field_or_a_string() {
+fn an_enum_is_an_object_with_one_field_or_a_string() {
     let json = Json::parse(r#"[{"struct": {"name": "S"}}, "unit"]"#).unwrap();
     let (kind, inner) = json.items()[0].variant();
     assert_eq!((kind, inner["name"].text()), ("struct", "S"));
@@ -40,7 +40,7 @@ fn an_enum_is_its_only_field_or_a_string() {
 }
 
 #[test]
-fn refuses_what_is_not_json() {
+fn invalid_json_is_refused() {
     for text in ["", "{", "[1 2]", "{\"a\" 1}", "\"open", "nul", "{} x", r#""\ud83d""#, r#""\u12""#]
     {
         assert!(Json::parse(text).is_err(), "{text}");

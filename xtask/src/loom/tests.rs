@@ -24,7 +24,7 @@ fn a_crate_counts_when_it_has_a_gated_module_called_loom() {
 }
 
 #[test]
-fn the_switch_between_std_and_loom_is_no_model() {
+fn a_module_that_switches_between_std_and_loom_is_not_a_model() {
     let files = files(&[
         BASE,
         (
@@ -47,7 +47,7 @@ fn a_model_that_would_never_run_is_an_error() {
 }
 
 #[test]
-fn only_models_are_taken_from_a_listing() {
+fn only_models_are_selected_from_a_listing() {
     let listing = "a::tests::loom::wakes_once: test\na::tests::bloom::x: test\n\
                    a::tests::loom: test\nb::loom::deep::wakes_twice: test\nloom::f: benchmark\n";
     assert_eq!(
@@ -59,7 +59,7 @@ fn only_models_are_taken_from_a_listing() {
 }
 
 #[test]
-fn a_crate_may_be_called_by_its_short_name() {
+fn a_crate_can_be_named_without_its_prefix() {
     let with_models = ["wakeful".to_owned(), "wakeful-base".to_owned()];
     assert_eq!(choose("base", &with_models), Ok("wakeful-base"));
     assert_eq!(choose("wakeful-base", &with_models), Ok("wakeful-base"));

@@ -7,7 +7,7 @@ fn names(manifest: &Manifest) -> Vec<&str> {
 }
 
 #[test]
-fn every_way_to_write_a_dependency_is_seen() {
+fn every_way_to_write_a_dependency_is_found() {
     let manifest = Manifest::parse(
         r#"
         [package]
@@ -34,7 +34,7 @@ fn every_way_to_write_a_dependency_is_seen() {
 }
 
 #[test]
-fn dev_dependencies_and_features_are_no_dependencies() {
+fn dev_dependencies_and_features_are_not_dependencies() {
     let manifest = Manifest::parse(
         "[dev-dependencies]\nloom = '1'\n[features]\nfull = ['net']\n\
          [target.'cfg(unix)'.dev-dependencies]\nlibc = '1'\n",

@@ -14,11 +14,11 @@ fn options_are_read_and_passed_on() {
 }
 
 #[test]
-fn what_is_unknown_or_incomplete_is_refused() {
+fn unknown_and_incomplete_options_are_refused() {
     let refused = |args: &[&str]| Options::parse(args, NAMES).err().unwrap();
-    assert_eq!(refused(&["--sed", "7"]), "`--sed` is not an option; there are --for, --seed");
-    assert_eq!(refused(&["seed", "7"]), "`seed` is not an option; there are --for, --seed");
-    assert_eq!(refused(&["--seed"]), "`--seed` takes a value");
+    assert_eq!(refused(&["--sed", "7"]), "unknown option `--sed`; the options are --for, --seed");
+    assert_eq!(refused(&["seed", "7"]), "unknown option `seed`; the options are --for, --seed");
+    assert_eq!(refused(&["--seed"]), "`--seed` needs a value");
     for wrong in ["2", "m", "2d", "2 m", "99999999999s"] {
         let options = [wrong];
         let options = Options::parse(&["--for", options[0]], NAMES).unwrap();

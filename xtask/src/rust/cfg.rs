@@ -1,12 +1,12 @@
-//! What a `cfg` needs in order to be true.
+//! Evaluation of `cfg` conditions.
 
 use super::lex::{Kind, Token};
 
 #[cfg(test)]
 mod tests;
 
-/// Whether an attribute, given as the tokens between its brackets, is a `cfg` that can only hold
-/// with `flag` set. `any(test, unix)` can hold without `test`; `all(test, unix)` cannot.
+/// Returns whether an attribute, given as the tokens between its brackets, is a `cfg` that can hold
+/// only with `flag` set. `any(test, unix)` can hold without `test`; `all(test, unix)` cannot.
 pub fn requires(attribute: &[Token<'_>], flag: &str) -> bool {
     match attribute {
         [name, open, ..] if name.text == "cfg" && open.text == "(" => {
@@ -17,8 +17,8 @@ pub fn requires(attribute: &[Token<'_>], flag: &str) -> bool {
     }
 }
 
-/// Value of the predicate at `at` with `flag` unset; none if it hangs on something else.
-/// Leaves `at` behind the predicate.
+/// Returns the value of the predicate at `at` with `flag` unset, or `None` if it depends on
+/// something else. Advances `at` past the predicate.
 fn without(flag: &str, tokens: &[Token<'_>], at: &mut usize) -> Option<bool> {
     let name = tokens.get(*at)?;
     *at += 1;
@@ -39,7 +39,7 @@ fn without(flag: &str, tokens: &[Token<'_>], at: &mut usize) -> Option<bool> {
             _ => None,
         };
     }
-    // `feature = "x"`: skip the value.
+    // Skips the value of `feature = "x"`.
     let has_value = tokens.get(*at).is_some_and(|token| token.text == "=");
     if has_value {
         *at += 2;
@@ -47,7 +47,8 @@ fn without(flag: &str, tokens: &[Token<'_>], at: &mut usize) -> Option<bool> {
     (name.kind == Kind::Ident && name.text == flag && !has_value).then_some(false)
 }
 
-/// `all` is decided by one false, `any` by one true; else all operands must be known.
+/// Combines the operands: one false decides `all`, and one true decides `any`. Otherwise all
+/// operands must be known.
 fn decided_by(operands: &[Option<bool>], decisive: bool) -> Option<bool> {
     if operands.contains(&Some(decisive)) {
         Some(decisive)

@@ -1,40 +1,40 @@
-//! Text to tokens and comments.
+//! The lexer: splits text into tokens and comments.
 
 #[cfg(test)]
 mod tests;
 
-/// What a token is; the text says which.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// Identifiers and keywords, without `r#`.
     Ident,
-    /// `'a`, without which a quote could not be told from a character.
+    /// Lifetimes such as `'a`, which must be distinguished from characters.
     Lifetime,
-    /// Strings with their quotes, characters, numbers.
+    /// Strings including their quotes, characters, and numbers.
     Literal,
-    /// One character, or one of `::`, `=>`, `->`.
+    /// Punctuation: one character, or one of `::`, `=>`, `->`.
     Punct,
 }
 
-/// One token; lines count from 1.
+/// A token. Lines are counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Token<'a> {
     pub kind: Kind,
     pub text: &'a str,
     pub line: usize,
-    /// Differs from `line` in strings that go over several lines.
+    /// Differs from `line` for strings that span several lines.
     pub last_line: usize,
 }
 
-/// One `//…` or `/*…*/`, doc comments included.
+/// A comment: `//…` or `/*…*/`, including doc comments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comment<'a> {
     pub text: &'a str,
     pub line: usize,
     pub last_line: usize,
-    /// Index of the first token behind the comment.
+    /// The index of the first token after the comment.
     pub next_token: usize,
-    /// No token stands before it on its line.
+    /// Whether no token precedes it on its line.
     pub own_line: bool,
 }
 
@@ -45,14 +45,14 @@ impl Comment<'_> {
     }
 }
 
-/// A file's tokens and comments, each in order.
+/// The tokens and the comments of a file, each in order.
 #[derive(Debug, Default)]
 pub struct Lexed<'a> {
     pub tokens: Vec<Token<'a>>,
     pub comments: Vec<Comment<'a>>,
 }
 
-/// Never fails: text that is no Rust becomes tokens that no check looks for.
+/// Splits `text`. This never fails: text that is not Rust becomes tokens that no check looks for.
 pub fn lex(text: &str) -> Lexed<'_> {
     let mut lexer = Lexer { text, at: 0, line: 1, lexed: Lexed::default() };
     while lexer.step() {}
@@ -100,7 +100,7 @@ impl<'a> Lexer<'a> {
         true
     }
 
-    /// Takes `len` bytes and returns them with the line they start on.
+    /// Consumes `len` bytes, and returns them with the line they start on.
     fn advance(&mut self, len: usize) -> (&'a str, usize) {
         let (taken, line) = (&self.rest()[..len], self.line);
         self.at += len;
@@ -125,7 +125,7 @@ impl<'a> Lexer<'a> {
         });
     }
 
-    /// A character, a byte or a lifetime.
+    /// Lexes a character, a byte or a lifetime.
     fn quote(&mut self) {
         let rest = self.rest();
         let prefix = if rest.starts_with('b') { 2 } else { 1 };
@@ -159,7 +159,7 @@ fn number_len(text: &str) -> usize {
     }
 }
 
-/// Length of a string literal of any prefix, if `text` starts with one.
+/// Returns the length of the string literal, with any prefix, that `text` starts with.
 fn string_len(text: &str) -> Option<usize> {
     let prefix = ["br", "cr", "b", "c", "r", ""].iter().find(|p| text.starts_with(**p))?;
     let body = &text[prefix.len()..];
@@ -180,7 +180,7 @@ fn string_len(text: &str) -> Option<usize> {
     Some(text.len() - content.len() + close.map_or(content.len(), |(at, _)| at + 1))
 }
 
-/// Block comments nest.
+/// Returns the length of a block comment, which may contain nested ones.
 fn block_comment_len(text: &str) -> usize {
     let mut depth = 0;
     let mut at = 0;

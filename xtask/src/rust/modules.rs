@@ -1,4 +1,4 @@
-//! The module tree of one crate, followed from its root file the way the compiler does.
+//! The module tree of a crate, followed from its root file like the compiler does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -9,17 +9,17 @@ use super::source::Source;
 #[cfg(test)]
 mod tests;
 
-/// One module: a file, or a `mod x { … }` inside one.
+/// A module: a file, or a `mod x { … }` inside one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Module {
-    /// Names from below the crate root; empty for the root.
+    /// The names of the modules below the crate root; empty for the root.
     pub path: Vec<String>,
     pub file: PathBuf,
-    /// Compiled for tests only.
+    /// Whether it is compiled for tests only.
     pub test_only: bool,
-    /// Compiled under loom only.
+    /// Whether it is compiled under loom only.
     pub loom_only: bool,
-    /// Tokens of an inline module's body; none for a whole file.
+    /// The tokens of an inline module's body, or `None` for a whole file.
     pub body: Option<Range<usize>>,
 }
 
@@ -30,7 +30,7 @@ impl Module {
         child
     }
 
-    /// The same module with its text in `file`.
+    /// Returns the same module with its text in `file`.
     fn in_file(&self, file: &Path) -> Module {
         let mut module = self.clone();
         module.file = file.to_owned();
@@ -39,8 +39,8 @@ impl Module {
     }
 }
 
-/// Every module that can be reached from the root file `root`, in order of discovery. A module
-/// with several files (one per platform) is there once per file.
+/// Returns every module that can be reached from the root file `root`, in order of discovery. A
+/// module with several files (one per platform) occurs once per file.
 pub fn tree(root: &Path, files: &BTreeMap<PathBuf, String>) -> Vec<Module> {
     let mut walk = Walk { files, seen: BTreeSet::new(), modules: Vec::new() };
     let dir = root.parent().unwrap_or(Path::new("")).to_owned();
@@ -55,7 +55,7 @@ pub fn tree(root: &Path, files: &BTreeMap<PathBuf, String>) -> Vec<Module> {
     walk.modules
 }
 
-/// The innermost of `modules` that token `at` of `file` belongs to.
+/// Returns the innermost of `modules` that contains token `at` of `file`.
 pub fn module_at<'m>(modules: &'m [Module], file: &Path, at: usize) -> Option<&'m Module> {
     let in_file = modules.iter().filter(|module| module.file == file);
     let around = in_file.filter(|m| m.body.as_ref().is_none_or(|body| body.contains(&at)));
@@ -69,7 +69,7 @@ struct Walk<'f> {
 }
 
 impl Walk<'_> {
-    /// Adds `module`, a file whose children lie in `dir`, and all below it.
+    /// Adds `module`, a file whose children are in `dir`, and all modules below it.
     fn file(&mut self, mut module: Module, dir: &Path) {
         let files = self.files;
         let Some(text) = files.get(&module.file) else {
@@ -86,7 +86,8 @@ impl Walk<'_> {
 
         let test_ranges = source.only_with("test");
         let loom_ranges = source.only_with("wakeful_loom");
-        // The modules around the current token, outermost first, with where their files lie.
+        // The modules around the current token, outermost first, with the folders of their
+        // children.
         let mut around = vec![(module, dir.to_owned())];
         for at in 0..source.tokens.len() {
             around.retain(|(outer, _)| outer.body.as_ref().is_none_or(|body| at < body.end));
@@ -108,7 +109,8 @@ impl Walk<'_> {
                 self.modules.push(child.clone());
                 around.push((child, child_dir));
             } else if source.text(at + 2) == ";" {
-                // `#[path]` counts from the file's folder, inside `mod x { … }` from x's.
+                // `#[path]` is relative to the file's folder, and inside `mod x { … }` to x's
+                // folder.
                 let is_inline = outer.body.is_some();
                 let base = if is_inline { outer_dir.as_path() } else { parent(&file) };
                 for given in given_paths(&source, at).map(|given| join(base, given)) {
@@ -126,16 +128,17 @@ fn parent(file: &Path) -> &Path {
     file.parent().unwrap_or(Path::new(""))
 }
 
-/// The file named by `include!("…")` at token `at`.
+/// Returns the file named by `include!("…")` at token `at`.
 fn included_file<'a>(source: &Source<'a>, at: usize) -> Option<&'a str> {
     let file = source.matches(at, &["include", "!", "("]).then(|| source.text(at + 3))?;
     file.strip_prefix('"')?.strip_suffix('"')
 }
 
-/// Each `path = "…"` in the attributes of the `mod` at token `at`; several with `cfg_attr`.
+/// Returns each `path = "…"` in the attributes of the `mod` at token `at`. With `cfg_attr` there
+/// may be several.
 fn given_paths<'s>(source: &'s Source<'_>, at: usize) -> impl Iterator<Item = &'s str> {
     let mut start = at;
-    // Step over `pub`, `pub(crate)` and `pub(in …)`.
+    // Skips `pub`, `pub(crate)` and `pub(in …)`.
     if start > 0 && source.text(start - 1) == ")" {
         start = source.partner(start - 1);
     }
@@ -147,7 +150,7 @@ fn given_paths<'s>(source: &'s Source<'_>, at: usize) -> impl Iterator<Item = &'
     paths.filter_map(|token| source.text(token + 2).strip_prefix('"')?.strip_suffix('"'))
 }
 
-/// Joins without leaving `..` and `.` behind, so that the result can be looked up.
+/// Joins two paths and resolves `..` and `.`, so that the result can be looked up.
 fn join(base: &Path, relative: &str) -> PathBuf {
     let mut joined = PathBuf::new();
     for component in base.join(relative).components() {

@@ -1,4 +1,4 @@
-//! One file's tokens with the questions that several checks ask.
+//! The tokens of a file, with queries that several checks need.
 
 use std::ops::Range;
 use std::path::Path;
@@ -14,13 +14,13 @@ pub struct Source<'a> {
     pub path: &'a Path,
     pub tokens: Vec<Token<'a>>,
     pub comments: Vec<Comment<'a>>,
-    /// For each bracket its partner; for an unmatched one, and all else, itself.
+    /// For each bracket, the index of the matching one; for all other tokens, their own index.
     partner: Vec<usize>,
 }
 
-/// One `#[…]` or `#![…]`.
+/// An attribute: `#[…]` or `#![…]`.
 pub struct Attribute {
-    /// From `#` to behind `]`.
+    /// The tokens from `#` to `]`.
     pub range: Range<usize>,
     pub inner: bool,
 }
@@ -32,12 +32,12 @@ impl<'a> Source<'a> {
         Source { path, tokens, comments, partner }
     }
 
-    /// Text of token `at`; empty outside the file.
+    /// Returns the text of token `at`, or an empty string outside the file.
     pub fn text(&self, at: usize) -> &'a str {
         self.tokens.get(at).map_or("", |token| token.text)
     }
 
-    /// Whether the tokens from `at` on have these texts.
+    /// Returns whether the tokens from `at` on have these texts.
     pub fn matches(&self, at: usize, texts: &[&str]) -> bool {
         texts.iter().enumerate().all(|(offset, text)| self.text(at + offset) == *text)
     }
@@ -46,12 +46,12 @@ impl<'a> Source<'a> {
         self.tokens.get(at).is_some_and(|token| token.kind == Kind::Ident)
     }
 
-    /// The other end of the bracket at `at`; `at` itself when there is none.
+    /// Returns the index of the bracket that matches the one at `at`, or `at` if there is none.
     pub fn partner(&self, at: usize) -> usize {
         self.partner.get(at).copied().unwrap_or(at)
     }
 
-    /// All attributes in order.
+    /// Returns all attributes in order.
     pub fn attributes(&self) -> impl Iterator<Item = Attribute> + '_ {
         (0..self.tokens.len()).filter_map(|at| {
             let inner = self.matches(at, &["#", "!", "["]);
@@ -61,13 +61,14 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The tokens between an attribute's brackets.
+    /// Returns the tokens between an attribute's brackets.
     pub fn content(&self, attribute: &Attribute) -> &[Token<'a>] {
         let start = attribute.range.start + if attribute.inner { 3 } else { 2 };
         self.tokens.get(start..attribute.range.end - 1).unwrap_or_default()
     }
 
-    /// Start of the outer attributes directly in front of token `at`; `at` if there are none.
+    /// Returns the start of the outer attributes directly before token `at`, or `at` if there are
+    /// none.
     pub fn attributes_start(&self, at: usize) -> usize {
         let mut start = at;
         while start > 0 && self.text(start - 1) == "]" {
@@ -80,7 +81,7 @@ impl<'a> Source<'a> {
         start
     }
 
-    /// Token ranges of what is compiled only when `flag` is set.
+    /// Returns the token ranges that are compiled only if `flag` is set.
     pub fn only_with(&self, flag: &str) -> Vec<Range<usize>> {
         let gates = self.attributes().filter(|a| cfg::requires(self.content(a), flag));
         let ranges = gates.map(|gate| match gate.inner {
@@ -90,7 +91,7 @@ impl<'a> Source<'a> {
         ranges.collect()
     }
 
-    /// Whether the file starts with a `#![cfg(…)]` that needs `flag`.
+    /// Returns whether the file starts with a `#![cfg(…)]` that requires `flag`.
     pub fn is_wholly_behind(&self, flag: &str) -> bool {
         let everything = 0..self.tokens.len();
         self.attributes().any(|attribute| {
@@ -100,7 +101,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Where the item, statement or field that starts at `at` ends.
+    /// Returns the end of the item, statement or field that starts at `at`.
     fn item_end(&self, mut at: usize) -> usize {
         let mut angles = 0;
         while at < self.tokens.len() {
@@ -110,7 +111,7 @@ impl<'a> Source<'a> {
                 "<" => angles += 1,
                 ">" => angles -= 1,
                 ";" => return at + 1,
-                // Not one between generic parameters.
+                // Commas between generic parameters do not end the item.
                 "," if angles <= 0 => return at + 1,
                 ")" | "]" | "}" => return at,
                 _ => {}
@@ -126,7 +127,8 @@ impl<'a> Source<'a> {
         around.next().unwrap_or(0..self.tokens.len())
     }
 
-    /// Lines with at least one token in `range`: what is left without comments and blank lines.
+    /// Returns the number of lines with at least one token in `range`, that is, without comments
+    /// and blank lines.
     pub fn code_lines(&self, range: Range<usize>) -> usize {
         let mut count = 0;
         let mut counted_to = 0;

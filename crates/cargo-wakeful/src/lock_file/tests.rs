@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{env, process};
 
-use super::{Lent, borrow_in};
+use super::{LockFileLoan, borrow_in};
 
-/// A workspace and a home of our own, gone at the end of the test.
-struct Place(PathBuf);
+/// A temporary workspace and home, deleted at the end of the test.
+struct TestDirs(PathBuf);
 
-impl Place {
-    fn new(test: &str) -> Place {
+impl TestDirs {
+    fn new(test: &str) -> TestDirs {
         let root = env::temp_dir().join(format!("cargo-wakeful-{test}-{}", process::id()));
         fs::create_dir_all(root.join("workspace")).unwrap();
-        Place(root)
+        TestDirs(root)
     }
 
     fn lock_file(&self) -> PathBuf {
@@ -24,12 +24,12 @@ impl Place {
         self.0.join("home")
     }
 
-    fn borrow(&self) -> Lent {
+    fn borrow(&self) -> LockFileLoan {
         borrow_in(&self.home(), &self.0.join("workspace")).unwrap()
     }
 
-    /// A call that ends as with `kill -9`: its locks are off, nothing else is done.
-    fn killed(&self, mut lent: Lent) {
+    /// Ends a call as `kill -9` would: its locks are released and nothing else happens.
+    fn killed(&self, mut lent: LockFileLoan) {
         lent.is_given_back = true;
     }
 
@@ -38,7 +38,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestDirs {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -49,17 +49,17 @@ fn text(path: &Path) -> String {
 }
 
 #[test]
-fn the_file_comes_back_with_contents_permissions_and_time() {
-    let place = Place::new("comes-back");
-    let path = place.lock_file();
+fn contents_permissions_and_time_are_restored() {
+    let dirs = TestDirs::new("comes-back");
+    let path = dirs.lock_file();
     fs::write(&path, "before").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
     fs::File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
 
-    let mut lent = place.borrow();
+    let mut lent = dirs.borrow();
     fs::write(&path, "patched").unwrap();
-    lent.prepared().unwrap();
+    lent.mark_prepared().unwrap();
     fs::write(&path, "changed again").unwrap();
     lent.give_back().unwrap();
 
@@ -67,40 +67,40 @@ fn the_file_comes_back_with_contents_permissions_and_time() {
     let metadata = fs::metadata(&path).unwrap();
     assert_eq!(metadata.permissions().mode() & 0o777, 0o640);
     assert_eq!(metadata.modified().unwrap(), time);
-    assert_eq!(place.left_at_home(), 0);
+    assert_eq!(dirs.left_at_home(), 0);
     assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
 }
 
 #[test]
-fn where_there_was_no_file_none_is_left() {
-    let place = Place::new("none-left");
-    let lent = place.borrow();
-    fs::write(place.lock_file(), "patched").unwrap();
+fn a_missing_file_is_missing_afterwards() {
+    let dirs = TestDirs::new("none-left");
+    let lent = dirs.borrow();
+    fs::write(dirs.lock_file(), "patched").unwrap();
     drop(lent);
-    assert!(!place.lock_file().exists());
-    assert_eq!(place.left_at_home(), 0);
+    assert!(!dirs.lock_file().exists());
+    assert_eq!(dirs.left_at_home(), 0);
 }
 
 #[test]
 fn an_empty_file_is_not_a_missing_one() {
-    let place = Place::new("empty");
-    fs::write(place.lock_file(), "").unwrap();
-    let lent = place.borrow();
-    fs::write(place.lock_file(), "patched").unwrap();
+    let dirs = TestDirs::new("empty");
+    fs::write(dirs.lock_file(), "").unwrap();
+    let lent = dirs.borrow();
+    fs::write(dirs.lock_file(), "patched").unwrap();
     lent.give_back().unwrap();
-    assert_eq!(text(&place.lock_file()), "");
+    assert_eq!(text(&dirs.lock_file()), "");
 }
 
 #[test]
-fn the_last_of_several_calls_puts_it_back() {
-    let place = Place::new("last");
-    let path = place.lock_file();
+fn the_last_of_several_calls_restores_the_file() {
+    let dirs = TestDirs::new("last");
+    let path = dirs.lock_file();
     fs::write(&path, "before").unwrap();
-    let mut first = place.borrow();
+    let mut first = dirs.borrow();
     fs::write(&path, "patched").unwrap();
-    first.prepared().unwrap();
-    let mut second = place.borrow();
-    second.prepared().unwrap();
+    first.mark_prepared().unwrap();
+    let mut second = dirs.borrow();
+    second.mark_prepared().unwrap();
     first.give_back().unwrap();
     assert_eq!(text(&path), "patched");
     second.give_back().unwrap();
@@ -108,50 +108,50 @@ fn the_last_of_several_calls_puts_it_back() {
 }
 
 #[test]
-fn a_call_that_was_killed_is_made_good_by_the_next() {
-    let place = Place::new("killed");
-    let path = place.lock_file();
+fn the_next_call_restores_the_file_of_a_killed_one() {
+    let dirs = TestDirs::new("killed");
+    let path = dirs.lock_file();
     fs::write(&path, "before").unwrap();
-    let mut lent = place.borrow();
+    let mut lent = dirs.borrow();
     fs::write(&path, "patched").unwrap();
-    lent.prepared().unwrap();
-    place.killed(lent);
+    lent.mark_prepared().unwrap();
+    dirs.killed(lent);
     assert_eq!(text(&path), "patched");
-    let next = place.borrow();
+    let next = dirs.borrow();
     assert_eq!(text(&path), "before");
-    // Killed once more, this time before it was prepared.
+    // Killed again, this time before the file was prepared.
     fs::write(&path, "half patched").unwrap();
-    place.killed(next);
-    place.borrow().give_back().unwrap();
+    dirs.killed(next);
+    dirs.borrow().give_back().unwrap();
     assert_eq!(text(&path), "before");
-    assert_eq!(place.left_at_home(), 0);
+    assert_eq!(dirs.left_at_home(), 0);
 }
 
 #[test]
-fn what_somebody_changed_after_a_kill_stays_and_the_old_one_is_kept() {
-    let place = Place::new("changed");
-    let path = place.lock_file();
+fn a_file_changed_after_a_kill_is_kept_next_to_the_saved_one() {
+    let dirs = TestDirs::new("changed");
+    let path = dirs.lock_file();
     fs::write(&path, "before").unwrap();
-    let mut lent = place.borrow();
+    let mut lent = dirs.borrow();
     fs::write(&path, "patched").unwrap();
-    lent.prepared().unwrap();
+    lent.mark_prepared().unwrap();
     let kept = lent.folder.join("kept");
-    place.killed(lent);
+    dirs.killed(lent);
     fs::write(&path, "updated by the user").unwrap();
-    place.borrow().give_back().unwrap();
+    dirs.borrow().give_back().unwrap();
     assert_eq!(text(&path), "updated by the user");
     assert_eq!(text(&kept), "before");
 }
 
 #[test]
-fn a_link_stays_a_link() {
-    let place = Place::new("link");
-    let real = place.0.join("real.lock");
+fn a_symbolic_link_is_preserved() {
+    let dirs = TestDirs::new("link");
+    let real = dirs.0.join("real.lock");
     fs::write(&real, "before").unwrap();
-    std::os::unix::fs::symlink(&real, place.lock_file()).unwrap();
-    let lent = place.borrow();
-    fs::write(place.lock_file(), "patched").unwrap();
+    std::os::unix::fs::symlink(&real, dirs.lock_file()).unwrap();
+    let lent = dirs.borrow();
+    fs::write(dirs.lock_file(), "patched").unwrap();
     lent.give_back().unwrap();
-    assert!(fs::symlink_metadata(place.lock_file()).unwrap().is_symlink());
+    assert!(fs::symlink_metadata(dirs.lock_file()).unwrap().is_symlink());
     assert_eq!(text(&real), "before");
 }

@@ -1,4 +1,4 @@
-//! Small programs in a folder of their own, and `cargo wakeful` called on them.
+//! Temporary folders with small programs, and calls of `cargo wakeful` on them.
 
 #![allow(dead_code, reason = "each test file uses a part of this module")]
 
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::{env, fs, process};
 
-/// A folder that is gone when the test is over.
+/// A folder that is deleted at the end of the test.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -29,22 +29,23 @@ impl Folder {
         fs::write(path, text).unwrap();
     }
 
-    /// `cargo wakeful` in this folder.
+    /// Returns a call of `cargo wakeful` in this folder.
     pub fn wakeful(&self, args: &[&str]) -> Command {
         let mut command = clean(env!("CARGO_BIN_EXE_cargo-wakeful"));
         command.current_dir(&self.0).arg("wakeful").args(args);
-        // Who is started in the background of a shell inherits that this signal is not for him.
+        // Processes that a shell starts in the background inherit SIGINT as ignored.
         let hear_interrupts = || {
-            // SAFETY: setting a signal's default action can be done between fork and exec.
+            // SAFETY: `signal` is async-signal-safe and accesses no memory of this process.
             unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
             Ok(())
         };
-        // SAFETY: as said, and nothing else is done.
+        // SAFETY: code between fork and exec may only do what is async-signal-safe: the closure
+        // makes one such call, and neither allocates nor locks.
         unsafe { command.pre_exec(hear_interrupts) };
         command
     }
 
-    /// Cargo itself, which has to succeed.
+    /// Runs cargo and panics if it fails.
     pub fn cargo(&self, args: &[&str]) {
         let output = clean(env!("CARGO")).current_dir(&self.0).args(args).output().unwrap();
         assert!(output.status.success(), "cargo {args:?}: {}", stderr(&output));
@@ -57,14 +58,14 @@ impl Drop for Folder {
     }
 }
 
-/// Without what the `cargo test` around us has set.
+/// Returns a command without the environment variables that could be set around `cargo test`.
 fn clean(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env_remove("CARGO_TARGET_DIR").env_remove("WAKEFUL_PATH");
     command
 }
 
-/// Every file of the program, but for what is built.
+/// Returns all files of the program except build output.
 pub fn contents(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).unwrap() {
@@ -89,7 +90,7 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Starts it and waits until its program has printed a line.
+/// Starts the command and waits until the program it runs has printed a line.
 pub fn start(mut command: Command) -> (Child, String) {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();

@@ -7,7 +7,7 @@ use super::split::Split;
 use super::until::ReadUntil;
 use crate::traits::AsyncBufRead;
 
-/// Methods of every [`AsyncBufRead`].
+/// Extension methods for all types that implement [`AsyncBufRead`].
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -20,18 +20,20 @@ use crate::traits::AsyncBufRead;
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub trait AsyncBufReadExt: AsyncBufRead {
-    /// Appends to `buf` up to and with the next `byte`, or to the end, and gives the number of
-    /// bytes: `io::Result<usize>`. Zero means that the reader is at its end.
+    /// Reads up to and including the next `byte`, or to the end, and appends the bytes to `buf`.
+    ///
+    /// The future resolves to an `io::Result<usize>`: the number of bytes read. Zero means that the
+    /// reader is at its end.
     ///
     /// # Errors
     ///
-    /// The first error of the reader that is not [`Interrupted`](std::io::ErrorKind::Interrupted).
-    /// What was read before is in `buf`.
+    /// Returns the first error of the reader that is not
+    /// [`Interrupted`](std::io::ErrorKind::Interrupted). Bytes that were read before are in `buf`.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, what was read is in `buf`, and another call goes
-    /// on from there. The number it gives is then of the bytes it added itself.
+    /// If the future is dropped before it completes, the bytes read so far are in `buf`, and
+    /// another call continues from there. That call counts only the bytes it has read itself.
     ///
     /// # Examples
     ///
@@ -55,20 +57,23 @@ pub trait AsyncBufReadExt: AsyncBufRead {
         ReadUntil::new(self, byte, buf)
     }
 
-    /// Appends to `buf` up to and with the next line feed, or to the end, and gives the number of
-    /// bytes: `io::Result<usize>`. Zero means that the reader is at its end.
+    /// Reads up to and including the next line feed, or to the end, and appends the text to `buf`.
+    ///
+    /// The future resolves to an `io::Result<usize>`: the number of bytes read. Zero means that the
+    /// reader is at its end.
     ///
     /// # Errors
     ///
-    /// [`InvalidData`](std::io::ErrorKind::InvalidData) if the line is not valid UTF-8; `buf` is
-    /// what it was before then. Or the first error of the reader that is not
-    /// [`Interrupted`](std::io::ErrorKind::Interrupted); what was read before is in `buf` if it is
-    /// valid.
+    /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) if the line is not valid UTF-8;
+    /// `buf` is then unchanged. Otherwise returns the first error of the reader that is not
+    /// [`Interrupted`](std::io::ErrorKind::Interrupted); text that was read before is then in `buf`
+    /// if it is valid UTF-8.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, what was read is lost, and so may be what `buf`
-    /// held. [`read_until`](Self::read_until) and [`Lines::next_line`] lose nothing.
+    /// This method is not cancel safe. If the future is dropped before it completes, the bytes read
+    /// so far are lost, and the previous content of `buf` may be lost too.
+    /// [`read_until`](Self::read_until) and [`Lines::next_line`] lose nothing.
     ///
     /// # Examples
     ///
@@ -89,7 +94,7 @@ pub trait AsyncBufReadExt: AsyncBufRead {
         ReadLine::new(self, buf)
     }
 
-    /// What this reader has between delimiters; see [`Split::next_segment`].
+    /// Splits the bytes of this reader at each `byte`; see [`Split::next_segment`].
     fn split(self, byte: u8) -> Split<Self>
     where
         Self: Sized + Unpin,
@@ -97,14 +102,16 @@ pub trait AsyncBufReadExt: AsyncBufRead {
         Split::new(self, byte)
     }
 
-    /// Gives the buffered bytes, after reading more if there are none: `io::Result<&[u8]>`.
+    /// Returns the buffered bytes, reading more if the buffer is empty.
     ///
-    /// They stay in the buffer until [`consume`](Self::consume) is told about them. None means that
-    /// the reader is at its end.
+    /// The future resolves to an `io::Result<&[u8]>`.
+    ///
+    /// The bytes stay in the buffer until [`consume`](Self::consume) is called. An empty slice
+    /// means that the reader is at its end.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, nothing is lost.
+    /// This method is cancel safe: if the future is dropped, no bytes are lost.
     ///
     /// # Examples
     ///
@@ -125,9 +132,9 @@ pub trait AsyncBufReadExt: AsyncBufRead {
         FillBuf::new(self)
     }
 
-    /// Takes the first `amt` bytes out of the buffer.
+    /// Removes the first `amt` bytes from the buffer.
     ///
-    /// `amt` must not exceed what [`fill_buf`](Self::fill_buf) gave.
+    /// `amt` must not exceed the length of the slice that [`fill_buf`](Self::fill_buf) returned.
     fn consume(&mut self, amt: usize)
     where
         Self: Unpin,
@@ -135,7 +142,7 @@ pub trait AsyncBufReadExt: AsyncBufRead {
         Pin::new(self).consume(amt);
     }
 
-    /// The lines of this reader; see [`Lines::next_line`].
+    /// Returns the lines of this reader; see [`Lines::next_line`].
     fn lines(self) -> Lines<Self>
     where
         Self: Sized,

@@ -9,7 +9,7 @@ use pin_project_lite::pin_project;
 use crate::traits::AsyncBufRead;
 
 pin_project! {
-    /// The future of [`AsyncBufReadExt::fill_buf`](crate::AsyncBufReadExt::fill_buf).
+    /// The future returned by [`AsyncBufReadExt::fill_buf`](crate::AsyncBufReadExt::fill_buf).
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct FillBuf<'a, R: ?Sized> {
@@ -30,13 +30,15 @@ impl<'a, R: AsyncBufRead + Unpin + ?Sized> Future for FillBuf<'a, R> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let me = self.project();
-        let reader = me.reader.take().expect("the future of fill_buf was polled after it was done");
+        let reader =
+            me.reader.take().expect("the future of `fill_buf` was polled after completion");
         match Pin::new(&mut *reader).poll_fill_buf(cx) {
             Poll::Ready(result) => Poll::Ready(result.map(|bytes| {
-                // SAFETY: the bytes belong to `*reader`, which is borrowed for `'a`. That borrow
-                // was taken out of the future and ends here, so nobody can use it beside the bytes.
-                // (The borrow checker would see it if one arm of a match could return what another
-                // gives up.)
+                // SAFETY: extends the lifetime of `bytes` to `'a`. They belong to `*reader`, which
+                // is borrowed exclusively for `'a`. That borrow was moved out of the future and is
+                // not used again, so nothing can access the reader while the bytes are borrowed.
+                // (The current borrow checker rejects the safe version, since the other arm of this
+                // match puts the borrow back.)
                 unsafe { &*(bytes as *const [u8]) }
             })),
             Poll::Pending => {

@@ -11,7 +11,7 @@ use crate::text::{OnError, TextBuffer};
 use crate::traits::AsyncBufRead;
 
 pin_project! {
-    /// The future of [`AsyncBufReadExt::read_line`](crate::AsyncBufReadExt::read_line).
+    /// The future returned by [`AsyncBufReadExt::read_line`](crate::AsyncBufReadExt::read_line).
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct ReadLine<'a, R: ?Sized> {

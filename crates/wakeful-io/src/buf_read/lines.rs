@@ -10,11 +10,11 @@ use super::until::poll_read_until;
 use crate::traits::AsyncBufRead;
 
 pin_project! {
-    /// The lines of a reader, one by one, without their line ends (`\n` or `\r\n`).
+    /// A stream of a reader's lines, without their line ends (`\n` or `\r\n`).
     ///
-    /// Made by [`AsyncBufReadExt::lines`](crate::AsyncBufReadExt::lines).
+    /// Created by [`AsyncBufReadExt::lines`](crate::AsyncBufReadExt::lines).
     ///
-    /// In a loop beside other futures no line is lost:
+    /// A loop that waits for other futures as well loses no line:
     ///
     /// ```
     /// use std::time::Duration;
@@ -34,7 +34,7 @@ pin_project! {
     /// let line = loop {
     ///     wakeful::select! {
     ///         line = lines.next_line() => break line?,
-    ///         _ = every.tick() => {} // gives up `next_line` and begins it anew
+    ///         _ = every.tick() => {} // drops the `next_line` future and creates a new one
     ///     }
     /// };
     /// assert_eq!(line.as_deref(), Some("half a line"));
@@ -56,17 +56,17 @@ impl<R: AsyncBufRead> Lines<R> {
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
-    /// The next line, or `None` at the end.
+    /// Returns the next line, or `None` at the end.
     ///
     /// # Errors
     ///
-    /// Those of the reader, and [`InvalidData`](ErrorKind::InvalidData) around a
-    /// [`FromUtf8Error`](std::string::FromUtf8Error) for a line that is not valid UTF-8; one can go
-    /// on with the line after that.
+    /// Returns the errors of the reader. For a line that is not valid UTF-8, returns
+    /// [`InvalidData`](ErrorKind::InvalidData) with a [`FromUtf8Error`](std::string::FromUtf8Error)
+    /// inside; the next call continues with the line after it.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, nothing is lost.
+    /// This method is cancel safe: if the future is dropped, no bytes are lost.
     ///
     /// # Examples
     ///
@@ -86,26 +86,27 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next_line(cx)).await
     }
 
-    /// The reader, to be changed.
+    /// Returns a mutable reference to the inner reader.
     pub fn get_mut(&mut self) -> &mut R {
         &mut self.reader
     }
 
-    /// The reader.
+    /// Returns a reference to the inner reader.
     pub fn get_ref(&mut self) -> &R {
         &self.reader
     }
 
-    /// The reader. What was read of a line that is not complete yet is lost.
+    /// Returns the inner reader. The bytes of an incomplete line are lost.
     pub fn into_inner(self) -> R {
         self.reader
     }
 }
 
 impl<R: AsyncBufRead> Lines<R> {
-    /// As [`next_line`](Self::next_line), for those who poll.
+    /// Polls for the next line, like [`next_line`](Self::next_line).
     ///
-    /// `Pending` means that the line is not complete yet; the task of the last `cx` will be woken.
+    /// `Pending` means that the line is not complete yet; the task of the latest `cx` is woken when
+    /// more bytes may be available.
     pub fn poll_next_line(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -10,9 +10,9 @@ use super::until::poll_read_until;
 use crate::traits::AsyncBufRead;
 
 pin_project! {
-    /// What a reader has between delimiters, one by one.
+    /// A stream of a reader's segments between delimiters.
     ///
-    /// Made by [`AsyncBufReadExt::split`](crate::AsyncBufReadExt::split).
+    /// Created by [`AsyncBufReadExt::split`](crate::AsyncBufReadExt::split).
     ///
     /// ```
     /// use wakeful::io::{AsyncBufReadExt, BufReader};
@@ -43,11 +43,11 @@ impl<R: AsyncBufRead> Split<R> {
 }
 
 impl<R: AsyncBufRead + Unpin> Split<R> {
-    /// The next segment without the delimiter, or `None` at the end.
+    /// Returns the next segment without its delimiter, or `None` at the end.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, nothing is lost.
+    /// This method is cancel safe: if the future is dropped, no bytes are lost.
     ///
     /// # Examples
     ///
@@ -67,10 +67,10 @@ impl<R: AsyncBufRead + Unpin> Split<R> {
 }
 
 impl<R: AsyncBufRead> Split<R> {
-    /// As [`next_segment`](Self::next_segment), for those who poll.
+    /// Polls for the next segment, like [`next_segment`](Self::next_segment).
     ///
-    /// `Pending` means that the segment is not complete yet; the task of the last `cx` will be
-    /// woken.
+    /// `Pending` means that the segment is not complete yet; the task of the latest `cx` is woken
+    /// when more bytes may be available.
     pub fn poll_next_segment(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

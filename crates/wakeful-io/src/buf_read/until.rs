@@ -11,7 +11,7 @@ use crate::search;
 use crate::traits::AsyncBufRead;
 
 pin_project! {
-    /// The future of [`AsyncBufReadExt::read_until`](crate::AsyncBufReadExt::read_until).
+    /// The future returned by [`AsyncBufReadExt::read_until`](crate::AsyncBufReadExt::read_until).
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct ReadUntil<'a, R: ?Sized> {
@@ -41,7 +41,7 @@ impl<R: AsyncBufRead + Unpin + ?Sized> Future for ReadUntil<'_, R> {
     }
 }
 
-/// Appends to `buf` up to and with the next delimiter, or to the end.
+/// Reads up to and including the next delimiter, or to the end, and appends the bytes to `buf`.
 pub(super) fn poll_read_until<R: AsyncBufRead + ?Sized>(
     mut reader: Pin<&mut R>,
     cx: &mut Context<'_>,
@@ -60,7 +60,7 @@ pub(super) fn poll_read_until<R: AsyncBufRead + ?Sized>(
         if buf.capacity() > 0 {
             buf.extend_from_slice(bytes);
         } else {
-            // As for every line of `lines`: a new vector costs less than one that grows.
+            // Always the case in `lines`: an exact allocation is cheaper than growing the vector.
             *buf = bytes.to_vec();
         }
         reader.as_mut().consume(used);

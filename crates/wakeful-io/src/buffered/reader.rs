@@ -11,12 +11,15 @@ use crate::traits::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
 use crate::window::{DEFAULT_CAPACITY, Window};
 
 pin_project! {
-    /// Reads ahead in large steps, so that small reads are cheap.
+    /// A reader with a buffer, which makes many small reads cheap.
     ///
-    /// Worth it where a read of the reader inside is dear, as with files and sockets, and many
-    /// small ones are made. Reads as large as the buffer go past it. In memory it only costs.
+    /// `BufReader` fills its buffer with large reads and serves small reads from it. Use it for
+    /// many small reads where each read of the inner reader is expensive, as with files and
+    /// sockets. Reads at least as large as the buffer bypass it if it is empty. For in-memory
+    /// readers it only adds a copy.
     ///
-    /// What was read ahead is lost when this is dropped. Writes go straight to the reader inside.
+    /// Bytes left in the buffer are lost when the `BufReader` is dropped. Writes go directly to the
+    /// inner value.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -37,57 +40,58 @@ pin_project! {
     }
 }
 
-/// How far a seek has come. The buffer is thrown away when it is done, not before: it may fail.
+/// The progress of a seek. The buffer is discarded only once the seek of the inner reader has
+/// succeeded, since that seek may fail.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SeekStep {
-    /// There is none.
+    /// No seek has been started.
     Idle,
-    /// Asked for.
+    /// The seek was requested; the inner reader does not know of it yet.
     Requested(SeekFrom),
-    /// On its way back over what was read ahead, then to go this far from there.
+    /// The inner reader seeks back over the buffered bytes, and then by this offset.
     SteppingBack(i64),
-    /// On its way to where it was asked to go.
+    /// The inner reader seeks to the target.
     Underway,
 }
 
 impl<R: AsyncRead> BufReader<R> {
-    /// With a buffer of 8 KiB.
+    /// Creates a `BufReader` with a buffer of 8 KiB.
     pub fn new(inner: R) -> Self {
         Self::with_capacity(DEFAULT_CAPACITY, inner)
     }
 
-    /// With a buffer of `capacity` bytes.
+    /// Creates a `BufReader` with a buffer of `capacity` bytes.
     ///
     /// # Panics
     ///
-    /// If `capacity` is zero.
+    /// Panics if `capacity` is zero.
     #[track_caller]
     pub fn with_capacity(capacity: usize, inner: R) -> Self {
         assert!(capacity > 0, "capacity must be greater than zero");
         BufReader { inner, window: Window::new(capacity), seek: SeekStep::Idle }
     }
 
-    /// The reader inside.
+    /// Returns a reference to the inner reader.
     pub fn get_ref(&self) -> &R {
         &self.inner
     }
 
-    /// The reader inside, to be changed. It has been read further than it seems.
+    /// Returns a mutable reference to the inner reader, which is ahead by the buffered bytes.
     pub fn get_mut(&mut self) -> &mut R {
         &mut self.inner
     }
 
-    /// The reader inside, pinned. It has been read further than it seems.
+    /// Returns a pinned reference to the inner reader, which is ahead by the buffered bytes.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut R> {
         self.project().inner
     }
 
-    /// The reader inside. What was read ahead is lost.
+    /// Returns the inner reader. Buffered bytes are lost.
     pub fn into_inner(self) -> R {
         self.inner
     }
 
-    /// What was read ahead.
+    /// Returns the buffered bytes.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -104,9 +108,9 @@ impl<R: AsyncRead> BufReader<R> {
         self.window.bytes()
     }
 
-    /// A read of all that is in the buffer, or of more.
+    /// Serves a read that asks for at least as many bytes as are buffered.
     #[inline(never)]
-    fn poll_read_beyond(
+    fn poll_read_slow(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
@@ -123,8 +127,8 @@ impl<R: AsyncRead> BufReader<R> {
 }
 
 impl<R: AsyncRead> AsyncRead for BufReader<R> {
-    // Small, and inlined: where it is known how long `buf` is, as for a number, the bytes are
-    // copied without a call.
+    // Kept small for inlining: if the length of `buf` is known at compile time, as for a number,
+    // copying the bytes takes no call to `memcpy`.
     #[inline]
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -135,7 +139,7 @@ impl<R: AsyncRead> AsyncRead for BufReader<R> {
             buf.put_slice(bytes);
             return Poll::Ready(Ok(()));
         }
-        self.poll_read_beyond(cx, buf)
+        self.poll_read_slow(cx, buf)
     }
 }
 
@@ -153,24 +157,23 @@ impl<R: AsyncRead> AsyncBufRead for BufReader<R> {
     }
 }
 
-/// Seeks from where the reader seems to be, as if there was no buffer.
+/// Seeks relative to the position that callers observe, as if there was no buffer.
 ///
-/// What was read ahead is thrown away by any seek, also one that leads to what is in the buffer;
-/// after it the reader inside is where this one is.
+/// Every seek discards the buffer, even if the target is inside it. After the seek, the inner
+/// reader is at the same position as the `BufReader`.
 ///
-/// If the way from the position of the reader inside does not fit an `i64`, it is gone in two
-/// steps. If the second one fails, the reader inside is where this one seemed to be.
+/// If the offset from the inner reader's position does not fit an `i64`, the seek takes two steps.
+/// If the second step fails, the inner reader is at the position that callers observed before.
 impl<R: AsyncRead + AsyncSeek> AsyncSeek for BufReader<R> {
     fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()> {
-        // It may take several seeks of the reader inside, and only `poll_complete` can wait for
-        // them.
+        // This may take several seeks of the inner reader, and only `poll_complete` can wait.
         *self.project().seek = SeekStep::Requested(position);
         Ok(())
     }
 
     fn poll_complete(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
         let mut me = self.project();
-        // An error ends the seek: the step is put back only where there is something to wait for.
+        // An error ends the seek, so the step is stored again only if the seek has to wait.
         let mut step = mem::replace(me.seek, SeekStep::Idle);
         loop {
             step = match step {
@@ -178,11 +181,11 @@ impl<R: AsyncRead + AsyncSeek> AsyncSeek for BufReader<R> {
                 SeekStep::Requested(SeekFrom::Current(n)) => {
                     // No allocation is longer than `i64::MAX`.
                     let ahead = me.window.len() as i64;
-                    let (way, next) = match n.checked_sub(ahead) {
-                        Some(way) => (way, SeekStep::Underway),
+                    let (offset, next) = match n.checked_sub(ahead) {
+                        Some(offset) => (offset, SeekStep::Underway),
                         None => (-ahead, SeekStep::SteppingBack(n)),
                     };
-                    me.inner.as_mut().start_seek(SeekFrom::Current(way))?;
+                    me.inner.as_mut().start_seek(SeekFrom::Current(offset))?;
                     next
                 }
                 SeekStep::Requested(position) => {

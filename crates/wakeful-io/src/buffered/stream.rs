@@ -7,7 +7,7 @@ use crate::traits::forward::{forward_buf_read, forward_read, forward_seek, forwa
 use crate::traits::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite};
 
 pin_project! {
-    /// A [`BufReader`] and a [`BufWriter`] around one stream.
+    /// A stream with a read buffer and a write buffer: a [`BufReader`] around a [`BufWriter`].
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -31,16 +31,16 @@ pin_project! {
 }
 
 impl<RW: AsyncRead + AsyncWrite> BufStream<RW> {
-    /// With two buffers of 8 KiB.
+    /// Creates a `BufStream` with two buffers of 8 KiB.
     pub fn new(stream: RW) -> BufStream<RW> {
         BufStream { inner: BufReader::new(BufWriter::new(stream)) }
     }
 
-    /// With buffers of these lengths.
+    /// Creates a `BufStream` with buffers of the given capacities.
     ///
     /// # Panics
     ///
-    /// If `reader_capacity` is zero.
+    /// Panics if `reader_capacity` is zero.
     #[track_caller]
     pub fn with_capacity(
         reader_capacity: usize,
@@ -51,22 +51,22 @@ impl<RW: AsyncRead + AsyncWrite> BufStream<RW> {
         BufStream { inner: BufReader::with_capacity(reader_capacity, writer) }
     }
 
-    /// The stream inside.
+    /// Returns a reference to the inner stream.
     pub fn get_ref(&self) -> &RW {
         self.inner.get_ref().get_ref()
     }
 
-    /// The stream inside, to be changed. Reads and writes to it here go past the buffers.
+    /// Returns a mutable reference to the inner stream. Using it directly bypasses the buffers.
     pub fn get_mut(&mut self) -> &mut RW {
         self.inner.get_mut().get_mut()
     }
 
-    /// The stream inside, pinned. Reads and writes to it here go past the buffers.
+    /// Returns a pinned reference to the inner stream. Using it directly bypasses the buffers.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut RW> {
         self.project().inner.get_pin_mut().get_pin_mut()
     }
 
-    /// The stream inside. What is in the buffers is lost.
+    /// Returns the inner stream. Bytes in the buffers are lost.
     pub fn into_inner(self) -> RW {
         self.inner.into_inner().into_inner()
     }
@@ -78,7 +78,7 @@ impl<RW> From<BufReader<BufWriter<RW>>> for BufStream<RW> {
     }
 }
 
-/// Turned inside out: what is in the buffers stays there.
+/// Swaps the nesting of the two wrappers. The contents of both buffers are kept.
 impl<RW> From<BufWriter<BufReader<RW>>> for BufStream<RW> {
     fn from(outer: BufWriter<BufReader<RW>>) -> Self {
         let BufWriter { inner: reader, buf, written, seek } = outer;
@@ -100,8 +100,8 @@ impl<RW: AsyncRead + AsyncWrite> AsyncWrite for BufStream<RW> {
     forward_write!(self => self.project().inner, & => self.inner);
 }
 
-/// As [`BufReader`] and [`BufWriter`] do it: what was read ahead is thrown away, what was not yet
-/// written is passed on.
+/// Seeks like [`BufReader`] and [`BufWriter`]: the read buffer is discarded and the write buffer
+/// flushed.
 impl<RW: AsyncRead + AsyncWrite + AsyncSeek> AsyncSeek for BufStream<RW> {
     forward_seek!(self => self.project().inner);
 }

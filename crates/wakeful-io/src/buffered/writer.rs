@@ -11,13 +11,15 @@ use crate::traits::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite};
 use crate::window::DEFAULT_CAPACITY;
 
 pin_project! {
-    /// Collects small writes, and passes them on in large ones.
+    /// A writer with a buffer, which makes many small writes cheap.
     ///
-    /// Worth it where a write of the writer inside is dear, as with files and sockets, and many
-    /// small ones are made. Writes as large as the buffer go past it. In memory it only costs.
+    /// `BufWriter` collects small writes in its buffer and forwards them in large ones. Use it for
+    /// many small writes where each write of the inner writer is expensive, as with files and
+    /// sockets. Writes at least as large as the buffer bypass it. For in-memory writers it only
+    /// adds a copy.
     ///
-    /// **Flush it** before it is dropped: what it has not passed on by then is lost. Reads go
-    /// straight to the writer inside.
+    /// **Flush it** before dropping it: bytes left in the buffer are lost. Reads go directly to the
+    /// inner value.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -36,61 +38,63 @@ pin_project! {
         #[pin]
         pub(super) inner: W,
         pub(super) buf: Vec<u8>,
-        // How much of `buf` a flush that is not done yet has passed on.
+        // How many bytes of `buf` an unfinished flush has written to `inner`.
         pub(super) written: usize,
         pub(super) seek: SeekStep,
     }
 }
 
-/// How far a seek has come.
+/// The progress of a seek.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SeekStep {
-    /// There is none.
+    /// No seek has been started.
     Idle,
-    /// Asked for. The buffer has to be passed on first.
+    /// The seek was requested. The buffer must be written to the inner writer first.
     Requested(SeekFrom),
-    /// On its way.
+    /// The inner writer seeks to the target.
     Underway,
 }
 
 impl<W: AsyncWrite> BufWriter<W> {
-    /// With a buffer of 8 KiB.
+    /// Creates a `BufWriter` with a buffer of 8 KiB.
     pub fn new(inner: W) -> Self {
         Self::with_capacity(DEFAULT_CAPACITY, inner)
     }
 
-    /// With a buffer of `cap` bytes.
+    /// Creates a `BufWriter` with a buffer of `cap` bytes.
     pub fn with_capacity(cap: usize, inner: W) -> Self {
         BufWriter { inner, buf: Vec::with_capacity(cap), written: 0, seek: SeekStep::Idle }
     }
 
-    /// The writer inside.
+    /// Returns a reference to the inner writer.
     pub fn get_ref(&self) -> &W {
         &self.inner
     }
 
-    /// The writer inside, to be changed. What is written to it here overtakes what is in the
-    /// buffer.
+    /// Returns a mutable reference to the inner writer. Bytes written to it directly overtake the
+    /// buffered bytes.
     pub fn get_mut(&mut self) -> &mut W {
         &mut self.inner
     }
 
-    /// The writer inside, pinned. What is written to it here overtakes what is in the buffer.
+    /// Returns a pinned reference to the inner writer. Bytes written to it directly overtake the
+    /// buffered bytes.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut W> {
         self.project().inner
     }
 
-    /// The writer inside. What is in the buffer is lost.
+    /// Returns the inner writer. Buffered bytes are lost.
     pub fn into_inner(self) -> W {
         self.inner
     }
 
-    /// What is in the buffer.
+    /// Returns the buffered bytes.
     pub fn buffer(&self) -> &[u8] {
         &self.buf
     }
 
-    /// Passes the buffer on. After an error it holds what was not.
+    /// Writes the buffer to the inner writer. After an error, the unwritten bytes are still
+    /// buffered.
     fn poll_flush_buffer(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut me = self.project();
         let mut outcome = Ok(());
@@ -115,7 +119,7 @@ impl<W: AsyncWrite> BufWriter<W> {
         Poll::Ready(outcome)
     }
 
-    /// Passes the buffer on unless `len` more bytes fit into it.
+    /// Writes the buffer to the inner writer unless `len` more bytes fit.
     fn poll_make_room(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -127,9 +131,9 @@ impl<W: AsyncWrite> BufWriter<W> {
         Poll::Ready(Ok(()))
     }
 
-    /// A write that takes all the room in the buffer, or more.
+    /// Handles a write that needs all the room in the buffer, or more.
     #[inline(never)]
-    fn poll_write_beyond(
+    fn poll_write_slow(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
@@ -143,7 +147,7 @@ impl<W: AsyncWrite> BufWriter<W> {
         Poll::Ready(Ok(buf.len()))
     }
 
-    /// Takes all buffers, or passes them on together.
+    /// Buffers all of `bufs`, or forwards them in one vectored write.
     fn poll_write_together(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -159,7 +163,7 @@ impl<W: AsyncWrite> BufWriter<W> {
         Poll::Ready(Ok(len))
     }
 
-    /// Takes as many whole buffers as fit, or passes the first one on.
+    /// Buffers as many whole slices as fit, or forwards the first one.
     fn poll_write_one_by_one(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -187,8 +191,8 @@ impl<W: AsyncWrite> BufWriter<W> {
 }
 
 impl<W: AsyncWrite> AsyncWrite for BufWriter<W> {
-    // Small, and inlined: where it is known how long `buf` is, as for a number, the bytes are
-    // copied without a call.
+    // Kept small for inlining: if the length of `buf` is known at compile time, as for a number,
+    // copying the bytes takes no call to `memcpy`.
     #[inline]
     fn poll_write(
         mut self: Pin<&mut Self>,
@@ -200,7 +204,7 @@ impl<W: AsyncWrite> AsyncWrite for BufWriter<W> {
             me.buf.extend_from_slice(buf);
             return Poll::Ready(Ok(buf.len()));
         }
-        self.poll_write_beyond(cx, buf)
+        self.poll_write_slow(cx, buf)
     }
 
     fn poll_write_vectored(
@@ -230,10 +234,10 @@ impl<W: AsyncWrite> AsyncWrite for BufWriter<W> {
     }
 }
 
-/// Passes the buffer on before it seeks.
+/// Writes the buffer to the inner writer, and then seeks.
 impl<W: AsyncWrite + AsyncSeek> AsyncSeek for BufWriter<W> {
     fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()> {
-        // Passing the buffer on may have to wait, which only `poll_complete` can.
+        // Writing the buffer may have to wait, and only `poll_complete` can.
         *self.project().seek = SeekStep::Requested(position);
         Ok(())
     }
@@ -247,7 +251,7 @@ impl<W: AsyncWrite + AsyncSeek> AsyncSeek for BufWriter<W> {
         ready!(self.as_mut().poll_flush_buffer(cx))?;
         let mut me = self.project();
         if let Some(position) = requested {
-            // One that somebody began before us and did not wait for.
+            // A seek that an earlier caller started on the inner writer may not have completed.
             ready!(me.inner.as_mut().poll_complete(cx))?;
             *me.seek = SeekStep::Idle;
             me.inner.as_mut().start_seek(position)?;

@@ -9,18 +9,20 @@ use crate::window::DEFAULT_CAPACITY;
 
 /// Copies from `a` to `b` and from `b` to `a` at the same time, through two buffers of 8 KiB.
 ///
-/// When one stream ends, the other is [shut down](crate::AsyncWriteExt::shutdown), and copying goes
-/// on the other way. When both have ended, this returns how many bytes went from `a` to `b` and how
-/// many from `b` to `a`.
+/// When one stream ends, the other is [shut down](crate::AsyncWriteExt::shutdown), and copying
+/// continues in the other direction. Once both have ended, this returns the number of bytes copied
+/// from `a` to `b` and the number copied from `b` to `a`.
 ///
 /// # Errors
 ///
-/// The first error of a read or write that is not [`Interrupted`](io::ErrorKind::Interrupted), or
-/// the first of a flush or shutdown. Bytes on their way are lost then.
+/// Returns the first error of a read or write that is not
+/// [`Interrupted`](io::ErrorKind::Interrupted), or the first error of a flush or shutdown. Bytes
+/// that were read but not written are then lost.
 ///
 /// # Cancel safety
 ///
-/// If the future is dropped before it is done, bytes that were read and not yet written are lost.
+/// This function is not cancel safe. If the future is dropped before it completes, bytes that were
+/// read but not written are lost.
 ///
 /// # Examples
 ///
@@ -50,11 +52,11 @@ where
     exchange(a, b, DEFAULT_CAPACITY, DEFAULT_CAPACITY).await
 }
 
-/// As [`copy_bidirectional`], through buffers of these lengths.
+/// Like [`copy_bidirectional`], with buffers of the given sizes.
 ///
 /// # Panics
 ///
-/// If a length is zero.
+/// Panics if a size is zero.
 ///
 /// ```
 /// use wakeful::io::{AsyncWriteExt, copy_bidirectional_with_sizes, duplex};
@@ -97,7 +99,8 @@ where
     let mut a_to_b = Direction::Running(Transfer::new(a_to_b_buf_size));
     let mut b_to_a = Direction::Running(Transfer::new(b_to_a_buf_size));
     poll_fn(|cx| {
-        // Both are polled each time, also if the first is not done; one that is stays so.
+        // Both directions are polled each time, even if the first is pending. A finished direction
+        // returns its result again.
         let there = a_to_b.poll(cx, Pin::new(&mut *a), Pin::new(&mut *b))?;
         let back = b_to_a.poll(cx, Pin::new(&mut *b), Pin::new(&mut *a))?;
         Poll::Ready(Ok((ready!(there), ready!(back))))
@@ -105,7 +108,7 @@ where
     .await
 }
 
-/// How far one way has come, and then how many bytes went it.
+/// The state of one direction; once copying is done, the number of bytes.
 enum Direction {
     Running(Transfer),
     ShuttingDown(u64),

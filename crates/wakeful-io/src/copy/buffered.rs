@@ -8,21 +8,23 @@ use wakeful_base::budget;
 use crate::contract;
 use crate::traits::{AsyncBufRead, AsyncWrite};
 
-/// Copies all that `reader` has to `writer`, flushes it, and returns the number of bytes.
+/// Copies everything from `reader` to `writer`, flushes `writer`, and returns the number of bytes.
 ///
-/// Other than [`copy`](crate::copy) this writes straight from the reader's buffer.
+/// Unlike [`copy`](crate::copy), this writes directly from the reader's buffer.
 ///
-/// Whenever there is nothing to read for a while, the writer is flushed.
+/// The writer is also flushed whenever the reader has no bytes available.
 ///
 /// # Errors
 ///
-/// The first error of a read or write that is not [`Interrupted`](ErrorKind::Interrupted), the
-/// first of a flush, or [`WriteZero`](ErrorKind::WriteZero) if the writer takes no more.
+/// Returns the first error of a read or write that is not [`Interrupted`](ErrorKind::Interrupted),
+/// the first error of a flush, or [`WriteZero`](ErrorKind::WriteZero) if the writer accepts no more
+/// bytes.
 ///
 /// # Cancel safety
 ///
-/// If the future is dropped before it is done, the number is lost, but no byte: what was not written is
-/// still in the reader's buffer, and another call goes on from there.
+/// If the future is dropped before it completes, no bytes are lost: unwritten bytes are still in
+/// the reader's buffer, and another call continues from there. Only the number of copied bytes is
+/// lost.
 ///
 /// # Examples
 ///
@@ -48,7 +50,7 @@ where
 #[derive(Default)]
 struct BufTransfer {
     copied: u64,
-    /// Whether the writer may hold back bytes.
+    /// Whether the writer may hold unflushed bytes.
     need_flush: bool,
 }
 
@@ -66,7 +68,8 @@ impl BufTransfer {
         let unit = ready!(budget::poll_proceed(cx));
         loop {
             let Poll::Ready(result) = reader.as_mut().poll_fill_buf(cx) else {
-                // The reader may be waiting for an answer to what the writer holds back.
+                // The peer may answer only after it has received the bytes that the writer has not
+                // flushed.
                 if self.need_flush {
                     ready!(writer.as_mut().poll_flush(cx))?;
                     self.need_flush = false;

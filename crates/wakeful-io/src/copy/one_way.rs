@@ -9,22 +9,23 @@ use crate::contract;
 use crate::traits::{AsyncRead, AsyncWrite};
 use crate::window::{DEFAULT_CAPACITY, Window};
 
-/// Copies all that `reader` has to `writer`, flushes it, and returns the number of bytes.
+/// Copies everything from `reader` to `writer`, flushes `writer`, and returns the number of bytes.
 ///
-/// The bytes go through a buffer of 8 KiB. If the reader has one of its own,
-/// [`copy_buf`](crate::copy_buf) needs no other.
+/// The bytes go through a buffer of 8 KiB. For a reader that has its own buffer,
+/// [`copy_buf`](crate::copy_buf) avoids the second one.
 ///
-/// Whenever there is nothing to read for a while, the writer is flushed.
+/// The writer is also flushed whenever the reader has no bytes available.
 ///
 /// # Errors
 ///
-/// The first error of a read or write that is not [`Interrupted`](ErrorKind::Interrupted), the
-/// first of a flush, or [`WriteZero`](ErrorKind::WriteZero) if the writer takes no more.
+/// Returns the first error of a read or write that is not [`Interrupted`](ErrorKind::Interrupted),
+/// the first error of a flush, or [`WriteZero`](ErrorKind::WriteZero) if the writer accepts no more
+/// bytes.
 ///
 /// # Cancel safety
 ///
-/// If the future is dropped before it is done, bytes that were read and not yet written are lost.
-/// [`copy_buf`](crate::copy_buf) loses none.
+/// This function is not cancel safe. If the future is dropped before it completes, bytes that were
+/// read but not written are lost. [`copy_buf`](crate::copy_buf) loses none.
 ///
 /// # Examples
 ///
@@ -45,12 +46,12 @@ where
     poll_fn(|cx| transfer.poll(cx, Pin::new(&mut *reader), Pin::new(&mut *writer))).await
 }
 
-/// A copy under way.
+/// The state of a copy in one direction.
 #[derive(Debug)]
 pub(super) struct Transfer {
     window: Window,
     read_done: bool,
-    /// Whether the writer may hold back bytes.
+    /// Whether the writer may hold unflushed bytes.
     need_flush: bool,
     copied: u64,
 }
@@ -60,7 +61,8 @@ impl Transfer {
         Transfer { window: Window::new(capacity), read_done: false, need_flush: false, copied: 0 }
     }
 
-    /// Returns the number of bytes once all of them are written and flushed.
+    /// Copies until the reader ends, and returns the number of bytes once all are written and
+    /// flushed.
     pub(super) fn poll<R, W>(
         &mut self,
         cx: &mut Context<'_>,
@@ -80,7 +82,8 @@ impl Transfer {
                         result?;
                     }
                     Poll::Pending if self.window.is_empty() => {
-                        // The reader may be waiting for an answer to what the writer holds back.
+                        // The peer may answer only after it has received the bytes that the writer
+                        // has not flushed.
                         if self.need_flush {
                             ready!(writer.as_mut().poll_flush(cx))?;
                             unit.made_progress();
@@ -140,7 +143,7 @@ impl Transfer {
                 Poll::Ready(result) if contract::is_interrupted(&result) => {}
                 Poll::Ready(result) => return Poll::Ready(result),
                 Poll::Pending => {
-                    // While the writer is busy, the next write can grow.
+                    // Reads more while the writer is pending, so that the next write is larger.
                     if !self.read_done && !self.window.is_full() {
                         ready!(self.poll_fill(cx, reader))?;
                     }

@@ -8,15 +8,16 @@ use std::task::{Context, Poll, ready};
 use wakeful_base::budget;
 use wakeful_base::sync::{Arc, Mutex};
 
-use super::pipe::{Afterwards, Pipe, Side, poll_locked};
+use super::pipe::{DeferredWakers, Pipe, Side, poll_locked};
 use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// One end of a connection in memory; [`duplex`] makes both.
+/// One end of an in-memory connection, created by [`duplex`].
 ///
-/// If one end is dropped, the other reads what is still on its way and then comes to its end; its
-/// writes fail with [`BrokenPipe`](io::ErrorKind::BrokenPipe), also those that wait for room.
+/// After one end is dropped, the other end can still read the bytes in transit and then reaches the
+/// end of the stream. Its writes fail with [`BrokenPipe`](io::ErrorKind::BrokenPipe), including
+/// those that are waiting for room.
 ///
-/// It takes the place of a socket in tests:
+/// In tests it can replace a socket:
 ///
 /// ```
 /// use wakeful::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, duplex};
@@ -48,14 +49,15 @@ pub struct DuplexStream {
     outgoing: Arc<Mutex<Pipe>>,
 }
 
-/// Makes two streams that are connected like two sockets: what is written to one can be read from
-/// the other.
+/// Creates two connected in-memory streams.
 ///
-/// At most `max_buf_size` bytes are on their way in either direction; then writes wait.
+/// Like with a pair of sockets, bytes written to one can be read from the other.
+///
+/// Each direction holds at most `max_buf_size` unread bytes. Writes wait when it is full.
 ///
 /// # Panics
 ///
-/// If `max_buf_size` is zero.
+/// Panics if `max_buf_size` is zero.
 ///
 /// # Examples
 ///
@@ -87,16 +89,16 @@ impl DuplexStream {
         bufs: impl Iterator<Item = &'b [u8]> + Clone,
     ) -> Poll<io::Result<usize>> {
         let unit = ready!(budget::poll_proceed(cx));
-        let result = ready!(poll_locked(&self.outgoing, Side::Writer, cx, |pipe, afterwards| {
-            pipe.write(bufs.clone(), afterwards)
+        let result = ready!(poll_locked(&self.outgoing, Side::Writer, cx, |pipe, deferred| {
+            pipe.write(bufs.clone(), deferred)
         }));
         unit.made_progress();
         Poll::Ready(result)
     }
 
     fn close_outgoing(&self) {
-        let mut afterwards = Afterwards::default();
-        self.outgoing.lock().close_by_writer(&mut afterwards);
+        let mut deferred = DeferredWakers::default();
+        self.outgoing.lock().close_by_writer(&mut deferred);
     }
 }
 
@@ -107,8 +109,8 @@ impl AsyncRead for DuplexStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let unit = ready!(budget::poll_proceed(cx));
-        ready!(poll_locked(&self.incoming, Side::Reader, cx, |pipe, afterwards| {
-            pipe.read(buf, afterwards)
+        ready!(poll_locked(&self.incoming, Side::Reader, cx, |pipe, deferred| {
+            pipe.read(buf, deferred)
         }));
         unit.made_progress();
         Poll::Ready(Ok(()))
@@ -148,16 +150,19 @@ impl AsyncWrite for DuplexStream {
 
 impl Drop for DuplexStream {
     fn drop(&mut self) {
-        // Both are closed before anybody is woken: the other end is to see it whole.
-        let (mut reader, mut writer) = (Afterwards::default(), Afterwards::default());
-        self.outgoing.lock().close_by_writer(&mut reader);
-        self.incoming.lock().close_by_reader(&mut writer);
+        // Both pipes are closed before a task is woken, so that the other end never observes a
+        // half-closed connection. Dropping the two values wakes the tasks.
+        let (mut reader_wake, mut writer_wake) =
+            (DeferredWakers::default(), DeferredWakers::default());
+        self.outgoing.lock().close_by_writer(&mut reader_wake);
+        self.incoming.lock().close_by_reader(&mut writer_wake);
     }
 }
 
 impl fmt::Debug for DuplexStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not under the locks: the writer behind `f` is user code, which may use this stream.
+        // The locks are not held while formatting: the writer behind `f` is user code and may use
+        // this stream.
         let incoming = self.incoming.lock().state();
         let outgoing = self.outgoing.lock().state();
         f.debug_struct("DuplexStream")

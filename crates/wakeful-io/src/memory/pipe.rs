@@ -8,24 +8,25 @@ use wakeful_base::sync::Mutex;
 
 use crate::traits::ReadBuf;
 
-/// Bytes from one who writes to one who reads, and who of them waits.
+/// A bounded byte queue with one writer and one reader, and the wakers of those that wait.
 ///
-/// It has no lock of its own. A caller that keeps it in a lock passes an [`Afterwards`], and releases the lock before
-/// it drops that and before it clones a waker: wakers are user code, which may use the same pipe. See [`poll_locked`].
+/// It has no lock of its own. A caller that keeps the pipe in a lock passes [`DeferredWakers`], and
+/// releases the lock before it drops them and before it clones a waker: wakers are user code, which
+/// may use the same pipe. See [`poll_locked`].
 pub(super) struct Pipe {
-    /// The first of them have been read; they go when room is needed. (In a `VecDeque` nothing
-    /// would have to be moved, but to take bytes out of one costs more.)
+    /// The first `n_read` bytes have been read and are removed when room is needed. (A `VecDeque`
+    /// would not need to move bytes, but reading from its two slices is slower.)
     bytes: Vec<u8>,
     n_read: usize,
     len_max: usize,
     closed: bool,
-    /// Waits for bytes, or the end.
+    /// The waker of the task that waits for bytes or for the pipe to close.
     reader: Option<Waker>,
-    /// Waits for room, or the end.
+    /// The waker of the task that waits for room or for the pipe to close.
     writer: Option<Waker>,
 }
 
-/// What `Debug` shows of a pipe, copied out of the lock.
+/// What `Debug` shows of a pipe, copied while the lock is held.
 #[derive(Debug)]
 #[expect(dead_code, reason = "it is only shown")]
 pub(super) struct PipeState {
@@ -34,60 +35,63 @@ pub(super) struct PipeState {
     closed: bool,
 }
 
-/// What to do once the lock is free.
+/// Wakers to be called or dropped after the lock is released.
 #[derive(Default)]
-pub(super) struct Afterwards {
-    wake: Option<Waker>,
-    /// A clone of the task's own waker until that is put into the pipe, then the waker it replaced. Only dropped.
-    own: Option<Waker>,
+pub(super) struct DeferredWakers {
+    to_wake: Option<Waker>,
+    /// A clone of the task's waker. Once it is stored in the pipe, the waker that it replaced.
+    cloned: Option<Waker>,
 }
 
-impl Drop for Afterwards {
-    /// Contains panics: the caller would lose the bytes it has read, or the number of those it has written.
+impl Drop for DeferredWakers {
+    /// Catches panics of the wakers: otherwise the caller would lose the bytes it has read, or the
+    /// number of bytes it has written.
     #[inline]
     fn drop(&mut self) {
-        if let Some(waker) = self.wake.take() {
+        if let Some(waker) = self.to_wake.take() {
             call_now(waker);
         }
-        if let Some(waker) = self.own.take() {
+        if let Some(waker) = self.cloned.take() {
             contain_panic(|| drop(waker));
         }
     }
 }
 
-/// The two that may have to wait for a pipe.
+/// The side of a pipe that an operation belongs to.
 #[derive(Clone, Copy)]
 pub(super) enum Side {
     Reader,
     Writer,
 }
 
-/// Makes an `attempt` at a pipe. If that returns `None`, the task waits: `side`'s waker is its own then.
+/// Calls `attempt` under the lock. If that returns `None`, registers the task's waker for `side`
+/// and returns `Pending`.
 ///
-/// The lock is released while the task's waker is cloned, after which there is another attempt.
+/// The lock is released while the task's waker is cloned. The other side may use the pipe in the
+/// meantime, so `attempt` is called again afterwards.
 #[inline]
 pub(super) fn poll_locked<T>(
     pipe: &Mutex<Pipe>,
     side: Side,
     cx: &Context<'_>,
-    mut attempt: impl FnMut(&mut Pipe, &mut Afterwards) -> Option<T>,
+    mut attempt: impl FnMut(&mut Pipe, &mut DeferredWakers) -> Option<T>,
 ) -> Poll<T> {
-    let mut afterwards = Afterwards::default();
+    let mut deferred = DeferredWakers::default();
     let mut locked = pipe.lock();
     loop {
-        if let Some(result) = attempt(&mut locked, &mut afterwards) {
+        if let Some(result) = attempt(&mut locked, &mut deferred) {
             return Poll::Ready(result);
         }
-        let place = locked.waker_of(side);
-        if is_same(place, cx.waker()) {
+        let stored = locked.waker_of(side);
+        if wakes_same_task(stored, cx.waker()) {
             return Poll::Pending;
         }
-        if afterwards.own.is_some() {
-            mem::swap(place, &mut afterwards.own);
+        if deferred.cloned.is_some() {
+            mem::swap(stored, &mut deferred.cloned);
             return Poll::Pending;
         }
         drop(locked);
-        afterwards.own = Some(cx.waker().clone());
+        deferred.cloned = Some(cx.waker().clone());
         locked = pipe.lock();
     }
 }
@@ -99,21 +103,21 @@ impl Pipe {
         Pipe { bytes: Vec::new(), n_read: 0, len_max, closed: false, reader: None, writer: None }
     }
 
-    /// As [`poll_locked`], for a caller that has the pipe to itself.
+    /// Like [`poll_locked`], for a pipe that is borrowed exclusively instead of locked.
     #[inline]
     pub(super) fn poll<T>(
         &mut self,
         side: Side,
         cx: &Context<'_>,
-        attempt: impl FnOnce(&mut Pipe, &mut Afterwards) -> Option<T>,
+        attempt: impl FnOnce(&mut Pipe, &mut DeferredWakers) -> Option<T>,
     ) -> Poll<T> {
-        let mut afterwards = Afterwards::default();
-        if let Some(result) = attempt(self, &mut afterwards) {
+        let mut deferred = DeferredWakers::default();
+        if let Some(result) = attempt(self, &mut deferred) {
             return Poll::Ready(result);
         }
-        let place = self.waker_of(side);
-        if !is_same(place, cx.waker()) {
-            afterwards.own = place.replace(cx.waker().clone());
+        let stored = self.waker_of(side);
+        if !wakes_same_task(stored, cx.waker()) {
+            deferred.cloned = stored.replace(cx.waker().clone());
         }
         Poll::Pending
     }
@@ -125,11 +129,12 @@ impl Pipe {
         }
     }
 
-    /// Reads what is inside, even after the end. Returns `None` if there is nothing yet.
+    /// Reads available bytes, even after the pipe is closed. Returns `None` if the reader has to
+    /// wait.
     pub(super) fn read(
         &mut self,
         buf: &mut ReadBuf<'_>,
-        afterwards: &mut Afterwards,
+        deferred: &mut DeferredWakers,
     ) -> Option<()> {
         if buf.remaining() == 0 {
             return Some(());
@@ -145,16 +150,16 @@ impl Pipe {
             self.bytes.clear();
             self.n_read = 0;
         }
-        afterwards.wake = self.writer.take();
+        deferred.to_wake = self.writer.take();
         Some(())
     }
 
-    /// Takes as many bytes as there is room for, from one buffer after the other. Returns `None` if there is
-    /// no room.
+    /// Writes as many bytes as there is room for, from one buffer after the other. Returns `None`
+    /// if there is no room.
     pub(super) fn write<'b>(
         &mut self,
         bufs: impl Iterator<Item = &'b [u8]> + Clone,
-        afterwards: &mut Afterwards,
+        deferred: &mut DeferredWakers,
     ) -> Option<io::Result<usize>> {
         if self.closed {
             return Some(Err(ErrorKind::BrokenPipe.into()));
@@ -175,7 +180,7 @@ impl Pipe {
                 break;
             }
         }
-        afterwards.wake = self.reader.take();
+        deferred.to_wake = self.reader.take();
         Some(Ok(room - left))
     }
 
@@ -190,7 +195,8 @@ impl Pipe {
 
     fn append(&mut self, bytes: &[u8]) {
         let fits = bytes.len() <= self.bytes.capacity() - self.bytes.len();
-        // As many were read as are moved: on average no byte is moved more than once.
+        // Moves at most as many bytes as were read since the last move, so each byte is moved at
+        // most once on average.
         if !fits && self.n_read >= self.unread_len() {
             self.bytes.drain(..self.n_read);
             self.n_read = 0;
@@ -198,20 +204,20 @@ impl Pipe {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// No more bytes will come: whoever reads is to be told.
-    pub(super) fn close_by_writer(&mut self, afterwards: &mut Afterwards) {
+    /// Closes the pipe from the writer's side. Dropping `deferred` wakes a waiting reader.
+    pub(super) fn close_by_writer(&mut self, deferred: &mut DeferredWakers) {
         self.closed = true;
-        afterwards.wake = self.reader.take();
+        deferred.to_wake = self.reader.take();
     }
 
-    /// Nobody will read any more: whoever writes is to be told.
-    pub(super) fn close_by_reader(&mut self, afterwards: &mut Afterwards) {
+    /// Closes the pipe from the reader's side. Dropping `deferred` wakes a waiting writer.
+    pub(super) fn close_by_reader(&mut self, deferred: &mut DeferredWakers) {
         self.closed = true;
-        afterwards.wake = self.writer.take();
+        deferred.to_wake = self.writer.take();
     }
 }
 
-/// Whether the waker in `place` wakes the same task as `waker`.
-fn is_same(place: &Option<Waker>, waker: &Waker) -> bool {
-    matches!(place, Some(there) if there.will_wake(waker))
+/// Returns whether the stored waker wakes the same task as `waker`.
+fn wakes_same_task(stored: &Option<Waker>, waker: &Waker) -> bool {
+    matches!(stored, Some(stored) if stored.will_wake(waker))
 }

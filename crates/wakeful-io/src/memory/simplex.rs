@@ -7,16 +7,18 @@ use std::task::{Context, Poll, ready};
 
 use wakeful_base::budget;
 
-use super::pipe::{Afterwards, Pipe, Side};
+use super::pipe::{DeferredWakers, Pipe, Side};
 use crate::halves::{ReadHalf, WriteHalf, split};
 use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A pipe in memory: what is written to it can be read from it.
+/// An in-memory pipe: bytes written to it can be read from it.
 ///
-/// [`simplex`] makes one in two halves, [`new_unsplit`](Self::new_unsplit) one in one piece.
+/// [`simplex`] creates a pipe that is split in two halves, and [`new_unsplit`](Self::new_unsplit)
+/// one that is not.
 ///
-/// After a [shutdown](crate::AsyncWriteExt::shutdown) the reader comes to an end, and writes fail
-/// with [`BrokenPipe`](io::ErrorKind::BrokenPipe). Dropping one half does neither.
+/// After a [shutdown](crate::AsyncWriteExt::shutdown) the reader reaches the end of the stream, and
+/// writes fail with [`BrokenPipe`](io::ErrorKind::BrokenPipe). Dropping only one half has neither
+/// effect.
 ///
 /// ```
 /// use wakeful::io::{AsyncReadExt, AsyncWriteExt, SimplexStream};
@@ -35,13 +37,13 @@ pub struct SimplexStream {
     pipe: Pipe,
 }
 
-/// Makes a pipe in memory, and returns its two ends.
+/// Creates an in-memory pipe and returns its reading and its writing half.
 ///
-/// At most `max_buf_size` bytes are on their way at a time; then writes wait.
+/// The pipe holds at most `max_buf_size` unread bytes. Writes wait when it is full.
 ///
 /// # Panics
 ///
-/// If `max_buf_size` is zero.
+/// Panics if `max_buf_size` is zero.
 ///
 /// # Examples
 ///
@@ -63,13 +65,13 @@ pub fn simplex(max_buf_size: usize) -> (ReadHalf<SimplexStream>, WriteHalf<Simpl
 }
 
 impl SimplexStream {
-    /// Makes a pipe in memory in one piece.
+    /// Creates an in-memory pipe that is not split.
     ///
-    /// At most `max_buf_size` bytes are on their way at a time; then writes wait.
+    /// The pipe holds at most `max_buf_size` unread bytes. Writes wait when it is full.
     ///
     /// # Panics
     ///
-    /// If `max_buf_size` is zero.
+    /// Panics if `max_buf_size` is zero.
     #[track_caller]
     pub fn new_unsplit(max_buf_size: usize) -> SimplexStream {
         SimplexStream { pipe: Pipe::new(max_buf_size) }
@@ -83,7 +85,7 @@ impl AsyncRead for SimplexStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let unit = ready!(budget::poll_proceed(cx));
-        ready!(self.pipe.poll(Side::Reader, cx, |pipe, afterwards| pipe.read(buf, afterwards)));
+        ready!(self.pipe.poll(Side::Reader, cx, |pipe, deferred| pipe.read(buf, deferred)));
         unit.made_progress();
         Poll::Ready(Ok(()))
     }
@@ -96,9 +98,10 @@ impl AsyncWrite for SimplexStream {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let unit = ready!(budget::poll_proceed(cx));
-        let result = ready!(self.pipe.poll(Side::Writer, cx, |pipe, afterwards| {
-            pipe.write(iter::once(buf), afterwards)
-        }));
+        let result =
+            ready!(self.pipe.poll(Side::Writer, cx, |pipe, deferred| {
+                pipe.write(iter::once(buf), deferred)
+            }));
         unit.made_progress();
         Poll::Ready(result)
     }
@@ -111,7 +114,7 @@ impl AsyncWrite for SimplexStream {
         let unit = ready!(budget::poll_proceed(cx));
         let bufs = bufs.iter().map(Deref::deref);
         let result = ready!(
-            self.pipe.poll(Side::Writer, cx, |pipe, afterwards| { pipe.write(bufs, afterwards) })
+            self.pipe.poll(Side::Writer, cx, |pipe, deferred| { pipe.write(bufs, deferred) })
         );
         unit.made_progress();
         Poll::Ready(result)
@@ -126,7 +129,7 @@ impl AsyncWrite for SimplexStream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.pipe.close_by_writer(&mut Afterwards::default());
+        self.pipe.close_by_writer(&mut DeferredWakers::default());
         Poll::Ready(Ok(()))
     }
 }

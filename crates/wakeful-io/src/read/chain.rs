@@ -9,9 +9,9 @@ use crate::contract;
 use crate::traits::{AsyncBufRead, AsyncRead, ReadBuf};
 
 pin_project! {
-    /// Two readers as one: the second goes on where the first ends.
+    /// A reader that reads the first of two readers to its end, and then the second.
     ///
-    /// Made by [`AsyncReadExt::chain`](crate::AsyncReadExt::chain).
+    /// Created by [`AsyncReadExt::chain`](crate::AsyncReadExt::chain).
     ///
     /// ```
     /// use wakeful::io::{AsyncBufReadExt, AsyncReadExt, Chain};
@@ -40,27 +40,27 @@ impl<T: AsyncRead, U: AsyncRead> Chain<T, U> {
         Chain { first, second, done_first: false }
     }
 
-    /// Both readers.
+    /// Returns references to both readers.
     pub fn get_ref(&self) -> (&T, &U) {
         (&self.first, &self.second)
     }
 
-    /// Both readers, to be changed.
+    /// Returns mutable references to both readers.
     ///
-    /// Reading from one of them here takes bytes out of the middle of the chain.
+    /// Bytes that are read from them directly are missing from the chain.
     pub fn get_mut(&mut self) -> (&mut T, &mut U) {
         (&mut self.first, &mut self.second)
     }
 
-    /// Both readers, pinned.
+    /// Returns pinned references to both readers.
     ///
-    /// Reading from one of them here takes bytes out of the middle of the chain.
+    /// Bytes that are read from them directly are missing from the chain.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> (Pin<&mut T>, Pin<&mut U>) {
         let me = self.project();
         (me.first, me.second)
     }
 
-    /// Takes the chain apart.
+    /// Returns both readers.
     pub fn into_inner(self) -> (T, U) {
         (self.first, self.second)
     }
@@ -83,7 +83,7 @@ impl<T: AsyncRead, U: AsyncRead> AsyncRead for Chain<T, U> {
             let before = buf.filled().len();
             ready!(me.first.poll_read(cx, buf))?;
             contract::assert_not_shrunk(buf, before);
-            // Nothing added is the end only if something could have been.
+            // A read without new bytes means the end only if the buffer had room.
             if buf.filled().len() > before || buf.remaining() == 0 {
                 return Poll::Ready(Ok(()));
             }

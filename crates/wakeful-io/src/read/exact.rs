@@ -10,7 +10,7 @@ use crate::contract;
 use crate::traits::AsyncRead;
 
 pin_project! {
-    /// The future of [`AsyncReadExt::read_exact`](crate::AsyncReadExt::read_exact).
+    /// The future returned by [`AsyncReadExt::read_exact`](crate::AsyncReadExt::read_exact).
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct ReadExact<'a, R: ?Sized> {
@@ -31,7 +31,8 @@ impl<'a, R: ?Sized> ReadExact<'a, R> {
 impl<R: AsyncRead + Unpin + ?Sized> Future for ReadExact<'_, R> {
     type Output = io::Result<usize>;
 
-    // Always: a mere hint is not enough, and a buffered read takes as long as the call would.
+    // `inline` alone does not make the compiler inline this, and a buffered read takes no longer
+    // than the call would.
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let me = self.project();

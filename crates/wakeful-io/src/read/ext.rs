@@ -19,16 +19,16 @@ macro_rules! number_readers {
         #[doc = concat!("Reads ", $what, ".")]
         ///
         #[doc = concat!("The future gives an `io::Result<", stringify!($number), ">`.")]
-        /// Many small reads are best made from a [`BufReader`](crate::BufReader).
+        /// For many small reads, use a [`BufReader`](crate::BufReader).
         ///
         /// # Errors
         ///
-        /// As [`read_exact`](Self::read_exact).
+        /// Returns the same errors as [`read_exact`](Self::read_exact).
         ///
         /// # Cancel safety
         ///
-        /// A number of one byte: if the future is dropped before it is done, nothing was read.
-        /// Longer ones: what was read of the number is lost.
+        /// If the future is dropped before it completes, the bytes of the number that were read are
+        /// lost. For a number of one byte, nothing is lost.
         ///
         /// # Examples
         ///
@@ -50,7 +50,7 @@ macro_rules! number_readers {
     )*};
 }
 
-/// Methods of every [`AsyncRead`].
+/// Extension methods for all types that implement [`AsyncRead`].
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -64,7 +64,7 @@ macro_rules! number_readers {
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub trait AsyncReadExt: AsyncRead {
-    /// Lets `next` go on where this reader ends.
+    /// Creates a reader that reads this reader to its end, and then `next`.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -83,17 +83,19 @@ pub trait AsyncReadExt: AsyncRead {
         Chain::new(self, next)
     }
 
-    /// Reads what there is into `buf`, and gives the number of bytes: `io::Result<usize>`.
+    /// Reads some bytes into `buf`.
     ///
-    /// Zero means that the reader is at its end, at least for now, or that `buf` is empty.
+    /// The future resolves to an `io::Result<usize>`: the number of bytes read.
+    ///
+    /// Zero means that the reader is at its end, perhaps only for now, or that `buf` is empty.
     ///
     /// # Errors
     ///
-    /// Those of the reader. Nothing was read then.
+    /// Returns the errors of the reader. After an error, nothing was read.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, nothing was read.
+    /// This method is cancel safe: if the future is dropped before it completes, nothing was read.
     ///
     /// # Examples
     ///
@@ -116,19 +118,21 @@ pub trait AsyncReadExt: AsyncRead {
         Read::new(self, buf)
     }
 
-    /// Reads what there is into `buf`, moves its cursor, and gives the number of bytes:
-    /// `io::Result<usize>`.
+    /// Reads some bytes into `buf` and advances its cursor.
     ///
-    /// At most one read is made, even if it leaves room. Zero means that the reader is at its end,
-    /// at least for now, or that `buf` has no room. The memory of `buf` is not zeroed for this.
+    /// The future resolves to an `io::Result<usize>`: the number of bytes read.
+    ///
+    /// Only one read is made, even if `buf` has room for more. Zero means that the reader is at its
+    /// end, perhaps only for now, or that `buf` has no room. The memory of `buf` is not zeroed
+    /// first.
     ///
     /// # Errors
     ///
-    /// Those of the reader. Nothing was read then.
+    /// Returns the errors of the reader. After an error, nothing was read.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, nothing was read.
+    /// This method is cancel safe: if the future is dropped before it completes, nothing was read.
     ///
     /// # Examples
     ///
@@ -151,18 +155,21 @@ pub trait AsyncReadExt: AsyncRead {
         ReadIntoBuf::new(self, buf)
     }
 
-    /// Fills all of `buf`, and gives its length: `io::Result<usize>`.
+    /// Reads exactly as many bytes as fit in `buf`.
+    ///
+    /// The future resolves to an `io::Result<usize>`: the length of `buf`.
     ///
     /// # Errors
     ///
-    /// [`UnexpectedEof`](std::io::ErrorKind::UnexpectedEof) if the reader ends before, or the first
-    /// error of the reader that is not [`Interrupted`](std::io::ErrorKind::Interrupted). How much
-    /// was read by then, and what `buf` holds, is not specified.
+    /// Returns [`UnexpectedEof`](std::io::ErrorKind::UnexpectedEof) if the reader ends before `buf`
+    /// is full, or the first error of the reader that is not
+    /// [`Interrupted`](std::io::ErrorKind::Interrupted). After an error, it is unspecified how many
+    /// bytes were read and what `buf` holds.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, some bytes may have gone to `buf` and be missing
-    /// from the reader.
+    /// This method is not cancel safe. If the future is dropped before it completes, some bytes may
+    /// have been moved from the reader to `buf`, and their number is lost.
     ///
     /// # Examples
     ///
@@ -232,18 +239,19 @@ pub trait AsyncReadExt: AsyncRead {
             1.5f64.to_le_bytes() => 1.5;
     }
 
-    /// Appends all bytes up to the end of the reader to `buf`, and gives their number:
-    /// `io::Result<usize>`.
+    /// Reads all bytes up to the end of the reader and appends them to `buf`.
+    ///
+    /// The future resolves to an `io::Result<usize>`: the number of bytes read.
     ///
     /// # Errors
     ///
-    /// The first error of the reader that is not [`Interrupted`](std::io::ErrorKind::Interrupted).
-    /// What was read before is in `buf`.
+    /// Returns the first error of the reader that is not
+    /// [`Interrupted`](std::io::ErrorKind::Interrupted). Bytes that were read before are in `buf`.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, what was read is in `buf`, and another call goes on from
-    /// there.
+    /// If the future is dropped before it completes, the bytes read so far are in `buf`, and
+    /// another call continues from there.
     ///
     /// # Examples
     ///
@@ -264,19 +272,20 @@ pub trait AsyncReadExt: AsyncRead {
         ReadToEnd::new(self, buf)
     }
 
-    /// Appends all text up to the end of the reader to `dst`, and gives its length in bytes:
-    /// `io::Result<usize>`.
+    /// Reads all text up to the end of the reader and appends it to `dst`.
+    ///
+    /// The future resolves to an `io::Result<usize>`: the number of bytes read.
     ///
     /// # Errors
     ///
-    /// [`InvalidData`](std::io::ErrorKind::InvalidData) if it is not valid UTF-8, or the first
-    /// error of the reader that is not [`Interrupted`](std::io::ErrorKind::Interrupted). `dst` is
-    /// what it was before then.
+    /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) if the bytes are not valid UTF-8,
+    /// or the first error of the reader that is not
+    /// [`Interrupted`](std::io::ErrorKind::Interrupted). After an error, `dst` is unchanged.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, what was read is lost, and so may be what `dst`
-    /// held.
+    /// This method is not cancel safe. If the future is dropped before it completes, the bytes read
+    /// so far are lost, and the previous content of `dst` may be lost too.
     ///
     /// # Examples
     ///
@@ -297,9 +306,9 @@ pub trait AsyncReadExt: AsyncRead {
         ReadToString::new(self, dst)
     }
 
-    /// Ends this reader after `limit` bytes.
+    /// Creates a reader that ends after `limit` bytes of this reader.
     ///
-    /// Failed reads do not count.
+    /// Failed reads do not count towards the limit.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

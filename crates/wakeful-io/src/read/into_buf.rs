@@ -11,7 +11,7 @@ use crate::contract;
 use crate::traits::AsyncRead;
 
 pin_project! {
-    /// The future of [`AsyncReadExt::read_buf`](crate::AsyncReadExt::read_buf).
+    /// The future returned by [`AsyncReadExt::read_buf`](crate::AsyncReadExt::read_buf).
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct ReadIntoBuf<'a, R: ?Sized, B: ?Sized> {
@@ -41,13 +41,15 @@ where
             return Poll::Ready(Ok(0));
         }
         let reader = Pin::new(&mut **me.reader);
-        // SAFETY: readers get the slice as a `ReadBuf`, which undoes no initialization; and zero
-        // bytes of it are initialized for sure.
+        // SAFETY: `as_uninit_slice_mut` requires that no byte is de-initialized, and the reader
+        // gets the slice as a `ReadBuf`, which guarantees that. `poll_read_uninit` is told that
+        // zero bytes are initialized, which is always true.
         let n = unsafe {
             let room = me.buf.chunk_mut().as_uninit_slice_mut();
             ready!(contract::poll_read_uninit(reader, cx, room, &mut 0))?
         };
-        // SAFETY: `n` bytes at the front of the chunk were read, hence initialized.
+        // SAFETY: `poll_read_uninit` has checked that the first `n` bytes of the chunk are
+        // initialized.
         unsafe { me.buf.advance_mut(n) };
         Poll::Ready(Ok(n))
     }

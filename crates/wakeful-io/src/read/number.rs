@@ -11,7 +11,8 @@ use crate::number::NumberFormat;
 use crate::traits::AsyncRead;
 
 pin_project! {
-    /// The future of [`AsyncReadExt::read_u8`](crate::AsyncReadExt::read_u8) and those like it.
+    /// The future returned by [`AsyncReadExt::read_u8`](crate::AsyncReadExt::read_u8) and the other
+    /// methods that read a number.
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct ReadNumber<R, F: NumberFormat> {
         #[pin]
@@ -38,7 +39,7 @@ impl<R: AsyncRead, F: NumberFormat> Future for ReadNumber<R, F> {
         loop {
             let bytes = me.bytes.as_mut();
             let result = if *me.filled == 0 {
-                // Nearly always the only one. How long it is, is known where this is compiled.
+                // Nearly always the only read. A separate call, so that its length is a constant.
                 ready!(contract::poll_read(me.reader.as_mut(), cx, bytes))
             } else {
                 let rest = &mut bytes[usize::from(*me.filled)..];
@@ -51,7 +52,7 @@ impl<R: AsyncRead, F: NumberFormat> Future for ReadNumber<R, F> {
             if n == 0 {
                 return Poll::Ready(Err(ErrorKind::UnexpectedEof.into()));
             }
-            // At most 16.
+            // Does not overflow: numbers have at most 16 bytes.
             let filled = *me.filled + n as u8;
             if usize::from(filled) == size_of::<F::Bytes>() {
                 return Poll::Ready(Ok(F::decode(*me.bytes)));

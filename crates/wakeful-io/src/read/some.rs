@@ -10,7 +10,7 @@ use crate::contract;
 use crate::traits::AsyncRead;
 
 pin_project! {
-    /// The future of [`AsyncReadExt::read`](crate::AsyncReadExt::read).
+    /// The future returned by [`AsyncReadExt::read`](crate::AsyncReadExt::read).
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct Read<'a, R: ?Sized> {

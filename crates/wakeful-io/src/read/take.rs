@@ -8,9 +8,9 @@ use crate::contract;
 use crate::traits::{AsyncBufRead, AsyncRead, ReadBuf};
 
 pin_project! {
-    /// The first so many bytes of a reader.
+    /// A reader that ends after a number of bytes of another reader.
     ///
-    /// Made by [`AsyncReadExt::take`](crate::AsyncReadExt::take).
+    /// Created by [`AsyncReadExt::take`](crate::AsyncReadExt::take).
     ///
     /// ```
     /// use wakeful::io::AsyncReadExt;
@@ -21,7 +21,7 @@ pin_project! {
     /// packet.read_to_end(&mut bytes).await?;
     /// assert_eq!((bytes.as_slice(), packet.limit()), (&b"abc"[..], 0));
     ///
-    /// packet.set_limit(2); // the next one
+    /// packet.set_limit(2); // the next packet
     /// bytes.clear();
     /// packet.read_to_end(&mut bytes).await?;
     /// assert_eq!(bytes, b"de");
@@ -41,32 +41,32 @@ impl<R: AsyncRead> Take<R> {
         Take { inner, limit }
     }
 
-    /// How many bytes may still be read. The reader may have fewer.
+    /// Returns how many bytes may still be read. The inner reader may have fewer.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Sets how many bytes may be read from now on, whatever has been read before.
+    /// Sets how many bytes may be read from now on, regardless of how many have been read.
     pub fn set_limit(&mut self, limit: u64) {
         self.limit = limit;
     }
 
-    /// The reader.
+    /// Returns a reference to the inner reader.
     pub fn get_ref(&self) -> &R {
         &self.inner
     }
 
-    /// The reader, to be changed. What is read from it here does not count.
+    /// Returns a mutable reference to the inner reader. Bytes read from it directly do not count.
     pub fn get_mut(&mut self) -> &mut R {
         &mut self.inner
     }
 
-    /// The reader, pinned. What is read from it here does not count.
+    /// Returns a pinned reference to the inner reader. Bytes read from it directly do not count.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut R> {
         self.project().inner
     }
 
-    /// The reader, without a limit.
+    /// Returns the inner reader.
     pub fn into_inner(self) -> R {
         self.inner
     }
@@ -79,18 +79,22 @@ impl<R: AsyncRead> AsyncRead for Take<R> {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let me = self.project();
-        // At the limit the reader is left alone: it might wait for what nobody wants.
+        // At the limit the inner reader is not polled: it could wait for bytes that are not wanted.
         if *me.limit == 0 {
             return Poll::Ready(Ok(()));
         }
         let room_len = usize::try_from(*me.limit).unwrap_or(usize::MAX).min(buf.remaining());
-        // What is known to be initialized is passed on, so that no reader zeroes it again.
+        // The inner reader is told how many bytes are initialized, so that it does not zero them
+        // again.
         let mut initialized = (buf.initialized().len() - buf.filled().len()).min(room_len);
-        // SAFETY: readers get the slice as a `ReadBuf`, which undoes no initialization.
+        // SAFETY: `unfilled_mut` requires that no byte is de-initialized. The reader gets the slice
+        // as a `ReadBuf`, which guarantees that.
         let room = unsafe { &mut buf.unfilled_mut()[..room_len] };
-        // SAFETY: as many bytes after the filled ones are initialized.
+        // SAFETY: `buf` has this many initialized bytes after its filled part, which is where
+        // `room` starts.
         let result = unsafe { contract::poll_read_uninit(me.inner, cx, room, &mut initialized) };
-        // SAFETY: that is what `initialized` says now, and these are the first unfilled bytes.
+        // SAFETY: `poll_read_uninit` has updated `initialized`, which counts from the start of
+        // `room`, the start of the unfilled part.
         unsafe { buf.assume_init(initialized) };
         let n = ready!(result)?;
         buf.advance(n);
@@ -106,17 +110,17 @@ impl<R: AsyncBufRead> AsyncBufRead for Take<R> {
             return Poll::Ready(Ok(&[]));
         }
         let bytes = ready!(me.inner.poll_fill_buf(cx))?;
-        Poll::Ready(Ok(&bytes[..within(*me.limit, bytes.len())]))
+        Poll::Ready(Ok(&bytes[..clamp_to_limit(*me.limit, bytes.len())]))
     }
 
     fn consume(self: Pin<&mut Self>, amt: usize) {
         let me = self.project();
-        let amt = within(*me.limit, amt);
+        let amt = clamp_to_limit(*me.limit, amt);
         *me.limit -= amt as u64;
         me.inner.consume(amt);
     }
 }
 
-fn within(limit: u64, n: usize) -> usize {
+fn clamp_to_limit(limit: u64, n: usize) -> usize {
     usize::try_from(limit).map_or(n, |limit| n.min(limit))
 }

@@ -11,13 +11,13 @@ use crate::contract;
 use crate::traits::AsyncRead;
 
 pin_project! {
-    /// The future of [`AsyncReadExt::read_to_end`](crate::AsyncReadExt::read_to_end).
+    /// The future returned by [`AsyncReadExt::read_to_end`](crate::AsyncReadExt::read_to_end).
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct ReadToEnd<'a, R: ?Sized> {
         reader: &'a mut R,
         buf: &'a mut Vec<u8>,
-        growth: Growth,
+        growth: VecGrowth,
         #[pin]
         _pin: PhantomPinned,
     }
@@ -25,7 +25,7 @@ pin_project! {
 
 impl<'a, R: ?Sized> ReadToEnd<'a, R> {
     pub(super) fn new(reader: &'a mut R, buf: &'a mut Vec<u8>) -> Self {
-        ReadToEnd { reader, growth: Growth::of(buf), buf, _pin: PhantomPinned }
+        ReadToEnd { reader, growth: VecGrowth::of(buf), buf, _pin: PhantomPinned }
     }
 }
 
@@ -34,39 +34,41 @@ impl<R: AsyncRead + Unpin + ?Sized> Future for ReadToEnd<'_, R> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let me = self.project();
-        // SAFETY: `growth` was made for `buf`, which we have borrowed since.
+        // SAFETY: `growth` was created for `buf`, which this future has borrowed exclusively since
+        // then.
         unsafe { me.growth.poll_read_to_end(Pin::new(&mut **me.reader), cx, me.buf) }
     }
 }
 
-/// The least room a read is offered.
+/// The minimum room offered to a read, in bytes, and the size of the probe on the stack. The same
+/// as in std's `read_to_end`.
 const ROOM_MIN: usize = 32;
 
-/// How a vector grows while it takes in all that a reader has.
+/// The growth of a vector while a reader is read to its end.
 ///
-/// Room is never zeroed: readers are offered the spare capacity as it is. It doubles whenever it
-/// has run out, so a long stream is read in few large steps and a short one allocates little. A
-/// vector that was sized to fit is not grown only to learn that there is nothing more: once full,
-/// it is followed up by reads into a few bytes on the stack.
+/// Spare capacity is offered to the reader without being zeroed. It doubles when it is used up, so
+/// that a long stream takes few large reads and a short one allocates little. A vector whose
+/// initial capacity fits exactly should not grow only to find the end of the stream: once full, it
+/// is followed by reads into a small buffer on the stack (the probe).
 #[derive(Debug)]
-pub(super) struct Growth {
+pub(super) struct VecGrowth {
     starting_len: usize,
     starting_capacity: usize,
-    /// How much of the spare capacity is known to be initialized.
+    /// How many bytes of the spare capacity are known to be initialized.
     initialized: usize,
 }
 
-impl Growth {
+impl VecGrowth {
     pub(super) fn of(vec: &Vec<u8>) -> Self {
-        Growth { starting_len: vec.len(), starting_capacity: vec.capacity(), initialized: 0 }
+        VecGrowth { starting_len: vec.len(), starting_capacity: vec.capacity(), initialized: 0 }
     }
 
-    /// Returns how many bytes were added since the start.
+    /// Reads to the end, and returns how many bytes were added since `of` was called.
     ///
     /// # Safety
     ///
-    /// `vec` must be the one that this was made for, and nobody else may have touched it, or one
-    /// without memory.
+    /// `vec` must be the vector passed to [`of`](Self::of), modified only by this method since
+    /// then, or a vector without allocated memory.
     pub(super) unsafe fn poll_read_to_end<R: AsyncRead + ?Sized>(
         &mut self,
         mut reader: Pin<&mut R>,
@@ -74,7 +76,7 @@ impl Growth {
         vec: &mut Vec<u8>,
     ) -> Poll<io::Result<usize>> {
         loop {
-            let result = if self.fits_exactly_so_far(vec) {
+            let result = if self.should_probe(vec) {
                 ready!(self.poll_probe(reader.as_mut(), cx, vec))
             } else {
                 ready!(self.poll_read_more(reader.as_mut(), cx, vec))
@@ -88,7 +90,7 @@ impl Growth {
         }
     }
 
-    fn fits_exactly_so_far(&self, vec: &Vec<u8>) -> bool {
+    fn should_probe(&self, vec: &Vec<u8>) -> bool {
         vec.capacity() - vec.len() < ROOM_MIN
             && vec.capacity() == self.starting_capacity
             && self.starting_capacity >= ROOM_MIN
@@ -101,11 +103,11 @@ impl Growth {
         vec: &mut Vec<u8>,
     ) -> Poll<io::Result<usize>> {
         let mut probe = [MaybeUninit::uninit(); ROOM_MIN];
-        // SAFETY: zero bytes are initialized.
+        // SAFETY: `poll_read_uninit` is told that zero bytes are initialized, which is always true.
         let n = ready!(unsafe { contract::poll_read_uninit(reader, cx, &mut probe, &mut 0) })?;
-        // SAFETY: as many were read, hence initialized.
+        // SAFETY: `poll_read_uninit` has checked that the first `n` bytes are initialized.
         let bytes = unsafe { &*(&raw const probe[..n] as *const [u8]) };
-        // The bytes may lead to a new allocation, or take the place of some that counted as spare.
+        // Appending may reallocate, and overwrites bytes that counted as spare capacity.
         self.initialized = 0;
         vec.extend_from_slice(bytes);
         Poll::Ready(Ok(n))
@@ -123,12 +125,15 @@ impl Growth {
         }
         let len = vec.len();
         let room = vec.spare_capacity_mut();
-        // SAFETY: `initialized` is what earlier reads said of this memory, less what became part of
-        // the vector since; where the memory changed it was set to zero.
+        // SAFETY: the first `initialized` bytes of the spare capacity are initialized. Earlier
+        // reads of the same memory reported them, and bytes that became part of the vector were
+        // subtracted. Whenever the memory may have moved, the count was reset to zero; this
+        // includes a vector without memory, for which `reserve` was called above.
         let n =
             ready!(unsafe { contract::poll_read_uninit(reader, cx, room, &mut self.initialized) })?;
         self.initialized -= n;
-        // SAFETY: the first `n` bytes of the spare capacity were read, hence initialized.
+        // SAFETY: `poll_read_uninit` has checked that the first `n` bytes of the spare capacity are
+        // initialized and that `n` does not exceed its length.
         unsafe { vec.set_len(len + n) };
         Poll::Ready(Ok(n))
     }

@@ -6,16 +6,16 @@ use std::task::{Context, Poll};
 use super::AsyncRead;
 use super::forward::forward_buf_read;
 
-/// A source of bytes that lets you look at what it has buffered.
+/// A source of bytes with an internal buffer that callers can inspect.
 ///
-/// This is [`std::io::BufRead`] for tasks. Methods to await are in
-/// [`AsyncBufReadExt`](crate::AsyncBufReadExt); any reader becomes one in a
-/// [`BufReader`](crate::BufReader).
+/// This is the asynchronous counterpart of [`std::io::BufRead`].
+/// [`AsyncBufReadExt`](crate::AsyncBufReadExt) has methods to await.
+/// [`BufReader`](crate::BufReader) adds a buffer to any reader.
 ///
 /// ```
 /// use wakeful::io::{AsyncBufRead, AsyncBufReadExt, Result};
 ///
-/// /// Whether the first byte is a digit. It can still be read afterwards.
+/// /// Returns whether the first byte is a digit, without consuming it.
 /// async fn begins_with_digit(reader: &mut (impl AsyncBufRead + Unpin)) -> Result<bool> {
 ///     Ok(reader.fill_buf().await?.first().is_some_and(u8::is_ascii_digit))
 /// }
@@ -27,19 +27,20 @@ use super::forward::forward_buf_read;
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub trait AsyncBufRead: AsyncRead {
-    /// Shows the buffered bytes, after reading more from the source if there are none.
+    /// Returns the buffered bytes, reading more from the source if the buffer is empty.
     ///
-    /// An empty slice means that the source is at its end. `Pending` means that nothing is there
-    /// yet; the task of `cx` will be woken when there may be something.
+    /// An empty slice means that the source is at its end. `Pending` means that no bytes are
+    /// available yet; the task of `cx` is woken when more may be.
     ///
-    /// Bytes shown stay in the buffer until [`consume`](Self::consume) is told about them; without
-    /// that, the next call and the next read show them again.
+    /// The bytes stay in the buffer until [`consume`](Self::consume) is called: without that, the
+    /// next call and the next read return the same bytes again.
     fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>>;
 
-    /// Takes the first `amt` bytes out of the buffer.
+    /// Removes the first `amt` bytes from the buffer.
     ///
-    /// `amt` must not exceed what the last [`poll_fill_buf`](Self::poll_fill_buf) showed. What
-    /// happens otherwise is up to the implementation.
+    /// `amt` must not exceed the length of the slice that the last
+    /// [`poll_fill_buf`](Self::poll_fill_buf) returned. The implementation decides what happens
+    /// otherwise.
     fn consume(self: Pin<&mut Self>, amt: usize);
 }
 

@@ -8,9 +8,9 @@ use super::forward::forward_read;
 
 /// A source of bytes.
 ///
-/// This is [`std::io::Read`] for tasks: where that blocks its thread, this returns `Pending` and
-/// wakes the task once it is worth another try. Methods to await are in
-/// [`AsyncReadExt`](crate::AsyncReadExt).
+/// This is the asynchronous counterpart of [`std::io::Read`]: instead of blocking the thread it
+/// returns `Pending`, and wakes the task once another attempt may succeed.
+/// [`AsyncReadExt`](crate::AsyncReadExt) has methods to await.
 ///
 /// ```
 /// use std::io;
@@ -18,7 +18,7 @@ use super::forward::forward_read;
 /// use std::task::{Context, Poll};
 /// use wakeful::io::{AsyncRead, AsyncReadExt, ReadBuf};
 ///
-/// /// Counts down, one byte a read.
+/// /// Counts down, one byte per read.
 /// struct Countdown(u8);
 ///
 /// impl AsyncRead for Countdown {
@@ -42,12 +42,12 @@ use super::forward::forward_read;
 /// # io::Result::Ok(()) }).unwrap();
 /// ```
 pub trait AsyncRead {
-    /// Tries to put bytes into the unfilled part of `buf`.
+    /// Tries to read bytes into the unfilled part of `buf`.
     ///
-    /// - `Ready(Ok(()))`: what was read has been added to the filled part. If nothing was added,
-    ///   the source is at its end, or there was no room (`buf.remaining() == 0`).
-    /// - `Pending`: nothing was read. The task of `cx` will be woken when there may be something.
-    /// - `Ready(Err(e))`: nothing was read, and `e` says why.
+    /// - `Ready(Ok(()))`: the bytes read have been appended to the filled part. If there are none,
+    ///   the source is at its end, or `buf` has no room (`buf.remaining() == 0`).
+    /// - `Pending`: nothing was read. The task of `cx` is woken when there may be bytes to read.
+    /// - `Ready(Err(e))`: nothing was read; `e` says why.
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -71,7 +71,7 @@ where
     forward_read!(self => self.as_deref_mut());
 }
 
-/// Takes what is read off the front of the slice.
+/// Reads from the front of the slice, which then starts behind the bytes read.
 impl AsyncRead for &[u8] {
     #[inline]
     fn poll_read(
@@ -86,7 +86,7 @@ impl AsyncRead for &[u8] {
     }
 }
 
-/// A position behind the end reads as the end.
+/// A position beyond the end reads as end of file.
 impl<T: AsRef<[u8]> + Unpin> AsyncRead for io::Cursor<T> {
     #[inline]
     fn poll_read(

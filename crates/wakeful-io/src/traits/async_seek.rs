@@ -5,18 +5,18 @@ use std::task::{Context, Poll};
 
 use super::forward::forward_seek;
 
-/// A stream of bytes with a position that can be moved.
+/// A stream of bytes with a cursor that can be moved.
 ///
-/// This is [`std::io::Seek`] for tasks. A seek has two steps, since it may have to wait: it is
-/// handed in by [`start_seek`](Self::start_seek) and ends when
-/// [`poll_complete`](Self::poll_complete) is `Ready`. Methods to await are in
-/// [`AsyncSeekExt`](crate::AsyncSeekExt).
+/// This is the asynchronous counterpart of [`std::io::Seek`]. A seek may have to wait, so it has
+/// two steps: [`start_seek`](Self::start_seek) starts it, and it is complete once
+/// [`poll_complete`](Self::poll_complete) returns `Ready`. [`AsyncSeekExt`](crate::AsyncSeekExt)
+/// has methods to await.
 ///
 /// ```
 /// use std::io::{Cursor, SeekFrom};
 /// use wakeful::io::{AsyncSeek, AsyncSeekExt, Result};
 ///
-/// /// How many bytes there are, without moving away from where it stands.
+/// /// Returns the length of the stream, and leaves its position as it was.
 /// async fn len(stream: &mut (impl AsyncSeek + Unpin)) -> Result<u64> {
 ///     let here = stream.stream_position().await?;
 ///     let end = stream.seek(SeekFrom::End(0)).await?;
@@ -31,24 +31,24 @@ use super::forward::forward_seek;
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub trait AsyncSeek {
-    /// Begins to move to `position`.
+    /// Starts a seek to `position`.
     ///
-    /// Whether one may move behind the end is up to the implementation.
+    /// The implementation decides whether a seek beyond the end is allowed.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Other`](io::ErrorKind::Other) if an earlier seek is still under way. Call
-    /// [`poll_complete`](Self::poll_complete) first to be sure that there is none.
+    /// [`ErrorKind::Other`](io::ErrorKind::Other) if an earlier seek has not completed. To rule
+    /// this out, call [`poll_complete`](Self::poll_complete) first.
     fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()>;
 
-    /// Waits for the seek under way, and returns the position it led to, counted from the start.
+    /// Waits for the seek to complete and returns the new position, counted from the start.
     ///
-    /// The position is reliable only right after a seek: what reads and writes since then change
-    /// about it, and what is returned if there was no seek at all, is up to the implementation.
+    /// The position is reliable only right after a seek. What this returns after reads or writes,
+    /// or if no seek was started, depends on the implementation.
     ///
     /// # Errors
     ///
-    /// Among others, if the seek would lead before the start.
+    /// Fails, among other reasons, if the seek leads to a position before the start.
     fn poll_complete(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>>;
 }
 

@@ -5,11 +5,11 @@ use std::task::{Context, Poll};
 
 use super::forward::forward_write;
 
-/// A place where bytes go.
+/// A destination for bytes.
 ///
-/// This is [`std::io::Write`] for tasks: where that blocks its thread, this returns `Pending` and
-/// wakes the task once it is worth another try. Methods to await are in
-/// [`AsyncWriteExt`](crate::AsyncWriteExt).
+/// This is the asynchronous counterpart of [`std::io::Write`]: instead of blocking the thread it
+/// returns `Pending`, and wakes the task once another attempt may succeed.
+/// [`AsyncWriteExt`](crate::AsyncWriteExt) has methods to await.
 ///
 /// ```
 /// use std::io;
@@ -17,7 +17,7 @@ use super::forward::forward_write;
 /// use std::task::{Context, Poll};
 /// use wakeful::io::{AsyncWrite, AsyncWriteExt};
 ///
-/// /// Counts bytes on their way to the writer inside.
+/// /// Counts the bytes that the inner writer accepts.
 /// struct Counting<W> {
 ///     inner: W,
 ///     bytes: usize,
@@ -54,33 +54,32 @@ use super::forward::forward_write;
 pub trait AsyncWrite {
     /// Tries to write bytes from the front of `buf`.
     ///
-    /// - `Ready(Ok(n))`: the first `n` bytes were taken, where `n <= buf.len()`. Zero means that
-    ///   `buf` is empty, or that the writer takes no more and likely never will again.
-    /// - `Pending`: nothing was taken. The task of `cx` will be woken when there may be room.
-    /// - `Ready(Err(e))`: nothing was taken, and `e` says why.
+    /// - `Ready(Ok(n))`: the first `n` bytes were written, where `n <= buf.len()`. Zero means that
+    ///   `buf` is empty, or that the writer accepts no more bytes and probably never will.
+    /// - `Pending`: nothing was written. The task of `cx` is woken when there may be room.
+    /// - `Ready(Err(e))`: nothing was written; `e` says why.
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>>;
 
-    /// Tries to get everything written so far to where it is going.
+    /// Tries to flush, so that everything written so far reaches its destination.
     ///
-    /// `Pending` means that some of it is still on its way; the task of `cx` will be woken to go
-    /// on.
+    /// `Pending` means that some bytes have not arrived yet; the task of `cx` is woken to continue.
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Tries to end the stream in good order: flush, say goodbye as the protocol wants it, close.
+    /// Tries to shut the stream down: flush, send what the protocol requires at its end, close.
     ///
-    /// A wrapper passes the call on once its own part is done. Callers need not flush before, and
-    /// should not write after. `Pending` means that it takes longer; the task of `cx` will be woken
-    /// to go on. After an error the stream is in an unknown state.
+    /// A wrapper forwards the call to its inner writer once its own part is done. Callers need not
+    /// flush before, and should not write after. `Pending` means that the shutdown is not complete;
+    /// the task of `cx` is woken to continue. After an error, the state of the stream is unknown.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// As [`poll_write`](Self::poll_write), from several buffers as if they were one.
+    /// Like [`poll_write`](Self::poll_write), but writes from several buffers as if they were one.
     ///
-    /// The buffers are taken in order, and the last one touched perhaps only in part. Unless an
-    /// implementation has a better way, this writes from the first buffer that is not empty.
+    /// The buffers are written in order; the last one may be written only in part. The default
+    /// implementation writes from the first buffer that is not empty.
     fn poll_write_vectored(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -90,10 +89,10 @@ pub trait AsyncWrite {
         self.poll_write(cx, first.map_or(&[], |buf| buf))
     }
 
-    /// Whether [`poll_write_vectored`](Self::poll_write_vectored) makes use of more than one
+    /// Returns whether [`poll_write_vectored`](Self::poll_write_vectored) writes more than one
     /// buffer.
     ///
-    /// If it does not, a caller may do better to gather its bytes in one buffer first.
+    /// If not, callers may be faster if they first copy the bytes into one buffer.
     fn is_write_vectored(&self) -> bool {
         false
     }
@@ -115,7 +114,7 @@ where
     forward_write!(self => self.as_deref_mut(), & => (**self));
 }
 
-/// What std can write to in memory: every call is done at once.
+/// Implements `AsyncWrite` for in-memory writers of std, whose calls complete immediately.
 macro_rules! write_as_std {
     ($($(#[$doc:meta])* $writer:ty;)*) => {$(
         $(#[$doc])*
@@ -157,7 +156,7 @@ macro_rules! write_as_std {
 }
 
 write_as_std! {
-    /// Appends.
+    /// Appends to the vector.
     Vec<u8>;
     io::Cursor<&mut [u8]>;
     io::Cursor<&mut Vec<u8>>;

@@ -1,7 +1,7 @@
-//! Bodies of trait impls that pass every call on to something inside.
+//! Macros for the bodies of trait impls that forward every call to an inner value.
 //!
-//! Each macro takes a name for the receiver and an expression of it that gives the pinned value to
-//! call; that for writers also one that gives a shared reference.
+//! Each macro takes a name for the receiver and an expression that makes the pinned inner value
+//! from it. `forward_write!` also takes an expression for a shared reference to the inner value.
 
 macro_rules! forward_read {
     ($me:ident => $pinned:expr) => {

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use bytes::BufMut;
 use bytes::buf::UninitSlice;
 
-/// A buffer on its way to being filled, which remembers how much of it was ever initialized.
+/// A buffer that is filled step by step and tracks how much of its memory is initialized.
 ///
 /// ```text
 /// ┌──────────────────── capacity ────────────────────┐
@@ -13,13 +13,13 @@ use bytes::buf::UninitSlice;
 /// └──────────────────────────────┴───────────────────┘
 /// ```
 ///
-/// A reader adds to the filled part, and need not clear memory for that:
-/// [`put_slice`](Self::put_slice) copies into it as it is,
-/// [`initialize_unfilled`](Self::initialize_unfilled) zeroes only what nobody has initialized
-/// before.
+/// A reader appends to the filled part and need not zero memory first:
+/// [`put_slice`](Self::put_slice) copies into uninitialized memory, and
+/// [`initialize_unfilled`](Self::initialize_unfilled) zeroes only bytes that have never been
+/// initialized.
 ///
-/// Bytes once initialized must stay so. That goes for the uninitialized part too, of which we only
-/// do not know.
+/// Initialized bytes must stay initialized. This includes the part shown as uninitialized above:
+/// its bytes may be initialized without this buffer knowing it.
 ///
 /// ```
 /// use std::mem::MaybeUninit;
@@ -39,78 +39,80 @@ pub struct ReadBuf<'a> {
 }
 
 impl<'a> ReadBuf<'a> {
-    /// A buffer of initialized bytes, none of them filled.
+    /// Creates a buffer of initialized bytes, none of which is filled.
     #[inline]
     pub fn new(buf: &'a mut [u8]) -> ReadBuf<'a> {
         let initialized = buf.len();
-        // SAFETY: same layout. All of it counts as initialized here, and nothing in this type takes
-        // that back; its unsafe methods make their callers promise the same.
+        // SAFETY: `u8` and `MaybeUninit<u8>` have the same layout. The bytes must stay initialized,
+        // since the caller sees them as `u8` again: safe methods of this type never write
+        // uninitialized bytes, and its unsafe methods require the same of their callers.
         let buf = unsafe { &mut *(buf as *mut [u8] as *mut [MaybeUninit<u8>]) };
         ReadBuf { buf, filled: 0, initialized }
     }
 
-    /// A buffer of which nothing is known to be initialized.
+    /// Creates a buffer whose memory is not known to be initialized.
     ///
-    /// If some of it is, say so with [`assume_init`](Self::assume_init).
+    /// If a part of it is initialized, call [`assume_init`](Self::assume_init).
     #[inline]
     pub fn uninit(buf: &'a mut [MaybeUninit<u8>]) -> ReadBuf<'a> {
         ReadBuf { buf, filled: 0, initialized: 0 }
     }
 
-    /// How many bytes the buffer holds when full.
+    /// Returns how many bytes the buffer can hold.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.buf.len()
     }
 
-    /// How many more bytes fit.
+    /// Returns the length of the unfilled part.
     #[inline]
     pub fn remaining(&self) -> usize {
         self.capacity() - self.filled
     }
 
-    /// The filled part.
+    /// Returns the filled part.
     #[inline]
     pub fn filled(&self) -> &[u8] {
-        // SAFETY: the filled part is initialized, by the invariant.
+        // SAFETY: the first `filled` bytes are initialized, since `filled <= initialized`.
         unsafe { assume_init_ref(&self.buf[..self.filled]) }
     }
 
-    /// The filled part, to be changed.
+    /// Returns the filled part, mutably.
     #[inline]
     pub fn filled_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the filled part is initialized, by the invariant.
+        // SAFETY: the first `filled` bytes are initialized, since `filled <= initialized`.
         unsafe { assume_init_mut(&mut self.buf[..self.filled]) }
     }
 
-    /// The initialized part, which begins with the filled one.
+    /// Returns the initialized part, which starts with the filled part.
     #[inline]
     pub fn initialized(&self) -> &[u8] {
-        // SAFETY: the invariant.
+        // SAFETY: `buf[..initialized]` is initialized, by the invariant of the field `buf`.
         unsafe { assume_init_ref(&self.buf[..self.initialized]) }
     }
 
-    /// The initialized part, which begins with the filled one, to be changed.
+    /// Returns the initialized part, which starts with the filled part, mutably.
     #[inline]
     pub fn initialized_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the invariant.
+        // SAFETY: `buf[..initialized]` is initialized, by the invariant of the field `buf`.
         unsafe { assume_init_mut(&mut self.buf[..self.initialized]) }
     }
 
-    /// A buffer over the first `n` bytes of the unfilled part, or all of it if it is shorter.
+    /// Returns a buffer over the first `n` bytes of the unfilled part, or over all of it if
+    /// shorter.
     ///
-    /// The new one counts as uninitialized. Once something was put there, tell this one with
-    /// [`assume_init`](Self::assume_init) and [`advance`](Self::advance).
+    /// The returned buffer counts as uninitialized. After filling it, call
+    /// [`assume_init`](Self::assume_init) and [`advance`](Self::advance) on this buffer.
     ///
     /// ```
     /// use wakeful::io::ReadBuf;
     ///
     /// let mut memory = [0; 8];
     /// let mut buf = ReadBuf::new(&mut memory);
-    /// let mut window = buf.take(3); // for a reader that is to fill no more
+    /// let mut window = buf.take(3); // limits a reader to three bytes
     /// window.put_slice(b"abc");
     /// let n = window.filled().len();
-    /// // SAFETY: so many bytes were just put there.
+    /// // SAFETY: the first `n` unfilled bytes have just been written.
     /// unsafe { buf.assume_init(n) };
     /// buf.advance(n);
     /// assert_eq!(buf.filled(), b"abc");
@@ -118,25 +120,26 @@ impl<'a> ReadBuf<'a> {
     #[inline]
     pub fn take(&mut self, n: usize) -> ReadBuf<'_> {
         let n = n.min(self.remaining());
-        // SAFETY: a `ReadBuf` never undoes an initialization.
+        // SAFETY: `unfilled_mut` requires that no byte becomes uninitialized. The slice is
+        // reachable only through the returned `ReadBuf`, whose methods guarantee that.
         ReadBuf::uninit(unsafe { &mut self.unfilled_mut()[..n] })
     }
 
-    /// The whole buffer, initialized or not.
+    /// Returns the whole buffer, including the uninitialized part.
     ///
     /// # Safety
     ///
-    /// The caller must not undo the initialization of any byte.
+    /// The caller must not de-initialize any byte.
     #[inline]
     pub unsafe fn inner_mut(&mut self) -> &mut [MaybeUninit<u8>] {
         self.buf
     }
 
-    /// The unfilled part, initialized or not.
+    /// Returns the unfilled part, including its uninitialized bytes.
     ///
     /// # Safety
     ///
-    /// The caller must not undo the initialization of any byte.
+    /// The caller must not de-initialize any byte.
     ///
     /// ```
     /// use std::mem::MaybeUninit;
@@ -144,7 +147,8 @@ impl<'a> ReadBuf<'a> {
     ///
     /// let mut memory = [MaybeUninit::uninit(); 4];
     /// let mut buf = ReadBuf::uninit(&mut memory);
-    /// // SAFETY: only puts bytes there; the first two are initialized then.
+    /// // SAFETY: only initialized bytes are written, and the first two are written before
+    /// // `assume_init(2)`.
     /// unsafe {
     ///     buf.unfilled_mut()[0].write(1);
     ///     buf.unfilled_mut()[1].write(2);
@@ -158,19 +162,19 @@ impl<'a> ReadBuf<'a> {
         &mut self.buf[self.filled..]
     }
 
-    /// The unfilled part; what was uninitialized of it is zeroed first.
+    /// Returns the unfilled part, after zeroing its uninitialized bytes.
     ///
-    /// That costs nothing if the same memory has been through here before.
+    /// Bytes that are initialized already are not zeroed again.
     #[inline]
     pub fn initialize_unfilled(&mut self) -> &mut [u8] {
         self.initialize_unfilled_to(self.remaining())
     }
 
-    /// The first `n` bytes of the unfilled part; what was uninitialized of them is zeroed first.
+    /// Returns the first `n` bytes of the unfilled part, after zeroing the uninitialized ones.
     ///
     /// # Panics
     ///
-    /// If fewer than `n` bytes [remain](Self::remaining).
+    /// Panics if `n` exceeds [`remaining`](Self::remaining).
     #[inline]
     #[track_caller]
     pub fn initialize_unfilled_to(&mut self, n: usize) -> &mut [u8] {
@@ -184,28 +188,29 @@ impl<'a> ReadBuf<'a> {
             self.buf[self.initialized..end].fill(MaybeUninit::new(0));
             self.initialized = end;
         }
-        // SAFETY: up to `end` all was initialized before or has been zeroed just now.
+        // SAFETY: `initialized >= end` here: if it was not, the bytes up to `end` have just been
+        // zeroed.
         unsafe { assume_init_mut(&mut self.buf[self.filled..end]) }
     }
 
-    /// Makes the filled part empty. Its bytes stay as they are, and initialized.
+    /// Empties the filled part. The bytes keep their values and stay initialized.
     #[inline]
     pub fn clear(&mut self) {
         self.filled = 0;
     }
 
-    /// Adds the next `n` bytes, which must be initialized, to the filled part.
+    /// Extends the filled part by `n` bytes, which must be initialized.
     ///
     /// # Panics
     ///
-    /// If the filled part would become longer than the initialized one.
+    /// Panics if the filled part would become longer than the initialized part.
     ///
     /// ```
     /// use wakeful::io::ReadBuf;
     ///
     /// let mut memory = [0; 8];
     /// let mut buf = ReadBuf::new(&mut memory);
-    /// // As a read into a plain slice would, which then says how much it was.
+    /// // Like a read into a plain slice, which then returns how many bytes it read.
     /// buf.initialize_unfilled()[..3].copy_from_slice(b"abc");
     /// buf.advance(3);
     /// assert_eq!((buf.filled(), buf.remaining()), (&b"abc"[..], 5));
@@ -217,11 +222,11 @@ impl<'a> ReadBuf<'a> {
         self.set_filled(filled);
     }
 
-    /// Sets how long the filled part is. It may become shorter by that.
+    /// Sets the length of the filled part, which may become shorter.
     ///
     /// # Panics
     ///
-    /// If the filled part would become longer than the initialized one.
+    /// Panics if the filled part would become longer than the initialized part.
     #[inline]
     #[track_caller]
     pub fn set_filled(&mut self, n: usize) {
@@ -233,24 +238,24 @@ impl<'a> ReadBuf<'a> {
         self.filled = n;
     }
 
-    /// Says that the first `n` bytes of the unfilled part are initialized.
+    /// Marks the first `n` bytes of the unfilled part as initialized.
     ///
-    /// The initialized part never shrinks by that.
+    /// The initialized part never shrinks by this call.
     ///
     /// # Safety
     ///
-    /// They must be, and there must be as many.
+    /// The unfilled part must have at least `n` bytes, and its first `n` bytes must be initialized.
     #[inline]
     pub unsafe fn assume_init(&mut self, n: usize) {
-        debug_assert!(n <= self.remaining(), "assume_init of more bytes than the buffer has");
+        debug_assert!(n <= self.remaining(), "n must not exceed remaining()");
         self.initialized = self.initialized.max(self.filled + n);
     }
 
-    /// Copies `buf` to the end of the filled part.
+    /// Appends `buf` to the filled part.
     ///
     /// # Panics
     ///
-    /// If it does not fit.
+    /// Panics if `buf` is longer than [`remaining`](Self::remaining).
     #[inline]
     #[track_caller]
     pub fn put_slice(&mut self, buf: &[u8]) {
@@ -262,28 +267,30 @@ impl<'a> ReadBuf<'a> {
         );
         let end = self.filled + buf.len();
         let room = &mut self.buf[self.filled..end];
-        // SAFETY: `room` is as long as `buf`, and borrowed exclusively, hence apart from it.
+        // SAFETY: `room` and `buf` have the same length, and do not overlap because `room` is
+        // borrowed exclusively. Writing initialized bytes never de-initializes `self.buf`.
         unsafe { room.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(buf.as_ptr(), buf.len()) };
         self.initialized = self.initialized.max(end);
         self.filled = end;
     }
 }
 
-// SAFETY: `chunk_mut` shows the unfilled part, `remaining_mut` is its length, and `advance_mut`
-// moves its start.
+// SAFETY: `BufMut` requires that its methods agree: `chunk_mut` returns the unfilled part,
+// `remaining_mut` its length, and `advance_mut` moves its start by `cnt`.
 unsafe impl BufMut for ReadBuf<'_> {
     fn remaining_mut(&self) -> usize {
         self.remaining()
     }
 
     unsafe fn advance_mut(&mut self, cnt: usize) {
-        // SAFETY: the caller promises that the next `cnt` bytes are initialized.
+        // SAFETY: `advance_mut` requires that the caller has initialized the next `cnt` bytes.
         unsafe { self.assume_init(cnt) };
         self.advance(cnt);
     }
 
     fn chunk_mut(&mut self) -> &mut UninitSlice {
-        // SAFETY: an `UninitSlice` only lets itself be written with initialized bytes.
+        // SAFETY: the safe methods of `UninitSlice` write initialized bytes only, and its unsafe
+        // ones forbid callers to de-initialize any byte.
         UninitSlice::uninit(unsafe { self.unfilled_mut() })
     }
 }
@@ -302,7 +309,8 @@ impl fmt::Debug for ReadBuf<'_> {
 ///
 /// All of `bytes` must be initialized.
 unsafe fn assume_init_ref(bytes: &[MaybeUninit<u8>]) -> &[u8] {
-    // SAFETY: same layout, and initialized as the caller promises.
+    // SAFETY: `MaybeUninit<u8>` and `u8` have the same layout, and the caller guarantees that all
+    // of `bytes` is initialized.
     unsafe { &*(bytes as *const [MaybeUninit<u8>] as *const [u8]) }
 }
 
@@ -310,6 +318,7 @@ unsafe fn assume_init_ref(bytes: &[MaybeUninit<u8>]) -> &[u8] {
 ///
 /// All of `bytes` must be initialized.
 unsafe fn assume_init_mut(bytes: &mut [MaybeUninit<u8>]) -> &mut [u8] {
-    // SAFETY: same layout, and initialized as the caller promises.
+    // SAFETY: `MaybeUninit<u8>` and `u8` have the same layout, and the caller guarantees that all
+    // of `bytes` is initialized.
     unsafe { &mut *(bytes as *mut [MaybeUninit<u8>] as *mut [u8]) }
 }

@@ -3,10 +3,10 @@ use std::io::{self, IoSlice, SeekFrom};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use super::poll_pay;
+use super::poll_consume_budget;
 use crate::traits::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
 
-/// Has nothing to read, and forgets what is written; see [`empty`].
+/// A stream that is always at its end and discards all writes, created by [`empty`].
 ///
 /// ```
 /// use wakeful::io::{AsyncReadExt, Empty, empty};
@@ -22,7 +22,7 @@ pub struct Empty {
     _private: (),
 }
 
-/// Makes a stream that is at its end when read, and forgets what is written to it.
+/// Creates a stream that is always at its end and discards everything written to it.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -44,14 +44,14 @@ impl AsyncRead for Empty {
         cx: &mut Context<'_>,
         _buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        poll_pay(cx).map(Ok)
+        poll_consume_budget(cx).map(Ok)
     }
 }
 
 impl AsyncBufRead for Empty {
     #[inline]
     fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
-        poll_pay(cx).map(|()| Ok(&[][..]))
+        poll_consume_budget(cx).map(|()| Ok(&[][..]))
     }
 
     #[inline]
@@ -65,7 +65,7 @@ impl AsyncWrite for Empty {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        ready!(poll_pay(cx));
+        ready!(poll_consume_budget(cx));
         Poll::Ready(Ok(buf.len()))
     }
 
@@ -75,7 +75,7 @@ impl AsyncWrite for Empty {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        ready!(poll_pay(cx));
+        ready!(poll_consume_budget(cx));
         Poll::Ready(Ok(bufs.iter().map(|buf| buf.len()).sum()))
     }
 
@@ -86,12 +86,12 @@ impl AsyncWrite for Empty {
 
     #[inline]
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        poll_pay(cx).map(Ok)
+        poll_consume_budget(cx).map(Ok)
     }
 
     #[inline]
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        poll_pay(cx).map(Ok)
+        poll_consume_budget(cx).map(Ok)
     }
 }
 
@@ -103,7 +103,7 @@ impl AsyncSeek for Empty {
 
     #[inline]
     fn poll_complete(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
-        poll_pay(cx).map(|()| Ok(0))
+        poll_consume_budget(cx).map(|()| Ok(0))
     }
 }
 

@@ -3,10 +3,10 @@ use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use super::poll_pay;
+use super::poll_consume_budget;
 use crate::traits::{AsyncRead, ReadBuf};
 
-/// One byte over and over; see [`repeat`].
+/// A reader that repeats one byte forever, created by [`repeat`].
 ///
 /// ```
 /// use wakeful::io::{AsyncReadExt, Repeat, repeat};
@@ -23,7 +23,7 @@ pub struct Repeat {
     byte: u8,
 }
 
-/// Makes a reader that fills every buffer with `byte` and never ends.
+/// Creates a reader that fills every buffer with `byte` and never ends.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -45,9 +45,9 @@ impl AsyncRead for Repeat {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        ready!(poll_pay(cx));
+        ready!(poll_consume_budget(cx));
         let n = buf.remaining();
-        // SAFETY: all of it becomes initialized, nothing the contrary.
+        // SAFETY: the whole unfilled part, `n` bytes, is overwritten with initialized bytes.
         unsafe {
             buf.unfilled_mut().fill(MaybeUninit::new(self.byte));
             buf.assume_init(n);

@@ -3,10 +3,10 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use super::poll_pay;
+use super::poll_consume_budget;
 use crate::traits::AsyncWrite;
 
-/// Forgets what is written; see [`sink`].
+/// A writer that discards everything written to it, created by [`sink`].
 ///
 /// ```
 /// use wakeful::io::{Sink, copy, sink};
@@ -22,7 +22,7 @@ pub struct Sink {
     _private: (),
 }
 
-/// Makes a writer that takes everything and forgets it.
+/// Creates a writer that accepts and discards everything.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -41,7 +41,7 @@ impl AsyncWrite for Sink {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        ready!(poll_pay(cx));
+        ready!(poll_consume_budget(cx));
         Poll::Ready(Ok(buf.len()))
     }
 
@@ -51,7 +51,7 @@ impl AsyncWrite for Sink {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        ready!(poll_pay(cx));
+        ready!(poll_consume_budget(cx));
         Poll::Ready(Ok(bufs.iter().map(|buf| buf.len()).sum()))
     }
 
@@ -62,12 +62,12 @@ impl AsyncWrite for Sink {
 
     #[inline]
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        poll_pay(cx).map(Ok)
+        poll_consume_budget(cx).map(Ok)
     }
 
     #[inline]
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        poll_pay(cx).map(Ok)
+        poll_consume_budget(cx).map(Ok)
     }
 }
 

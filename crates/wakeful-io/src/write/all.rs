@@ -10,7 +10,7 @@ use crate::contract;
 use crate::traits::AsyncWrite;
 
 pin_project! {
-    /// The future of [`AsyncWriteExt::write_all`](crate::AsyncWriteExt::write_all).
+    /// The future returned by [`AsyncWriteExt::write_all`](crate::AsyncWriteExt::write_all).
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct WriteAll<'a, W: ?Sized> {

@@ -12,7 +12,8 @@ use crate::contract;
 use crate::traits::AsyncWrite;
 
 pin_project! {
-    /// The future of [`AsyncWriteExt::write_all_buf`](crate::AsyncWriteExt::write_all_buf).
+    /// The future returned by
+    /// [`AsyncWriteExt::write_all_buf`](crate::AsyncWriteExt::write_all_buf).
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct WriteAllBuf<'a, W, B> {

@@ -20,17 +20,17 @@ macro_rules! number_writers {
     )*) => {$(
         #[doc = concat!("Writes ", $what, ".")]
         ///
-        /// The future gives an `io::Result<()>`. Many small writes are best made to a
+        /// The future resolves to an `io::Result<()>`. For many small writes, use a
         /// [`BufWriter`](crate::BufWriter).
         ///
         /// # Errors
         ///
-        /// As [`write_all`](Self::write_all).
+        /// Returns the same errors as [`write_all`](Self::write_all).
         ///
         /// # Cancel safety
         ///
-        /// A number of one byte: if the future is dropped before it is done, nothing was written. Longer ones:
-        /// some of the bytes may have been.
+        /// If the future is dropped before it completes, some bytes of the number may have been
+        /// written. For a number of one byte, nothing was written.
         ///
         /// # Examples
         ///
@@ -52,7 +52,7 @@ macro_rules! number_writers {
     )*};
 }
 
-/// Methods of every [`AsyncWrite`].
+/// Extension methods for all types that implement [`AsyncWrite`].
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -66,18 +66,21 @@ macro_rules! number_writers {
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub trait AsyncWriteExt: AsyncWrite {
-    /// Writes some bytes from the front of `src`, and gives their number: `io::Result<usize>`.
+    /// Writes some bytes from the front of `src`.
     ///
-    /// At most one write is made, and that it takes less than all is no error. Zero means that
-    /// `src` is empty, or that the writer takes no more and likely never will again.
+    /// The future resolves to an `io::Result<usize>`: the number of bytes written.
+    ///
+    /// Only one write is made. Writing fewer bytes than `src` has is not an error. Zero means that
+    /// `src` is empty, or that the writer accepts no more bytes and probably never will.
     ///
     /// # Errors
     ///
-    /// Those of the writer. Nothing was written then.
+    /// Returns the errors of the writer. After an error, nothing was written.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, nothing was written.
+    /// This method is cancel safe: if the future is dropped before it completes, nothing was
+    /// written.
     ///
     /// # Examples
     ///
@@ -98,13 +101,14 @@ pub trait AsyncWriteExt: AsyncWrite {
         Write::new(self, src)
     }
 
-    /// As [`write`](Self::write), from several buffers as if they were one.
+    /// Like [`write`](Self::write), but writes from several buffers as if they were one.
     ///
     /// See [`AsyncWrite::poll_write_vectored`].
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, nothing was written.
+    /// This method is cancel safe: if the future is dropped before it completes, nothing was
+    /// written.
     ///
     /// # Examples
     ///
@@ -125,20 +129,21 @@ pub trait AsyncWriteExt: AsyncWrite {
         WriteVectored::new(self, bufs)
     }
 
-    /// Writes some bytes from the front of `src`, moves its cursor, and gives their number:
-    /// `io::Result<usize>`.
+    /// Writes some bytes from the front of `src` and advances its cursor.
     ///
-    /// At most one write is made. What is left in `src` afterwards is what is still to be written.
-    /// Zero means that `src` has nothing left, or that the writer takes no more and likely never
-    /// will again.
+    /// The future resolves to an `io::Result<usize>`: the number of bytes written.
+    ///
+    /// Only one write is made. The bytes that remain in `src` have not been written. Zero means
+    /// that `src` is empty, or that the writer accepts no more bytes and probably never will.
     ///
     /// # Errors
     ///
-    /// Those of the writer. Nothing was written then.
+    /// Returns the errors of the writer. After an error, nothing was written.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, nothing was written.
+    /// This method is cancel safe: if the future is dropped before it completes, nothing was
+    /// written.
     ///
     /// # Examples
     ///
@@ -163,20 +168,20 @@ pub trait AsyncWriteExt: AsyncWrite {
         WriteBuf::new(self, src)
     }
 
-    /// Writes all of `src`, and moves its cursor with every write.
+    /// Writes all of `src`, and advances its cursor with every write.
     ///
-    /// The future gives an `io::Result<()>`.
+    /// The future resolves to an `io::Result<()>`.
     ///
     /// # Errors
     ///
-    /// [`WriteZero`](std::io::ErrorKind::WriteZero) if the writer takes no more, or the first error
-    /// of the writer that is not [`Interrupted`](std::io::ErrorKind::Interrupted). What was not
-    /// written is left in `src`.
+    /// Returns [`WriteZero`](std::io::ErrorKind::WriteZero) if the writer accepts no more bytes, or
+    /// the first error of the writer that is not [`Interrupted`](std::io::ErrorKind::Interrupted).
+    /// Unwritten bytes remain in `src`.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, some bytes may have been written. What was not
-    /// is left in `src`.
+    /// If the future is dropped before it completes, some bytes may have been written. Unwritten
+    /// bytes remain in `src`, and another call continues from there.
     ///
     /// # Examples
     ///
@@ -201,18 +206,19 @@ pub trait AsyncWriteExt: AsyncWrite {
 
     /// Writes all of `src`.
     ///
-    /// The future gives an `io::Result<()>`.
+    /// The future resolves to an `io::Result<()>`.
     ///
     /// # Errors
     ///
-    /// [`WriteZero`](std::io::ErrorKind::WriteZero) if the writer takes no more, or the first error
-    /// of the writer that is not [`Interrupted`](std::io::ErrorKind::Interrupted). How much was
-    /// written by then is not known.
+    /// Returns [`WriteZero`](std::io::ErrorKind::WriteZero) if the writer accepts no more bytes, or
+    /// the first error of the writer that is not [`Interrupted`](std::io::ErrorKind::Interrupted).
+    /// After an error, the number of bytes written is unknown.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, some bytes may have been written, and nobody
-    /// knows how many; [`write_all_buf`](Self::write_all_buf) does.
+    /// This method is not cancel safe. If the future is dropped before it completes, some bytes may
+    /// have been written, and their number is unknown. [`write_all_buf`](Self::write_all_buf) keeps
+    /// track of it.
     ///
     /// # Examples
     ///
@@ -279,18 +285,18 @@ pub trait AsyncWriteExt: AsyncWrite {
             1.5 => 1.5f64.to_le_bytes();
     }
 
-    /// Gets everything written so far to where it is going.
+    /// Flushes the writer, so that everything written so far reaches its destination.
     ///
-    /// The future gives an `io::Result<()>`.
+    /// The future resolves to an `io::Result<()>`.
     ///
     /// # Errors
     ///
-    /// If some of it does not get there.
+    /// Returns an error if some bytes cannot be delivered.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, some bytes may have arrived; another flush goes
-    /// on with the rest.
+    /// If the future is dropped before it completes, some bytes may have been flushed. Another call
+    /// continues with the rest.
     ///
     /// # Examples
     ///
@@ -312,17 +318,17 @@ pub trait AsyncWriteExt: AsyncWrite {
         Flush::new(self)
     }
 
-    /// Flushes, and ends the stream in good order. One should not write to it afterwards.
+    /// Flushes the writer and shuts it down. Callers should not write to it afterwards.
     ///
-    /// The future gives an `io::Result<()>`.
+    /// The future resolves to an `io::Result<()>`.
     ///
     /// # Errors
     ///
-    /// Those of the flush, and of the writer.
+    /// Returns the errors of flushing and of shutting down.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is done, another call goes on from there.
+    /// If the future is dropped before it completes, another call continues from there.
     ///
     /// # Examples
     ///

@@ -9,7 +9,7 @@ use pin_project_lite::pin_project;
 use crate::traits::AsyncWrite;
 
 pin_project! {
-    /// The future of [`AsyncWriteExt::flush`](crate::AsyncWriteExt::flush).
+    /// The future returned by [`AsyncWriteExt::flush`](crate::AsyncWriteExt::flush).
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct Flush<'a, W: ?Sized> {

@@ -11,7 +11,7 @@ use crate::contract;
 use crate::traits::AsyncWrite;
 
 pin_project! {
-    /// The future of [`AsyncWriteExt::write_buf`](crate::AsyncWriteExt::write_buf).
+    /// The future returned by [`AsyncWriteExt::write_buf`](crate::AsyncWriteExt::write_buf).
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct WriteBuf<'a, W, B> {
@@ -40,10 +40,11 @@ impl<W: AsyncWrite + Unpin, B: Buf> Future for WriteBuf<'_, W, B> {
     }
 }
 
-/// How many chunks of a buffer go into one write.
+/// The maximum number of chunks passed to one vectored write. It bounds the array of slices on the
+/// stack.
 const CHUNKS_MAX: usize = 64;
 
-/// Makes one write, and takes what was written out of `buf`.
+/// Makes one write, and advances `buf` by the number of bytes written.
 pub(super) fn poll_write_buf<W: AsyncWrite, B: Buf>(
     writer: Pin<&mut W>,
     cx: &mut Context<'_>,

@@ -11,7 +11,8 @@ use crate::number::NumberFormat;
 use crate::traits::AsyncWrite;
 
 pin_project! {
-    /// The future of [`AsyncWriteExt::write_u8`](crate::AsyncWriteExt::write_u8) and those like it.
+    /// The future returned by [`AsyncWriteExt::write_u8`](crate::AsyncWriteExt::write_u8) and the
+    /// other methods that write a number.
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct WriteNumber<W, F: NumberFormat> {
         #[pin]
@@ -38,7 +39,7 @@ impl<W: AsyncWrite, F: NumberFormat> Future for WriteNumber<W, F> {
         loop {
             let bytes = me.bytes.as_ref();
             let result = if *me.written == 0 {
-                // Nearly always the only one. How long it is, is known where this is compiled.
+                // Nearly always the only write. A separate call, so that its length is a constant.
                 ready!(contract::poll_write(me.writer.as_mut(), cx, bytes))
             } else {
                 let rest = &bytes[usize::from(*me.written)..];
@@ -51,7 +52,7 @@ impl<W: AsyncWrite, F: NumberFormat> Future for WriteNumber<W, F> {
             if n == 0 {
                 return Poll::Ready(Err(ErrorKind::WriteZero.into()));
             }
-            // At most 16.
+            // Does not overflow: numbers have at most 16 bytes.
             let written = *me.written + n as u8;
             if usize::from(written) == size_of::<F::Bytes>() {
                 return Poll::Ready(Ok(()));

@@ -9,7 +9,7 @@ use pin_project_lite::pin_project;
 use crate::traits::AsyncWrite;
 
 pin_project! {
-    /// The future of [`AsyncWriteExt::shutdown`](crate::AsyncWriteExt::shutdown).
+    /// The future returned by [`AsyncWriteExt::shutdown`](crate::AsyncWriteExt::shutdown).
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct Shutdown<'a, W: ?Sized> {

@@ -9,7 +9,7 @@ use pin_project_lite::pin_project;
 use crate::traits::AsyncWrite;
 
 pin_project! {
-    /// The future of [`AsyncWriteExt::write`](crate::AsyncWriteExt::write).
+    /// The future returned by [`AsyncWriteExt::write`](crate::AsyncWriteExt::write).
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct Write<'a, W: ?Sized> {

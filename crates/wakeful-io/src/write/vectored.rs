@@ -9,7 +9,8 @@ use pin_project_lite::pin_project;
 use crate::traits::AsyncWrite;
 
 pin_project! {
-    /// The future of [`AsyncWriteExt::write_vectored`](crate::AsyncWriteExt::write_vectored).
+    /// The future returned by
+    /// [`AsyncWriteExt::write_vectored`](crate::AsyncWriteExt::write_vectored).
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct WriteVectored<'a, 'b, W: ?Sized> {

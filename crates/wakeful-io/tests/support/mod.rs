@@ -1,6 +1,6 @@
-//! Futures polled by hand, and readers and writers that do as they are told.
+//! Helpers of the tests: polling futures by hand, and readers and writers that follow a script.
 
-// Each test file uses a part of it.
+// Each test file uses only some of the helpers.
 #![allow(dead_code)]
 
 use std::collections::VecDeque;
@@ -43,7 +43,7 @@ pub fn waker_that_clones_by<F: Fn() + Send + Sync>(on_clone: &'static F) -> Wake
         &const {
             RawWakerVTable::new(
                 |data| {
-                    // SAFETY: made from a `&'static F` below.
+                    // SAFETY: `data` is a `&'static F`, see the `RawWaker` below.
                     unsafe { (*data.cast::<F>())() };
                     RawWaker::new(data, vtable::<F>())
                 },
@@ -55,11 +55,12 @@ pub fn waker_that_clones_by<F: Fn() + Send + Sync>(on_clone: &'static F) -> Wake
     }
 
     let raw = RawWaker::new(std::ptr::from_ref(on_clone).cast(), vtable::<F>());
-    // SAFETY: the data is `'static` and may be used on any thread, and nothing is counted.
+    // SAFETY: the functions of a waker must be thread safe and its data valid for all clones. `F`
+    // is `Sync`, and the data is `'static`, so nothing needs to be counted or freed.
     unsafe { Waker::from_raw(raw) }
 }
 
-/// Polls to the end. Whoever returns `Pending` must have arranged to be woken.
+/// Polls the future until it completes. Panics if it returns `Pending` without waking the task.
 pub fn run<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let (count, waker) = WakeCount::new();
@@ -68,16 +69,16 @@ pub fn run<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;
         }
-        assert!(count.get() > before, "Pending, and nobody has woken the task");
+        assert!(count.get() > before, "the future returned Pending without waking the task");
     }
 }
 
-/// Polls once.
+/// Polls a future once, with a waker that does nothing.
 pub fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Reads once, by hand.
+/// Calls `poll_read` once, and returns the bytes read.
 pub fn poll_read<R: AsyncRead + Unpin>(
     reader: &mut R,
     waker: &Waker,
@@ -89,16 +90,18 @@ pub fn poll_read<R: AsyncRead + Unpin>(
     result.map_ok(|()| buf.filled().to_vec())
 }
 
-/// The text of the panic that `f` ends with.
+/// Returns the message of the panic that `f` ends with.
 pub fn panic_text(f: impl FnOnce()) -> String {
-    let payload = catch_unwind(AssertUnwindSafe(f)).expect_err("this was to panic");
+    let payload = catch_unwind(AssertUnwindSafe(f)).expect_err("expected a panic");
     match payload.downcast::<String>() {
         Ok(text) => *text,
-        Err(payload) => payload.downcast_ref::<&str>().expect("a text").to_string(),
+        Err(payload) => {
+            payload.downcast_ref::<&str>().expect("a panic message is a string").to_string()
+        }
     }
 }
 
-/// Runs `test` on a thread of its own and passes its panic on; panics if it has not ended after ten seconds.
+/// Runs `test` on another thread, and panics if it panics or has not ended after ten seconds.
 #[track_caller]
 pub fn must_end(test: impl FnOnce() + Send + 'static) {
     let (done, is_done) = std::sync::mpsc::channel();
@@ -115,18 +118,18 @@ pub fn must_end(test: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// What a reader or writer does at one call.
+/// What a scripted reader or writer does in one call.
 #[derive(Debug, Clone, Copy)]
 pub enum Step {
-    /// Moves at most so many bytes.
+    /// Transfers at most this many bytes.
     Chunk(usize),
-    /// Not ready. The task is woken at once.
+    /// Returns `Pending` and wakes the task immediately.
     Pending,
     /// Fails.
     Error(ErrorKind),
 }
 
-/// How often something random happens, of a hundred times.
+/// The probabilities of random steps, in percent.
 #[derive(Clone, Copy)]
 pub struct Odds {
     pub pending: u32,
@@ -134,7 +137,7 @@ pub struct Odds {
     pub failed: u32,
 }
 
-/// Random steps. A failure is an error that nobody retries.
+/// Returns random steps. `failed` steps are errors that are not retried, unlike `interrupted`.
 pub fn random_steps(rng: &FastRng, count: usize, chunk_max: u32, odds: Odds) -> Vec<Step> {
     let step = |_| match rng.below(100) {
         n if n < odds.pending => Step::Pending,
@@ -145,7 +148,7 @@ pub fn random_steps(rng: &FastRng, count: usize, chunk_max: u32, odds: Odds) -> 
     (0..count).map(step).collect()
 }
 
-/// Bytes that look random, with line feeds and invalid UTF-8 as often as asked for, of a hundred.
+/// Returns random bytes with the given percentages of line feeds and of invalid UTF-8.
 pub fn random_bytes(rng: &FastRng, len: usize, line_feeds: u32, invalid: u32) -> Vec<u8> {
     let byte = |_| match rng.below(100) {
         n if n < line_feeds => b'\n',
@@ -156,9 +159,9 @@ pub fn random_bytes(rng: &FastRng, len: usize, line_feeds: u32, invalid: u32) ->
     (0..len).map(byte).collect()
 }
 
-/// Something in memory that goes by a script, and does all it is asked to when that has ended.
+/// An in-memory stream that follows a script. After the last step, each call transfers everything.
 ///
-/// For std's traits, which cannot wait, there is no `Pending` in the script.
+/// Through std's traits, which cannot wait, `Pending` steps are skipped.
 #[derive(Debug)]
 pub struct Scripted<T> {
     pub inner: T,
@@ -175,7 +178,7 @@ impl<T> Scripted<T> {
         Scripted { inner, steps, flushes: 0, shutdowns: 0, vectored: false, largest_write: 0 }
     }
 
-    /// How many bytes may be moved now.
+    /// Performs the next step, and returns how many bytes the call may transfer.
     fn poll_step(&mut self, cx: &Context<'_>) -> Poll<io::Result<usize>> {
         match self.steps.pop_front() {
             None => Poll::Ready(Ok(usize::MAX)),
@@ -255,7 +258,7 @@ impl<T: io::Seek + Unpin> AsyncSeek for Scripted<T> {
     }
 
     fn poll_complete(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
-        // Only whether to wait is taken from the script, so that reads find their part of it.
+        // Seeks consume only `Pending` steps, so that the other steps are left for reads.
         if let Some(Step::Pending) = self.steps.front() {
             self.steps.pop_front();
             cx.waker().wake_by_ref();

@@ -1,16 +1,16 @@
-//! The function that an attribute goes on.
+//! The function that an attribute is applied to.
 
 use super::{Attribute, Kind, Options};
 use crate::template::fill;
 use crate::tokens::{Error, angles_end, as_group, is_ident, is_punct};
 use proc_macro::{Delimiter, Group, Span, TokenStream, TokenTree};
 
-/// The function, taken apart.
+/// The parsed parts of the function.
 pub(super) struct AsyncFn {
     attributes: TokenStream,
-    /// From the visibility to the `where` clause, without `async`.
+    /// The tokens from the visibility to the `where` clause, without `async`.
     signature: TokenStream,
-    /// Its type, unless it is one that a variable cannot be given.
+    /// The return type, or `None` if a variable cannot have it (`impl Trait`, `!`).
     output: Option<TokenStream>,
     body: Group,
 }
@@ -33,7 +33,7 @@ impl AsyncFn {
         let Some((body, head)) = tokens[at..].split_last() else {
             return Err(Error::new(
                 Span::call_site(),
-                format!("`#[{}]` goes on a function", attribute.name()),
+                format!("`#[{}]` can only be applied to a function", attribute.name()),
             ));
         };
         let fn_at = head.iter().position(|token| is_ident(Some(token), "fn")).unwrap_or(0);
@@ -64,7 +64,8 @@ impl AsyncFn {
         }
         tokens.extend(self.attributes.clone());
         tokens.extend(self.signature.clone());
-        // The type of the body is erased in tests, where many of them would be compiled otherwise.
+        // In tests the type of the body is erased, so that `block_on` is not compiled for each
+        // test.
         let pinned = match self.output {
             Some(_) if attribute.kind == Kind::Test => {
                 "let body = ::core::pin::pin!(body);
@@ -98,8 +99,8 @@ impl AsyncFn {
         tokens
     }
 
-    /// The body, which says its type first: so it is checked against that, and what is wrong is found
-    /// where it is.
+    /// Returns the body with a statement in front that fixes its type. Type errors are then
+    /// reported at the expression that has the wrong type, not at the attribute.
     fn typed_body(&self) -> TokenTree {
         let Some(output) = &self.output else { return self.body.clone().into() };
         let mut tokens = fill(
@@ -115,14 +116,14 @@ impl AsyncFn {
     }
 }
 
-/// A group like another, with other tokens in it.
+/// Returns a group with the delimiter and span of `group`, and other tokens.
 fn with_tokens(group: &Group, tokens: TokenStream) -> Group {
     let mut new = Group::new(group.delimiter(), tokens);
     new.set_span(group.span());
     new
 }
 
-/// Takes `#![…]` off the front of `body` and adds it to the function's attributes.
+/// Removes `#![…]` from the front of `body` and adds it to the function's attributes.
 fn without_inner_attributes(body: &Group, attributes: &mut TokenStream) -> Group {
     let tokens: Vec<TokenTree> = body.stream().into_iter().collect();
     let mut rest = tokens.as_slice();
@@ -136,7 +137,8 @@ fn without_inner_attributes(body: &Group, attributes: &mut TokenStream) -> Group
     with_tokens(body, rest.iter().cloned().collect())
 }
 
-/// Whether an attribute's brackets hold `test`, by itself or at the end of a path.
+/// Returns whether an attribute's brackets contain `test`, alone or at the end of a path in `core`
+/// or `std`.
 fn is_test_attribute(brackets: Option<&TokenTree>) -> bool {
     let Some(group) = as_group(brackets, Delimiter::Bracket) else { return false };
     let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
@@ -149,7 +151,8 @@ fn is_test_attribute(brackets: Option<&TokenTree>) -> bool {
     is_plain && is_ident(path.last().copied(), "test")
 }
 
-/// The item without `#[test]` and its kin, which would complain about it themselves.
+/// Removes `#[test]` and its variants from an item with an error, since they would report errors of
+/// their own.
 pub(super) fn without_test_attributes(item: TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = item.into_iter().collect();
     let (mut kept, mut rest) = (TokenStream::new(), tokens.as_slice());
@@ -174,9 +177,10 @@ fn check_main_args(head: &[TokenTree], fn_at: usize, attribute: Attribute) -> Re
     }
 }
 
-/// What stands between `->` and the `where` clause or the body of a function that begins with `fn`.
+/// Returns the return type of a function whose tokens start at `fn`: those between `->` and the
+/// `where` clause or the end. `()` if there is no `->`, `None` if a variable cannot have the type.
 fn output_of(function: &[TokenTree]) -> Option<TokenStream> {
-    // Behind the name and its generics, which may have parentheses and arrows of their own.
+    // Skips the generics after the name, which may contain parentheses and arrows.
     let generics = function.get(2..).map_or(0, angles_end);
     let after_args = function.get(2 + generics + 1..).unwrap_or_default();
     if !(is_punct(after_args.first(), '-') && is_punct(after_args.get(1), '>')) {

@@ -1,4 +1,4 @@
-//! The arguments of the attributes, and the runtime they describe.
+//! The arguments of the attributes, and the builder calls that they become.
 
 use super::{Attribute, Kind};
 use crate::template::fill;
@@ -12,7 +12,7 @@ enum Flavor {
     Local,
 }
 
-/// What the arguments say, each with the place where.
+/// The parsed arguments, with the spans of their values for errors.
 #[derive(Default)]
 pub(super) struct Options {
     flavor: Option<(Flavor, Span)>,
@@ -40,7 +40,7 @@ impl Options {
             return Err(Error::new(
                 span,
                 format!(
-                    "`#[{}]` takes arguments of the form `name = value`, of {known}",
+                    "`#[{}]` expects arguments of the form `name = value`; the names are {known}",
                     attribute.name()
                 ),
             ));
@@ -49,7 +49,7 @@ impl Options {
         if !is_punct(Some(equals), '=') {
             return Err(Error::new(equals.span(), format!("expected `{name} = value`")));
         }
-        let is_again = match name.as_str() {
+        let is_duplicate = match name.as_str() {
             "flavor" => self.flavor.replace((parse_flavor(value)?, span)).is_some(),
             "worker_threads" => {
                 self.worker_threads.replace((parse_threads(value)?, span)).is_some()
@@ -94,7 +94,7 @@ impl Options {
                 ));
             }
         };
-        if is_again {
+        if is_duplicate {
             return Err(Error::new(arg[0].span(), format!("`{name}` set multiple times.")));
         }
         Ok(())
@@ -108,7 +108,7 @@ impl Options {
         self.flavor.map_or(default, |(flavor, _)| flavor)
     }
 
-    /// Refuses what does not go together.
+    /// Returns an error for arguments that the flavor or the crate's features do not support.
     pub(super) fn check(self, attribute: Attribute) -> Result<Options, Error> {
         let flavor = self.flavor(attribute);
         let requires = |option: &str, flavor: &str| {
@@ -132,17 +132,17 @@ impl Options {
             }
             return Ok(self);
         }
-        let bound = [
+        let current_thread_only = [
             ("start_paused", self.start_paused.as_ref().map(|(_, span)| *span)),
             ("unhandled_panic", self.unhandled_panic.map(|(_, span)| span)),
         ];
-        match bound.into_iter().find_map(|(option, span)| Some((option, span?))) {
+        match current_thread_only.into_iter().find_map(|(option, span)| Some((option, span?))) {
             Some((option, span)) => Err(Error::new(span, requires(option, "current_thread"))),
             None => Ok(self),
         }
     }
 
-    /// The expression that makes the runtime.
+    /// Returns the expression that builds the runtime.
     pub(super) fn runtime(&self, attribute: Attribute) -> TokenStream {
         let library = self
             .library
@@ -181,7 +181,7 @@ impl Options {
 
 fn parse_flavor(value: &TokenTree) -> Result<Flavor, Error> {
     let text = parse_string(value, "flavor")?;
-    let why = match text.as_str() {
+    let message = match text.as_str() {
         "current_thread" => return Ok(Flavor::CurrentThread),
         "multi_thread" => return Ok(Flavor::MultiThread),
         "local" => return Ok(Flavor::Local),
@@ -199,7 +199,7 @@ fn parse_flavor(value: &TokenTree) -> Result<Flavor, Error> {
              `multi_thread`."
         ),
     };
-    Err(Error::new(value.span(), why))
+    Err(Error::new(value.span(), message))
 }
 
 fn parse_threads(value: &TokenTree) -> Result<Literal, Error> {
@@ -223,7 +223,7 @@ fn parse_threads(value: &TokenTree) -> Result<Literal, Error> {
 fn parse_string(value: &TokenTree, field: &str) -> Result<String, Error> {
     let text = value.to_string();
     let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-    // An identifier was allowed long ago, and still is.
+    // Identifiers are accepted for compatibility: old versions of Tokio allowed them.
     let plain = matches!(value, TokenTree::Ident(_)).then_some(text.as_str());
     inner.or(plain).map(str::to_owned).ok_or_else(|| {
         Error::new(value.span(), format!("Failed to parse value of `{field}` as string."))

@@ -39,7 +39,7 @@ async fn not_a_path() {}
 #[wakeful::main(thread_count = 4)] //~ Unknown attribute thread_count is specified; expected one of: `flavor`, `worker_threads`, `start_paused`, `crate`, `unhandled_panic`, `name`.
 async fn unknown_argument() {}
 
-#[wakeful::main(current_thread)] //~ `#[wakeful::main]` takes arguments of the form `name = value`, of `flavor`, `worker_threads`, `start_paused`, `crate`, `unhandled_panic`, `name`
+#[wakeful::main(current_thread)] //~ `#[wakeful::main]` expects arguments of the form `name = value`; the names are `flavor`, `worker_threads`, `start_paused`, `crate`, `unhandled_panic`, `name`
 async fn a_value_without_its_name() {}
 
 #[wakeful::main(flavor: "local")] //~ expected `flavor = value`

@@ -4,25 +4,25 @@ async fn branches() {
     wakeful::select! {} //~ select! requires at least one branch or an `else` branch.
 
     wakeful::select! {
-        work() => {} //~ a branch of `select!` is `pattern = future => handler`, and there is no `=` here
+        work() => {} //~ a branch of `select!` must be `pattern = future => handler`, but `=` is missing
     }
 
     wakeful::select! {
         _ = work() => {}
-        _ = work(), //~ a branch of `select!` is `pattern = future => handler`, and there is no `=>` here
+        _ = work(), //~ a branch of `select!` must be `pattern = future => handler`, but `=>` is missing
     }
 
     wakeful::select! {
-        _ = work(), if true, //~ there is no `=>` behind this `if`
+        _ = work(), if true, //~ expected `=>` after this `if` condition
     }
 
     wakeful::select! {
-        _ = work() => //~ there is no handler behind this `=>`
+        _ = work() => //~ expected a handler after this `=>`
     }
 
     wakeful::select! {
         else => {}
-        _ = work() => {} //~ `else` has to be the last branch
+        _ = work() => {} //~ `else` must be the last branch
     }
 
     wakeful::select! { //~ up to 64 branches supported

@@ -5,7 +5,7 @@ fn with(text: &str, predicates: &[&str]) -> Fact {
 }
 
 #[test]
-fn a_function_must_read_the_same() {
+fn a_function_must_have_the_same_signature() {
     let wanted = with("fn(T0)", &["T0: Send"]);
     assert!(with("fn(T0)", &["T0: Send"]).meets(&wanted));
     assert!(!with("fn(T0)", &[]).meets(&wanted));
@@ -14,18 +14,18 @@ fn a_function_must_read_the_same() {
 }
 
 #[test]
-fn an_implementation_may_ask_for_less_and_not_for_more() {
+fn an_implementation_may_have_weaker_but_not_stronger_bounds() {
     let wanted = with("", &["T0: Send", "T0: Sync"]).of_impl();
     assert!(with("", &["T0: Send"]).of_impl().meets(&wanted));
     assert!(!with("", &["T0: Send", "T0: Unpin"]).of_impl().meets(&wanted));
-    // Asking for `Sized` is asking for more.
+    // Without `?Sized`, the bounds are stronger.
     let unsized_too = with("", &["T0: ?Sized"]).of_impl();
     assert!(!with("", &[]).of_impl().meets(&unsized_too));
     assert!(unsized_too.meets(&with("", &[]).of_impl()));
 }
 
 #[test]
-fn what_is_not_implemented_may_be_and_not_the_other_way_round() {
+fn an_additional_implementation_is_allowed_and_a_missing_one_is_not() {
     let implemented = with("", &[]).of_impl();
     assert!(implemented.meets(&Fact::not_implemented()));
     assert!(!Fact::not_implemented().meets(&implemented));

@@ -4,8 +4,8 @@ use super::super::crates::Crates;
 use super::super::public::Public;
 use super::Surface;
 
-/// A crate with the items of `index`, the first of which has to be its root, and no other paths
-/// than `paths`.
+/// Returns a crate with the items of `index`, of which the first must be the root, and the paths
+/// `paths`.
 fn described(index: &str, paths: &str) -> String {
     format!(r#"{{"root": 0, "format_version": 57, "index": {{{index}}}, "paths": {{{paths}}}}}"#)
 }
@@ -23,7 +23,7 @@ fn item(id: u8, name: &str, visibility: &str, inner: &str) -> String {
 
 const NO_GENERICS: &str = r#""generics": {"params": [], "where_predicates": []}"#;
 
-/// A function `name(&self-less) -> output` in the crate's root.
+/// Returns a function without parameters in the crate's root.
 fn function(id: u8, name: &str, output: &str) -> String {
     let inner = format!(
         r#"{{"function": {{"sig": {{"inputs": [], "output": {output}}}, {NO_GENERICS},
@@ -50,7 +50,7 @@ const U8: &str = r#"{"primitive": "u8"}"#;
 const U16: &str = r#"{"primitive": "u16"}"#;
 
 #[test]
-fn what_is_missing_or_reads_otherwise_is_found() {
+fn missing_and_different_items_are_found() {
     let tokio = [module(0, "tokio", "1, 2"), function(1, "same", U8), function(2, "other", U8)];
     let ours = [module(0, "tokio", "1, 3"), function(1, "same", U16), function(3, "more", U8)];
     let tokio = surface(&[("tokio", &described(&tokio.join(","), ""))]);
@@ -83,7 +83,7 @@ fn re_exports_are_followed_into_other_crates() {
 }
 
 #[test]
-fn types_go_by_their_public_names() {
+fn types_have_their_public_names() {
     let named = |id: u8| {
         let ty = format!(r#"{{"resolved_path": {{"path": "X", "id": {id}, "args": null}}}}"#);
         function(1, "run", &ty)
@@ -107,7 +107,7 @@ fn types_go_by_their_public_names() {
 }
 
 #[test]
-fn private_items_are_not_looked_at() {
+fn private_items_are_ignored() {
     let hidden = function(1, "inner", U8).replace(r#""public""#, r#""crate""#);
     let tokio = [module(0, "tokio", "1"), hidden];
     let tokio = surface(&[("tokio", &described(&tokio.join(","), ""))]);

@@ -8,7 +8,8 @@ use crate::json::Json;
 const EMPTY: &str = r#"{"root": 0, "format_version": 57, "paths": {}, "index": {"0": {"id": 0,
     "crate_id": 0, "name": "tokio", "visibility": "public", "inner": {"module": {"items": []}}}}}"#;
 
-/// Parameters, function and bounds of a `function` as rustdoc describes it.
+/// Returns the texts of the parameters, the function and the bounds of a `function` that rustdoc
+/// describes.
 fn written(function: &str) -> String {
     let crates = Crates::from_texts(&[("tokio", EMPTY)]);
     let public = Public::of(&crates, "tokio").unwrap();
@@ -39,7 +40,7 @@ fn function(params: &str, bounds: &str, inputs: &str, output: &str, is_async: bo
 }
 
 #[test]
-fn elided_lifetimes_read_as_those_that_are_written_out() {
+fn elided_lifetimes_equal_explicit_ones() {
     let lifetime = r#"{"name": "'x", "kind": {"lifetime": {"outlives": []}}}"#;
     let named = reference(r#""'x""#, "Self");
     let elided = reference("null", "Self");
@@ -50,7 +51,7 @@ fn elided_lifetimes_read_as_those_that_are_written_out() {
 }
 
 #[test]
-fn parameters_go_by_their_order_and_bounds_may_be_written_anywhere() {
+fn parameters_are_compared_by_order_and_bounds_in_any_place() {
     let bound = |name: &str| {
         format!(r#"{{"trait_bound": {{"trait": {{"path": "{name}", "id": 9, "args": null}}}}}}"#)
     };
@@ -76,7 +77,7 @@ fn parameters_go_by_their_order_and_bounds_may_be_written_anywhere() {
 }
 
 #[test]
-fn an_async_function_is_one_that_returns_a_future() {
+fn an_async_function_equals_one_that_returns_a_future() {
     let function = function("", "", "", r#"{"primitive": "u8"}"#, true);
     assert_eq!(written(&function), "fn() -> impl core::future::future::Future<Output = u8> ");
 }

@@ -1,7 +1,7 @@
 use super::Tests;
 
 #[test]
-fn a_list_reads_back_as_it_was_written() {
+fn a_saved_list_can_be_read_back() {
     let mut tests = Tests::default();
     tests.add("net", Some("inner::connects"));
     tests.add("net", Some("accepts"));

@@ -23,7 +23,7 @@ const PUBLISHED: &str = r#"{
 }"#;
 
 #[test]
-fn the_package_has_what_the_published_tests_need() {
+fn the_manifest_has_the_dependencies_of_the_published_tests() {
     let text = manifest(&SUITE, &Json::parse(PUBLISHED).unwrap());
     assert!(text.contains("default = [\"full\", \"hands\"]\n"), "{text}");
     assert!(text.contains("[dev-dependencies.clock]\nversion = \"=1.2.3\"\n"), "{text}");

@@ -21,7 +21,7 @@ fn ran(tests: &[(&str, Outcome)]) -> FileOutcome {
 }
 
 #[test]
-fn all_passing_is_fine() {
+fn the_verdict_passes_if_all_tests_pass() {
     let expected = tests(&[("net", Some("a")), ("net", Some("b"))]);
     let there = ran(&[("a", Outcome::Passed), ("b", Outcome::Passed)]);
     let verdict = of(&expected, &outcomes("net", there));
@@ -31,7 +31,7 @@ fn all_passing_is_fine() {
 }
 
 #[test]
-fn a_failing_test_fails_with_what_it_said() {
+fn a_failing_test_is_reported_with_its_output() {
     let expected = tests(&[("net", Some("a")), ("net", Some("b"))]);
     let there = ran(&[("a", Outcome::Passed), ("b", Outcome::Failed("why".to_owned()))]);
     let verdict = of(&expected, &outcomes("net", there));
@@ -41,7 +41,7 @@ fn a_failing_test_fails_with_what_it_said() {
 }
 
 #[test]
-fn what_does_not_compile_fails_with_or_without_tests_in_it() {
+fn a_file_that_does_not_compile_fails_even_without_tests() {
     let expected = tests(&[("net", Some("a")), ("only_types", None)]);
     let broken = || FileOutcome::DoesNotCompile("no such type".to_owned());
     let mut there = outcomes("net", broken());
@@ -56,7 +56,7 @@ fn what_does_not_compile_fails_with_or_without_tests_in_it() {
 }
 
 #[test]
-fn a_test_that_is_not_there_fails() {
+fn a_missing_test_fails() {
     let expected = tests(&[("net", Some("a"))]);
     let verdict = of(&expected, &outcomes("net", ran(&[("b", Outcome::Passed)])));
     assert_eq!(verdict.passed, 0);

@@ -6,7 +6,7 @@ fn needs_test(attribute: &str) -> bool {
 }
 
 #[test]
-fn a_flag_is_required_where_nothing_else_can_make_it_true() {
+fn a_flag_is_required_if_the_condition_cannot_hold_without_it() {
     for attribute in [
         "cfg(test)",
         "cfg(all(test, wakeful_loom))",
@@ -19,7 +19,7 @@ fn a_flag_is_required_where_nothing_else_can_make_it_true() {
 }
 
 #[test]
-fn a_flag_is_not_required_where_another_way_is_left() {
+fn a_flag_is_not_required_if_the_condition_can_hold_without_it() {
     for attribute in [
         "cfg(unix)",
         "cfg(not(test))",

@@ -19,7 +19,7 @@ fn strings_hide_what_they_contain() {
 }
 
 #[test]
-fn characters_are_told_from_lifetimes() {
+fn characters_and_lifetimes_are_distinguished() {
     let source = r"<'a>'a' '\'' '\u{7d}' b'{' 'ü' 'static '_ b'\\'";
     let of_kind = |kind| -> Vec<&str> {
         lex(source).tokens.iter().filter(|t| t.kind == kind).map(|t| t.text).collect()
@@ -37,12 +37,12 @@ fn numbers_leave_ranges_and_methods_alone() {
 }
 
 #[test]
-fn raw_identifiers_lose_their_mark() {
+fn raw_identifiers_lose_their_prefix() {
     assert_eq!(texts("mod r#async; r"), ["mod", "async", ";", "r"]);
 }
 
 #[test]
-fn comments_nest_and_know_their_place() {
+fn comments_nest_and_have_positions() {
     let lexed = lex("a; // tail\n/* x /* y */\n z */ b\n/// doc\nc");
     let places: Vec<_> =
         lexed.comments.iter().map(|c| (c.line, c.last_line, c.next_token, c.own_line)).collect();
@@ -54,14 +54,14 @@ fn comments_nest_and_know_their_place() {
 }
 
 #[test]
-fn unfinished_text_ends_quietly() {
+fn unterminated_literals_do_not_fail() {
     for source in ["\"open", "r#\"open", "/* open", "'", "b'", "'\\", "b'\\", "r#", "'é"] {
         lex(source);
     }
 }
 
 #[test]
-fn a_string_over_lines_keeps_both_ends() {
+fn a_string_of_several_lines_has_first_and_last_line() {
     let lexed = lex("x = \"a\nb\nc\";\ny");
     assert_eq!((lexed.tokens[2].line, lexed.tokens[2].last_line), (1, 3));
     assert_eq!(lexed.tokens[4].line, 4);

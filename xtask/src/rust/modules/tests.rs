@@ -74,7 +74,7 @@ fn each_platform_has_its_file() {
 }
 
 #[test]
-fn gates_are_handed_down() {
+fn gates_apply_to_child_modules() {
     let files = files(&[
         ("src/lib.rs", "mod a;"),
         ("src/a.rs", "#[cfg(test)]\nmod tests;"),

@@ -21,7 +21,7 @@ fn a_bare_block_or_impl_is_reported() {
 }
 
 #[test]
-fn a_comment_directly_above_explains() {
+fn a_comment_directly_above_counts() {
     passes("// SAFETY: held.\nunsafe impl Send for A {}");
     passes("fn f() {\n    // SAFETY: one,\n    // two.\n    unsafe { g() }\n}");
     passes("fn f() {\n    /* SAFETY: held. */ unsafe { g() }\n}");
@@ -30,7 +30,7 @@ fn a_comment_directly_above_explains() {
 }
 
 #[test]
-fn a_comment_above_the_statement_explains() {
+fn a_comment_above_the_statement_counts() {
     passes("fn f() {\n    // SAFETY: held.\n    let x =\n        h(1, unsafe { g() });\n}");
     passes(
         "fn f() {\n    // SAFETY: held.\n    return S {\n        a,\n        b: unsafe { g() },\n    };\n}",
@@ -43,7 +43,7 @@ fn a_comment_above_the_statement_explains() {
 }
 
 #[test]
-fn a_comment_elsewhere_does_not() {
+fn a_comment_elsewhere_does_not_count() {
     let far = "fn f() {\n    // SAFETY: held.\n\n    unsafe { g() }\n}";
     assert_eq!(problem_lines(far), [4]);
     let behind = "fn f() {\n    h(); // SAFETY: held.\n    unsafe { g() }\n}";
@@ -62,7 +62,7 @@ fn a_comment_elsewhere_does_not() {
 }
 
 #[test]
-fn a_public_unsafe_function_documents_what_it_asks_for() {
+fn a_public_unsafe_function_needs_a_safety_section() {
     let bare = "/// Docs.\npub unsafe fn f() {}\npub const unsafe extern \"C\" fn g() {}";
     assert_eq!(problem_lines(bare), [2, 3]);
     passes("/// Docs.\n///\n/// # Safety\n///\n/// Hold it.\n#[inline]\npub unsafe fn f() {}");
@@ -82,7 +82,7 @@ fn methods_of_public_traits_are_public() {
 }
 
 #[test]
-fn private_functions_and_function_types_are_left_alone() {
+fn private_functions_and_function_types_are_not_checked() {
     passes("unsafe fn f() {}\npub(crate) unsafe fn g() {}\npub(in a::b) unsafe fn h() {}");
     passes(
         "struct V {\n    pub drop: unsafe fn(*const ()),\n    pub c: unsafe extern \"C\" fn(u8) }",

@@ -3,11 +3,11 @@ use std::path::Path;
 use semver::Version;
 use serde_json::json;
 
-use super::{all_called_tokio, the_one_that_stays};
+use super::{tokio_packages, unreplaced_tokio};
 use crate::drop_in::DropIn;
 
 #[test]
-fn ours_is_told_from_others_by_its_folder() {
+fn the_drop_in_is_recognized_by_its_folder() {
     let drop_in = DropIn {
         dir: "/wakeful/crates/tokio-drop-in".into(),
         version: Version::new(1, 54, 1),
@@ -18,8 +18,8 @@ fn ours_is_told_from_others_by_its_folder() {
     let copy = tokio("1.54.1", "/copy/Cargo.toml");
     let old = tokio("0.2.25", "/old/Cargo.toml");
     let replaced = json!({ "packages": [ours, old] });
-    assert!(the_one_that_stays(&replaced, &drop_in).is_none());
-    assert_eq!(all_called_tokio(&replaced).len(), 2);
+    assert!(unreplaced_tokio(&replaced, &drop_in).is_none());
+    assert_eq!(tokio_packages(&replaced).len(), 2);
     let both = json!({ "packages": [ours, copy] });
-    assert_eq!(the_one_that_stays(&both, &drop_in).unwrap().dir, Path::new("/copy"));
+    assert_eq!(unreplaced_tokio(&both, &drop_in).unwrap().dir, Path::new("/copy"));
 }

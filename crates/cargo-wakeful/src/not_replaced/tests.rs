@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{explain, explain_none};
 use crate::drop_in::DropIn;
-use crate::found::Found;
+use crate::tokio_package::TokioPackage;
 
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
@@ -17,40 +17,43 @@ fn ours() -> DropIn {
     }
 }
 
-fn found(source: Option<&str>) -> Found<'_> {
-    Found { version: Version::new(1, 40, 0), source, dir: Path::new("/copy/of/tokio") }
+fn found(source: Option<&str>) -> TokioPackage<'_> {
+    TokioPackage { version: Version::new(1, 40, 0), source, dir: Path::new("/copy/of/tokio") }
 }
 
-fn explained(source: Option<&str>, dependencies: Value, cargos_reason: Option<&str>) -> String {
+fn explained(source: Option<&str>, dependencies: Value, cargo_error: Option<&str>) -> String {
     let metadata = json!({ "packages": [{ "name": "server", "dependencies": dependencies }] });
-    explain(&metadata, &found(source), &ours(), cargos_reason)
+    explain(&metadata, &found(source), &ours(), cargo_error)
 }
 
 #[test]
-fn a_requirement_that_does_not_admit_ours_is_named_with_who_has_it() {
+fn an_unmet_version_requirement_is_named_with_its_dependent() {
     let asks = json!([{ "name": "tokio", "req": "=1.40.0", "features": ["rt"] }]);
     let text = explained(Some(CRATES_IO), asks, Some("cargo's words"));
-    assert!(text.contains("Tokio 1.40.0 stayed"), "{text}");
-    assert!(text.contains("`server` asks for tokio `=1.40.0`, which 1.54.1 is not"), "{text}");
+    assert!(text.contains("Tokio 1.40.0 could not be replaced"), "{text}");
+    assert!(
+        text.contains("`server` requires tokio `=1.40.0`, which 1.54.1 does not satisfy"),
+        "{text}"
+    );
     assert!(!text.contains("feature"), "{text}");
 }
 
 #[test]
-fn a_feature_that_ours_lacks_is_named_with_who_asks_for_it() {
+fn a_missing_feature_is_named_with_its_dependent() {
     let asks = json!([{ "name": "tokio", "req": "^1", "features": ["rt", "novel"] }]);
     let text = explained(Some(CRATES_IO), asks, None);
-    assert!(text.contains("`server` asks for tokio's feature `novel`"), "{text}");
+    assert!(text.contains("`server` requires tokio's feature `novel`"), "{text}");
 }
 
 #[test]
-fn what_asks_for_a_tokio_of_long_ago_is_not_the_reason() {
+fn a_requirement_of_another_tokio_version_is_not_reported() {
     let asks = json!([{ "name": "tokio", "req": "^0.2", "features": ["rt-core"] }]);
     let text = explained(Some(CRATES_IO), asks, Some("error: the real one\n"));
     assert!(text.contains("error: the real one") && !text.contains("rt-core"), "{text}");
 }
 
 #[test]
-fn a_tokio_from_elsewhere_is_explained_by_where_it_is_from() {
+fn a_tokio_from_git_a_folder_or_another_registry_is_explained() {
     let git = Some("git+https://github.com/tokio-rs/tokio?branch=master#0123456789");
     let text = explained(git, json!([]), None);
     assert!(text.contains("[patch.\"https://github.com/tokio-rs/tokio\"]"), "{text}");
@@ -61,8 +64,8 @@ fn a_tokio_from_elsewhere_is_explained_by_where_it_is_from() {
 }
 
 #[test]
-fn a_program_without_tokio_is_told_so() {
+fn a_program_without_tokio_is_explained() {
     assert!(explain_none(&[], &ours()).contains("does not use Tokio"));
-    let old = Found { version: Version::new(0, 2, 25), ..found(Some(CRATES_IO)) };
+    let old = TokioPackage { version: Version::new(0, 2, 25), ..found(Some(CRATES_IO)) };
     assert!(explain_none(&[old], &ours()).contains("uses tokio 0.2.25"));
 }

@@ -1,4 +1,4 @@
-//! Which `tokio` is in the program's tree.
+//! The packages called `tokio` in the program's dependency graph.
 
 use std::path::Path;
 
@@ -10,21 +10,21 @@ use crate::drop_in::DropIn;
 #[cfg(test)]
 mod tests;
 
-/// A package called `tokio` in the program's tree.
+/// A package called `tokio` in the program's dependency graph.
 #[derive(Debug)]
-pub struct Found<'a> {
+pub struct TokioPackage<'a> {
     pub version: Version,
-    /// `None` for a folder.
+    /// The registry or git repository, or `None` for a folder.
     pub source: Option<&'a str>,
     pub dir: &'a Path,
 }
 
-/// Each of them, in whatever version.
-pub fn all_called_tokio(metadata: &Value) -> Vec<Found<'_>> {
+/// Returns all packages called `tokio`, in any version.
+pub fn tokio_packages(metadata: &Value) -> Vec<TokioPackage<'_>> {
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let tokios = packages.filter(|package| package["name"] == "tokio");
     let found = tokios.filter_map(|package| {
-        Some(Found {
+        Some(TokioPackage {
             version: package["version"].as_str()?.parse().ok()?,
             source: package["source"].as_str(),
             dir: Path::new(package["manifest_path"].as_str()?).parent()?,
@@ -33,13 +33,13 @@ pub fn all_called_tokio(metadata: &Value) -> Vec<Found<'_>> {
     found.collect()
 }
 
-/// The Tokio whose place ours should have taken.
-pub fn the_one_that_stays<'a>(metadata: &'a Value, drop_in: &DropIn) -> Option<Found<'a>> {
-    let mut all = all_called_tokio(metadata).into_iter();
+/// Returns the Tokio that the drop-in should have replaced but did not.
+pub fn unreplaced_tokio<'a>(metadata: &'a Value, drop_in: &DropIn) -> Option<TokioPackage<'a>> {
+    let mut all = tokio_packages(metadata).into_iter();
     all.find(|found| found.version.major == drop_in.version.major && found.dir != drop_in.dir)
 }
 
-/// Whether it is from the registry that our patch is for.
+/// Returns whether `source` is crates.io, the registry that the patch applies to.
 pub fn is_crates_io(source: Option<&str>) -> bool {
     const NAMES: [&str; 2] = [
         "registry+https://github.com/rust-lang/crates.io-index",

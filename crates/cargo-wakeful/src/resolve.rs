@@ -1,0 +1,145 @@
+//! Resolving the program with Wakeful's `tokio`, and checking that it replaced Tokio.
+
+use std::process::Command;
+
+use semver::Version;
+use serde_json::Value;
+
+use crate::Stop;
+use crate::cargo::Captured;
+use crate::drop_in::DropIn;
+use crate::invocation::Invocation;
+use crate::not_replaced;
+use crate::program::parse_metadata;
+use crate::tokio_package::{is_crates_io, tokio_packages, unreplaced_tokio};
+
+#[cfg(test)]
+mod tests;
+
+/// Writes a lock file that contains Wakeful's `tokio`, or explains why that is impossible.
+pub fn prepare(call: &Invocation, drop_in: &DropIn) -> Result<(), Stop> {
+    let mut metadata = resolved(call, drop_in)?;
+    let mut cargo_error = None;
+    let mut stays = unreplaced_tokio(&metadata, drop_in);
+    if let Some(locked) = stays.as_ref().filter(|found| is_crates_io(found.source)) {
+        // The lock file may require another version of Tokio. It is updated; the saved copy is
+        // restored later.
+        cargo_error = update_conflicts(call, drop_in, &locked.version)?;
+        metadata = resolved(call, drop_in)?;
+        stays = unreplaced_tokio(&metadata, drop_in);
+    }
+    if let Some(found) = stays {
+        return Err(
+            not_replaced::explain(&metadata, &found, drop_in, cargo_error.as_deref()).into()
+        );
+    }
+    let all = tokio_packages(&metadata);
+    if !all.iter().any(|found| found.dir == drop_in.dir) {
+        return Err(not_replaced::explain_none(&all, drop_in).into());
+    }
+    for old in all.iter().filter(|found| found.version.major != drop_in.version.major) {
+        eprintln!(
+            "cargo wakeful: note: a dependency uses tokio {}, which is built next to Wakeful's tokio {}",
+            old.version, drop_in.version
+        );
+    }
+    Ok(())
+}
+
+/// Changes the lock file to Wakeful's `tokio`, and updates crates that are locked to a version too
+/// old for Wakeful. Returns cargo's error message if that is not enough.
+fn update_conflicts(
+    call: &Invocation,
+    drop_in: &DropIn,
+    locked: &Version,
+) -> Result<Option<String>, Stop> {
+    let tokio = [format!("tokio@{locked}"), "--precise".to_owned(), drop_in.version.to_string()];
+    let mut updated: Vec<String> = Vec::new();
+    // Requires exactly Wakeful's version: otherwise cargo selects a Tokio that fits the other
+    // packages, and does not name the conflicting ones.
+    while let Some(reason) = try_update(call, drop_in, &tokio)? {
+        let conflicting_packages =
+            conflicting_packages(&reason).filter(|package| !updated.contains(package));
+        let conflicting_packages: Vec<String> = conflicting_packages.collect();
+        if conflicting_packages.is_empty() {
+            return Ok(Some(reason));
+        }
+        // Their dependencies may be locked to versions that are too old for them.
+        let with_dependencies = [&conflicting_packages[..], &["--recursive".to_owned()]].concat();
+        if try_update(call, drop_in, &with_dependencies)?.is_some() {
+            return Ok(Some(reason));
+        }
+        updated.extend(conflicting_packages);
+    }
+    if !updated.is_empty() {
+        let updated = updated.join(", ");
+        eprintln!(
+            "cargo wakeful: note: updated for this command only, since Wakeful needs newer versions: {updated}"
+        );
+    }
+    Ok(None)
+}
+
+/// Runs `cargo update`, and returns its error message if it fails.
+fn try_update(
+    call: &Invocation,
+    drop_in: &DropIn,
+    args: &[String],
+) -> Result<Option<String>, Stop> {
+    let update = drop_in.cargo().args(["update"]).args(args).args(&call.resolve_args);
+    let update = update.capture()?;
+    stop_if_interrupted(&update)?;
+    Ok((!update.is_success).then_some(update.stderr))
+}
+
+/// Returns the packages, as `name@version`, whose locked versions cargo reports as conflicting.
+fn conflicting_packages(cargos_words: &str) -> impl Iterator<Item = String> + '_ {
+    let named = cargos_words.lines().filter_map(|line| {
+        let (_, named) = line.split_once("previously selected package `")?;
+        let (name, rest) = named.split_once(" v")?;
+        let version = rest.split(['`', ' ']).next()?;
+        Some(format!("{name}@{version}"))
+    });
+    named.filter(|spec| !spec.starts_with("tokio@"))
+}
+
+fn resolved(call: &Invocation, drop_in: &DropIn) -> Result<Value, Stop> {
+    let mut targets = call.targets.clone();
+    if targets.is_empty() {
+        targets.extend(host());
+    }
+    // Restricts the platforms, so that packages for other systems are not downloaded.
+    let filters = targets.iter().flat_map(|target| ["--filter-platform", target]);
+    let metadata = drop_in
+        .cargo()
+        .args(["metadata", "--all-features", "--format-version=1"])
+        .args(filters)
+        .args(&call.resolve_args)
+        .capture()?;
+    stop_if_interrupted(&metadata)?;
+    if !metadata.is_success {
+        return Err(Stop::Message(format!(
+            "cargo cannot resolve the program with Wakeful's tokio {}. Its message:\n\n{}\n\
+             If the program resolves without Wakeful, either a dependency requires a version or a feature of Tokio that\n\
+             Wakeful does not have, or a crate that Wakeful needs (libc, bytes, socket2) is not available, for example\n\
+             because of vendored sources or --offline.",
+            drop_in.version,
+            metadata.stderr.trim_end()
+        )));
+    }
+    parse_metadata(metadata)
+}
+
+fn stop_if_interrupted(captured: &Captured) -> Result<(), Stop> {
+    match crate::signals::received() {
+        Some(_) => Err(Stop::CargoFailed(captured.ended)),
+        None => Ok(()),
+    }
+}
+
+fn host() -> Option<String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("-vV").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
+}
