@@ -63,16 +63,16 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
 wakeful_base::per_thread! {
     /// What the last `block_on` on this thread slept with, for the next one. A late wake of that one is a
     /// poll too many for this one.
-    static SPARE: Cell<Option<(Parker, Waker)>> = const { Cell::new(None) };
+    static CACHED_PARKER: Cell<Option<(Parker, Waker)>> = const { Cell::new(None) };
 }
 
 /// Polls `root` until it is ready.
 pub(crate) fn poll_to_end(mut root: Root<'_>) {
-    let spare = SPARE.try_with(Cell::take).ok().flatten();
-    let (parker, waker) = spare.unwrap_or_else(parker_and_waker);
+    let cached = CACHED_PARKER.try_with(Cell::take).ok().flatten();
+    let (parker, waker) = cached.unwrap_or_else(parker_and_waker);
     let mut cx = Context::from_waker(&waker);
     while budget::with_initial(|| root.as_mut().poll(&mut cx)).is_pending() {
         parker.park();
     }
-    let _thread_is_ending = SPARE.try_with(|spare| spare.set(Some((parker, waker))));
+    let _thread_is_ending = CACHED_PARKER.try_with(|cached| cached.set(Some((parker, waker))));
 }

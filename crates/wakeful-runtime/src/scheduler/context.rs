@@ -118,7 +118,7 @@ pub(crate) fn drive(handle: &SchedulerHandle, mark: Entered, call: &str) -> Driv
 
 /// Lets `yield_now` and an exhausted budget wait for a look at the driver on this thread.
 pub(crate) fn allow_defer() -> AllowDefer {
-    AllowDefer(set_defer(Some(postpone)))
+    AllowDefer(set_defer(Some(defer)))
 }
 
 pub(crate) struct AllowDefer(Option<DeferWake>);
@@ -129,6 +129,6 @@ impl Drop for AllowDefer {
     }
 }
 
-fn postpone(waker: &Waker) -> bool {
+fn defer(waker: &Waker) -> bool {
     entered() != Entered::No && (multi_thread::defer(waker) || current_thread::defer(waker))
 }

@@ -41,16 +41,16 @@ pub(crate) struct CurrentThread {
     inject: InjectionQueue,
     driver_waker: Arc<dyn WakeDriver>,
     /// The core's holder waits in the driver, or is about to.
-    asleep: AtomicBool,
+    parked: AtomicBool,
     /// The future of `block_on` is to be polled.
-    woken: AtomicBool,
+    root_woken: AtomicBool,
     stopped: AtomicBool,
-    /// Home of tasks that never waited.
-    fresh: Home,
-    /// Home of tasks in the core's list.
-    listed: Home,
-    resting: Mutex<Resting>,
-    /// Timers of the core's that sleepers elsewhere want no more. Dropped after `resting`, as fields are
+    /// TaskList of tasks that never waited.
+    unlisted: TaskList,
+    /// TaskList of tasks in the core's list.
+    listed: TaskList,
+    core_slot: Mutex<CoreSlot>,
+    /// Timers of the core's that sleepers elsewhere want no more. Dropped after `core_slot`, as fields are
     /// in their order: the core's wheel may still point to what is in here.
     left_timers: WorkerTimerInbox,
     refs: CellRefs,
@@ -72,9 +72,9 @@ unsafe impl Send for CurrentThread {}
 unsafe impl Sync for CurrentThread {}
 
 /// The core while nobody is in `block_on`, and who waits for it.
-struct Resting {
+struct CoreSlot {
     core: Option<CoreAndDriver>,
-    waiting: Vec<(ThreadId, Unparker)>,
+    waiters: Vec<(ThreadId, Unparker)>,
 }
 
 /// What passes from one thread in `block_on` to the next.
@@ -106,7 +106,7 @@ struct Core {
 }
 
 /// Where a task's entries go.
-struct Home {
+struct TaskList {
     scheduler: *const CurrentThread,
     is_listed: bool,
 }
@@ -142,12 +142,12 @@ pub(crate) fn new(
     Arc::new_cyclic(|weak| CurrentThread {
         inject: InjectionQueue::new(),
         driver_waker: driver.waker,
-        asleep: AtomicBool::new(false),
-        woken: AtomicBool::new(false),
+        parked: AtomicBool::new(false),
+        root_woken: AtomicBool::new(false),
         stopped: AtomicBool::new(false),
-        fresh: Home { scheduler: weak.as_ptr(), is_listed: false },
-        listed: Home { scheduler: weak.as_ptr(), is_listed: true },
-        resting: Mutex::new(Resting { core: Some(core), waiting: Vec::new() }),
+        unlisted: TaskList { scheduler: weak.as_ptr(), is_listed: false },
+        listed: TaskList { scheduler: weak.as_ptr(), is_listed: true },
+        core_slot: Mutex::new(CoreSlot { core: Some(core), waiters: Vec::new() }),
         left_timers: WorkerTimerInbox::new(),
         refs: CellRefs::new(),
         remote: RemoteMetrics::default(),
@@ -192,7 +192,7 @@ impl CurrentThread {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let home = NonNull::from(&self.fresh);
+        let home = NonNull::from(&self.unlisted);
         // SAFETY: `admit` takes the reference that keeps the home valid before the task gets anywhere;
         // threads by contract.
         let (runnable, join) = unsafe { new_task(future, home, id, spawned_at) };
@@ -214,7 +214,7 @@ impl CurrentThread {
 
     fn push_remote(&self, runnable: Runnable) {
         match self.inject.push(runnable) {
-            Ok(()) => self.call_driver(),
+            Ok(()) => self.wake_driver(),
             Err(Closed(runnable)) => self.cancel(runnable),
         }
     }
@@ -230,14 +230,14 @@ impl CurrentThread {
     pub(crate) fn push_left_timer(&self, left: wakeful_reactor::time::LeftEntry) {
         let is_batch_full = self.left_timers.0.push(left);
         if is_batch_full {
-            self.call_driver();
+            self.wake_driver();
         }
     }
 
     /// Ends the driver's wait, if somebody waits or is about to.
-    fn call_driver(&self) {
+    fn wake_driver(&self) {
         seq_cst_for_loom();
-        if self.asleep.load(SeqCst) && self.asleep.swap(false, SeqCst) {
+        if self.parked.load(SeqCst) && self.parked.swap(false, SeqCst) {
             self.driver_waker.wake();
         }
     }
@@ -258,15 +258,15 @@ impl Wake for CurrentThread {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if !self.woken.swap(true, SeqCst) {
-            self.call_driver();
+        if !self.root_woken.swap(true, SeqCst) {
+            self.wake_driver();
         }
     }
 }
 
 // SAFETY: a home is a part of `CurrentThread`, which the cell's reference keeps; `release_cell` gives it back.
-unsafe impl Schedule for Home {
-    unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
+unsafe impl Schedule for TaskList {
+    unsafe fn schedule(home: NonNull<TaskList>, runnable: Runnable) {
         // SAFETY: the entry we hold keeps the task, and the task its home.
         let scheduler = unsafe { home.as_ref() }.scheduler;
         // On the driving thread `block_on` keeps `CurrentThread`; elsewhere nothing might once the entry is in
@@ -279,7 +279,7 @@ unsafe impl Schedule for Home {
         scheduler.push_remote(runnable);
     }
 
-    unsafe fn release_cell(home: NonNull<Home>) {
+    unsafe fn release_cell(home: NonNull<TaskList>) {
         // SAFETY: valid up to here by the reference that is given back.
         let scheduler = unsafe { home.as_ref() }.scheduler;
         if !drive::release_local(scheduler) {

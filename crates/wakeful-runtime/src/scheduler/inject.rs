@@ -18,19 +18,19 @@ use wakeful_task::{Header, Runnable, TaskRef};
 
 pub(crate) struct InjectionQueue {
     stack: AtomicPtr<Header>,
-    taken: TryMutex<Taken>,
+    fifo: TryMutex<FifoList>,
     /// How many entries `taken` has, to be read without the lock. Not zero while a consumer moves the
     /// stack there: what is on the way counts as well.
-    taken_len: AtomicUsize,
+    fifo_len: AtomicUsize,
 }
 
 /// Entries in order of arrival, linked through `queue_next`.
-struct Taken {
+struct FifoList {
     first: *mut Header,
 }
 
 // SAFETY: the pointers are queue entries, which may move between threads as `Runnable`s may.
-unsafe impl Send for Taken {}
+unsafe impl Send for FifoList {}
 
 /// The queue is closed; the entry is the caller's again.
 #[derive(Debug)]
@@ -45,8 +45,8 @@ impl InjectionQueue {
     pub(crate) fn new() -> InjectionQueue {
         InjectionQueue {
             stack: AtomicPtr::new(ptr::null_mut()),
-            taken: TryMutex::new(Taken { first: ptr::null_mut() }),
-            taken_len: AtomicUsize::new(0),
+            fifo: TryMutex::new(FifoList { first: ptr::null_mut() }),
+            fifo_len: AtomicUsize::new(0),
         }
     }
 
@@ -78,7 +78,7 @@ impl InjectionQueue {
     pub(crate) fn is_empty(&self) -> bool {
         let top = self.stack.load(SeqCst);
         // In this order: if a consumer emptied the stack, its note of that is seen, or what came after.
-        (top.is_null() || top == closed_mark()) && self.taken_len.load(Acquire) == 0
+        (top.is_null() || top == closed_mark()) && self.fifo_len.load(Acquire) == 0
     }
 
     /// Takes up to `limit` entries, oldest first, and gives them to `each`. `limit` is asked for with
@@ -90,17 +90,17 @@ impl InjectionQueue {
         limit: impl FnOnce(usize) -> usize,
         mut each: impl FnMut(Runnable),
     ) {
-        let Some(mut taken) = self.taken.try_lock() else { return };
-        let mut len = self.taken_len.load(Relaxed);
+        let Some(mut fifo) = self.fifo.try_lock() else { return };
+        let mut len = self.fifo_len.load(Relaxed);
         if len == 0 {
-            len = self.refill(&mut taken, ptr::null_mut());
+            len = self.refill(&mut fifo, ptr::null_mut());
         }
         let count = limit(len).min(len);
         for _ in 0..count {
             // SAFETY: `taken` has `len` entries.
-            each(unsafe { taken.pop() });
+            each(unsafe { fifo.pop() });
         }
-        self.taken_len.store(len - count, Release);
+        self.fifo_len.store(len - count, Release);
     }
 
     /// Takes the oldest entry.
@@ -112,14 +112,14 @@ impl InjectionQueue {
 
     /// Lets every later push fail, and gives the entries that are left to `each`.
     pub(crate) fn close(&self, mut each: impl FnMut(Runnable)) {
-        let mut taken = self.taken.lock();
+        let mut fifo = self.fifo.lock();
         loop {
-            while !taken.first.is_null() {
+            while !fifo.first.is_null() {
                 // SAFETY: not empty.
-                each(unsafe { taken.pop() });
+                each(unsafe { fifo.pop() });
             }
-            if self.refill(&mut taken, closed_mark()) == 0 {
-                self.taken_len.store(0, Release);
+            if self.refill(&mut fifo, closed_mark()) == 0 {
+                self.fifo_len.store(0, Release);
                 return;
             }
         }
@@ -127,8 +127,8 @@ impl InjectionQueue {
 
     /// How many entries there are. Walks those that no consumer has looked at yet.
     pub(crate) fn len(&self) -> usize {
-        let _no_pop_meanwhile = self.taken.lock();
-        let mut len = self.taken_len.load(Relaxed);
+        let _no_pop_meanwhile = self.fifo.lock();
+        let mut len = self.fifo_len.load(Relaxed);
         let mut at = self.stack.load(Acquire);
         while !at.is_null() && at != closed_mark() {
             len += 1;
@@ -139,21 +139,21 @@ impl InjectionQueue {
     }
 
     /// Moves the stack, turned round, into the empty list; leaves `instead` in its place.
-    fn refill(&self, taken: &mut Taken, instead: *mut Header) -> usize {
-        debug_assert!(taken.first.is_null(), "only an empty list is refilled");
+    fn refill(&self, fifo: &mut FifoList, replacement: *mut Header) -> usize {
+        debug_assert!(fifo.first.is_null(), "only an empty list is refilled");
         let mut top = self.stack.load(Relaxed);
-        if top == closed_mark() || (top.is_null() && instead.is_null()) {
+        if top == closed_mark() || (top.is_null() && replacement.is_null()) {
             return 0;
         }
-        self.taken_len.store(1, Relaxed);
-        top = self.stack.swap(instead, AcqRel);
+        self.fifo_len.store(1, Relaxed);
+        top = self.stack.swap(replacement, AcqRel);
         let mut len = 0;
         while !top.is_null() {
             // SAFETY: the swap made these entries ours alone.
             let link = unsafe { (*top).queue_next() };
             let below = link.load(Relaxed);
-            link.store(taken.first, Relaxed);
-            taken.first = top;
+            link.store(fifo.first, Relaxed);
+            fifo.first = top;
             top = below;
             len += 1;
         }
@@ -161,7 +161,7 @@ impl InjectionQueue {
     }
 }
 
-impl Taken {
+impl FifoList {
     /// # Safety
     /// The list must not be empty.
     unsafe fn pop(&mut self) -> Runnable {

@@ -22,18 +22,18 @@ pub(crate) enum TimerHome {
 /// The lowest bits of the pointer are for a note of the timer's user, which makes a `Sleep` of 32 bytes
 /// out of one of 40: futures hold them, often twice.
 #[derive(Debug)]
-struct KeptScheduler(NonNull<TimerHome>);
+struct SchedulerRef(NonNull<TimerHome>);
 
 // SAFETY: schedulers are shared between threads.
-unsafe impl Send for KeptScheduler {}
+unsafe impl Send for SchedulerRef {}
 // SAFETY: as above.
-unsafe impl Sync for KeptScheduler {}
+unsafe impl Sync for SchedulerRef {}
 
 /// What fits into the pointer.
 const NOTE_MASK: usize = align_of::<TimerHome>() - 1;
 
-impl KeptScheduler {
-    fn new(scheduler: &SchedulerHandle) -> KeptScheduler {
+impl SchedulerRef {
+    fn new(scheduler: &SchedulerHandle) -> SchedulerRef {
         let home = match scheduler {
             SchedulerHandle::CurrentThread(scheduler) => {
                 if !current_thread::retain_local(scheduler) {
@@ -48,7 +48,7 @@ impl KeptScheduler {
                 &scheduler.timer_home
             }
         };
-        KeptScheduler(NonNull::from(home))
+        SchedulerRef(NonNull::from(home))
     }
 
     fn note(&self) -> usize {
@@ -61,8 +61,8 @@ impl KeptScheduler {
     }
 
     fn home_ptr(&self) -> NonNull<TimerHome> {
-        let clear = |address: NonZero<usize>| NonZero::new(address.get() & !NOTE_MASK);
-        self.0.map_addr(|address| clear(address).expect("nothing lies at address zero"))
+        let without_note = |address: NonZero<usize>| NonZero::new(address.get() & !NOTE_MASK);
+        self.0.map_addr(|address| without_note(address).expect("nothing lies at address zero"))
     }
 
     #[inline]
@@ -84,7 +84,7 @@ impl KeptScheduler {
     /// Calls `f` with the timers of this thread's own, if it is a worker of this runtime. No user code
     /// may run in it.
     #[inline]
-    fn with_own<R>(&self, f: impl FnOnce(Option<&mut WorkerTimers>) -> R) -> R {
+    fn with_worker_timers<R>(&self, f: impl FnOnce(Option<&mut WorkerTimers>) -> R) -> R {
         match self.home() {
             TimerHome::CurrentThread(scheduler) => current_thread::with_own_timers(scheduler, f),
             TimerHome::MultiThread(scheduler) => multi_thread::with_own_timers(scheduler, f),
@@ -103,7 +103,7 @@ impl KeptScheduler {
     }
 }
 
-impl Drop for KeptScheduler {
+impl Drop for SchedulerRef {
     fn drop(&mut self) {
         // SAFETY: the reference is ours.
         unsafe {
@@ -127,13 +127,13 @@ impl Drop for KeptScheduler {
 #[derive(Debug)]
 pub(crate) struct Timer {
     armed: Option<ArmedTimer>,
-    scheduler: KeptScheduler,
+    scheduler: SchedulerRef,
 }
 
 impl Timer {
     /// A timer of `scheduler`'s runtime, not armed.
     pub(crate) fn new(scheduler: &SchedulerHandle) -> Timer {
-        Timer { armed: None, scheduler: KeptScheduler::new(scheduler) }
+        Timer { armed: None, scheduler: SchedulerRef::new(scheduler) }
     }
 
     pub(crate) fn time(&self) -> &TimeHandle {
@@ -169,7 +169,7 @@ impl Timer {
         if clock.is_changed() {
             return deadline_ns <= clock.now_ns();
         }
-        let served_ns = self.scheduler.with_own(|own| own.map(|own| own.served_ns()));
+        let served_ns = self.scheduler.with_worker_timers(|own| own.map(|own| own.served_ns()));
         is_past(deadline_ns, served_ns.unwrap_or_else(|| clock.now_ns()))
     }
 
@@ -177,7 +177,7 @@ impl Timer {
     pub(crate) fn arm(&mut self, deadline_ns: u64, waker: Option<Waker>) -> Result<(), ShutDown> {
         debug_assert!(self.armed.is_none(), "`rearm` is for timers that are armed");
         let mut waker = waker;
-        let armed = self.scheduler.with_own(|own| {
+        let armed = self.scheduler.with_worker_timers(|own| {
             let own = own?.get();
             Some(own.arm(deadline_ns, waker.take()))
         });
@@ -195,7 +195,7 @@ impl Timer {
     pub(crate) fn rearm(&mut self, deadline_ns: u64) -> Result<Poll<()>, ShutDown> {
         let clock = &self.scheduler.info().time.clock;
         let now_ns = clock.is_changed().then(|| clock.now_ns());
-        let rearmed = self.scheduler.with_own(|own| {
+        let rearmed = self.scheduler.with_worker_timers(|own| {
             let is_past = match now_ns {
                 Some(now_ns) => deadline_ns <= now_ns,
                 None => own.as_ref().is_some_and(|own| is_past(deadline_ns, own.served_ns())),
@@ -216,14 +216,15 @@ impl Timer {
     /// Arms it with the timers of this thread, if it is armed elsewhere or not at all.
     #[cold]
     fn move_here(&mut self, deadline_ns: u64) -> Result<(), ShutDown> {
-        let waker = self.armed.take().and_then(|timer| self.leave(timer));
+        let waker = self.armed.take().and_then(|timer| self.leave_behind(timer));
         self.arm(deadline_ns, waker)
     }
 
     /// Has `waker` called when its time comes; ready if it has. It must be armed. User code runs in here.
     pub(crate) fn poll(&mut self, waker: &Waker) -> Poll<()> {
         let timer = self.armed.as_mut().expect("a timer that is polled is armed");
-        let looked = self.scheduler.with_own(|own| Some(own?.of(timer)?.look(timer, waker)));
+        let looked =
+            self.scheduler.with_worker_timers(|own| Some(own?.of(timer)?.look(timer, waker)));
         match looked {
             Some(Looked::Due) => return Poll::Ready(()),
             Some(Looked::Waits) => return Poll::Pending,
@@ -232,7 +233,7 @@ impl Timer {
         }
         // The clone, somebody else's code, may cost us the seat.
         let mut new = Some(waker.clone());
-        let replaced = self.scheduler.with_own(|own| {
+        let replaced = self.scheduler.with_worker_timers(|own| {
             let own = own?.of(timer)?;
             Some(own.set_waker(timer, new.take()?))
         });
@@ -247,19 +248,19 @@ impl Timer {
     pub(crate) fn disarm(&mut self) -> Option<Waker> {
         let timer = self.armed.take()?;
         let mut timer = Some(timer);
-        let waker = self.scheduler.with_own(|own| {
+        let waker = self.scheduler.with_worker_timers(|own| {
             let own = own?.of(timer.as_ref()?)?;
             own.disarm(timer.take()?)
         });
         match timer {
             None => waker,
-            Some(timer) => self.leave(timer),
+            Some(timer) => self.leave_behind(timer),
         }
     }
 
     /// Leaves a timer of somebody else's.
     #[cold]
-    fn leave(&self, timer: ArmedTimer) -> Option<Waker> {
+    fn leave_behind(&self, timer: ArmedTimer) -> Option<Waker> {
         let timer = match self.time().disarm_external(timer) {
             Ok(waker) => return waker,
             Err(timer) => timer,

@@ -1,6 +1,6 @@
 //! `block_on`: one thread drives the scheduler and a future of its own.
 
-use super::{Core, CoreAndDriver, CurrentThread, Home};
+use super::{Core, CoreAndDriver, CurrentThread, TaskList};
 use crate::config::{self, UnhandledPanic};
 use crate::driver::Driver;
 use crate::scheduler::block_on::{Root, parker_and_waker};
@@ -22,10 +22,10 @@ use wakeful_task::{FinishingTask, Outcome, Polled, Runnable, RunningTask, TaskRe
 
 /// How many looks at the driver a busy thread takes until it notes how long it has been busy: where all tasks give way
 /// a look comes every few polls, and reading the clock costs as much as one of them.
-const LOOKS_PER_NOTE: u32 = 64;
+const LOOKS_PER_BUSY_UPDATE: u32 = 64;
 
 /// One thread's turn with the core.
-struct Turn {
+struct DriveContext {
     scheduler: Arc<CurrentThread>,
     core: RefCell<Box<Core>>,
     /// Borrowed while the thread waits in it.
@@ -35,44 +35,49 @@ struct Turn {
     reports_stalls: bool,
     precise: PreciseThread,
     /// The driver or timers are calling wakers.
-    is_reported: Cell<bool>,
+    is_driver_waking: Cell<bool>,
 }
 
 wakeful_base::per_thread! {
-    static TURN: Cell<*const Turn> = const { Cell::new(ptr::null()) };
+    static DRIVE_CONTEXT: Cell<*const DriveContext> = const { Cell::new(ptr::null()) };
 }
 
-struct SetTurn(*const Turn);
+struct SetDriveContext(*const DriveContext);
 
-impl Drop for SetTurn {
+impl Drop for SetDriveContext {
     fn drop(&mut self) {
-        TURN.with(|turn| turn.set(self.0));
+        DRIVE_CONTEXT.with(|context| context.set(self.0));
     }
 }
 
 /// Calls `f` with this thread's turn, if it has one.
-fn with_turn<R>(f: impl FnOnce(Option<&Turn>) -> R) -> R {
-    let turn = TURN.with(Cell::get);
-    // SAFETY: a pointer is only there while `take_turn` on this thread's stack vouches for it.
-    f(unsafe { turn.as_ref() })
+fn with_context<R>(f: impl FnOnce(Option<&DriveContext>) -> R) -> R {
+    let context = DRIVE_CONTEXT.with(Cell::get);
+    // SAFETY: a pointer is only there while `enter_context` on this thread's stack vouches for it.
+    f(unsafe { context.as_ref() })
 }
 
-fn with_turn_of<R>(scheduler: *const CurrentThread, f: impl FnOnce(Option<&Turn>) -> R) -> R {
-    with_turn(|turn| f(turn.filter(|turn| ptr::eq(Arc::as_ptr(&turn.scheduler), scheduler))))
+fn with_context_of<R>(
+    scheduler: *const CurrentThread,
+    f: impl FnOnce(Option<&DriveContext>) -> R,
+) -> R {
+    with_context(|context| {
+        f(context.filter(|context| ptr::eq(Arc::as_ptr(&context.scheduler), scheduler)))
+    })
 }
 
 /// Takes a new task in, if this thread drives `scheduler`; else gives it back.
 pub(super) fn spawn_local(scheduler: &Arc<CurrentThread>, runnable: Runnable) -> Option<Runnable> {
-    with_turn_of(Arc::as_ptr(scheduler), |turn| {
-        let Some(turn) = turn else { return Some(runnable) };
-        let Some(mut core) = turn.try_core() else { return Some(runnable) };
+    with_context_of(Arc::as_ptr(scheduler), |context| {
+        let Some(context) = context else { return Some(runnable) };
+        let Some(mut core) = context.try_core() else { return Some(runnable) };
         scheduler.metrics.spawned.add(1);
         core.refs.take_one(scheduler);
         if core.panicked {
             drop(core);
             scheduler.cancel(runnable);
         } else {
-            turn.push(&mut core, runnable);
+            context.push(&mut core, runnable);
         }
         None
     })
@@ -83,21 +88,21 @@ pub(super) fn schedule_local(
     scheduler: *const CurrentThread,
     runnable: Runnable,
 ) -> Option<Runnable> {
-    with_turn_of(scheduler, |turn| {
-        let Some(turn) = turn else { return Some(runnable) };
-        let Some(mut core) = turn.try_core() else { return Some(runnable) };
-        turn.push(&mut core, runnable);
+    with_context_of(scheduler, |context| {
+        let Some(context) = context else { return Some(runnable) };
+        let Some(mut core) = context.try_core() else { return Some(runnable) };
+        context.push(&mut core, runnable);
         None
     })
 }
 
 /// Takes back the reference of a freed cell, if this thread drives `scheduler`.
 pub(crate) fn release_local(scheduler: *const CurrentThread) -> bool {
-    with_turn_of(scheduler, |turn| {
-        let Some(turn) = turn else { return false };
-        let Some(mut core) = turn.try_core() else { return false };
+    with_context_of(scheduler, |context| {
+        let Some(context) = context else { return false };
+        let Some(mut core) = context.try_core() else { return false };
         // SAFETY: the caller passes the cell's reference on.
-        unsafe { core.refs.put_one(&turn.scheduler) };
+        unsafe { core.refs.put_one(&context.scheduler) };
         true
     })
 }
@@ -105,8 +110,8 @@ pub(crate) fn release_local(scheduler: *const CurrentThread) -> bool {
 /// Takes a reference that keeps `scheduler`, if this thread drives it.
 #[cfg(feature = "time")]
 pub(crate) fn retain_local(scheduler: &Arc<CurrentThread>) -> bool {
-    with_turn_of(Arc::as_ptr(scheduler), |turn| {
-        let Some(mut core) = turn.and_then(Turn::try_core) else { return false };
+    with_context_of(Arc::as_ptr(scheduler), |context| {
+        let Some(mut core) = context.and_then(DriveContext::try_core) else { return false };
         core.refs.take_one(scheduler);
         true
     })
@@ -118,7 +123,7 @@ pub(crate) fn with_own_timers<R>(
     scheduler: *const CurrentThread,
     f: impl FnOnce(Option<&mut WorkerTimers>) -> R,
 ) -> R {
-    with_turn_of(scheduler, |turn| match turn.and_then(Turn::try_core) {
+    with_context_of(scheduler, |context| match context.and_then(DriveContext::try_core) {
         Some(mut core) => f(Some(&mut core.timers)),
         None => f(None),
     })
@@ -126,15 +131,15 @@ pub(crate) fn with_own_timers<R>(
 
 /// Keeps `waker` until the driver was looked at. False if this thread drives nothing.
 pub(crate) fn defer(waker: &Waker) -> bool {
-    with_turn(|turn| {
-        let Some(turn) = turn else { return false };
+    with_context(|context| {
+        let Some(context) = context else { return false };
         // Not any task: one that runs inside of another, in a `LocalSet` say, returns to that one.
-        if turn.polling.get().is_some_and(|task| is_waker_of(waker, task)) {
-            let Some(mut core) = turn.try_core() else { return false };
+        if context.polling.get().is_some_and(|task| is_waker_of(waker, task)) {
+            let Some(mut core) = context.try_core() else { return false };
             core.yielding = true;
         } else {
             // A task that finds its budget used up in many futures needs one wake-up only.
-            let core = turn.try_core();
+            let core = context.try_core();
             let last = core.as_ref().and_then(|core| core.deferred.last());
             if last.is_some_and(|last| last.will_wake(waker)) {
                 return true;
@@ -142,7 +147,7 @@ pub(crate) fn defer(waker: &Waker) -> bool {
             // The clone is the caller's code, so the core is not borrowed meanwhile.
             drop(core);
             let waker = waker.clone();
-            match turn.try_core() {
+            match context.try_core() {
                 Some(mut core) => core.deferred.push(waker),
                 None => waker.wake(),
             }
@@ -153,24 +158,25 @@ pub(crate) fn defer(waker: &Waker) -> bool {
 
 /// Whether this thread drives a scheduler of this kind.
 pub(crate) fn is_driving() -> bool {
-    with_turn(|turn| turn.is_some())
+    with_context(|context| context.is_some())
 }
 
 impl CurrentThread {
     /// Drives the scheduler until `root` is ready, or a task's panic has ended the runtime.
     pub(crate) fn drive(self: &Arc<Self>, mut root: Root<'_>) {
-        let resting = self.resting.lock().core.take();
-        let Some(core) = resting.or_else(|| self.wait_for_core(root.as_mut())) else { return };
-        self.stalls.while_pinned(Some(0), || self.take_turn(core, |turn| turn.drive(root)));
+        let free_core = self.core_slot.lock().core.take();
+        let Some(core) = free_core.or_else(|| self.wait_for_core(root.as_mut())) else { return };
+        self.stalls
+            .while_pinned(Some(0), || self.enter_context(core, |context| context.drive(root)));
     }
 
     /// Drives `root` alone until the core is free. None if it is ready before.
     fn wait_for_core(&self, mut root: Root<'_>) -> Option<CoreAndDriver> {
         let (parker, waker) = parker_and_waker();
         let mut cx = Context::from_waker(&waker);
-        let _in_line = InLine::new(self, &parker);
+        let _waiter = CoreWaiter::new(self, &parker);
         loop {
-            if let Some(core) = self.resting.lock().core.take() {
+            if let Some(core) = self.core_slot.lock().core.take() {
                 return Some(core);
             }
             if budget::with_initial(|| root.as_mut().poll(&mut cx)).is_ready() {
@@ -181,63 +187,68 @@ impl CurrentThread {
     }
 
     /// Runs `f` with the core, then puts it back.
-    fn take_turn<R>(self: &Arc<Self>, taken: CoreAndDriver, f: impl FnOnce(&Turn) -> R) -> R {
+    fn enter_context<R>(
+        self: &Arc<Self>,
+        taken: CoreAndDriver,
+        f: impl FnOnce(&DriveContext) -> R,
+    ) -> R {
         /// Puts the core back, even if the future of `block_on` panics.
-        struct PutBack(Option<Turn>);
+        struct PutBack(Option<DriveContext>);
 
         impl Drop for PutBack {
             fn drop(&mut self) {
-                let Turn { scheduler, core, driver, .. } = self.0.take().expect("put back once");
+                let DriveContext { scheduler, core, driver, .. } =
+                    self.0.take().expect("put back once");
                 let (core, driver) = (core.into_inner(), driver.into_inner());
-                let mut resting = scheduler.resting.lock();
-                resting.core = Some(CoreAndDriver { core, driver });
+                let mut core_slot = scheduler.core_slot.lock();
+                core_slot.core = Some(CoreAndDriver { core, driver });
                 // All who wait, as some of them may want it no more by now.
-                for (_, waiting) in &resting.waiting {
-                    waiting.unpark();
+                for (_, waiter) in &core_slot.waiters {
+                    waiter.unpark();
                 }
             }
         }
 
         self.metrics.sit();
-        let turn = PutBack(Some(Turn {
+        let context = PutBack(Some(DriveContext {
             scheduler: self.clone(),
             core: RefCell::new(taken.core),
             driver: RefCell::new(taken.driver),
             polling: Cell::new(None),
             reports_stalls: self.stalls.config.reports(),
             precise: PreciseThread::new(),
-            is_reported: Cell::new(false),
+            is_driver_waking: Cell::new(false),
         }));
-        let turn = turn.0.as_ref().expect("put back at the end");
-        let _on_turn = SetTurn(TURN.with(|before| before.replace(turn)));
+        let context = context.0.as_ref().expect("put back at the end");
+        let _entered = SetDriveContext(DRIVE_CONTEXT.with(|before| before.replace(context)));
         let _deferring = allow_defer();
-        f(turn)
+        f(context)
     }
 }
 
 /// A thread's place among those that wait for the core, until dropped.
-struct InLine<'a> {
+struct CoreWaiter<'a> {
     scheduler: &'a CurrentThread,
     /// A thread waits for one core at a time.
     thread: ThreadId,
 }
 
-impl InLine<'_> {
-    fn new<'a>(scheduler: &'a CurrentThread, parker: &Parker) -> InLine<'a> {
+impl CoreWaiter<'_> {
+    fn new<'a>(scheduler: &'a CurrentThread, parker: &Parker) -> CoreWaiter<'a> {
         let thread = thread::current().id();
-        scheduler.resting.lock().waiting.push((thread, parker.unparker()));
-        InLine { scheduler, thread }
+        scheduler.core_slot.lock().waiters.push((thread, parker.unparker()));
+        CoreWaiter { scheduler, thread }
     }
 }
 
-impl Drop for InLine<'_> {
+impl Drop for CoreWaiter<'_> {
     fn drop(&mut self) {
-        let mut resting = self.scheduler.resting.lock();
-        resting.waiting.retain(|&(thread, _)| thread != self.thread);
+        let mut core_slot = self.scheduler.core_slot.lock();
+        core_slot.waiters.retain(|&(thread, _)| thread != self.thread);
     }
 }
 
-impl Turn {
+impl DriveContext {
     /// Runs `f` with the core. No user code may run in it.
     fn with_core<R>(&self, f: impl FnOnce(&mut Core) -> R) -> R {
         f(&mut self.core.borrow_mut())
@@ -253,7 +264,7 @@ impl Turn {
 
     fn push(&self, core: &mut Core, runnable: Runnable) {
         self.scheduler.metrics.local_schedules.add(1);
-        if self.is_reported.get() {
+        if self.is_driver_waking.get() {
             core.ready.push_woken(runnable);
         } else {
             core.ready.push(runnable);
@@ -264,12 +275,12 @@ impl Turn {
     fn drive(&self, mut root: Root<'_>) {
         let waker = Waker::from(self.scheduler.clone());
         let mut cx = Context::from_waker(&waker);
-        self.scheduler.woken.store(true, Release);
+        self.scheduler.root_woken.store(true, Release);
         let (mut busy_since, mut looks) = (Instant::now(), 0_u32);
         let time = &self.scheduler.info.time;
         self.with_core(|core| time.note_wait_end(&mut core.timers, busy_since));
         loop {
-            if self.scheduler.woken.swap(false, AcqRel) {
+            if self.scheduler.root_woken.swap(false, AcqRel) {
                 self.with_core(|core| core.root_polls += 1);
                 let poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
                 if stall::run_future(poll).is_ready() {
@@ -279,11 +290,11 @@ impl Turn {
             }
             match self.run_tasks() {
                 // Timers that have become due meanwhile need no wake-up of their own.
-                Ran::Dry if !self.has_work() && !self.serve_timers() => {
+                BatchEnd::QueuesEmpty if !self.has_work() && !self.serve_timers() => {
                     let now = self.scheduler.metrics.add_busy(busy_since);
                     // What a wake-up costs matters to who has little to do.
                     if now.duration_since(busy_since) > WAKE_UP || !self.search(now) {
-                        self.run_dry();
+                        self.park();
                     }
                     busy_since = Instant::now();
                     self.with_core(|core| {
@@ -291,14 +302,14 @@ impl Turn {
                         time.note_wait_end(&mut core.timers, busy_since);
                     });
                 }
-                Ran::Dry | Ran::All => {
-                    self.look();
+                BatchEnd::QueuesEmpty | BatchEnd::MaintenanceDue => {
+                    self.look_at_driver();
                     looks = looks.wrapping_add(1);
-                    if looks % LOOKS_PER_NOTE == 0 {
+                    if looks % LOOKS_PER_BUSY_UPDATE == 0 {
                         busy_since = self.scheduler.metrics.add_busy(busy_since);
                     }
                 }
-                Ran::IntoPanic => {
+                BatchEnd::TaskPanicked => {
                     self.scheduler.stop_after_panic(|f| self.with_core(f));
                     return;
                 }
@@ -307,19 +318,19 @@ impl Turn {
     }
 
     /// Runs as many tasks as may go before a look at the driver.
-    fn run_tasks(&self) -> Ran {
+    fn run_tasks(&self) -> BatchEnd {
         for _ in 0..self.scheduler.config.event_interval {
             let runnable = match self.next() {
                 Next::Run(runnable) => runnable,
-                Next::Nothing => return Ran::Dry,
-                Next::IntoPanic => return Ran::IntoPanic,
+                Next::Nothing => return BatchEnd::QueuesEmpty,
+                Next::TaskPanicked => return BatchEnd::TaskPanicked,
             };
             budget::with_initial(|| {
                 self.poll(runnable);
                 self.scheduler.metrics.note_budget();
             });
         }
-        Ran::All
+        BatchEnd::MaintenanceDue
     }
 
     fn next(&self) -> Next {
@@ -327,7 +338,7 @@ impl Turn {
         self.with_core(|core| {
             // By a task of this `block_on`, or of an earlier one.
             if core.panicked {
-                return Next::IntoPanic;
+                return Next::TaskPanicked;
             }
             core.until_inject -= 1;
             if core.until_inject == 0 {
@@ -366,8 +377,8 @@ impl Turn {
     /// Lets a task wait, or queues it again if it was woken during its poll.
     fn settle(&self, running: RunningTask) {
         self.with_core(|core| {
-            // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
-            if !unsafe { running.home::<Home>().as_ref() }.is_listed {
+            // SAFETY: all tasks of this scheduler have a `TaskList`, valid as long as they live.
+            if !unsafe { running.home::<TaskList>().as_ref() }.is_listed {
                 // SAFETY: the other home lives as long as the one it replaces; a fresh task is in no
                 // list.
                 unsafe {
@@ -387,8 +398,8 @@ impl Turn {
     /// Takes leave of a task that has ended. User code runs in here.
     fn end(&self, ended: FinishingTask) {
         self.scheduler.metrics.ended.add(1);
-        // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
-        let is_listed = unsafe { ended.home::<Home>().as_ref() }.is_listed;
+        // SAFETY: all tasks of this scheduler have a `TaskList`, valid as long as they live.
+        let is_listed = unsafe { ended.home::<TaskList>().as_ref() }.is_listed;
         self.with_core(|core| {
             core.yielding = false;
             if is_listed {
@@ -408,11 +419,11 @@ impl Turn {
 
     /// Looks for something to do for a while from `begun` on, if that has paid of late. True if there is. Timers are not
     /// looked for: it is known when they are due.
-    fn search(&self, begun: Instant) -> bool {
+    fn search(&self, started: Instant) -> bool {
         // Where the clock moves by itself nobody waits.
-        let moves =
+        let clock_moves =
             self.with_core(|core| self.scheduler.info.time.next_skip(&core.timers).is_some());
-        if moves || SEARCH_MAX.is_zero() {
+        if clock_moves || SEARCH_MAX.is_zero() {
             return false;
         }
         let (mut took, mut next_look) = (Duration::ZERO, Duration::ZERO);
@@ -421,59 +432,59 @@ impl Turn {
             if took >= next_look {
                 let polls = self.scheduler.metrics.polls.get();
                 let may_look = |core: &mut Core| {
-                    core.luck.may_look(looks, polls + core.root_polls, begun + took)
+                    core.luck.may_look(looks, polls + core.root_polls, started + took)
                 };
                 if !self.with_core(may_look) {
                     return false;
                 }
                 looks += 1;
                 next_look = took + LOOK_EVERY;
-                self.in_driver(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
+                self.with_driver(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
             }
             hint::spin_loop();
             found = self.has_work() || !self.scheduler.inject.is_empty();
-            took = begun.elapsed();
+            took = started.elapsed();
         }
         self.with_core(|core| core.luck.note(looks, found, took));
         found
     }
 
     /// No task at hand: waits in the driver.
-    fn run_dry(&self) {
+    fn park(&self) {
         let scheduler = &*self.scheduler;
         config::call(&scheduler.config.before_park);
-        scheduler.asleep.store(true, SeqCst);
+        scheduler.parked.store(true, SeqCst);
         seq_cst_for_loom();
         // Who comes after the store calls the driver; who came before is seen here.
         if self.has_work() || !scheduler.inject.is_empty() {
-            self.look();
+            self.look_at_driver();
         } else {
             scheduler.metrics.parks.add(1);
-            self.wait_idle();
+            self.wait_for_event();
             scheduler.metrics.unparks.add(1);
         }
-        scheduler.asleep.store(false, Relaxed);
+        scheduler.parked.store(false, Relaxed);
         config::call(&scheduler.config.after_unpark);
     }
 
     fn has_work(&self) -> bool {
         self.with_core(|core| {
             !(core.ready.is_empty() && core.yielded.is_empty() && core.deferred.is_empty())
-        }) || self.scheduler.woken.load(SeqCst)
+        }) || self.scheduler.root_woken.load(SeqCst)
     }
 
     /// Waits in the driver until something happens; where the clock moves by itself, moves it instead.
-    fn wait_idle(&self) {
+    fn wait_for_event(&self) {
         let time = &self.scheduler.info.time;
         let Some(next_ns) = self.with_core(|core| time.next_skip(&core.timers)) else {
             let until = self.with_core(|core| time.until(&core.timers, || None));
             self.precise.wait(&until);
-            return self.wait_with(|driver| until.in_driver(driver, &mut call_now));
+            return self.wait_in_driver(|driver| until.in_driver(driver, &mut call_now));
         };
-        self.wait_with(|driver| {
+        self.wait_in_driver(|driver| {
             driver.wait(Some(Duration::ZERO), &mut call_now);
             // Not if somebody has work for us meanwhile: for him no time has passed.
-            if self.scheduler.asleep.load(SeqCst) && !self.has_work() {
+            if self.scheduler.parked.load(SeqCst) && !self.has_work() {
                 time.skip_to(next_ns);
             }
         });
@@ -484,27 +495,27 @@ impl Turn {
         let scheduler = &self.scheduler;
         let with_own =
             |f: &mut dyn FnMut(&mut WorkerTimers)| self.with_core(|core| f(&mut core.timers));
-        self.is_reported.set(true);
+        self.is_driver_waking.set(true);
         let fired = scheduler.info.time.serve(&scheduler.left_timers, with_own, &mut call_now);
-        self.is_reported.set(false);
+        self.is_driver_waking.set(false);
         self.with_core(|core| core.timers.note(fired));
         fired.count > 0
     }
 
-    fn look(&self) {
-        self.wait_with(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
+    fn look_at_driver(&self) {
+        self.wait_in_driver(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
     }
 
-    fn in_driver(&self, f: impl FnOnce(&mut dyn Driver)) {
+    fn with_driver(&self, f: impl FnOnce(&mut dyn Driver)) {
         let mut driver = self.driver.borrow_mut();
-        self.is_reported.set(true);
+        self.is_driver_waking.set(true);
         f(&mut **driver);
-        self.is_reported.set(false);
+        self.is_driver_waking.set(false);
     }
 
     /// Waits in the driver, then calls the wakers that were waiting for that.
-    fn wait_with(&self, wait: impl FnOnce(&mut dyn Driver)) {
-        self.in_driver(wait);
+    fn wait_in_driver(&self, wait: impl FnOnce(&mut dyn Driver)) {
+        self.with_driver(wait);
         self.serve_timers();
         let deferred = self.with_core(|core| {
             if !core.yielded.is_empty() {
@@ -525,15 +536,15 @@ enum Next {
     Run(Runnable),
     Nothing,
     /// Nothing any more: a task panicked in a runtime that ends by that.
-    IntoPanic,
+    TaskPanicked,
 }
 
 /// What running tasks led to.
-enum Ran {
+enum BatchEnd {
     /// There may be more; the driver is due.
-    All,
+    MaintenanceDue,
     /// There are no more.
-    Dry,
+    QueuesEmpty,
     /// One of them panicked in a runtime that ends by that.
-    IntoPanic,
+    TaskPanicked,
 }

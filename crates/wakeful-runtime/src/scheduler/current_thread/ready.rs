@@ -11,13 +11,13 @@ use std::collections::VecDeque;
 
 pub(super) struct ReadyTasks<T> {
     fifo: VecDeque<T>,
-    woken: VecDeque<Woken<T>>,
+    woken: VecDeque<WokenTask<T>>,
     /// How many of the common queue have gone.
-    gone: u64,
-    was_turn_of_woken: bool,
+    fifo_popped: u64,
+    last_was_woken: bool,
 }
 
-struct Woken<T> {
+struct WokenTask<T> {
     task: T,
     /// How many were queued in the common queue before, ever.
     queued_before: u64,
@@ -28,8 +28,8 @@ impl<T> ReadyTasks<T> {
         ReadyTasks {
             fifo: VecDeque::with_capacity(64),
             woken: VecDeque::new(),
-            gone: 0,
-            was_turn_of_woken: false,
+            fifo_popped: 0,
+            last_was_woken: false,
         }
     }
 
@@ -51,24 +51,24 @@ impl<T> ReadyTasks<T> {
 
     /// Of one that the driver or a timer has woken.
     pub(super) fn push_woken(&mut self, task: T) {
-        let queued_before = self.gone + self.fifo.len() as u64;
-        self.woken.push_back(Woken { task, queued_before });
+        let queued_before = self.fifo_popped + self.fifo.len() as u64;
+        self.woken.push_back(WokenTask { task, queued_before });
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<T> {
         match self.woken.front() {
             Some(first) => {
-                let is_older = first.queued_before <= self.gone;
-                self.pop_in_turn(is_older)
+                let is_older = first.queued_before <= self.fifo_popped;
+                self.pop_alternating(is_older)
             }
             None => self.pop_fifo(),
         }
     }
 
-    fn pop_in_turn(&mut self, is_woken_older: bool) -> Option<T> {
-        self.was_turn_of_woken = is_woken_older || !self.was_turn_of_woken;
-        if self.was_turn_of_woken {
+    fn pop_alternating(&mut self, is_woken_older: bool) -> Option<T> {
+        self.last_was_woken = is_woken_older || !self.last_was_woken;
+        if self.last_was_woken {
             self.woken.pop_front().map(|woken| woken.task)
         } else {
             self.pop_fifo()
@@ -77,7 +77,7 @@ impl<T> ReadyTasks<T> {
 
     fn pop_fifo(&mut self) -> Option<T> {
         let task = self.fifo.pop_front()?;
-        self.gone += 1;
+        self.fifo_popped += 1;
         Some(task)
     }
 }
@@ -115,7 +115,7 @@ mod tests {
     fn nobody_who_was_woken_is_later_and_nobody_starves() {
         #[derive(Clone, Copy, PartialEq)]
         enum From {
-            Common(u32),
+            Fifo(u32),
             Woken(u32),
         }
 
@@ -123,15 +123,14 @@ mod tests {
         let seed = rng.next_u64();
         rng.reseed(seed);
         let (mut ready, mut by_age) = (ReadyTasks::new(), Vec::new());
-        let mut passed_in_a_row = 0;
+        let mut consecutive_passes = 0;
         for number in 0..100_000 {
             // By turns there are more and more, and fewer and fewer.
             let pushes = if number / 100 % 2 == 0 { 3 } else { 1 };
             if rng.below(4) < pushes {
-                let task =
-                    if rng.below(2) == 0 { From::Common(number) } else { From::Woken(number) };
+                let task = if rng.below(2) == 0 { From::Fifo(number) } else { From::Woken(number) };
                 match task {
-                    From::Common(_) => ready.push(task),
+                    From::Fifo(_) => ready.push(task),
                     From::Woken(_) => ready.push_woken(task),
                 }
                 by_age.push(task);
@@ -141,12 +140,12 @@ mod tests {
             let Some(task) = ready.pop() else { continue };
             let age = by_age.iter().position(|&other| other == task).expect("popped once");
             let passed = &by_age[..age];
-            if let From::Common(_) = task {
+            if let From::Fifo(_) = task {
                 assert!(passed.is_empty(), "later than with one queue, seed {seed}");
             }
-            assert!(passed.iter().all(|task| matches!(task, From::Common(_))), "seed {seed}");
-            passed_in_a_row = if passed.is_empty() { 0 } else { passed_in_a_row + 1 };
-            assert!(passed_in_a_row <= 1, "no turns taken, seed {seed}");
+            assert!(passed.iter().all(|task| matches!(task, From::Fifo(_))), "seed {seed}");
+            consecutive_passes = if passed.is_empty() { 0 } else { consecutive_passes + 1 };
+            assert!(consecutive_passes <= 1, "no turns taken, seed {seed}");
             by_age.remove(age);
         }
     }

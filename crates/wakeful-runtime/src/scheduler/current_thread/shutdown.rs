@@ -16,7 +16,7 @@ impl CurrentThread {
     pub(crate) fn shutdown(self: &Arc<Self>) {
         self.stalls.monitor.end();
         // Absent only if `block_on` is unwinding through the runtime's owner.
-        let Some(CoreAndDriver { mut core, driver: _driver }) = self.resting.lock().core.take()
+        let Some(CoreAndDriver { mut core, driver: _driver }) = self.core_slot.lock().core.take()
         else {
             return;
         };
@@ -25,7 +25,7 @@ impl CurrentThread {
         let current =
             (with_current(|_| ()) != Err(NoCurrent::ThreadEnds)).then(|| set_current(&handle));
         self.stopped.store(true, Release);
-        self.clear_up(|f| f(&mut core));
+        self.drop_all_tasks(|f| f(&mut core));
         self.info.io.shut_down();
         self.info.time.begin_end();
         self.info.time.end(&self.left_timers, |f| f(&mut core.timers));
@@ -37,11 +37,11 @@ impl CurrentThread {
     /// Drops every task after one has panicked in a runtime that ends by that.
     pub(super) fn stop_after_panic(&self, with_core: impl FnMut(&mut dyn FnMut(&mut Core))) {
         self.stopped.store(true, Release);
-        self.clear_up(with_core);
+        self.drop_all_tasks(with_core);
     }
 
     /// `with_core` gives access to the core, without user code running meanwhile.
-    fn clear_up(&self, mut with_core: impl FnMut(&mut dyn FnMut(&mut Core))) {
+    fn drop_all_tasks(&self, mut with_core: impl FnMut(&mut dyn FnMut(&mut Core))) {
         loop {
             let (mut queued, mut claimed) = (self.inject.pop(), None);
             let (mut is_empty, mut deferred) = (true, Vec::new());

@@ -31,16 +31,16 @@ fn who_waits_for_the_core_is_in_line_once_and_leaves_it() {
     block_on(
         &scheduler,
         poll_fn(|cx| {
-            assert_eq!(scheduler.resting.lock().waiting.len(), 1);
+            assert_eq!(scheduler.core_slot.lock().waiters.len(), 1);
             polls += 1;
             cx.waker().wake_by_ref();
             if polls < 100 { Poll::Pending } else { Poll::Ready(()) }
         }),
     );
-    assert!(scheduler.resting.lock().waiting.is_empty());
+    assert!(scheduler.core_slot.lock().waiters.is_empty());
     let panics = || block_on(&scheduler, async { resume_unwind(Box::new(())) });
     assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
-    assert!(scheduler.resting.lock().waiting.is_empty());
+    assert!(scheduler.core_slot.lock().waiters.is_empty());
     drop(is_polled);
     first_waker.wake();
     first.join().unwrap();

@@ -13,7 +13,8 @@ use wakeful_base::sync::atomic::Ordering::Relaxed;
 /// How long a worker with short polls goes on without a look at the driver, which is a system call. What it may find
 /// waits no longer than that, and tasks that give way to it go on, where nobody else has anything to do. Models look each
 /// time: each of their runs has to be the same.
-const LOOK_EVERY: Duration = Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 10 });
+const DRIVER_LOOK_INTERVAL: Duration =
+    Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 10 });
 
 impl WorkerThread {
     /// What is due every so many polls: a look at the driver unless the last was a moment ago, and clearing up.
@@ -23,7 +24,7 @@ impl WorkerThread {
         let skip_look = take(&mut core.skip_look);
         let looks = now >= core.next_look;
         if looks {
-            core.next_look = now + LOOK_EVERY;
+            core.next_look = now + DRIVER_LOOK_INTERVAL;
         }
         drop(core);
         let polls = self.measure_polls(now);

@@ -24,11 +24,11 @@ pub(super) const LIFO_STREAK_MIN: u32 = 3;
 const LIFO_STREAK_MAX: u32 = 16;
 
 /// Bounds of the interval, whatever was measured.
-const POLLS_MIN: u32 = 2;
-const POLLS_MAX: u32 = 127;
+const INJECT_INTERVAL_MIN: u32 = 2;
+const INJECT_INTERVAL_MAX: u32 = 127;
 
 /// Where it begins, before anything was measured.
-const POLLS_AT_START: u32 = 61;
+const INJECT_INTERVAL_DEFAULT: u32 = 61;
 
 /// How many polls make a measurement.
 const MEASURED_POLLS: u64 = 32;
@@ -42,21 +42,21 @@ pub(super) struct PollStats {
     /// What is known since then and does not make a measurement yet.
     polls: Polls,
     /// When, and after how many polls, the worker was last seen busy.
-    seen: Instant,
-    seen_polls: u64,
+    measured_at: Instant,
+    measured_polls: u64,
 }
 
 impl PollStats {
     pub(super) fn new(fixed: Option<u32>) -> PollStats {
-        let inject_interval = fixed.unwrap_or(POLLS_AT_START);
+        let inject_interval = fixed.unwrap_or(INJECT_INTERVAL_DEFAULT);
         PollStats {
             inject_interval,
             is_fixed: fixed.is_some(),
             lifo_streak_max: LIFO_STREAK_MIN,
             mean_poll_ns: polls_in(INJECT_TARGET, u64::from(inject_interval)),
             polls: Polls::default(),
-            seen: Instant::now(),
-            seen_polls: 0,
+            measured_at: Instant::now(),
+            measured_polls: 0,
         }
     }
 
@@ -83,18 +83,18 @@ impl PollStats {
 
     /// Goes on measuring, at the worker's `polls`th poll: it has slept.
     pub(super) fn restart(&mut self, polls: u64, now: Instant) {
-        (self.seen, self.seen_polls) = (now, polls);
+        (self.measured_at, self.measured_polls) = (now, polls);
     }
 
     /// The worker, busy since the last time, is at its `polls`th poll. Returns the polls since then if
     /// they are enough to go by.
     pub(super) fn measure(&mut self, polls: u64, now: Instant) -> Option<Polls> {
-        if polls == self.seen_polls {
+        if polls == self.measured_polls {
             return None;
         }
-        self.polls.ns += now.duration_since(self.seen).as_nanos() as u64;
-        self.polls.count += polls - self.seen_polls;
-        (self.seen, self.seen_polls) = (now, polls);
+        self.polls.ns += now.duration_since(self.measured_at).as_nanos() as u64;
+        self.polls.count += polls - self.measured_polls;
+        (self.measured_at, self.measured_polls) = (now, polls);
         if self.polls.count < MEASURED_POLLS {
             return None;
         }
@@ -104,7 +104,8 @@ impl PollStats {
         let fit_in = |target| polls_in(target, self.mean_poll_ns) as u32;
         self.lifo_streak_max = fit_in(LIFO_STREAK_TARGET).clamp(LIFO_STREAK_MIN, LIFO_STREAK_MAX);
         if !self.is_fixed {
-            self.inject_interval = fit_in(INJECT_TARGET).clamp(POLLS_MIN, POLLS_MAX);
+            self.inject_interval =
+                fit_in(INJECT_TARGET).clamp(INJECT_INTERVAL_MIN, INJECT_INTERVAL_MAX);
         }
         Some(polls)
     }
@@ -124,7 +125,7 @@ mod tests {
         let mut poll_stats = PollStats::new(None);
         assert_eq!(
             (poll_stats.inject_interval(), poll_stats.lifo_streak_max()),
-            (POLLS_AT_START, LIFO_STREAK_MIN)
+            (INJECT_INTERVAL_DEFAULT, LIFO_STREAK_MIN)
         );
         for round in 1..=20 {
             std::thread::sleep(Duration::from_millis(3));
@@ -138,7 +139,7 @@ mod tests {
         }
         assert_eq!(
             (poll_stats.inject_interval(), poll_stats.lifo_streak_max()),
-            (POLLS_MAX, LIFO_STREAK_MAX)
+            (INJECT_INTERVAL_MAX, LIFO_STREAK_MAX)
         );
     }
 

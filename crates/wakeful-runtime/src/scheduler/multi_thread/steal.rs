@@ -32,7 +32,7 @@ impl WorkerThread {
     }
 
     /// Looks for tasks everywhere, from `begun` on, and goes on for a while if that has paid of late.
-    pub(super) fn search(&self, begun: Instant) -> Option<Runnable> {
+    pub(super) fn search(&self, started: Instant) -> Option<Runnable> {
         let mut core = self.enter()?;
         if take(&mut core.gathered.skip_search) && !core.searching {
             return None;
@@ -44,17 +44,17 @@ impl WorkerThread {
         if !core.searching {
             return None;
         }
-        let (mut now, mut next_look) = (begun, begun);
+        let (mut now, mut next_look) = (started, started);
         // While others are at work there is something to take any moment, and nobody who calls us soon if we sleep.
         let not_at_work =
             self.scheduler.stalled.load(Relaxed) + self.scheduler.lazy_monitor.watching();
         let is_alone = self.scheduler.idle.awake() <= 1 + not_at_work;
-        let length = if is_alone { WORKER_SEARCH_MAX } else { SEARCH_BESIDE_MAX };
+        let time_max = if is_alone { WORKER_SEARCH_MAX } else { SEARCH_BESIDE_MAX };
         let mut looks = 0_u32;
         loop {
             let found = self.steal(&mut core, now).or_else(|| self.take_injected(&mut core));
-            let took = now.duration_since(begun);
-            if found.is_some() || self.scheduler.is_stopping() || took >= length {
+            let took = now.duration_since(started);
+            if found.is_some() || self.scheduler.is_stopping() || took >= time_max {
                 if is_alone {
                     core.luck.note(looks, found.is_some(), took);
                 }
