@@ -45,7 +45,7 @@ impl RuntimeInfo {
 pub(crate) fn next_runtime_id() -> NonZeroU64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let id = NonZeroU64::new(NEXT.fetch_add(1, Relaxed));
-    id.expect("the counter never comes round")
+    id.expect("a 64-bit counter does not overflow")
 }
 
 /// A counted reference to a scheduler of either kind.

@@ -57,7 +57,7 @@ pub(crate) fn with_root<F: Future>(future: F, drive: impl FnOnce(Root<'_>)) -> O
 
 /// Polls `future` until it is ready.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    with_root(future, poll_to_end).expect("polled until it is ready")
+    with_root(future, poll_to_end).expect("`poll_to_end` returns when the future is ready")
 }
 
 wakeful_base::per_thread! {

@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_cpus_are_understood() {
+    fn cpu_lists_are_parsed() {
         assert_eq!(cpus_in("0"), Some(1));
         assert_eq!(cpus_in("0-1"), Some(2));
         assert_eq!(cpus_in("0-3,6,8-9"), Some(7));

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doubles_up_to_its_bound_and_begins_anew() {
+    fn doubles_up_to_its_bound_and_starts_again() {
         let mut doubling = Doubling::new((3, 20));
         assert_eq!([0; 5].map(|_| doubling.take()), [3, 6, 12, 20, 20]);
         doubling.begin_anew();

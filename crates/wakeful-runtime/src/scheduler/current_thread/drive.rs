@@ -198,7 +198,7 @@ impl CurrentThread {
         impl Drop for PutBack {
             fn drop(&mut self) {
                 let DriveContext { scheduler, core, driver, .. } =
-                    self.0.take().expect("put back once");
+                    self.0.take().expect("dropped once");
                 let (core, driver) = (core.into_inner(), driver.into_inner());
                 let mut core_slot = scheduler.core_slot.lock();
                 core_slot.core = Some(CoreAndDriver { core, driver });
@@ -219,7 +219,7 @@ impl CurrentThread {
             precise: PreciseThread::new(),
             is_driver_waking: Cell::new(false),
         }));
-        let context = context.0.as_ref().expect("put back at the end");
+        let context = context.0.as_ref().expect("taken only when dropped");
         let _entered = SetDriveContext(DRIVE_CONTEXT.with(|before| before.replace(context)));
         let _deferring = allow_defer();
         f(context)

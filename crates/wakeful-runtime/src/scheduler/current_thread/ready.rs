@@ -88,7 +88,7 @@ mod tests {
     use wakeful_base::rng::FastRng;
 
     #[test]
-    fn both_take_turns() {
+    fn the_two_queues_alternate() {
         let mut ready = ReadyTasks::new();
         ready.extend(["a", "b", "c"]);
         ready.push_woken("x");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_queued_again_does_not_pass_who_was_woken_before() {
+    fn a_requeued_task_does_not_overtake_tasks_woken_before() {
         let mut ready = ReadyTasks::new();
         ready.push("blocks");
         (0..9).for_each(|_| ready.push_woken("ticks"));
@@ -112,9 +112,9 @@ mod tests {
 
     /// What the head of this file says, in random runs.
     #[test]
-    fn nobody_who_was_woken_is_later_and_nobody_starves() {
+    fn woken_tasks_are_never_late_and_no_task_starves() {
         #[derive(Clone, Copy, PartialEq)]
-        enum From {
+        enum QueuedTask {
             Fifo(u32),
             Woken(u32),
         }
@@ -123,15 +123,19 @@ mod tests {
         let seed = rng.next_u64();
         rng.reseed(seed);
         let (mut ready, mut by_age) = (ReadyTasks::new(), Vec::new());
-        let mut consecutive_passes = 0;
+        let mut consecutive_overtakes = 0;
         for number in 0..100_000 {
             // By turns there are more and more, and fewer and fewer.
             let pushes = if number / 100 % 2 == 0 { 3 } else { 1 };
             if rng.below(4) < pushes {
-                let task = if rng.below(2) == 0 { From::Fifo(number) } else { From::Woken(number) };
+                let task = if rng.below(2) == 0 {
+                    QueuedTask::Fifo(number)
+                } else {
+                    QueuedTask::Woken(number)
+                };
                 match task {
-                    From::Fifo(_) => ready.push(task),
-                    From::Woken(_) => ready.push_woken(task),
+                    QueuedTask::Fifo(_) => ready.push(task),
+                    QueuedTask::Woken(_) => ready.push_woken(task),
                 }
                 by_age.push(task);
                 continue;
@@ -139,13 +143,20 @@ mod tests {
             assert_eq!(ready.is_empty(), by_age.is_empty());
             let Some(task) = ready.pop() else { continue };
             let age = by_age.iter().position(|&other| other == task).expect("popped once");
-            let passed = &by_age[..age];
-            if let From::Fifo(_) = task {
-                assert!(passed.is_empty(), "later than with one queue, seed {seed}");
+            let overtaken = &by_age[..age];
+            if let QueuedTask::Fifo(_) = task {
+                assert!(
+                    overtaken.is_empty(),
+                    "a woken task would run later than with one queue, seed {seed}"
+                );
             }
-            assert!(passed.iter().all(|task| matches!(task, From::Fifo(_))), "seed {seed}");
-            consecutive_passes = if passed.is_empty() { 0 } else { consecutive_passes + 1 };
-            assert!(consecutive_passes <= 1, "no turns taken, seed {seed}");
+            assert!(
+                overtaken.iter().all(|task| matches!(task, QueuedTask::Fifo(_))),
+                "seed {seed}"
+            );
+            consecutive_overtakes =
+                if overtaken.is_empty() { 0 } else { consecutive_overtakes + 1 };
+            assert!(consecutive_overtakes <= 1, "the queues do not alternate, seed {seed}");
             by_age.remove(age);
         }
     }

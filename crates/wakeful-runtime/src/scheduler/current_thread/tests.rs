@@ -13,7 +13,7 @@ fn scheduler() -> Arc<CurrentThread> {
 }
 
 #[test]
-fn who_waits_for_the_core_is_in_line_once_and_leaves_it() {
+fn a_waiting_thread_registers_once_and_unregisters() {
     let scheduler = scheduler();
     let (polled, is_polled) = mpsc::channel();
     let driving = scheduler.clone();

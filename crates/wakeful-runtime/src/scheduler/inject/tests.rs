@@ -43,7 +43,7 @@ fn entries_come_out_in_order_of_arrival() {
 }
 
 #[test]
-fn the_limit_is_told_how_many_entries_wait_in_order() {
+fn the_limit_gets_the_length_of_the_list() {
     let (made, queue) = (Entries::new(), InjectionQueue::new());
     for entry in made.make_many::<5>() {
         queue.push(entry).unwrap();
@@ -70,14 +70,14 @@ fn a_closed_queue_gives_entries_back() {
         queue.push(entry).unwrap();
     }
     // Some in order already, some not yet.
-    queue.pop_many(|_| 0, |_| unreachable!("none was asked for"));
+    queue.pop_many(|_| 0, |_| unreachable!("the limit is zero"));
     queue.close(|entry| got.push(entry));
     assert_eq!(ids(&got), in_queue);
-    let Err(Closed(back)) = queue.push(third) else { panic!("pushed into a closed queue") };
+    let Err(Closed(back)) = queue.push(third) else { panic!("a closed queue accepted an entry") };
     got.push(back);
     assert_eq!(queue.len(), 0);
     assert!(queue.is_empty() && queue.pop().is_none());
-    queue.close(|_| unreachable!("it is closed and empty"));
+    queue.close(|_| unreachable!("the queue is closed and empty"));
     made.assert_all(got);
 }
 
@@ -133,7 +133,7 @@ fn stress_every_entry_comes_out_once() {
         consumer.join().unwrap();
     }
     let popped = popped.load(Relaxed);
-    assert!(popped > 1000, "{popped} entries are no stress");
+    assert!(popped > 1000, "{popped} entries: too few for a stress test");
     for entry in left {
         entry.cancel().complete();
     }

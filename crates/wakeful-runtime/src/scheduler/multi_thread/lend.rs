@@ -49,8 +49,8 @@ impl WorkerThread {
     fn take_timers_back(&self) {
         self.scheduler.lenders.fetch_sub(1, Relaxed);
         let timers = self.worker().lent_timers.take_back();
-        let mut core = self.enter().expect("a seat is not taken from a sitter that sleeps");
-        core.timers = timers.expect("lent timers are taken back once");
+        let mut core = self.enter().expect("the lease of a parked worker is not revoked");
+        core.timers = timers.expect("only their owner takes lent timers back");
     }
 }
 

@@ -75,7 +75,7 @@ impl WorkerThread {
         let searching = scheduler.idle.end_park(self.index, sees_work);
         scheduler.stalls.monitor.note_awake(now, || scheduler.is_only_one_awake());
         let was_timer = self.serve_timers();
-        let mut core = self.enter().expect("a seat is not taken from a sitter that sleeps");
+        let mut core = self.enter().expect("the lease of a parked worker is not revoked");
         core.searching = searching;
         // Woken by a timer, if only to see that it is not its time yet: nobody has work for us.
         let is_idle = core.is_idle() && worker.queue.is_empty();

@@ -78,7 +78,7 @@ impl WorkerThread {
     fn stop(&self) {
         if let Some(core) = self.enter() {
             if core.searching {
-                let _nobody_searches_for_a_stopping_runtime = self.scheduler.idle.end_search();
+                let _irrelevant_once_stopping = self.scheduler.idle.end_search();
             }
         }
         let metrics = &self.worker().metrics;
@@ -88,7 +88,7 @@ impl WorkerThread {
             metrics.unparks.add(1);
         }
         let left = self.worker().lease_slot.retire(&self.lease);
-        debug_assert!(left, "only a seat whose sitter polls is taken from it");
+        debug_assert!(left, "only the lease of a worker in user code is revoked");
         if self.scheduler.worker_stopped() {
             self.scheduler.clear_up();
         }

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_polls_between_two_sleeps_are_measured_together() {
+    fn polls_between_two_parks_are_measured_together() {
         let mut poll_stats = PollStats::new(None);
         let mut measured = 0;
         for polls in 1..=2 * MEASURED_POLLS {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_set_stays() {
+    fn a_configured_interval_stays() {
         let mut poll_stats = PollStats::new(Some(5));
         for round in 1..=20 {
             poll_stats.measure(round * 1_000_000, Instant::now());

@@ -15,10 +15,10 @@ use wakeful_base::{Parker, call_now};
 use wakeful_task::Runnable;
 
 /// What workers share, as in the scheduler but without tasks that do anything.
-struct Workers {
+struct Scheduler {
     idle: Idle,
     inject: InjectionQueue,
-    workers: Box<[WorkerState]>,
+    workers: Box<[Worker]>,
     driver: SharedDriver,
     /// Entries that nobody has taken yet; who takes the last one stops all.
     left: Mutex<usize>,
@@ -26,14 +26,14 @@ struct Workers {
     stopping: AtomicBool,
 }
 
-struct WorkerState {
+struct Worker {
     queue: RunQueue,
     park_state: ParkState,
 }
 
 /// The worker's side of a seat.
-struct Worker {
-    scheduler: Arc<Workers>,
+struct WorkerThread {
+    scheduler: Arc<Scheduler>,
     index: usize,
     owner: QueueOwner,
     searching: bool,
@@ -41,11 +41,11 @@ struct Worker {
     got: Vec<Runnable>,
 }
 
-fn workers(count: usize, entries: usize) -> (Arc<Workers>, Vec<Worker>) {
+fn workers(count: usize, entries: usize) -> (Arc<Scheduler>, Vec<WorkerThread>) {
     let DriverParts { driver, waker, .. } = DriverParts::new(None).unwrap();
     let (queues, owners): (Vec<_>, Vec<_>) = (0..count).map(|_| run_queue()).unzip();
-    let worker = |queue| WorkerState { queue, park_state: ParkState::new() };
-    let scheduler = Arc::new(Workers {
+    let worker = |queue| Worker { queue, park_state: ParkState::new() };
+    let scheduler = Arc::new(Scheduler {
         idle: Idle::new(count),
         inject: InjectionQueue::new(),
         workers: queues.into_iter().map(worker).collect(),
@@ -56,7 +56,7 @@ fn workers(count: usize, entries: usize) -> (Arc<Workers>, Vec<Worker>) {
     });
     let worker = |(index, owner)| {
         let scheduler = scheduler.clone();
-        Worker {
+        WorkerThread {
             scheduler,
             index,
             owner,
@@ -69,9 +69,9 @@ fn workers(count: usize, entries: usize) -> (Arc<Workers>, Vec<Worker>) {
     (scheduler, all)
 }
 
-impl Workers {
+impl Scheduler {
     fn push_remote(&self, entry: Runnable) {
-        self.inject.push(entry).expect("nobody closes it");
+        self.inject.push(entry).expect("the queue is never closed");
         self.notify_parked();
     }
 
@@ -98,7 +98,7 @@ impl Workers {
     }
 }
 
-impl Worker {
+impl WorkerThread {
     /// As `WorkerThread::run`, until all entries have been taken by somebody.
     fn run(mut self) -> (Vec<Runnable>, QueueOwner) {
         let parker = Parker::new();
@@ -113,7 +113,7 @@ impl Worker {
     }
 
     /// As a worker's own wakes: without a fence, so that a worker falling asleep may be missed.
-    fn push_own(mut self, entries: Vec<Runnable>) -> Worker {
+    fn push_own(mut self, entries: Vec<Runnable>) -> WorkerThread {
         let scheduler = self.scheduler.clone();
         for entry in entries {
             self.owner.push(&scheduler.workers[self.index].queue, entry);
@@ -124,7 +124,7 @@ impl Worker {
         self
     }
 
-    fn worker(&self) -> &WorkerState {
+    fn worker(&self) -> &Worker {
         &self.scheduler.workers[self.index]
     }
 
@@ -229,7 +229,7 @@ fn run(count: usize, pushes: Pushes) {
 
 /// Two workers that step back if they may, and an event that only who is in the driver sees.
 #[test]
-fn of_two_that_step_back_one_is_in_the_driver() {
+fn the_last_worker_to_park_is_in_the_driver() {
     model(|| {
         let DriverParts { driver, waker, .. } = DriverParts::new(None).unwrap();
         let driver = SharedDriver::new(driver, waker.clone());
@@ -257,21 +257,21 @@ fn of_two_that_step_back_one_is_in_the_driver() {
 }
 
 #[test]
-fn a_remote_push_meets_the_only_worker_going_to_sleep() {
+fn a_remote_push_races_with_the_only_worker_parking() {
     model(|| run(1, Pushes { own: 0, remote: 2 }));
 }
 
 #[test]
-fn what_one_worker_blocks_on_the_other_takes() {
+fn the_other_worker_takes_what_a_blocked_worker_leaves() {
     large_model(|| run(2, Pushes { own: 0, remote: 2 }));
 }
 
 #[test]
-fn what_a_worker_pushes_is_taken_by_itself_or_a_thief() {
+fn a_workers_push_is_run_by_itself_or_a_thief() {
     large_model(|| run(2, Pushes { own: 2, remote: 0 }));
 }
 
 #[test]
-fn own_and_remote_pushes_meet_a_worker_going_to_sleep() {
+fn own_and_remote_pushes_race_with_a_worker_parking() {
     large_model(|| run(2, Pushes { own: 1, remote: 1 }));
 }

@@ -28,7 +28,7 @@ fn queue_of<const N: usize>(entries: [Runnable; N]) -> (Arc<RunQueue>, QueueOwne
 }
 
 /// What the owner finds, `threads` got what they got, and nobody anything else.
-fn assert_once<const N: usize>(
+fn assert_each_taken_once<const N: usize>(
     made: Arc<Entries>,
     (queue, mut owner): (Arc<RunQueue>, QueueOwner),
     mut got: Vec<Runnable>,
@@ -51,7 +51,7 @@ fn owner_and_thief_take_each_entry_once() {
         let mut got = Vec::from_iter(owner.pop(&queue));
         owner.push(&queue, made.make());
         got.extend(owner.pop(&queue));
-        assert_once(made, (queue, owner), got, thieves);
+        assert_each_taken_once(made, (queue, owner), got, thieves);
     });
 }
 
@@ -62,7 +62,7 @@ fn owner_and_two_thieves_take_each_entry_once() {
         let (queue, mut owner) = queue_of(made.make_many::<3>());
         let thieves = [thief(queue.clone(), 1), thief(queue.clone(), 1)];
         let got = Vec::from_iter(owner.pop(&queue));
-        assert_once(made, (queue, owner), got, thieves);
+        assert_each_taken_once(made, (queue, owner), got, thieves);
     });
 }
 
@@ -74,12 +74,12 @@ fn a_thief_reads_while_the_ring_grows() {
         let thieves = [thief(queue.clone(), 2)];
         owner.push(&queue, made.make());
         owner.push(&queue, made.make());
-        assert_once(made, (queue, owner), Vec::new(), thieves);
+        assert_each_taken_once(made, (queue, owner), Vec::new(), thieves);
     });
 }
 
 #[test]
-fn a_thief_reads_while_slots_are_used_again() {
+fn a_thief_reads_while_slots_are_reused() {
     model(|| {
         let made = Entries::new();
         let (queue, mut owner) = queue_of(made.make_many::<2>());
@@ -90,13 +90,13 @@ fn a_thief_reads_while_slots_are_used_again() {
             got.extend(owner.pop(&queue));
             owner.push(&queue, made.make());
         }
-        assert!(owner.old_rings.len() <= 1, "at most two entries beside what was taken");
-        assert_once(made, (queue, owner), got, thieves);
+        assert!(owner.old_rings.len() <= 1, "at most two entries besides the ones taken");
+        assert_each_taken_once(made, (queue, owner), got, thieves);
     });
 }
 
 #[test]
-fn a_thief_meets_a_batch_that_comes_back() {
+fn a_thief_races_with_a_batch_that_is_returned() {
     model(|| {
         let made = Entries::new();
         let (queue, mut owner) = queue_of(made.make_many::<3>());
@@ -105,7 +105,7 @@ fn a_thief_meets_a_batch_that_comes_back() {
         let thieves = [thief(queue.clone(), 1)];
         owner.share_batch(&queue);
         got.extend(owner.pop(&queue));
-        assert_once(made, (queue, owner), got, thieves);
+        assert_each_taken_once(made, (queue, owner), got, thieves);
     });
 }
 
@@ -123,6 +123,6 @@ fn a_thief_is_stolen_from() {
         let [rest] = thieves.map(|thief| thief.join().unwrap());
         got.extend(rest);
         got.extend(std::iter::from_fn(|| middle_owner.pop(&middle)));
-        assert_once(made, (queue, owner), got, []);
+        assert_each_taken_once(made, (queue, owner), got, []);
     });
 }

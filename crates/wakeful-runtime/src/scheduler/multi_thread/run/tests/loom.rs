@@ -29,8 +29,8 @@ impl OneWorker {
         let info = plain_info(&parts);
         let driver = SharedDriver::new(parts.driver, parts.waker);
         let scheduler = MultiThread::new(1, config, no_threads(), info, driver);
-        let sits = scheduler.clone();
-        OneWorker { scheduler, thread: thread::spawn(move || run_worker(sits, 0)) }
+        let for_thread = scheduler.clone();
+        OneWorker { scheduler, thread: thread::spawn(move || run_worker(for_thread, 0)) }
     }
 
     #[track_caller]
@@ -51,7 +51,7 @@ impl OneWorker {
 }
 
 #[test]
-fn a_spawn_from_elsewhere_is_run() {
+fn a_task_spawned_on_another_thread_is_run() {
     large_model(|| {
         let worker = OneWorker::start();
         let task = worker.spawn(async { 1 });
@@ -61,7 +61,7 @@ fn a_spawn_from_elsewhere_is_run() {
 }
 
 #[test]
-fn a_wake_from_elsewhere_is_answered() {
+fn a_task_woken_on_another_thread_is_polled() {
     large_model(|| {
         let (worker, gate) = (OneWorker::start(), Gate::new());
         let task = worker.spawn(gate.clone().pass());
@@ -72,7 +72,7 @@ fn a_wake_from_elsewhere_is_answered() {
 }
 
 #[test]
-fn a_stop_meets_a_task_and_its_wake() {
+fn a_stop_races_with_a_wake() {
     large_model(|| {
         let (worker, gate) = (OneWorker::start(), Gate::new());
         drop(worker.spawn(gate.clone().pass()));
