@@ -76,12 +76,20 @@ impl WorkerThread {
         fired.count > 0
     }
 
+    /// Takes tasks that ended on other threads out of this worker's list, and frees them.
+    #[inline]
     pub(super) fn clear_ended(&self) {
-        let worker = self.worker();
-        if worker.has_ended() {
-            let ended = self.enter().map(|mut core| worker.take_ended(&mut core));
-            drop(ended);
+        if self.worker().has_ended() {
+            self.take_out_ended();
         }
+    }
+
+    #[cold]
+    fn take_out_ended(&self) {
+        let worker = self.worker();
+        let ended = self.enter().map(|mut core| worker.take_ended(&mut core));
+        // The core section is over: this frees tasks, and drops what they left.
+        drop(ended);
     }
 }
 
