@@ -182,7 +182,10 @@ fn stress_every_entry_is_taken_once() {
     }
     stop.store(true, Release);
     let steals: usize = thieves.into_iter().map(|thief| thief.join().unwrap()).sum();
-    assert!(pushed > 10_000 && steals > 100, "{pushed} entries and {steals} steals: too few for a stress test");
+    assert!(
+        pushed > 10_000 && steals > 100,
+        "{pushed} entries and {steals} steals: too few for a stress test"
+    );
     assert_eq!(ended.load(Relaxed), pushed);
     made.assert_none_left();
 }
