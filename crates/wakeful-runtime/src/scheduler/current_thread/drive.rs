@@ -1,4 +1,10 @@
-//! `block_on`: one thread drives the scheduler and a future of its own.
+//! `block_on`: one thread drives the scheduler and the future that it was given.
+//!
+//! [`CurrentThread::drive`] takes the core, or waits for it. [`DriveContext`] is the thread's
+//! access to the core; a thread-local points to it, so that spawns and wake-ups on this thread find
+//! it. The loop in [`DriveContext::drive`] polls the root future when it was woken, runs a batch of
+//! tasks, then looks at the driver and the timers. Without tasks it spins for a while or parks in
+//! the driver.
 
 use super::{Core, CoreAndDriver, CurrentThread, TaskList};
 use crate::config::{self, UnhandledPanic};
@@ -20,21 +26,21 @@ use wakeful_base::sync::{hint, seq_cst_for_loom};
 use wakeful_base::{Parker, budget, call_now};
 use wakeful_task::{FinishingTask, Outcome, Polled, Runnable, RunningTask, TaskRef, is_waker_of};
 
-/// How many looks at the driver a busy thread takes until it notes how long it has been busy: where all tasks give way
-/// a look comes every few polls, and reading the clock costs as much as one of them.
+/// After how many looks at the driver a busy thread updates its busy time. If all tasks yield,
+/// there is a look every few polls, and reading the clock costs as much as one of those.
 const LOOKS_PER_BUSY_UPDATE: u32 = 64;
 
-/// One thread's turn with the core.
+/// The context of a thread that drives the scheduler.
 struct DriveContext {
     scheduler: Arc<CurrentThread>,
     core: RefCell<Box<Core>>,
     /// Borrowed while the thread waits in it.
     driver: RefCell<Box<dyn Driver>>,
-    /// The task under way.
+    /// The task being polled.
     polling: Cell<Option<TaskRef>>,
     reports_stalls: bool,
     precise: PreciseThread,
-    /// The driver or timers are calling wakers.
+    /// The driver or the timers are calling wakers now.
     is_driver_waking: Cell<bool>,
 }
 
@@ -50,10 +56,12 @@ impl Drop for SetDriveContext {
     }
 }
 
-/// Calls `f` with this thread's turn, if it has one.
+/// Calls `f` with this thread's drive context, if there is one.
 fn with_context<R>(f: impl FnOnce(Option<&DriveContext>) -> R) -> R {
     let context = DRIVE_CONTEXT.with(Cell::get);
-    // SAFETY: a pointer is only there while `enter_context` on this thread's stack vouches for it.
+    // SAFETY: a pointer is in place only while its `enter_context` runs on this thread. The context
+    // lives in that call's frame, and `SetDriveContext` restores the previous pointer before the
+    // context is dropped.
     f(unsafe { context.as_ref() })
 }
 
@@ -66,7 +74,7 @@ fn with_context_of<R>(
     })
 }
 
-/// Takes a new task in, if this thread drives `scheduler`; else gives it back.
+/// Queues a new task, if this thread drives `scheduler`. Otherwise returns it.
 pub(super) fn spawn_local(scheduler: &Arc<CurrentThread>, runnable: Runnable) -> Option<Runnable> {
     with_context_of(Arc::as_ptr(scheduler), |context| {
         let Some(context) = context else { return Some(runnable) };
@@ -83,7 +91,7 @@ pub(super) fn spawn_local(scheduler: &Arc<CurrentThread>, runnable: Runnable) ->
     })
 }
 
-/// Queues an entry, if this thread drives `scheduler`; else gives it back.
+/// Queues a woken task, if this thread drives `scheduler`. Otherwise returns it.
 pub(super) fn schedule_local(
     scheduler: *const CurrentThread,
     runnable: Runnable,
@@ -96,18 +104,20 @@ pub(super) fn schedule_local(
     })
 }
 
-/// Takes back the reference of a freed cell, if this thread drives `scheduler`.
+/// Takes over the reference of a freed cell, if this thread drives `scheduler`. Returns whether it
+/// did.
 pub(crate) fn release_local(scheduler: *const CurrentThread) -> bool {
     with_context_of(scheduler, |context| {
         let Some(context) = context else { return false };
         let Some(mut core) = context.try_core() else { return false };
-        // SAFETY: the caller passes the cell's reference on.
+        // SAFETY: the caller passes the freed cell's reference on.
         unsafe { core.refs.put_one(&context.scheduler) };
         true
     })
 }
 
-/// Takes a reference that keeps `scheduler`, if this thread drives it.
+/// Takes a reference that keeps `scheduler` alive, if this thread drives it. Returns whether it
+/// did.
 #[cfg(feature = "time")]
 pub(crate) fn retain_local(scheduler: &Arc<CurrentThread>) -> bool {
     with_context_of(Arc::as_ptr(scheduler), |context| {
@@ -117,7 +127,7 @@ pub(crate) fn retain_local(scheduler: &Arc<CurrentThread>) -> bool {
     })
 }
 
-/// Calls `f` with the core's timers if this thread drives `scheduler`.
+/// Calls `f` with the core's timers, if this thread drives `scheduler`.
 #[cfg(feature = "time")]
 pub(crate) fn with_own_timers<R>(
     scheduler: *const CurrentThread,
@@ -129,22 +139,23 @@ pub(crate) fn with_own_timers<R>(
     })
 }
 
-/// Keeps `waker` until the driver was looked at. False if this thread drives nothing.
+/// Keeps `waker` until the next look at the driver. Returns false if this thread drives nothing.
 pub(crate) fn defer(waker: &Waker) -> bool {
     with_context(|context| {
         let Some(context) = context else { return false };
-        // Not any task: one that runs inside of another, in a `LocalSet` say, returns to that one.
+        // Only the task being polled yields by its queue entry. A task inside it, in a `LocalSet`
+        // for instance, has another waker and takes the other branch.
         if context.polling.get().is_some_and(|task| is_waker_of(waker, task)) {
             let Some(mut core) = context.try_core() else { return false };
             core.yielding = true;
         } else {
-            // A task that finds its budget used up in many futures needs one wake-up only.
+            // A task that polls many futures without budget needs only one wake-up.
             let core = context.try_core();
             let last = core.as_ref().and_then(|core| core.deferred.last());
             if last.is_some_and(|last| last.will_wake(waker)) {
                 return true;
             }
-            // The clone is the caller's code, so the core is not borrowed meanwhile.
+            // The clone is user code, so the core is not borrowed meanwhile.
             drop(core);
             let waker = waker.clone();
             match context.try_core() {
@@ -156,13 +167,13 @@ pub(crate) fn defer(waker: &Waker) -> bool {
     })
 }
 
-/// Whether this thread drives a scheduler of this kind.
+/// Returns whether this thread drives a current-thread scheduler.
 pub(crate) fn is_driving() -> bool {
     with_context(|context| context.is_some())
 }
 
 impl CurrentThread {
-    /// Drives the scheduler until `root` is ready, or a task's panic has ended the runtime.
+    /// Drives the scheduler until `root` is ready, or until a task's panic shuts the runtime down.
     pub(crate) fn drive(self: &Arc<Self>, mut root: Root<'_>) {
         let free_core = self.core_slot.lock().core.take();
         let Some(core) = free_core.or_else(|| self.wait_for_core(root.as_mut())) else { return };
@@ -170,7 +181,7 @@ impl CurrentThread {
             .while_pinned(Some(0), || self.enter_context(core, |context| context.drive(root)));
     }
 
-    /// Drives `root` alone until the core is free. None if it is ready before.
+    /// Polls `root` alone until the core is free. Returns `None` if `root` is ready before.
     fn wait_for_core(&self, mut root: Root<'_>) -> Option<CoreAndDriver> {
         let (parker, waker) = parker_and_waker();
         let mut cx = Context::from_waker(&waker);
@@ -186,7 +197,7 @@ impl CurrentThread {
         }
     }
 
-    /// Runs `f` with the core, then puts it back.
+    /// Runs `f` in a new drive context, then puts the core back.
     fn enter_context<R>(
         self: &Arc<Self>,
         taken: CoreAndDriver,
@@ -202,7 +213,7 @@ impl CurrentThread {
                 let (core, driver) = (core.into_inner(), driver.into_inner());
                 let mut core_slot = scheduler.core_slot.lock();
                 core_slot.core = Some(CoreAndDriver { core, driver });
-                // All who wait, as some of them may want it no more by now.
+                // Unparks all waiting threads: some of them may no longer need the core.
                 for (_, waiter) in &core_slot.waiters {
                     waiter.unpark();
                 }
@@ -226,10 +237,10 @@ impl CurrentThread {
     }
 }
 
-/// A thread's place among those that wait for the core, until dropped.
+/// The entry of a thread that waits for the core, removed when dropped.
 struct CoreWaiter<'a> {
     scheduler: &'a CurrentThread,
-    /// A thread waits for one core at a time.
+    /// Identifies the entry: a thread waits for one core at a time.
     thread: ThreadId,
 }
 
@@ -249,15 +260,16 @@ impl Drop for CoreWaiter<'_> {
 }
 
 impl DriveContext {
-    /// Runs `f` with the core. No user code may run in it.
+    /// Runs `f` with the core. `f` must not run user code.
     fn with_core<R>(&self, f: impl FnOnce(&mut Core) -> R) -> R {
         f(&mut self.core.borrow_mut())
     }
 
-    /// Borrows the core for a call that user code made.
+    /// Borrows the core for a call made by user code.
     ///
-    /// `None` if the core is borrowed already: then the call comes from an allocator that uses the
-    /// runtime, in the middle of a change to the core. The caller goes the way of other threads.
+    /// Returns `None` if the core is borrowed already. Then a global allocator that uses the
+    /// runtime made the call, in the middle of a change to the core. The caller proceeds as on any
+    /// other thread.
     fn try_core(&self) -> Option<RefMut<'_, Box<Core>>> {
         self.core.try_borrow_mut().ok()
     }
@@ -271,7 +283,7 @@ impl DriveContext {
         }
     }
 
-    /// Until `root` is ready, or a task's panic has ended the runtime.
+    /// Runs until `root` is ready, or until a task's panic shuts the runtime down.
     fn drive(&self, mut root: Root<'_>) {
         let waker = Waker::from(self.scheduler.clone());
         let mut cx = Context::from_waker(&waker);
@@ -289,10 +301,10 @@ impl DriveContext {
                 }
             }
             match self.run_tasks() {
-                // Timers that have become due meanwhile need no wake-up of their own.
+                // Timers that have become due meanwhile are served without parking.
                 BatchEnd::QueuesEmpty if !self.has_work() && !self.serve_timers() => {
                     let now = self.scheduler.metrics.add_busy(busy_since);
-                    // What a wake-up costs matters to who has little to do.
+                    // Spinning instead of parking pays only for a thread with little to do.
                     if now.duration_since(busy_since) > WAKE_UP || !self.search(now) {
                         self.park();
                     }
@@ -317,7 +329,7 @@ impl DriveContext {
         }
     }
 
-    /// Runs as many tasks as may go before a look at the driver.
+    /// Runs tasks until the next look at the driver is due.
     fn run_tasks(&self) -> BatchEnd {
         for _ in 0..self.scheduler.config.event_interval {
             let runnable = match self.next() {
@@ -336,7 +348,7 @@ impl DriveContext {
     fn next(&self) -> Next {
         let inject = &self.scheduler.inject;
         self.with_core(|core| {
-            // By a task of this `block_on`, or of an earlier one.
+            // A task panicked in this `block_on` or in an earlier one.
             if core.panicked {
                 return Next::TaskPanicked;
             }
@@ -354,7 +366,7 @@ impl DriveContext {
         })
     }
 
-    /// Polls one task and sees to what becomes of it. User code runs in here.
+    /// Polls one task and settles or ends it. Runs user code.
     fn poll(&self, runnable: Runnable) {
         self.scheduler.metrics.polls.add(1);
         let hooks = &self.scheduler.config.hooks;
@@ -366,7 +378,8 @@ impl DriveContext {
             runnable.run()
         };
         self.polling.set(None);
-        // SAFETY: whatever became of it, we have the reference that keeps it alive.
+        // SAFETY: `polled` holds the scheduler's reference to the task, whether the task is pending
+        // or has ended.
         config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });
         match polled {
             Polled::Pending(running) => self.settle(running),
@@ -374,13 +387,16 @@ impl DriveContext {
         }
     }
 
-    /// Lets a task wait, or queues it again if it was woken during its poll.
+    /// Leaves a pending task to its waker, or queues it again if it yielded or was woken during its
+    /// poll.
     fn settle(&self, running: RunningTask) {
         self.with_core(|core| {
-            // SAFETY: all tasks of this scheduler have a `TaskList`, valid as long as they live.
+            // SAFETY: all tasks of this scheduler are created with a `TaskList` as home. It is a
+            // field of the scheduler, which the task's cell keeps alive.
             if !unsafe { running.home::<TaskList>().as_ref() }.is_listed {
-                // SAFETY: the other home lives as long as the one it replaces; a fresh task is in no
-                // list.
+                // SAFETY: `listed` is a field of the same scheduler as `unlisted`, so it lives as
+                // long. A task whose home is `unlisted` is in no list, and the scheduler's
+                // reference keeps it alive while it is in `owned`.
                 unsafe {
                     running.set_home(NonNull::from(&self.scheduler.listed));
                     core.owned.push_front(running.task());
@@ -395,15 +411,16 @@ impl DriveContext {
         });
     }
 
-    /// Takes leave of a task that has ended. User code runs in here.
+    /// Removes a task that has ended, and completes it. Runs user code.
     fn end(&self, ended: FinishingTask) {
         self.scheduler.metrics.ended.add(1);
-        // SAFETY: all tasks of this scheduler have a `TaskList`, valid as long as they live.
+        // SAFETY: as in `settle`.
         let is_listed = unsafe { ended.home::<TaskList>().as_ref() }.is_listed;
         self.with_core(|core| {
             core.yielding = false;
             if is_listed {
-                // SAFETY: it is in our list.
+                // SAFETY: a task whose home is `listed` is in `owned`, and only this thread touches
+                // that list.
                 unsafe { core.owned.remove(ended.task()) };
             }
         });
@@ -412,15 +429,15 @@ impl DriveContext {
         {
             self.with_core(|core| core.panicked = true);
         }
-        // SAFETY: the scheduler's reference keeps the task alive.
+        // SAFETY: `ended` holds the scheduler's reference, which keeps the task alive.
         config::call_for(&self.scheduler.config.hooks.terminate, unsafe { ended.task().as_ref() });
         ended.complete();
     }
 
-    /// Looks for something to do for a while from `begun` on, if that has paid of late. True if there is. Timers are not
-    /// looked for: it is known when they are due.
+    /// Spins for some microseconds, if that has paid off recently. Returns true if it found work.
+    /// It does not wait for timers: it is known when they are due.
     fn search(&self, started: Instant) -> bool {
-        // Where the clock moves by itself nobody waits.
+        // A paused clock moves on its own as soon as the thread is idle.
         let clock_moves =
             self.with_core(|core| self.scheduler.info.time.next_skip(&core.timers).is_some());
         if clock_moves || SEARCH_MAX.is_zero() {
@@ -449,13 +466,14 @@ impl DriveContext {
         found
     }
 
-    /// No task at hand: waits in the driver.
+    /// Parks in the driver.
     fn park(&self) {
         let scheduler = &*self.scheduler;
         config::call(&scheduler.config.before_park);
         scheduler.parked.store(true, SeqCst);
         seq_cst_for_loom();
-        // Who comes after the store calls the driver; who came before is seen here.
+        // A thread that pushes after this store wakes the driver. What was pushed before is seen
+        // here.
         if self.has_work() || !scheduler.inject.is_empty() {
             self.look_at_driver();
         } else {
@@ -473,7 +491,8 @@ impl DriveContext {
         }) || self.scheduler.root_woken.load(SeqCst)
     }
 
-    /// Waits in the driver until something happens; where the clock moves by itself, moves it instead.
+    /// Waits in the driver until something happens. A paused clock is moved to the next timer
+    /// instead.
     fn wait_for_event(&self) {
         let time = &self.scheduler.info.time;
         let Some(next_ns) = self.with_core(|core| time.next_skip(&core.timers)) else {
@@ -483,14 +502,14 @@ impl DriveContext {
         };
         self.wait_in_driver(|driver| {
             driver.wait(Some(Duration::ZERO), &mut call_now);
-            // Not if somebody has work for us meanwhile: for him no time has passed.
+            // Not if another thread has sent work meanwhile: for that work no time may have passed.
             if self.scheduler.parked.load(SeqCst) && !self.has_work() {
                 time.skip_to(next_ns);
             }
         });
     }
 
-    /// Fires the timers that are due. True if there were any.
+    /// Fires the timers that are due. Returns whether there were any.
     fn serve_timers(&self) -> bool {
         let scheduler = &self.scheduler;
         let with_own =
@@ -513,7 +532,8 @@ impl DriveContext {
         self.is_driver_waking.set(false);
     }
 
-    /// Waits in the driver, then calls the wakers that were waiting for that.
+    /// Calls `wait` with the driver, then serves timers, queues the tasks that yielded and calls
+    /// the deferred wakers.
     fn wait_in_driver(&self, wait: impl FnOnce(&mut dyn Driver)) {
         self.with_driver(wait);
         self.serve_timers();
@@ -525,26 +545,26 @@ impl DriveContext {
             std::mem::take(&mut core.deferred)
         });
         for waker in deferred {
-            // Somebody else's code: its panic must not cost the others their wake.
+            // The waker may be user code: if it panics, the others still have to be called.
             contain_panic(|| waker.wake());
         }
     }
 }
 
-/// What is to be done next.
+/// What a driving thread does next.
 enum Next {
     Run(Runnable),
     Nothing,
-    /// Nothing any more: a task panicked in a runtime that ends by that.
+    /// A task panicked, and the runtime is configured to shut down then.
     TaskPanicked,
 }
 
-/// What running tasks led to.
+/// Why a batch of tasks has ended.
 enum BatchEnd {
-    /// There may be more; the driver is due.
+    /// A look at the driver is due; there may be more tasks.
     MaintenanceDue,
-    /// There are no more.
+    /// No task is ready.
     QueuesEmpty,
-    /// One of them panicked in a runtime that ends by that.
+    /// A task panicked, and the runtime is configured to shut down then.
     TaskPanicked,
 }

@@ -1,25 +1,28 @@
-//! Tasks that are ready to run, in two queues: what the driver or a timer has woken does not wait behind a crowd.
+//! Tasks that are ready to run, in two queues: `woken` for tasks woken by the driver or a timer,
+//! `fifo` for all others. So a task that was woken does not wait behind a long `fifo` queue.
 //!
-//! 1. As long as both have some, they take turns.
-//! 2. Nobody who was woken runs later than with one queue for all: he also goes before whatever was queued after him. Beside tasks that
-//!    block, or compute for long, and are queued again and again, turns alone would let each that was woken wait for one of those.
+//! 1. While both queues have tasks, they alternate.
+//! 2. A task in `woken` never runs later than it would with a single FIFO queue: it also goes
+//!    before every task that was queued in `fifo` after it. Alternation alone would not ensure
+//!    this: if some tasks compute for long and are queued again and again, each task in `woken`
+//!    would wait for one of them.
 //!
-//! So nobody starves: one in the common queue waits for those before him, for as many who were woken, and for those woken before he
-//! came.
+//! No task starves. A task in `fifo` waits for the tasks before it, for as many tasks from `woken`,
+//! and for those that were put into `woken` before it was queued.
 
 use std::collections::VecDeque;
 
 pub(super) struct ReadyTasks<T> {
     fifo: VecDeque<T>,
     woken: VecDeque<WokenTask<T>>,
-    /// How many of the common queue have gone.
+    /// How many tasks were popped from `fifo`, ever.
     fifo_popped: u64,
     last_was_woken: bool,
 }
 
 struct WokenTask<T> {
     task: T,
-    /// How many were queued in the common queue before, ever.
+    /// How many tasks were pushed to `fifo` before this one was woken, ever.
     queued_before: u64,
 }
 
@@ -49,7 +52,7 @@ impl<T> ReadyTasks<T> {
         self.fifo.extend(tasks);
     }
 
-    /// Of one that the driver or a timer has woken.
+    /// Queues a task that the driver or a timer has woken.
     pub(super) fn push_woken(&mut self, task: T) {
         let queued_before = self.fifo_popped + self.fifo.len() as u64;
         self.woken.push_back(WokenTask { task, queued_before });
@@ -110,7 +113,7 @@ mod tests {
         assert!(ready.is_empty());
     }
 
-    /// What the head of this file says, in random runs.
+    /// Checks the two rules of the module's documentation in random runs.
     #[test]
     fn woken_tasks_are_never_late_and_no_task_starves() {
         #[derive(Clone, Copy, PartialEq)]
@@ -125,7 +128,7 @@ mod tests {
         let (mut ready, mut by_age) = (ReadyTasks::new(), Vec::new());
         let mut consecutive_overtakes = 0;
         for number in 0..100_000 {
-            // By turns there are more and more, and fewer and fewer.
+            // Phases in which the queues grow and phases in which they shrink.
             let pushes = if number / 100 % 2 == 0 { 3 } else { 1 };
             if rng.below(4) < pushes {
                 let task = if rng.below(2) == 0 {

@@ -18,14 +18,14 @@ fn a_waiting_thread_registers_once_and_unregisters() {
     let (polled, is_polled) = mpsc::channel();
     let driving = scheduler.clone();
     let first = thread::spawn(move || {
-        // Until there is nobody to tell.
+        // Pending until the receiver is dropped.
         let until_alone = poll_fn(|cx| match polled.send(cx.waker().clone()) {
             Ok(()) => Poll::Pending,
             Err(_) => Poll::Ready(()),
         });
         block_on(&driving, until_alone);
     });
-    // Being polled, it has the core.
+    // The future is polled, so the first thread has the core.
     let first_waker = is_polled.recv().unwrap();
     let mut polls = 0;
     block_on(

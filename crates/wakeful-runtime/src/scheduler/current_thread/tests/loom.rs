@@ -1,5 +1,5 @@
-//! `block_on` while other threads wake, spawn and wait for the core; and the end meanwhile. A wake-up
-//! that is lost is a deadlock, which loom reports.
+//! Models of `block_on` while other threads wake tasks, spawn tasks, wait for the core or shut the
+//! scheduler down. A lost wake-up is a deadlock, which loom reports.
 
 use super::*;
 use crate::driver::DriverParts;
@@ -14,7 +14,7 @@ fn scheduler() -> Arc<CurrentThread> {
     new(plain_config(), no_threads(), info, driver, None)
 }
 
-/// Counts drops; std's, as it is no part of what is modelled.
+/// Counts drops, with an atomic of std, which is no part of the model.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -32,7 +32,7 @@ where
     scheduler.spawn(future, Id::next(), Location::caller())
 }
 
-/// Ends the scheduler, of which nothing may be left.
+/// Shuts the scheduler down, and checks that no reference to it is left.
 fn shut_down(scheduler: Arc<CurrentThread>) {
     scheduler.shutdown();
     let weak: Weak<CurrentThread> = Arc::downgrade(&scheduler);
@@ -105,7 +105,7 @@ fn a_wake_and_a_spawn_race_with_shutdown() {
             let _waits = waits;
             passes.await;
         }));
-        // Polls the task once: it waits.
+        // Polls the task once, after which it waits.
         block_on(&scheduler, crate::task::yield_now());
         let spawns = scheduler.clone();
         let others = [
