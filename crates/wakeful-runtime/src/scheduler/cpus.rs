@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::thread;
 
 /// Returns how many CPUs this process may use. Cached, because with control groups the lookup takes
-/// about thirty system calls.
+/// many system calls.
 pub(crate) fn cpus() -> usize {
     static CPUS: OnceLock<usize> = OnceLock::new();
     *CPUS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))

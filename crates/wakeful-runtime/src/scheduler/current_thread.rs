@@ -48,6 +48,7 @@ pub(crate) use drive::{defer, is_driving};
 #[cfg(feature = "time")]
 pub(crate) use drive::{release_local, retain_local, with_own_timers};
 
+/// The current-thread scheduler.
 pub(crate) struct CurrentThread {
     inject: InjectionQueue,
     driver_waker: Arc<dyn WakeDriver>,

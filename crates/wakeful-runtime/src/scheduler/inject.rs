@@ -16,6 +16,7 @@ use wakeful_base::sync::TryMutex;
 use wakeful_base::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
 use wakeful_task::{Header, Runnable, TaskRef};
 
+/// A queue that any thread pushes to and any worker pops from.
 pub(crate) struct InjectionQueue {
     stack: AtomicPtr<Header>,
     fifo: TryMutex<FifoList>,

@@ -12,6 +12,7 @@
 
 use std::collections::VecDeque;
 
+/// The tasks that are ready to run, in two queues.
 pub(super) struct ReadyTasks<T> {
     fifo: VecDeque<T>,
     woken: VecDeque<WokenTask<T>>,
@@ -58,6 +59,7 @@ impl<T> ReadyTasks<T> {
         self.woken.push_back(WokenTask { task, queued_before });
     }
 
+    /// Takes the next task to run.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<T> {
         match self.woken.front() {

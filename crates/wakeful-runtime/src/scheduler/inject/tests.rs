@@ -69,7 +69,7 @@ fn a_closed_queue_gives_entries_back() {
     for entry in [first, second] {
         queue.push(entry).unwrap();
     }
-    // Some in order already, some not yet.
+    // Some entries are in the list already, one is still in the stack.
     queue.pop_many(|_| 0, |_| unreachable!("the limit is zero"));
     queue.close(|entry| got.push(entry));
     assert_eq!(ids(&got), in_queue);
@@ -110,7 +110,7 @@ fn stress_every_entry_comes_out_once() {
                 queue.pop_many(
                     |len| len / 2 + odd,
                     |entry| {
-                        // A second time would be a use after free, and end a task that is over.
+                        // A second time would be a use after free, and end a task that has ended.
                         entry.cancel().complete();
                         popped.fetch_add(1, Relaxed);
                         in_queue.fetch_sub(1, Relaxed);
@@ -125,7 +125,7 @@ fn stress_every_entry_comes_out_once() {
     thread::sleep(stress_time());
     let mut left = Vec::new();
     queue.close(|entry| left.push(entry));
-    // With the queue closed nobody takes entries out, and producers that wait may go on.
+    // After the close no consumer takes entries, and waiting producers may go on.
     in_queue.store(0, Relaxed);
     closed.store(true, Release);
     left.extend(producers.into_iter().map(|producer| producer.join().unwrap()));

@@ -21,6 +21,7 @@
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 use wakeful_base::sync::{Mutex, seq_cst_for_loom};
 
+/// Counts of searching and parked workers.
 pub(super) struct Idle {
     /// The number of searching workers in the lower half, of parked workers in the upper half.
     counts: AtomicUsize,
@@ -129,7 +130,7 @@ impl Idle {
     #[must_use]
     pub(super) fn end_park(&self, worker: usize, saw_work: bool) -> bool {
         let mut parked = self.parked.lock();
-        match parked.iter().rposition(|&sleeper| sleeper == worker) {
+        match parked.iter().rposition(|&index| index == worker) {
             None => true,
             Some(at) => {
                 parked.swap_remove(at);

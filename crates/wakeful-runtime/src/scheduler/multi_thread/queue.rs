@@ -28,8 +28,8 @@ use wakeful_base::CachePadded;
 use wakeful_base::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 use wakeful_task::{Header, Runnable, TaskRef};
 
-/// The number of slots of a new queue: enough for most programs, so that few queues grow. Small
-/// under loom, so that its models reach the end of the ring.
+/// The number of slots of a new queue. Small under loom, so that its models reach the end of the
+/// ring.
 const CAPACITY_MIN: usize = if cfg!(wakeful_loom) { 2 } else { 256 };
 
 /// How many entries a thief takes, at most. It bounds how much a thief copies before its

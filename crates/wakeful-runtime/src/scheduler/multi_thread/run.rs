@@ -10,6 +10,7 @@ use std::time::Instant;
 use wakeful_task::Runnable;
 
 impl WorkerThread {
+    /// Runs the worker until the lease is revoked or the runtime stops.
     pub(super) fn run(&self) {
         let mut busy_since = Instant::now();
         loop {
@@ -79,6 +80,7 @@ impl WorkerThread {
         self.run_task(runnable);
     }
 
+    /// Retires the worker. The last worker to stop drops all tasks.
     fn stop(&self) {
         if let Some(core) = self.enter() {
             if core.searching {
@@ -100,6 +102,7 @@ impl WorkerThread {
     }
 }
 
+/// What a worker does next.
 enum Step {
     Run(Runnable),
     /// The same, for a worker that was searching.

@@ -32,9 +32,10 @@ const INJECT_INTERVAL_MAX: u32 = 127;
 /// The interval before anything was measured.
 const INJECT_INTERVAL_DEFAULT: u32 = 61;
 
-/// How many polls make a measurement: enough to even out single long polls.
+/// How many polls make a measurement, at least.
 const MEASURED_POLLS: u64 = 32;
 
+/// How long a worker's polls take, and the intervals that follow from it.
 pub(super) struct PollStats {
     inject_interval: u32,
     /// Whether the user has configured the interval.

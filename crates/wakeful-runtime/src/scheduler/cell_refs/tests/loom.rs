@@ -1,4 +1,5 @@
-//! References that are given back while others are taken: the scheduler goes with the last, once.
+//! Models of references that are returned while others are taken: the scheduler is dropped with the
+//! last one, once.
 
 use super::*;
 use crate::testing::model;
@@ -7,7 +8,7 @@ use wakeful_base::sync::thread;
 
 struct TestScheduler {
     refs: CellRefs,
-    /// Std's, outside of the model: it is there to be looked at after the end.
+    /// An atomic of std, outside the model: it is read after the scheduler is dropped.
     dropped: Arc<AtomicUsize>,
 }
 
@@ -19,7 +20,7 @@ impl KeptByCells for TestScheduler {
 
 impl Drop for TestScheduler {
     fn drop(&mut self) {
-        // Finds whatever use of the count is not ordered before the end.
+        // Loom reports any use of the count that is not ordered before this drop.
         self.refs.0.with_mut(|count| assert_eq!(*count, 0, "a reference is left"));
         self.dropped.fetch_add(1, SeqCst);
     }
@@ -30,10 +31,11 @@ fn test_scheduler() -> (Arc<TestScheduler>, Arc<AtomicUsize>) {
     (Arc::new(TestScheduler { refs: CellRefs::new(), dropped: dropped.clone() }), dropped)
 }
 
-/// A reference that a cell has.
+/// A cell's reference.
 struct Cell(*const TestScheduler);
 
-// SAFETY: the reference keeps the scheduler, whose parts may be used from any thread.
+// SAFETY: the reference keeps the scheduler alive, which is `Sync` and may be dropped on any
+// thread.
 unsafe impl Send for Cell {}
 
 impl Cell {
@@ -43,7 +45,7 @@ impl Cell {
     }
 
     fn free(self) {
-        // SAFETY: it is ours, and not used again.
+        // SAFETY: `new` took the reference, and `self` is consumed.
         unsafe { CellRefs::give_back(self.0, 1) };
     }
 }
@@ -102,11 +104,11 @@ fn a_bag_takes_and_returns_references() {
         bag.take_one(&scheduler);
         let cell = Cell(Arc::as_ptr(&scheduler));
         let other = thread::spawn(move || cell.free());
-        // Cells from elsewhere that end here: the bag passes a batch on.
+        // Cells that were made with other references are freed here, until the bag returns a batch.
         for _ in 0..BATCH + 1 {
             let Cell(ended) = Cell::new(&scheduler);
             assert!(std::ptr::eq(ended, Arc::as_ptr(&scheduler)));
-            // SAFETY: the reference of the cell.
+            // SAFETY: the reference of the cell that was just taken apart.
             unsafe { bag.put_one(&scheduler) };
         }
         assert_eq!(bag.0, BATCH);

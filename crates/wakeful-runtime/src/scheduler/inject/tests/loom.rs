@@ -1,4 +1,5 @@
-//! Producers, consumers and the end of the queue: each entry comes out once, or goes back once.
+//! Models of producers, consumers and the closing of the queue: each entry is popped once or
+//! returned once.
 
 use super::*;
 use crate::testing::{Entries, model};

@@ -7,7 +7,8 @@ use std::thread;
 use wakeful_base::FastRng;
 use wakeful_task::Id;
 
-/// The queue as it should be: what thieves reach, and what only the owner does.
+/// A simple model of the queue: the entries that thieves can reach, and those that only the owner
+/// can.
 #[derive(Default)]
 struct Model {
     shared: VecDeque<Id>,
@@ -98,7 +99,7 @@ fn a_ring_grows_only_when_it_is_full() {
     let made = Entries::new();
     let (queue, mut owner) = run_queue();
     let mut got = Vec::new();
-    // Round and round, never with more than fits.
+    // Goes round the ring, never with more entries than fit.
     for _ in 0..4 * CAPACITY_MIN {
         owner.push(&queue, made.make());
         got.extend(owner.pop(&queue));
@@ -131,7 +132,8 @@ fn a_thief_makes_room_for_all_it_takes() {
     made.assert_all(got);
 }
 
-/// Ends the task of an entry. A second time would be a use after free, and end a task that is over.
+/// Ends the task of an entry. A second time would be a use after free, and end a task that has
+/// ended.
 fn end_task(entry: Runnable, ended: &AtomicUsize) {
     entry.cancel().complete();
     ended.fetch_add(1, Relaxed);

@@ -1,5 +1,5 @@
-//! Workers that search, sleep and are woken. A task left behind with everybody asleep is a deadlock,
-//! which loom reports.
+//! Models of workers that search, park and are unparked. If a task is left behind while all workers
+//! are parked, that is a deadlock, which loom reports.
 
 use super::Idle;
 use crate::driver::DriverParts;
@@ -14,13 +14,13 @@ use wakeful_base::sync::{Condvar, Mutex, thread};
 use wakeful_base::{Parker, call_now};
 use wakeful_task::Runnable;
 
-/// What workers share, as in the scheduler but without tasks that do anything.
+/// What workers share, as in the real scheduler, but with tasks that do nothing.
 struct Scheduler {
     idle: Idle,
     inject: InjectionQueue,
     workers: Box<[Worker]>,
     driver: SharedDriver,
-    /// Entries that nobody has taken yet; who takes the last one stops all.
+    /// The number of entries not taken yet. The worker that takes the last one stops all workers.
     left: Mutex<usize>,
     all_taken: Condvar,
     stopping: AtomicBool,
@@ -31,7 +31,7 @@ struct Worker {
     park_state: ParkState,
 }
 
-/// The worker's side of a seat.
+/// A worker as its own thread sees it.
 struct WorkerThread {
     scheduler: Arc<Scheduler>,
     index: usize,
@@ -99,7 +99,7 @@ impl Scheduler {
 }
 
 impl WorkerThread {
-    /// As `WorkerThread::run`, until all entries have been taken by somebody.
+    /// As the real `WorkerThread::run`, until all entries have been taken.
     fn run(mut self) -> (Vec<Runnable>, QueueOwner) {
         let parker = Parker::new();
         self.worker().park_state.set_unparker(parker.unparker());
@@ -112,7 +112,8 @@ impl WorkerThread {
         (self.got, self.owner)
     }
 
-    /// As a worker's own wakes: without a fence, so that a worker falling asleep may be missed.
+    /// Pushes as a worker's own wake-ups do: without a fence, so that they may miss a worker that
+    /// is about to park.
     fn push_own(mut self, entries: Vec<Runnable>) -> WorkerThread {
         let scheduler = self.scheduler.clone();
         for entry in entries {
@@ -178,7 +179,7 @@ impl WorkerThread {
             drop(left);
             return self.scheduler.stop();
         }
-        // A poll that blocks: it is for the other workers to take what is left.
+        // A poll that blocks: the other workers have to take what is left.
         while self.is_blocking && *left > 0 {
             left = self.scheduler.all_taken.wait(left);
         }
@@ -198,7 +199,8 @@ impl WorkerThread {
     }
 }
 
-/// Entries that the first worker has on its own queue, and those that come from elsewhere.
+/// How many entries the first worker pushes to its own queue, and how many come from another
+/// thread.
 struct Pushes {
     own: usize,
     remote: usize,
@@ -208,7 +210,7 @@ struct Pushes {
 fn run(count: usize, pushes: Pushes) {
     let made = Entries::new();
     let (scheduler, mut workers) = workers(count, pushes.own + pushes.remote);
-    // Polls that block are for those only whose tasks others are told of without fail.
+    // Polls may block only if every push is sure to notify the other workers.
     workers[0].is_blocking &= pushes.own == 0;
     let own: Vec<_> = (0..pushes.own).map(|_| made.make()).collect();
     let first = workers.remove(0);
@@ -221,13 +223,14 @@ fn run(count: usize, pushes: Pushes) {
     for thread in threads {
         let (entries, owner) = thread.join().unwrap();
         got.extend(entries);
-        // Nobody looks at a queue whose owner's side is gone.
+        // No thread uses a queue after its owner's side is dropped.
         owners.push(owner);
     }
     made.assert_all(got);
 }
 
-/// Two workers that step back if they may, and an event that only who is in the driver sees.
+/// Two workers that park outside the driver if they may, and an event that only the worker in the
+/// driver sees.
 #[test]
 fn the_last_worker_to_park_is_in_the_driver() {
     model(|| {

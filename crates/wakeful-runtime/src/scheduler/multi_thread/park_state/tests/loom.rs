@@ -1,4 +1,5 @@
-//! Sleepers in the driver and on their threads. A call that is lost is a deadlock, which loom reports.
+//! Models of workers that park in the driver or on their threads. A lost notification is a
+//! deadlock, which loom reports.
 
 use super::*;
 use crate::driver::DriverParts;
@@ -10,7 +11,7 @@ use wakeful_base::{Parker, call_now};
 
 struct Worker {
     park_state: ParkState,
-    /// Why it is called. Relaxed: only the call makes the sleeper see it.
+    /// The reason to unpark the worker. Relaxed: only the notification makes the worker see it.
     reason: AtomicBool,
 }
 
@@ -33,7 +34,7 @@ impl<const N: usize> Workers<N> {
         self.workers[index].park_state.unpark(&self.driver);
     }
 
-    /// Sleeps until it sees why it was called.
+    /// Starts a worker that parks until it sees the reason.
     fn parked_worker(self: &Arc<Self>, index: usize) -> thread::JoinHandle<()> {
         let scheduler = self.clone();
         thread::spawn(move || {
@@ -100,7 +101,7 @@ fn two_unparks_for_two_reasons() {
         let parked_worker = scheduler.parked_worker(0);
         scheduler.unpark(0);
         parked_worker.join().unwrap();
-        // The same seat with another sitter, whom the other call has to reach.
+        // The same worker on another thread, which the other notification has to reach.
         let parker = Parker::new();
         scheduler.workers[0].park_state.set_unparker(parker.unparker());
         while !second.load(Relaxed) {
@@ -115,8 +116,8 @@ fn two_unparks_for_two_reasons() {
     });
 }
 
-/// The driver is not free, and the sleeper is called once: `f` has it sleep by the function it is given, however that is to
-/// be done on the thread.
+/// Runs `f` while the driver is not free and another thread unparks the worker once. The function
+/// that `f` is given parks the worker, with the given closure to park the thread.
 fn park_outside_the_driver(
     f: impl Fn(&Worker, &Parker, &dyn Fn(&dyn Fn()) -> ParkOutcome) + Send + Sync + 'static,
 ) {
@@ -145,7 +146,8 @@ fn unpark_ends_a_park_that_survives_a_stale_token() {
     park_outside_the_driver(|worker, parker, park| {
         while !worker.reason.load(Relaxed) {
             park(&|| {
-                // A token that an earlier call left ends a park, but not this sleep.
+                // A token that an earlier notification left ends the park of the thread, but not
+                // the worker's.
                 while worker.park_state.is_parked() {
                     parker.park();
                 }

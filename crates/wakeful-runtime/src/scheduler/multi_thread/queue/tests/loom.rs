@@ -1,11 +1,12 @@
-//! The owner against thieves. The rings are small under loom: two slots at first, batches of two.
+//! Models of the owner and thieves. Under loom the rings are small, with two slots at first, and
+//! batches have at most two entries.
 
 use super::*;
 use crate::testing::{Entries, model};
 use std::sync::Arc;
 use wakeful_base::sync::thread;
 
-/// Steals up to `times`, and empties its own queue.
+/// Starts a thread that steals up to `times`, and empties its own queue each time.
 fn thief(victim: Arc<RunQueue>, times: usize) -> thread::JoinHandle<Vec<Runnable>> {
     thread::spawn(move || {
         let (own, mut owner) = run_queue();
@@ -27,7 +28,7 @@ fn queue_of<const N: usize>(entries: [Runnable; N]) -> (Arc<RunQueue>, QueueOwne
     (Arc::new(queue), owner)
 }
 
-/// What the owner finds, `threads` got what they got, and nobody anything else.
+/// Checks that the owner and the `threads` have taken all entries, each once.
 fn assert_each_taken_once<const N: usize>(
     made: Arc<Entries>,
     (queue, mut owner): (Arc<RunQueue>, QueueOwner),
@@ -85,7 +86,7 @@ fn a_thief_reads_while_slots_are_reused() {
         let (queue, mut owner) = queue_of(made.make_many::<2>());
         let thieves = [thief(queue.clone(), 1)];
         let mut got = Vec::new();
-        // The ring has two slots: each push goes where an entry was that the thief may still read.
+        // The ring has two slots: each push goes to a slot that the thief may still be reading.
         for _ in 0..2 {
             got.extend(owner.pop(&queue));
             owner.push(&queue, made.make());
