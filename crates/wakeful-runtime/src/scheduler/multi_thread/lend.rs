@@ -28,6 +28,7 @@ impl WorkerThread {
         }
     }
 
+    /// Lends the worker's timers. Returns false if the lease is revoked.
     fn lend_timers(&self) -> bool {
         let Some(mut core) = self.enter() else { return false };
         let timers = replace(&mut core.timers, WorkerTimers::new(self.index));

@@ -13,16 +13,15 @@ use std::time::{Duration, Instant};
 use wakeful_base::CallWaker;
 use wakeful_base::sync::atomic::Ordering::Relaxed;
 
-/// How often a worker with short polls looks at the driver, which is a system call, at most. It
-/// bounds how long an event waits while polls are short, and lets tasks that yield go on without a
-/// system call each time. In loom models there is a look each time, because all their runs have to
-/// be the same.
+/// The shortest time between two looks at the driver, each of which is a system call. It bounds how
+/// long an event waits while polls are short, and saves tasks that yield a system call each time.
+/// Loom models look each time, because all their runs have to be the same.
 const DRIVER_LOOK_INTERVAL: Duration =
     Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 10 });
 
 impl WorkerThread {
-    /// Runs maintenance: a look at the driver unless the last one was a moment ago, and everything
-    /// else that waits for it.
+    /// Runs maintenance: looks at the driver unless the last look was a moment ago, then serves all
+    /// that the module's documentation lists.
     pub(super) fn run_maintenance(&self) {
         let Some(mut core) = self.enter() else { return };
         let now = core.just_woke.take().unwrap_or_else(Instant::now);
@@ -46,6 +45,7 @@ impl WorkerThread {
         }
     }
 
+    /// Queues the tasks that yielded, and calls the deferred wakers.
     pub(super) fn wake_deferred(&self) {
         let Some(mut core) = self.enter() else { return };
         let WorkerCore { yielded, queue, .. } = &mut *core;
@@ -58,9 +58,9 @@ impl WorkerThread {
         self.call_each(|core| &mut core.deferred);
     }
 
-    /// Fires the timers that are due: the worker's own, those lent to it, external ones, and those
-    /// of workers without a thread. Returns whether there were any of the worker's own or of the
-    /// lent ones.
+    /// Fires the timers that are due: the worker's own, lent ones, external ones, and those of
+    /// workers without a thread. Returns whether any of the worker's own or of the lent ones were
+    /// due.
     pub(super) fn serve_timers(&self) -> bool {
         let call = &mut |waker: Waker| self.wake(waker);
         let with_own = |f: &mut dyn FnMut(&mut WorkerTimers)| {
@@ -101,8 +101,8 @@ impl WorkerThread {
 }
 
 impl MultiThread {
-    /// Fires the timers of workers that were handed off and have no thread yet. There may be no
-    /// thread to be had for them.
+    /// Fires the timers of workers that were handed off and have no thread yet. The system may have
+    /// no thread left for them.
     #[cold]
     fn serve_vacant_timers(&self, call: CallWaker<'_>) {
         for worker in &self.workers {

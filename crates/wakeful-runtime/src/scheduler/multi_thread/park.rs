@@ -49,6 +49,7 @@ impl WorkerThread {
         }
     }
 
+    /// Registers as parked, checks all queues, and parks unless one of them has work.
     fn park_unless_work(
         &self,
         was_searching: bool,

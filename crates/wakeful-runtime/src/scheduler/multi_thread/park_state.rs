@@ -90,10 +90,12 @@ impl ParkState {
         matches!(self.state.load(Relaxed), IN_DRIVER | ON_THREAD)
     }
 
+    /// Returns whether the worker is parked in the driver and not yet notified.
     pub(super) fn is_in_driver(&self) -> bool {
         self.state.load(Relaxed) == IN_DRIVER
     }
 
+    /// Marks the worker as parked. Returns false if it was notified before.
     fn enter(&self, place: usize) -> bool {
         self.state.compare_exchange(AWAKE, place, AcqRel, Acquire).is_ok()
     }

@@ -94,10 +94,10 @@ impl WorkerThread {
         };
         // SAFETY: all tasks of this scheduler are created with a `TaskList` as home.
         let home = unsafe { running.home::<TaskList>() };
-        // SAFETY: the home is a field of the scheduler, which the task's cell keeps alive.
+        // SAFETY: the home is a part of the scheduler, which the task's cell keeps alive.
         if unsafe { home.as_ref() }.list == ListId::Unlisted {
-            // SAFETY: this worker's task list is a field of the same scheduler as the previous
-            // home, so it lives as long. A task whose home is `Unlisted` is in no list, and the
+            // SAFETY: this worker's task list is a part of the same scheduler as the previous home,
+            // so it lives as long. A task whose home is `Unlisted` is in no list, and the
             // scheduler's reference keeps it alive while it is in `owned`.
             unsafe {
                 running.set_home(self.worker().home.as_ptr());
@@ -115,7 +115,7 @@ impl WorkerThread {
     /// Removes a task that has ended from its list, and completes it. Runs user code.
     #[inline]
     fn end(&self, ended: FinishingTask) {
-        // SAFETY: all tasks of this scheduler are created with a `TaskList` as home, a field of the
+        // SAFETY: all tasks of this scheduler are created with a `TaskList` as home, a part of the
         // scheduler, which the task's cell keeps alive.
         let list = unsafe { ended.home::<TaskList>().as_ref() }.list;
         self.yielding.set(false);
