@@ -175,7 +175,7 @@ impl WorkerThread {
     /// Returns whether a task that is woken now would run next even from the run queue. Then it
     /// goes to the LIFO slot even if the slot is disabled for this streak. In the queue another
     /// worker could steal it, and two tasks that wake each other would move back and forth.
-    fn is_next_in_line(&self, core: &WorkerCore) -> bool {
+    fn would_run_next(&self, core: &WorkerCore) -> bool {
         let has_queued = core.queue.held_back() > 0 || !self.worker().queue.is_empty();
         self.uses_lifo_slot(core) && core.lifo.is_none() && !has_queued
     }
@@ -204,7 +204,7 @@ impl WorkerThread {
     #[inline]
     pub(super) fn push_woken(&self, mut core: CoreSection<'_>, runnable: Runnable) {
         self.worker().metrics.local_schedules.add(1);
-        let is_next = core.lifo_enabled || self.is_next_in_line(&core);
+        let is_next = core.lifo_enabled || self.would_run_next(&core);
         let behind = if is_next { core.lifo.replace(runnable) } else { Some(runnable) };
         if let Some(count) = self.woken.get() {
             self.woken.set(Some(count + 1));
