@@ -1,4 +1,14 @@
-//! The two schedulers, and how a thread knows which one it belongs to.
+//! The two schedulers, and the handle that the rest of the crate uses for either.
+//!
+//! A runtime has one scheduler: [`current_thread`] runs tasks on the thread that calls `block_on`,
+//! [`multi_thread`] on worker threads of its own. [`SchedulerHandle`] is a counted reference to
+//! either kind.
+//!
+//! - `context.rs`: which runtime the calling thread is in, and whether it drives one.
+//! - `block_on.rs`: polls a single future on the calling thread.
+//! - `inject.rs`: the injection queue, through which other threads pass tasks to either scheduler.
+//! - `cell_refs.rs`: keeps a scheduler's memory alive as long as its task cells.
+//! - `timer.rs`: one timer of a `Sleep`, in whichever wheel it is armed.
 
 mod audit;
 pub(crate) mod block_on;
@@ -27,7 +37,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wakeful_base::enter::Entered;
 use wakeful_task::{Id, JoinHandle, Runnable};
 
-/// What is said of a runtime, whatever its scheduler.
+/// The parts of a runtime that do not depend on its scheduler.
 pub(crate) struct RuntimeInfo {
     pub(crate) id: NonZeroU64,
     pub(crate) name: Option<String>,
@@ -41,11 +51,11 @@ impl RuntimeInfo {
     }
 }
 
-/// An id that no runtime, and nothing else that runs tasks by itself, has had.
+/// Returns a new id, for a runtime or anything else that runs tasks by itself (a `LocalSet`).
 pub(crate) fn next_runtime_id() -> NonZeroU64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let id = NonZeroU64::new(NEXT.fetch_add(1, Relaxed));
-    id.expect("the counter never comes round")
+    id.expect("a 64-bit counter does not overflow")
 }
 
 /// A counted reference to a scheduler of either kind.
@@ -72,10 +82,11 @@ impl SchedulerHandle {
         }
     }
 
-    /// Drives `future` on this thread, and with it the scheduler, if that has no threads of its own.
+    /// Runs `future` to completion on this thread. A current-thread scheduler is driven by this
+    /// thread meanwhile.
     ///
     /// # Panics
-    /// On a thread that drives a runtime already, and if a task's panic ended the runtime.
+    /// If this thread drives a runtime already, or if a task's panic shut the runtime down.
     #[track_caller]
     pub(crate) fn block_on<F: Future>(&self, future: F, call: &str) -> F::Output {
         let mark = match self {
@@ -98,10 +109,10 @@ impl SchedulerHandle {
         }
     }
 
-    /// Has a thread of the pool run a closure.
+    /// Runs a closure on a thread of the blocking pool.
     ///
     /// # Panics
-    /// If there is no thread and none can be started.
+    /// If no pool thread is free and the operating system cannot start another.
     #[track_caller]
     pub(crate) fn spawn_blocking<F, R>(
         &self,
@@ -115,7 +126,7 @@ impl SchedulerHandle {
     {
         let (join, submitted) = self.submit(call, id, spawned_at, AtShutdown::Cancelled);
         match submitted {
-            // Once the pool is stopped the task is cancelled, which the join handle tells.
+            // A stopped pool has cancelled the task. The join handle reports that.
             Ok(()) | Err(Refused::Stopped) => join,
             Err(Refused::NoThread(task, error)) => {
                 task.cancel();
@@ -127,7 +138,8 @@ impl SchedulerHandle {
         }
     }
 
-    /// As `spawn_blocking`, but if there is no thread and none can be started, the closure runs here.
+    /// Like `spawn_blocking`, but runs the closure on the calling thread if no pool thread can be
+    /// started.
     pub(crate) fn spawn_blocking_or_run<F, R>(
         &self,
         call: F,
@@ -145,8 +157,8 @@ impl SchedulerHandle {
         join
     }
 
-    /// As `spawn_blocking`, with an error where the closure will not be run. One that a shutdown has to
-    /// wait for runs here if there is no thread and none can be started.
+    /// Like `spawn_blocking`, but returns an error if the closure will not run. With
+    /// [`AtShutdown::Run`] the closure runs on the calling thread if no pool thread can be started.
     pub(crate) fn try_spawn_blocking<F, R>(
         &self,
         call: F,

@@ -1,4 +1,4 @@
-//! Drives one future on the calling thread, which sleeps while it waits.
+//! Polls one future on the calling thread, which parks while the future is pending.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -19,24 +19,24 @@ impl Wake for UnparkThread {
     }
 }
 
-/// A parker, and a waker that unparks it.
+/// Returns a parker, and a waker that unparks it.
 pub(crate) fn parker_and_waker() -> (Parker, Waker) {
     let parker = Parker::new();
     let waker = Waker::from(Arc::new(UnparkThread(parker.unparker())));
     (parker, waker)
 }
 
-/// The future of a `block_on`, as those who poll it see it: what they do is then compiled once, and not
-/// again for each future.
+/// The future of a `block_on` call. It is a trait object, so that the code that drives it is
+/// compiled once and not again for each future.
 pub(crate) type Root<'a> = Pin<&'a mut (dyn Future<Output = ()> + 'a)>;
 
-/// A future and the place for its output.
+/// A future that stores its inner future's output instead of returning it.
 struct RootFuture<'a, F: Future> {
     future: Pin<&'a mut F>,
     output: Option<F::Output>,
 }
 
-// Nothing in it is pinned: the future lies elsewhere.
+// `future` is a pinned reference: moving the `RootFuture` does not move the future itself.
 impl<F: Future> Unpin for RootFuture<'_, F> {}
 
 impl<F: Future> Future for RootFuture<'_, F> {
@@ -47,7 +47,8 @@ impl<F: Future> Future for RootFuture<'_, F> {
     }
 }
 
-/// Has `drive` poll `future`. None if it did not until it was ready.
+/// Calls `drive` with `future`, and returns the future's output, or `None` if `drive` returned
+/// before the future was ready.
 pub(crate) fn with_root<F: Future>(future: F, drive: impl FnOnce(Root<'_>)) -> Option<F::Output> {
     let mut root = RootFuture { future: pin!(future), output: None };
     let pinned = Pin::new(&mut root);
@@ -55,24 +56,24 @@ pub(crate) fn with_root<F: Future>(future: F, drive: impl FnOnce(Root<'_>)) -> O
     root.output
 }
 
-/// Polls `future` until it is ready.
+/// Polls `future` until it is ready, and returns its output.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    with_root(future, poll_to_end).expect("polled until it is ready")
+    with_root(future, poll_to_end).expect("`poll_to_end` returns when the future is ready")
 }
 
 wakeful_base::per_thread! {
-    /// What the last `block_on` on this thread slept with, for the next one. A late wake of that one is a
-    /// poll too many for this one.
-    static SPARE: Cell<Option<(Parker, Waker)>> = const { Cell::new(None) };
+    /// The parker and waker of the last `block_on` on this thread, for the next one to use. A late
+    /// wake-up of the earlier future costs the later one a spurious poll, no more.
+    static CACHED_PARKER: Cell<Option<(Parker, Waker)>> = const { Cell::new(None) };
 }
 
 /// Polls `root` until it is ready.
 pub(crate) fn poll_to_end(mut root: Root<'_>) {
-    let spare = SPARE.try_with(Cell::take).ok().flatten();
-    let (parker, waker) = spare.unwrap_or_else(parker_and_waker);
+    let cached = CACHED_PARKER.try_with(Cell::take).ok().flatten();
+    let (parker, waker) = cached.unwrap_or_else(parker_and_waker);
     let mut cx = Context::from_waker(&waker);
     while budget::with_initial(|| root.as_mut().poll(&mut cx)).is_pending() {
         parker.park();
     }
-    let _thread_is_ending = SPARE.try_with(|spare| spare.set(Some((parker, waker))));
+    let _thread_is_ending = CACHED_PARKER.try_with(|cached| cached.set(Some((parker, waker))));
 }

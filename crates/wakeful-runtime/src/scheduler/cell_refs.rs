@@ -1,20 +1,24 @@
-//! Keeps a scheduler's memory as long as any of its tasks has some.
+//! Keeps a scheduler's memory alive as long as any of its task cells.
 //!
-//! A task's cell points to its home, a part of the scheduler, and can outlive the runtime in a waker or
-//! a join handle. A counted reference per task to the scheduler would be one cache line for all workers
-//! to fight over, at each spawn and each end. So references are taken from the common count in bulk:
-//! each worker keeps a [`RefBag`] it can give from, and put back to, without an atomic operation.
+//! A task's cell points to its task list, which is a part of the scheduler. A waker or a join
+//! handle can keep the cell alive after the runtime is gone. If each cell had a counted reference
+//! to the scheduler, all workers would contend for the count's cache line at each spawn and each
+//! end of a task. So references are taken from the shared count in batches: each worker has a
+//! [`RefBag`], from which it takes references and to which it returns them without an atomic
+//! operation.
 
 use std::sync::Arc;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 
-/// How many references a bag takes at once; with twice as many it gives that many back.
+/// How many references a bag takes from the shared count at once. A bag that reaches twice as many
+/// returns that many. Large enough to make the shared count's cost per task negligible. Loom uses
+/// few, so that its models reach both limits.
 const BATCH: usize = if cfg!(wakeful_loom) { 2 } else { 256 };
 
-/// The common count: all references in cells and bags.
+/// The shared count: the number of references in all cells and bags.
 pub(crate) struct CellRefs(AtomicUsize);
 
-/// A scheduler whose memory is kept this way.
+/// A scheduler that its cells keep alive through [`CellRefs`].
 pub(crate) trait KeptByCells: Sized {
     fn cell_refs(&self) -> &CellRefs;
 }
@@ -24,28 +28,32 @@ impl CellRefs {
         CellRefs(AtomicUsize::new(0))
     }
 
-    /// Takes `count` references. While there are any, they hold one of the `Arc`'s.
+    /// Takes `count` references. As long as any are taken, together they hold one reference of the
+    /// `Arc`.
     pub(crate) fn take<S: KeptByCells>(scheduler: &Arc<S>, count: usize) {
         if scheduler.cell_refs().0.fetch_add(count, Relaxed) == 0 {
-            // Nobody gives these references back before this is done: they are still ours.
+            // The count cannot fall to zero before this clone is made: the caller still has all
+            // `count` references, and returns them later.
             std::mem::forget(scheduler.clone());
         }
     }
 
-    /// Gives `count` references back; with the last one goes the `Arc`'s.
+    /// Returns `count` references. The last one to be returned drops the reference of the `Arc`.
     ///
     /// # Safety
-    /// The references must be the caller's; `scheduler` may be gone after the call.
+    /// The caller must own the references, and must not use `scheduler` after the call.
     pub(crate) unsafe fn give_back<S: KeptByCells>(scheduler: *const S, count: usize) {
-        // SAFETY: the references keep the scheduler up to here.
+        // SAFETY: the caller's references keep the scheduler alive until the subtraction. Nothing
+        // uses `scheduler` after that, unless the count reached zero.
         if unsafe { (*scheduler).cell_refs().0.fetch_sub(count, AcqRel) } == count {
-            // SAFETY: `take` left this one behind.
+            // SAFETY: only the thread that brings the count to zero gets here. `take` leaked one
+            // `Arc` reference when the count rose from zero, so this drop matches that clone.
             drop(unsafe { Arc::from_raw(scheduler) });
         }
     }
 }
 
-/// References at a worker's hand.
+/// A worker's stock of references.
 pub(crate) struct RefBag(usize);
 
 impl RefBag {
@@ -63,25 +71,27 @@ impl RefBag {
         self.0 -= 1;
     }
 
-    /// Puts back the reference of a cell that is gone.
+    /// Returns the reference of a cell that was freed.
     ///
     /// # Safety
-    /// The reference must be the caller's.
+    /// The caller must own the reference.
     #[inline]
     pub(crate) unsafe fn put_one<S: KeptByCells>(&mut self, scheduler: &Arc<S>) {
         self.0 += 1;
         if self.0 == 2 * BATCH {
             self.0 = BATCH;
-            // SAFETY: they are ours; the borrow shows that the scheduler stays.
+            // SAFETY: the bag owns `2 * BATCH` references and returns half of them. The borrowed
+            // `Arc` keeps the scheduler alive.
             unsafe { CellRefs::give_back(Arc::as_ptr(scheduler), BATCH) };
         }
     }
 
-    /// Gives all back to the common count.
+    /// Returns all references to the shared count.
     pub(crate) fn empty<S: KeptByCells>(&mut self, scheduler: &Arc<S>) {
         let count = std::mem::take(&mut self.0);
         if count > 0 {
-            // SAFETY: as above.
+            // SAFETY: the bag owned these references and has none now. The borrowed `Arc` keeps the
+            // scheduler alive.
             unsafe { CellRefs::give_back(Arc::as_ptr(scheduler), count) };
         }
     }

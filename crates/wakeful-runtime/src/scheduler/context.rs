@@ -1,4 +1,4 @@
-//! Which runtime a thread's spawns go to, and which one it drives.
+//! Which runtime the calling thread is in, and whether the thread drives it.
 
 use super::{SchedulerHandle, current_thread, multi_thread};
 use std::cell::{Cell, RefCell};
@@ -19,14 +19,14 @@ wakeful_base::per_thread! {
     static CURRENT: Current = const { Current { handle: RefCell::new(None), depth: Cell::new(0) } };
 }
 
-/// Why there is no current runtime.
+/// Why a thread has no current runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoCurrent {
     NotEntered,
     ThreadEnds,
 }
 
-/// Calls `f` with the runtime this thread is in.
+/// Calls `f` with the runtime that this thread is in.
 pub(crate) fn with_current<R>(f: impl FnOnce(&SchedulerHandle) -> R) -> Result<R, NoCurrent> {
     let found = CURRENT.try_with(|current| current.handle.borrow().clone());
     match found {
@@ -36,13 +36,13 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&SchedulerHandle) -> R) -> Result<R
     }
 }
 
-/// Makes `handle` the runtime this thread is in, until the guard is dropped.
+/// Makes `handle` the runtime that this thread is in, until the guard is dropped.
 ///
 /// # Panics
-/// While the thread's locals are being destroyed.
+/// If the thread is ending and its thread-locals are being destroyed.
 #[track_caller]
 pub(crate) fn set_current(handle: &SchedulerHandle) -> CurrentGuard {
-    // Before the cell is borrowed: an allocator may ask which runtime it is in.
+    // Allocates before the cell is borrowed: a global allocator may ask for the current runtime.
     let handle = Rc::new(handle.clone());
     let set = CURRENT.try_with(|current| {
         let before = current.handle.borrow_mut().replace(handle);
@@ -57,20 +57,20 @@ pub(crate) fn set_current(handle: &SchedulerHandle) -> CurrentGuard {
     })
 }
 
-/// Puts the runtime the thread was in before back in place.
+/// Restores the thread's previous runtime when dropped.
 pub(crate) struct CurrentGuard {
     before: Option<Rc<SchedulerHandle>>,
     depth: usize,
     _not_send: PhantomData<*const ()>,
 }
 
-// SAFETY: a reference to a guard gives no access to what is in it; only dropping the guard does,
-// and that happens on the thread that made it, since a guard is not `Send`.
+// SAFETY: a shared reference to a guard gives no access to its fields. Only the drop uses them, and
+// since a guard is not `Send`, it is dropped on the thread that made it.
 unsafe impl Sync for CurrentGuard {}
 
 impl Drop for CurrentGuard {
     fn drop(&mut self) {
-        // A thread whose locals are gone has nothing to put back.
+        // A thread whose thread-locals are destroyed has nothing to restore.
         let _gone = CURRENT.try_with(|current| {
             if current.depth.get() != self.depth {
                 if !std::thread::panicking() {
@@ -84,26 +84,28 @@ impl Drop for CurrentGuard {
             }
             let left = std::mem::replace(&mut *current.handle.borrow_mut(), self.before.take());
             current.depth.set(self.depth - 1);
-            // Outside of the borrow: it may be the last reference to the runtime.
+            // After the borrow has ended: this may be the last reference to the runtime, whose drop
+            // runs user code.
             drop(left);
         });
     }
 }
 
-/// Marks this thread as driving a runtime.
+/// Marks this thread as driving a runtime until dropped.
 pub(crate) struct Driving {
     _current: CurrentGuard,
     _entered: EnteredGuard,
 }
 
-/// Marks this thread as driving `handle`'s runtime, until the guard is dropped.
+/// Marks this thread as driving `handle`'s runtime, until the guard is dropped. `call` names the
+/// function for the panic message.
 ///
 /// # Panics
-/// If it drives one already: `call` must not block then.
+/// If this thread drives a runtime already, and so must not block.
 #[track_caller]
 pub(crate) fn drive(handle: &SchedulerHandle, mark: Entered, call: &str) -> Driving {
     if entered() != Entered::No {
-        // The middle is in Tokio's words, which programs and its tests look for.
+        // Tokio's tests and some programs match on the sentences in the middle.
         panic!(
             "`{call}` called on a thread that is driving a runtime already. Cannot start a runtime \
              from within a runtime. This happens because a function (like `block_on`) attempted to \
@@ -116,9 +118,10 @@ pub(crate) fn drive(handle: &SchedulerHandle, mark: Entered, call: &str) -> Driv
     Driving { _current: set_current(handle), _entered: set_entered(mark) }
 }
 
-/// Lets `yield_now` and an exhausted budget wait for a look at the driver on this thread.
+/// Makes `yield_now` and an exhausted budget on this thread wait for the next look at the driver,
+/// until the guard is dropped.
 pub(crate) fn allow_defer() -> AllowDefer {
-    AllowDefer(set_defer(Some(postpone)))
+    AllowDefer(set_defer(Some(defer)))
 }
 
 pub(crate) struct AllowDefer(Option<DeferWake>);
@@ -129,6 +132,6 @@ impl Drop for AllowDefer {
     }
 }
 
-fn postpone(waker: &Waker) -> bool {
+fn defer(waker: &Waker) -> bool {
     entered() != Entered::No && (multi_thread::defer(waker) || current_thread::defer(waker))
 }

@@ -1,21 +1,22 @@
-//! How many CPUs there are.
+//! The number of CPUs.
 
 use std::sync::OnceLock;
 use std::thread;
 
-/// How many this process may use. Looked up once, since that takes thirty system calls where there are control groups.
+/// Returns how many CPUs this process may use. Cached, because with control groups the lookup takes
+/// many system calls.
 pub(crate) fn cpus() -> usize {
     static CPUS: OnceLock<usize> = OnceLock::new();
     *CPUS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// How many CPUs the machine has, if that is known.
+/// Returns how many CPUs of the machine are online, if known.
 pub(crate) fn online_cpus() -> Option<usize> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?;
     cpus_in(text.trim_end())
 }
 
-/// How many CPUs a list as `0-3,6` has.
+/// Counts the CPUs of a list such as `0-3,6`.
 fn cpus_in(list: &str) -> Option<usize> {
     let ranges = list.split(',').map(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -29,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_cpus_are_understood() {
+    fn cpu_lists_are_parsed() {
         assert_eq!(cpus_in("0"), Some(1));
         assert_eq!(cpus_in("0-1"), Some(2));
         assert_eq!(cpus_in("0-3,6,8-9"), Some(7));

@@ -1,8 +1,19 @@
-//! The scheduler with one thread: that which calls `block_on`.
+//! The current-thread scheduler, driven by the thread that calls `block_on`.
 //!
-//! Its **core** (queue, list of tasks, driver) belongs to whoever is in `block_on`; between two calls it
-//! lies in the shared part. A second thread that calls `block_on` meanwhile drives its own future only,
-//! and takes over the core when the first one is done.
+//! Its **core** (queues, list of tasks, timers) and its driver belong to the thread in `block_on`.
+//! Between two calls they lie in the scheduler, in the [`CoreSlot`]. A second thread that calls
+//! `block_on` meanwhile polls only its own future, and takes the core when the first thread has put
+//! it back.
+//!
+//! ```text
+//!   spawn, wake on the driving thread ──▶ core.ready ──▶ poll
+//!   spawn, wake on any other thread ────▶ inject ──────▶ core.ready
+//! ```
+//!
+//! - `drive.rs`: `block_on`, the loop that runs tasks, and the functions that tasks on the driving
+//!   thread call.
+//! - `ready.rs`: the order of the tasks that are ready to run.
+//! - `shutdown.rs`: drops all tasks.
 
 mod drive;
 mod ready;
@@ -37,21 +48,23 @@ pub(crate) use drive::{defer, is_driving};
 #[cfg(feature = "time")]
 pub(crate) use drive::{release_local, retain_local, with_own_timers};
 
+/// The current-thread scheduler.
 pub(crate) struct CurrentThread {
     inject: InjectionQueue,
     driver_waker: Arc<dyn WakeDriver>,
-    /// The core's holder waits in the driver, or is about to.
-    asleep: AtomicBool,
+    /// The thread that has the core is parked in the driver, or about to be.
+    parked: AtomicBool,
     /// The future of `block_on` is to be polled.
-    woken: AtomicBool,
+    root_woken: AtomicBool,
     stopped: AtomicBool,
-    /// Home of tasks that never waited.
-    fresh: Home,
-    /// Home of tasks in the core's list.
-    listed: Home,
-    resting: Mutex<Resting>,
-    /// Timers of the core's that sleepers elsewhere want no more. Dropped after `resting`, as fields are
-    /// in their order: the core's wheel may still point to what is in here.
+    /// The task list of tasks that have never waited. They are in no list.
+    unlisted: TaskList,
+    /// The task list of tasks in the core's list.
+    listed: TaskList,
+    core_slot: Mutex<CoreSlot>,
+    /// Timers of the core that other threads have given up. Dropped after `core_slot`, because
+    /// fields are dropped in declaration order: the core's wheel may still point to the entries in
+    /// here.
     left_timers: WorkerTimerInbox,
     refs: CellRefs,
     remote: RemoteMetrics,
@@ -62,51 +75,54 @@ pub(crate) struct CurrentThread {
     pub(crate) info: RuntimeInfo,
     #[cfg(feature = "time")]
     pub(crate) timer_home: TimerHome,
-    /// The only thread that may drive it, for a `LocalRuntime`.
+    /// The only thread that may drive this scheduler, for a `LocalRuntime`.
     pub(crate) bound_to: Option<ThreadId>,
 }
 
-// SAFETY: the homes point back to this very struct; all else is shareable.
+// SAFETY: the raw pointers in `unlisted`, `listed` and `timer_home` point back to this struct and
+// are only read. The core may move between threads: only the thread that has it touches its tasks,
+// and tasks that are not `Send` exist only if `bound_to` names the one thread that may drive them.
 unsafe impl Send for CurrentThread {}
-// SAFETY: as above.
+// SAFETY: as above. The core is behind a lock, and all other fields are made for sharing.
 unsafe impl Sync for CurrentThread {}
 
-/// The core while nobody is in `block_on`, and who waits for it.
-struct Resting {
+/// The core while no thread drives the scheduler, and the threads that wait for it.
+struct CoreSlot {
     core: Option<CoreAndDriver>,
-    waiting: Vec<(ThreadId, Unparker)>,
+    /// One entry for each thread, which removes it itself.
+    waiters: Vec<(ThreadId, Unparker)>,
 }
 
-/// What passes from one thread in `block_on` to the next.
+/// What one thread in `block_on` passes to the next.
 struct CoreAndDriver {
     core: Box<Core>,
-    /// Beside the core, which wakers change while the thread waits here.
+    /// Not a part of the core: wakers change the core while the thread waits in the driver.
     driver: Box<dyn Driver>,
 }
 
-/// What only the thread in `block_on` touches, and never while user code runs.
+/// The state that only the driving thread touches, and never while user code runs.
 struct Core {
     ready: ReadyTasks<Runnable>,
-    /// Tasks that wait, or run and have waited before.
+    /// Tasks that wait, and those being polled that have waited before.
     owned: List<OwnedLink>,
     refs: RefBag,
-    /// The task under way wants to give way: it goes to `yielded` when its poll returns.
+    /// The task being polled yields: it goes to `yielded` when its poll returns.
     yielding: bool,
-    /// Tasks that gave way, to be queued after a look at the driver.
+    /// Tasks that yielded, to be queued after the next look at the driver.
     yielded: Vec<Runnable>,
-    /// As `yielded`, for wakers of something else than the task under way.
+    /// Like `yielded`, for wakers other than that of the task being polled.
     deferred: Vec<Waker>,
     until_inject: u32,
-    /// A task panicked, and the runtime was told to end by that.
+    /// A task panicked, and the runtime is configured to shut down then.
     panicked: bool,
     timers: WorkerTimers,
     luck: Luck,
-    /// Of what `block_on` was given.
+    /// How often the future of `block_on` was polled.
     root_polls: u64,
 }
 
-/// Where a task's entries go.
-struct Home {
+/// Where a woken task is queued: the `home` of its cell.
+struct TaskList {
     scheduler: *const CurrentThread,
     is_listed: bool,
 }
@@ -117,7 +133,7 @@ impl KeptByCells for CurrentThread {
     }
 }
 
-/// Makes a scheduler, at rest.
+/// Creates a scheduler that no thread drives yet.
 pub(crate) fn new(
     config: Config,
     pool: Arc<Pool>,
@@ -142,12 +158,12 @@ pub(crate) fn new(
     Arc::new_cyclic(|weak| CurrentThread {
         inject: InjectionQueue::new(),
         driver_waker: driver.waker,
-        asleep: AtomicBool::new(false),
-        woken: AtomicBool::new(false),
+        parked: AtomicBool::new(false),
+        root_woken: AtomicBool::new(false),
         stopped: AtomicBool::new(false),
-        fresh: Home { scheduler: weak.as_ptr(), is_listed: false },
-        listed: Home { scheduler: weak.as_ptr(), is_listed: true },
-        resting: Mutex::new(Resting { core: Some(core), waiting: Vec::new() }),
+        unlisted: TaskList { scheduler: weak.as_ptr(), is_listed: false },
+        listed: TaskList { scheduler: weak.as_ptr(), is_listed: true },
+        core_slot: Mutex::new(CoreSlot { core: Some(core), waiters: Vec::new() }),
         left_timers: WorkerTimerInbox::new(),
         refs: CellRefs::new(),
         remote: RemoteMetrics::default(),
@@ -181,7 +197,8 @@ impl CurrentThread {
     /// Spawns a task that need not be `Send`.
     ///
     /// # Safety
-    /// Unless the future and its output are `Send`, the runtime must be bound to the calling thread.
+    /// Unless the future and its output are `Send`, the runtime must be bound to the calling
+    /// thread.
     pub(crate) unsafe fn spawn_local<F>(
         self: &Arc<Self>,
         future: F,
@@ -192,9 +209,9 @@ impl CurrentThread {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let home = NonNull::from(&self.fresh);
-        // SAFETY: `admit` takes the reference that keeps the home valid before the task gets anywhere;
-        // threads by contract.
+        let home = NonNull::from(&self.unlisted);
+        // SAFETY: the home is a field of `self`. `admit` takes the reference that keeps it valid
+        // before any other code can reach the task. The future stays on this thread by contract.
         let (runnable, join) = unsafe { new_task(future, home, id, spawned_at) };
         self.admit(runnable);
         join
@@ -214,30 +231,30 @@ impl CurrentThread {
 
     fn push_remote(&self, runnable: Runnable) {
         match self.inject.push(runnable) {
-            Ok(()) => self.call_driver(),
+            Ok(()) => self.wake_driver(),
             Err(Closed(runnable)) => self.cancel(runnable),
         }
     }
 
-    /// After how many tasks the inject queue goes before the own one.
+    /// Returns how many tasks from the core's queues run before one from the injection queue.
     fn inject_interval(&self) -> u32 {
         const DEFAULT: u32 = 31;
         self.config.global_queue_interval.unwrap_or(DEFAULT)
     }
 
-    /// Leaves a timer of the core's, which nobody waits for any more, to who drives it.
+    /// Passes a timer of the core that no task waits for any more to the driving thread.
     #[cfg(feature = "time")]
     pub(crate) fn push_left_timer(&self, left: wakeful_reactor::time::LeftEntry) {
         let is_batch_full = self.left_timers.0.push(left);
         if is_batch_full {
-            self.call_driver();
+            self.wake_driver();
         }
     }
 
-    /// Ends the driver's wait, if somebody waits or is about to.
-    fn call_driver(&self) {
+    /// Wakes the driver, if a thread is parked in it or about to be.
+    fn wake_driver(&self) {
         seq_cst_for_loom();
-        if self.asleep.load(SeqCst) && self.asleep.swap(false, SeqCst) {
+        if self.parked.load(SeqCst) && self.parked.swap(false, SeqCst) {
             self.driver_waker.wake();
         }
     }
@@ -258,32 +275,36 @@ impl Wake for CurrentThread {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if !self.woken.swap(true, SeqCst) {
-            self.call_driver();
+        if !self.root_woken.swap(true, SeqCst) {
+            self.wake_driver();
         }
     }
 }
 
-// SAFETY: a home is a part of `CurrentThread`, which the cell's reference keeps; `release_cell` gives it back.
-unsafe impl Schedule for Home {
-    unsafe fn schedule(home: NonNull<Home>, runnable: Runnable) {
-        // SAFETY: the entry we hold keeps the task, and the task its home.
+// SAFETY: a task list is a field of `CurrentThread`. The reference that `admit` takes for the cell
+// keeps that alive until `release_cell` returns it.
+unsafe impl Schedule for TaskList {
+    unsafe fn schedule(home: NonNull<TaskList>, runnable: Runnable) {
+        // SAFETY: `runnable` keeps the task alive, and the task's cell keeps the scheduler.
         let scheduler = unsafe { home.as_ref() }.scheduler;
-        // On the driving thread `block_on` keeps `CurrentThread`; elsewhere nothing might once the entry is in
-        // the queue.
+        // On the driving thread the `Arc` in `DriveContext` keeps the scheduler alive. On any other
+        // thread, once the entry is in the queue, nothing might.
         let Some(runnable) = drive::schedule_local(scheduler, runnable) else { return };
         let _keep_scheduler = runnable.retain();
-        // SAFETY: the task, which we hold a reference to, keeps it.
+        // SAFETY: `_keep_scheduler` is a reference to the task, whose cell keeps the scheduler
+        // alive.
         let scheduler = unsafe { &*scheduler };
         RemoteMetrics::inc(&scheduler.remote.schedules);
         scheduler.push_remote(runnable);
     }
 
-    unsafe fn release_cell(home: NonNull<Home>) {
-        // SAFETY: valid up to here by the reference that is given back.
+    unsafe fn release_cell(home: NonNull<TaskList>) {
+        // SAFETY: the freed cell's reference, which is returned only below, keeps the scheduler
+        // alive.
         let scheduler = unsafe { home.as_ref() }.scheduler;
         if !drive::release_local(scheduler) {
-            // SAFETY: the cell's reference is ours.
+            // SAFETY: the freed cell's reference passes to this call, and `release_local` has not
+            // taken it. `scheduler` is not used afterwards.
             unsafe { CellRefs::give_back(scheduler, 1) };
         }
     }

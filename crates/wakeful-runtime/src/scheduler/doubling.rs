@@ -1,8 +1,8 @@
-//! What is tried again later and later.
+//! A pause that doubles, for something that is retried less and less often.
 
 use std::ops::Add;
 
-/// Twice as much each time, from the first of two bounds up to the second.
+/// A value that doubles each time it is taken, from a lower to an upper bound.
 pub(super) struct Doubling<T> {
     next: T,
     bounds: (T, T),
@@ -13,14 +13,14 @@ impl<T: Copy + Ord + Add<Output = T>> Doubling<T> {
         Doubling { next: bounds.0, bounds }
     }
 
-    /// What it is this time.
+    /// Returns the current value, and doubles the next one.
     pub(super) fn take(&mut self) -> T {
         let now = self.next;
         self.next = (now + now).min(self.bounds.1);
         now
     }
 
-    /// The next is the first again.
+    /// Starts again at the lower bound.
     pub(super) fn begin_anew(&mut self) {
         self.next = self.bounds.0;
     }
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doubles_up_to_its_bound_and_begins_anew() {
+    fn doubles_up_to_its_bound_and_starts_again() {
         let mut doubling = Doubling::new((3, 20));
         assert_eq!([0; 5].map(|_| doubling.take()), [3, 6, 12, 20, 20]);
         doubling.begin_anew();

@@ -1,42 +1,44 @@
-//! The queue that any thread may put tasks into, and a scheduler's workers take them from.
+//! The injection queue: any thread pushes tasks, a scheduler's workers pop them.
 //!
-//! Two parts: a lock-free stack that producers push onto with one compare-and-swap, and a list in
-//! order of arrival that consumers pop from under a lock. When the list runs dry, a consumer takes the
-//! whole stack at once and turns it round.
+//! It has two parts: a lock-free stack, onto which a producer pushes with one compare-and-swap, and
+//! a list in order of arrival, from which consumers pop under a lock. A consumer that finds the
+//! list empty takes the whole stack at once and reverses it.
 //!
 //! ```text
-//!   push ──▶ stack: c ▶ b ▶ a          taken: (empty)
-//!   pop  ──▶ stack: (empty)            taken: a ▶ b ▶ c  ──▶ a
+//!   push ──▶ stack: c ▶ b ▶ a          fifo: (empty)
+//!   pop  ──▶ stack: (empty)            fifo: a ▶ b ▶ c  ──▶ a
 //! ```
 //!
-//! A closed queue has a mark in place of the stack: a push then fails and gives the entry back.
+//! In a closed queue the stack is replaced by a mark. A push then fails and returns the entry.
 
 use std::ptr;
 use wakeful_base::sync::TryMutex;
 use wakeful_base::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
 use wakeful_task::{Header, Runnable, TaskRef};
 
+/// A queue that any thread pushes to and any worker pops from.
 pub(crate) struct InjectionQueue {
     stack: AtomicPtr<Header>,
-    taken: TryMutex<Taken>,
-    /// How many entries `taken` has, to be read without the lock. Not zero while a consumer moves the
-    /// stack there: what is on the way counts as well.
-    taken_len: AtomicUsize,
+    fifo: TryMutex<FifoList>,
+    /// The number of entries in `fifo`, readable without the lock. Not zero while a consumer moves
+    /// the stack into the list, so that the entries on the way count too.
+    fifo_len: AtomicUsize,
 }
 
 /// Entries in order of arrival, linked through `queue_next`.
-struct Taken {
+struct FifoList {
     first: *mut Header,
 }
 
-// SAFETY: the pointers are queue entries, which may move between threads as `Runnable`s may.
-unsafe impl Send for Taken {}
+// SAFETY: the list owns queue entries and nothing else. `Runnable`, the owned form of an entry, is
+// `Send`.
+unsafe impl Send for FifoList {}
 
-/// The queue is closed; the entry is the caller's again.
+/// The error of a push to a closed queue, with the entry.
 #[derive(Debug)]
 pub(crate) struct Closed(pub(crate) Runnable);
 
-/// Stands in `stack` for a closed queue. Never dereferenced; no task lies at address one.
+/// The value of `stack` in a closed queue. It is never dereferenced, and no task has address one.
 fn closed_mark() -> *mut Header {
     ptr::without_provenance_mut(1)
 }
@@ -45,24 +47,26 @@ impl InjectionQueue {
     pub(crate) fn new() -> InjectionQueue {
         InjectionQueue {
             stack: AtomicPtr::new(ptr::null_mut()),
-            taken: TryMutex::new(Taken { first: ptr::null_mut() }),
-            taken_len: AtomicUsize::new(0),
+            fifo: TryMutex::new(FifoList { first: ptr::null_mut() }),
+            fifo_len: AtomicUsize::new(0),
         }
     }
 
     /// Adds an entry at the end.
     ///
-    /// A full fence lies between the push and whatever the caller does next, so that looking for a
-    /// sleeping worker after it cannot miss one that looked here before.
+    /// The push is a full fence. A caller that looks for a parked worker afterwards sees every
+    /// worker that looked at this queue before the push and then parked.
     pub(crate) fn push(&self, runnable: Runnable) -> Result<(), Closed> {
         let task = runnable.into_raw();
         let mut top = self.stack.load(Relaxed);
         loop {
             if top == closed_mark() {
-                // SAFETY: the entry taken apart above.
+                // SAFETY: `task` is the entry taken apart above. It was not published, so it is
+                // used once.
                 return Err(Closed(unsafe { Runnable::from_raw(task) }));
             }
-            // SAFETY: the entry is ours until the exchange below publishes it.
+            // SAFETY: the entry, which this thread owns until the exchange below publishes it,
+            // keeps the task alive.
             unsafe { task.as_ref() }.queue_next().store(top, Relaxed);
             match self.stack.compare_exchange_weak(top, task.as_ptr(), SeqCst, Relaxed) {
                 Ok(_) => return Ok(()),
@@ -71,36 +75,37 @@ impl InjectionQueue {
         }
     }
 
-    /// Whether there is nothing to pop.
+    /// Returns whether there is nothing to pop.
     ///
-    /// What was pushed before and is not here any more has been taken by a consumer, who has put it
-    /// where it goes: if that is a queue, it is seen there after this.
+    /// An entry that was pushed before and is no longer here was taken by a consumer. If that
+    /// consumer put the entry into a queue, the caller will see it there after this returns true.
     pub(crate) fn is_empty(&self) -> bool {
         let top = self.stack.load(SeqCst);
-        // In this order: if a consumer emptied the stack, its note of that is seen, or what came after.
-        (top.is_null() || top == closed_mark()) && self.taken_len.load(Acquire) == 0
+        // `stack` is read before `fifo_len`: if this sees a stack that a consumer has emptied, it
+        // also sees the length that the consumer stored before, or a later one.
+        (top.is_null() || top == closed_mark()) && self.fifo_len.load(Acquire) == 0
     }
 
-    /// Takes up to `limit` entries, oldest first, and gives them to `each`. `limit` is asked for with
-    /// the number of entries known to be there.
+    /// Takes up to `limit` entries, oldest first, and passes them to `each`. `limit` is called with
+    /// the number of entries in the list.
     ///
-    /// Does nothing if another consumer is at it: that one sees what we would have seen.
+    /// Does nothing while another consumer holds the lock: that consumer sees the same entries.
     pub(crate) fn pop_many(
         &self,
         limit: impl FnOnce(usize) -> usize,
         mut each: impl FnMut(Runnable),
     ) {
-        let Some(mut taken) = self.taken.try_lock() else { return };
-        let mut len = self.taken_len.load(Relaxed);
+        let Some(mut fifo) = self.fifo.try_lock() else { return };
+        let mut len = self.fifo_len.load(Relaxed);
         if len == 0 {
-            len = self.refill(&mut taken, ptr::null_mut());
+            len = self.refill(&mut fifo, ptr::null_mut());
         }
         let count = limit(len).min(len);
         for _ in 0..count {
-            // SAFETY: `taken` has `len` entries.
-            each(unsafe { taken.pop() });
+            // SAFETY: the list has `len` entries, and `count <= len`.
+            each(unsafe { fifo.pop() });
         }
-        self.taken_len.store(len - count, Release);
+        self.fifo_len.store(len - count, Release);
     }
 
     /// Takes the oldest entry.
@@ -110,50 +115,53 @@ impl InjectionQueue {
         popped
     }
 
-    /// Lets every later push fail, and gives the entries that are left to `each`.
+    /// Makes every later push fail, and passes the remaining entries to `each`.
     pub(crate) fn close(&self, mut each: impl FnMut(Runnable)) {
-        let mut taken = self.taken.lock();
+        let mut fifo = self.fifo.lock();
         loop {
-            while !taken.first.is_null() {
-                // SAFETY: not empty.
-                each(unsafe { taken.pop() });
+            while !fifo.first.is_null() {
+                // SAFETY: the list is not empty.
+                each(unsafe { fifo.pop() });
             }
-            if self.refill(&mut taken, closed_mark()) == 0 {
-                self.taken_len.store(0, Release);
+            if self.refill(&mut fifo, closed_mark()) == 0 {
+                self.fifo_len.store(0, Release);
                 return;
             }
         }
     }
 
-    /// How many entries there are. Walks those that no consumer has looked at yet.
+    /// Returns the number of entries. Walks over those that no consumer has moved to the list yet.
     pub(crate) fn len(&self) -> usize {
-        let _no_pop_meanwhile = self.taken.lock();
-        let mut len = self.taken_len.load(Relaxed);
+        let _no_pop_meanwhile = self.fifo.lock();
+        let mut len = self.fifo_len.load(Relaxed);
         let mut at = self.stack.load(Acquire);
         while !at.is_null() && at != closed_mark() {
             len += 1;
-            // SAFETY: entries leave the stack only under the lock that we hold.
+            // SAFETY: an entry keeps its task alive while it is in the stack, and entries leave the
+            // stack only under the lock, which this thread holds.
             at = unsafe { (*at).queue_next().load(Relaxed) };
         }
         len
     }
 
-    /// Moves the stack, turned round, into the empty list; leaves `instead` in its place.
-    fn refill(&self, taken: &mut Taken, instead: *mut Header) -> usize {
-        debug_assert!(taken.first.is_null(), "only an empty list is refilled");
+    /// Moves the reversed stack into the empty list, and leaves `replacement` in the stack. Returns
+    /// the number of entries moved.
+    fn refill(&self, fifo: &mut FifoList, replacement: *mut Header) -> usize {
+        debug_assert!(fifo.first.is_null(), "only an empty list is refilled");
         let mut top = self.stack.load(Relaxed);
-        if top == closed_mark() || (top.is_null() && instead.is_null()) {
+        if top == closed_mark() || (top.is_null() && replacement.is_null()) {
             return 0;
         }
-        self.taken_len.store(1, Relaxed);
-        top = self.stack.swap(instead, AcqRel);
+        self.fifo_len.store(1, Relaxed);
+        top = self.stack.swap(replacement, AcqRel);
         let mut len = 0;
         while !top.is_null() {
-            // SAFETY: the swap made these entries ours alone.
+            // SAFETY: the swap gave this thread all entries of the stack, and each entry keeps its
+            // task alive.
             let link = unsafe { (*top).queue_next() };
             let below = link.load(Relaxed);
-            link.store(taken.first, Relaxed);
-            taken.first = top;
+            link.store(fifo.first, Relaxed);
+            fifo.first = top;
             top = below;
             len += 1;
         }
@@ -161,11 +169,12 @@ impl InjectionQueue {
     }
 }
 
-impl Taken {
+impl FifoList {
     /// # Safety
     /// The list must not be empty.
     unsafe fn pop(&mut self) -> Runnable {
-        // SAFETY: not empty by contract; what is in the list is a queue entry of ours.
+        // SAFETY: the list is not empty, by contract. Its first element is an entry that the list
+        // owns and gives up here, so `from_raw` is called once for it.
         unsafe {
             let task = TaskRef::new_unchecked(self.first);
             self.first = task.as_ref().queue_next().load(Relaxed);

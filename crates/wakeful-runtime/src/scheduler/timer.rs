@@ -1,4 +1,8 @@
-//! One timer of a runtime's, wherever it is armed.
+//! One timer of a runtime, in whichever wheel it is armed.
+//!
+//! A timer is armed in the wheel of the worker that polls it, or in the external wheel if its
+//! thread is no worker. It may be polled on another thread later, which then moves the timer to its
+//! own wheel.
 
 use super::cell_refs::CellRefs;
 #[cfg(feature = "test-util")]
@@ -10,30 +14,32 @@ use std::ptr::NonNull;
 use std::task::{Poll, Waker};
 use wakeful_reactor::time::{ArmedTimer, LeftEntry, LeftTimer, Looked};
 
-/// A part of a scheduler's shared part, by which timers find it: one pointer for either kind.
+/// A pointer to the scheduler, stored inside the scheduler itself: a timer needs a single pointer
+/// to this field, whatever the scheduler's kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum TimerHome {
     CurrentThread(*const current_thread::CurrentThread),
     MultiThread(*const multi_thread::MultiThread),
 }
 
-/// A reference that keeps a scheduler's memory. On a worker it costs no atomic operation.
+/// A reference that keeps a scheduler's memory alive. On a worker it is taken without an atomic
+/// operation.
 ///
-/// The lowest bits of the pointer are for a note of the timer's user, which makes a `Sleep` of 32 bytes
-/// out of one of 40: futures hold them, often twice.
+/// The lowest bits of the pointer hold a note of the timer's user. That makes a `Sleep` 32 bytes
+/// instead of 40; futures hold `Sleep`s, often two of them.
 #[derive(Debug)]
-struct KeptScheduler(NonNull<TimerHome>);
+struct SchedulerRef(NonNull<TimerHome>);
 
-// SAFETY: schedulers are shared between threads.
-unsafe impl Send for KeptScheduler {}
+// SAFETY: both schedulers are `Sync`, and the reference may be released on any thread.
+unsafe impl Send for SchedulerRef {}
 // SAFETY: as above.
-unsafe impl Sync for KeptScheduler {}
+unsafe impl Sync for SchedulerRef {}
 
-/// What fits into the pointer.
+/// The bits of the pointer that are always zero, because of `TimerHome`'s alignment.
 const NOTE_MASK: usize = align_of::<TimerHome>() - 1;
 
-impl KeptScheduler {
-    fn new(scheduler: &SchedulerHandle) -> KeptScheduler {
+impl SchedulerRef {
+    fn new(scheduler: &SchedulerHandle) -> SchedulerRef {
         let home = match scheduler {
             SchedulerHandle::CurrentThread(scheduler) => {
                 if !current_thread::retain_local(scheduler) {
@@ -48,7 +54,7 @@ impl KeptScheduler {
                 &scheduler.timer_home
             }
         };
-        KeptScheduler(NonNull::from(home))
+        SchedulerRef(NonNull::from(home))
     }
 
     fn note(&self) -> usize {
@@ -61,18 +67,19 @@ impl KeptScheduler {
     }
 
     fn home_ptr(&self) -> NonNull<TimerHome> {
-        let clear = |address: NonZero<usize>| NonZero::new(address.get() & !NOTE_MASK);
-        self.0.map_addr(|address| clear(address).expect("nothing lies at address zero"))
+        let without_note = |address: NonZero<usize>| NonZero::new(address.get() & !NOTE_MASK);
+        self.0.map_addr(|address| without_note(address).expect("nothing lies at address zero"))
     }
 
     #[inline]
     fn home(&self) -> TimerHome {
-        // SAFETY: it is a part of the scheduler, which we keep.
+        // SAFETY: it points to a field of the scheduler, which this reference keeps alive. The
+        // field never changes.
         unsafe { *self.home_ptr().as_ref() }
     }
 
     fn info(&self) -> &RuntimeInfo {
-        // SAFETY: we keep it.
+        // SAFETY: this reference keeps the scheduler alive.
         unsafe {
             match self.home() {
                 TimerHome::CurrentThread(scheduler) => &(*scheduler).info,
@@ -81,19 +88,19 @@ impl KeptScheduler {
         }
     }
 
-    /// Calls `f` with the timers of this thread's own, if it is a worker of this runtime. No user code
-    /// may run in it.
+    /// Calls `f` with this thread's own timers, if the thread is a worker of this runtime. `f` must
+    /// not run user code.
     #[inline]
-    fn with_own<R>(&self, f: impl FnOnce(Option<&mut WorkerTimers>) -> R) -> R {
+    fn with_worker_timers<R>(&self, f: impl FnOnce(Option<&mut WorkerTimers>) -> R) -> R {
         match self.home() {
             TimerHome::CurrentThread(scheduler) => current_thread::with_own_timers(scheduler, f),
             TimerHome::MultiThread(scheduler) => multi_thread::with_own_timers(scheduler, f),
         }
     }
 
-    /// Leaves a timer to the worker it belongs to.
+    /// Passes a timer that no task waits for any more to the worker that has it in its wheel.
     fn push_left(&self, owner: usize, left: LeftEntry) {
-        // SAFETY: we keep it.
+        // SAFETY: this reference keeps the scheduler alive.
         unsafe {
             match self.home() {
                 TimerHome::CurrentThread(scheduler) => (*scheduler).push_left_timer(left),
@@ -103,9 +110,10 @@ impl KeptScheduler {
     }
 }
 
-impl Drop for KeptScheduler {
+impl Drop for SchedulerRef {
     fn drop(&mut self) {
-        // SAFETY: the reference is ours.
+        // SAFETY: `new` took one reference, which is released here once. It keeps the scheduler
+        // alive up to the call.
         unsafe {
             match self.home() {
                 TimerHome::CurrentThread(scheduler) => {
@@ -127,13 +135,13 @@ impl Drop for KeptScheduler {
 #[derive(Debug)]
 pub(crate) struct Timer {
     armed: Option<ArmedTimer>,
-    scheduler: KeptScheduler,
+    scheduler: SchedulerRef,
 }
 
 impl Timer {
-    /// A timer of `scheduler`'s runtime, not armed.
+    /// Creates a timer of `scheduler`'s runtime. It is not armed.
     pub(crate) fn new(scheduler: &SchedulerHandle) -> Timer {
-        Timer { armed: None, scheduler: KeptScheduler::new(scheduler) }
+        Timer { armed: None, scheduler: SchedulerRef::new(scheduler) }
     }
 
     pub(crate) fn time(&self) -> &TimeHandle {
@@ -144,7 +152,7 @@ impl Timer {
         self.armed.is_some()
     }
 
-    /// What its user has noted: zero at first, and no more than seven.
+    /// Returns the note of the timer's user: zero at first, at most seven.
     pub(crate) fn note(&self) -> usize {
         self.scheduler.note()
     }
@@ -153,31 +161,32 @@ impl Timer {
         self.scheduler.set_note(note);
     }
 
-    /// Whether it was armed, and its time has come.
+    /// Returns whether the timer is armed and its deadline has been reached.
     pub(crate) fn is_due(&self) -> bool {
         self.armed.as_ref().is_some_and(ArmedTimer::is_due)
     }
 
-    /// Whether `deadline_ns` lies so far back that no program expects to wait for it.
+    /// Returns whether `deadline_ns` lies so far back that no program expects to wait for it.
     ///
-    /// In Tokio a timer fires when the millisecond of its deadline has ended and the driver has looked
-    /// at the timers since. So a sleep that is due when it is first polled still gives other tasks a
-    /// turn there, and programs rely on it. A deadline that Tokio would not wait for is *past*. Until
-    /// when this thread has served its timers is known; a thread without timers takes the clock for it.
+    /// In Tokio a timer fires when the millisecond of its deadline has ended and the driver has
+    /// looked at the timers since. So in Tokio a sleep that is already due at its first poll still
+    /// lets other tasks run, and programs rely on that. A deadline that Tokio would not wait for is
+    /// *past*. The time up to which this thread has served its timers is known without reading the
+    /// clock. A thread without timers reads the clock.
     pub(crate) fn is_past(&self, deadline_ns: u64) -> bool {
         let clock = &self.time().clock;
         if clock.is_changed() {
             return deadline_ns <= clock.now_ns();
         }
-        let served_ns = self.scheduler.with_own(|own| own.map(|own| own.served_ns()));
+        let served_ns = self.scheduler.with_worker_timers(|own| own.map(|own| own.served_ns()));
         is_past(deadline_ns, served_ns.unwrap_or_else(|| clock.now_ns()))
     }
 
-    /// Arms it. It must not be armed.
+    /// Arms the timer, which must not be armed.
     pub(crate) fn arm(&mut self, deadline_ns: u64, waker: Option<Waker>) -> Result<(), ShutDown> {
         debug_assert!(self.armed.is_none(), "`rearm` is for timers that are armed");
         let mut waker = waker;
-        let armed = self.scheduler.with_own(|own| {
+        let armed = self.scheduler.with_worker_timers(|own| {
             let own = own?.get();
             Some(own.arm(deadline_ns, waker.take()))
         });
@@ -188,14 +197,16 @@ impl Timer {
         Ok(())
     }
 
-    /// Arms it, armed or not, for another time; the waker stays. Ready if that time is known to be
-    /// [past](Self::is_past): nothing is changed then. On the machine's clock only what the timers of this
-    /// thread have seen of it counts: a look costs more than arming a timer.
+    /// Arms the timer for a new deadline, whether it is armed or not, and keeps its waker.
+    ///
+    /// Returns `Ready`, and changes nothing, if the new deadline is known to be
+    /// [past](Self::is_past). On the machine's clock this considers only how far this thread has
+    /// served its timers, because reading the clock costs more than arming a timer.
     #[inline]
     pub(crate) fn rearm(&mut self, deadline_ns: u64) -> Result<Poll<()>, ShutDown> {
         let clock = &self.scheduler.info().time.clock;
         let now_ns = clock.is_changed().then(|| clock.now_ns());
-        let rearmed = self.scheduler.with_own(|own| {
+        let rearmed = self.scheduler.with_worker_timers(|own| {
             let is_past = match now_ns {
                 Some(now_ns) => deadline_ns <= now_ns,
                 None => own.as_ref().is_some_and(|own| is_past(deadline_ns, own.served_ns())),
@@ -213,26 +224,29 @@ impl Timer {
         }
     }
 
-    /// Arms it with the timers of this thread, if it is armed elsewhere or not at all.
+    /// Arms the timer in this thread's wheel, if it is armed elsewhere or not at all.
     #[cold]
     fn move_here(&mut self, deadline_ns: u64) -> Result<(), ShutDown> {
-        let waker = self.armed.take().and_then(|timer| self.leave(timer));
+        let waker = self.armed.take().and_then(|timer| self.leave_behind(timer));
         self.arm(deadline_ns, waker)
     }
 
-    /// Has `waker` called when its time comes; ready if it has. It must be armed. User code runs in here.
+    /// Registers `waker` for the deadline, or returns `Ready` if the deadline has been reached. The
+    /// timer must be armed. Runs user code: `waker` is cloned and the old waker dropped.
     pub(crate) fn poll(&mut self, waker: &Waker) -> Poll<()> {
         let timer = self.armed.as_mut().expect("a timer that is polled is armed");
-        let looked = self.scheduler.with_own(|own| Some(own?.of(timer)?.look(timer, waker)));
+        let looked =
+            self.scheduler.with_worker_timers(|own| Some(own?.of(timer)?.look(timer, waker)));
         match looked {
             Some(Looked::Due) => return Poll::Ready(()),
             Some(Looked::Waits) => return Poll::Pending,
             Some(Looked::OtherWaker) => {}
             None => return timer.poll(waker),
         }
-        // The clone, somebody else's code, may cost us the seat.
+        // The clone is user code: during it the thread may lose its worker. So the timers are
+        // looked up again.
         let mut new = Some(waker.clone());
-        let replaced = self.scheduler.with_own(|own| {
+        let replaced = self.scheduler.with_worker_timers(|own| {
             let own = own?.of(timer)?;
             Some(own.set_waker(timer, new.take()?))
         });
@@ -243,23 +257,23 @@ impl Timer {
         }
     }
 
-    /// Takes it out. What is returned is the waker that will not be called.
+    /// Disarms the timer. Returns its waker, which will not be called.
     pub(crate) fn disarm(&mut self) -> Option<Waker> {
         let timer = self.armed.take()?;
         let mut timer = Some(timer);
-        let waker = self.scheduler.with_own(|own| {
+        let waker = self.scheduler.with_worker_timers(|own| {
             let own = own?.of(timer.as_ref()?)?;
             own.disarm(timer.take()?)
         });
         match timer {
             None => waker,
-            Some(timer) => self.leave(timer),
+            Some(timer) => self.leave_behind(timer),
         }
     }
 
-    /// Leaves a timer of somebody else's.
+    /// Disarms a timer that is not in this thread's wheel.
     #[cold]
-    fn leave(&self, timer: ArmedTimer) -> Option<Waker> {
+    fn leave_behind(&self, timer: ArmedTimer) -> Option<Waker> {
         let timer = match self.time().disarm_external(timer) {
             Ok(waker) => return waker,
             Err(timer) => timer,
@@ -283,14 +297,14 @@ impl Drop for Timer {
     }
 }
 
-/// Whether Tokio's timers, which count whole milliseconds from the runtime's start, would have fired
-/// by `served_ns`.
+/// Returns whether Tokio's timers, which count whole milliseconds from the runtime's start, would
+/// have fired by `served_ns`.
 fn is_past(deadline_ns: u64, served_ns: u64) -> bool {
     const RESOLUTION_NS: u64 = 1_000_000;
     deadline_ns == 0 || deadline_ns.saturating_add(RESOLUTION_NS) <= served_ns
 }
 
-/// What the clock of the runtime that this thread is in says; none outside of a runtime.
+/// Returns the time of the current runtime's clock, or `None` outside a runtime.
 #[cfg(feature = "test-util")]
 pub(crate) fn current_now() -> Option<std::time::Instant> {
     with_current(|scheduler| scheduler.info().time.clock.now()).ok()

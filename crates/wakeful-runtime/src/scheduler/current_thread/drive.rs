@@ -1,6 +1,12 @@
-//! `block_on`: one thread drives the scheduler and a future of its own.
+//! `block_on`: one thread drives the scheduler and the future that it was given.
+//!
+//! [`CurrentThread::drive`] takes the core, or waits for it. [`DriveContext`] is the thread's
+//! access to the core; a thread-local points to it, so that spawns and wake-ups on this thread find
+//! it. The loop in [`DriveContext::drive`] polls the root future when it was woken, runs a batch of
+//! tasks, then looks at the driver and the timers. Without tasks it spins for a while or parks in
+//! the driver.
 
-use super::{Core, CoreAndDriver, CurrentThread, Home};
+use super::{Core, CoreAndDriver, CurrentThread, TaskList};
 use crate::config::{self, UnhandledPanic};
 use crate::driver::Driver;
 use crate::scheduler::block_on::{Root, parker_and_waker};
@@ -20,129 +26,139 @@ use wakeful_base::sync::{hint, seq_cst_for_loom};
 use wakeful_base::{Parker, budget, call_now};
 use wakeful_task::{FinishingTask, Outcome, Polled, Runnable, RunningTask, TaskRef, is_waker_of};
 
-/// How many looks at the driver a busy thread takes until it notes how long it has been busy: where all tasks give way
-/// a look comes every few polls, and reading the clock costs as much as one of them.
-const LOOKS_PER_NOTE: u32 = 64;
+/// After how many looks at the driver a busy thread updates its busy time. If all tasks yield,
+/// there is a look every few polls, and reading the clock costs as much as one of those.
+const LOOKS_PER_BUSY_UPDATE: u32 = 64;
 
-/// One thread's turn with the core.
-struct Turn {
+/// The context of a thread that drives the scheduler.
+struct DriveContext {
     scheduler: Arc<CurrentThread>,
     core: RefCell<Box<Core>>,
     /// Borrowed while the thread waits in it.
     driver: RefCell<Box<dyn Driver>>,
-    /// The task under way.
+    /// The task being polled.
     polling: Cell<Option<TaskRef>>,
     reports_stalls: bool,
     precise: PreciseThread,
-    /// The driver or timers are calling wakers.
-    is_reported: Cell<bool>,
+    /// The driver or the timers are calling wakers now.
+    is_driver_waking: Cell<bool>,
 }
 
 wakeful_base::per_thread! {
-    static TURN: Cell<*const Turn> = const { Cell::new(ptr::null()) };
+    static DRIVE_CONTEXT: Cell<*const DriveContext> = const { Cell::new(ptr::null()) };
 }
 
-struct SetTurn(*const Turn);
+struct SetDriveContext(*const DriveContext);
 
-impl Drop for SetTurn {
+impl Drop for SetDriveContext {
     fn drop(&mut self) {
-        TURN.with(|turn| turn.set(self.0));
+        DRIVE_CONTEXT.with(|context| context.set(self.0));
     }
 }
 
-/// Calls `f` with this thread's turn, if it has one.
-fn with_turn<R>(f: impl FnOnce(Option<&Turn>) -> R) -> R {
-    let turn = TURN.with(Cell::get);
-    // SAFETY: a pointer is only there while `take_turn` on this thread's stack vouches for it.
-    f(unsafe { turn.as_ref() })
+/// Calls `f` with this thread's drive context, if there is one.
+fn with_context<R>(f: impl FnOnce(Option<&DriveContext>) -> R) -> R {
+    let context = DRIVE_CONTEXT.with(Cell::get);
+    // SAFETY: a pointer is in place only while its `enter_context` runs on this thread. The context
+    // lives in that call's frame, and `SetDriveContext` restores the previous pointer before the
+    // context is dropped.
+    f(unsafe { context.as_ref() })
 }
 
-fn with_turn_of<R>(scheduler: *const CurrentThread, f: impl FnOnce(Option<&Turn>) -> R) -> R {
-    with_turn(|turn| f(turn.filter(|turn| ptr::eq(Arc::as_ptr(&turn.scheduler), scheduler))))
+fn with_context_of<R>(
+    scheduler: *const CurrentThread,
+    f: impl FnOnce(Option<&DriveContext>) -> R,
+) -> R {
+    with_context(|context| {
+        f(context.filter(|context| ptr::eq(Arc::as_ptr(&context.scheduler), scheduler)))
+    })
 }
 
-/// Takes a new task in, if this thread drives `scheduler`; else gives it back.
+/// Queues a new task, if this thread drives `scheduler`. Otherwise returns it.
 pub(super) fn spawn_local(scheduler: &Arc<CurrentThread>, runnable: Runnable) -> Option<Runnable> {
-    with_turn_of(Arc::as_ptr(scheduler), |turn| {
-        let Some(turn) = turn else { return Some(runnable) };
-        let Some(mut core) = turn.try_core() else { return Some(runnable) };
+    with_context_of(Arc::as_ptr(scheduler), |context| {
+        let Some(context) = context else { return Some(runnable) };
+        let Some(mut core) = context.try_core() else { return Some(runnable) };
         scheduler.metrics.spawned.add(1);
         core.refs.take_one(scheduler);
         if core.panicked {
             drop(core);
             scheduler.cancel(runnable);
         } else {
-            turn.push(&mut core, runnable);
+            context.push(&mut core, runnable);
         }
         None
     })
 }
 
-/// Queues an entry, if this thread drives `scheduler`; else gives it back.
+/// Queues a woken task, if this thread drives `scheduler`. Otherwise returns it.
 pub(super) fn schedule_local(
     scheduler: *const CurrentThread,
     runnable: Runnable,
 ) -> Option<Runnable> {
-    with_turn_of(scheduler, |turn| {
-        let Some(turn) = turn else { return Some(runnable) };
-        let Some(mut core) = turn.try_core() else { return Some(runnable) };
-        turn.push(&mut core, runnable);
+    with_context_of(scheduler, |context| {
+        let Some(context) = context else { return Some(runnable) };
+        let Some(mut core) = context.try_core() else { return Some(runnable) };
+        context.push(&mut core, runnable);
         None
     })
 }
 
-/// Takes back the reference of a freed cell, if this thread drives `scheduler`.
+/// Takes over the reference of a freed cell, if this thread drives `scheduler`. Returns whether it
+/// did.
 pub(crate) fn release_local(scheduler: *const CurrentThread) -> bool {
-    with_turn_of(scheduler, |turn| {
-        let Some(turn) = turn else { return false };
-        let Some(mut core) = turn.try_core() else { return false };
-        // SAFETY: the caller passes the cell's reference on.
-        unsafe { core.refs.put_one(&turn.scheduler) };
+    with_context_of(scheduler, |context| {
+        let Some(context) = context else { return false };
+        let Some(mut core) = context.try_core() else { return false };
+        // SAFETY: the caller passes the freed cell's reference on.
+        unsafe { core.refs.put_one(&context.scheduler) };
         true
     })
 }
 
-/// Takes a reference that keeps `scheduler`, if this thread drives it.
+/// Takes a reference that keeps `scheduler` alive, if this thread drives it. Returns whether it
+/// did.
 #[cfg(feature = "time")]
 pub(crate) fn retain_local(scheduler: &Arc<CurrentThread>) -> bool {
-    with_turn_of(Arc::as_ptr(scheduler), |turn| {
-        let Some(mut core) = turn.and_then(Turn::try_core) else { return false };
+    with_context_of(Arc::as_ptr(scheduler), |context| {
+        let Some(mut core) = context.and_then(DriveContext::try_core) else { return false };
         core.refs.take_one(scheduler);
         true
     })
 }
 
-/// Calls `f` with the core's timers if this thread drives `scheduler`.
+/// Calls `f` with the core's timers, if this thread drives `scheduler`.
 #[cfg(feature = "time")]
 pub(crate) fn with_own_timers<R>(
     scheduler: *const CurrentThread,
     f: impl FnOnce(Option<&mut WorkerTimers>) -> R,
 ) -> R {
-    with_turn_of(scheduler, |turn| match turn.and_then(Turn::try_core) {
+    with_context_of(scheduler, |context| match context.and_then(DriveContext::try_core) {
         Some(mut core) => f(Some(&mut core.timers)),
         None => f(None),
     })
 }
 
-/// Keeps `waker` until the driver was looked at. False if this thread drives nothing.
+/// Keeps `waker` until the next look at the driver. Returns false if this thread drives nothing.
 pub(crate) fn defer(waker: &Waker) -> bool {
-    with_turn(|turn| {
-        let Some(turn) = turn else { return false };
-        // Not any task: one that runs inside of another, in a `LocalSet` say, returns to that one.
-        if turn.polling.get().is_some_and(|task| is_waker_of(waker, task)) {
-            let Some(mut core) = turn.try_core() else { return false };
+    with_context(|context| {
+        let Some(context) = context else { return false };
+        // Only the task being polled yields by its queue entry. A task inside it, in a `LocalSet`
+        // for instance, has another waker and takes the other branch.
+        if context.polling.get().is_some_and(|task| is_waker_of(waker, task)) {
+            let Some(mut core) = context.try_core() else { return false };
             core.yielding = true;
         } else {
-            // A task that finds its budget used up in many futures needs one wake-up only.
-            let core = turn.try_core();
+            // A task that polls many futures without budget needs only one wake-up.
+            let core = context.try_core();
             let last = core.as_ref().and_then(|core| core.deferred.last());
             if last.is_some_and(|last| last.will_wake(waker)) {
                 return true;
             }
-            // The clone is the caller's code, so the core is not borrowed meanwhile.
+            // The clone is user code, so the core is not borrowed meanwhile.
             drop(core);
             let waker = waker.clone();
-            match turn.try_core() {
+            match context.try_core() {
                 Some(mut core) => core.deferred.push(waker),
                 None => waker.wake(),
             }
@@ -151,26 +167,27 @@ pub(crate) fn defer(waker: &Waker) -> bool {
     })
 }
 
-/// Whether this thread drives a scheduler of this kind.
+/// Returns whether this thread drives a current-thread scheduler.
 pub(crate) fn is_driving() -> bool {
-    with_turn(|turn| turn.is_some())
+    with_context(|context| context.is_some())
 }
 
 impl CurrentThread {
-    /// Drives the scheduler until `root` is ready, or a task's panic has ended the runtime.
+    /// Drives the scheduler until `root` is ready, or until a task's panic shuts the runtime down.
     pub(crate) fn drive(self: &Arc<Self>, mut root: Root<'_>) {
-        let resting = self.resting.lock().core.take();
-        let Some(core) = resting.or_else(|| self.wait_for_core(root.as_mut())) else { return };
-        self.stalls.while_pinned(Some(0), || self.take_turn(core, |turn| turn.drive(root)));
+        let free_core = self.core_slot.lock().core.take();
+        let Some(core) = free_core.or_else(|| self.wait_for_core(root.as_mut())) else { return };
+        self.stalls
+            .while_pinned(Some(0), || self.enter_context(core, |context| context.drive(root)));
     }
 
-    /// Drives `root` alone until the core is free. None if it is ready before.
+    /// Polls `root` alone until the core is free. Returns `None` if `root` is ready before.
     fn wait_for_core(&self, mut root: Root<'_>) -> Option<CoreAndDriver> {
         let (parker, waker) = parker_and_waker();
         let mut cx = Context::from_waker(&waker);
-        let _in_line = InLine::new(self, &parker);
+        let _waiter = CoreWaiter::new(self, &parker);
         loop {
-            if let Some(core) = self.resting.lock().core.take() {
+            if let Some(core) = self.core_slot.lock().core.take() {
                 return Some(core);
             }
             if budget::with_initial(|| root.as_mut().poll(&mut cx)).is_ready() {
@@ -180,96 +197,102 @@ impl CurrentThread {
         }
     }
 
-    /// Runs `f` with the core, then puts it back.
-    fn take_turn<R>(self: &Arc<Self>, taken: CoreAndDriver, f: impl FnOnce(&Turn) -> R) -> R {
+    /// Runs `f` in a new drive context, then puts the core back.
+    fn enter_context<R>(
+        self: &Arc<Self>,
+        taken: CoreAndDriver,
+        f: impl FnOnce(&DriveContext) -> R,
+    ) -> R {
         /// Puts the core back, even if the future of `block_on` panics.
-        struct PutBack(Option<Turn>);
+        struct PutBack(Option<DriveContext>);
 
         impl Drop for PutBack {
             fn drop(&mut self) {
-                let Turn { scheduler, core, driver, .. } = self.0.take().expect("put back once");
+                let DriveContext { scheduler, core, driver, .. } =
+                    self.0.take().expect("dropped once");
                 let (core, driver) = (core.into_inner(), driver.into_inner());
-                let mut resting = scheduler.resting.lock();
-                resting.core = Some(CoreAndDriver { core, driver });
-                // All who wait, as some of them may want it no more by now.
-                for (_, waiting) in &resting.waiting {
-                    waiting.unpark();
+                let mut core_slot = scheduler.core_slot.lock();
+                core_slot.core = Some(CoreAndDriver { core, driver });
+                // Unparks all waiting threads: some of them may no longer need the core.
+                for (_, waiter) in &core_slot.waiters {
+                    waiter.unpark();
                 }
             }
         }
 
         self.metrics.sit();
-        let turn = PutBack(Some(Turn {
+        let context = PutBack(Some(DriveContext {
             scheduler: self.clone(),
             core: RefCell::new(taken.core),
             driver: RefCell::new(taken.driver),
             polling: Cell::new(None),
             reports_stalls: self.stalls.config.reports(),
             precise: PreciseThread::new(),
-            is_reported: Cell::new(false),
+            is_driver_waking: Cell::new(false),
         }));
-        let turn = turn.0.as_ref().expect("put back at the end");
-        let _on_turn = SetTurn(TURN.with(|before| before.replace(turn)));
+        let context = context.0.as_ref().expect("taken only when dropped");
+        let _entered = SetDriveContext(DRIVE_CONTEXT.with(|before| before.replace(context)));
         let _deferring = allow_defer();
-        f(turn)
+        f(context)
     }
 }
 
-/// A thread's place among those that wait for the core, until dropped.
-struct InLine<'a> {
+/// The entry of a thread that waits for the core, removed when dropped.
+struct CoreWaiter<'a> {
     scheduler: &'a CurrentThread,
-    /// A thread waits for one core at a time.
+    /// Identifies the entry: a thread waits for one core at a time.
     thread: ThreadId,
 }
 
-impl InLine<'_> {
-    fn new<'a>(scheduler: &'a CurrentThread, parker: &Parker) -> InLine<'a> {
+impl CoreWaiter<'_> {
+    fn new<'a>(scheduler: &'a CurrentThread, parker: &Parker) -> CoreWaiter<'a> {
         let thread = thread::current().id();
-        scheduler.resting.lock().waiting.push((thread, parker.unparker()));
-        InLine { scheduler, thread }
+        scheduler.core_slot.lock().waiters.push((thread, parker.unparker()));
+        CoreWaiter { scheduler, thread }
     }
 }
 
-impl Drop for InLine<'_> {
+impl Drop for CoreWaiter<'_> {
     fn drop(&mut self) {
-        let mut resting = self.scheduler.resting.lock();
-        resting.waiting.retain(|&(thread, _)| thread != self.thread);
+        let mut core_slot = self.scheduler.core_slot.lock();
+        core_slot.waiters.retain(|&(thread, _)| thread != self.thread);
     }
 }
 
-impl Turn {
-    /// Runs `f` with the core. No user code may run in it.
+impl DriveContext {
+    /// Runs `f` with the core. `f` must not run user code.
     fn with_core<R>(&self, f: impl FnOnce(&mut Core) -> R) -> R {
         f(&mut self.core.borrow_mut())
     }
 
-    /// Borrows the core for a call that user code made.
+    /// Borrows the core for a call made by user code.
     ///
-    /// `None` if the core is borrowed already: then the call comes from an allocator that uses the
-    /// runtime, in the middle of a change to the core. The caller goes the way of other threads.
+    /// Returns `None` if the core is borrowed already. Then a global allocator that uses the
+    /// runtime made the call, in the middle of a change to the core. The caller proceeds as on any
+    /// other thread.
     fn try_core(&self) -> Option<RefMut<'_, Box<Core>>> {
         self.core.try_borrow_mut().ok()
     }
 
     fn push(&self, core: &mut Core, runnable: Runnable) {
         self.scheduler.metrics.local_schedules.add(1);
-        if self.is_reported.get() {
+        if self.is_driver_waking.get() {
             core.ready.push_woken(runnable);
         } else {
             core.ready.push(runnable);
         }
     }
 
-    /// Until `root` is ready, or a task's panic has ended the runtime.
+    /// Runs until `root` is ready, or until a task's panic shuts the runtime down.
     fn drive(&self, mut root: Root<'_>) {
         let waker = Waker::from(self.scheduler.clone());
         let mut cx = Context::from_waker(&waker);
-        self.scheduler.woken.store(true, Release);
+        self.scheduler.root_woken.store(true, Release);
         let (mut busy_since, mut looks) = (Instant::now(), 0_u32);
         let time = &self.scheduler.info.time;
         self.with_core(|core| time.note_wait_end(&mut core.timers, busy_since));
         loop {
-            if self.scheduler.woken.swap(false, AcqRel) {
+            if self.scheduler.root_woken.swap(false, AcqRel) {
                 self.with_core(|core| core.root_polls += 1);
                 let poll = || budget::with_initial(|| root.as_mut().poll(&mut cx));
                 if stall::run_future(poll).is_ready() {
@@ -278,12 +301,12 @@ impl Turn {
                 }
             }
             match self.run_tasks() {
-                // Timers that have become due meanwhile need no wake-up of their own.
-                Ran::Dry if !self.has_work() && !self.serve_timers() => {
+                // Timers that have become due meanwhile are served without parking.
+                BatchEnd::QueuesEmpty if !self.has_work() && !self.serve_timers() => {
                     let now = self.scheduler.metrics.add_busy(busy_since);
-                    // What a wake-up costs matters to who has little to do.
+                    // Spinning instead of parking pays only for a thread with little to do.
                     if now.duration_since(busy_since) > WAKE_UP || !self.search(now) {
-                        self.run_dry();
+                        self.park();
                     }
                     busy_since = Instant::now();
                     self.with_core(|core| {
@@ -291,14 +314,14 @@ impl Turn {
                         time.note_wait_end(&mut core.timers, busy_since);
                     });
                 }
-                Ran::Dry | Ran::All => {
-                    self.look();
+                BatchEnd::QueuesEmpty | BatchEnd::MaintenanceDue => {
+                    self.look_at_driver();
                     looks = looks.wrapping_add(1);
-                    if looks % LOOKS_PER_NOTE == 0 {
+                    if looks % LOOKS_PER_BUSY_UPDATE == 0 {
                         busy_since = self.scheduler.metrics.add_busy(busy_since);
                     }
                 }
-                Ran::IntoPanic => {
+                BatchEnd::TaskPanicked => {
                     self.scheduler.stop_after_panic(|f| self.with_core(f));
                     return;
                 }
@@ -306,28 +329,28 @@ impl Turn {
         }
     }
 
-    /// Runs as many tasks as may go before a look at the driver.
-    fn run_tasks(&self) -> Ran {
+    /// Runs tasks until the next look at the driver is due.
+    fn run_tasks(&self) -> BatchEnd {
         for _ in 0..self.scheduler.config.event_interval {
             let runnable = match self.next() {
                 Next::Run(runnable) => runnable,
-                Next::Nothing => return Ran::Dry,
-                Next::IntoPanic => return Ran::IntoPanic,
+                Next::Nothing => return BatchEnd::QueuesEmpty,
+                Next::TaskPanicked => return BatchEnd::TaskPanicked,
             };
             budget::with_initial(|| {
                 self.poll(runnable);
                 self.scheduler.metrics.note_budget();
             });
         }
-        Ran::All
+        BatchEnd::MaintenanceDue
     }
 
     fn next(&self) -> Next {
         let inject = &self.scheduler.inject;
         self.with_core(|core| {
-            // By a task of this `block_on`, or of an earlier one.
+            // A task panicked in this `block_on` or in an earlier one.
             if core.panicked {
-                return Next::IntoPanic;
+                return Next::TaskPanicked;
             }
             core.until_inject -= 1;
             if core.until_inject == 0 {
@@ -343,7 +366,7 @@ impl Turn {
         })
     }
 
-    /// Polls one task and sees to what becomes of it. User code runs in here.
+    /// Polls one task and settles or ends it. Runs user code.
     fn poll(&self, runnable: Runnable) {
         self.scheduler.metrics.polls.add(1);
         let hooks = &self.scheduler.config.hooks;
@@ -355,7 +378,8 @@ impl Turn {
             runnable.run()
         };
         self.polling.set(None);
-        // SAFETY: whatever became of it, we have the reference that keeps it alive.
+        // SAFETY: `polled` holds the scheduler's reference to the task, whether the task is pending
+        // or has ended.
         config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });
         match polled {
             Polled::Pending(running) => self.settle(running),
@@ -363,13 +387,16 @@ impl Turn {
         }
     }
 
-    /// Lets a task wait, or queues it again if it was woken during its poll.
+    /// Leaves a pending task to its waker, or queues it again if it yielded or was woken during its
+    /// poll.
     fn settle(&self, running: RunningTask) {
         self.with_core(|core| {
-            // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
-            if !unsafe { running.home::<Home>().as_ref() }.is_listed {
-                // SAFETY: the other home lives as long as the one it replaces; a fresh task is in no
-                // list.
+            // SAFETY: all tasks of this scheduler are created with a `TaskList` as home. It is a
+            // field of the scheduler, which the task's cell keeps alive.
+            if !unsafe { running.home::<TaskList>().as_ref() }.is_listed {
+                // SAFETY: `listed` is a field of the same scheduler as `unlisted`, so it lives as
+                // long. A task whose home is `unlisted` is in no list, and the scheduler's
+                // reference keeps it alive while it is in `owned`.
                 unsafe {
                     running.set_home(NonNull::from(&self.scheduler.listed));
                     core.owned.push_front(running.task());
@@ -384,15 +411,16 @@ impl Turn {
         });
     }
 
-    /// Takes leave of a task that has ended. User code runs in here.
+    /// Removes a task that has ended, and completes it. Runs user code.
     fn end(&self, ended: FinishingTask) {
         self.scheduler.metrics.ended.add(1);
-        // SAFETY: all tasks of this scheduler have a `Home`, valid as long as they live.
-        let is_listed = unsafe { ended.home::<Home>().as_ref() }.is_listed;
+        // SAFETY: as in `settle`.
+        let is_listed = unsafe { ended.home::<TaskList>().as_ref() }.is_listed;
         self.with_core(|core| {
             core.yielding = false;
             if is_listed {
-                // SAFETY: it is in our list.
+                // SAFETY: a task whose home is `listed` is in `owned`, and only this thread touches
+                // that list.
                 unsafe { core.owned.remove(ended.task()) };
             }
         });
@@ -401,18 +429,18 @@ impl Turn {
         {
             self.with_core(|core| core.panicked = true);
         }
-        // SAFETY: the scheduler's reference keeps the task alive.
+        // SAFETY: `ended` holds the scheduler's reference, which keeps the task alive.
         config::call_for(&self.scheduler.config.hooks.terminate, unsafe { ended.task().as_ref() });
         ended.complete();
     }
 
-    /// Looks for something to do for a while from `begun` on, if that has paid of late. True if there is. Timers are not
-    /// looked for: it is known when they are due.
-    fn search(&self, begun: Instant) -> bool {
-        // Where the clock moves by itself nobody waits.
-        let moves =
+    /// Spins for some microseconds, if that has paid off recently. Returns true if it found work.
+    /// It does not wait for timers: it is known when they are due.
+    fn search(&self, started: Instant) -> bool {
+        // A paused clock moves on its own as soon as the thread is idle.
+        let clock_moves =
             self.with_core(|core| self.scheduler.info.time.next_skip(&core.timers).is_some());
-        if moves || SEARCH_MAX.is_zero() {
+        if clock_moves || SEARCH_MAX.is_zero() {
             return false;
         }
         let (mut took, mut next_look) = (Duration::ZERO, Duration::ZERO);
@@ -421,90 +449,93 @@ impl Turn {
             if took >= next_look {
                 let polls = self.scheduler.metrics.polls.get();
                 let may_look = |core: &mut Core| {
-                    core.luck.may_look(looks, polls + core.root_polls, begun + took)
+                    core.luck.may_look(looks, polls + core.root_polls, started + took)
                 };
                 if !self.with_core(may_look) {
                     return false;
                 }
                 looks += 1;
                 next_look = took + LOOK_EVERY;
-                self.in_driver(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
+                self.with_driver(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
             }
             hint::spin_loop();
             found = self.has_work() || !self.scheduler.inject.is_empty();
-            took = begun.elapsed();
+            took = started.elapsed();
         }
         self.with_core(|core| core.luck.note(looks, found, took));
         found
     }
 
-    /// No task at hand: waits in the driver.
-    fn run_dry(&self) {
+    /// Parks in the driver.
+    fn park(&self) {
         let scheduler = &*self.scheduler;
         config::call(&scheduler.config.before_park);
-        scheduler.asleep.store(true, SeqCst);
+        scheduler.parked.store(true, SeqCst);
         seq_cst_for_loom();
-        // Who comes after the store calls the driver; who came before is seen here.
+        // A thread that pushes after this store wakes the driver. What was pushed before is seen
+        // here.
         if self.has_work() || !scheduler.inject.is_empty() {
-            self.look();
+            self.look_at_driver();
         } else {
             scheduler.metrics.parks.add(1);
-            self.wait_idle();
+            self.wait_for_event();
             scheduler.metrics.unparks.add(1);
         }
-        scheduler.asleep.store(false, Relaxed);
+        scheduler.parked.store(false, Relaxed);
         config::call(&scheduler.config.after_unpark);
     }
 
     fn has_work(&self) -> bool {
         self.with_core(|core| {
             !(core.ready.is_empty() && core.yielded.is_empty() && core.deferred.is_empty())
-        }) || self.scheduler.woken.load(SeqCst)
+        }) || self.scheduler.root_woken.load(SeqCst)
     }
 
-    /// Waits in the driver until something happens; where the clock moves by itself, moves it instead.
-    fn wait_idle(&self) {
+    /// Waits in the driver until something happens. A paused clock is moved to the next timer
+    /// instead.
+    fn wait_for_event(&self) {
         let time = &self.scheduler.info.time;
         let Some(next_ns) = self.with_core(|core| time.next_skip(&core.timers)) else {
             let until = self.with_core(|core| time.until(&core.timers, || None));
             self.precise.wait(&until);
-            return self.wait_with(|driver| until.in_driver(driver, &mut call_now));
+            return self.wait_in_driver(|driver| until.in_driver(driver, &mut call_now));
         };
-        self.wait_with(|driver| {
+        self.wait_in_driver(|driver| {
             driver.wait(Some(Duration::ZERO), &mut call_now);
-            // Not if somebody has work for us meanwhile: for him no time has passed.
-            if self.scheduler.asleep.load(SeqCst) && !self.has_work() {
+            // Not if another thread has sent work meanwhile: for that work no time may have passed.
+            if self.scheduler.parked.load(SeqCst) && !self.has_work() {
                 time.skip_to(next_ns);
             }
         });
     }
 
-    /// Fires the timers that are due. True if there were any.
+    /// Fires the timers that are due. Returns whether there were any.
     fn serve_timers(&self) -> bool {
         let scheduler = &self.scheduler;
         let with_own =
             |f: &mut dyn FnMut(&mut WorkerTimers)| self.with_core(|core| f(&mut core.timers));
-        self.is_reported.set(true);
+        self.is_driver_waking.set(true);
         let fired = scheduler.info.time.serve(&scheduler.left_timers, with_own, &mut call_now);
-        self.is_reported.set(false);
+        self.is_driver_waking.set(false);
         self.with_core(|core| core.timers.note(fired));
         fired.count > 0
     }
 
-    fn look(&self) {
-        self.wait_with(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
+    fn look_at_driver(&self) {
+        self.wait_in_driver(|driver| driver.wait(Some(Duration::ZERO), &mut call_now));
     }
 
-    fn in_driver(&self, f: impl FnOnce(&mut dyn Driver)) {
+    fn with_driver(&self, f: impl FnOnce(&mut dyn Driver)) {
         let mut driver = self.driver.borrow_mut();
-        self.is_reported.set(true);
+        self.is_driver_waking.set(true);
         f(&mut **driver);
-        self.is_reported.set(false);
+        self.is_driver_waking.set(false);
     }
 
-    /// Waits in the driver, then calls the wakers that were waiting for that.
-    fn wait_with(&self, wait: impl FnOnce(&mut dyn Driver)) {
-        self.in_driver(wait);
+    /// Calls `wait` with the driver, then serves timers, queues the tasks that yielded and calls
+    /// the deferred wakers.
+    fn wait_in_driver(&self, wait: impl FnOnce(&mut dyn Driver)) {
+        self.with_driver(wait);
         self.serve_timers();
         let deferred = self.with_core(|core| {
             if !core.yielded.is_empty() {
@@ -514,26 +545,26 @@ impl Turn {
             std::mem::take(&mut core.deferred)
         });
         for waker in deferred {
-            // Somebody else's code: its panic must not cost the others their wake.
+            // The waker may be user code: if it panics, the others still have to be called.
             contain_panic(|| waker.wake());
         }
     }
 }
 
-/// What is to be done next.
+/// What a driving thread does next.
 enum Next {
     Run(Runnable),
     Nothing,
-    /// Nothing any more: a task panicked in a runtime that ends by that.
-    IntoPanic,
+    /// A task panicked, and the runtime is configured to shut down then.
+    TaskPanicked,
 }
 
-/// What running tasks led to.
-enum Ran {
-    /// There may be more; the driver is due.
-    All,
-    /// There are no more.
-    Dry,
-    /// One of them panicked in a runtime that ends by that.
-    IntoPanic,
+/// Why a batch of tasks has ended.
+enum BatchEnd {
+    /// A look at the driver is due; there may be more tasks.
+    MaintenanceDue,
+    /// No task is ready.
+    QueuesEmpty,
+    /// A task panicked, and the runtime is configured to shut down then.
+    TaskPanicked,
 }

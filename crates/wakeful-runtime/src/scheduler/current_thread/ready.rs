@@ -1,25 +1,29 @@
-//! Tasks that are ready to run, in two queues: what the driver or a timer has woken does not wait behind a crowd.
+//! Tasks that are ready to run, in two queues: `woken` for tasks woken by the driver or a timer,
+//! `fifo` for all others. So a task that was woken does not wait behind a long `fifo` queue.
 //!
-//! 1. As long as both have some, they take turns.
-//! 2. Nobody who was woken runs later than with one queue for all: he also goes before whatever was queued after him. Beside tasks that
-//!    block, or compute for long, and are queued again and again, turns alone would let each that was woken wait for one of those.
+//! 1. While both queues have tasks, they alternate.
+//! 2. A task in `woken` never runs later than it would with a single FIFO queue: it also goes
+//!    before every task that was queued in `fifo` after it. Alternation alone would not ensure
+//!    this: if some tasks compute for long and are queued again and again, each task in `woken`
+//!    would wait for one of them.
 //!
-//! So nobody starves: one in the common queue waits for those before him, for as many who were woken, and for those woken before he
-//! came.
+//! No task starves. A task in `fifo` waits for the tasks before it, for as many tasks from `woken`,
+//! and for those that were put into `woken` before it was queued.
 
 use std::collections::VecDeque;
 
+/// The tasks that are ready to run, in two queues.
 pub(super) struct ReadyTasks<T> {
     fifo: VecDeque<T>,
-    woken: VecDeque<Woken<T>>,
-    /// How many of the common queue have gone.
-    gone: u64,
-    was_turn_of_woken: bool,
+    woken: VecDeque<WokenTask<T>>,
+    /// How many tasks were popped from `fifo`, ever.
+    fifo_popped: u64,
+    last_was_woken: bool,
 }
 
-struct Woken<T> {
+struct WokenTask<T> {
     task: T,
-    /// How many were queued in the common queue before, ever.
+    /// How many tasks were pushed to `fifo` before this one was woken, ever.
     queued_before: u64,
 }
 
@@ -28,8 +32,8 @@ impl<T> ReadyTasks<T> {
         ReadyTasks {
             fifo: VecDeque::with_capacity(64),
             woken: VecDeque::new(),
-            gone: 0,
-            was_turn_of_woken: false,
+            fifo_popped: 0,
+            last_was_woken: false,
         }
     }
 
@@ -49,26 +53,27 @@ impl<T> ReadyTasks<T> {
         self.fifo.extend(tasks);
     }
 
-    /// Of one that the driver or a timer has woken.
+    /// Queues a task that the driver or a timer has woken.
     pub(super) fn push_woken(&mut self, task: T) {
-        let queued_before = self.gone + self.fifo.len() as u64;
-        self.woken.push_back(Woken { task, queued_before });
+        let queued_before = self.fifo_popped + self.fifo.len() as u64;
+        self.woken.push_back(WokenTask { task, queued_before });
     }
 
+    /// Takes the next task to run.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<T> {
         match self.woken.front() {
             Some(first) => {
-                let is_older = first.queued_before <= self.gone;
-                self.pop_in_turn(is_older)
+                let is_older = first.queued_before <= self.fifo_popped;
+                self.pop_alternating(is_older)
             }
             None => self.pop_fifo(),
         }
     }
 
-    fn pop_in_turn(&mut self, is_woken_older: bool) -> Option<T> {
-        self.was_turn_of_woken = is_woken_older || !self.was_turn_of_woken;
-        if self.was_turn_of_woken {
+    fn pop_alternating(&mut self, is_woken_older: bool) -> Option<T> {
+        self.last_was_woken = is_woken_older || !self.last_was_woken;
+        if self.last_was_woken {
             self.woken.pop_front().map(|woken| woken.task)
         } else {
             self.pop_fifo()
@@ -77,7 +82,7 @@ impl<T> ReadyTasks<T> {
 
     fn pop_fifo(&mut self) -> Option<T> {
         let task = self.fifo.pop_front()?;
-        self.gone += 1;
+        self.fifo_popped += 1;
         Some(task)
     }
 }
@@ -88,7 +93,7 @@ mod tests {
     use wakeful_base::rng::FastRng;
 
     #[test]
-    fn both_take_turns() {
+    fn the_two_queues_alternate() {
         let mut ready = ReadyTasks::new();
         ready.extend(["a", "b", "c"]);
         ready.push_woken("x");
@@ -98,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_queued_again_does_not_pass_who_was_woken_before() {
+    fn a_requeued_task_does_not_overtake_tasks_woken_before() {
         let mut ready = ReadyTasks::new();
         ready.push("blocks");
         (0..9).for_each(|_| ready.push_woken("ticks"));
@@ -110,12 +115,12 @@ mod tests {
         assert!(ready.is_empty());
     }
 
-    /// What the head of this file says, in random runs.
+    /// Checks the two rules of the module's documentation in random runs.
     #[test]
-    fn nobody_who_was_woken_is_later_and_nobody_starves() {
+    fn woken_tasks_are_never_late_and_no_task_starves() {
         #[derive(Clone, Copy, PartialEq)]
-        enum From {
-            Common(u32),
+        enum QueuedTask {
+            Fifo(u32),
             Woken(u32),
         }
 
@@ -123,16 +128,19 @@ mod tests {
         let seed = rng.next_u64();
         rng.reseed(seed);
         let (mut ready, mut by_age) = (ReadyTasks::new(), Vec::new());
-        let mut passed_in_a_row = 0;
+        let mut consecutive_overtakes = 0;
         for number in 0..100_000 {
-            // By turns there are more and more, and fewer and fewer.
+            // Phases in which the queues grow and phases in which they shrink.
             let pushes = if number / 100 % 2 == 0 { 3 } else { 1 };
             if rng.below(4) < pushes {
-                let task =
-                    if rng.below(2) == 0 { From::Common(number) } else { From::Woken(number) };
+                let task = if rng.below(2) == 0 {
+                    QueuedTask::Fifo(number)
+                } else {
+                    QueuedTask::Woken(number)
+                };
                 match task {
-                    From::Common(_) => ready.push(task),
-                    From::Woken(_) => ready.push_woken(task),
+                    QueuedTask::Fifo(_) => ready.push(task),
+                    QueuedTask::Woken(_) => ready.push_woken(task),
                 }
                 by_age.push(task);
                 continue;
@@ -140,13 +148,20 @@ mod tests {
             assert_eq!(ready.is_empty(), by_age.is_empty());
             let Some(task) = ready.pop() else { continue };
             let age = by_age.iter().position(|&other| other == task).expect("popped once");
-            let passed = &by_age[..age];
-            if let From::Common(_) = task {
-                assert!(passed.is_empty(), "later than with one queue, seed {seed}");
+            let overtaken = &by_age[..age];
+            if let QueuedTask::Fifo(_) = task {
+                assert!(
+                    overtaken.is_empty(),
+                    "a woken task would run later than with one queue, seed {seed}"
+                );
             }
-            assert!(passed.iter().all(|task| matches!(task, From::Common(_))), "seed {seed}");
-            passed_in_a_row = if passed.is_empty() { 0 } else { passed_in_a_row + 1 };
-            assert!(passed_in_a_row <= 1, "no turns taken, seed {seed}");
+            assert!(
+                overtaken.iter().all(|task| matches!(task, QueuedTask::Fifo(_))),
+                "seed {seed}"
+            );
+            consecutive_overtakes =
+                if overtaken.is_empty() { 0 } else { consecutive_overtakes + 1 };
+            assert!(consecutive_overtakes <= 1, "the queues do not alternate, seed {seed}");
             by_age.remove(age);
         }
     }

@@ -1,4 +1,4 @@
-//! How a current-thread scheduler ends: every task is dropped by the thread that drops the runtime.
+//! Shutdown of the current-thread scheduler: the thread that drops the runtime drops every task.
 
 use super::{Core, CoreAndDriver, CurrentThread};
 use crate::config;
@@ -12,36 +12,38 @@ use wakeful_base::sync::thread;
 use wakeful_task::{FinishingTask, Runnable, RunningTask};
 
 impl CurrentThread {
-    /// Drops every task. Nothing that is spawned later runs.
+    /// Drops every task. Tasks that are spawned later are cancelled.
     pub(crate) fn shutdown(self: &Arc<Self>) {
         self.stalls.monitor.end();
-        // Absent only if `block_on` is unwinding through the runtime's owner.
-        let Some(CoreAndDriver { mut core, driver: _driver }) = self.resting.lock().core.take()
+        // Absent only while a panic in `block_on` unwinds through the owner of the runtime.
+        let Some(CoreAndDriver { mut core, driver: _driver }) = self.core_slot.lock().core.take()
         else {
             return;
         };
         let handle = SchedulerHandle::CurrentThread(self.clone());
-        // A future's drop may want its runtime; where the thread is ending it has to do without.
+        // A future's drop may use the current runtime. On a thread that is ending there is none.
         let current =
             (with_current(|_| ()) != Err(NoCurrent::ThreadEnds)).then(|| set_current(&handle));
         self.stopped.store(true, Release);
-        self.clear_up(|f| f(&mut core));
+        self.drop_all_tasks(|f| f(&mut core));
         self.info.io.shut_down();
         self.info.time.begin_end();
         self.info.time.end(&self.left_timers, |f| f(&mut core.timers));
         core.refs.empty(self);
-        // It panics if a future's drop leaked an `EnterGuard`. The pool is still to be shut down.
+        // This panics if a future's drop leaked an `EnterGuard`. The pool still has to be shut
+        // down.
         contain_panic(|| drop(current));
     }
 
-    /// Drops every task after one has panicked in a runtime that ends by that.
+    /// Drops every task, after one of them has panicked in a runtime that is configured to shut
+    /// down then.
     pub(super) fn stop_after_panic(&self, with_core: impl FnMut(&mut dyn FnMut(&mut Core))) {
         self.stopped.store(true, Release);
-        self.clear_up(with_core);
+        self.drop_all_tasks(with_core);
     }
 
-    /// `with_core` gives access to the core, without user code running meanwhile.
-    fn clear_up(&self, mut with_core: impl FnMut(&mut dyn FnMut(&mut Core))) {
+    /// Drops every task. `with_core` gives access to the core; no user code runs inside it.
+    fn drop_all_tasks(&self, mut with_core: impl FnMut(&mut dyn FnMut(&mut Core))) {
         loop {
             let (mut queued, mut claimed) = (self.inject.pop(), None);
             let (mut is_empty, mut deferred) = (true, Vec::new());
@@ -51,8 +53,9 @@ impl CurrentThread {
                 deferred = std::mem::take(&mut core.deferred);
                 is_empty = core.owned.is_empty();
                 let Some(task) = core.owned.pop_front() else { return };
-                // SAFETY: what is in the list is alive. One that is scheduled is in a queue, or about
-                // to be put into one: it goes back, to be met there.
+                // SAFETY: the scheduler's reference keeps every task in the list alive. A task that
+                // cannot be claimed is in a queue, or about to be put into one: it goes back to the
+                // list and is cancelled when it is popped from the queue.
                 unsafe {
                     claimed = RunningTask::claim_idle(task);
                     if claimed.is_none() {
@@ -60,7 +63,7 @@ impl CurrentThread {
                     }
                 }
             });
-            // Whoever gave way here may belong to somebody else, who goes on.
+            // A deferred waker may belong to another runtime, whose task must go on.
             for waker in deferred {
                 contain_panic(|| waker.wake());
             }
@@ -71,7 +74,8 @@ impl CurrentThread {
                     if let Some(runnable) = queued {
                         let ended = runnable.cancel();
                         with_core(&mut |core| {
-                            // SAFETY: in our list or in none.
+                            // SAFETY: the task is in `owned` or in no list, and only this thread
+                            // touches `owned`.
                             unsafe { core.owned.remove(ended.task()) };
                         });
                         self.finish(ended);
@@ -96,7 +100,7 @@ impl CurrentThread {
 
     fn finish(&self, ended: FinishingTask) {
         RemoteMetrics::inc(&self.remote.ended);
-        // SAFETY: the scheduler's reference keeps the task alive.
+        // SAFETY: `ended` holds the scheduler's reference, which keeps the task alive.
         config::call_for(&self.config.hooks.terminate, unsafe { ended.task().as_ref() });
         ended.complete();
     }

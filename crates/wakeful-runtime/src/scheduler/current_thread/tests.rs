@@ -13,34 +13,34 @@ fn scheduler() -> Arc<CurrentThread> {
 }
 
 #[test]
-fn who_waits_for_the_core_is_in_line_once_and_leaves_it() {
+fn a_waiting_thread_registers_once_and_unregisters() {
     let scheduler = scheduler();
     let (polled, is_polled) = mpsc::channel();
     let driving = scheduler.clone();
     let first = thread::spawn(move || {
-        // Until there is nobody to tell.
+        // Pending until the receiver is dropped.
         let until_alone = poll_fn(|cx| match polled.send(cx.waker().clone()) {
             Ok(()) => Poll::Pending,
             Err(_) => Poll::Ready(()),
         });
         block_on(&driving, until_alone);
     });
-    // Being polled, it has the core.
+    // The future is polled, so the first thread has the core.
     let first_waker = is_polled.recv().unwrap();
     let mut polls = 0;
     block_on(
         &scheduler,
         poll_fn(|cx| {
-            assert_eq!(scheduler.resting.lock().waiting.len(), 1);
+            assert_eq!(scheduler.core_slot.lock().waiters.len(), 1);
             polls += 1;
             cx.waker().wake_by_ref();
             if polls < 100 { Poll::Pending } else { Poll::Ready(()) }
         }),
     );
-    assert!(scheduler.resting.lock().waiting.is_empty());
+    assert!(scheduler.core_slot.lock().waiters.is_empty());
     let panics = || block_on(&scheduler, async { resume_unwind(Box::new(())) });
     assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
-    assert!(scheduler.resting.lock().waiting.is_empty());
+    assert!(scheduler.core_slot.lock().waiters.is_empty());
     drop(is_polled);
     first_waker.wake();
     first.join().unwrap();

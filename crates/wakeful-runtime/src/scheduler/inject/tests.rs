@@ -43,7 +43,7 @@ fn entries_come_out_in_order_of_arrival() {
 }
 
 #[test]
-fn the_limit_is_told_how_many_entries_wait_in_order() {
+fn the_limit_gets_the_length_of_the_list() {
     let (made, queue) = (Entries::new(), InjectionQueue::new());
     for entry in made.make_many::<5>() {
         queue.push(entry).unwrap();
@@ -69,15 +69,15 @@ fn a_closed_queue_gives_entries_back() {
     for entry in [first, second] {
         queue.push(entry).unwrap();
     }
-    // Some in order already, some not yet.
-    queue.pop_many(|_| 0, |_| unreachable!("none was asked for"));
+    // Some entries are in the list already, one is still in the stack.
+    queue.pop_many(|_| 0, |_| unreachable!("the limit is zero"));
     queue.close(|entry| got.push(entry));
     assert_eq!(ids(&got), in_queue);
-    let Err(Closed(back)) = queue.push(third) else { panic!("pushed into a closed queue") };
+    let Err(Closed(back)) = queue.push(third) else { panic!("a closed queue accepted an entry") };
     got.push(back);
     assert_eq!(queue.len(), 0);
     assert!(queue.is_empty() && queue.pop().is_none());
-    queue.close(|_| unreachable!("it is closed and empty"));
+    queue.close(|_| unreachable!("the queue is closed and empty"));
     made.assert_all(got);
 }
 
@@ -110,7 +110,7 @@ fn stress_every_entry_comes_out_once() {
                 queue.pop_many(
                     |len| len / 2 + odd,
                     |entry| {
-                        // A second time would be a use after free, and end a task that is over.
+                        // A second time would be a use after free, and end a task that has ended.
                         entry.cancel().complete();
                         popped.fetch_add(1, Relaxed);
                         in_queue.fetch_sub(1, Relaxed);
@@ -125,7 +125,7 @@ fn stress_every_entry_comes_out_once() {
     thread::sleep(stress_time());
     let mut left = Vec::new();
     queue.close(|entry| left.push(entry));
-    // With the queue closed nobody takes entries out, and producers that wait may go on.
+    // After the close no consumer takes entries, and waiting producers may go on.
     in_queue.store(0, Relaxed);
     closed.store(true, Release);
     left.extend(producers.into_iter().map(|producer| producer.join().unwrap()));
@@ -133,7 +133,7 @@ fn stress_every_entry_comes_out_once() {
         consumer.join().unwrap();
     }
     let popped = popped.load(Relaxed);
-    assert!(popped > 1000, "{popped} entries are no stress");
+    assert!(popped > 1000, "{popped} entries: too few for a stress test");
     for entry in left {
         entry.cancel().complete();
     }

@@ -1,31 +1,36 @@
-//! Who sleeps, who looks for work, and whom to wake.
+//! Which workers are parked, which are searching, and which one to unpark for new work.
 //!
-//! Waking a thread costs more than most tasks take, so no more are woken than will find something:
+//! Unparking a thread costs more than most tasks take, so no more workers are unparked than will
+//! find work:
 //!
-//! - A woken worker **searches** until it finds work or gives up. While one searches nobody is woken:
-//!   it will find what there is.
-//! - A worker that stops searching because it found work, and was the last to search, wakes another
-//!   if there is more.
-//! - A worker that goes to sleep says so first and then looks at all queues once more. So whoever put
-//!   work there either saw it among the sleepers, or its work is seen. If the worker sees some it
-//!   searches on: there may be more, put there while it still counted as searching.
+//! - An unparked worker **searches** until it finds work or gives up. While one worker searches, no
+//!   other is unparked: the searching worker will find what there is.
+//! - A worker that found work stops searching. If it was the last one to search and there is more
+//!   work, it unparks another.
+//! - A worker that parks first registers as parked, and then checks all queues once more. A thread
+//!   that queues work first pushes, and then looks for parked workers. So either that thread sees
+//!   the parked worker, or the worker sees the work. A worker that sees work searches again: there
+//!   may be more, queued while the worker still counted as searching.
 //!
-//! That last rule needs a full fence between putting and looking. A push from outside the workers has
-//! one. A worker's push onto its own queue does without: in the rare case that it misses a sleeper,
-//! its task is still run, by the worker itself, which looks for sleepers again after each poll. For the
-//! same reason what a worker has in its queue need not count as work for others ([`share`](super::share)).
+//! The third rule needs a full fence between the push and the look at the parked workers. A push to
+//! the injection queue has it. A worker's push to its own queue has none. In the rare case that
+//! this misses a parked worker, the worker itself runs the task, and it looks for parked workers
+//! again after each poll. For the same reason a worker's own queue need not count as work for
+//! others (see [`share`](super::share)).
 
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 use wakeful_base::sync::{Mutex, seq_cst_for_loom};
 
+/// Counts of searching and parked workers.
 pub(super) struct Idle {
-    /// Searching workers in the lower half, sleeping ones in the upper.
+    /// The number of searching workers in the lower half, of parked workers in the upper half.
     counts: AtomicUsize,
     parked: Mutex<Vec<usize>>,
     workers: usize,
 }
 
-/// So many may search at a time, however few workers there are.
+/// How many workers may search at a time, at least. With a single searching worker, a second one
+/// that parks while the first finds work would have to be unparked for its share.
 const SEARCHERS_MIN: usize = 2;
 
 const HALF_BITS: u32 = usize::BITS / 2;
@@ -49,37 +54,40 @@ impl Idle {
         }
     }
 
-    /// Whether somebody sleeps and nobody searches. For the worker's own path: without a fence.
+    /// Returns whether a worker is parked and none is searching. For a worker's own push: without a
+    /// fence.
     #[inline]
     pub(super) fn should_notify(&self) -> bool {
         should_notify(self.counts.load(Relaxed))
     }
 
-    /// Whether any worker has nothing to do.
+    /// Returns whether any worker is parked or searching.
     #[inline]
     pub(super) fn has_idle(&self) -> bool {
         self.counts.load(Relaxed) != 0
     }
 
-    /// How many workers do not sleep.
+    /// Returns how many workers are not parked.
     pub(super) fn awake(&self) -> usize {
         self.workers - parked_in(self.counts.load(SeqCst))
     }
 
-    /// Whether every worker sleeps, and none was called yet.
+    /// Returns whether every worker is parked and none is notified.
     pub(super) fn are_all_parked(&self) -> bool {
         let counts = self.counts.load(SeqCst);
         parked_in(counts) == self.workers && searching(counts) == 0
     }
 
-    /// The worker to wake for new work, if there is one to wake. It counts as searching from now on.
+    /// Returns the worker to unpark for new work, if there is one. It counts as searching from now
+    /// on.
     pub(super) fn worker_to_notify(&self) -> Option<usize> {
         seq_cst_for_loom();
         if !should_notify(self.counts.load(SeqCst)) {
             return None;
         }
         let mut parked = self.parked.lock();
-        // Sleepers leave only under the lock, but somebody may have begun to search.
+        // Parked workers leave the list only under the lock, but a worker may have started to
+        // search.
         if searching(self.counts.load(SeqCst)) > 0 {
             return None;
         }
@@ -88,8 +96,8 @@ impl Idle {
         Some(worker)
     }
 
-    /// Asks to search. No more than half of the workers do at a time: more would only meet each other. But two may: where
-    /// there are no more, one that has to sleep while the other finds something has to be woken for its share.
+    /// Starts a search, unless enough workers are searching. At most half of the workers search at
+    /// a time, because more would only compete with each other, but always up to [`SEARCHERS_MIN`].
     pub(super) fn begin_search(&self) -> bool {
         let counts = self.counts.load(Relaxed);
         if searching(counts) >= self.workers.div_ceil(2).max(SEARCHERS_MIN) {
@@ -99,7 +107,8 @@ impl Idle {
         true
     }
 
-    /// Stops searching. True if nobody else searches, so that the caller has to look for more work.
+    /// Ends a search. Returns true if no other worker searches, so that the caller has to look for
+    /// more work.
     #[must_use]
     pub(super) fn end_search(&self) -> bool {
         let before = self.counts.fetch_sub(SEARCHING, SeqCst);
@@ -107,7 +116,7 @@ impl Idle {
         searching(before) == 1
     }
 
-    /// Counts `worker` among the sleepers. It has to look at all queues once more before it sleeps.
+    /// Registers `worker` as parked. It has to check all queues once more before it parks.
     pub(super) fn begin_park(&self, worker: usize, was_searching: bool) {
         let mut parked = self.parked.lock();
         parked.push(worker);
@@ -116,12 +125,12 @@ impl Idle {
         seq_cst_for_loom();
     }
 
-    /// `worker` is awake. True if it counts as searching: because somebody woke it for work, or because
-    /// it `saw_work` before it slept.
+    /// Ends the park of `worker`. Returns true if it counts as searching: because another thread
+    /// unparked it for work, or because it `saw_work` before it parked.
     #[must_use]
     pub(super) fn end_park(&self, worker: usize, saw_work: bool) -> bool {
         let mut parked = self.parked.lock();
-        match parked.iter().rposition(|&sleeper| sleeper == worker) {
+        match parked.iter().rposition(|&index| index == worker) {
             None => true,
             Some(at) => {
                 parked.swap_remove(at);

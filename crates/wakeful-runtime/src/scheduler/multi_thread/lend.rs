@@ -1,7 +1,8 @@
-//! A worker that sleeps lends its timers to the one that waits in the driver; `timers/lent.rs` says when and why.
+//! A worker that parks outside the driver lends its timers to the worker in the driver.
+//! `timers/lent.rs` explains when and why.
 //!
-//! No user code runs on a thread between the lending and the taking back, and no seat is taken from a
-//! sitter that sleeps: so nobody arms a timer on a seat whose timers are lent.
+//! Between lending and taking back, the thread runs no user code, and the lease of a parked worker
+//! is not revoked. So no timer is armed on a worker whose timers are lent.
 
 use super::MultiThread;
 use super::worker::Worker;
@@ -12,7 +13,8 @@ use wakeful_base::CallWaker;
 use wakeful_base::sync::atomic::Ordering::Relaxed;
 
 impl WorkerThread {
-    /// Sleeps on the thread until called or `until` its time has come.
+    /// Parks on the thread until notified or until `until`. Lends the timers meanwhile if the
+    /// worker in the driver can serve them.
     pub(super) fn park_on_thread(&self, until: &Until<'_>) {
         if until.is_for_driver() && self.lend_timers() {
             until.tell_driver();
@@ -26,6 +28,7 @@ impl WorkerThread {
         }
     }
 
+    /// Lends the worker's timers. Returns false if the lease is revoked.
     fn lend_timers(&self) -> bool {
         let Some(mut core) = self.enter() else { return false };
         let timers = replace(&mut core.timers, WorkerTimers::new(self.index));
@@ -34,7 +37,7 @@ impl WorkerThread {
         true
     }
 
-    /// Sleeps until called, or until timers that are lent are late.
+    /// Parks until notified, or until lent timers are late because no other worker serves them.
     fn park_while_served(&self) {
         let (worker, time) = (self.worker(), &self.scheduler.info.time);
         while worker.park_state.is_parked() {
@@ -49,13 +52,13 @@ impl WorkerThread {
     fn take_timers_back(&self) {
         self.scheduler.lenders.fetch_sub(1, Relaxed);
         let timers = self.worker().lent_timers.take_back();
-        let mut core = self.enter().expect("a seat is not taken from a sitter that sleeps");
-        core.timers = timers.expect("lent timers are taken back once");
+        let mut core = self.enter().expect("the lease of a parked worker is not revoked");
+        core.timers = timers.expect("only their owner takes lent timers back");
     }
 }
 
 impl MultiThread {
-    /// When the first of the timers that are lent is due.
+    /// Returns when the first of the lent timers is due.
     pub(super) fn lent_until(&self) -> Option<u64> {
         if self.lenders.load(Relaxed) == 0 {
             return None;
@@ -63,7 +66,7 @@ impl MultiThread {
         self.workers.iter().filter_map(|worker| worker.lent_timers.next_ns()).min()
     }
 
-    /// Fires those that are due of the timers that are lent; wakers are called by `call`.
+    /// Fires the lent timers that are due. Wakers are passed to `call`.
     pub(super) fn serve_lent_timers(&self, call: CallWaker<'_>) -> Fired {
         if self.lenders.load(Relaxed) == 0 {
             return Fired::default();

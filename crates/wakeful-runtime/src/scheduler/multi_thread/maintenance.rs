@@ -1,4 +1,7 @@
-//! What is due every so many turns, or before a worker sleeps.
+//! Maintenance: what a worker does every so many polls, and in part before it parks.
+//!
+//! It looks at the driver, fires timers, calls external and deferred wakers, queues the tasks that
+//! yielded, and frees the tasks that ended on other workers.
 
 use super::MultiThread;
 use super::worker::WorkerCore;
@@ -10,20 +13,22 @@ use std::time::{Duration, Instant};
 use wakeful_base::CallWaker;
 use wakeful_base::sync::atomic::Ordering::Relaxed;
 
-/// How long a worker with short polls goes on without a look at the driver, which is a system call. What it may find
-/// waits no longer than that, and tasks that give way to it go on, where nobody else has anything to do. Models look each
-/// time: each of their runs has to be the same.
-const LOOK_EVERY: Duration = Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 10 });
+/// The shortest time between two looks at the driver, each of which is a system call. It bounds how
+/// long an event waits while polls are short, and saves tasks that yield a system call each time.
+/// Loom models look each time, because all their runs have to be the same.
+const DRIVER_LOOK_INTERVAL: Duration =
+    Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 10 });
 
 impl WorkerThread {
-    /// What is due every so many polls: a look at the driver unless the last was a moment ago, and clearing up.
+    /// Runs maintenance: looks at the driver unless the last look was a moment ago, then serves all
+    /// that the module's documentation lists.
     pub(super) fn run_maintenance(&self) {
         let Some(mut core) = self.enter() else { return };
         let now = core.just_woke.take().unwrap_or_else(Instant::now);
         let skip_look = take(&mut core.skip_look);
         let looks = now >= core.next_look;
         if looks {
-            core.next_look = now + LOOK_EVERY;
+            core.next_look = now + DRIVER_LOOK_INTERVAL;
         }
         drop(core);
         let polls = self.measure_polls(now);
@@ -40,6 +45,7 @@ impl WorkerThread {
         }
     }
 
+    /// Queues the tasks that yielded, and calls the deferred wakers.
     pub(super) fn wake_deferred(&self) {
         let Some(mut core) = self.enter() else { return };
         let WorkerCore { yielded, queue, .. } = &mut *core;
@@ -52,7 +58,9 @@ impl WorkerThread {
         self.call_each(|core| &mut core.deferred);
     }
 
-    /// Fires the timers that are due. True if any of the seat's own, or of those that are lent, did.
+    /// Fires the timers that are due: the worker's own, lent ones, external ones, and those of
+    /// workers without a thread. Returns whether any of the worker's own or of the lent ones were
+    /// due.
     pub(super) fn serve_timers(&self) -> bool {
         let call = &mut |waker: Waker| self.wake(waker);
         let with_own = |f: &mut dyn FnMut(&mut WorkerTimers)| {
@@ -75,17 +83,26 @@ impl WorkerThread {
         fired.count > 0
     }
 
+    /// Takes tasks that ended on other threads out of this worker's list, and frees them.
+    #[inline]
     pub(super) fn clear_ended(&self) {
-        let worker = self.worker();
-        if worker.has_ended() {
-            let ended = self.enter().map(|mut core| worker.take_ended(&mut core));
-            drop(ended);
+        if self.worker().has_ended() {
+            self.take_out_ended();
         }
+    }
+
+    #[cold]
+    fn take_out_ended(&self) {
+        let worker = self.worker();
+        let ended = self.enter().map(|mut core| worker.take_ended(&mut core));
+        // Outside the core section, because this frees the tasks' memory.
+        drop(ended);
     }
 }
 
 impl MultiThread {
-    /// Fires the timers of seats that were given away and are not taken yet: there may be no thread to be had.
+    /// Fires the timers of workers that were handed off and have no thread yet. The system may have
+    /// no thread left for them.
     #[cold]
     fn serve_vacant_timers(&self, call: CallWaker<'_>) {
         for worker in &self.workers {

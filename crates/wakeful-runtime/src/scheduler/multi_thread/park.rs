@@ -1,4 +1,8 @@
-//! How a worker falls asleep, and wakes up.
+//! How a worker parks, and what it does when it is unparked.
+//!
+//! A worker registers as parked ([`Idle`](super::idle)), checks all queues once more, and only then
+//! parks, in the driver or on its thread ([`ParkState`](super::park_state)). So a wake-up that
+//! comes meanwhile is not lost.
 
 use super::park_state::ParkOutcome;
 use super::worker_thread::WorkerThread;
@@ -10,7 +14,8 @@ use std::time::{Duration, Instant};
 use wakeful_base::sync::hint;
 
 impl WorkerThread {
-    /// Sleeps until there is something to do: in the driver if that is free, unless it steps back, `aside_for` so long.
+    /// Parks until there is something to do: in the driver if that is free, or, with `aside_for`,
+    /// outside the driver for at most that long.
     pub(super) fn park(&self, aside_for: Option<Duration>) {
         self.clear_ended();
         let was_timer = self.serve_timers();
@@ -21,11 +26,13 @@ impl WorkerThread {
         }
     }
 
-    /// The sleep itself, unless there is something to do by now. No user code runs in here. False if the seat is lost.
+    /// Parks, unless there is something to do by now. Returns false if the lease is revoked. No
+    /// user code runs in here.
     pub(super) fn park_if_idle(&self, aside_for: Option<Duration>, was_timer: bool) -> bool {
         let Some(mut core) = self.enter() else { return false };
         core.gathered.skip_search = was_timer;
-        // What is in the own queue is not to be left there, however little it is.
+        // The notify policy may leave a short queue alone, but a worker never parks with tasks in
+        // its own queue.
         if core.is_idle() && self.worker().queue.is_empty() {
             let searching = take(&mut core.searching);
             let until =
@@ -42,6 +49,7 @@ impl WorkerThread {
         }
     }
 
+    /// Registers as parked, checks all queues, and parks unless one of them has work.
     fn park_unless_work(
         &self,
         was_searching: bool,
@@ -50,7 +58,7 @@ impl WorkerThread {
     ) {
         let (scheduler, worker) = (&*self.scheduler, self.worker());
         scheduler.idle.begin_park(self.index, was_searching);
-        // Somebody has to be in the driver: the last one awake does not step back.
+        // One worker has to be in the driver: the last one awake does not stay out of it.
         let aside_for = aside_for.filter(|_| !scheduler.idle.are_all_parked());
         let sees_work = match aside_for {
             Some(_) => scheduler.has_work_for_all(),
@@ -68,26 +76,28 @@ impl WorkerThread {
             was_in_driver = outcome.was_in_driver;
             worker.metrics.unparks.add(1);
         } else {
-            // What is seen and was not found is in somebody's hands just now.
+            // Work that is visible but was not found is being taken by another worker just now.
             hint::spin_loop();
         }
         let now = Instant::now();
         let searching = scheduler.idle.end_park(self.index, sees_work);
         scheduler.stalls.monitor.note_awake(now, || scheduler.is_only_one_awake());
         let was_timer = self.serve_timers();
-        let mut core = self.enter().expect("a seat is not taken from a sitter that sleeps");
+        let mut core = self.enter().expect("the lease of a parked worker is not revoked");
         core.searching = searching;
-        // Woken by a timer, if only to see that it is not its time yet: nobody has work for us.
+        // Unparked by a timer, perhaps early: then no thread has queued work for this worker, and a
+        // search would find nothing.
         let is_idle = core.is_idle() && worker.queue.is_empty();
         core.gathered.skip_search = !searching && (was_timer || is_idle);
         core.skip_look = was_in_driver || aside_for.is_some();
         self.measure_anew(&mut core, now);
-        // Whatever woke us, stopping among it, is looked at first; wakers of others' are called then.
+        // Maintenance comes first: it looks at whatever ended the park, shutdown included, and
+        // calls external wakers.
         core.until_maintenance = 0;
         core.just_woke = Some(now);
     }
 
-    /// Rests where it may, until called or until there is something to do.
+    /// Waits in the driver or on the thread, until notified or until something is due.
     pub(super) fn wait(&self, aside_for: Option<Duration>, until: &Until<'_>) -> ParkOutcome {
         let (driver, park_state) = (&self.scheduler.driver, &self.worker().park_state);
         let call = &mut |waker: Waker| self.wake(waker);

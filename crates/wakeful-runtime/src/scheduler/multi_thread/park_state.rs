@@ -1,4 +1,4 @@
-//! Where a worker sleeps: in the driver if that is free, else on its own thread.
+//! Where a worker parks: in the driver if that is free, else on its own thread.
 
 use crate::driver::{Driver, WakeDriver};
 use crate::timers::Until;
@@ -8,7 +8,7 @@ use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 use wakeful_base::sync::{Mutex, TryMutex};
 use wakeful_base::{CallWaker, Unparker};
 
-/// The runtime's driver, which any worker may wait in and nobody owns.
+/// The runtime's driver. Any worker may wait in it, one at a time.
 pub(super) struct SharedDriver {
     driver: TryMutex<Box<dyn Driver>>,
     waker: Arc<dyn WakeDriver>,
@@ -19,7 +19,7 @@ impl SharedDriver {
         SharedDriver { driver: TryMutex::new(driver), waker }
     }
 
-    /// Looks what happened, without waiting, unless somebody is in the driver already.
+    /// Handles what has happened, without waiting. Does nothing if another worker is in the driver.
     pub(super) fn look(&self, call: CallWaker<'_>) {
         if let Some(mut driver) = self.driver.try_lock() {
             driver.wait(Some(Duration::ZERO), call);
@@ -27,16 +27,17 @@ impl SharedDriver {
     }
 }
 
-/// One seat's sleep: `AWAKE`, then where its sitter sleeps, then `NOTIFIED` by who wants it up.
+/// The park state of one worker: `AWAKE`, then where its thread is parked, then `NOTIFIED` by the
+/// thread that unparks it.
 pub(super) struct ParkState {
     state: AtomicUsize,
-    /// How to wake the thread that sits here now.
+    /// Unparks the thread that runs this worker now.
     unparker: Mutex<Option<Unparker>>,
 }
 
-/// How a sleep was.
+/// How a park ended.
 pub(super) struct ParkOutcome {
-    /// It was in the driver, and the sleeper has seen what that had.
+    /// The worker was in the driver, and has seen all events that the driver had.
     pub(super) was_in_driver: bool,
     pub(super) was_notified: bool,
 }
@@ -51,14 +52,17 @@ impl ParkState {
         ParkState { state: AtomicUsize::new(AWAKE), unparker: Mutex::new(None) }
     }
 
-    /// A new thread sits here.
+    /// Sets the unparker of the thread that runs this worker from now on.
     pub(super) fn set_unparker(&self, unparker: Unparker) {
         *self.unparker.lock() = Some(unparker);
     }
 
-    /// Sleeps until called, `until` its time has come, or until the driver has something; `on_thread` without
-    /// one, or if it is not free. A call before this ends it at once. Wakers are called by `call`, while others still
-    /// count on the sleeper and its place in the driver.
+    /// Parks until notified, until `until`, or until the driver has an event. Without a driver, or
+    /// if another worker is in it, `on_thread` is called to park. A notification that came before
+    /// this call ends it at once.
+    ///
+    /// Wakers are passed to `call`, while this worker still counts as parked and occupies the
+    /// driver. So `call` must not run user code.
     pub(super) fn park(
         &self,
         driver: Option<&SharedDriver>,
@@ -75,25 +79,28 @@ impl ParkState {
         } else if self.enter(ON_THREAD) {
             on_thread();
         }
-        // A call that came meanwhile ends here: what it was made for has to be seen from now on.
+        // This acquires what the notifying thread wrote before: the worker sees the work from here
+        // on.
         let was_notified = self.state.swap(AWAKE, AcqRel) == NOTIFIED;
         ParkOutcome { was_in_driver, was_notified }
     }
 
-    /// Whether the sitter sleeps, and was not called yet.
+    /// Returns whether the worker is parked and not yet notified.
     pub(super) fn is_parked(&self) -> bool {
         matches!(self.state.load(Relaxed), IN_DRIVER | ON_THREAD)
     }
 
+    /// Returns whether the worker is parked in the driver and not yet notified.
     pub(super) fn is_in_driver(&self) -> bool {
         self.state.load(Relaxed) == IN_DRIVER
     }
 
+    /// Marks the worker as parked. Returns false if it was notified before.
     fn enter(&self, place: usize) -> bool {
         self.state.compare_exchange(AWAKE, place, AcqRel, Acquire).is_ok()
     }
 
-    /// Wakes the sitter, or lets its next sleep end at once.
+    /// Unparks the worker, or makes its next park return at once.
     pub(super) fn unpark(&self, driver: &SharedDriver) {
         match self.state.swap(NOTIFIED, AcqRel) {
             IN_DRIVER => driver.waker.wake(),

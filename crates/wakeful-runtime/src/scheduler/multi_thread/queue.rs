@@ -1,4 +1,4 @@
-//! A worker's run queue: its owner pushes and pops, thieves take from the front.
+//! A worker's run queue: its owner pushes and pops, other workers steal from the front.
 //!
 //! A ring of entries between `head` and `tail`, both of which only grow:
 //!
@@ -12,14 +12,15 @@
 //! ```
 //!
 //! - Only the owner writes `tail` and the slots, so a push costs two plain stores.
-//! - Whoever takes entries first copies them and then moves `head` past them by compare-and-swap. If
-//!   that fails somebody else took them, and the copies are worth nothing. If it succeeds they were
-//!   still there, for the owner writes to a slot again only once `head` has passed it; its acquiring
-//!   load of `head` and the releasing exchange keep that write behind the copy.
-//! - The owner takes several entries at a time, so that it pays for a compare-and-swap only every so
-//!   many tasks. What it took is out of thieves' reach until it runs or goes back.
-//! - A full ring is replaced by one of twice the size. Thieves may still read the old one, which is
-//!   kept until the queue goes: together the old ones are no larger than the one in use.
+//! - A thread that takes entries copies them first, and then moves `head` past them by
+//!   compare-and-swap. If that fails, another thread has taken entries, and the copies are
+//!   discarded. If it succeeds, the copies are valid: the owner writes to a slot again only once
+//!   `head` has passed it. The owner's acquiring load of `head` and the releasing exchange order
+//!   that write after the copy.
+//! - The owner takes several entries at a time, so that it pays for one compare-and-swap per batch
+//!   of tasks. Other workers cannot reach the entries of a batch until they run or are returned.
+//! - A full ring is replaced by one of twice the size. Thieves may still read the old one, so it is
+//!   kept as long as the queue. Together the old rings are no larger than the current one.
 
 use std::mem::replace;
 use std::ptr::{self, NonNull};
@@ -27,37 +28,41 @@ use wakeful_base::CachePadded;
 use wakeful_base::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 use wakeful_task::{Header, Runnable, TaskRef};
 
-/// Slots of a new queue. Small under loom, so that its models reach the end of the ring.
+/// The number of slots of a new queue. Small under loom, so that its models reach the end of the
+/// ring.
 const CAPACITY_MIN: usize = if cfg!(wakeful_loom) { 2 } else { 256 };
 
-/// How many entries a thief takes at most.
+/// How many entries a thief takes, at most. It bounds how much a thief copies before its
+/// compare-and-swap, which may fail.
 pub(crate) const STEAL_MAX: usize = if cfg!(wakeful_loom) { 2 } else { 128 };
 
-/// How many entries the owner takes at most for one compare-and-swap.
+/// How many entries the owner takes for one compare-and-swap, at most. It bounds how many entries
+/// other workers cannot reach.
 const OWNER_BATCH_MAX: usize = if cfg!(wakeful_loom) { 2 } else { 8 };
 
-/// The side of a queue that everybody sees.
+/// The side of a queue that all workers share.
 pub(crate) struct RunQueue {
     head: CachePadded<AtomicU64>,
     tail: CachePadded<AtomicU64>,
     ring: AtomicPtr<Ring>,
 }
 
-/// The owner's side: what it took and did not run yet, and what it need not look up.
+/// The owner's side of a queue: the entries that it took and has not run yet, and its copies of
+/// shared fields.
 pub(crate) struct QueueOwner {
-    /// Entries out of thieves' reach, last to run first.
+    /// Entries that thieves cannot reach, in reverse order: the last one runs first.
     batch: [Option<TaskRef>; OWNER_BATCH_MAX],
     batch_len: usize,
     batch_max: usize,
-    /// `head` as last seen; the true one may only be further on.
+    /// The value of `head` when it was last read. The current one may be larger.
     head_seen: u64,
     ring: NonNull<Ring>,
-    /// Rings that were too small, which thieves may still read.
+    /// Rings that were too small. Thieves may still read them.
     old_rings: Vec<NonNull<Ring>>,
 }
 
-// SAFETY: the pointers are queue entries, which may move between threads as `Runnable`s may, and
-// rings, which are all atomics.
+// SAFETY: the batch holds queue entries, whose owned form `Runnable` is `Send`. The rings consist
+// of atomics.
 unsafe impl Send for QueueOwner {}
 
 struct Ring {
@@ -72,15 +77,15 @@ impl Ring {
     }
 
     fn slot(&self, at: u64) -> &AtomicPtr<Header> {
-        // SAFETY: the length is a power of two, so the index is below it.
+        // SAFETY: the length is a power of two, so the masked index is less than the length.
         unsafe { self.slots.get_unchecked(at as usize & (self.slots.len() - 1)) }
     }
 }
 
-/// A queue and its owner's side.
+/// Creates a queue and its owner's side.
 ///
-/// The owner's side is to be used with this queue only, by one thread at a time, and not after the
-/// queue is gone.
+/// The owner's side must be used only with this queue, by one thread at a time. The queue must not
+/// be used after the owner's side is dropped, which frees the rings.
 pub(crate) fn run_queue() -> (RunQueue, QueueOwner) {
     let ring = Ring::new(CAPACITY_MIN);
     let queue = RunQueue {
@@ -100,7 +105,7 @@ pub(crate) fn run_queue() -> (RunQueue, QueueOwner) {
 }
 
 impl RunQueue {
-    /// How many entries thieves can reach; may be out of date as soon as it is known.
+    /// Returns how many entries thieves can reach. The value may be out of date at once.
     pub(crate) fn len(&self) -> usize {
         let head = self.head.load(Acquire);
         self.tail.load(Acquire).saturating_sub(head) as usize
@@ -110,9 +115,9 @@ impl RunQueue {
         self.len() == 0
     }
 
-    /// Moves half of the entries, but no more than [`STEAL_MAX`], into the thief's own queue.
+    /// Moves half of the entries, but at most [`STEAL_MAX`], into the thief's own queue.
     ///
-    /// Returns one of them to be run at once, and how many there were in all.
+    /// Returns one of them, to be run at once, and how many there were in all.
     pub(crate) fn steal_into(
         &self,
         own: &RunQueue,
@@ -125,14 +130,16 @@ impl RunQueue {
             if count == 0 {
                 return None;
             }
-            // After `tail`: who sees a tail sees the ring that it was written for.
+            // After `tail`: the owner stores a larger ring before the first tail that needs it, so
+            // a thread that sees such a tail also sees that ring.
             let ring = self.ring.load(Acquire);
-            // SAFETY: a queue keeps all its rings as long as it lives.
+            // SAFETY: the owner's side keeps all rings of a queue until it is dropped, and the
+            // queue is not used after that.
             let ring = unsafe { &*ring };
             owner.make_room(own, count as usize);
             let (to, at) = (owner.ring(), own.tail.load(Relaxed));
             for i in 0..count {
-                // Beyond our own tail nobody looks.
+                // No other thread reads beyond this queue's tail.
                 to.slot(at + i).store(ring.slot(head + i).load(Relaxed), Relaxed);
             }
             if self.head.compare_exchange(head, head + count, AcqRel, Relaxed).is_err() {
@@ -140,7 +147,8 @@ impl RunQueue {
             }
             let first = to.slot(at + count - 1).load(Relaxed);
             own.tail.store(at + count - 1, Release);
-            // SAFETY: the exchange made these entries ours; the last of them did not stay in our queue.
+            // SAFETY: the exchange gave these entries to this thread. The last one lies beyond the
+            // tail that was stored, so only the caller gets it.
             return Some((unsafe { runnable(first) }, count as usize));
         }
     }
@@ -148,11 +156,11 @@ impl RunQueue {
 
 impl QueueOwner {
     fn ring(&self) -> &Ring {
-        // SAFETY: rings are freed when the owner's side is dropped.
+        // SAFETY: the current ring is freed only when the owner's side is dropped.
         unsafe { self.ring.as_ref() }
     }
 
-    /// Leaves everything in thieves' reach but the entry that is popped.
+    /// Makes the owner take single entries from now on, so that thieves can reach all others.
     pub(crate) fn hold_nothing_back(&mut self) {
         self.batch_max = 1;
     }
@@ -168,7 +176,7 @@ impl QueueOwner {
         queue.tail.store(tail + 1, Release);
     }
 
-    /// Puts many entries at the end.
+    /// Puts all of `runnables` at the end.
     pub(crate) fn push_all(&mut self, queue: &RunQueue, runnables: &mut Vec<Runnable>) {
         self.make_room(queue, runnables.len());
         let mut tail = queue.tail.load(Relaxed);
@@ -187,16 +195,17 @@ impl QueueOwner {
         }
         self.batch_len = self.batch_len.checked_sub(1)?;
         let task = self.batch[self.batch_len].take().expect("a batch has `batch_len` entries");
-        // SAFETY: it came from an entry and leaves once.
+        // SAFETY: the pointer in the batch came from an entry. `take` removes it, so it is used
+        // once.
         Some(unsafe { Runnable::from_raw(task) })
     }
 
-    /// How many entries only the owner can reach.
+    /// Returns how many entries only the owner can reach.
     pub(crate) fn held_back(&self) -> usize {
         self.batch_len
     }
 
-    /// Puts what was taken for the owner back in thieves' reach.
+    /// Returns the entries of the batch to the queue, where thieves can reach them.
     pub(crate) fn share_batch(&mut self, queue: &RunQueue) {
         while self.batch_len > 0 {
             self.batch_len -= 1;
@@ -206,7 +215,7 @@ impl QueueOwner {
         }
     }
 
-    /// Takes up to half of the queue, but no more than fits, for the owner alone.
+    /// Takes up to half of the queue into the batch, at most as much as fits.
     #[inline(never)]
     fn take_batch(&mut self, queue: &RunQueue) {
         let tail = queue.tail.load(Relaxed);
@@ -221,7 +230,7 @@ impl QueueOwner {
             if queue.head.compare_exchange(head, head + count, AcqRel, Relaxed).is_err() {
                 continue;
             }
-            // Nobody but us writes to the slots, so they can be read after the exchange as well.
+            // Only this thread writes to the slots, so they can be read after the exchange too.
             for i in 0..count {
                 let task = self.ring().slot(head + i).load(Relaxed);
                 self.batch[(count - 1 - i) as usize] = TaskRef::new(task);
@@ -231,7 +240,7 @@ impl QueueOwner {
         }
     }
 
-    /// Sees to it that `count` more entries fit.
+    /// Makes room for `count` more entries.
     fn make_room(&mut self, queue: &RunQueue, count: usize) {
         let tail = queue.tail.load(Relaxed);
         self.head_seen = queue.head.load(Acquire);
@@ -242,10 +251,10 @@ impl QueueOwner {
         }
         let new = Ring::new(needed.next_power_of_two().max(2 * old.slots.len()));
         for at in self.head_seen..tail {
-            // SAFETY: just made.
+            // SAFETY: the ring was just made.
             unsafe { new.as_ref() }.slot(at).store(old.slot(at).load(Relaxed), Relaxed);
         }
-        // Before any tail that is beyond the old ring.
+        // Stored before any tail that is beyond the old ring.
         queue.ring.store(new.as_ptr(), Release);
         self.old_rings.push(replace(&mut self.ring, new));
     }
@@ -254,7 +263,8 @@ impl QueueOwner {
 impl Drop for QueueOwner {
     fn drop(&mut self) {
         for ring in self.old_rings.drain(..).chain([self.ring]) {
-            // SAFETY: made by `Ring::new`; nobody uses a queue after its owner's side is gone.
+            // SAFETY: `Ring::new` made it from a box, and each ring is in one place only. No thread
+            // uses a queue after its owner's side is dropped.
             drop(unsafe { Box::from_raw(ring.as_ptr()) });
         }
     }
@@ -263,7 +273,7 @@ impl Drop for QueueOwner {
 /// # Safety
 /// `task` must be an entry read from a slot and owned by the caller.
 unsafe fn runnable(task: *mut Header) -> Runnable {
-    // SAFETY: slots between head and tail hold entries, never null.
+    // SAFETY: slots between head and tail hold entries, which are never null.
     unsafe { Runnable::from_raw(TaskRef::new_unchecked(task)) }
 }
 

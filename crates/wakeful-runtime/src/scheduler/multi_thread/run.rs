@@ -1,4 +1,8 @@
-//! A worker's loop.
+//! A worker's loop: picks the next task, runs maintenance, steals, parks.
+//!
+//! The order in which a worker looks for a task is in `next`: the injection queue every so many
+//! polls, the LIFO slot, the run queue, the injection queue again. `run_task.rs` polls the task.
+//! Without a task the worker searches (`steal.rs`), then parks (`park.rs`).
 
 use super::worker::WorkerCore;
 use super::worker_thread::WorkerThread;
@@ -6,6 +10,7 @@ use std::time::Instant;
 use wakeful_task::Runnable;
 
 impl WorkerThread {
+    /// Runs the worker until the lease is revoked or the runtime stops.
     pub(super) fn run(&self) {
         let mut busy_since = Instant::now();
         loop {
@@ -34,7 +39,7 @@ impl WorkerThread {
         }
     }
 
-    /// What to do next; none if the seat is gone.
+    /// Returns what to do next, or `None` if the lease is revoked.
     #[inline]
     fn next(&self) -> Option<Step> {
         let mut core = self.enter()?;
@@ -58,7 +63,7 @@ impl WorkerThread {
         })
     }
 
-    /// No task at hand `now`: looks around, and sleeps if there is nothing.
+    /// Searches for a task, and parks if there is none.
     fn steal_or_park(&self, now: Instant) -> Option<Runnable> {
         let aside_for = self.steps_back();
         let found = if aside_for.is_none() { self.search(now) } else { None };
@@ -68,38 +73,41 @@ impl WorkerThread {
         found
     }
 
-    /// Runs what a search has led to.
+    /// Runs a task that a search has found.
     #[cold]
     fn run_found(&self, runnable: Runnable) {
         self.end_search();
         self.run_task(runnable);
     }
 
+    /// Retires the worker. The last worker to stop drops all tasks.
     fn stop(&self) {
         if let Some(core) = self.enter() {
             if core.searching {
-                let _nobody_searches_for_a_stopping_runtime = self.scheduler.idle.end_search();
+                let _irrelevant_once_stopping = self.scheduler.idle.end_search();
             }
         }
         let metrics = &self.worker().metrics;
         if metrics.parks.get() == 0 {
-            // A runtime that stops before its workers have begun lets each sleep for no time.
+            // A runtime that stops before its workers have started counts one park for each of
+            // them.
             metrics.parks.add(1);
             metrics.unparks.add(1);
         }
         let left = self.worker().lease_slot.retire(&self.lease);
-        debug_assert!(left, "only a seat whose sitter polls is taken from it");
+        debug_assert!(left, "only the lease of a worker in user code is revoked");
         if self.scheduler.worker_stopped() {
             self.scheduler.clear_up();
         }
     }
 }
 
+/// What a worker does next.
 enum Step {
     Run(Runnable),
-    /// The worker was searching.
+    /// The same, for a worker that was searching.
     RunFound(Runnable),
-    /// The driver and clearing up are due, or nobody is left but tasks that gave way to them.
+    /// Maintenance is due, or only deferred tasks and wakers are left.
     Maintain,
     Nothing,
     Stop,

@@ -1,4 +1,9 @@
-//! A task's turn: its poll, and what becomes of it.
+//! One task on a worker: its poll, and what happens to the task afterwards.
+//!
+//! `run_task` polls a task and then the tasks that come to the LIFO slot, a LIFO streak. A pending
+//! task enters the worker's task list after its first poll, and waits, or is queued again. A task
+//! that has ended leaves its list; if the list is that of another worker, the task is handed back
+//! to that worker.
 
 use super::lease::UserCode;
 use super::worker::{ENDED_ELSEWHERE_MAX, ListId, TaskList, WorkerCore};
@@ -8,7 +13,7 @@ use wakeful_base::budget::{self, Budget};
 use wakeful_task::{FinishingTask, Polled, Runnable, RunningTask, TaskRef};
 
 impl WorkerThread {
-    /// Polls a task, and those that it woke last.
+    /// Polls a task, then the tasks that come to the LIFO slot meanwhile, until the streak ends.
     pub(super) fn run_task(&self, mut runnable: Runnable) {
         let _budget = budget::replace(Budget::INITIAL);
         let mut streak = 0;
@@ -35,7 +40,8 @@ impl WorkerThread {
         }
     }
 
-    /// After `streak` more polls than the first. A task that was `woken` and has no budget left waits for its turn.
+    /// Ends a run of `1 + streak` polls. If the budget is used up, the `woken` task goes to the run
+    /// queue.
     #[inline]
     fn end_streak(&self, core: &mut WorkerCore, streak: u32, woken: Option<Runnable>) {
         let (worker, metrics) = (self.worker(), &self.worker().metrics);
@@ -48,7 +54,7 @@ impl WorkerThread {
         metrics.progress.add(u64::from(budget::paid()));
     }
 
-    /// Polls one task and sees to what becomes of it. User code runs in here.
+    /// Polls one task and settles or ends it. Runs user code.
     #[inline]
     fn poll(&self, runnable: Runnable) {
         let metrics = &self.worker().metrics;
@@ -71,12 +77,14 @@ impl WorkerThread {
         let hooks = &self.scheduler.config.hooks;
         config::call_for(&hooks.before_poll, &runnable);
         let polled = runnable.run();
-        // SAFETY: whatever became of it, we have the reference that keeps it alive.
+        // SAFETY: `polled` holds the scheduler's reference to the task, whether the task is pending
+        // or has ended.
         config::call_for(&hooks.after_poll, unsafe { polled.task().as_ref() });
         polled
     }
 
-    /// Lets a task wait, or queues it again if it was woken during its poll.
+    /// Leaves a pending task to its waker, or queues it again if it yielded or was woken during its
+    /// poll.
     #[inline]
     fn settle(&self, running: RunningTask) {
         self.lease.end_user_code();
@@ -84,11 +92,13 @@ impl WorkerThread {
         let Some(mut core) = self.enter() else {
             return self.scheduler.settle_without_worker(running, yields);
         };
-        // SAFETY: all tasks of this scheduler have a `TaskList`.
+        // SAFETY: all tasks of this scheduler are created with a `TaskList` as home.
         let home = unsafe { running.home::<TaskList>() };
-        // SAFETY: a live task's home is valid.
+        // SAFETY: the home is a part of the scheduler, which the task's cell keeps alive.
         if unsafe { home.as_ref() }.list == ListId::Unlisted {
-            // SAFETY: our seat's home lives as long as the one it replaces; a fresh task is in no list.
+            // SAFETY: this worker's task list is a part of the same scheduler as the previous home,
+            // so it lives as long. A task whose home is `Unlisted` is in no list, and the
+            // scheduler's reference keeps it alive while it is in `owned`.
             unsafe {
                 running.set_home(self.worker().home.as_ptr());
                 core.owned.push_front(running.task());
@@ -102,10 +112,11 @@ impl WorkerThread {
         }
     }
 
-    /// Takes leave of a task that has ended. User code runs in here.
+    /// Removes a task that has ended from its list, and completes it. Runs user code.
     #[inline]
     fn end(&self, ended: FinishingTask) {
-        // SAFETY: all tasks of this scheduler have a `TaskList`, valid as long as they live.
+        // SAFETY: all tasks of this scheduler are created with a `TaskList` as home, a part of the
+        // scheduler, which the task's cell keeps alive.
         let list = unsafe { ended.home::<TaskList>().as_ref() }.list;
         self.yielding.set(false);
         match (self.enter(), list) {
@@ -120,7 +131,9 @@ impl WorkerThread {
             (Some(mut core), ListId::Worker(_) | ListId::Unlisted) => {
                 self.begin_end(&mut core, &ended, None);
                 if list != ListId::Unlisted {
-                    // SAFETY: it is in our list.
+                    // SAFETY: the task is in the list of this worker: the arm above has taken the
+                    // tasks of other workers' lists. The core section gives this thread alone
+                    // access to the list.
                     unsafe { core.owned.remove(ended.task()) };
                 }
                 self.worker().metrics.ended.add(1);
@@ -141,7 +154,8 @@ impl WorkerThread {
         self.lease.end_user_code();
     }
 
-    /// Ends a task that is in the list of another seat, and leaves it there to be taken out.
+    /// Completes a task that is in the list of another worker, and leaves it to that worker to
+    /// remove.
     fn end_elsewhere(&self, ended: FinishingTask, index: usize, is_batch_full: bool) {
         self.call_terminate_hook(&ended);
         let done = ended.complete_keeping_ref();
@@ -149,7 +163,8 @@ impl WorkerThread {
         let Some(core) = self.enter() else {
             return self.scheduler.push_ended_without_worker(index, done);
         };
-        // While we sit here nobody clears up.
+        // Shutdown drops tasks only when every worker has retired. It cannot have come to that
+        // while this thread holds the lease.
         self.scheduler.workers[index].push_ended(done);
         drop(core);
         if is_batch_full {
@@ -157,9 +172,10 @@ impl WorkerThread {
         }
     }
 
-    /// Whether what is woken now comes next anyhow. Then it is the slot's, even when that had its share:
-    /// in the queue a thief would take it, and two tasks that wake each other would go to and fro.
-    fn is_next_in_line(&self, core: &WorkerCore) -> bool {
+    /// Returns whether a task that is woken now would run next even from the run queue. Then it
+    /// goes to the LIFO slot even if the slot is disabled for this streak. In the queue another
+    /// worker could steal it, and two tasks that wake each other would move back and forth.
+    fn would_run_next(&self, core: &WorkerCore) -> bool {
         let has_queued = core.queue.held_back() > 0 || !self.worker().queue.is_empty();
         self.uses_lifo_slot(core) && core.lifo.is_none() && !has_queued
     }
@@ -169,25 +185,26 @@ impl WorkerThread {
         self.scheduler.config.lifo_slot && core.poll_stats.allows_lifo_slot()
     }
 
-    /// From here on, what is run is about the end of a task: who sees us stuck there is told of which.
+    /// Notes that the user code from here on belongs to the end of a task. The monitor reports that
+    /// task if the code stalls.
     #[inline]
     fn begin_end(&self, core: &mut WorkerCore, ended: &FinishingTask, listed: Option<TaskRef>) {
-        // SAFETY: the scheduler's reference keeps the task alive.
+        // SAFETY: `ended` holds the scheduler's reference, which keeps the task alive.
         let task = unsafe { ended.task().as_ref() };
         core.ending = Some((task.id(), task.spawned_at()));
         self.lease.begin_user_code(UserCode::End(listed));
     }
 
     fn call_terminate_hook(&self, ended: &FinishingTask) {
-        // SAFETY: the scheduler's reference keeps the task alive.
+        // SAFETY: as in `begin_end`.
         config::call_for(&self.scheduler.config.hooks.terminate, unsafe { ended.task().as_ref() });
     }
 
-    /// Puts a woken or new task next in line.
+    /// Queues a woken or new task: in the LIFO slot if that is enabled, else in the run queue.
     #[inline]
     pub(super) fn push_woken(&self, mut core: CoreSection<'_>, runnable: Runnable) {
         self.worker().metrics.local_schedules.add(1);
-        let is_next = core.lifo_enabled || self.is_next_in_line(&core);
+        let is_next = core.lifo_enabled || self.would_run_next(&core);
         let behind = if is_next { core.lifo.replace(runnable) } else { Some(runnable) };
         if let Some(count) = self.woken.get() {
             self.woken.set(Some(count + 1));

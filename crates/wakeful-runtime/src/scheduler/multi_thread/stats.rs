@@ -1,66 +1,69 @@
-//! How long a busy worker lets others wait, by how long polls take of late.
+//! How long a worker's polls take, and the intervals that follow from it.
 //!
-//! - A look at the inject queue before the own one costs more than a pop, but what waits there should not wait
-//!   long: there is one after about [`INJECT_TARGET`].
-//! - A task that was woken last finds all it needs in the cache, and so does the one that it wakes in turn; but what
-//!   is in the queue should not wait long either: such a row ends after about [`LIFO_STREAK_TARGET`]. Where polls are long there are none,
-//!   and what is woken goes to the queue: in the slot nobody else could have it while the poll that woke it goes on.
+//! - A look at the injection queue costs more than a pop from the worker's own queue, but a task
+//!   there should not wait long. So a busy worker looks after about [`INJECT_TARGET`].
+//! - The task woken last finds its data in the cache, and so does the task that it wakes in turn.
+//!   But the tasks in the run queue should not wait long either. So a LIFO streak ends after about
+//!   [`LIFO_STREAK_TARGET`]. If polls are long the LIFO slot is not used at all, because no other
+//!   worker could take the task in it while the poll that woke it goes on.
 //!
-//! (1,000 pairs of tasks that wake each other: 33 ns per round trip in rows of up to 16, 43 in rows of 3. Four tasks in a line that take
-//! 5 µs for each of 64 messages at a time: 10.6 µs per message on two workers, 12.7 with the slot.)
+//! See bench/NOTES.md: LIFO streaks.
 
 use super::trial::{LONG_POLL_NS, Polls};
 use std::mem::take;
 use std::time::{Duration, Instant};
 
-/// What a task in the inject queue may have to wait for a busy worker.
+/// How long a task in the injection queue may wait for a busy worker.
 const INJECT_TARGET: Duration = Duration::from_micros(200);
 
-/// What the queue may have to wait for tasks that wake one another.
+/// How long the run queue may wait for a LIFO streak.
 const LIFO_STREAK_TARGET: Duration = Duration::from_micros(10);
 
-/// Polls of such a row after its first, at least and at most.
+/// How many polls a LIFO streak may have after the first one: at least and at most, whatever was
+/// measured.
 pub(super) const LIFO_STREAK_MIN: u32 = 3;
 const LIFO_STREAK_MAX: u32 = 16;
 
-/// Bounds of the interval, whatever was measured.
-const POLLS_MIN: u32 = 2;
-const POLLS_MAX: u32 = 127;
+/// Bounds of the interval between two looks at the injection queue, in polls, whatever was
+/// measured.
+const INJECT_INTERVAL_MIN: u32 = 2;
+const INJECT_INTERVAL_MAX: u32 = 127;
 
-/// Where it begins, before anything was measured.
-const POLLS_AT_START: u32 = 61;
+/// The interval before anything was measured.
+const INJECT_INTERVAL_DEFAULT: u32 = 61;
 
-/// How many polls make a measurement.
+/// How many polls make a measurement, at least.
 const MEASURED_POLLS: u64 = 32;
 
+/// How long a worker's polls take, and the intervals that follow from it.
 pub(super) struct PollStats {
     inject_interval: u32,
-    /// The user has set it.
+    /// Whether the user has configured the interval.
     is_fixed: bool,
     lifo_streak_max: u32,
     mean_poll_ns: u64,
-    /// What is known since then and does not make a measurement yet.
+    /// Polls since the last measurement, too few for another one.
     polls: Polls,
     /// When, and after how many polls, the worker was last seen busy.
-    seen: Instant,
-    seen_polls: u64,
+    measured_at: Instant,
+    measured_polls: u64,
 }
 
 impl PollStats {
     pub(super) fn new(fixed: Option<u32>) -> PollStats {
-        let inject_interval = fixed.unwrap_or(POLLS_AT_START);
+        let inject_interval = fixed.unwrap_or(INJECT_INTERVAL_DEFAULT);
         PollStats {
             inject_interval,
             is_fixed: fixed.is_some(),
             lifo_streak_max: LIFO_STREAK_MIN,
             mean_poll_ns: polls_in(INJECT_TARGET, u64::from(inject_interval)),
             polls: Polls::default(),
-            seen: Instant::now(),
-            seen_polls: 0,
+            measured_at: Instant::now(),
+            measured_polls: 0,
         }
     }
 
-    /// Polls between two looks.
+    /// Returns how many polls lie between two looks at the injection queue.
     pub(super) fn inject_interval(&self) -> u32 {
         self.inject_interval
     }
@@ -69,48 +72,51 @@ impl PollStats {
         self.mean_poll_ns
     }
 
-    /// Whether the task woken last should come next.
+    /// Returns whether the task woken last should run next.
     #[inline]
     pub(super) fn allows_lifo_slot(&self) -> bool {
         self.mean_poll_ns < LONG_POLL_NS
     }
 
-    /// How many polls in a row the last-woken slot goes before the queue, after the first.
+    /// Returns how many polls a LIFO streak may have after the first one.
     #[inline]
     pub(super) fn lifo_streak_max(&self) -> u32 {
         self.lifo_streak_max
     }
 
-    /// Goes on measuring, at the worker's `polls`th poll: it has slept.
+    /// Leaves out the time up to `now`, because the worker was parked. It has made `polls` polls so
+    /// far.
     pub(super) fn restart(&mut self, polls: u64, now: Instant) {
-        (self.seen, self.seen_polls) = (now, polls);
+        (self.measured_at, self.measured_polls) = (now, polls);
     }
 
-    /// The worker, busy since the last time, is at its `polls`th poll. Returns the polls since then if
-    /// they are enough to go by.
+    /// Adds the time up to `now`, during which the worker was busy. It has made `polls` polls so
+    /// far. Returns the polls of a measurement, if there are enough for one.
     pub(super) fn measure(&mut self, polls: u64, now: Instant) -> Option<Polls> {
-        if polls == self.seen_polls {
+        if polls == self.measured_polls {
             return None;
         }
-        self.polls.ns += now.duration_since(self.seen).as_nanos() as u64;
-        self.polls.count += polls - self.seen_polls;
-        (self.seen, self.seen_polls) = (now, polls);
+        self.polls.ns += now.duration_since(self.measured_at).as_nanos() as u64;
+        self.polls.count += polls - self.measured_polls;
+        (self.measured_at, self.measured_polls) = (now, polls);
         if self.polls.count < MEASURED_POLLS {
             return None;
         }
         let polls = take(&mut self.polls);
-        // Half of the new: a burst of other tasks shows soon, a single long poll does not for long.
+        // The new measurement counts half. So a burst of other tasks shows soon, and the effect of
+        // a single long poll does not last long.
         self.mean_poll_ns = self.mean_poll_ns.midpoint(polls.mean_ns()).max(1);
         let fit_in = |target| polls_in(target, self.mean_poll_ns) as u32;
         self.lifo_streak_max = fit_in(LIFO_STREAK_TARGET).clamp(LIFO_STREAK_MIN, LIFO_STREAK_MAX);
         if !self.is_fixed {
-            self.inject_interval = fit_in(INJECT_TARGET).clamp(POLLS_MIN, POLLS_MAX);
+            self.inject_interval =
+                fit_in(INJECT_TARGET).clamp(INJECT_INTERVAL_MIN, INJECT_INTERVAL_MAX);
         }
         Some(polls)
     }
 }
 
-/// How many of `each_ns` fit in `target`.
+/// Returns how many polls of `each_ns` fit in `target`.
 fn polls_in(target: Duration, each_ns: u64) -> u64 {
     target.as_nanos() as u64 / each_ns
 }
@@ -124,7 +130,7 @@ mod tests {
         let mut poll_stats = PollStats::new(None);
         assert_eq!(
             (poll_stats.inject_interval(), poll_stats.lifo_streak_max()),
-            (POLLS_AT_START, LIFO_STREAK_MIN)
+            (INJECT_INTERVAL_DEFAULT, LIFO_STREAK_MIN)
         );
         for round in 1..=20 {
             std::thread::sleep(Duration::from_millis(3));
@@ -138,12 +144,12 @@ mod tests {
         }
         assert_eq!(
             (poll_stats.inject_interval(), poll_stats.lifo_streak_max()),
-            (POLLS_MAX, LIFO_STREAK_MAX)
+            (INJECT_INTERVAL_MAX, LIFO_STREAK_MAX)
         );
     }
 
     #[test]
-    fn a_few_polls_between_two_sleeps_are_measured_together() {
+    fn polls_between_two_parks_are_measured_together() {
         let mut poll_stats = PollStats::new(None);
         let mut measured = 0;
         for polls in 1..=2 * MEASURED_POLLS {
@@ -154,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_set_stays() {
+    fn a_configured_interval_stays() {
         let mut poll_stats = PollStats::new(Some(5));
         for round in 1..=20 {
             poll_stats.measure(round * 1_000_000, Instant::now());

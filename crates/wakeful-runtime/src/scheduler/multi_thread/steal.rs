@@ -1,4 +1,4 @@
-//! Looking for work: in the inject queue, at other workers', in the driver.
+//! The search for work: in the injection queue, in the run queues of other workers, in the driver.
 
 use super::worker::WorkerCore;
 use super::worker_thread::WorkerThread;
@@ -9,11 +9,13 @@ use std::time::Instant;
 use wakeful_base::sync::hint;
 use wakeful_task::Runnable;
 
-/// How many entries a worker takes from the inject queue at once.
+/// How many entries a worker takes from the injection queue at once, at most. It bounds how long
+/// one worker holds the queue's lock, and how many tasks wait behind one worker.
 const INJECT_BATCH_MAX: usize = 64;
 
 impl WorkerThread {
-    /// Takes a fair share of the inject queue: one entry to run, the others into the own queue.
+    /// Takes a worker's share of the injection queue. Returns one entry to run, and puts the others
+    /// into the worker's run queue.
     pub(super) fn take_injected(&self, core: &mut WorkerCore) -> Option<Runnable> {
         let inject = &self.scheduler.inject;
         if inject.is_empty() {
@@ -31,8 +33,9 @@ impl WorkerThread {
         first
     }
 
-    /// Looks for tasks everywhere, from `begun` on, and goes on for a while if that has paid of late.
-    pub(super) fn search(&self, begun: Instant) -> Option<Runnable> {
+    /// Searches for tasks, starting at `started`, and spins for a while if that has paid off
+    /// recently.
+    pub(super) fn search(&self, started: Instant) -> Option<Runnable> {
         let mut core = self.enter()?;
         if take(&mut core.gathered.skip_search) && !core.searching {
             return None;
@@ -44,17 +47,18 @@ impl WorkerThread {
         if !core.searching {
             return None;
         }
-        let (mut now, mut next_look) = (begun, begun);
-        // While others are at work there is something to take any moment, and nobody who calls us soon if we sleep.
+        let (mut now, mut next_look) = (started, started);
+        // Other workers that are awake may produce work at any moment, and no worker would unpark
+        // this one for it soon. So a worker beside others always spins for a while.
         let not_at_work =
             self.scheduler.stalled.load(Relaxed) + self.scheduler.lazy_monitor.watching();
         let is_alone = self.scheduler.idle.awake() <= 1 + not_at_work;
-        let length = if is_alone { WORKER_SEARCH_MAX } else { SEARCH_BESIDE_MAX };
+        let time_max = if is_alone { WORKER_SEARCH_MAX } else { SEARCH_BESIDE_MAX };
         let mut looks = 0_u32;
         loop {
             let found = self.steal(&mut core, now).or_else(|| self.take_injected(&mut core));
-            let took = now.duration_since(begun);
-            if found.is_some() || self.scheduler.is_stopping() || took >= length {
+            let took = now.duration_since(started);
+            if found.is_some() || self.scheduler.is_stopping() || took >= time_max {
                 if is_alone {
                     core.luck.note(looks, found.is_some(), took);
                 }
@@ -87,6 +91,8 @@ impl WorkerThread {
         }
     }
 
+    /// Steals from another worker whose queue is worth it, beginning with a random one. Returns one task
+    /// to run, and puts the others into the run queue.
     pub(super) fn steal(&self, core: &mut WorkerCore, now: Instant) -> Option<Runnable> {
         let workers = self.scheduler.worker_count();
         let start = core.rng.below(workers as u32) as usize;
@@ -110,7 +116,7 @@ impl WorkerThread {
         None
     }
 
-    /// Work was found: stops searching, and lets another search if there is more.
+    /// Ends the search, because work was found, and unparks another worker if there is more.
     pub(super) fn end_search(&self) {
         let Some(mut core) = self.enter() else { return };
         if !core.searching {

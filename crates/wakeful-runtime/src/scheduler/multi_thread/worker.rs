@@ -288,6 +288,7 @@ impl Worker {
         }
     }
 
+    #[inline]
     pub(super) fn has_ended(&self) -> bool {
         !self.ended.load(Relaxed).is_null()
     }

@@ -1,49 +1,51 @@
-//! References that are given back while others are taken: the scheduler goes with the last, once.
+//! Models of references that are returned while others are taken: the scheduler is dropped with the
+//! last one, once.
 
 use super::*;
 use crate::testing::model;
 use std::sync::atomic::AtomicUsize;
 use wakeful_base::sync::thread;
 
-struct Kept {
+struct TestScheduler {
     refs: CellRefs,
-    /// Std's, outside of the model: it is there to be looked at after the end.
+    /// An atomic of std, outside the model: it is read after the scheduler is dropped.
     dropped: Arc<AtomicUsize>,
 }
 
-impl KeptByCells for Kept {
+impl KeptByCells for TestScheduler {
     fn cell_refs(&self) -> &CellRefs {
         &self.refs
     }
 }
 
-impl Drop for Kept {
+impl Drop for TestScheduler {
     fn drop(&mut self) {
-        // Finds whatever use of the count is not ordered before the end.
+        // Loom reports any use of the count that is not ordered before this drop.
         self.refs.0.with_mut(|count| assert_eq!(*count, 0, "a reference is left"));
         self.dropped.fetch_add(1, SeqCst);
     }
 }
 
-fn kept() -> (Arc<Kept>, Arc<AtomicUsize>) {
+fn test_scheduler() -> (Arc<TestScheduler>, Arc<AtomicUsize>) {
     let dropped = Arc::new(AtomicUsize::new(0));
-    (Arc::new(Kept { refs: CellRefs::new(), dropped: dropped.clone() }), dropped)
+    (Arc::new(TestScheduler { refs: CellRefs::new(), dropped: dropped.clone() }), dropped)
 }
 
-/// A reference that a cell has.
-struct Cell(*const Kept);
+/// A cell's reference.
+struct Cell(*const TestScheduler);
 
-// SAFETY: the reference keeps the scheduler, whose parts may be used from any thread.
+// SAFETY: the reference keeps the scheduler alive, which is `Sync` and may be dropped on any
+// thread.
 unsafe impl Send for Cell {}
 
 impl Cell {
-    fn new(scheduler: &Arc<Kept>) -> Cell {
+    fn new(scheduler: &Arc<TestScheduler>) -> Cell {
         CellRefs::take(scheduler, 1);
         Cell(Arc::as_ptr(scheduler))
     }
 
     fn free(self) {
-        // SAFETY: it is ours, and not used again.
+        // SAFETY: `new` took the reference, and `self` is consumed.
         unsafe { CellRefs::give_back(self.0, 1) };
     }
 }
@@ -51,7 +53,7 @@ impl Cell {
 #[test]
 fn the_last_cell_frees_the_scheduler() {
     model(|| {
-        let (scheduler, dropped) = kept();
+        let (scheduler, dropped) = test_scheduler();
         let cells = [Cell::new(&scheduler), Cell::new(&scheduler)];
         let threads = cells.map(|cell| thread::spawn(move || cell.free()));
         drop(scheduler);
@@ -63,14 +65,14 @@ fn the_last_cell_frees_the_scheduler() {
 }
 
 #[test]
-fn a_cell_is_made_while_the_last_one_goes() {
+fn a_cell_is_created_while_the_last_one_is_freed() {
     model(|| {
-        let (scheduler, dropped) = kept();
+        let (scheduler, dropped) = test_scheduler();
         let cell = Cell::new(&scheduler);
         let other = thread::spawn(move || cell.free());
         let cell = Cell::new(&scheduler);
         drop(scheduler);
-        assert_eq!(dropped.load(SeqCst), 0, "our cell keeps it");
+        assert_eq!(dropped.load(SeqCst), 0, "the second cell keeps it");
         cell.free();
         other.join().unwrap();
         assert_eq!(dropped.load(SeqCst), 1);
@@ -78,9 +80,9 @@ fn a_cell_is_made_while_the_last_one_goes() {
 }
 
 #[test]
-fn cells_are_made_and_freed_by_three_threads() {
+fn three_threads_create_and_free_cells() {
     model(|| {
-        let (scheduler, dropped) = kept();
+        let (scheduler, dropped) = test_scheduler();
         let threads = [(); 2].map(|()| {
             let scheduler = scheduler.clone();
             thread::spawn(move || Cell::new(&scheduler).free())
@@ -95,18 +97,18 @@ fn cells_are_made_and_freed_by_three_threads() {
 }
 
 #[test]
-fn a_bag_gives_out_and_takes_back() {
+fn a_bag_takes_and_returns_references() {
     model(|| {
-        let (scheduler, dropped) = kept();
+        let (scheduler, dropped) = test_scheduler();
         let mut bag = RefBag::new();
         bag.take_one(&scheduler);
         let cell = Cell(Arc::as_ptr(&scheduler));
         let other = thread::spawn(move || cell.free());
-        // Cells from elsewhere that end here: the bag passes a batch on.
+        // Cells that were made with other references are freed here, until the bag returns a batch.
         for _ in 0..BATCH + 1 {
             let Cell(ended) = Cell::new(&scheduler);
             assert!(std::ptr::eq(ended, Arc::as_ptr(&scheduler)));
-            // SAFETY: the reference of the cell.
+            // SAFETY: the reference of the cell that was just taken apart.
             unsafe { bag.put_one(&scheduler) };
         }
         assert_eq!(bag.0, BATCH);

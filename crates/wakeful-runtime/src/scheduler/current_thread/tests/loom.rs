@@ -1,5 +1,5 @@
-//! `block_on` while other threads wake, spawn and wait for the core; and the end meanwhile. A wake-up
-//! that is lost is a deadlock, which loom reports.
+//! Models of `block_on` while other threads wake tasks, spawn tasks, wait for the core or shut the
+//! scheduler down. A lost wake-up is a deadlock, which loom reports.
 
 use super::*;
 use crate::driver::DriverParts;
@@ -14,7 +14,7 @@ fn scheduler() -> Arc<CurrentThread> {
     new(plain_config(), no_threads(), info, driver, None)
 }
 
-/// Counts drops; std's, as it is no part of what is modelled.
+/// Counts drops, with an atomic of std, which is no part of the model.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -32,28 +32,28 @@ where
     scheduler.spawn(future, Id::next(), Location::caller())
 }
 
-/// Ends the scheduler, of which nothing may be left.
-fn end(scheduler: Arc<CurrentThread>) {
+/// Shuts the scheduler down, and checks that no reference to it is left.
+fn shut_down(scheduler: Arc<CurrentThread>) {
     scheduler.shutdown();
     let weak: Weak<CurrentThread> = Arc::downgrade(&scheduler);
     drop(scheduler);
-    assert!(weak.upgrade().is_none(), "a cell, or nobody, still has the scheduler");
+    assert!(weak.upgrade().is_none(), "a reference to the scheduler is left");
 }
 
 #[test]
-fn a_wake_of_its_future_meets_a_thread_about_to_sleep() {
+fn waking_the_root_future_races_with_parking() {
     model(|| {
         let (scheduler, gate) = (scheduler(), Gate::new());
         let opens = gate.clone();
         let other = thread::spawn(move || opens.open());
         block_on(&scheduler, gate.pass());
         other.join().unwrap();
-        end(scheduler);
+        shut_down(scheduler);
     });
 }
 
 #[test]
-fn a_wake_of_a_task_meets_a_thread_about_to_sleep() {
+fn waking_a_task_races_with_parking() {
     model(|| {
         let (scheduler, gate) = (scheduler(), Gate::new());
         let opens = gate.clone();
@@ -61,24 +61,24 @@ fn a_wake_of_a_task_meets_a_thread_about_to_sleep() {
         let other = thread::spawn(move || opens.open());
         block_on(&scheduler, task).unwrap();
         other.join().unwrap();
-        end(scheduler);
+        shut_down(scheduler);
     });
 }
 
 #[test]
-fn a_spawn_from_elsewhere_is_run() {
+fn a_task_spawned_on_another_thread_is_run() {
     model(|| {
         let (scheduler, gate) = (scheduler(), Gate::new());
         let (spawns, opens) = (scheduler.clone(), gate.clone());
         let other = thread::spawn(move || drop(spawn(&spawns, async move { opens.open() })));
         block_on(&scheduler, gate.pass());
         other.join().unwrap();
-        end(scheduler);
+        shut_down(scheduler);
     });
 }
 
 #[test]
-fn a_second_block_on_takes_the_core_over() {
+fn a_second_block_on_takes_over_the_core() {
     model(|| {
         let scheduler = scheduler();
         let second = scheduler.clone();
@@ -89,12 +89,12 @@ fn a_second_block_on_takes_the_core_over() {
         let task = spawn(&scheduler, async { 1 });
         assert_eq!(block_on(&scheduler, task).unwrap(), 1);
         assert_eq!(other.join().unwrap(), 2);
-        end(scheduler);
+        shut_down(scheduler);
     });
 }
 
 #[test]
-fn a_wake_and_a_spawn_meet_the_end() {
+fn a_wake_and_a_spawn_race_with_shutdown() {
     model(|| {
         let (scheduler, gate) = (scheduler(), Gate::new());
         let dropped = Arc::new(AtomicUsize::new(0));
@@ -105,7 +105,7 @@ fn a_wake_and_a_spawn_meet_the_end() {
             let _waits = waits;
             passes.await;
         }));
-        // Polls the task once: it waits.
+        // Polls the task once, after which it waits.
         block_on(&scheduler, crate::task::yield_now());
         let spawns = scheduler.clone();
         let others = [
@@ -119,7 +119,7 @@ fn a_wake_and_a_spawn_meet_the_end() {
         for other in others {
             other.join().unwrap();
         }
-        end(scheduler);
+        shut_down(scheduler);
         assert_eq!(dropped.load(SeqCst), 2);
     });
 }

@@ -1,4 +1,5 @@
-//! Producers, consumers and the end of the queue: each entry comes out once, or goes back once.
+//! Models of producers, consumers and the closing of the queue: each entry is popped once or
+//! returned once.
 
 use super::*;
 use crate::testing::{Entries, model};
@@ -25,7 +26,7 @@ fn join_all<const N: usize>(threads: [thread::JoinHandle<Vec<Runnable>>; N]) -> 
 }
 
 #[test]
-fn producers_meet_a_consumer_and_the_end() {
+fn producers_race_with_a_consumer_and_close() {
     model(|| {
         let (made, queue) = (Entries::new(), Arc::new(InjectionQueue::new()));
         let threads = [
@@ -77,7 +78,7 @@ fn one_producers_entries_come_out_in_order() {
 }
 
 #[test]
-fn a_walk_over_the_entries_meets_producer_and_consumer() {
+fn len_races_with_a_producer_and_a_consumer() {
     model(|| {
         let (made, queue) = (Entries::new(), Arc::new(InjectionQueue::new()));
         queue.push(made.make()).unwrap();

@@ -7,26 +7,27 @@ use std::thread;
 use wakeful_base::FastRng;
 use wakeful_task::Id;
 
-/// The queue as it should be: what thieves reach, and what only the owner does.
+/// A simple model of the queue: the entries that thieves can reach, and those that only the owner
+/// can.
 #[derive(Default)]
 struct Model {
-    open: VecDeque<Id>,
+    shared: VecDeque<Id>,
     batch: VecDeque<Id>,
 }
 
 impl Model {
     fn pop(&mut self) -> Option<Id> {
         if self.batch.is_empty() {
-            let count = self.open.len().div_ceil(2).min(OWNER_BATCH_MAX);
-            self.batch.extend(self.open.drain(..count));
+            let count = self.shared.len().div_ceil(2).min(OWNER_BATCH_MAX);
+            self.batch.extend(self.shared.drain(..count));
         }
         self.batch.pop_front()
     }
 
     fn steal_into(&mut self, thief: &mut Model) -> Option<(Id, usize)> {
-        let count = self.open.len().div_ceil(2).min(STEAL_MAX);
-        thief.open.extend(self.open.drain(..count));
-        (count > 0).then(|| (thief.open.pop_back().unwrap(), count))
+        let count = self.shared.len().div_ceil(2).min(STEAL_MAX);
+        thief.shared.extend(self.shared.drain(..count));
+        (count > 0).then(|| (thief.shared.pop_back().unwrap(), count))
     }
 }
 
@@ -35,7 +36,7 @@ fn id(entry: &Runnable) -> Id {
 }
 
 #[test]
-fn behaves_as_a_simple_queue_does() {
+fn behaves_like_a_simple_queue() {
     let made = Entries::new();
     let mut queues = [run_queue(), run_queue()];
     let mut models = [Model::default(), Model::default()];
@@ -50,16 +51,16 @@ fn behaves_as_a_simple_queue_does() {
         match rng.below(20) {
             n if n < pushes => {
                 let entry = made.make();
-                model.open.push_back(entry.id());
+                model.shared.push_back(entry.id());
                 owner.push(queue, entry);
             }
             17 => {
                 let mut many: Vec<_> = (0..rng.below(5)).map(|_| made.make()).collect();
-                model.open.extend(many.iter().map(id));
+                model.shared.extend(many.iter().map(id));
                 owner.push_all(queue, &mut many);
             }
             18 => {
-                model.open.extend(model.batch.drain(..));
+                model.shared.extend(model.batch.drain(..));
                 owner.share_batch(queue);
             }
             19 => {
@@ -80,8 +81,8 @@ fn behaves_as_a_simple_queue_does() {
             }
         }
         for ((queue, owner), model) in queues.iter().zip(&models) {
-            assert_eq!(queue.len(), model.open.len());
-            assert_eq!(queue.is_empty(), model.open.is_empty());
+            assert_eq!(queue.len(), model.shared.len());
+            assert_eq!(queue.is_empty(), model.shared.is_empty());
             assert_eq!(owner.held_back(), model.batch.len());
             most = most.max(queue.len());
         }
@@ -98,7 +99,7 @@ fn a_ring_grows_only_when_it_is_full() {
     let made = Entries::new();
     let (queue, mut owner) = run_queue();
     let mut got = Vec::new();
-    // Round and round, never with more than fits.
+    // Goes round the ring, never with more entries than fit.
     for _ in 0..4 * CAPACITY_MIN {
         owner.push(&queue, made.make());
         got.extend(owner.pop(&queue));
@@ -131,8 +132,9 @@ fn a_thief_makes_room_for_all_it_takes() {
     made.assert_all(got);
 }
 
-/// Ends the task of an entry. A second time would be a use after free, and end a task that is over.
-fn retire(entry: Runnable, ended: &AtomicUsize) {
+/// Ends the task of an entry. A second time would be a use after free, and end a task that has
+/// ended.
+fn end_task(entry: Runnable, ended: &AtomicUsize) {
     entry.cancel().complete();
     ended.fetch_add(1, Relaxed);
 }
@@ -151,9 +153,9 @@ fn stress_every_entry_is_taken_once() {
             while !stop.load(Acquire) {
                 if let Some((first, _)) = queue.steal_into(&own, &mut owner) {
                     steals += 1;
-                    retire(first, &ended);
+                    end_task(first, &ended);
                     while let Some(entry) = owner.pop(&own) {
-                        retire(entry, &ended);
+                        end_task(entry, &ended);
                     }
                 }
             }
@@ -171,18 +173,21 @@ fn stress_every_entry_is_taken_once() {
         }
         for _ in 0..1 << rng.below(11) {
             let Some(entry) = owner.pop(&queue) else { break };
-            retire(entry, &ended);
+            end_task(entry, &ended);
             if rng.below(16) == 0 {
                 owner.share_batch(&queue);
             }
         }
     }
     while let Some(entry) = owner.pop(&queue) {
-        retire(entry, &ended);
+        end_task(entry, &ended);
     }
     stop.store(true, Release);
     let steals: usize = thieves.into_iter().map(|thief| thief.join().unwrap()).sum();
-    assert!(pushed > 10_000 && steals > 100, "{pushed} entries, {steals} steals are no stress");
+    assert!(
+        pushed > 10_000 && steals > 100,
+        "{pushed} entries and {steals} steals: too few for a stress test"
+    );
     assert_eq!(ended.load(Relaxed), pushed);
     made.assert_none_left();
 }

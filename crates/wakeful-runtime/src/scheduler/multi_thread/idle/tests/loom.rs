@@ -1,5 +1,5 @@
-//! Workers that search, sleep and are woken. A task left behind with everybody asleep is a deadlock,
-//! which loom reports.
+//! Models of workers that search, park and are unparked. If a task is left behind while all workers
+//! are parked, that is a deadlock, which loom reports.
 
 use super::Idle;
 use crate::driver::DriverParts;
@@ -14,26 +14,26 @@ use wakeful_base::sync::{Condvar, Mutex, thread};
 use wakeful_base::{Parker, call_now};
 use wakeful_task::Runnable;
 
-/// What workers share, as in the scheduler but without tasks that do anything.
-struct Workers {
+/// What workers share, as in the real scheduler, but with tasks that do nothing.
+struct Scheduler {
     idle: Idle,
     inject: InjectionQueue,
-    workers: Box<[WorkerState]>,
+    workers: Box<[Worker]>,
     driver: SharedDriver,
-    /// Entries that nobody has taken yet; who takes the last one stops all.
+    /// The number of entries not taken yet. The worker that takes the last one stops all workers.
     left: Mutex<usize>,
     all_taken: Condvar,
     stopping: AtomicBool,
 }
 
-struct WorkerState {
+struct Worker {
     queue: RunQueue,
     park_state: ParkState,
 }
 
-/// The worker's side of a seat.
-struct Worker {
-    scheduler: Arc<Workers>,
+/// A worker as its own thread sees it.
+struct WorkerThread {
+    scheduler: Arc<Scheduler>,
     index: usize,
     owner: QueueOwner,
     searching: bool,
@@ -41,11 +41,11 @@ struct Worker {
     got: Vec<Runnable>,
 }
 
-fn workers(count: usize, entries: usize) -> (Arc<Workers>, Vec<Worker>) {
+fn workers(count: usize, entries: usize) -> (Arc<Scheduler>, Vec<WorkerThread>) {
     let DriverParts { driver, waker, .. } = DriverParts::new(None).unwrap();
     let (queues, owners): (Vec<_>, Vec<_>) = (0..count).map(|_| run_queue()).unzip();
-    let worker = |queue| WorkerState { queue, park_state: ParkState::new() };
-    let scheduler = Arc::new(Workers {
+    let worker = |queue| Worker { queue, park_state: ParkState::new() };
+    let scheduler = Arc::new(Scheduler {
         idle: Idle::new(count),
         inject: InjectionQueue::new(),
         workers: queues.into_iter().map(worker).collect(),
@@ -56,7 +56,7 @@ fn workers(count: usize, entries: usize) -> (Arc<Workers>, Vec<Worker>) {
     });
     let worker = |(index, owner)| {
         let scheduler = scheduler.clone();
-        Worker {
+        WorkerThread {
             scheduler,
             index,
             owner,
@@ -69,9 +69,9 @@ fn workers(count: usize, entries: usize) -> (Arc<Workers>, Vec<Worker>) {
     (scheduler, all)
 }
 
-impl Workers {
+impl Scheduler {
     fn push_remote(&self, entry: Runnable) {
-        self.inject.push(entry).expect("nobody closes it");
+        self.inject.push(entry).expect("the queue is never closed");
         self.notify_parked();
     }
 
@@ -98,8 +98,8 @@ impl Workers {
     }
 }
 
-impl Worker {
-    /// As `WorkerThread::run`, until all entries have been taken by somebody.
+impl WorkerThread {
+    /// As the real `WorkerThread::run`, until all entries have been taken.
     fn run(mut self) -> (Vec<Runnable>, QueueOwner) {
         let parker = Parker::new();
         self.worker().park_state.set_unparker(parker.unparker());
@@ -112,8 +112,9 @@ impl Worker {
         (self.got, self.owner)
     }
 
-    /// As a worker's own wakes: without a fence, so that a worker falling asleep may be missed.
-    fn push_own(mut self, entries: Vec<Runnable>) -> Worker {
+    /// Pushes as a worker's own wake-ups do: without a fence, so that they may miss a worker that
+    /// is about to park.
+    fn push_own(mut self, entries: Vec<Runnable>) -> WorkerThread {
         let scheduler = self.scheduler.clone();
         for entry in entries {
             self.owner.push(&scheduler.workers[self.index].queue, entry);
@@ -124,7 +125,7 @@ impl Worker {
         self
     }
 
-    fn worker(&self) -> &WorkerState {
+    fn worker(&self) -> &Worker {
         &self.scheduler.workers[self.index]
     }
 
@@ -178,7 +179,7 @@ impl Worker {
             drop(left);
             return self.scheduler.stop();
         }
-        // A poll that blocks: it is for the other workers to take what is left.
+        // A poll that blocks: the other workers have to take what is left.
         while self.is_blocking && *left > 0 {
             left = self.scheduler.all_taken.wait(left);
         }
@@ -198,7 +199,8 @@ impl Worker {
     }
 }
 
-/// Entries that the first worker has on its own queue, and those that come from elsewhere.
+/// How many entries the first worker pushes to its own queue, and how many come from another
+/// thread.
 struct Pushes {
     own: usize,
     remote: usize,
@@ -208,7 +210,7 @@ struct Pushes {
 fn run(count: usize, pushes: Pushes) {
     let made = Entries::new();
     let (scheduler, mut workers) = workers(count, pushes.own + pushes.remote);
-    // Polls that block are for those only whose tasks others are told of without fail.
+    // Polls may block only if every push is sure to notify the other workers.
     workers[0].is_blocking &= pushes.own == 0;
     let own: Vec<_> = (0..pushes.own).map(|_| made.make()).collect();
     let first = workers.remove(0);
@@ -221,15 +223,16 @@ fn run(count: usize, pushes: Pushes) {
     for thread in threads {
         let (entries, owner) = thread.join().unwrap();
         got.extend(entries);
-        // Nobody looks at a queue whose owner's side is gone.
+        // No thread uses a queue after its owner's side is dropped.
         owners.push(owner);
     }
     made.assert_all(got);
 }
 
-/// Two workers that step back if they may, and an event that only who is in the driver sees.
+/// Two workers that park outside the driver if they may, and an event that only the worker in the
+/// driver sees.
 #[test]
-fn of_two_that_step_back_one_is_in_the_driver() {
+fn the_last_worker_to_park_is_in_the_driver() {
     model(|| {
         let DriverParts { driver, waker, .. } = DriverParts::new(None).unwrap();
         let driver = SharedDriver::new(driver, waker.clone());
@@ -257,21 +260,21 @@ fn of_two_that_step_back_one_is_in_the_driver() {
 }
 
 #[test]
-fn a_remote_push_meets_the_only_worker_going_to_sleep() {
+fn a_remote_push_races_with_the_only_worker_parking() {
     model(|| run(1, Pushes { own: 0, remote: 2 }));
 }
 
 #[test]
-fn what_one_worker_blocks_on_the_other_takes() {
+fn the_other_worker_takes_what_a_blocked_worker_leaves() {
     large_model(|| run(2, Pushes { own: 0, remote: 2 }));
 }
 
 #[test]
-fn what_a_worker_pushes_is_taken_by_itself_or_a_thief() {
+fn a_workers_push_is_run_by_itself_or_a_thief() {
     large_model(|| run(2, Pushes { own: 2, remote: 0 }));
 }
 
 #[test]
-fn own_and_remote_pushes_meet_a_worker_going_to_sleep() {
+fn own_and_remote_pushes_race_with_a_worker_parking() {
     large_model(|| run(2, Pushes { own: 1, remote: 1 }));
 }

@@ -1,4 +1,5 @@
-//! Sleepers in the driver and on their threads. A call that is lost is a deadlock, which loom reports.
+//! Models of workers that park in the driver or on their threads. A lost notification is a
+//! deadlock, which loom reports.
 
 use super::*;
 use crate::driver::DriverParts;
@@ -10,7 +11,7 @@ use wakeful_base::{Parker, call_now};
 
 struct Worker {
     park_state: ParkState,
-    /// Why it is called. Relaxed: only the call makes the sleeper see it.
+    /// The reason to unpark the worker. Relaxed: only the notification makes the worker see it.
     reason: AtomicBool,
 }
 
@@ -28,13 +29,13 @@ fn workers<const N: usize>() -> (Arc<Workers<N>>, Arc<dyn WakeDriver>) {
 }
 
 impl<const N: usize> Workers<N> {
-    fn call(&self, index: usize) {
+    fn unpark(&self, index: usize) {
         self.workers[index].reason.store(true, Relaxed);
         self.workers[index].park_state.unpark(&self.driver);
     }
 
-    /// Sleeps until it sees why it was called.
-    fn sleeper(self: &Arc<Self>, index: usize) -> thread::JoinHandle<()> {
+    /// Starts a worker that parks until it sees the reason.
+    fn parked_worker(self: &Arc<Self>, index: usize) -> thread::JoinHandle<()> {
         let scheduler = self.clone();
         thread::spawn(move || {
             let parker = Parker::new();
@@ -53,54 +54,54 @@ impl<const N: usize> Workers<N> {
 }
 
 #[test]
-fn a_call_ends_a_sleep_in_the_driver() {
+fn unpark_ends_a_park_in_the_driver() {
     model(|| {
         let (scheduler, _) = workers::<1>();
-        let sleeper = scheduler.sleeper(0);
-        scheduler.call(0);
-        sleeper.join().unwrap();
+        let parked_worker = scheduler.parked_worker(0);
+        scheduler.unpark(0);
+        parked_worker.join().unwrap();
     });
 }
 
 #[test]
-fn a_call_that_meets_an_event_is_not_lost() {
+fn an_unpark_that_races_with_an_event_is_not_lost() {
     model(|| {
         let (scheduler, events) = workers::<1>();
-        let sleeper = scheduler.sleeper(0);
+        let parked_worker = scheduler.parked_worker(0);
         let event = thread::spawn(move || events.wake());
-        scheduler.call(0);
+        scheduler.unpark(0);
         event.join().unwrap();
-        sleeper.join().unwrap();
+        parked_worker.join().unwrap();
     });
 }
 
 #[test]
-fn two_sleepers_are_called_wherever_they_sleep() {
+fn two_workers_are_unparked_wherever_they_park() {
     model(|| {
         let (scheduler, _) = workers::<2>();
-        let sleepers = [scheduler.sleeper(0), scheduler.sleeper(1)];
-        scheduler.call(0);
-        scheduler.call(1);
-        for sleeper in sleepers {
-            sleeper.join().unwrap();
+        let parked_workers = [scheduler.parked_worker(0), scheduler.parked_worker(1)];
+        scheduler.unpark(0);
+        scheduler.unpark(1);
+        for parked_worker in parked_workers {
+            parked_worker.join().unwrap();
         }
     });
 }
 
 #[test]
-fn two_calls_for_two_reasons() {
+fn two_unparks_for_two_reasons() {
     model(|| {
         let (scheduler, _) = workers::<1>();
         let second = Arc::new(AtomicBool::new(false));
-        let (caller, also) = (scheduler.clone(), second.clone());
-        let calls = thread::spawn(move || {
+        let (other, also) = (scheduler.clone(), second.clone());
+        let unparks = thread::spawn(move || {
             also.store(true, Relaxed);
-            caller.workers[0].park_state.unpark(&caller.driver);
+            other.workers[0].park_state.unpark(&other.driver);
         });
-        let sleeper = scheduler.sleeper(0);
-        scheduler.call(0);
-        sleeper.join().unwrap();
-        // The same seat with another sitter, whom the other call has to reach.
+        let parked_worker = scheduler.parked_worker(0);
+        scheduler.unpark(0);
+        parked_worker.join().unwrap();
+        // The same worker on another thread, which the other notification has to reach.
         let parker = Parker::new();
         scheduler.workers[0].park_state.set_unparker(parker.unparker());
         while !second.load(Relaxed) {
@@ -111,20 +112,20 @@ fn two_calls_for_two_reasons() {
                 || parker.park(),
             );
         }
-        calls.join().unwrap();
+        unparks.join().unwrap();
     });
 }
 
-/// The driver is not free, and the sleeper is called once: `f` has it sleep by the function it is given, however that is to
-/// be done on the thread.
-fn outside_of_the_driver(
+/// Runs `f` while the driver is not free and another thread unparks the worker once. The function
+/// that `f` is given parks the worker, with the given closure to park the thread.
+fn park_outside_the_driver(
     f: impl Fn(&Worker, &Parker, &dyn Fn(&dyn Fn()) -> ParkOutcome) + Send + Sync + 'static,
 ) {
     model(move || {
         let (scheduler, _) = workers::<1>();
         let in_driver = scheduler.driver.driver.try_lock();
-        let caller = scheduler.clone();
-        let call = thread::spawn(move || caller.call(0));
+        let other = scheduler.clone();
+        let unpark = thread::spawn(move || other.unpark(0));
         let (worker, parker) = (&scheduler.workers[0], Parker::new());
         worker.park_state.set_unparker(parker.unparker());
         f(worker, &parker, &|on_thread| {
@@ -135,17 +136,18 @@ fn outside_of_the_driver(
                 on_thread,
             )
         });
-        call.join().unwrap();
+        unpark.join().unwrap();
         drop(in_driver);
     });
 }
 
 #[test]
-fn a_call_ends_a_sleep_that_looks_about_meanwhile() {
-    outside_of_the_driver(|worker, parker, sleep| {
+fn unpark_ends_a_park_that_survives_a_stale_token() {
+    park_outside_the_driver(|worker, parker, park| {
         while !worker.reason.load(Relaxed) {
-            sleep(&|| {
-                // A token that an earlier call left ends a park, but not this sleep.
+            park(&|| {
+                // A token that an earlier notification left ends the park of the thread, but not
+                // the worker's.
                 while worker.park_state.is_parked() {
                     parker.park();
                 }
@@ -155,9 +157,9 @@ fn a_call_ends_a_sleep_that_looks_about_meanwhile() {
 }
 
 #[test]
-fn who_sleeps_on_after_a_while_is_called_all_the_same() {
-    outside_of_the_driver(|worker, parker, sleep| {
-        let was_notified = sleep(&|| ()).was_notified || sleep(&|| parker.park()).was_notified;
+fn unpark_ends_the_second_park_after_the_first_returned() {
+    park_outside_the_driver(|worker, parker, park| {
+        let was_notified = park(&|| ()).was_notified || park(&|| parker.park()).was_notified;
         assert!(was_notified && worker.reason.load(Relaxed));
     });
 }

@@ -1,11 +1,12 @@
-//! The owner against thieves. The rings are small under loom: two slots at first, batches of two.
+//! Models of the owner and thieves. Under loom the rings are small, with two slots at first, and
+//! batches have at most two entries.
 
 use super::*;
 use crate::testing::{Entries, model};
 use std::sync::Arc;
 use wakeful_base::sync::thread;
 
-/// Steals up to `times`, and empties its own queue.
+/// Starts a thread that steals up to `times`, and empties its own queue each time.
 fn thief(victim: Arc<RunQueue>, times: usize) -> thread::JoinHandle<Vec<Runnable>> {
     thread::spawn(move || {
         let (own, mut owner) = run_queue();
@@ -27,8 +28,8 @@ fn queue_of<const N: usize>(entries: [Runnable; N]) -> (Arc<RunQueue>, QueueOwne
     (Arc::new(queue), owner)
 }
 
-/// What the owner finds, `threads` got what they got, and nobody anything else.
-fn assert_once<const N: usize>(
+/// Checks that the owner and the `threads` have taken all entries, each once.
+fn assert_each_taken_once<const N: usize>(
     made: Arc<Entries>,
     (queue, mut owner): (Arc<RunQueue>, QueueOwner),
     mut got: Vec<Runnable>,
@@ -51,7 +52,7 @@ fn owner_and_thief_take_each_entry_once() {
         let mut got = Vec::from_iter(owner.pop(&queue));
         owner.push(&queue, made.make());
         got.extend(owner.pop(&queue));
-        assert_once(made, (queue, owner), got, thieves);
+        assert_each_taken_once(made, (queue, owner), got, thieves);
     });
 }
 
@@ -62,7 +63,7 @@ fn owner_and_two_thieves_take_each_entry_once() {
         let (queue, mut owner) = queue_of(made.make_many::<3>());
         let thieves = [thief(queue.clone(), 1), thief(queue.clone(), 1)];
         let got = Vec::from_iter(owner.pop(&queue));
-        assert_once(made, (queue, owner), got, thieves);
+        assert_each_taken_once(made, (queue, owner), got, thieves);
     });
 }
 
@@ -74,29 +75,29 @@ fn a_thief_reads_while_the_ring_grows() {
         let thieves = [thief(queue.clone(), 2)];
         owner.push(&queue, made.make());
         owner.push(&queue, made.make());
-        assert_once(made, (queue, owner), Vec::new(), thieves);
+        assert_each_taken_once(made, (queue, owner), Vec::new(), thieves);
     });
 }
 
 #[test]
-fn a_thief_reads_while_slots_are_used_again() {
+fn a_thief_reads_while_slots_are_reused() {
     model(|| {
         let made = Entries::new();
         let (queue, mut owner) = queue_of(made.make_many::<2>());
         let thieves = [thief(queue.clone(), 1)];
         let mut got = Vec::new();
-        // The ring has two slots: each push goes where an entry was that the thief may still read.
+        // The ring has two slots: each push goes to a slot that the thief may still be reading.
         for _ in 0..2 {
             got.extend(owner.pop(&queue));
             owner.push(&queue, made.make());
         }
-        assert!(owner.old_rings.len() <= 1, "at most two entries beside what was taken");
-        assert_once(made, (queue, owner), got, thieves);
+        assert!(owner.old_rings.len() <= 1, "at most two entries besides the ones taken");
+        assert_each_taken_once(made, (queue, owner), got, thieves);
     });
 }
 
 #[test]
-fn a_thief_meets_a_batch_that_comes_back() {
+fn a_thief_races_with_a_batch_that_is_returned() {
     model(|| {
         let made = Entries::new();
         let (queue, mut owner) = queue_of(made.make_many::<3>());
@@ -105,7 +106,7 @@ fn a_thief_meets_a_batch_that_comes_back() {
         let thieves = [thief(queue.clone(), 1)];
         owner.share_batch(&queue);
         got.extend(owner.pop(&queue));
-        assert_once(made, (queue, owner), got, thieves);
+        assert_each_taken_once(made, (queue, owner), got, thieves);
     });
 }
 
@@ -123,6 +124,6 @@ fn a_thief_is_stolen_from() {
         let [rest] = thieves.map(|thief| thief.join().unwrap());
         got.extend(rest);
         got.extend(std::iter::from_fn(|| middle_owner.pop(&middle)));
-        assert_once(made, (queue, owner), got, []);
+        assert_each_taken_once(made, (queue, owner), got, []);
     });
 }

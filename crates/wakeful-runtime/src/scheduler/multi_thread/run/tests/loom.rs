@@ -1,6 +1,6 @@
-//! A worker as it is, without the pool's threads. A task that is left behind, or a stop that is not
-//! heard, is a deadlock, which loom reports. Two worker have too many states: what they do to each
-//! other is in the models of `idle` and `queue`.
+//! Models of a real worker, without the pool's threads. A task that is left behind, or a stop that
+//! the worker does not notice, is a deadlock, which loom reports. Two workers have too many states:
+//! the models of `idle` and `queue` cover how workers interact.
 
 use crate::config::Config;
 use crate::driver::DriverParts;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Weak};
 use wakeful_base::sync::thread;
 use wakeful_task::{Id, JoinHandle};
 
-/// A scheduler with one seat, and the thread on it.
+/// A scheduler with one worker, and the thread that runs the worker.
 struct OneWorker {
     scheduler: Arc<MultiThread>,
     thread: thread::JoinHandle<()>,
@@ -23,14 +23,14 @@ struct OneWorker {
 
 impl OneWorker {
     fn start() -> OneWorker {
-        // A fixed interval: what is measured would not be the same in each run.
+        // A fixed interval: a measured one would differ between runs of the model.
         let config = Config { global_queue_interval: Some(61), ..plain_config() };
         let parts = DriverParts::new(None).unwrap();
         let info = plain_info(&parts);
         let driver = SharedDriver::new(parts.driver, parts.waker);
         let scheduler = MultiThread::new(1, config, no_threads(), info, driver);
-        let sits = scheduler.clone();
-        OneWorker { scheduler, thread: thread::spawn(move || run_worker(sits, 0)) }
+        let for_thread = scheduler.clone();
+        OneWorker { scheduler, thread: thread::spawn(move || run_worker(for_thread, 0)) }
     }
 
     #[track_caller]
@@ -42,7 +42,8 @@ impl OneWorker {
         self.scheduler.spawn(future, Id::next(), Location::caller())
     }
 
-    /// Stops the worker. Returns what must not be there any more once all wakers are gone.
+    /// Stops the worker. Returns a reference to the scheduler, which must be gone once all wakers
+    /// are.
     fn stop(self) -> Weak<MultiThread> {
         self.scheduler.stop();
         self.thread.join().unwrap();
@@ -51,7 +52,7 @@ impl OneWorker {
 }
 
 #[test]
-fn a_spawn_from_elsewhere_is_run() {
+fn a_task_spawned_on_another_thread_is_run() {
     large_model(|| {
         let worker = OneWorker::start();
         let task = worker.spawn(async { 1 });
@@ -61,7 +62,7 @@ fn a_spawn_from_elsewhere_is_run() {
 }
 
 #[test]
-fn a_wake_from_elsewhere_is_answered() {
+fn a_task_woken_on_another_thread_is_polled() {
     large_model(|| {
         let (worker, gate) = (OneWorker::start(), Gate::new());
         let task = worker.spawn(gate.clone().pass());
@@ -72,7 +73,7 @@ fn a_wake_from_elsewhere_is_answered() {
 }
 
 #[test]
-fn a_stop_meets_a_task_and_its_wake() {
+fn a_stop_races_with_a_wake() {
     large_model(|| {
         let (worker, gate) = (OneWorker::start(), Gate::new());
         drop(worker.spawn(gate.clone().pass()));
