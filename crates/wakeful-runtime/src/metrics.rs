@@ -45,7 +45,7 @@ pub(crate) struct WorkerMetrics {
 
 impl WorkerMetrics {
     /// Notes that the calling thread runs the worker from now on.
-    pub(crate) fn sit(&self) {
+    pub(crate) fn note_thread(&self) {
         *self.thread.lock() = Some(thread::current().id());
     }
 

@@ -87,7 +87,8 @@ pub fn is_rt_shutdown_err(err: &std::io::Error) -> bool {
 /// use wakeful::runtime::{Builder, worker_index};
 ///
 /// let runtime = Builder::new_multi_thread().worker_threads(2).build()?;
-/// let on_worker = runtime.block_on(async { wakeful::spawn(async { worker_index() }).await.unwrap() });
+/// let task = runtime.spawn(async { worker_index() });
+/// let on_worker = runtime.block_on(task).unwrap();
 /// assert!(on_worker.unwrap() < 2);
 /// assert_eq!(worker_index(), None);
 /// # std::io::Result::Ok(())

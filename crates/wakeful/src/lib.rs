@@ -6,7 +6,8 @@
 //! milliseconds.
 //!
 //! ```
-//! # #[cfg(all(feature = "macros", feature = "rt-multi-thread", feature = "net", feature = "io-util"))]
+//! # #[cfg(all(feature = "macros", feature = "rt-multi-thread"))]
+//! # #[cfg(all(feature = "net", feature = "io-util"))]
 //! # mod example {
 //! use wakeful::io::{AsyncReadExt, AsyncWriteExt};
 //! use wakeful::net::{TcpListener, TcpStream};
@@ -27,7 +28,8 @@
 //! }
 //! # pub fn run() { main().unwrap() }
 //! # }
-//! # #[cfg(all(feature = "macros", feature = "rt-multi-thread", feature = "net", feature = "io-util"))]
+//! # #[cfg(all(feature = "macros", feature = "rt-multi-thread"))]
+//! # #[cfg(all(feature = "net", feature = "io-util"))]
 //! # example::run();
 //! ```
 //!
@@ -35,7 +37,7 @@
 //!
 //! | module | contents | feature |
 //! |---|---|---|
-//! | `runtime` | building, entering and shutting down runtimes; metrics | `rt`, `rt-multi-thread` (default) |
+//! | `runtime` | runtimes: building, entering, shutting down; metrics | `rt`, `rt-multi-thread` |
 //! | `task` | spawning, joining, aborting; blocking code; local tasks, task-local values | `rt` |
 //! | `sync` | channels, locks, notifications | `sync` |
 //! | `time` | sleeps, timeouts, intervals; a clock that tests can pause | `time`, `test-util` |

@@ -1,5 +1,5 @@
-//! All CPUs are busy with something else. Workers that have little to do leave them to others then, and nothing is
-//! forgotten for that.
+//! All CPUs are busy with something else. Workers with little to do then leave them to other
+//! threads, and no task is forgotten.
 
 mod support;
 
@@ -34,7 +34,8 @@ fn in_a_crowd(f: impl FnOnce()) {
     });
 }
 
-/// A task whose polls were short up to now does `block` its worker until `unblocks` has happened elsewhere.
+/// A task whose polls were short so far blocks its worker in `block` until `unblocks` has happened
+/// on another thread.
 fn block_until<F>(runtime: &Runtime, block: fn(Flag), unblocks: F)
 where
     F: Future<Output = ()> + Send + 'static,

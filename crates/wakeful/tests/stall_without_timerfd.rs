@@ -24,8 +24,8 @@ fn block_before_a_task(runtime: &Runtime) {
 }
 
 fn run_runtimes() {
-    let [goes_on, ends] = [multi_thread(1), multi_thread(1)];
-    for runtime in [&goes_on, &ends] {
+    let [stays, ends] = [multi_thread(1), multi_thread(1)];
+    for runtime in [&stays, &ends] {
         block_before_a_task(runtime);
     }
     // The monitors stop checking when all workers sleep. Wait until they have.
@@ -33,11 +33,11 @@ fn run_runtimes() {
     seccomp::forbid(libc::SYS_timerfd_settime, libc::EPERM);
     for pause_ms in [0, 1, 5, 20, 100] {
         for _ in 0..5 {
-            block_before_a_task(&goes_on);
+            block_before_a_task(&stays);
             thread::sleep(Duration::from_millis(pause_ms));
         }
     }
-    drop(goes_on);
+    drop(stays);
     // This runtime's monitor has not seen a failed call yet.
     drop(ends);
 }

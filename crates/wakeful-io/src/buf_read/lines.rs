@@ -21,7 +21,8 @@ pin_project! {
     /// use wakeful::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, duplex};
     /// use wakeful::time;
     ///
-    /// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+    /// # let mut builder = wakeful::runtime::Builder::new_current_thread();
+    /// # builder.enable_all().start_paused(true).build().unwrap().block_on(async {
     /// let (mut near, far) = duplex(64);
     /// let mut lines = BufReader::new(far).lines();
     /// let mut every = time::interval(Duration::from_secs(1));

@@ -20,7 +20,8 @@ use crate::traits::{AsyncRead, AsyncWrite, ReadBuf};
 /// In tests it can replace a socket:
 ///
 /// ```
-/// use wakeful::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, duplex};
+/// use wakeful::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt};
+/// use wakeful::io::{BufReader, DuplexStream, duplex};
 ///
 /// /// Answers each line with its length.
 /// async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result<()> {

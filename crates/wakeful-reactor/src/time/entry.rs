@@ -187,8 +187,8 @@ impl TimerEntry {
     /// # Safety
     /// The caller must be the owner, and call this once for each time the entry was armed.
     pub(super) unsafe fn fire(entry: NonNull<TimerEntry>) -> Option<Waker> {
-        // SAFETY: an armed entry is freed by its owner only, so it is alive. It is not accessed after
-        // `begin_fire` has passed it to the sleeper, nor after `finish_fire` but to free it.
+        // SAFETY: an armed entry is freed by its owner only, so it is alive. It is not accessed
+        // after `begin_fire` has passed it to the sleeper, nor after `finish_fire` but to free it.
         let this = unsafe { entry.as_ref() };
         match this.state.begin_fire() {
             Fire::Nothing => None,

@@ -81,7 +81,7 @@ impl Luck {
     pub(super) fn may_look(&mut self, looks: u32, polls: u64, now: Instant) -> bool {
         match looks {
             0 => self.begins(now),
-            1 => self.goes_on(polls, now),
+            1 => self.should_continue(polls, now),
             _ => true,
         }
     }
@@ -102,7 +102,7 @@ impl Luck {
         self.credit.is_zero() && self.to_leave_out > 0
     }
 
-    fn goes_on(&mut self, polls: u64, now: Instant) -> bool {
+    fn should_continue(&mut self, polls: u64, now: Instant) -> bool {
         if self.leaves_out() {
             return false;
         }

@@ -44,7 +44,8 @@ pub fn pause() {
 /// ```
 /// use wakeful::time::{self, Duration, Instant};
 ///
-/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// # let mut builder = wakeful::runtime::Builder::new_current_thread();
+/// # builder.enable_all().start_paused(true).build().unwrap().block_on(async {
 /// time::advance(Duration::from_secs(60)).await;
 /// time::resume();
 /// let began = Instant::now();
@@ -70,8 +71,10 @@ pub fn resume() {
 /// ```
 /// use wakeful::time::{self, Duration};
 ///
-/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
-/// let lease = wakeful::spawn(time::timeout(Duration::from_secs(10), std::future::pending::<()>()));
+/// # let mut builder = wakeful::runtime::Builder::new_current_thread();
+/// # builder.enable_all().start_paused(true).build().unwrap().block_on(async {
+/// let never = std::future::pending::<()>();
+/// let lease = wakeful::spawn(time::timeout(Duration::from_secs(10), never));
 /// wakeful::task::yield_now().await; // the task has started to wait
 ///
 /// time::advance(Duration::from_secs(9)).await;

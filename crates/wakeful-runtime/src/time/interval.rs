@@ -44,7 +44,8 @@ pub fn interval(period: Duration) -> Interval {
 /// ```
 /// use wakeful::time::{Duration, Instant, interval_at};
 ///
-/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// # let mut builder = wakeful::runtime::Builder::new_current_thread();
+/// # builder.enable_all().start_paused(true).build().unwrap().block_on(async {
 /// let began = Instant::now();
 /// let minute = Duration::from_secs(60);
 /// let mut every = interval_at(began + minute, minute); // not at once
@@ -79,7 +80,8 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 /// ```
 /// use wakeful::time::{self, Duration, Instant, MissedTickBehavior, interval};
 ///
-/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// # let mut builder = wakeful::runtime::Builder::new_current_thread();
+/// # builder.enable_all().start_paused(true).build().unwrap().block_on(async {
 /// let began = Instant::now();
 /// let mut every = interval(Duration::from_millis(10));
 /// every.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -129,7 +131,8 @@ impl MissedTickBehavior {
 /// ```
 /// use wakeful::time::{Duration, Instant, interval, sleep};
 ///
-/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// # let mut builder = wakeful::runtime::Builder::new_current_thread();
+/// # builder.enable_all().start_paused(true).build().unwrap().block_on(async {
 /// let began = Instant::now();
 /// let mut every = interval(Duration::from_secs(10));
 /// for _ in 0..3 {
@@ -158,7 +161,8 @@ impl Interval {
     /// use wakeful::sync::oneshot;
     /// use wakeful::time::{Duration, interval, sleep};
     ///
-    /// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+    /// # let mut builder = wakeful::runtime::Builder::new_current_thread();
+    /// # builder.enable_all().start_paused(true).build().unwrap().block_on(async {
     /// let (tx, mut done) = oneshot::channel::<()>();
     /// wakeful::spawn(async move {
     ///     sleep(Duration::from_millis(2500)).await;
@@ -202,7 +206,8 @@ impl Interval {
     /// ```
     /// use wakeful::time::{self, Duration, Instant, interval};
     ///
-    /// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+    /// # let mut builder = wakeful::runtime::Builder::new_current_thread();
+    /// # builder.enable_all().start_paused(true).build().unwrap().block_on(async {
     /// let mut idle = interval(Duration::from_secs(10));
     /// idle.tick().await;
     /// time::advance(Duration::from_secs(7)).await;
@@ -231,7 +236,8 @@ impl Interval {
     /// ```
     /// use wakeful::time::{Duration, Instant, interval};
     ///
-    /// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+    /// # let mut builder = wakeful::runtime::Builder::new_current_thread();
+    /// # builder.enable_all().start_paused(true).build().unwrap().block_on(async {
     /// let began = Instant::now();
     /// let mut every = interval(Duration::from_secs(10));
     /// every.reset_at(began + Duration::from_secs(3));

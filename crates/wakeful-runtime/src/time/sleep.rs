@@ -53,7 +53,8 @@ pub fn sleep(duration: Duration) -> Sleep {
 /// ```
 /// use wakeful::time::{Duration, Instant, sleep_until};
 ///
-/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// # let mut builder = wakeful::runtime::Builder::new_current_thread();
+/// # builder.enable_all().start_paused(true).build().unwrap().block_on(async {
 /// let deadline = Instant::now() + Duration::from_secs(5);
 /// sleep_until(deadline).await;
 /// assert_eq!(Instant::now(), deadline);
@@ -167,7 +168,8 @@ impl Sleep {
     /// use std::pin::pin;
     /// use wakeful::time::{Duration, Instant, sleep};
     ///
-    /// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+    /// # let mut builder = wakeful::runtime::Builder::new_current_thread();
+    /// # builder.enable_all().start_paused(true).build().unwrap().block_on(async {
     /// let began = Instant::now();
     /// let mut idle = pin!(sleep(Duration::from_secs(10)));
     /// idle.as_mut().reset(began + Duration::from_secs(30)); // not yet

@@ -63,7 +63,8 @@ where
 /// ```
 /// use wakeful::time::{Duration, Instant, sleep, timeout_at};
 ///
-/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// # let mut builder = wakeful::runtime::Builder::new_current_thread();
+/// # builder.enable_all().start_paused(true).build().unwrap().block_on(async {
 /// let deadline = Instant::now() + Duration::from_secs(5);
 /// let step = || timeout_at(deadline, sleep(Duration::from_secs(3)));
 /// assert!(step().await.is_ok());

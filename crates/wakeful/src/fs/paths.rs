@@ -54,8 +54,8 @@ pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u6
 
 /// Calls `copy`, which overwrites `to`, again while a signal interrupts it.
 ///
-/// `std::fs::copy` does not continue after `EINTR` but returns it. Starting over is safe only if `to` is a regular file,
-/// which is truncated first: a pipe would receive the first bytes twice.
+/// `std::fs::copy` does not continue after `EINTR` but returns it. Starting over is safe only if
+/// `to` is a regular file, which is truncated first: a pipe would receive the first bytes twice.
 fn copy_again_if_interrupted(
     to: &Path,
     mut copy: impl FnMut() -> io::Result<u64>,
@@ -310,7 +310,8 @@ pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// use wakeful::fs;
 ///
-/// # let path = std::env::temp_dir().join(format!("wakeful-doc-permissions-{}", std::process::id()));
+/// # let name = format!("wakeful-doc-permissions-{}", std::process::id());
+/// # let path = std::env::temp_dir().join(name);
 /// fs::write(&path, "look, do not touch").await?;
 /// let mut permissions = fs::metadata(&path).await?.permissions();
 /// permissions.set_readonly(true);
@@ -362,7 +363,8 @@ pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
 /// use wakeful::fs;
 ///
-/// # let link = std::env::temp_dir().join(format!("wakeful-doc-link-metadata-{}", std::process::id()));
+/// # let name = format!("wakeful-doc-link-metadata-{}", std::process::id());
+/// # let link = std::env::temp_dir().join(name);
 /// fs::symlink("nowhere", &link).await?;
 /// assert!(fs::metadata(&link).await.is_err());
 /// assert!(fs::symlink_metadata(&link).await?.is_symlink());

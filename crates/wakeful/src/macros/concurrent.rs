@@ -127,7 +127,8 @@ macro_rules! select {
 /// use std::time::Duration;
 /// use wakeful::time::{Instant, sleep};
 ///
-/// # wakeful::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+/// # let mut builder = wakeful::runtime::Builder::new_current_thread();
+/// # builder.enable_all().start_paused(true).build().unwrap().block_on(async {
 /// let began = Instant::now();
 /// wakeful::join!(sleep(Duration::from_secs(2)), sleep(Duration::from_secs(3)));
 /// assert_eq!(began.elapsed(), Duration::from_secs(3)); // not five

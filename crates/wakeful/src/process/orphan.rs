@@ -5,9 +5,9 @@
 //! list of orphans.
 //!
 //! ```text
-//!   dropped ──reap_if_ended: runs on──▶ waker in its driver ──event──▶ reap_if_ended: reaped, freed
-//!                                               │                           ▲
-//!                                          shut down ──▶ reap_if_ended: moves to the reaper's driver
+//!   dropped ──reap_if_ended: running──▶ waker in its driver ──event──▶ reap_if_ended: reaped, freed
+//!                                               │                         ▲
+//!                                          shut down ──▶ reap_if_ended: to the reaper's driver
 //! ```
 
 use super::reaper::{self, ReaperHandle};

@@ -10,8 +10,9 @@ mod tests;
 /// The same as `max_width` in `rustfmt.toml`, in characters.
 const COLUMNS_MAX: usize = 100;
 
-/// Checks every line that holds a comment. Diagrams and tables have no exception: a diagram can be
-/// drawn narrower, and the text of a table's cell can be shorter or move into a sentence.
+/// Checks every line that begins with a comment, or lies in one. Diagrams and tables have no
+/// exception: a diagram can be drawn narrower, and the text of a table's cell can be shorter or
+/// move into a sentence. A comment behind code is left to rustfmt, which measures the whole line.
 pub fn check(source: &Source<'_>, text: &str, report: &mut Report) {
     let lines: Vec<&str> = text.lines().collect();
     let mut checked_to = 0;
@@ -19,7 +20,8 @@ pub fn check(source: &Source<'_>, text: &str, report: &mut Report) {
         for number in comment.line.max(checked_to + 1)..=comment.last_line {
             let line = lines.get(number - 1).unwrap_or(&"").trim_end();
             let columns = line.chars().count();
-            if columns > COLUMNS_MAX && !is_only_a_url(line) {
+            let is_behind_code = number == comment.line && !is_comment_start(line);
+            if columns > COLUMNS_MAX && !is_behind_code && !is_only_a_url(line) {
                 let message =
                     format!("comment line of {columns} columns: wrap it at {COLUMNS_MAX}");
                 report.problem(source.path, number, message);
@@ -27,6 +29,11 @@ pub fn check(source: &Source<'_>, text: &str, report: &mut Report) {
         }
         checked_to = checked_to.max(comment.last_line);
     }
+}
+
+fn is_comment_start(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("//") || line.starts_with("/*")
 }
 
 /// Returns whether a line holds nothing but a URL, or the definition of a link: `[label]: URL`.

@@ -220,7 +220,7 @@ impl CurrentThread {
             }
         }
 
-        self.metrics.sit();
+        self.metrics.note_thread();
         let context = PutBack(Some(DriveContext {
             scheduler: self.clone(),
             core: RefCell::new(taken.core),

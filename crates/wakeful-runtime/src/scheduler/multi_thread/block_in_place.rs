@@ -111,7 +111,7 @@ impl Drop for Reacquire {
             with_worker_thread(|thread| {
                 let thread = thread.expect("who gave a seat away still has its record");
                 thread.worker().park_state.set_unparker(thread.parker.unparker());
-                thread.worker().metrics.sit();
+                thread.worker().metrics.note_thread();
                 thread.worker().lease_slot.acquire(&thread.lease);
                 if let Some(task) = thread.lease.user_code().and_then(UserCode::task) {
                     thread.scheduler.end_detached(task);

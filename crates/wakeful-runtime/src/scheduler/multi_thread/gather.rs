@@ -54,7 +54,7 @@ impl Gathered {
 
     /// Whether what is in the queue is still the sitter's own business, which it is for a while from the first time on. To be asked only
     /// by who would call others: it reads the clock.
-    pub(super) fn goes_on(&mut self) -> bool {
+    pub(super) fn should_continue(&mut self) -> bool {
         if self.left > 0 {
             let now = Instant::now();
             let since = *self.since.get_or_insert(now);

@@ -157,7 +157,7 @@ impl Retreat {
 
     /// The worker, with few tasks, goes on. Some of what the others must do without it if it
     /// should try that now, with so many `hands` in all. `all_work` looks at everybody's counters, so not each time.
-    fn goes_on(
+    fn should_continue(
         &mut self,
         at: Instant,
         own_work: u64,
@@ -248,7 +248,7 @@ impl WorkerThread {
             core.retreat.watch_anew();
             return None;
         }
-        core.retreat.goes_on(now, worker.metrics.work(), hands, || self.all_work())
+        core.retreat.should_continue(now, worker.metrics.work(), hands, || self.all_work())
     }
 
     /// Leaves all tasks to others, if somebody comes for them.
@@ -356,14 +356,14 @@ mod tests {
                 return;
             }
             self.own += both / 2;
-            if let Some(enough) = self.goes_on(2) {
+            if let Some(enough) = self.should_continue(2) {
                 self.retreat.leave(self.now, enough);
             }
         }
 
-        fn goes_on(&mut self, hands: usize) -> Option<f64> {
+        fn should_continue(&mut self, hands: usize) -> Option<f64> {
             let Mark { at, work } = self.now;
-            self.retreat.goes_on(at, self.own, hands, || work)
+            self.retreat.should_continue(at, self.own, hands, || work)
         }
 
         /// What part of `total` it is away.
@@ -404,10 +404,10 @@ mod tests {
     #[test]
     fn of_many_each_is_worth_a_smaller_part() {
         let mut worker = Worker::new();
-        assert_eq!(worker.goes_on(8), None, "it begins to watch");
+        assert_eq!(worker.should_continue(8), None, "it begins to watch");
         (worker.now.at, worker.now.work, worker.own) =
             (worker.now.at + WATCH_FOR, 1_000_000, 125_000);
-        let enough = worker.goes_on(8).unwrap() * 1e6;
+        let enough = worker.should_continue(8).unwrap() * 1e6;
         assert!(enough > 875_000.0 && enough < 1_000_000.0, "{enough}");
     }
 
@@ -421,7 +421,7 @@ mod tests {
             worker.now.at += WATCH_FOR;
             worker.now.work += own + others;
             worker.own += own;
-            worker.goes_on(2).is_some()
+            worker.should_continue(2).is_some()
         };
         assert!(!busy(5_000, 5_000, false), "it begins to watch");
         assert!(!busy(10_000, 0, false), "nobody else did anything");

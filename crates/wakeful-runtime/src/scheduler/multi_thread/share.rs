@@ -217,7 +217,7 @@ impl WorkerThread {
         let count = worker.queue.len() + held_back;
         core.gathered.note_run();
         if !worker.load.is_worth_calling(count)
-            || core.gathered.goes_on()
+            || core.gathered.should_continue()
             || !self.should_call_for(count)
         {
             return;

@@ -96,7 +96,7 @@ fn run_loop_with(
     let _driving = set_entered(Entered::MayBlockInPlace);
     let parker = Parker::new();
     scheduler.workers[index].park_state.set_unparker(parker.unparker());
-    scheduler.workers[index].metrics.sit();
+    scheduler.workers[index].metrics.note_thread();
     let thread = WorkerThread {
         worker: NonNull::from(&scheduler.workers[index]),
         scheduler,

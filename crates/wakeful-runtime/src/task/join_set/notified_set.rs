@@ -18,7 +18,7 @@
 //! |---|---|
 //! | `links`, `value` | the owner of the set |
 //! | `queue` | read by any thread |
-//! | `queue_link` | written in the first wake-up, under the lock; read by wake-ups and, after (3), the owner |
+//! | `queue_link` | written in the first wake-up, under the lock; read by wake-ups and the owner |
 //!
 //! An entry has two references: the set's, while the entry is a member, and the waker's. The queue
 //! has none. It needs none, since the owner empties it before it releases the entries that were in

@@ -119,9 +119,9 @@ unsafe impl Schedule for TaskList {
     const CALLS_WAKERS: bool = true;
 
     unsafe fn schedule(home: NonNull<TaskList>, runnable: Runnable) {
-        // SAFETY: the entry keeps the task alive, and the task's cell keeps `LocalTasks`. Below, `tasks`
-        // is used only while the entry is held or in this thread's own queue, or while `retain` holds a
-        // reference to the task.
+        // SAFETY: the entry keeps the task alive, and the task's cell keeps `LocalTasks`. Below,
+        // `tasks` is used only while the entry is held or in this thread's own queue, or while
+        // `retain` holds a reference to the task.
         let tasks = unsafe { &*home.as_ref().tasks };
         let is_owner = tasks.owner == ThreadToken::current();
         // SAFETY: this thread is the owner, as just checked.
