@@ -26,6 +26,7 @@ mod hostile;
 mod json;
 mod loom;
 mod manifest;
+mod miri;
 mod options;
 mod probe;
 mod repo;
@@ -52,6 +53,7 @@ usage: cargo xtask <task>
                           runtime; with AddressSanitizer if a nightly toolchain is installed
   leaks [OPTIONS]         check that descriptors, threads and memory are released
   loom [CRATE] [FILTER]   model-check one crate, or every crate that has loom models
+  miri [CRATE] [FILTER]   run unit tests under Miri, which needs a nightly toolchain
   servers                 run the tests that need PostgreSQL, Redis and NATS, which it starts and stops
   soak [OPTIONS]          run a mixed load for a while and check its totals
   tidy                    check layers, module cycles, unsafe comments, leftovers, dead files, sizes,
@@ -101,6 +103,9 @@ fn main() -> ExitCode {
         ["loom"] => loom::run(None, None),
         ["loom", krate] => loom::run(Some(krate), None),
         ["loom", krate, filter] => loom::run(Some(krate), Some(filter)),
+        ["miri"] => miri::run(None, None),
+        ["miri", krate] => miri::run(Some(krate), None),
+        ["miri", krate, filter] => miri::run(Some(krate), Some(filter)),
         ["servers"] => servers::run(),
         ["soak", ref options @ ..] => soak::run(options),
         ["tidy"] => tidy::run(),

@@ -1,17 +1,20 @@
 use super::*;
-use std::env;
-use std::process::Command;
-
-/// Tells a child process that it is to run the aborting half of the test.
-const CHILD: &str = "WAKEFUL_ABORTING_CHILD";
 
 #[test]
 fn what_does_not_unwind_returns_its_result() {
     assert_eq!(abort_on_unwind("a test", || 7), 7);
 }
 
+// Miri starts no processes.
+#[cfg(not(miri))]
 #[test]
 fn a_panic_of_the_runtime_aborts_with_a_message() {
+    use std::env;
+    use std::process::Command;
+
+    /// Tells a child process that it is to run the aborting half of the test.
+    const CHILD: &str = "WAKEFUL_ABORTING_CHILD";
+
     if env::var_os(CHILD).is_some() {
         return abort_on_unwind("the loop of a test", || panic!("an invariant is broken"));
     }
