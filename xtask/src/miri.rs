@@ -1,4 +1,4 @@
-//! `cargo xtask miri`: the unit tests of the crates below the runtime, interpreted by Miri, which
+//! `cargo xtask miri`: the tests of the crates below the runtime, interpreted by Miri, which
 //! reports undefined behaviour.
 //!
 //! The crates above make system calls that Miri does not know. Not part of `ci`: it takes a nightly
@@ -28,9 +28,10 @@ pub fn run(krate: Option<&str>, filter: Option<&str>) -> Result<(), String> {
         is_any = true;
         let root = repo::root();
         let target_dir = cargo::target_dir(&root).join("miri");
-        let mut command = Cargo::nightly(&root, &format!("miri test --lib --package {name}"))
-            .env("MIRIFLAGS", FLAGS)
-            .env("CARGO_TARGET_DIR", &target_dir.to_string_lossy());
+        let mut command =
+            Cargo::nightly(&root, &format!("miri test --all-features --tests --package {name}"))
+                .env("MIRIFLAGS", FLAGS)
+                .env("CARGO_TARGET_DIR", &target_dir.to_string_lossy());
         if let Some(filter) = filter {
             command = command.args(&["--".to_owned(), filter.to_owned()]);
         }
