@@ -42,7 +42,7 @@ pub(crate) struct WorkerMetrics {
 
 impl WorkerMetrics {
     /// The calling thread is the worker now.
-    pub(crate) fn sit(&self) {
+    pub(crate) fn record_thread(&self) {
         *self.thread.lock() = Some(thread::current().id());
     }
 

@@ -165,7 +165,7 @@ pub(crate) fn start(
             return Err(error);
         }
     }
-    if scheduler.stalls.config.is_watched() && !scheduler.lazy_monitor.is_on() {
+    if scheduler.stalls.config.is_watched() && !scheduler.lazy_monitor.is_enabled() {
         if let Err(error) = monitor::start(&scheduler) {
             scheduler.stop();
             return Err(error);
@@ -200,7 +200,7 @@ impl MultiThread {
                 retreats: Retreats::new(),
                 driver,
                 unlisted: TaskList::new(this, ListId::Unlisted),
-                shared_list: TaskList::new(this, ListId::Common),
+                shared_list: TaskList::new(this, ListId::Shared),
                 shared_tasks: Mutex::default(),
                 stopping: AtomicBool::new(false),
                 workers_left: AtomicUsize::new(workers),
@@ -312,8 +312,8 @@ impl MultiThread {
     }
 
     fn new_lease(&self) -> Arc<Lease> {
-        let is_named = self.stalls.config.is_watched() && !cfg!(wakeful_loom);
-        Lease::new(self.light_fence, is_named.then(OsThreadId::current).flatten())
+        let needs_os_id = self.stalls.config.is_watched() && !cfg!(wakeful_loom);
+        Lease::new(self.light_fence, needs_os_id.then(OsThreadId::current).flatten())
     }
 
     /// Has a thread of the pool run `work`, which is to sit on a seat.

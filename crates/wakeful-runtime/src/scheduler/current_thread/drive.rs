@@ -198,7 +198,7 @@ impl CurrentThread {
             }
         }
 
-        self.metrics.sit();
+        self.metrics.record_thread();
         let turn = PutBack(Some(Turn {
             scheduler: self.clone(),
             core: RefCell::new(taken.core),

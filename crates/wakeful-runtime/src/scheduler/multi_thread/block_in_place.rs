@@ -13,9 +13,9 @@ use wakeful_base::enter::{Entered, entered, set_entered};
 pub(crate) fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
     match release_worker() {
         Released::NotDriving => f(),
-        Released::Driving(_back) => {
-            let _may_block = set_entered(Entered::No);
-            let _no_limit = budget::replace(Budget::UNCONSTRAINED);
+        Released::Driving(_reacquire) => {
+            let _not_entered = set_entered(Entered::No);
+            let _unconstrained = budget::replace(Budget::UNCONSTRAINED);
             f()
         }
     }
@@ -35,16 +35,16 @@ struct Reacquire {
 struct WorkerTicket {
     scheduler: Arc<MultiThread>,
     index: usize,
-    taken: AtomicBool,
+    is_claimed: AtomicBool,
 }
 
 impl WorkerTicket {
-    fn take(&self) -> bool {
-        let is_first = !self.taken.swap(true, AcqRel);
-        if is_first {
+    fn claim(&self) -> bool {
+        let is_ours = !self.is_claimed.swap(true, AcqRel);
+        if is_ours {
             self.scheduler.vacant.fetch_sub(1, Relaxed);
         }
-        is_first
+        is_ours
     }
 }
 
@@ -83,11 +83,11 @@ fn release_worker() -> Released {
         let ticket = Arc::new(WorkerTicket {
             scheduler: thread.scheduler.clone(),
             index: thread.index,
-            taken: false.into(),
+            is_claimed: false.into(),
         });
         let successor = ticket.clone();
-        let run_vacant = Box::new(move || {
-            if successor.take() {
+        let run_successor = Box::new(move || {
+            if successor.claim() {
                 run_worker(successor.scheduler.clone(), successor.index);
             }
         });
@@ -100,18 +100,18 @@ fn release_worker() -> Released {
         }
         // Without a thread for it the seat blocks with us, as it would anywhere else. It is given up
         // all the same: what is spawned or deferred meanwhile must not wait for our return.
-        let _nobody_else_has_the_ticket_then = thread.scheduler.submit_worker(run_vacant);
+        let _fails_without_a_thread = thread.scheduler.submit_worker(run_successor);
         Released::Driving(Some(Reacquire { ticket }))
     })
 }
 
 impl Drop for Reacquire {
     fn drop(&mut self) {
-        if self.ticket.take() {
+        if self.ticket.claim() {
             with_worker_thread(|thread| {
                 let thread = thread.expect("who gave a seat away still has its record");
                 thread.worker().park_state.set_unparker(thread.parker.unparker());
-                thread.worker().metrics.sit();
+                thread.worker().metrics.record_thread();
                 thread.worker().lease_slot.acquire(&thread.lease);
                 if let Some(task) = thread.lease.user_code().and_then(UserCode::task) {
                     thread.scheduler.end_detached(task);

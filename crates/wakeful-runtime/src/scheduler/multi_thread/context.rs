@@ -10,8 +10,8 @@ use wakeful_task::{Runnable, is_waker_of};
 
 /// Takes a new task in, if this thread is a worker of `scheduler`; else gives it back.
 pub(super) fn spawn_local(scheduler: &Arc<MultiThread>, runnable: Runnable) -> Option<Runnable> {
-    with_core_of(Arc::as_ptr(scheduler), |context| {
-        let Some((thread, mut core)) = context else { return Some(runnable) };
+    with_core_of(Arc::as_ptr(scheduler), |entered| {
+        let Some((thread, mut core)) = entered else { return Some(runnable) };
         core.refs.take_one(scheduler);
         thread.worker().metrics.spawned.add(1);
         thread.push_woken(core, runnable);
@@ -24,8 +24,8 @@ pub(super) fn schedule_local(
     scheduler: *const MultiThread,
     runnable: Runnable,
 ) -> Option<Runnable> {
-    with_core_of(scheduler, |context| {
-        let Some((thread, core)) = context else { return Some(runnable) };
+    with_core_of(scheduler, |entered| {
+        let Some((thread, core)) = entered else { return Some(runnable) };
         thread.push_woken(core, runnable);
         None
     })
@@ -33,8 +33,8 @@ pub(super) fn schedule_local(
 
 /// Takes back the reference of a freed cell, if this thread is a worker of `scheduler`.
 pub(crate) fn release_local(scheduler: *const MultiThread) -> bool {
-    with_core_of(scheduler, |context| {
-        let Some((thread, mut core)) = context else { return false };
+    with_core_of(scheduler, |entered| {
+        let Some((thread, mut core)) = entered else { return false };
         // SAFETY: the caller passes the cell's reference on.
         unsafe { core.refs.put_one(&thread.scheduler) };
         true
@@ -44,8 +44,8 @@ pub(crate) fn release_local(scheduler: *const MultiThread) -> bool {
 /// Takes a reference that keeps `scheduler`, if this thread is a worker of it.
 #[cfg(feature = "time")]
 pub(crate) fn retain_local(scheduler: &Arc<MultiThread>) -> bool {
-    with_core_of(Arc::as_ptr(scheduler), |context| {
-        let Some((_, mut core)) = context else { return false };
+    with_core_of(Arc::as_ptr(scheduler), |entered| {
+        let Some((_, mut core)) = entered else { return false };
         core.refs.take_one(scheduler);
         true
     })
@@ -57,7 +57,7 @@ pub(crate) fn with_own_timers<R>(
     scheduler: *const MultiThread,
     f: impl FnOnce(Option<&mut WorkerTimers>) -> R,
 ) -> R {
-    with_core_of(scheduler, |context| match context {
+    with_core_of(scheduler, |entered| match entered {
         Some((_, mut core)) => f(Some(&mut core.timers)),
         None => f(None),
     })

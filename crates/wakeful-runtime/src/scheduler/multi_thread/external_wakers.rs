@@ -54,7 +54,7 @@ impl WorkerThread {
             // None if the seat is gone, and they with it.
             let next = self.enter().and_then(|mut core| list(&mut core).pop_front());
             let Some(waker) = next else { return };
-            self.lease.call_back(|| call_now(waker));
+            self.lease.run_callback(|| call_now(waker));
         }
     }
 }

@@ -45,7 +45,7 @@ pub(super) struct Stuck {
 
 /// What is found on the seat of a stuck sitter.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct Inspection {
     /// The task whose poll or end the sitter is stuck in.
     pub(super) task: Option<(Id, &'static Location<'static>)>,
     /// Something was put in reach of the other workers.
@@ -64,15 +64,15 @@ pub(super) enum StandbyCall {
 
 impl MultiThread {
     /// Looks what waits on the seat of a sitter that is in user code, and got no further than that; none if
-    /// it has, or is just busy with its seat. If it `publishes` the seat, other workers can have its tasks
+    /// it has, or is just busy with its seat. If it `publish` the seat, other workers can have its tasks
     /// from now on.
     pub(super) fn inspect(
         &self,
         index: usize,
         progress: u64,
         within: Duration,
-        publishes: bool,
-    ) -> Option<Found> {
+        publish: bool,
+    ) -> Option<Inspection> {
         let worker = &self.workers[index];
         let suspended = self.suspend(worker)?;
         if worker.progress() != progress {
@@ -81,14 +81,14 @@ impl MultiThread {
         worker.core.with_mut(|core| {
             // SAFETY: the sitter is kept out while `suspended` lives. No user code runs in here.
             let core = unsafe { &mut *core };
-            let is_published = publishes && core.publish_all(&worker.queue);
-            if publishes {
+            let is_published = publish && core.publish_all(&worker.queue);
+            if publish {
                 worker.load.open();
             }
             // While one searches nobody else is called: he must not be stuck.
-            let is_wanted = !core.is_idle() || core.searching;
-            let needs_thread = is_wanted || self.info.time.is_soon_due(&core.timers, within);
-            let task = match suspended.what() {
+            let needs_poll = !core.is_idle() || core.searching;
+            let needs_thread = needs_poll || self.info.time.is_soon_due(&core.timers, within);
+            let task = match suspended.user_code() {
                 UserCode::Poll(task) => {
                     // SAFETY: the doubt keeps the task alive.
                     let task = unsafe { task.as_ref() };
@@ -97,7 +97,7 @@ impl MultiThread {
                 UserCode::End(_) => core.ending,
                 UserCode::Callback => None,
             };
-            Some(Found { task, is_published, needs_thread })
+            Some(Inspection { task, is_published, needs_thread })
         })
     }
 
@@ -120,8 +120,8 @@ impl MultiThread {
         if self.workers[index].standby_called.swap(true, AcqRel) {
             return Ok(StandbyCall::Earlier);
         }
-        let called = StandbyCalled { scheduler: self.clone(), index };
-        let job = Box::new(move || called.run(stuck));
+        let standby = StandbyJob { scheduler: self.clone(), index };
+        let job = Box::new(move || standby.run(stuck));
         self.submit_worker(job)?;
         Ok(StandbyCall::Now)
     }
@@ -133,7 +133,7 @@ impl MultiThread {
         if worker.progress() != stuck.progress {
             return None;
         }
-        if let Some(task) = suspended.what().task() {
+        if let Some(task) = suspended.user_code().task() {
             self.begin_detached(task);
         }
         // Earlier the other can know, and say that it has come back.
@@ -144,12 +144,12 @@ impl MultiThread {
 }
 
 /// A spare thread is on its way to a seat, until dropped.
-struct StandbyCalled {
+struct StandbyJob {
     scheduler: Arc<MultiThread>,
     index: usize,
 }
 
-impl StandbyCalled {
+impl StandbyJob {
     fn run(self, stuck: Stuck) {
         let Some(lease) = self.scheduler.take_over(self.index, stuck) else { return };
         let (scheduler, index) = (self.scheduler.clone(), self.index);
@@ -158,7 +158,7 @@ impl StandbyCalled {
     }
 }
 
-impl Drop for StandbyCalled {
+impl Drop for StandbyJob {
     fn drop(&mut self) {
         self.scheduler.workers[self.index].standby_called.store(false, Release);
     }

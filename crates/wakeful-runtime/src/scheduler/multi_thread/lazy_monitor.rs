@@ -38,13 +38,13 @@ impl LazyMonitor {
         // A hook is code of the user's, which a watcher might get stuck in.
         let has_hooks =
             pool.has_start_hook() || config.before_park.is_some() || config.after_unpark.is_some();
-        let is_on = config.stall.is_watched() && !config.stall.reports() && !has_hooks;
-        let watchers = if is_on { workers.min(WATCHERS_MAX) } else { 0 };
+        let is_enabled = config.stall.is_watched() && !config.stall.reports() && !has_hooks;
+        let watchers = if is_enabled { workers.min(WATCHERS_MAX) } else { 0 };
         LazyMonitor { watchers, watching: watchers.into() }
     }
 
     /// Whether there is one. If not, the monitor is to be there from the first.
-    pub(super) fn is_on(&self) -> bool {
+    pub(super) fn is_enabled(&self) -> bool {
         self.watchers > 0
     }
 
@@ -54,7 +54,7 @@ impl LazyMonitor {
     }
 
     /// A watcher leaves. True if it was the last.
-    fn leave(&self) -> bool {
+    fn remove_watcher(&self) -> bool {
         self.watching.fetch_sub(1, AcqRel) == 1
     }
 }
@@ -92,7 +92,10 @@ impl WorkerThread {
     fn leave_watch(&self) {
         let scheduler = &self.scheduler;
         // A runtime that ends goes without.
-        if self.is_watching.take() && !scheduler.is_stopping() && scheduler.lazy_monitor.leave() {
+        if self.is_watching.take()
+            && !scheduler.is_stopping()
+            && scheduler.lazy_monitor.remove_watcher()
+        {
             // Without a monitor tasks wait behind polls that block, as on other runtimes.
             if monitor::start(scheduler).is_err() {
                 scheduler.keep_no_tasks();

@@ -81,25 +81,25 @@ pub(super) enum UserCode {
 }
 
 /// In the word of an [`End`](UserCode::End), beside the address of the task if there is one.
-const ENDS: usize = 1;
-const CALLBACK: usize = 2;
+const END_TAG: usize = 1;
+const CALLBACK_TAG: usize = 2;
 
 impl UserCode {
     fn to_word(self) -> *mut Header {
         match self {
             UserCode::Poll(task) => task.as_ptr(),
-            UserCode::End(Some(task)) => task.as_ptr().map_addr(|address| address | ENDS),
-            UserCode::End(None) => ptr::without_provenance_mut(ENDS),
-            UserCode::Callback => ptr::without_provenance_mut(CALLBACK),
+            UserCode::End(Some(task)) => task.as_ptr().map_addr(|address| address | END_TAG),
+            UserCode::End(None) => ptr::without_provenance_mut(END_TAG),
+            UserCode::Callback => ptr::without_provenance_mut(CALLBACK_TAG),
         }
     }
 
     fn from_word(word: *mut Header) -> Option<UserCode> {
-        const { assert!(align_of::<Header>() > (ENDS | CALLBACK)) };
-        if word.addr() == CALLBACK {
+        const { assert!(align_of::<Header>() > (END_TAG | CALLBACK_TAG)) };
+        if word.addr() == CALLBACK_TAG {
             Some(UserCode::Callback)
-        } else if word.addr() & ENDS != 0 {
-            Some(UserCode::End(TaskRef::new(word.map_addr(|address| address & !ENDS))))
+        } else if word.addr() & END_TAG != 0 {
+            Some(UserCode::End(TaskRef::new(word.map_addr(|address| address & !END_TAG))))
         } else {
             TaskRef::new(word).map(UserCode::Poll)
         }
@@ -155,8 +155,8 @@ impl Lease {
     /// The sitter begins to run code of the user's. From a poll to the end of its task it goes by this in a
     /// core section.
     #[inline]
-    pub(super) fn begin_user_code(&self, what: UserCode) {
-        self.flags.user_code.store(what.to_word(), Release);
+    pub(super) fn begin_user_code(&self, user_code: UserCode) {
+        self.flags.user_code.store(user_code.to_word(), Release);
     }
 
     #[inline]
@@ -165,7 +165,7 @@ impl Lease {
     }
 
     /// Calls `f`, a callback of the runtime's, by itself or in the middle of a poll.
-    pub(super) fn call_back(&self, f: impl FnOnce()) {
+    pub(super) fn run_callback(&self, f: impl FnOnce()) {
         if self.user_code().is_some() {
             return f();
         }
@@ -217,7 +217,7 @@ pub(super) struct LeaseSlot(Mutex<Holder>);
 enum Holder {
     /// Vacant yet, or the seat was given away and nobody took it yet.
     Vacant,
-    WorkerThread(Arc<Lease>),
+    Held(Arc<Lease>),
     /// Vacant any more.
     Retired,
 }
@@ -232,7 +232,7 @@ impl LeaseSlot {
         let mut holder = self.0.lock();
         debug_assert!(matches!(*holder, Holder::Vacant), "one sits on a seat at a time");
         lease.flags.state.store(HELD, Relaxed);
-        *holder = Holder::WorkerThread(lease.clone());
+        *holder = Holder::Held(lease.clone());
     }
 
     /// `lease` ends by the sitter's own will. False if the seat was taken from it already.
@@ -267,9 +267,9 @@ impl LeaseSlot {
     }
 
     /// Who sits here, if anybody does.
-    pub(super) fn thread(&self) -> Option<Arc<Lease>> {
+    pub(super) fn holder(&self) -> Option<Arc<Lease>> {
         match &*self.0.lock() {
-            Holder::WorkerThread(lease) => Some(lease.clone()),
+            Holder::Held(lease) => Some(lease.clone()),
             Holder::Vacant | Holder::Retired => None,
         }
     }
@@ -277,16 +277,17 @@ impl LeaseSlot {
     /// Keeps the sitter out of its seat if it is in user code.
     pub(super) fn suspend(&self) -> Result<SuspendedLease<'_>, SuspendError> {
         let holder = self.0.lock();
-        let Holder::WorkerThread(lease) = &*holder else { return Err(SuspendError::NotInUserCode) };
+        let Holder::Held(lease) = &*holder else { return Err(SuspendError::NotInUserCode) };
         if lease.user_code().is_none() {
             return Err(SuspendError::NotInUserCode);
         }
         let LeaseFlags { in_section, state, .. } = &*lease.flags;
         state.store(SUSPENDED, Relaxed);
         let is_fenced = heavy_fence();
-        let what = if is_fenced && !in_section.load(Acquire) { lease.user_code() } else { None };
-        if let Some(what) = what {
-            return Ok(SuspendedLease { holder, what });
+        let user_code =
+            if is_fenced && !in_section.load(Acquire) { lease.user_code() } else { None };
+        if let Some(user_code) = user_code {
+            return Ok(SuspendedLease { holder, user_code });
         }
         state.store(HELD, Release);
         Err(if is_fenced { SuspendError::NotInUserCode } else { SuspendError::NoFence })
@@ -311,20 +312,18 @@ pub(super) enum SuspendError {
 /// A seat whose sitter is kept out. It gets it back when this is dropped.
 pub(super) struct SuspendedLease<'a> {
     holder: MutexGuard<'a, Holder>,
-    what: UserCode,
+    user_code: UserCode,
 }
 
 impl SuspendedLease<'_> {
     fn lease(&self) -> &Lease {
-        let Holder::WorkerThread(lease) = &*self.holder else {
-            unreachable!("there is one to doubt")
-        };
+        let Holder::Held(lease) = &*self.holder else { unreachable!("there is one to doubt") };
         lease
     }
 
     /// What the sitter is running. The task of a poll is alive as long as the doubt lasts.
-    pub(super) fn what(&self) -> UserCode {
-        self.what
+    pub(super) fn user_code(&self) -> UserCode {
+        self.user_code
     }
 
     /// The seat passes to `successor`, whose sitter may begin sections once this has returned.
@@ -332,13 +331,13 @@ impl SuspendedLease<'_> {
         let lease = self.lease();
         lease.stuck_since.get_or_init(|| stuck_since);
         lease.flags.state.store(REVOKED, Release);
-        *self.holder = Holder::WorkerThread(successor.clone());
+        *self.holder = Holder::Held(successor.clone());
     }
 }
 
 impl Drop for SuspendedLease<'_> {
     fn drop(&mut self) {
-        let Holder::WorkerThread(lease) = &*self.holder else { unreachable!("somebody sits here") };
+        let Holder::Held(lease) = &*self.holder else { unreachable!("somebody sits here") };
         // The successor's own flag was never anything else.
         lease.flags.state.store(HELD, Release);
     }

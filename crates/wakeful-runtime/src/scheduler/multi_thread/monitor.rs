@@ -6,11 +6,11 @@
 //! | what | who is to see to it |
 //! |---|---|
 //! | tasks that lie on the seat out of others' reach | they are put in reach (`inspect`) |
-//! | tasks in any queue | a sleeper; without one, who takes the seat |
+//! | tasks in any queue | a parked; without one, who takes the seat |
 //! | timers of the seat, due now or by the next look; foreign wakers put off | who takes the seat |
-//! | events, common timers, with nobody in the driver | a sleeper; without one, and with nobody who goes on, who takes the seat |
+//! | events, common timers, with nobody in the driver | a parked; without one, and with nobody who goes on, who takes the seat |
 //! | the end of the runtime | who takes the seat |
-//! | timers of a seat that was given away, and for which there is no thread yet; events, if its sitter was the last awake | a sleeper |
+//! | timers of a seat that was given away, and for which there is no thread yet; events, if its sitter was the last awake | a parked |
 //!
 //! ```text
 //!   look ─▶ sample: the same as last time? ──no──▶ remember it ───────────────────────────┐
@@ -44,7 +44,7 @@
 //! When a look finds that all workers sleep the monitor rests, until one of them has been awake for longer than the patience.
 
 use super::MultiThread;
-use super::handoff::{Found, StandbyCall, Stuck};
+use super::handoff::{Inspection, StandbyCall, Stuck};
 use super::lease::Lease;
 use super::worker::{Worker, WorkerCore};
 use crate::scheduler::cpus::cpus;
@@ -71,17 +71,17 @@ const COMPUTING_MAX_PER_CPU: usize = 4;
 /// Starts the monitor.
 pub(super) fn start(scheduler: &Arc<MultiThread>) -> std::io::Result<()> {
     let mut monitor = Monitor::new(scheduler.clone());
-    let ends = MonitorEnds(scheduler.clone());
+    let guard = MonitorGuard(scheduler.clone());
     scheduler.stalls.start(Box::new(move || {
-        let _ends = ends;
+        let _guard = guard;
         monitor.run();
     }))
 }
 
 /// The monitor ends when this is dropped. By a panic, the runtime goes on without.
-struct MonitorEnds(Arc<MultiThread>);
+struct MonitorGuard(Arc<MultiThread>);
 
-impl Drop for MonitorEnds {
+impl Drop for MonitorGuard {
     fn drop(&mut self) {
         if thread::panicking() {
             // Without a monitor no task may be kept behind a poll that blocks.
@@ -116,9 +116,9 @@ struct SeenPoll {
     lease: Arc<Lease>,
     poll: Stuck,
     /// What the last look found on the seat, if it got at it.
-    found: Option<Found>,
+    found: Option<Inspection>,
     /// What the last look that got at it found: the next may come while somebody else is at the seat.
-    found_before: Option<Found>,
+    found_before: Option<Inspection>,
     /// What the seat's count of tasks put into its queue was then.
     schedules: u64,
     /// How often the seat's sitters had slept.
@@ -153,7 +153,7 @@ impl SeenPoll {
         }
     }
 
-    fn is(&self, lease: &Arc<Lease>, progress: u64) -> bool {
+    fn is_same(&self, lease: &Arc<Lease>, progress: u64) -> bool {
         self.poll.progress == progress && Arc::ptr_eq(&self.lease, lease)
     }
 
@@ -162,7 +162,7 @@ impl SeenPoll {
     }
 
     /// How long polls took on average from here to `next`, if the same sitter made them without a sleep.
-    fn mean_until(&self, next: &SeenPoll) -> Option<Duration> {
+    fn mean_poll_until(&self, next: &SeenPoll) -> Option<Duration> {
         let is_busy = Arc::ptr_eq(&self.lease, &next.lease) && self.parks == next.parks;
         let polls = next.poll.progress.wrapping_sub(self.poll.progress);
         is_busy.then(|| {
@@ -180,7 +180,7 @@ impl SeenPoll {
         self.lease.stuck_since().is_some() && self.lease.user_code().is_some()
     }
 
-    fn to_stall(&self, found: Found, now: Instant) -> Stall {
+    fn to_stall(&self, found: Inspection, now: Instant) -> Stall {
         Stall {
             what: found.task.map_or(Stalled::Callback, |(id, at)| Stalled::Task(id, at)),
             worker: Some(self.index),
@@ -202,15 +202,19 @@ enum NextLook {
 
 impl NextLook {
     /// All polls under way are at least that old.
-    fn behind(age: Duration, interval: Duration) -> NextLook {
-        let length = time_to_next(age, interval);
+    fn for_age(age: Duration, interval: Duration) -> NextLook {
+        let interval_to_next = time_to_next_look(age, interval);
         // Less than twice as long spares no look. Halved, since the patience may be without end.
-        if length / 2 >= interval { NextLook::Later(length) } else { NextLook::Soon }
+        if interval_to_next / 2 >= interval {
+            NextLook::Later(interval_to_next)
+        } else {
+            NextLook::Soon
+        }
     }
 }
 
 /// How long to wait with the next look behind a poll that is at least that old.
-fn time_to_next(age: Duration, interval: Duration) -> Duration {
+fn time_to_next_look(age: Duration, interval: Duration) -> Duration {
     interval.max(LONG_TICK_MAX.min(age / 10))
 }
 
@@ -242,12 +246,12 @@ impl Monitor {
             let stalls = &self.scheduler.stalls;
             let should_continue = match next {
                 NextLook::Quiet => {
-                    let all_sleep = || self.scheduler.are_all_parked();
-                    stalls.rest_after(quiet_looks, self.interval, all_sleep)
+                    let are_all_parked = || self.scheduler.are_all_parked();
+                    stalls.rest_after(quiet_looks, self.interval, are_all_parked)
                 }
-                NextLook::Later(length) => {
-                    let others_sleep = || self.do_others_sleep();
-                    stalls.monitor.long_tick(self.interval, length, others_sleep)
+                NextLook::Later(interval_to_next) => {
+                    let are_others_parked = || self.are_others_parked();
+                    stalls.monitor.long_tick(self.interval, interval_to_next, are_others_parked)
                 }
                 NextLook::Soon => stalls.monitor.tick(self.interval),
             };
@@ -263,8 +267,8 @@ impl Monitor {
         }
         let stalled = self.workers.iter().flatten().filter(|seen| seen.is_stalled(now)).count();
         self.scheduler.stalled.store(stalled, Relaxed);
-        let has_called = stalled > 0 && self.handle_stalled(now);
-        self.adapt(has_called);
+        let has_called_standby = stalled > 0 && self.handle_stalled(now);
+        self.adapt_interval(has_called_standby);
         let has_vacant = self.serve_vacant();
         self.report(now);
         let is_pinned_busy = self.pinned.look(&self.scheduler.stalls, now);
@@ -275,24 +279,24 @@ impl Monitor {
         let Some(youngest) = seen.by_ref().map(|seen| seen.age(now)).min() else {
             return NextLook::Quiet;
         };
-        NextLook::behind(youngest, self.interval)
+        NextLook::for_age(youngest, self.interval)
     }
 
     fn sample(&mut self, index: usize, now: Instant) {
         let worker = &self.scheduler.workers[index];
-        let lease = worker.lease_slot.thread().filter(|lease| lease.user_code().is_some());
+        let lease = worker.lease_slot.holder().filter(|lease| lease.user_code().is_some());
         let progress = worker.progress();
         let before = self.workers[index].take();
         self.workers[index] = match (before, lease) {
-            (Some(seen), Some(lease)) if seen.is(&lease, progress) => Some(seen),
+            (Some(seen), Some(lease)) if seen.is_same(&lease, progress) => Some(seen),
             (before, lease) => {
-                let since = worker.woken.first_since(progress);
+                let since = worker.wake_stamp.user_code_since(progress);
                 let since =
                     since.filter(|&since| now.saturating_duration_since(since) >= self.interval);
                 let since = since.unwrap_or(now);
                 let next = lease.map(|lease| SeenPoll::new(index, lease, progress, worker, since));
                 let mean = before.as_ref().zip(next.as_ref());
-                if let Some(mean) = mean.and_then(|(before, next)| before.mean_until(next)) {
+                if let Some(mean) = mean.and_then(|(before, next)| before.mean_poll_until(next)) {
                     worker.load.seen(u64::try_from(mean.as_nanos()).unwrap_or(u64::MAX));
                 }
                 self.detached.extend(before.filter(SeenPoll::continues_detached));
@@ -309,7 +313,7 @@ impl Monitor {
             else {
                 continue;
             };
-            let within = time_to_next(seen.age(now), self.interval);
+            let within = time_to_next_look(seen.age(now), self.interval);
             let found = self.scheduler.inspect(index, seen.poll.progress, within, hands_off);
             let schedules = self.scheduler.workers[index].metrics.local_schedules.get();
             let seen = self.workers[index].as_mut().expect("looked at above");
@@ -317,19 +321,19 @@ impl Monitor {
             seen.found_before = found.or(seen.found_before);
             (seen.found, seen.schedules) = (found, schedules);
         }
-        let (all_stand, is_saturated) = (self.are_all_stalled(now), self.is_saturated());
+        let (all_stalled, is_saturated) = (self.are_all_stalled(now), self.is_saturated());
         let scheduler = &self.scheduler;
         let mut needs_help = if hands_off {
-            scheduler.needs_help(all_stand)
+            scheduler.needs_help(all_stalled)
         } else {
             scheduler.has_visible_work() && !scheduler.idle.has_idle()
         };
-        let (is_stopping, mut has_called) = (scheduler.is_stopping(), false);
+        let (is_stopping, mut has_called_standby) = (scheduler.is_stopping(), false);
         for seen in self.workers.iter_mut().flatten() {
             // It was seen for the first time, has gone on, or is at its seat just now.
             let Some(found) = seen.found else { continue };
-            let is_wanted = needs_help && (all_stand || !seen.is_active);
-            if !(found.needs_thread || is_stopping || is_wanted) {
+            let serves_shared = needs_help && (all_stalled || !seen.is_active);
+            if !(found.needs_thread || is_stopping || serves_shared) {
                 if found.is_published {
                     seen.outcome = StallOutcome::HandedOff;
                 }
@@ -339,24 +343,24 @@ impl Monitor {
                 seen.outcome = StallOutcome::Waits;
                 continue;
             }
-            needs_help &= !is_wanted;
+            needs_help &= !serves_shared;
             let has_thread = scheduler.pool.has_thread();
             seen.outcome = match (scheduler.call_standby(seen.index, seen.poll), seen.outcome) {
                 (Ok(StandbyCall::Earlier), StallOutcome::HandedOff | StallOutcome::NoThread) => {
                     continue;
                 }
                 (Ok(called), _) if has_thread => {
-                    has_called |= called == StandbyCall::Now;
+                    has_called_standby |= called == StandbyCall::Now;
                     StallOutcome::HandedOff
                 }
                 _ => StallOutcome::NoThread,
             };
         }
-        has_called
+        has_called_standby
     }
 
     /// Whether nobody is awake but those whose polls are known. (One that is between two polls need not wake up to get stuck.)
-    fn do_others_sleep(&self) -> bool {
+    fn are_others_parked(&self) -> bool {
         let known = self.workers.iter().flatten().count();
         self.scheduler.idle.awake() <= known && self.scheduler.stalls.are_pinned_idle()
     }
@@ -389,21 +393,21 @@ impl Monitor {
             let is_due = |core: &mut WorkerCore| time.is_soon_due(&core.timers, self.interval);
             worker.with_vacant_core(is_due).unwrap_or(false)
         };
-        if has_vacant && (scheduler.workers.iter().any(is_due) || scheduler.wants_driver()) {
+        if has_vacant && (scheduler.workers.iter().any(is_due) || scheduler.needs_driver()) {
             scheduler.wake_parked_worker();
         }
         has_vacant
     }
 
     /// Adjusts the patience to what the last ones led to.
-    fn adapt(&mut self, has_called: bool) {
+    fn adapt_interval(&mut self, has_called_standby: bool) {
         let (after, mut interval) = (self.scheduler.stalls.config.after, self.interval);
         let false_alarms = self.scheduler.stalls.metrics.false_alarms();
         self.calm_looks += 1;
         if false_alarms != self.false_alarms || self.calm_looks >= CALM_LOOKS {
             (self.false_alarms, self.calm_looks) = (false_alarms, 0);
             interval = interval.saturating_mul(2);
-        } else if has_called {
+        } else if has_called_standby {
             self.calm_looks = 0;
             interval = (interval / 2).max(after / 8);
         }
@@ -433,20 +437,20 @@ impl Monitor {
 
 impl MultiThread {
     /// Whether somebody is to be got, besides those who go on, for what all can see. Calls sleepers itself.
-    fn needs_help(&self, all_stand: bool) -> bool {
-        let mut wants = false;
+    fn needs_help(&self, all_stalled: bool) -> bool {
+        let mut needs_help = false;
         if self.has_visible_work() {
             self.notify_parked();
-            wants = !self.idle.has_idle();
+            needs_help = !self.idle.has_idle();
         }
-        if self.wants_driver() {
-            wants |= !self.wake_parked_worker() && all_stand;
+        if self.needs_driver() {
+            needs_help |= !self.wake_parked_worker() && all_stalled;
         }
-        wants
+        needs_help
     }
 
     /// Whether events or common timers wait, with nobody in the driver.
-    fn wants_driver(&self) -> bool {
+    fn needs_driver(&self) -> bool {
         !self.workers.iter().any(|worker| worker.park_state.is_in_driver())
             && (self.info.io.has_events() || self.info.time.is_external_due())
     }
@@ -462,11 +466,11 @@ impl MultiThread {
 
     /// Wakes a worker that sleeps, whatever for. False if none does.
     fn wake_parked_worker(&self) -> bool {
-        let sleeper = self.workers.iter().find(|worker| worker.park_state.is_parked());
-        if let Some(worker) = sleeper {
+        let parked = self.workers.iter().find(|worker| worker.park_state.is_parked());
+        if let Some(worker) = parked {
             worker.park_state.unpark(&self.driver);
         }
-        sleeper.is_some()
+        parked.is_some()
     }
 }
 
@@ -479,7 +483,7 @@ mod tests {
     #[test]
     fn looks_are_rare_behind_what_stands_for_long() {
         let is_later =
-            |age, interval| matches!(NextLook::behind(age, interval), NextLook::Later(_));
+            |age, interval| matches!(NextLook::for_age(age, interval), NextLook::Later(_));
         assert!(!is_later(19 * TICK, TICK), "less than two ticks");
         assert!(is_later(20 * TICK, TICK));
         assert!(!is_later(Duration::from_secs(1), Duration::MAX), "it looks no sooner than that");

@@ -90,7 +90,7 @@ impl WorkerThread {
         if unsafe { home.as_ref() }.list == ListId::Unlisted {
             // SAFETY: our seat's home lives as long as the one it replaces; a fresh task is in no list.
             unsafe {
-                running.set_home(self.worker().home.as_ptr());
+                running.set_home(self.worker().task_list.as_ptr());
                 core.owned.push_front(running.task());
             }
         }
@@ -128,7 +128,7 @@ impl WorkerThread {
                 self.call_terminate_hook(&ended);
                 ended.complete();
             }
-            (Some(mut core), ListId::Common) => {
+            (Some(mut core), ListId::Shared) => {
                 self.begin_end(&mut core, &ended, None);
                 drop(core);
                 self.scheduler.end_without_worker(ended);
@@ -189,13 +189,13 @@ impl WorkerThread {
         self.worker().metrics.local_schedules.add(1);
         let is_next = core.lifo_enabled || self.is_next_in_line(&core);
         let behind = if is_next { core.lifo.replace(runnable) } else { Some(runnable) };
-        if let Some(count) = self.woken.get() {
-            self.woken.set(Some(count + 1));
+        if let Some(count) = self.batch_woken.get() {
+            self.batch_woken.set(Some(count + 1));
         }
         let Some(behind) = behind else { return };
         core.queue.push(&self.worker().queue, behind);
         drop(core);
-        if self.woken.get().is_none() && self.should_call_for(self.worker().queue.len()) {
+        if self.batch_woken.get().is_none() && self.should_call_for(self.worker().queue.len()) {
             self.scheduler.notify_parked();
         }
     }

@@ -54,7 +54,7 @@ impl MultiThread {
         self.info.time.begin_end();
         for (index, worker) in self.workers.iter().enumerate() {
             self.info.time.end(&worker.left_timers, |f| {
-                self.with_left_core(index, |core| f(&mut core.timers));
+                self.with_retired_core(index, |core| f(&mut core.timers));
             });
         }
         let mut late = Vec::new();
@@ -63,7 +63,7 @@ impl MultiThread {
             self.cancel(runnable);
         }
         for index in 0..self.workers.len() {
-            self.with_left_core(index, |core| core.refs.empty(self));
+            self.with_retired_core(index, |core| core.refs.empty(self));
         }
         self.stalls.monitor.end();
     }
@@ -75,15 +75,15 @@ impl MultiThread {
                 let next = core.lifo.take().or_else(|| core.yielded.pop());
                 next.or_else(|| core.queue.pop(queue))
             };
-            while let Some(runnable) = self.with_left_core(index, next) {
+            while let Some(runnable) = self.with_retired_core(index, next) {
                 self.cancel_listed(runnable);
             }
-            drop(self.with_left_core(index, |core| self.workers[index].take_ended(core)));
+            drop(self.with_retired_core(index, |core| self.workers[index].take_ended(core)));
             // They may belong to somebody else, who goes on.
             let next_waker = |core: &mut WorkerCore| {
                 core.external_wakers.pop_front().or_else(|| core.deferred.pop_front())
             };
-            while let Some(waker) = self.with_left_core(index, next_waker) {
+            while let Some(waker) = self.with_retired_core(index, next_waker) {
                 contain_panic(|| waker.wake());
             }
         }
@@ -100,8 +100,10 @@ impl MultiThread {
         unsafe {
             match ended.home::<TaskList>().as_ref().list {
                 ListId::Unlisted => false,
-                ListId::Worker(index) => self.with_left_core(index, |core| core.owned.remove(task)),
-                ListId::Common => self.shared_tasks.lock().tasks.remove(task),
+                ListId::Worker(index) => {
+                    self.with_retired_core(index, |core| core.owned.remove(task))
+                }
+                ListId::Shared => self.shared_tasks.lock().tasks.remove(task),
             }
         };
         self.finish(ended);
@@ -112,7 +114,7 @@ impl MultiThread {
         for index in 0..self.workers.len() {
             // The list is ours alone, even where its tasks are being polled: who ends one of them
             // without a seat leaves it to us to take it out.
-            let mut list = self.with_left_core(index, |core| std::mem::take(&mut core.owned));
+            let mut list = self.with_retired_core(index, |core| std::mem::take(&mut core.owned));
             let mut rest = List::new();
             while let Some(task) = list.pop_front() {
                 // SAFETY: what was in the list until now is alive, and in none now.
@@ -122,7 +124,7 @@ impl MultiThread {
                     None => unsafe { rest.push_back(task) },
                 }
             }
-            self.with_left_core(index, |core| core.owned = rest);
+            self.with_retired_core(index, |core| core.owned = rest);
         }
         // Pollers take their tasks out of the common list themselves, so all of them have to be in it
         // whenever the lock is free.
@@ -134,7 +136,7 @@ impl MultiThread {
     /// Takes a task that waits out of the common list.
     fn claim_shared(&self) -> Option<RunningTask> {
         let mut shared_tasks = self.shared_tasks.lock();
-        let (mut passed, mut claimed) = (List::<OwnedLink>::new(), None);
+        let (mut skipped, mut claimed) = (List::<OwnedLink>::new(), None);
         while let Some(task) = shared_tasks.tasks.pop_front() {
             // SAFETY: what was in the list until now is alive, and in none now.
             unsafe {
@@ -142,10 +144,10 @@ impl MultiThread {
                 if claimed.is_some() {
                     break;
                 }
-                passed.push_back(task);
+                skipped.push_back(task);
             }
         }
-        while let Some(task) = passed.pop_front() {
+        while let Some(task) = skipped.pop_front() {
             // SAFETY: as before. It goes where those are that the next call looks at last.
             unsafe { shared_tasks.tasks.push_back(task) };
         }
@@ -160,24 +162,24 @@ impl MultiThread {
         }
         // Pollers settle under our lock, so what is away stays so for as long as we hold it.
         let SharedTasks { tasks, detached, .. } = &*shared_tasks;
-        let mut only_away = true;
-        let mut check = |task| only_away &= detached.contains(&task);
+        let mut only_detached = true;
+        let mut check = |task| only_detached &= detached.contains(&task);
         tasks.for_each(&mut check);
         for index in 0..self.workers.len() {
-            self.with_left_core(index, |core| core.owned.for_each(&mut check));
+            self.with_retired_core(index, |core| core.owned.for_each(&mut check));
         }
-        if only_away {
+        if only_detached {
             shared_tasks.cleared = true;
             while shared_tasks.tasks.pop_front().is_some() {}
             for index in 0..self.workers.len() {
-                self.with_left_core(index, |core| while core.owned.pop_front().is_some() {});
+                self.with_retired_core(index, |core| while core.owned.pop_front().is_some() {});
             }
         }
-        only_away
+        only_detached
     }
 
     /// Access to the core of a seat that its worker left.
-    fn with_left_core<R>(&self, index: usize, f: impl FnOnce(&mut WorkerCore) -> R) -> R {
+    fn with_retired_core<R>(&self, index: usize, f: impl FnOnce(&mut WorkerCore) -> R) -> R {
         // SAFETY: all workers have left (`worker_stopped` orders it), and only the last one is here. No
         // user code runs in any of the closures above.
         self.workers[index].core.with_mut(|core| f(unsafe { &mut *core }))
@@ -227,10 +229,10 @@ impl MultiThread {
                 shared_tasks.tasks.push_back(running.task());
             }
         }
-        let again = if yields { Some(running.requeue()) } else { running.idle() };
+        let requeued = if yields { Some(running.requeue()) } else { running.idle() };
         drop(shared_tasks);
-        if let Some(again) = again {
-            self.push_remote(again);
+        if let Some(requeued) = requeued {
+            self.push_remote(requeued);
         }
     }
 
@@ -245,7 +247,7 @@ impl MultiThread {
         }
         let mut shared_tasks = self.shared_tasks.lock();
         shared_tasks.remove_detached(ended.task());
-        if list == ListId::Common && !shared_tasks.cleared {
+        if list == ListId::Shared && !shared_tasks.cleared {
             // SAFETY: it is in the common list.
             unsafe { shared_tasks.tasks.remove(ended.task()) };
         }

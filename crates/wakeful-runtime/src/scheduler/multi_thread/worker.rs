@@ -43,13 +43,13 @@ pub(super) struct Worker {
     /// Written in each turn, so not beside what others read.
     pub(super) metrics: CachePadded<WorkerMetrics>,
     /// Where the tasks in this seat's list are at home. Read by everybody who wakes one of them.
-    pub(super) home: CachePadded<TaskList>,
+    pub(super) task_list: CachePadded<TaskList>,
     /// Tasks of this seat's list that ended elsewhere.
     ended: AtomicPtr<Header>,
     pub(super) lease_slot: LeaseSlot,
     /// A thread is on its way that will take the seat if it is still stuck.
     pub(super) standby_called: AtomicBool,
-    pub(super) woken: WakeStamp,
+    pub(super) wake_stamp: WakeStamp,
     pub(super) core: CachePadded<UnsafeCell<WorkerCore>>,
     /// This seat's timers while its sitter sleeps.
     pub(super) lent_timers: LentTimers,
@@ -112,7 +112,7 @@ pub(super) struct WorkerCore {
 /// When a seat's sitter woke up or sat down last, and how far it was then. Written by the sitter before it runs anything, so who sees it in user code
 /// sees this too, or what is later.
 pub(super) struct WakeStamp {
-    begun: Instant,
+    epoch: Instant,
     at_ns: AtomicU64,
     progress: AtomicU64,
 }
@@ -120,22 +120,22 @@ pub(super) struct WakeStamp {
 impl WakeStamp {
     fn new() -> WakeStamp {
         WakeStamp {
-            begun: Instant::now(),
+            epoch: Instant::now(),
             at_ns: AtomicU64::new(0),
             progress: AtomicU64::new(u64::MAX),
         }
     }
 
-    pub(super) fn note(&self, progress: u64, now: Instant) {
-        let at_ns = now.saturating_duration_since(self.begun).as_nanos() as u64;
+    pub(super) fn record(&self, progress: u64, now: Instant) {
+        let at_ns = now.saturating_duration_since(self.epoch).as_nanos() as u64;
         self.at_ns.store(at_ns, Relaxed);
         self.progress.store(progress, Release);
     }
 
     /// For who sees the sitter in user code: since when it has been, if that is the first it runs since it woke up.
-    pub(super) fn first_since(&self, progress: u64) -> Option<Instant> {
-        let so_far = progress.checked_sub(self.progress.load(Acquire))?;
-        (so_far <= 1).then(|| self.begun + Duration::from_nanos(self.at_ns.load(Relaxed)))
+    pub(super) fn user_code_since(&self, progress: u64) -> Option<Instant> {
+        let steps = progress.checked_sub(self.progress.load(Acquire))?;
+        (steps <= 1).then(|| self.epoch + Duration::from_nanos(self.at_ns.load(Relaxed)))
     }
 }
 
@@ -153,7 +153,7 @@ pub(super) enum ListId {
     /// The list of the seat with this index.
     Worker(usize),
     /// The common list, for tasks whose poller had lost its seat.
-    Common,
+    Shared,
 }
 
 impl WorkerCore {
@@ -214,13 +214,13 @@ impl Worker {
             load: Load::new(),
             park_state: ParkState::new(),
             metrics: CachePadded::new(WorkerMetrics::default()),
-            home: CachePadded::new(TaskList::new(scheduler, ListId::Worker(index))),
+            task_list: CachePadded::new(TaskList::new(scheduler, ListId::Worker(index))),
             ended: AtomicPtr::new(ptr::null_mut()),
             lent_timers: LentTimers::new(),
             left_timers: WorkerTimerInbox::new(),
             lease_slot: LeaseSlot::new(),
             standby_called: AtomicBool::new(false),
-            woken: WakeStamp::new(),
+            wake_stamp: WakeStamp::new(),
             core: CachePadded::new(UnsafeCell::new(WorkerCore {
                 queue: owner,
                 lifo: None,

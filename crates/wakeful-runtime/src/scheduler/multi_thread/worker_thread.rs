@@ -25,7 +25,7 @@ pub(super) struct WorkerThread {
     /// It wants to give way. Of the thread, not of the seat, which may be lost before the poll returns.
     pub(super) yielding: Cell<bool>,
     /// While it gathers: how many tasks were woken.
-    pub(super) woken: Cell<Option<usize>>,
+    pub(super) batch_woken: Cell<Option<usize>>,
     /// It is on watch, and has not run anything yet.
     pub(super) is_watching: Cell<bool>,
     pub(super) precise: PreciseThread,
@@ -67,8 +67,8 @@ impl Drop for CoreSection<'_> {
 
 /// Has a thread of the pool sit on seat `index`.
 pub(super) fn start(scheduler: &Arc<MultiThread>, index: usize) -> io::Result<()> {
-    let sit_on = scheduler.clone();
-    scheduler.submit_worker(Box::new(move || run_vacant(sit_on, index, WorkerThread::watch)))
+    let started = scheduler.clone();
+    scheduler.submit_worker(Box::new(move || run_vacant(started, index, WorkerThread::watch)))
 }
 
 /// Sits on a seat on which nobody sits, until it is lost or the runtime stops.
@@ -76,10 +76,10 @@ pub(super) fn run_worker(scheduler: Arc<MultiThread>, index: usize) {
     run_vacant(scheduler, index, |_| ());
 }
 
-fn run_vacant(scheduler: Arc<MultiThread>, index: usize, first: fn(&WorkerThread)) {
+fn run_vacant(scheduler: Arc<MultiThread>, index: usize, before_loop: fn(&WorkerThread)) {
     let lease = scheduler.new_lease();
     scheduler.workers[index].lease_slot.acquire(&lease);
-    run_loop_with(scheduler, index, lease, first);
+    run_loop_with(scheduler, index, lease, before_loop);
 }
 
 /// As [`run_worker`], by a thread whose `lease` has begun.
@@ -91,28 +91,29 @@ fn run_loop_with(
     scheduler: Arc<MultiThread>,
     index: usize,
     lease: Arc<Lease>,
-    first: fn(&WorkerThread),
+    before_loop: fn(&WorkerThread),
 ) {
-    let _driving = set_entered(Entered::MayBlockInPlace);
+    let _entered = set_entered(Entered::MayBlockInPlace);
     let parker = Parker::new();
     scheduler.workers[index].park_state.set_unparker(parker.unparker());
-    scheduler.workers[index].metrics.sit();
+    scheduler.workers[index].metrics.record_thread();
     let thread = WorkerThread {
         worker: NonNull::from(&scheduler.workers[index]),
         scheduler,
         index,
         lease,
         yielding: Cell::new(false),
-        woken: Cell::new(None),
+        batch_woken: Cell::new(None),
         is_watching: Cell::new(false),
         precise: PreciseThread::new(),
         parker,
     };
-    let _on_seat = SetWorkerThread(WORKER_THREAD.with(|before| before.replace(&raw const thread)));
-    let _deferring = allow_defer();
+    let _worker_thread =
+        SetWorkerThread(WORKER_THREAD.with(|before| before.replace(&raw const thread)));
+    let _allow_defer = allow_defer();
     abort_on_unwind("a worker's loop", || {
-        thread.begin();
-        first(&thread);
+        thread.reset_core();
+        before_loop(&thread);
         thread.run();
     });
     if let Some(since) = thread.lease.stuck_since() {
@@ -139,8 +140,8 @@ impl WorkerThread {
     /// Opens a core section; none if the seat is lost.
     #[inline]
     pub(super) fn enter(&self) -> Option<CoreSection<'_>> {
-        let begun = self.lease.begin_section() || self.worker().lease_slot.confirm(&self.lease);
-        begun.then_some(CoreSection { thread: self })
+        let has_begun = self.lease.begin_section() || self.worker().lease_slot.confirm(&self.lease);
+        has_begun.then_some(CoreSection { thread: self })
     }
 
     /// Opens a core section for a call that user code made; none if the seat is lost.
@@ -157,7 +158,7 @@ impl WorkerThread {
     }
 
     /// What lies here may have waited for us: the driver, timers and the end of the runtime come first.
-    fn begin(&self) {
+    fn reset_core(&self) {
         if let Some(mut core) = self.enter() {
             core.until_maintenance = 0;
             core.skip_look = false;

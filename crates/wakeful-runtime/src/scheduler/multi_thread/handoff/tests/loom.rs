@@ -67,7 +67,7 @@ impl Case {
     }
 
     /// What the monitor does about a sitter in its first poll: a look, which may share what lies there.
-    fn look(&self) -> Option<Found> {
+    fn look(&self) -> Option<Inspection> {
         self.scheduler.inspect(0, 1, Duration::ZERO, true)
     }
 

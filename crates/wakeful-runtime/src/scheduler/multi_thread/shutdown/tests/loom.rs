@@ -81,12 +81,12 @@ impl Case {
     fn waiting(&self, list: ListId) -> Waker {
         let Polled::Pending(running) = self.spawn().run() else { panic!("a probe waits") };
         match list {
-            ListId::Common => self.scheduler.settle_without_worker(running, false),
+            ListId::Shared => self.scheduler.settle_without_worker(running, false),
             ListId::Worker(index) => {
                 let task = running.task();
                 // SAFETY: the home is as good as the fresh one. A fresh task is in no list.
-                self.scheduler.with_left_core(index, |core| unsafe {
-                    running.set_home(self.scheduler.workers[index].home.as_ptr());
+                self.scheduler.with_retired_core(index, |core| unsafe {
+                    running.set_home(self.scheduler.workers[index].task_list.as_ptr());
                     core.owned.push_front(task);
                 });
                 assert!(running.idle().is_none());
@@ -124,7 +124,7 @@ impl Case {
     }
 }
 
-const PLACES: [ListId; 2] = [ListId::Worker(0), ListId::Common];
+const PLACES: [ListId; 2] = [ListId::Worker(0), ListId::Shared];
 
 #[test]
 fn a_wake_is_under_way() {
