@@ -481,7 +481,7 @@ mod tests {
     const TICK: Duration = Duration::from_millis(2);
 
     #[test]
-    fn looks_are_rare_behind_what_stands_for_long() {
+    fn looks_become_rare_when_all_polls_are_old() {
         let is_later =
             |age, interval| matches!(NextLook::for_age(age, interval), NextLook::Later(_));
         assert!(!is_later(19 * TICK, TICK), "less than two ticks");

@@ -24,16 +24,16 @@ impl Case {
     }
 
     /// A core section of `lease`'s that counts; false if the seat is lost.
-    fn count(&self, lease: &Lease) -> bool {
+    fn count_in_section(&self, lease: &Lease) -> bool {
         let begun = lease.begin_section() || self.lease_slot.confirm(lease);
         if begun {
-            self.add_one();
+            self.increment();
             lease.end_section();
         }
         begun
     }
 
-    fn add_one(&self) {
+    fn increment(&self) {
         // SAFETY: in a section, or in doubt.
         self.core.with_mut(|core| unsafe { *core += 1 });
     }
@@ -52,20 +52,20 @@ fn some_task() -> TaskRef {
 /// A poll with one section in it, and one after it. Returns how many there were.
 fn poll(case: &Case, lease: &Lease) -> u32 {
     lease.begin_user_code(UserCode::Poll(some_task()));
-    let in_section = case.count(lease);
+    let in_section = case.count_in_section(lease);
     lease.end_user_code();
-    u32::from(in_section) + u32::from(case.count(lease))
+    u32::from(in_section) + u32::from(case.count_in_section(lease))
 }
 
 #[test]
-fn a_sitter_that_keeps_its_seat_does_all_it_wants() {
+fn a_suspended_lease_that_is_not_revoked_loses_no_section() {
     model(|| {
         let (case, lease) = Case::new();
-        let looks = case.clone();
+        let shared = case.clone();
         let monitor = thread::spawn(move || {
-            let suspended = looks.lease_slot.suspend();
+            let suspended = shared.lease_slot.suspend();
             if suspended.is_ok() {
-                looks.add_one();
+                shared.increment();
             }
             u32::from(suspended.is_ok())
         });
@@ -76,19 +76,19 @@ fn a_sitter_that_keeps_its_seat_does_all_it_wants() {
 }
 
 #[test]
-fn a_seat_that_is_taken_is_one_thread_s_at_a_time() {
+fn take_over_gives_the_core_to_one_thread_at_a_time() {
     model(|| {
         let (case, lease) = Case::new();
-        let takes = case.clone();
-        let spare = thread::spawn(move || {
-            let Ok(suspended) = takes.lease_slot.suspend() else { return 0 };
+        let shared = case.clone();
+        let standby = thread::spawn(move || {
+            let Ok(suspended) = shared.lease_slot.suspend() else { return 0 };
             let lease = Lease::new(LightFence::new(), None);
             suspended.take_over(Instant::now(), &lease);
-            assert!(takes.count(&lease), "nobody takes it from the new sitter");
+            assert!(shared.count_in_section(&lease), "nobody shared it from the new sitter");
             1
         });
         let own = poll(&case, &lease);
-        let taken = spare.join().unwrap();
+        let taken = standby.join().unwrap();
         assert_eq!(case.counted(), own + taken);
         assert_eq!(lease.is_revoked(), taken == 1);
         assert!(own == 2 || lease.is_revoked());
@@ -96,33 +96,33 @@ fn a_seat_that_is_taken_is_one_thread_s_at_a_time() {
 }
 
 #[test]
-fn a_seat_is_given_away_or_taken_but_not_both() {
+fn a_lease_is_released_or_revoked_but_not_both() {
     model(|| {
         let (case, lease) = Case::new();
-        let takes = case.clone();
-        let spare = thread::spawn(move || {
-            let Ok(suspended) = takes.lease_slot.suspend() else { return false };
+        let shared = case.clone();
+        let standby = thread::spawn(move || {
+            let Ok(suspended) = shared.lease_slot.suspend() else { return false };
             suspended.take_over(Instant::now(), &Lease::new(LightFence::new(), None));
             true
         });
         lease.begin_user_code(UserCode::Poll(some_task()));
-        let is_given = case.lease_slot.release(&lease);
-        let is_taken = spare.join().unwrap();
-        assert_ne!(is_given, is_taken);
-        assert!(!case.count(&lease));
-        assert_eq!(case.lease_slot.while_vacant(|| case.add_one()).is_some(), is_given);
+        let is_released = case.lease_slot.release(&lease);
+        let is_taken = standby.join().unwrap();
+        assert_ne!(is_released, is_taken);
+        assert!(!case.count_in_section(&lease));
+        assert_eq!(case.lease_slot.while_vacant(|| case.increment()).is_some(), is_released);
     });
 }
 
 #[test]
-fn a_vacant_seat_has_one_visitor_or_a_sitter() {
+fn while_vacant_excludes_a_new_holder() {
     model(|| {
         let (case, lease) = Case::new();
         assert!(case.lease_slot.release(&lease));
-        let visits = case.clone();
-        let visitor = thread::spawn(move || visits.lease_slot.while_vacant(|| visits.add_one()));
+        let shared = case.clone();
+        let visitor = thread::spawn(move || shared.lease_slot.while_vacant(|| shared.increment()));
         case.lease_slot.acquire(&lease);
-        assert!(case.count(&lease));
+        assert!(case.count_in_section(&lease));
         let visited = visitor.join().unwrap().is_some();
         assert_eq!(case.counted(), 1 + u32::from(visited));
     });

@@ -124,11 +124,11 @@ impl Case {
     }
 }
 
-const PLACES: [ListId; 2] = [ListId::Worker(0), ListId::Shared];
+const LISTS: [ListId; 2] = [ListId::Worker(0), ListId::Shared];
 
 #[test]
-fn a_wake_is_under_way() {
-    for list in PLACES {
+fn clear_up_races_with_a_wake() {
+    for list in LISTS {
         model(move || {
             let case = Case::new();
             let waker = case.waiting(list);
@@ -141,10 +141,10 @@ fn a_wake_is_under_way() {
 }
 
 #[test]
-fn two_wakes_are_under_way() {
+fn clear_up_races_with_two_wakes() {
     model(|| {
         let case = Case::new();
-        let wakers = PLACES.map(|list| case.waiting(list));
+        let wakers = LISTS.map(|list| case.waiting(list));
         let others = wakers.map(|waker| thread::spawn(move || waker.wake()));
         case.stop();
         for other in others {
@@ -155,7 +155,7 @@ fn two_wakes_are_under_way() {
 }
 
 #[test]
-fn a_spawn_is_under_way() {
+fn clear_up_races_with_a_spawn() {
     model(|| {
         let case = Case::new();
         let (scheduler, probe) = (case.scheduler.clone(), case.tasks.probe());
@@ -169,17 +169,17 @@ fn a_spawn_is_under_way() {
 }
 
 /// What a poll led to, on its way to the thread that is said to have polled.
-struct OnItsWay(Polled);
+struct SendPolled(Polled);
 
 // SAFETY: the task's future is `Send`, and nobody else has it.
-unsafe impl Send for OnItsWay {}
+unsafe impl Send for SendPolled {}
 
 /// A thread without a seat comes back from a poll that was under way when the worker stopped.
-fn comes_back(case: &Case, runnable: Runnable, yields: bool) -> thread::JoinHandle<()> {
+fn return_from_poll(case: &Case, runnable: Runnable, yields: bool) -> thread::JoinHandle<()> {
     case.scheduler.begin_detached(runnable.task());
-    let (scheduler, polled) = (case.scheduler.clone(), OnItsWay(runnable.run()));
+    let (scheduler, polled) = (case.scheduler.clone(), SendPolled(runnable.run()));
     thread::spawn(move || {
-        let OnItsWay(polled) = polled;
+        let SendPolled(polled) = polled;
         match polled {
             Polled::Pending(running) => scheduler.settle_without_worker(running, yields),
             Polled::Ended(ended) => scheduler.end_without_worker(ended),
@@ -188,11 +188,11 @@ fn comes_back(case: &Case, runnable: Runnable, yields: bool) -> thread::JoinHand
 }
 
 #[test]
-fn a_fresh_task_comes_back_without_a_seat() {
+fn a_new_task_returns_on_a_thread_without_a_lease() {
     for yields in [false, true] {
         model(move || {
             let case = Case::new();
-            let other = comes_back(&case, case.spawn(), yields);
+            let other = return_from_poll(&case, case.spawn(), yields);
             case.stop();
             other.join().unwrap();
             case.assert_nothing_left();
@@ -201,11 +201,11 @@ fn a_fresh_task_comes_back_without_a_seat() {
 }
 
 #[test]
-fn a_listed_task_comes_back_without_a_seat() {
-    for list in PLACES {
+fn a_listed_task_returns_on_a_thread_without_a_lease() {
+    for list in LISTS {
         model(move || {
             let case = Case::new();
-            let other = comes_back(&case, case.woken(list), false);
+            let other = return_from_poll(&case, case.woken(list), false);
             case.stop();
             other.join().unwrap();
             case.assert_nothing_left();
@@ -214,15 +214,15 @@ fn a_listed_task_comes_back_without_a_seat() {
 }
 
 #[test]
-fn a_listed_task_ends_without_a_seat() {
-    for list in PLACES {
+fn a_listed_task_ends_on_a_thread_without_a_lease() {
+    for list in LISTS {
         model(move || {
             let case = Case::new();
             let runnable = case.woken(list);
             // Neighbours in the list, which is walked meanwhile.
             let wakers = [case.waiting(list), case.waiting(list)];
             case.tasks.end.store(true, SeqCst);
-            let other = comes_back(&case, runnable, false);
+            let other = return_from_poll(&case, runnable, false);
             case.stop();
             other.join().unwrap();
             drop(wakers);
@@ -232,14 +232,15 @@ fn a_listed_task_ends_without_a_seat() {
 }
 
 #[test]
-fn a_task_is_woken_and_comes_back_without_a_seat() {
-    for list in PLACES {
+fn a_task_is_woken_and_returns_on_a_thread_without_a_lease() {
+    for list in LISTS {
         model(move || {
             let case = Case::new();
             let waker = case.waiting(list);
             waker.wake_by_ref();
             let runnable = case.scheduler.inject.pop().expect("just woken");
-            let others = [comes_back(&case, runnable, false), thread::spawn(move || waker.wake())];
+            let others =
+                [return_from_poll(&case, runnable, false), thread::spawn(move || waker.wake())];
             case.stop();
             for other in others {
                 other.join().unwrap();
