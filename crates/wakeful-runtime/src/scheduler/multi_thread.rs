@@ -9,23 +9,24 @@
 //! ```text
 //!  1 spawn, wake   on a worker: LIFO slot; its old task moves to the run queue  context, run_task
 //!                  elsewhere: injection queue                                   ../inject
-//!  2 after a push  notify a parked worker, if the queued work is worth a wake-up
-//!                  and no other worker is searching                                 share, idle
+//!  2 after a push  notify a parked worker, if the queued work is worth it
+//!                  and no other worker is searching                             share, idle
 //!  3 worker loop   every `event_interval` polls: stop flag, maintenance         run
 //!  4               every n polls: the injection queue first                     run, stats
-//!  5               LIFO slot, then run queue                                        run, queue
-//!  6               then a batch from the injection queue                            steal
+//!  5               LIFO slot, then run queue                                    run, queue
+//!  6               then a batch from the injection queue                        steal
 //!  7 run a task    poll it, then tasks from the LIFO slot (a LIFO streak)       run_task
 //!                  first `Pending`: the task enters the worker's task list      run_task, worker
 //!                  `Ready`: store the output, wake the `JoinHandle`             run_task
-//!  8 no task left  steal, from a random worker on; spin, looking at the driver  steal
-//!  9 still none    register as parked, check all queues once more, then wait,
-//!                  in the driver if no other worker does                            park, park_state
-//! 10 unparked      search; the last searcher that finds work notifies the next  steal, idle
-//! 11 event, timer  wake its task as in 1; run wakers that are user code afterwards  maintenance
-//! 12 monitor       same user code at two looks: suspend the lease, publish tasksmonitor, handoff
-//! 13               only the holder could serve the rest: a standby thread revokes
-//!                  the lease and runs the worker                                    handoff, lease
+//!  8 no task left  steal, from a random worker on; spin, with driver looks      steal
+//!  9 still none    register as parked, check all queues once more, then
+//!                  wait: in the driver if no other worker does                  park, park_state
+//! 10 unparked      search; the last searcher that finds work notifies another   steal, idle
+//! 11 event, timer  wake the task as in 1; then run wakers that are user code    maintenance
+//! 12 monitor       same user code at two looks: suspend the lease, publish      monitor
+//!                  the worker's tasks for other workers                         handoff
+//! 13 hand-off      if only the lease holder could serve the rest: a standby     handoff
+//!                  thread revokes the lease and runs the worker                 lease
 //! 14 stop          set the flag, unpark all; the last worker drops all tasks    shutdown
 //! ```
 //!
