@@ -6,14 +6,14 @@
 //! it: entering a core section is a store and a load, without a fence.
 //!
 //! ```text
-//!   holder, in `begin_section`            revoking thread, in `suspend`, with the slot's lock held
-//!   in_section = true                     state = SUSPENDED
-//!   light fence                           heavy fence (every thread passes one)
-//!   state is HELD?  ──▶ proceed           in a section, or not in user code?  ──▶ state = HELD, give up
-//!        no ──▶ in_section = false,       else the core is ours until we release the lock:
-//!               wait for the slot's lock,     inspect it, and set
-//!               then look again               state = HELD      the holder keeps the lease, or
-//!                                             state = REVOKED   the lease passes to another thread
+//!   holder, in `begin_section`        revoking thread, in `suspend`, with the slot's lock held
+//!   in_section = true                 state = SUSPENDED
+//!   light fence                       heavy fence (every thread passes one)
+//!   state is HELD? ──▶ proceed        in a section, or no user code? ──▶ state = HELD, give up
+//!        no ──▶ in_section = false,   else the core is ours until we release the lock:
+//!               wait for the lock,        inspect it, and set
+//!               then look again           state = HELD      the holder keeps the lease, or
+//!                                         state = REVOKED   the lease passes to another thread
 //! ```
 //!
 //! After the heavy fence, either the revoking thread sees `in_section`, or the holder sees
@@ -33,7 +33,10 @@
 //! |---|---|
 //! | `in_section`, `user_code` | written by the holder, read by the revoking thread |
 //! | `state` | written under the slot's lock, read by the holder |
-//! | the task of a [`UserCode::Poll`] | the revoking thread, while it has the lock: the holder needs a section between the end of a poll and the end of its task |
+//! | the task being polled | read by the revoking thread while it has the lock |
+//!
+//! The last is sound because the holder needs a core section between the end of a poll and the end
+//! of the task: while the lease is suspended, the task cannot be freed.
 //!
 //! Each acquisition by a new thread has a `Lease` of its own. A thread that returns late writes to
 //! its own record, never to its successor's.
