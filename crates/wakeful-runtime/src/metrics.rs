@@ -1,4 +1,4 @@
-//! Counters that the schedulers keep while they run.
+//! The counters that the schedulers keep while they run.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::{self, ThreadId};
@@ -21,7 +21,7 @@ impl Counter {
     }
 }
 
-/// What one worker has done. Written by its sitter.
+/// The counters of one worker. Written by the thread that runs it, one at a time.
 #[derive(Default)]
 pub(crate) struct WorkerMetrics {
     pub(crate) polls: Counter,
@@ -34,14 +34,14 @@ pub(crate) struct WorkerMetrics {
     pub(crate) unparks: Counter,
     pub(crate) noops: Counter,
     pub(crate) forced_yields: Counter,
-    /// Units of the budget that were paid.
+    /// Units of budget that tasks have used.
     pub(crate) progress: Counter,
     busy_ns: Counter,
     thread: Mutex<Option<ThreadId>>,
 }
 
 impl WorkerMetrics {
-    /// The calling thread is the worker now.
+    /// Records that the calling thread runs the worker now.
     pub(crate) fn record_thread(&self) {
         *self.thread.lock() = Some(thread::current().id());
     }
@@ -50,12 +50,12 @@ impl WorkerMetrics {
         *self.thread.lock()
     }
 
-    /// What the worker has done: how often it polled, and how often what it polled made progress.
+    /// The worker's work so far: its polls, and the units of budget that they used.
     pub(crate) fn work(&self) -> u64 {
         self.polls.get() + self.progress.get()
     }
 
-    /// A task's turn is over: counts it if it used its budget up.
+    /// Counts a task that has used up its budget. Called after its poll.
     #[inline]
     pub(crate) fn note_budget(&self) {
         if !budget::has_remaining() {
@@ -63,7 +63,7 @@ impl WorkerMetrics {
         }
     }
 
-    /// The worker was busy from `since` until now, which is returned.
+    /// Adds the time from `since` until now to the busy time. Returns now.
     pub(crate) fn add_busy(&self, since: Instant) -> Instant {
         let now = Instant::now();
         self.busy_ns.add(now.duration_since(since).as_nanos() as u64);
@@ -75,7 +75,7 @@ impl WorkerMetrics {
     }
 }
 
-/// What came from outside the workers. Written by anybody.
+/// The counters of operations outside the workers. Any thread writes them.
 #[derive(Default)]
 pub(crate) struct RemoteMetrics {
     pub(crate) spawned: AtomicU64,

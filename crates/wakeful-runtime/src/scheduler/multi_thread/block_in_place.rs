@@ -56,8 +56,8 @@ fn release_worker() -> Released {
         Entered::MayBlockInPlace => {}
         Entered::Bound => panic!(
             "`block_in_place` called on a current-thread runtime or in a `LocalSet`, whose tasks \
-             cannot move to another thread meanwhile: you can call blocking only when running on the \
-             multi-threaded runtime. Use `spawn_blocking`, or a multi-thread runtime"
+             cannot move to another thread meanwhile: you can call blocking only when running on \
+             the multi-threaded runtime. Use `spawn_blocking`, or a multi-thread runtime"
         ),
     }
     with_worker_thread(|thread| {

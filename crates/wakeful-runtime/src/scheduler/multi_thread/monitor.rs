@@ -8,7 +8,7 @@
 //! | tasks that other workers cannot reach | other workers: `inspect` publishes them |
 //! | tasks in any queue | a parked worker; if there is none, a standby thread |
 //! | the worker's timers, due now or before the next look; external wakers | a standby thread |
-//! | events or external timers, no worker in the driver | a parked worker; if all are stalled, a standby |
+//! | events, external timers, if no worker is in the driver | as above, a standby if all are stalled |
 //! | the shutdown of the runtime | a standby thread |
 //! | timers of a vacant worker; events, if its thread was the last awake | a parked worker |
 //!
@@ -94,9 +94,9 @@ impl Drop for MonitorGuard {
             self.0.keep_no_tasks();
             self.0.stalled.store(0, Relaxed);
             diagnostics::print(format_args!(
-                "the monitor thread panicked (see above). This is a bug in Wakeful; please report it with \
-                 the panic message. Tasks still run, but hand-off is off: from now on a task that blocks \
-                 its worker delays the tasks queued behind it"
+                "the monitor thread panicked (see above). This is a bug in Wakeful; please report \
+                 it with the panic message. Tasks still run, but hand-off is off: from now on a \
+                 task that blocks its worker delays the tasks queued behind it"
             ));
         }
         self.0.stalls.end_reports();

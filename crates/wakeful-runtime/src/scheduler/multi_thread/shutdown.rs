@@ -113,8 +113,8 @@ impl MultiThread {
     /// Cancels every waiting task.
     fn cancel_waiting(&self) {
         for index in 0..self.workers.len() {
-            // We have the list to ourselves even where its tasks are still being polled: a thread
-            // without a lease leaves a task that it ends to us to take out.
+            // The list is ours alone, even while its tasks are being polled: a thread without a
+            // lease does not take the tasks that it ends out of it, but leaves that to us.
             let mut list = self.with_retired_core(index, |core| std::mem::take(&mut core.owned));
             let mut rest = List::new();
             while let Some(task) = list.pop_front() {
@@ -151,15 +151,13 @@ impl MultiThread {
             }
         }
         while let Some(task) = skipped.pop_front() {
-            // SAFETY: as above. Skipped tasks go to the back, where the next call comes to them
-            // last.
+            // SAFETY: as above. Skipped tasks go to the back: the next call reaches them last.
             unsafe { shared_tasks.tasks.push_back(task) };
         }
         claimed
     }
 
-    /// (4) Leaves the tasks that are being polled to their pollers. Returns false if other tasks
-    ///     are left.
+    /// (4) Leaves detached tasks to their pollers. Returns false if other tasks are left.
     fn finish_clearing(&self) -> bool {
         let mut shared_tasks = self.shared_tasks.lock();
         if self.workers.iter().any(|worker| worker.has_ended()) {
@@ -186,8 +184,8 @@ impl MultiThread {
     /// Calls `f` with the core of a worker that has stopped.
     fn with_retired_core<R>(&self, index: usize, f: impl FnOnce(&mut WorkerCore) -> R) -> R {
         // SAFETY: all workers have retired their leases, which the AcqRel counter in
-        // `worker_stopped` orders before this, and only the last worker's thread runs this module's
-        // clear-up. No closure that is passed runs user code.
+        // `worker_stopped` orders before this, and only the last worker's thread clears up. None of
+        // the closures passed to this runs user code.
         self.workers[index].core.with_mut(|core| f(unsafe { &mut *core }))
     }
 
@@ -218,14 +216,12 @@ impl MultiThread {
         self.shared_tasks.lock().remove_detached(task);
     }
 
-    /// Puts a task back that its poller, whose lease was lost meanwhile, has polled: it waits or is
-    /// queued.
+    /// Lets a task wait, or queues it, after a poll whose thread has lost its lease.
     pub(super) fn settle_without_worker(&self, running: RunningTask, yields: bool) {
         let mut shared_tasks = self.shared_tasks.lock();
         if shared_tasks.cleared || self.is_stopping() {
             drop(shared_tasks);
-            // It stays detached until its future is dropped, so that the clear-up does not wait for
-            // that.
+            // It stays detached until its future is dropped: the clear-up must not wait for that.
             return self.end_without_worker(running.cancel());
         }
         shared_tasks.remove_detached(running.task());
@@ -251,8 +247,7 @@ impl MultiThread {
         // SAFETY: the home of every task of this scheduler is a `TaskList` that outlives it.
         let list = unsafe { ended.home::<TaskList>().as_ref() }.list;
         if let ListId::Worker(index) = list {
-            // It stays detached meanwhile, so that the clear-up does not wait for the drop of an
-            // output.
+            // It stays detached: the clear-up must not wait for the drop of its output.
             return self.push_ended_without_worker(index, ended.complete_keeping_ref());
         }
         let mut shared_tasks = self.shared_tasks.lock();

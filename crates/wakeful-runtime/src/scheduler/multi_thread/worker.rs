@@ -55,9 +55,8 @@ pub(super) struct Worker {
     pub(super) core: CachePadded<UnsafeCell<WorkerCore>>,
     /// The worker's timers while its thread is parked outside the driver.
     pub(super) lent_timers: LentTimers,
-    /// The worker's timers that tasks on other threads dropped. The field order matters: this one
-    /// is dropped after `core` and `lent_timers`, whose wheels may still point to the entries in
-    /// here.
+    /// Timers of this worker that were dropped on other threads. The field order matters: this
+    /// field is dropped after `core` and `lent_timers`, whose wheels may point to its entries.
     pub(super) left_timers: WorkerTimerInbox,
 }
 
@@ -81,8 +80,7 @@ pub(super) struct WorkerCore {
     pub(super) refs: RefBag,
     /// Tasks that yielded. They are queued after the next look at the driver.
     pub(super) yielded: Vec<Runnable>,
-    /// Deferred wakers other than that of the task being polled. Woken after the next look at the
-    /// driver.
+    /// Other deferred wakers. They are woken after the next look at the driver.
     pub(super) deferred: VecDeque<Waker>,
     /// Wakers taken from the driver or from timers that are user code.
     pub(super) external_wakers: VecDeque<Waker>,
@@ -104,8 +102,7 @@ pub(super) struct WorkerCore {
     pub(super) gathered: Gathered,
     /// How long the worker stays out of the driver when all CPUs are busy.
     pub(super) steps_back_for: Doubling<Duration>,
-    /// Skips the next look at the driver: the thread has just been waiting there, or leaves it to
-    /// others.
+    /// Skips the next look at the driver: the thread comes from there, or leaves it to others.
     pub(super) skip_look: bool,
     /// When the thread woke up, if it has run nothing since. Saves a read of the clock.
     pub(super) just_woke: Option<Instant>,
@@ -140,8 +137,7 @@ impl WakeStamp {
         self.progress.store(progress, Release);
     }
 
-    /// Returns since when the thread has been in user code, if that is the first it runs since it
-    /// woke up.
+    /// Since when the thread has been in user code, if it is the first since the thread woke up.
     pub(super) fn user_code_since(&self, progress: u64) -> Option<Instant> {
         let steps = progress.checked_sub(self.progress.load(Acquire))?;
         (steps <= 1).then(|| self.epoch + Duration::from_nanos(self.at_ns.load(Relaxed)))
@@ -302,8 +298,8 @@ impl Worker {
         !self.ended.load(Relaxed).is_null()
     }
 
-    /// Takes all tasks that ended on other threads out of the list. The caller drops what is
-    /// returned outside the core section.
+    /// Takes all tasks that ended on other threads out of the list. The caller drops the result
+    /// outside the core section, since that frees tasks.
     pub(super) fn take_ended(&self, core: &mut WorkerCore) -> EndedTasks {
         let first = self.ended.swap(ptr::null_mut(), Acquire);
         let mut at = first;
@@ -325,9 +321,8 @@ pub(super) struct EndedTasks(*mut Header);
 impl Drop for EndedTasks {
     fn drop(&mut self) {
         while let Some(task) = TaskRef::new(self.0) {
-            // SAFETY: each task in the chain carries the reference that `push_ended` took out of
-            // its `CompletedTask`. It is turned back into one here, once, after the link has been
-            // read.
+            // SAFETY: each task in the chain carries the reference of the `CompletedTask` given to
+            // `push_ended`. It becomes a `CompletedTask` again here, once, after its link is read.
             unsafe {
                 self.0 = task.as_ref().queue_next().load(Relaxed);
                 drop(CompletedTask::from_raw(task));

@@ -29,8 +29,7 @@ pub(super) struct WorkerThread {
     /// The task being polled yields. Kept with the thread, since the lease may be revoked before
     /// the poll returns.
     pub(super) yielding: Cell<bool>,
-    /// How many tasks this look at the driver or at the timers has woken; `None` outside such
-    /// looks.
+    /// How many tasks the current look at driver or timers has woken; `None` outside such a look.
     pub(super) batch_woken: Cell<Option<usize>>,
     /// The thread watches (see `lazy_monitor.rs`), and has not run anything yet.
     pub(super) is_watching: Cell<bool>,
@@ -165,8 +164,8 @@ impl WorkerThread {
         self.enter()
     }
 
-    /// Prepares the core for a new thread: first of all it looks at the stop flag, the driver and
-    /// the timers, which may have waited for it.
+    /// Prepares the core for a new thread, whose first step is maintenance: the stop flag, the
+    /// driver and the timers may have waited for it.
     fn reset_core(&self) {
         if let Some(mut core) = self.enter() {
             core.until_maintenance = 0;
@@ -179,7 +178,7 @@ impl WorkerThread {
     }
 }
 
-/// Calls `f` with this thread's worker thread record, if it runs a worker.
+/// Calls `f` with this thread's [`WorkerThread`], if it runs a worker or has run it further up.
 #[inline]
 pub(super) fn with_worker_thread<R>(f: impl FnOnce(Option<&WorkerThread>) -> R) -> R {
     let thread = WORKER_THREAD.with(Cell::get);

@@ -1,6 +1,7 @@
-//! A sitter polls a task that spawns, wakes, blocks, gives way or ends, while the monitor looks at its seat,
-//! and a standby thread takes it, or comes too late for that. The last task stops the runtime. A task that is
-//! lost is a deadlock, one that is run twice an assertion, and what is not freed is seen at the end.
+//! A worker polls a task that spawns, wakes, blocks, yields or ends, while the monitor inspects the
+//! worker, and a standby thread takes it over or comes too late. The last task stops the runtime. A
+//! lost task shows as a deadlock, a task that is run twice by an assertion, and a leak at the end
+//! of the model.
 
 use super::*;
 use crate::config::{Callback, Config};
@@ -15,11 +16,11 @@ use std::sync::atomic::AtomicUsize;
 use std::task::Poll;
 use wakeful_base::sync::thread;
 
-/// A scheduler with one seat, and how often its tasks came to their end.
+/// A scheduler with one worker, and how many of its tasks have ended.
 #[derive(Clone)]
 struct Case {
     scheduler: Arc<MultiThread>,
-    /// Std's even under loom: what is modelled is the scheduler.
+    /// Std's type even under loom: the model is about the scheduler, not about this counter.
     ends: Arc<AtomicUsize>,
 }
 
@@ -28,11 +29,11 @@ impl Case {
         Case::with_hook(None)
     }
 
-    /// As [`new`](Self::new), with something to call before a worker sleeps.
+    /// As [`new`](Self::new), with a callback that the worker runs before it parks.
     fn with_hook(before_park: Option<Callback>) -> Case {
         let config = Config {
             before_park,
-            // A fixed interval: what is measured would not be the same in each run.
+            // Fixed: an interval that follows measurements would differ from run to run.
             global_queue_interval: Some(61),
             stall: StallConfig { hands_off: true, ..plain_config().stall },
             ..plain_config()
@@ -48,14 +49,15 @@ impl Case {
         drop(self.scheduler.spawn(future, Id::next(), Location::caller()));
     }
 
-    /// A task has come to its end; the runtime stops with the last.
+    /// Counts the end of a task, and stops the runtime if it is the `last` one.
     fn end(&self, last: usize) {
         if self.ends.fetch_add(1, SeqCst) + 1 == last {
             self.scheduler.stop();
         }
     }
 
-    /// Takes the seat if its sitter is in its first poll, and scheduler there until the runtime stops.
+    /// Takes the worker over if its thread is in its first poll, and then runs it until the runtime
+    /// stops.
     fn try_take_over(&self) -> bool {
         let stuck = Stuck { progress: 1, since: Instant::now() };
         let lease = self.scheduler.take_over(0, stuck);
@@ -66,12 +68,12 @@ impl Case {
         is_taken
     }
 
-    /// What the monitor does about a sitter in its first poll: a look, which may share what lies there.
+    /// Inspects a worker in its first poll, as the monitor does, and publishes its tasks.
     fn inspect(&self) -> Option<Inspection> {
         self.scheduler.inspect(0, 1, Duration::ZERO, true)
     }
 
-    /// Runs a worker, and `standby` beside it, until the runtime stops.
+    /// Runs the worker on one thread and `standby` on this one, until the runtime stops.
     fn run(self, standby: impl FnOnce(&Case), ends: usize) {
         let scheduler = self.scheduler.clone();
         let worker = thread::spawn(move || run_worker(scheduler, 0));
@@ -80,28 +82,28 @@ impl Case {
         assert_eq!(self.ends.load(SeqCst), ends);
         let scheduler = Arc::downgrade(&self.scheduler);
         drop(self);
-        assert!(scheduler.upgrade().is_none(), "a cell, or nobody, still has the scheduler");
+        assert!(scheduler.upgrade().is_none(), "a task cell, or a leak, keeps the scheduler");
     }
 }
 
-/// A thread that tries to take the seat, once.
+/// A standby thread that tries to take the worker over once.
 fn take_over_once(case: &Case) {
     case.try_take_over();
 }
 
-/// A thread that does not give up until the seat is its own.
+/// A standby thread that tries until it has taken the worker over.
 fn take_over_when_possible(case: &Case) {
     while !case.try_take_over() {
         thread::yield_now();
     }
 }
 
-/// The monitor looks, and that is all.
+/// The monitor, when it only inspects the worker.
 fn inspect(case: &Case) {
     case.inspect();
 }
 
-/// The monitor looks, and calls a standby if it finds the sitter in its poll.
+/// The monitor, and a standby thread if it finds the worker in its first poll.
 fn inspect_then_take_over(case: &Case) {
     if case.inspect().is_some() {
         case.try_take_over();
@@ -183,7 +185,7 @@ fn take_over_races_with_a_task_that_waits_for_its_child() {
     });
 }
 
-/// The first task blocks its thread until the second, which lies behind it, has run.
+/// The first task blocks its thread until the second, which is queued behind it, has run.
 #[test]
 fn a_blocking_task_is_released_by_the_task_queued_behind_it() {
     model(|| {
@@ -201,7 +203,8 @@ fn a_blocking_task_is_released_by_the_task_queued_behind_it() {
     });
 }
 
-/// What is spawned by a task of a runtime that stops is dropped, wherever its thread is.
+/// Tasks spawned while the runtime stops are dropped, whether or not the spawning thread has a
+/// lease.
 #[test]
 fn the_runtime_stops_during_a_poll() {
     model(|| {
@@ -217,7 +220,7 @@ fn the_runtime_stops_during_a_poll() {
     });
 }
 
-/// The seat is left, and all else cleared up, while the task still blocks.
+/// The worker stops, and everything else is cleared up, while the task still blocks.
 #[test]
 fn the_runtime_stops_while_a_task_blocks() {
     model(|| {
@@ -237,7 +240,7 @@ fn the_runtime_stops_while_a_task_blocks() {
     });
 }
 
-/// What the look shares is what the task has just spawned: one of them lies in the last-woken slot.
+/// The inspection publishes the tasks just spawned, one of which is in the LIFO slot.
 #[test]
 fn inspection_races_with_spawns() {
     for monitor in [inspect, inspect_then_take_over] {
@@ -278,7 +281,7 @@ fn inspection_races_with_a_yield() {
     }
 }
 
-/// Whatever the look says of the task, it is there to be read.
+/// The inspection may read the task's id and spawn location, in whichever state the task is.
 #[test]
 fn inspection_reads_the_task_that_ends() {
     model(|| {
@@ -296,7 +299,7 @@ fn inspection_reads_the_task_that_ends() {
     });
 }
 
-/// Calls what it was made with when it is dropped.
+/// Runs a closure when dropped.
 struct OnDrop<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
@@ -305,7 +308,7 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// The drop of an output blocks until the next task has run, which takes another thread on the seat.
+/// The drop of an output blocks until the next task has run, which needs a take-over.
 #[test]
 fn a_blocking_output_drop_is_released_by_the_task_queued_behind_it() {
     model(|| {
@@ -345,7 +348,7 @@ fn the_runtime_stops_while_an_output_drop_blocks() {
     });
 }
 
-/// A callback blocks until a task has run.
+/// A callback blocks until a task has run, which needs a take-over.
 #[test]
 fn a_blocking_callback_is_released_by_a_queued_task() {
     model(|| {

@@ -1,21 +1,21 @@
-//! A sitter goes in and out of its core while somebody else doubts that it is there. Two in the core at a
-//! time are what loom's cell reports.
+//! A holder enters and leaves core sections while another thread suspends or revokes its lease.
+//! Loom's cell reports two threads in the core at the same time.
 
 use super::*;
 use crate::testing::model;
 use wakeful_base::sync::{UnsafeCell, thread};
 
-/// A seat with nothing on it but a number.
+/// A worker whose core is just a number.
 struct Case {
     lease_slot: LeaseSlot,
     core: UnsafeCell<u32>,
 }
 
-// SAFETY: the protocol under test sees to it that one thread at a time uses the core; loom checks that.
+// SAFETY: the protocol under test lets one thread at a time use the core; loom checks that it does.
 unsafe impl Sync for Case {}
 
 impl Case {
-    /// A seat, and the stay of its sitter.
+    /// Creates a worker, and the lease of its holder.
     fn new() -> (Arc<Case>, Arc<Lease>) {
         let case = Arc::new(Case { lease_slot: LeaseSlot::new(), core: UnsafeCell::new(0) });
         let lease = Lease::new(LightFence::new(), None);
@@ -23,7 +23,7 @@ impl Case {
         (case, lease)
     }
 
-    /// A core section of `lease`'s that counts; false if the seat is lost.
+    /// Increments the core in a section of `lease`. Returns false if the lease is lost.
     fn count_in_section(&self, lease: &Lease) -> bool {
         let begun = lease.begin_section() || self.lease_slot.confirm(lease);
         if begun {
@@ -34,7 +34,7 @@ impl Case {
     }
 
     fn increment(&self) {
-        // SAFETY: in a section, or in doubt.
+        // SAFETY: the caller is in a section, has suspended the lease, or keeps the worker vacant.
         self.core.with_mut(|core| unsafe { *core += 1 });
     }
 
@@ -44,12 +44,12 @@ impl Case {
     }
 }
 
-/// Never looked behind.
+/// A task pointer that is never dereferenced.
 fn some_task() -> TaskRef {
     TaskRef::dangling()
 }
 
-/// A poll with one section in it, and one after it. Returns how many there were.
+/// A poll with one section in it and one after it. Returns how many of the two began.
 fn poll(case: &Case, lease: &Lease) -> u32 {
     lease.begin_user_code(UserCode::Poll(some_task()));
     let in_section = case.count_in_section(lease);
@@ -70,7 +70,7 @@ fn a_suspended_lease_that_is_not_revoked_loses_no_section() {
             u32::from(suspended.is_ok())
         });
         let own = poll(&case, &lease);
-        assert_eq!(own, 2, "the seat was never taken");
+        assert_eq!(own, 2, "the lease was not revoked");
         assert_eq!(case.counted(), own + monitor.join().unwrap());
     });
 }
@@ -84,7 +84,7 @@ fn take_over_gives_the_core_to_one_thread_at_a_time() {
             let Ok(suspended) = shared.lease_slot.suspend() else { return 0 };
             let lease = Lease::new(LightFence::new(), None);
             suspended.take_over(Instant::now(), &lease);
-            assert!(shared.count_in_section(&lease), "nobody shared it from the new sitter");
+            assert!(shared.count_in_section(&lease), "no thread revokes the new lease");
             1
         });
         let own = poll(&case, &lease);

@@ -1,5 +1,5 @@
-//! The last worker clears up while other threads wake, abort, spawn, and come back from polls without a
-//! seat. Every future is dropped once, and nothing of the scheduler is left.
+//! The last worker clears up while other threads wake and spawn tasks, and return from polls
+//! without a lease. Every future is dropped once, and nothing of the scheduler is left.
 
 use super::*;
 use crate::driver::DriverParts;
@@ -13,23 +13,23 @@ use std::sync::{Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 use wakeful_task::{Id, Polled};
 
-/// A runtime with one seat, and what became of its tasks.
+/// A runtime with one worker, and what became of its tasks.
 struct Case {
     scheduler: Arc<MultiThread>,
     tasks: Arc<Tasks>,
 }
 
-/// Std's types even under loom: what is modelled is the scheduler.
+/// Std's types even under loom: the model is about the scheduler, not about these counters.
 #[derive(Default)]
 struct Tasks {
     made: AtomicUsize,
     dropped: AtomicUsize,
-    /// Tasks end at their next poll.
+    /// If set, tasks end at their next poll.
     end: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
-/// A future that leaves its waker and waits.
+/// A future that stores its waker and waits.
 struct Probe(Arc<Tasks>);
 
 impl Future for Probe {
@@ -71,20 +71,21 @@ impl Case {
         Case { scheduler, tasks: Arc::default() }
     }
 
-    /// Spawns a detached task and returns its entry.
+    /// Spawns a task without a join handle and returns its queue entry.
     fn spawn(&self) -> Runnable {
         drop(self.scheduler.spawn(self.tasks.probe(), Id::next(), Location::caller()));
         self.scheduler.inject.pop().expect("just spawned")
     }
 
-    /// A task that waits in the list of `list`, and its waker.
+    /// Creates a task that waits in `list` and returns its waker.
     fn waiting(&self, list: ListId) -> Waker {
         let Polled::Pending(running) = self.spawn().run() else { panic!("a probe waits") };
         match list {
             ListId::Shared => self.scheduler.settle_without_worker(running, false),
             ListId::Worker(index) => {
                 let task = running.task();
-                // SAFETY: the home is as good as the fresh one. A fresh task is in no list.
+                // SAFETY: both homes are parts of this scheduler; an unlisted task is in no list.
+                // No worker thread runs, so the core is ours.
                 self.scheduler.with_retired_core(index, |core| unsafe {
                     running.set_home(self.scheduler.workers[index].task_list.as_ptr());
                     core.owned.push_front(task);
@@ -96,13 +97,13 @@ impl Case {
         self.tasks.take_waker()
     }
 
-    /// The entry of a task that has waited in the list of `list`.
+    /// Creates a task that waits in `list`, wakes it and returns its queue entry.
     fn woken(&self, list: ListId) -> Runnable {
         self.waiting(list).wake();
         self.scheduler.inject.pop().expect("just woken")
     }
 
-    /// The worker stops, as in `WorkerThread::stop`.
+    /// Stops the worker, as `WorkerThread::stop` does.
     fn stop(&self) {
         self.scheduler.stop();
         assert!(self.scheduler.worker_stopped());
@@ -120,7 +121,7 @@ impl Case {
         drop(tasks.waker.lock().unwrap().take());
         assert_eq!(tasks.dropped.load(SeqCst), tasks.made.load(SeqCst), "futures dropped and made");
         assert_eq!(Arc::strong_count(&tasks), 1, "a future is still there");
-        assert!(scheduler.upgrade().is_none(), "a cell, or nobody, still has the scheduler");
+        assert!(scheduler.upgrade().is_none(), "a task cell, or a leak, keeps the scheduler");
     }
 }
 
@@ -168,13 +169,14 @@ fn clear_up_races_with_a_spawn() {
     });
 }
 
-/// What a poll led to, on its way to the thread that is said to have polled.
+/// The result of a poll, to be sent to the thread that plays the poller.
 struct SendPolled(Polled);
 
-// SAFETY: the task's future is `Send`, and nobody else has it.
+// SAFETY: the task's future is `Send`, and the poll's result gives its owner the task's turn,
+// alone.
 unsafe impl Send for SendPolled {}
 
-/// A thread without a seat comes back from a poll that was under way when the worker stopped.
+/// Starts a thread without a lease that returns from a poll that began before the worker stopped.
 fn return_from_poll(case: &Case, runnable: Runnable, yields: bool) -> thread::JoinHandle<()> {
     case.scheduler.begin_detached(runnable.task());
     let (scheduler, polled) = (case.scheduler.clone(), SendPolled(runnable.run()));
@@ -219,7 +221,7 @@ fn a_listed_task_ends_on_a_thread_without_a_lease() {
         model(move || {
             let case = Case::new();
             let runnable = case.woken(list);
-            // Neighbours in the list, which is walked meanwhile.
+            // Neighbours in the list, which the clear-up walks meanwhile.
             let wakers = [case.waiting(list), case.waiting(list)];
             case.tasks.end.store(true, SeqCst);
             let other = return_from_poll(&case, runnable, false);
