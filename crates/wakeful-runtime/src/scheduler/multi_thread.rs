@@ -44,7 +44,7 @@
 //! | how a worker parks, which one is unparked | [`park`], [`park_state`], [`idle`] |
 //! | driver, timers, wakers that are user code | [`maintenance`], [`lend`], [`external_wakers`] |
 //! | what a stalled poll leads to | [`monitor`], [`handoff`], [`lease`], [`lazy_monitor`] |
-//! | calls from tasks into the scheduler | [`context`], [`block_in_place`] |
+//! | calls from tasks into the scheduler | [`context`], [`mod@block_in_place`] |
 //! | shutdown, and tasks polled without a lease | [`shutdown`] |
 
 mod block_in_place;

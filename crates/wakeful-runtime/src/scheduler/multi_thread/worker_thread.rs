@@ -178,7 +178,7 @@ impl WorkerThread {
     }
 }
 
-/// Calls `f` with this thread's [`WorkerThread`], if it runs a worker or has run it further up.
+/// Calls `f` with this thread's [`WorkerThread`], if it has one, with or without a lease.
 #[inline]
 pub(super) fn with_worker_thread<R>(f: impl FnOnce(Option<&WorkerThread>) -> R) -> R {
     let thread = WORKER_THREAD.with(Cell::get);
