@@ -90,8 +90,8 @@ impl MultiThread {
                 worker.load.open();
             }
             // While a worker counts as searching no other is notified, so it must not be stuck.
-            let needs_poll = !core.is_idle() || core.searching;
-            let needs_thread = needs_poll || self.info.time.is_soon_due(&core.timers, within);
+            let has_work = !core.is_idle() || core.searching;
+            let needs_thread = has_work || self.info.time.is_soon_due(&core.timers, within);
             let task = match suspended.user_code() {
                 UserCode::Poll(task) => {
                     // SAFETY: the task being polled is alive while the lease is suspended.
@@ -130,8 +130,7 @@ impl MultiThread {
         Ok(StandbyCall::Now)
     }
 
-    /// (3) Takes over the worker if its thread is still stuck. Returns the lease of the calling
-    ///     thread.
+    /// (3) Takes over the worker if its thread is still stuck. Returns the calling thread's lease.
     pub(super) fn take_over(&self, index: usize, stuck: Stuck) -> Option<Arc<Lease>> {
         let (worker, lease) = (&self.workers[index], self.new_lease());
         let suspended = self.suspend(worker)?;

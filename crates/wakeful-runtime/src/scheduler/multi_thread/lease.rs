@@ -181,7 +181,8 @@ impl Lease {
         self.end_user_code();
     }
 
-    /// The user code being run. Only the holder may dereference the task.
+    /// The user code being run. Threads other than the holder may dereference its task only while
+    /// they have the lease suspended.
     #[inline]
     pub(super) fn user_code(&self) -> Option<UserCode> {
         UserCode::from_word(self.flags.user_code.load(Acquire))
@@ -212,8 +213,7 @@ impl Lease {
         self.thread.as_ref().map(OsThreadId::describe)
     }
 
-    /// Since when the holder had been stuck when its lease was revoked; `None` if it was not
-    /// revoked.
+    /// Since when the holder had been stuck when its lease was revoked, if it was.
     pub(super) fn stuck_since(&self) -> Option<Instant> {
         self.stuck_since.get().copied()
     }
@@ -333,8 +333,7 @@ impl SuspendedLease<'_> {
         lease
     }
 
-    /// The user code that the holder is running. The task of a poll is alive while the lease is
-    /// suspended.
+    /// The holder's user code. The task of a poll is alive while the lease is suspended.
     pub(super) fn user_code(&self) -> UserCode {
         self.user_code
     }

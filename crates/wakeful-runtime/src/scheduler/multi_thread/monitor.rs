@@ -8,7 +8,7 @@
 //! | tasks that other workers cannot reach | other workers: `inspect` publishes them |
 //! | tasks in any queue | a parked worker; if there is none, a standby thread |
 //! | the worker's timers, due now or before the next look; external wakers | a standby thread |
-//! | events, external timers, if no worker is in the driver | as above, a standby if all are stalled |
+//! | events or external timers, with the driver vacant | a parked worker; if all are stalled, a standby |
 //! | the shutdown of the runtime | a standby thread |
 //! | timers of a vacant worker; events, if its thread was the last awake | a parked worker |
 //!
@@ -212,8 +212,7 @@ impl NextLook {
     /// Decides by the `age` of the youngest user code under way.
     fn for_age(age: Duration, interval: Duration) -> NextLook {
         let interval_to_next = time_to_next_look(age, interval);
-        // Less than twice the interval saves no look. Compared by halves: the interval may be
-        // `MAX`.
+        // Less than twice the interval saves no look. Halved, since the interval may be `MAX`.
         if interval_to_next / 2 >= interval {
             NextLook::Later(interval_to_next)
         } else {
