@@ -8,7 +8,7 @@
 //! | tasks that other workers cannot reach | other workers: `inspect` publishes them |
 //! | tasks in any queue | a parked worker; if there is none, a standby thread |
 //! | the worker's timers, due now or before the next look; external wakers | a standby thread |
-//! | events or external timers, with the driver vacant | a parked worker; if all are stalled, a standby |
+//! | events or external timers, driver vacant | a parked worker; if all are stalled, a standby |
 //! | the shutdown of the runtime | a standby thread |
 //! | timers of a vacant worker; events, if its thread was the last awake | a parked worker |
 //!
