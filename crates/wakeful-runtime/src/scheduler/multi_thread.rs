@@ -1,13 +1,51 @@
-//! The scheduler with many workers.
+//! The multi-thread scheduler.
+//!
+//! A [`Worker`] is a run queue, a LIFO slot, a list of waiting tasks and a timer wheel (Go's P). A
+//! [`WorkerThread`](worker_thread::WorkerThread) is the OS thread that runs a worker now (Go's M).
+//! It may do so as long as it holds the worker's [`Lease`], which another thread can revoke.
+//!
+//! # Data flow
 //!
 //! ```text
-//!   spawn, wake on a worker ──▶ its last-woken slot ──▶ its run queue ◀── thieves
-//!   spawn, wake elsewhere ────▶ the inject queue ───────▶ whichever worker looks first
+//!  1 spawn, wake   on a worker: LIFO slot; its old task moves to the run queue  context, run_task
+//!                  elsewhere: injection queue                                   ../inject
+//!  2 after a push  notify a parked worker, if the queued work is worth it
+//!                  and no other worker is searching                             share, idle
+//!  3 worker loop   every `event_interval` polls: stop flag, maintenance         run
+//!  4               every n polls: the injection queue first                     run, stats
+//!  5               LIFO slot, then run queue                                    run, queue
+//!  6               then a batch from the injection queue                        steal
+//!  7 run a task    poll it, then tasks from the LIFO slot (a LIFO streak)       run_task
+//!                  first `Pending`: the task enters the worker's task list      run_task, worker
+//!                  `Ready`: store the output, wake the `JoinHandle`             run_task
+//!  8 no task left  steal, from a random worker on; spin, with driver looks      steal
+//!  9 still none    register as parked, check all queues once more, then
+//!                  wait: in the driver if no other worker does                  park, park_state
+//! 10 unparked      search; the last searcher that finds work notifies another   steal, idle
+//! 11 event, timer  wake the task as in 1; then run wakers that are user code    maintenance
+//! 12 monitor       same user code at two looks: suspend the lease, publish      monitor
+//!                  the worker's tasks for other workers                         handoff
+//! 13 hand-off      if only the lease holder could serve the rest: a standby     handoff
+//!                  thread revokes the lease and runs the worker                 lease
+//! 14 stop          set the flag, unpark all; the last worker drops all tasks    shutdown
 //! ```
 //!
-//! A task is always to be found in one of three places: in a queue, on a worker that polls it, or,
-//! waiting, in the list of its home seat. A task that never waited was never in a list: most of those
-//! that are spawned and run to their end at once cost nothing there.
+//! A task is always in one of three places: in a queue, on the thread that polls it, or, while it
+//! waits, in a task list. A task enters a list after its first poll that returns `Pending`, so
+//! tasks that end in their first poll never enter one.
+//!
+//! # Which file to open
+//!
+//! | question | file |
+//! |---|---|
+//! | what belongs to a worker, what to its thread | [`worker`], [`worker_thread`] |
+//! | what a worker does next, how a task is polled | [`run`], [`run_task`] |
+//! | how tasks get to idle workers | [`queue`], [`steal`], [`share`] |
+//! | how a worker parks, which one is unparked | [`park`], [`park_state`], [`idle`] |
+//! | driver, timers, wakers that are user code | [`maintenance`], [`lend`], [`external_wakers`] |
+//! | what a stalled poll leads to | [`monitor`], [`handoff`], [`lease`], [`lazy_monitor`] |
+//! | calls from tasks into the scheduler | [`context`], [`mod@block_in_place`] |
+//! | shutdown, and tasks polled without a lease | [`shutdown`] |
 
 mod block_in_place;
 mod context;
@@ -77,24 +115,25 @@ pub(crate) struct MultiThread {
     crowd: Crowd,
     retreats: Retreats,
     driver: SharedDriver,
-    /// TaskList of tasks that never waited.
+    /// The [`TaskList`] of tasks that have never waited.
     unlisted: TaskList,
-    /// TaskList of tasks in the `shared_tasks` list.
+    /// The [`TaskList`] of tasks in `shared_tasks`.
     shared_list: TaskList,
     shared_tasks: Mutex<SharedTasks>,
-    /// Set once; workers stop at their next look.
+    /// Set once. Workers stop at their next maintenance.
     stopping: AtomicBool,
-    /// Workers that did not stop yet; the last one clears up.
+    /// Workers that have not stopped yet. The last one to stop clears up.
     workers_left: AtomicUsize,
-    /// Seats that were given away and that nobody took yet.
+    /// Workers whose lease was released in `block_in_place` and not acquired again yet.
     vacant: AtomicUsize,
-    /// Seats whose timers are lent.
+    /// Workers whose timers are lent.
     lenders: AtomicUsize,
-    /// Whether workers may keep tasks from who is idle. Not the models': nothing is handed over by it.
+    /// Whether workers may keep tasks out of the reach of idle workers. Std's type even under loom:
+    /// no other memory is published through it.
     keeps_tasks: std::sync::atomic::AtomicBool,
-    /// How many workers stood still when the monitor looked last. As above.
+    /// How many workers were stalled at the monitor's last look. Std's type for the same reason.
     stalled: std::sync::atomic::AtomicUsize,
-    /// What a sitter's sections need, depending on whether its seat can be taken from it.
+    /// The fence of core sections: none if no lease can be revoked.
     light_fence: LightFence,
     pub(crate) stalls: StallState,
     lazy_monitor: LazyMonitor,
@@ -107,20 +146,20 @@ pub(crate) struct MultiThread {
     pub(crate) timer_home: TimerHome,
 }
 
-/// Tasks that waited first when their poller had no seat.
+/// The tasks whose poller had no lease when they first waited, and what else such pollers leave.
 #[derive(Default)]
 struct SharedTasks {
     tasks: List<OwnedLink>,
-    /// Tasks that are being polled, or ended, by threads without a seat.
+    /// Tasks that are being polled, or ended, by threads whose lease was revoked or released.
     detached: Vec<TaskRef>,
-    /// Tasks that such threads ended, and left to the seats in whose lists they are.
+    /// How many tasks such threads have ended and left to the workers that list them.
     ended_elsewhere: u32,
-    /// The runtime has shut down: there are no lists any more.
+    /// The runtime has shut down: all lists are gone.
     cleared: bool,
 }
 
 impl SharedTasks {
-    /// `task` is in the hands of no seatless thread any more, if it was.
+    /// Removes `task` from the detached tasks, if it is one of them.
     fn remove_detached(&mut self, task: TaskRef) {
         if let Some(at) = self.detached.iter().position(|&detached| detached == task) {
             self.detached.swap_remove(at);
@@ -128,9 +167,11 @@ impl SharedTasks {
     }
 }
 
-// SAFETY: the list is behind its lock, the homes point back to this very struct; all else is shareable.
+// SAFETY: the intrusive list and the task pointers are only used under the lock of `shared_tasks`.
+// The `TaskList`s and `timer_home` point back to this struct, which they are part of. All other
+// fields are `Send` and `Sync`.
 unsafe impl Send for MultiThread {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for MultiThread {}
 
 impl KeptByCells for MultiThread {
@@ -139,7 +180,7 @@ impl KeptByCells for MultiThread {
     }
 }
 
-/// Makes a scheduler and starts its workers.
+/// Creates a scheduler and starts its workers.
 pub(crate) fn start(
     workers: usize,
     config: Config,
@@ -148,7 +189,7 @@ pub(crate) fn start(
     driver: DriverParts,
 ) -> io::Result<Arc<MultiThread>> {
     if config.stall.is_watched() {
-        // Before the workers are there, it takes no time.
+        // While the process has one thread this is cheap.
         asymmetric_fence::prepare();
     }
     let driver = SharedDriver::new(driver.driver, driver.waker);
@@ -165,7 +206,7 @@ pub(crate) fn start(
             return Err(error);
         }
     }
-    if scheduler.stalls.config.is_watched() && !scheduler.lazy_monitor.is_on() {
+    if scheduler.stalls.config.is_watched() && !scheduler.lazy_monitor.is_enabled() {
         if let Err(error) = monitor::start(&scheduler) {
             scheduler.stop();
             return Err(error);
@@ -175,7 +216,7 @@ pub(crate) fn start(
 }
 
 impl MultiThread {
-    /// A scheduler whose seats are all empty.
+    /// Creates a scheduler all of whose workers are vacant.
     fn new(
         workers: usize,
         config: Config,
@@ -183,7 +224,7 @@ impl MultiThread {
         info: RuntimeInfo,
         driver: SharedDriver,
     ) -> Arc<MultiThread> {
-        // Loom wants the same decisions in each run.
+        // Loom models need the same decisions in each run.
         let seeds =
             if cfg!(wakeful_loom) { FastRng::from_seed(1) } else { FastRng::from_entropy() };
         Arc::new_cyclic(|weak| {
@@ -200,7 +241,7 @@ impl MultiThread {
                 retreats: Retreats::new(),
                 driver,
                 unlisted: TaskList::new(this, ListId::Unlisted),
-                shared_list: TaskList::new(this, ListId::Common),
+                shared_list: TaskList::new(this, ListId::Shared),
                 shared_tasks: Mutex::default(),
                 stopping: AtomicBool::new(false),
                 workers_left: AtomicUsize::new(workers),
@@ -237,14 +278,15 @@ impl MultiThread {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        // SAFETY: `admit` takes the reference that keeps the home valid before the task gets anywhere;
-        // the future is `Send`.
+        // SAFETY: the home is a field of `self`, which the caller keeps until `admit` has taken a
+        // reference for the new cell; that reference is given back in `release_cell`. The future
+        // and its output are `Send`.
         let (runnable, join) = unsafe { new_task(future, self.unlisted.as_ptr(), id, spawned_at) };
         self.admit(runnable);
         join
     }
 
-    /// Takes a new task in. Not generic, so that a spawn's code is small.
+    /// Queues a new task. Not generic, so that each spawn compiles to little code.
     fn admit(self: &Arc<Self>, runnable: Runnable) {
         config::call_for(&self.config.hooks.spawn, &runnable);
         let Some(runnable) = context::spawn_local(self, runnable) else { return };
@@ -257,7 +299,7 @@ impl MultiThread {
         }
     }
 
-    /// Puts an entry where any worker finds it, and sees to it that one looks.
+    /// Pushes an entry onto the injection queue and makes sure that a worker looks there.
     fn push_remote(&self, runnable: Runnable) {
         match self.inject.push(runnable) {
             Ok(()) => self.notify_parked(),
@@ -265,21 +307,21 @@ impl MultiThread {
         }
     }
 
-    /// Wakes a sleeping worker unless one searches already.
+    /// Unparks a parked worker unless another worker is searching already.
     fn notify_parked(&self) {
         if let Some(index) = self.idle.worker_to_notify() {
             self.workers[index].park_state.unpark(&self.driver);
         }
     }
 
-    /// A worker stops searching: another one searches if there is something to be found.
+    /// Ends a worker's search; the last searcher notifies another worker if work is left.
     fn end_search(&self) {
         if self.idle.end_search() && self.has_work() {
             self.notify_parked();
         }
     }
 
-    /// Has every seat free what is left of its tasks that ended elsewhere: one that sleeps would not.
+    /// Unparks every worker whose tasks ended on other workers, so that it frees their memory.
     #[cold]
     fn wake_for_ended(&self) {
         for worker in self.workers.iter().filter(|worker| worker.has_ended()) {
@@ -287,41 +329,41 @@ impl MultiThread {
         }
     }
 
-    /// Whether somebody should be called, for something that is not in the queue of seat `index`.
+    /// Whether to notify a worker for anything but the queue of worker `index`.
     fn has_work_besides(&self, index: usize) -> bool {
         let mut others = self.workers.iter().enumerate().filter(|&(other, _)| other != index);
         !self.inject.is_empty()
             || others.any(|(_, worker)| self.should_call_for(worker, worker.queue.len()))
     }
 
-    /// Whether somebody should be called.
+    /// Whether to notify a worker for any queue.
     fn has_work(&self) -> bool {
         let mut workers = self.workers.iter();
         !self.inject.is_empty()
             || workers.any(|worker| self.should_call_for(worker, worker.queue.len()))
     }
 
-    /// Whether there is work for which somebody should be called even if no CPU is free.
+    /// Whether some queue is worth a notification even if no CPU is free.
     fn has_work_for_all(&self) -> bool {
         !self.inject.is_empty() || self.workers.iter().any(Worker::is_worth_a_cpu)
     }
 
-    /// Whether a worker that looks around would find something.
+    /// Whether a worker that searches would find a task.
     fn has_visible_work(&self) -> bool {
         !self.inject.is_empty() || self.workers.iter().any(Worker::is_worth_taking)
     }
 
     fn new_lease(&self) -> Arc<Lease> {
-        let is_named = self.stalls.config.is_watched() && !cfg!(wakeful_loom);
-        Lease::new(self.light_fence, is_named.then(OsThreadId::current).flatten())
+        let needs_os_id = self.stalls.config.is_watched() && !cfg!(wakeful_loom);
+        Lease::new(self.light_fence, needs_os_id.then(OsThreadId::current).flatten())
     }
 
-    /// Has a thread of the pool run `work`, which is to sit on a seat.
+    /// Runs `work`, which is to run a worker, on a thread of the pool.
     fn submit_worker(self: &Arc<Self>, work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         self.pool.submit_worker(work, &|| Arc::new(SchedulerHandle::MultiThread(self.clone())))
     }
 
-    /// Leaves a timer of a seat's, which nobody waits for any more, to its sitter.
+    /// Leaves a timer that is no longer waited for to the worker that owns it.
     #[cfg(feature = "time")]
     pub(crate) fn push_left_timer(&self, index: usize, left: wakeful_reactor::time::LeftEntry) {
         let worker = &self.workers[index];
@@ -356,26 +398,28 @@ impl MultiThread {
     }
 }
 
-// SAFETY: a home is a part of `MultiThread`, which the cell's reference keeps; `release_cell` gives it back.
+// SAFETY: each cell has one reference, taken in `admit` and given back in `release_cell`. It keeps
+// the `MultiThread`, of which the home is a part.
 unsafe impl Schedule for TaskList {
     unsafe fn schedule(home: NonNull<TaskList>, runnable: Runnable) {
-        // SAFETY: the entry we hold keeps the task, and the task its home.
+        // SAFETY: the entry keeps the task alive, and the task's reference keeps its home.
         let scheduler = unsafe { home.as_ref() }.scheduler;
-        // On a worker of this runtime the thread keeps `MultiThread`; elsewhere nothing might once the
-        // entry is in the queue.
+        // A worker thread of this runtime keeps `MultiThread` itself. On any other thread the task
+        // might be polled and freed as soon as the entry is queued, so a reference to the task has
+        // to keep it.
         let Some(runnable) = context::schedule_local(scheduler, runnable) else { return };
         let _keep_scheduler = runnable.retain();
-        // SAFETY: the task, which we hold a reference to, keeps it.
+        // SAFETY: `_keep_scheduler` keeps the task, and the task's reference keeps the scheduler.
         let scheduler = unsafe { &*scheduler };
         RemoteMetrics::inc(&scheduler.remote.schedules);
         scheduler.push_remote(runnable);
     }
 
     unsafe fn release_cell(home: NonNull<TaskList>) {
-        // SAFETY: valid up to here by the reference that is given back.
+        // SAFETY: the cell's reference, given back below, keeps the home until then.
         let scheduler = unsafe { home.as_ref() }.scheduler;
         if !context::release_local(scheduler) {
-            // SAFETY: the cell's reference is ours.
+            // SAFETY: the caller passes the cell's reference on, and it is given back once, here.
             unsafe { CellRefs::give_back(scheduler, 1) };
         }
     }

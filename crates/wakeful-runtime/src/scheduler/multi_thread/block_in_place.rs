@@ -1,4 +1,5 @@
-//! `block_in_place`: a worker gives its seat to another thread, and takes it back if that is still free.
+//! `block_in_place`: a thread releases its worker before it blocks, and reacquires it afterwards if
+//! no other thread has acquired it by then.
 
 use super::MultiThread;
 use super::lease::UserCode;
@@ -8,14 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering::*};
 use wakeful_base::budget::{self, Budget};
 use wakeful_base::enter::{Entered, entered, set_entered};
 
-/// Runs `f` on this thread while another takes over the seat.
+/// Runs `f` on this thread while another thread runs the worker.
 #[track_caller]
 pub(crate) fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
     match release_worker() {
         Released::NotDriving => f(),
-        Released::Driving(_back) => {
-            let _may_block = set_entered(Entered::No);
-            let _no_limit = budget::replace(Budget::UNCONSTRAINED);
+        Released::Driving(_reacquire) => {
+            let _not_entered = set_entered(Entered::No);
+            let _unconstrained = budget::replace(Budget::UNCONSTRAINED);
             f()
         }
     }
@@ -26,25 +27,25 @@ enum Released {
     Driving(Option<Reacquire>),
 }
 
-/// Sits down again when dropped, if nobody else did.
+/// Reacquires the worker when dropped, unless another thread has.
 struct Reacquire {
     ticket: Arc<WorkerTicket>,
 }
 
-/// The right to sit on a seat that was given away: whoever takes it first has it.
+/// The right to acquire a released worker. The first thread to claim it has it.
 struct WorkerTicket {
     scheduler: Arc<MultiThread>,
     index: usize,
-    taken: AtomicBool,
+    is_claimed: AtomicBool,
 }
 
 impl WorkerTicket {
-    fn take(&self) -> bool {
-        let is_first = !self.taken.swap(true, AcqRel);
-        if is_first {
+    fn claim(&self) -> bool {
+        let is_ours = !self.is_claimed.swap(true, AcqRel);
+        if is_ours {
             self.scheduler.vacant.fetch_sub(1, Relaxed);
         }
-        is_first
+        is_ours
     }
 }
 
@@ -55,16 +56,17 @@ fn release_worker() -> Released {
         Entered::MayBlockInPlace => {}
         Entered::Bound => panic!(
             "`block_in_place` called on a current-thread runtime or in a `LocalSet`, whose tasks \
-             cannot move to another thread meanwhile: you can call blocking only when running on the \
-             multi-threaded runtime. Use `spawn_blocking`, or a multi-thread runtime"
+             cannot move to another thread meanwhile: you can call blocking only when running on \
+             the multi-threaded runtime. Use `spawn_blocking`, or a multi-thread runtime"
         ),
     }
     with_worker_thread(|thread| {
         let Some(thread) = thread else { return Released::Driving(None) };
         if thread.is_gathering() || thread.lease.is_in_section() {
-            // A task that somebody wakes while its own runtime ends is dropped on the spot: this may be the driver. Our
-            // place there would not pass on with the seat, and whoever sat here would sleep beside it. Nor does a
-            // seat pass on in the middle of a core section, to which an allocator may have called us.
+            // No release from inside the driver. (Waking a task whose own runtime is shutting down
+            // drops its future on the spot, and that drop may call this.) The driver does not pass
+            // on with the worker, so the successor would park beside it. No release from inside a
+            // core section either, where an allocator may call this.
             return Released::Driving(None);
         }
         thread.call_external_wakers();
@@ -73,7 +75,7 @@ fn release_worker() -> Released {
         if let Some(runnable) = core.lifo.take() {
             core.queue.push(&thread.worker().queue, runnable);
         }
-        // Until a thread has taken the seat, others can at least reach what lies there.
+        // Other workers can steal the tasks until a thread has acquired the worker.
         core.queue.share_batch(&thread.worker().queue);
         thread.worker().load.open();
         drop(core);
@@ -83,11 +85,11 @@ fn release_worker() -> Released {
         let ticket = Arc::new(WorkerTicket {
             scheduler: thread.scheduler.clone(),
             index: thread.index,
-            taken: false.into(),
+            is_claimed: false.into(),
         });
         let successor = ticket.clone();
-        let run_vacant = Box::new(move || {
-            if successor.take() {
+        let run_successor = Box::new(move || {
+            if successor.claim() {
                 run_worker(successor.scheduler.clone(), successor.index);
             }
         });
@@ -98,18 +100,19 @@ fn release_worker() -> Released {
         if let Some(task) = thread.lease.user_code().and_then(UserCode::task) {
             thread.scheduler.begin_detached(task);
         }
-        // Without a thread for it the seat blocks with us, as it would anywhere else. It is given up
-        // all the same: what is spawned or deferred meanwhile must not wait for our return.
-        let _nobody_else_has_the_ticket_then = thread.scheduler.submit_worker(run_vacant);
+        // If the pool has no thread for it, the worker stays blocked as it would on other runtimes.
+        // It is released nonetheless, so that tasks spawned or deferred meanwhile go to other
+        // workers.
+        let _fails_without_a_thread = thread.scheduler.submit_worker(run_successor);
         Released::Driving(Some(Reacquire { ticket }))
     })
 }
 
 impl Drop for Reacquire {
     fn drop(&mut self) {
-        if self.ticket.take() {
+        if self.ticket.claim() {
             with_worker_thread(|thread| {
-                let thread = thread.expect("who gave a seat away still has its record");
+                let thread = thread.expect("a thread that released its worker keeps its record");
                 thread.worker().park_state.set_unparker(thread.parker.unparker());
                 thread.worker().metrics.note_thread();
                 thread.worker().lease_slot.acquire(&thread.lease);

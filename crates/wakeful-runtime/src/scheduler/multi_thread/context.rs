@@ -1,4 +1,5 @@
-//! What a thread does to the scheduler as one of its workers, from inside of a task mostly.
+//! Calls into the scheduler that are answered by the calling thread's own worker, mostly made
+//! inside tasks.
 
 use super::MultiThread;
 use super::worker_thread::{with_core_of, with_worker_thread};
@@ -8,10 +9,10 @@ use std::sync::Arc;
 use std::task::Waker;
 use wakeful_task::{Runnable, is_waker_of};
 
-/// Takes a new task in, if this thread is a worker of `scheduler`; else gives it back.
+/// Queues a new task if this thread is a worker of `scheduler`; if not, returns it.
 pub(super) fn spawn_local(scheduler: &Arc<MultiThread>, runnable: Runnable) -> Option<Runnable> {
-    with_core_of(Arc::as_ptr(scheduler), |context| {
-        let Some((thread, mut core)) = context else { return Some(runnable) };
+    with_core_of(Arc::as_ptr(scheduler), |entered| {
+        let Some((thread, mut core)) = entered else { return Some(runnable) };
         core.refs.take_one(scheduler);
         thread.worker().metrics.spawned.add(1);
         thread.push_woken(core, runnable);
@@ -19,66 +20,69 @@ pub(super) fn spawn_local(scheduler: &Arc<MultiThread>, runnable: Runnable) -> O
     })
 }
 
-/// Queues an entry here, if this thread is a worker of `scheduler`; else gives it back.
+/// Queues a woken task here if this thread is a worker of `scheduler`; if not, returns it.
 pub(super) fn schedule_local(
     scheduler: *const MultiThread,
     runnable: Runnable,
 ) -> Option<Runnable> {
-    with_core_of(scheduler, |context| {
-        let Some((thread, core)) = context else { return Some(runnable) };
+    with_core_of(scheduler, |entered| {
+        let Some((thread, core)) = entered else { return Some(runnable) };
         thread.push_woken(core, runnable);
         None
     })
 }
 
-/// Takes back the reference of a freed cell, if this thread is a worker of `scheduler`.
+/// Takes back the reference of a freed cell if this thread is a worker of `scheduler`.
 pub(crate) fn release_local(scheduler: *const MultiThread) -> bool {
-    with_core_of(scheduler, |context| {
-        let Some((thread, mut core)) = context else { return false };
-        // SAFETY: the caller passes the cell's reference on.
+    with_core_of(scheduler, |entered| {
+        let Some((thread, mut core)) = entered else { return false };
+        // SAFETY: the caller passes the cell's reference on to us.
         unsafe { core.refs.put_one(&thread.scheduler) };
         true
     })
 }
 
-/// Takes a reference that keeps `scheduler`, if this thread is a worker of it.
+/// Takes a reference that keeps `scheduler` if this thread is a worker of it.
 #[cfg(feature = "time")]
 pub(crate) fn retain_local(scheduler: &Arc<MultiThread>) -> bool {
-    with_core_of(Arc::as_ptr(scheduler), |context| {
-        let Some((_, mut core)) = context else { return false };
+    with_core_of(Arc::as_ptr(scheduler), |entered| {
+        let Some((_, mut core)) = entered else { return false };
         core.refs.take_one(scheduler);
         true
     })
 }
 
-/// Calls `f` with this worker's timers, in a core section, if this thread is a worker of `scheduler`.
+/// Calls `f` with this worker's timers, in a core section, or with `None` if this thread is no
+/// worker of `scheduler`.
 #[cfg(feature = "time")]
 pub(crate) fn with_own_timers<R>(
     scheduler: *const MultiThread,
     f: impl FnOnce(Option<&mut WorkerTimers>) -> R,
 ) -> R {
-    with_core_of(scheduler, |context| match context {
+    with_core_of(scheduler, |entered| match entered {
         Some((_, mut core)) => f(Some(&mut core.timers)),
         None => f(None),
     })
 }
 
-/// Keeps `waker` until the worker has looked at its driver. False if this thread has no seat.
+/// Defers `waker` until the worker has looked at the driver. Returns false if this thread has no
+/// lease.
 pub(crate) fn defer(waker: &Waker) -> bool {
     with_worker_thread(|thread| {
         let Some(thread) = thread.filter(|thread| !thread.lease.is_revoked()) else { return false };
-        // Not any task: one that runs inside of another, in a `LocalSet` say, returns to that one.
+        // Only the task being polled itself: one that is polled inside it, in a `LocalSet` say, has
+        // a waker of its own, which must be woken.
         if thread.lease.polling().is_some_and(|task| is_waker_of(waker, task)) {
             thread.yielding.set(true);
             return true;
         }
-        // A task that finds its budget used up in many futures needs one wake-up only.
+        // A task whose budget runs out in several of its futures needs one wake-up only.
         let section = thread.enter_from_user_code();
         let last = section.as_ref().and_then(|core| core.deferred.back());
         if last.is_some_and(|last| last.will_wake(waker)) {
             return true;
         }
-        // The clone is the caller's code, so no section is open meanwhile.
+        // `clone` may be user code, so no section is open meanwhile.
         drop(section);
         let waker = waker.clone();
         match thread.enter_from_user_code() {
@@ -89,7 +93,7 @@ pub(crate) fn defer(waker: &Waker) -> bool {
     })
 }
 
-/// The index of the worker this thread is, whatever the runtime.
+/// The index of the worker that this thread runs, in whichever runtime.
 pub(crate) fn worker_index() -> Option<usize> {
     with_worker_thread(|thread| thread.map(|thread| thread.index))
 }

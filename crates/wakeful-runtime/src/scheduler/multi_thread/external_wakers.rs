@@ -1,18 +1,20 @@
-//! Wakers that somebody else made, when the driver or timers have to call them.
+//! Wakers that are user code, taken from the driver or from timers.
 //!
-//! To wake a task is to queue it, and done on the spot. Any other waker is code of the user's: it may take long, or
-//! not return. Who calls it must be neither in the driver, which others could then not use, nor counted as one who
-//! sleeps or searches, for whom others leave it to find work; and what comes behind it must not wait for it. So
-//! such a waker is **put aside**, on the seat:
+//! Waking a task of this runtime only queues it, so that is done at once. Any other waker is user
+//! code: it may run for long, or block. It must not run while the worker is in the driver, which
+//! other workers then could not use, nor while the worker counts as parked or searching, because
+//! other workers then rely on it to find work. The events behind it must not wait for it either. So
+//! such a waker is **deferred**, in the core:
 //!
 //! ```text
-//!   an event, a timer ─▶ wake ─▶ a task's: queued
-//!                          │
-//!                          └─▶ put aside ─▶ out of the driver, sleep and search over ─▶ call_external_wakers: one after the
-//!                                                                                       other, as user code
+//!   event, timer ─▶ wake ─▶ a task of ours: queue it
+//!                     │
+//!                     └─▶ defer it ─▶ leave the driver, end park and search
+//!                            ─▶ call_external_wakers: run one after the other, as user code
 //! ```
 //!
-//! There the monitor sees one that is stuck, and if the seat passes on, those behind it do so too.
+//! The monitor sees a waker that blocks there, and if the worker is taken over, the wakers behind
+//! it pass on with it.
 
 use super::worker::WorkerCore;
 use super::worker_thread::WorkerThread;
@@ -22,7 +24,7 @@ use wakeful_base::call_now;
 use wakeful_task::only_queues;
 
 impl WorkerThread {
-    /// Wakes a task for the driver or for timers; a waker that is more than that is put aside.
+    /// Wakes a task for the driver or for timers, or defers a waker that is user code.
     #[inline]
     pub(super) fn wake(&self, waker: Waker) {
         if only_queues(&waker) { waker.wake() } else { self.defer_external(waker) }
@@ -32,12 +34,12 @@ impl WorkerThread {
     fn defer_external(&self, waker: Waker) {
         match self.enter() {
             Some(mut core) => core.external_wakers.push_back(waker),
-            // There is no seat that it could keep.
+            // Without a lease there is no core to keep it in.
             None => call_now(waker),
         }
     }
 
-    /// Calls the wakers that were put aside. If there were any, the worker does not count as searching any more.
+    /// Runs the deferred external wakers. If there are any, the worker stops counting as searching.
     pub(super) fn call_external_wakers(&self) -> bool {
         if self.enter().is_none_or(|core| core.external_wakers.is_empty()) {
             return false;
@@ -47,14 +49,14 @@ impl WorkerThread {
         true
     }
 
-    /// Calls the wakers in one of the seat's lists, as many as are there now.
+    /// Runs the wakers of one of the core's lists, as many as it has now.
     pub(super) fn call_each(&self, list: impl Fn(&mut WorkerCore) -> &mut VecDeque<Waker>) {
         let count = self.enter().map_or(0, |mut core| list(&mut core).len());
         for _ in 0..count {
-            // None if the seat is gone, and they with it.
+            // `None` if the lease was revoked: the successor runs the rest.
             let next = self.enter().and_then(|mut core| list(&mut core).pop_front());
             let Some(waker) = next else { return };
-            self.lease.call_back(|| call_now(waker));
+            self.lease.run_callback(|| call_now(waker));
         }
     }
 }

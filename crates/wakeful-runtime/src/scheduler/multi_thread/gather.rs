@@ -69,15 +69,15 @@ impl Gathered {
 impl WorkerThread {
     /// Whether the driver or timers are waking tasks.
     pub(super) fn is_gathering(&self) -> bool {
-        self.woken.get().is_some()
+        self.batch_woken.get().is_some()
     }
 
     /// Calls `f`, which looks at the driver or fires timers: whether to call others for what it wakes is
     /// decided after.
     pub(super) fn gather<R>(&self, f: impl FnOnce() -> R) -> R {
-        self.woken.set(Some(0));
+        self.batch_woken.set(Some(0));
         let result = f();
-        let woken = self.woken.take().unwrap_or(0);
+        let woken = self.batch_woken.take().unwrap_or(0);
         if woken > 0 {
             let may_keep = self.scheduler.may_keep_tasks();
             let load = &self.worker().load;

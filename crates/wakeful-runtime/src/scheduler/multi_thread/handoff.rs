@@ -1,28 +1,29 @@
-//! How a seat passes from a thread that is stuck to a spare one.
+//! The hand-off: how a worker passes from a thread that is stuck to a standby thread.
 //!
 //! ```text
-//!   stuck thread            monitor                     spare thread of the pool
-//!   in user code …          (1) sees it there twice, as far
-//!                               as before; something waits
-//!                           (2) calls a spare  ───────▶ (3) still no further? takes the seat:
-//!                                                           from here on the seat goes on
-//!   … which returns                                         with all that lies on it
-//!   (4) finds its seat lost:
+//!   stuck thread              monitor                        standby thread of the pool
+//!   in user code …            (1) sees it in the same user
+//!                                 code twice, with work left
+//!                             (2) calls a standby ─────────▶ (3) still the same user code?
+//!                                                                revokes the lease and runs
+//!   … which returns                                              the worker from here on
+//!   (4) finds its lease revoked,
 //!       settles its task as a
-//!       stranger would, and is
-//!       a thread of the pool
+//!       thread outside the runtime
+//!       would, returns to the pool
 //! ```
 //!
-//! Earlier that, at (1), what tasks lie on the seat out of others' reach are put in reach: if another worker
-//! is free for them the seat may stay where it is.
+//! Before that, at (1), the monitor publishes the worker's local tasks, so that other workers can
+//! steal them. If another worker is free for them, the worker need not change threads.
 //!
-//! The seat passes in one step, (3), by the spare's own hand: no seat stands empty because a thread was
-//! late, or could not be had. `lease.rs` says why the two cannot meet.
+//! The worker passes in one step, (3), which the standby thread takes itself: a standby that is
+//! late, or that could not be started, leaves no worker without a thread. `lease.rs` says why the
+//! two threads cannot touch the core at the same time.
 //!
-//! User code is a poll mostly; what is meant besides says [`UserCode`]. What it does after (3) works as on a
-//! thread outside of the runtime: what it spawns or wakes goes to the inject queue, its new timers are common
-//! ones, `block_in_place` has nothing to give away. Until its task is settled that is noted as `detached`, for
-//! the shutdown.
+//! User code is a poll in most cases; [`UserCode`] lists the others. After (3) its calls work as on
+//! a thread outside the runtime: tasks that it spawns or wakes go to the injection queue, its new
+//! timers are external timers, and `block_in_place` has no lease to release. Until its task is
+//! settled, the task is noted as `detached`, for the shutdown.
 
 use super::MultiThread;
 use super::lease::{Lease, SuspendError, SuspendedLease, UserCode};
@@ -35,74 +36,77 @@ use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::Ordering::*;
 use wakeful_task::Id;
 
-/// A sitter that has been in the same user code for some time.
+/// A worker thread that has been in the same user code for some time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stuck {
-    /// How far the seat was, by which one is told from another.
+    /// The worker's progress, which tells this user code from what runs later.
     pub(super) progress: u64,
     pub(super) since: Instant,
 }
 
-/// What is found on the seat of a stuck sitter.
+/// What an inspection of a stalled worker found.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
-    /// The task whose poll or end the sitter is stuck in.
+pub(super) struct Inspection {
+    /// The task whose poll or end the thread is stuck in.
     pub(super) task: Option<(Id, &'static Location<'static>)>,
-    /// Something was put in reach of the other workers.
+    /// Some tasks were published for other workers.
     pub(super) is_published: bool,
-    /// Something lies there that only a sitter can see to, now or soon.
+    /// Something is left, now or soon, that only the worker's own thread can serve.
     pub(super) needs_thread: bool,
 }
 
-/// When a spare thread was called.
+/// When the standby thread was called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StandbyCall {
     Now,
-    /// Earlier, and it did not come yet.
+    /// Before; it has not arrived yet.
     Earlier,
 }
 
 impl MultiThread {
-    /// Looks what waits on the seat of a sitter that is in user code, and got no further than that; none if
-    /// it has, or is just busy with its seat. If it `publishes` the seat, other workers can have its tasks
-    /// from now on.
+    /// Inspects a worker whose thread is stuck in user code. Returns `None` if the worker has made
+    /// progress since, or its thread may be in a core section.
+    ///
+    /// With `publish`, other workers can have its tasks from now on. `within` is the time up to
+    /// which due timers count.
     pub(super) fn inspect(
         &self,
         index: usize,
         progress: u64,
         within: Duration,
-        publishes: bool,
-    ) -> Option<Found> {
+        publish: bool,
+    ) -> Option<Inspection> {
         let worker = &self.workers[index];
         let suspended = self.suspend(worker)?;
         if worker.progress() != progress {
             return None;
         }
         worker.core.with_mut(|core| {
-            // SAFETY: the sitter is kept out while `suspended` lives. No user code runs in here.
+            // SAFETY: the holder cannot enter a core section while `suspended` exists, and the
+            // slot's lock keeps other threads out. No user code runs in here.
             let core = unsafe { &mut *core };
-            let is_published = publishes && core.publish_all(&worker.queue);
-            if publishes {
+            let is_published = publish && core.publish_all(&worker.queue);
+            if publish {
                 worker.load.open();
             }
-            // While one searches nobody else is called: he must not be stuck.
-            let is_wanted = !core.is_idle() || core.searching;
-            let needs_thread = is_wanted || self.info.time.is_soon_due(&core.timers, within);
-            let task = match suspended.what() {
+            // While a worker counts as searching no other is notified, so it must not be stuck.
+            let has_work = !core.is_idle() || core.searching;
+            let needs_thread = has_work || self.info.time.is_soon_due(&core.timers, within);
+            let task = match suspended.user_code() {
                 UserCode::Poll(task) => {
-                    // SAFETY: the doubt keeps the task alive.
+                    // SAFETY: the task being polled is alive while the lease is suspended.
                     let task = unsafe { task.as_ref() };
                     Some((task.id(), task.spawned_at()))
                 }
                 UserCode::End(_) => core.ending,
                 UserCode::Callback => None,
             };
-            Some(Found { task, is_published, needs_thread })
+            Some(Inspection { task, is_published, needs_thread })
         })
     }
 
-    /// Keeps the sitter out of its seat if it is in user code. Where that is refused, nothing may be kept that it
-    /// would be needed for.
+    /// Suspends the lease if its holder is in user code. If the fence fails, no other thread could
+    /// rescue tasks behind a stuck poll, so workers stop keeping tasks local.
     fn suspend<'a>(&self, worker: &'a Worker) -> Option<SuspendedLease<'a>> {
         let suspended = worker.lease_slot.suspend();
         if let Err(SuspendError::NoFence) = suspended {
@@ -111,7 +115,7 @@ impl MultiThread {
         suspended.ok()
     }
 
-    /// (2) Has a thread of the pool take seat `index`, unless one is on its way.
+    /// (2) Calls a thread of the pool to take over worker `index`, unless one is on its way.
     pub(super) fn call_standby(
         self: &Arc<Self>,
         index: usize,
@@ -120,36 +124,36 @@ impl MultiThread {
         if self.workers[index].standby_called.swap(true, AcqRel) {
             return Ok(StandbyCall::Earlier);
         }
-        let called = StandbyCalled { scheduler: self.clone(), index };
-        let job = Box::new(move || called.run(stuck));
+        let standby = StandbyJob { scheduler: self.clone(), index };
+        let job = Box::new(move || standby.run(stuck));
         self.submit_worker(job)?;
         Ok(StandbyCall::Now)
     }
 
-    /// (3) Takes the seat from a sitter that is still stuck.
+    /// (3) Takes over the worker if its thread is still stuck. Returns the calling thread's lease.
     pub(super) fn take_over(&self, index: usize, stuck: Stuck) -> Option<Arc<Lease>> {
         let (worker, lease) = (&self.workers[index], self.new_lease());
         let suspended = self.suspend(worker)?;
         if worker.progress() != stuck.progress {
             return None;
         }
-        if let Some(task) = suspended.what().task() {
+        if let Some(task) = suspended.user_code().task() {
             self.begin_detached(task);
         }
-        // Earlier the other can know, and say that it has come back.
+        // Before the lease is revoked: the stuck thread may then return at once and count its end.
         self.stalls.metrics.note_handoff();
         suspended.take_over(stuck.since, &lease);
         Some(lease)
     }
 }
 
-/// A spare thread is on its way to a seat, until dropped.
-struct StandbyCalled {
+/// A standby thread on its way to a worker, until dropped.
+struct StandbyJob {
     scheduler: Arc<MultiThread>,
     index: usize,
 }
 
-impl StandbyCalled {
+impl StandbyJob {
     fn run(self, stuck: Stuck) {
         let Some(lease) = self.scheduler.take_over(self.index, stuck) else { return };
         let (scheduler, index) = (self.scheduler.clone(), self.index);
@@ -158,7 +162,7 @@ impl StandbyCalled {
     }
 }
 
-impl Drop for StandbyCalled {
+impl Drop for StandbyJob {
     fn drop(&mut self) {
         self.scheduler.workers[self.index].standby_called.store(false, Release);
     }

@@ -1,40 +1,45 @@
-//! One thread's stay on one seat, and how it can lose it.
+//! A thread's revocable right to run a worker, and why two threads never touch one core.
 //!
-//! A seat passes to another thread in two ways: its sitter gives it away (`block_in_place`), or it is
-//! **taken** from a sitter that is stuck in code of the user's. The sitter cannot help with the latter,
-//! being stuck, and must not pay for it while it is not: entering a core section is a store and a load,
-//! without a fence.
+//! A worker passes to another thread in two ways. Its holder **releases** the lease
+//! (`block_in_place`), or another thread **revokes** the lease of a holder that is stuck in user
+//! code. A stuck holder cannot take part in that, and a holder that is not stuck must not pay for
+//! it: entering a core section is a store and a load, without a fence.
 //!
 //! ```text
-//!   the sitter, in `begin_section`            who takes, holding the seat's lock, in `suspend`
-//!   inside = true                             verdict = SUSPENDED
-//!   light fence                               heavy fence (all threads pass one)
-//!   verdict is HELD?  ──▶ go on             inside, or in no user code?  ──▶ verdict = HELD, give up
-//!        no ──▶ inside = false, ask:          else the core is ours until we release the lock:
-//!               wait for the seat's lock,         look at it, and
-//!               then look again                   verdict = HELD   it keeps the seat, or
-//!                                                 verdict = REVOKED     the seat is somebody else's
+//!   holder, in `begin_section`        revoking thread, in `suspend`, with the slot's lock held
+//!   in_section = true                 state = SUSPENDED
+//!   light fence                       heavy fence (every thread passes one)
+//!   state is HELD? ──▶ proceed        in a section, or no user code? ──▶ state = HELD, give up
+//!        no ──▶ in_section = false,   else the core is ours until we release the lock:
+//!               wait for the lock,        inspect it, and set
+//!               then look again           state = HELD      the holder keeps the lease, or
+//!                                         state = REVOKED   the lease passes to another thread
 //! ```
 //!
-//! After the heavy fence, either the sitter's `in_section` is seen, or the sitter will see the doubt: never do
-//! both go on. A sitter that sees it waits for the lock, under which the verdict is final. What it wrote
-//! in earlier sections is seen, by the release at the end of each and the acquire in `suspend`; and the
-//! other way round by the lock, or by the release and acquire of the verdict.
+//! After the heavy fence, either the revoking thread sees `in_section`, or the holder sees
+//! `SUSPENDED`: they never both proceed. A holder that sees `SUSPENDED` waits for the lock, under
+//! which the state is final. The revoking thread sees what the holder wrote in earlier sections, by
+//! the release at the end of each section and the acquire load in `suspend`. The holder sees what
+//! the revoking thread wrote by the lock, or by the release store and acquire load of the state.
 //!
-//! Only a sitter that is **in user code** ([`UserCode`]) is doubted. It has then no business with the seat
-//! but through new sections, and what it does when it gets none is what it would do after a
-//! `block_in_place`. None of it runs in the driver, or in a sleep, which do not pass on with the seat
-//! ([`external_wakers`](super::foreign)).
+//! Only a holder **in user code** ([`UserCode`]) can be suspended. Such a thread reaches the worker
+//! through new core sections only, and without one it proceeds as after `block_in_place`. It is
+//! never in the driver or parked: those places do not pass on with the worker
+//! ([`external_wakers`](super::external_wakers)).
 //!
-//! # Who may touch which field
+//! # Which thread may touch which field
 //!
-//! | field | who, when |
+//! | field | access |
 //! |---|---|
-//! | `in_section`, `user_code` | written by the sitter's thread, read by who doubts |
-//! | `state` | written under the lock of the seat, read by the sitter's thread |
-//! | the task of a poll | who doubts, until he releases the lock: the sitter opens a section between the end of a poll and the end of the task |
+//! | `in_section`, `user_code` | written by the holder, read by the revoking thread |
+//! | `state` | written under the slot's lock, read by the holder |
+//! | the task being polled | read by the revoking thread while it has the lock |
 //!
-//! A record is of one stay: a thread that comes back late writes to its own, never to its successor's.
+//! The last is sound because the holder needs a core section between the end of a poll and the end
+//! of the task: while the lease is suspended, the task cannot be freed.
+//!
+//! Each acquisition by a new thread has a `Lease` of its own. A thread that returns late writes to
+//! its own record, never to its successor's.
 
 use crate::stall::OsThreadId;
 use std::ptr;
@@ -50,62 +55,63 @@ const HELD: u8 = 0;
 const SUSPENDED: u8 = 1;
 const REVOKED: u8 = 2;
 
-/// One thread's stay on one seat.
+/// One thread's lease on one worker.
 pub(super) struct Lease {
     flags: CachePadded<LeaseFlags>,
     light: LightFence,
-    /// How the operating system calls the sitter's thread, where the monitor might want to know.
+    /// The holder's thread as the operating system knows it, if the monitor might ask about it.
     thread: Option<OsThreadId>,
-    /// Since when it was stuck, if it lost its seat by that.
+    /// Since when the holder had been stuck when its lease was revoked.
     stuck_since: OnceLock<Instant>,
 }
 
 struct LeaseFlags {
-    /// In a core section.
+    /// Whether the holder is in a core section.
     in_section: AtomicBool,
     state: AtomicU8,
-    /// What of the user's is under way, as [`UserCode::to_word`] puts it.
+    /// The user code that the holder is running, encoded by [`UserCode::to_word`].
     user_code: AtomicPtr<Header>,
 }
 
-/// What of the user's a sitter is running.
+/// The user code that a worker thread is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UserCode {
-    /// A task's poll.
+    /// The poll of a task.
     Poll(TaskRef),
-    /// What comes after the last poll of a task: the drop of its output, the waker of who joins it, a hook.
-    /// If the task is still in a list it is named, and kept alive until the sitter's next section.
+    /// The end of a task after its last poll: the drop of its output, the waker of its
+    /// `JoinHandle`, a hook. A task that is still in a list is named, and kept alive until the
+    /// thread's next core section.
     End(Option<TaskRef>),
-    /// A callback of the runtime's, or a foreign waker that was put off.
+    /// A callback of the runtime, or a deferred waker that is user code.
     Callback,
 }
 
-/// In the word of an [`End`](UserCode::End), beside the address of the task if there is one.
-const ENDS: usize = 1;
-const CALLBACK: usize = 2;
+/// Marks the word of an [`End`](UserCode::End), beside the address of its task if there is one.
+const END_TAG: usize = 1;
+const CALLBACK_TAG: usize = 2;
 
 impl UserCode {
     fn to_word(self) -> *mut Header {
         match self {
             UserCode::Poll(task) => task.as_ptr(),
-            UserCode::End(Some(task)) => task.as_ptr().map_addr(|address| address | ENDS),
-            UserCode::End(None) => ptr::without_provenance_mut(ENDS),
-            UserCode::Callback => ptr::without_provenance_mut(CALLBACK),
+            UserCode::End(Some(task)) => task.as_ptr().map_addr(|address| address | END_TAG),
+            UserCode::End(None) => ptr::without_provenance_mut(END_TAG),
+            UserCode::Callback => ptr::without_provenance_mut(CALLBACK_TAG),
         }
     }
 
     fn from_word(word: *mut Header) -> Option<UserCode> {
-        const { assert!(align_of::<Header>() > (ENDS | CALLBACK)) };
-        if word.addr() == CALLBACK {
+        const { assert!(align_of::<Header>() > (END_TAG | CALLBACK_TAG)) };
+        if word.addr() == CALLBACK_TAG {
             Some(UserCode::Callback)
-        } else if word.addr() & ENDS != 0 {
-            Some(UserCode::End(TaskRef::new(word.map_addr(|address| address & !ENDS))))
+        } else if word.addr() & END_TAG != 0 {
+            Some(UserCode::End(TaskRef::new(word.map_addr(|address| address & !END_TAG))))
         } else {
             TaskRef::new(word).map(UserCode::Poll)
         }
     }
 
-    /// The task that has to be noted as away while its sitter has no seat.
+    /// The task to note as detached while the thread running it has no lease.
     pub(super) fn task(self) -> Option<TaskRef> {
         match self {
             UserCode::Poll(task) => Some(task),
@@ -116,7 +122,7 @@ impl UserCode {
 }
 
 impl Lease {
-    /// A stay that is to begin, on the calling thread.
+    /// Creates a lease for the calling thread, which has yet to [`acquire`](LeaseSlot::acquire) it.
     pub(super) fn new(light: LightFence, thread: Option<OsThreadId>) -> Arc<Lease> {
         Arc::new(Lease {
             flags: CachePadded::new(LeaseFlags {
@@ -130,7 +136,8 @@ impl Lease {
         })
     }
 
-    /// Begins a core section. If not, the sitter has to [`confirm`](LeaseSlot::ask).
+    /// Begins a core section. If this returns false, the caller has to
+    /// [`confirm`](LeaseSlot::confirm).
     #[inline]
     #[must_use]
     pub(super) fn begin_section(&self) -> bool {
@@ -141,7 +148,7 @@ impl Lease {
         state.load(Acquire) == HELD
     }
 
-    /// Whether a core section is open. For the sitter's thread.
+    /// Whether a core section is open. For the holder's own thread.
     #[inline]
     pub(super) fn is_in_section(&self) -> bool {
         self.flags.in_section.load(Relaxed)
@@ -152,11 +159,11 @@ impl Lease {
         self.flags.in_section.store(false, Release);
     }
 
-    /// The sitter begins to run code of the user's. From a poll to the end of its task it goes by this in a
-    /// core section.
+    /// Notes that the holder begins to run user code. The change from a task's poll to its end must
+    /// be made inside a core section.
     #[inline]
-    pub(super) fn begin_user_code(&self, what: UserCode) {
-        self.flags.user_code.store(what.to_word(), Release);
+    pub(super) fn begin_user_code(&self, user_code: UserCode) {
+        self.flags.user_code.store(user_code.to_word(), Release);
     }
 
     #[inline]
@@ -164,8 +171,8 @@ impl Lease {
         self.flags.user_code.store(ptr::null_mut(), Relaxed);
     }
 
-    /// Calls `f`, a callback of the runtime's, by itself or in the middle of a poll.
-    pub(super) fn call_back(&self, f: impl FnOnce()) {
+    /// Runs `f`, a callback of the runtime, on its own or in the middle of a poll.
+    pub(super) fn run_callback(&self, f: impl FnOnce()) {
         if self.user_code().is_some() {
             return f();
         }
@@ -174,13 +181,14 @@ impl Lease {
         self.end_user_code();
     }
 
-    /// What of the user's is under way. Others than the sitter must not look behind the pointers.
+    /// The user code being run. Threads other than the holder may dereference its task only while
+    /// they have the lease suspended.
     #[inline]
     pub(super) fn user_code(&self) -> Option<UserCode> {
         UserCode::from_word(self.flags.user_code.load(Acquire))
     }
 
-    /// The task whose poll is under way.
+    /// The task being polled.
     #[inline]
     pub(super) fn polling(&self) -> Option<TaskRef> {
         match self.user_code() {
@@ -189,36 +197,36 @@ impl Lease {
         }
     }
 
-    /// Whether the seat is lost for good. For the sitter.
+    /// Whether the lease is revoked or released. For the holder's own thread.
     #[inline]
     pub(super) fn is_revoked(&self) -> bool {
         self.flags.state.load(Acquire) == REVOKED
     }
 
-    /// Whether the sitter's thread runs, or could; false where that cannot be known.
+    /// Whether the thread is running or runnable; false where the system does not tell.
     pub(super) fn is_computing(&self) -> bool {
         self.thread.as_ref().is_some_and(OsThreadId::is_computing)
     }
 
-    /// What the sitter's thread does now, if that can be known.
+    /// A description of what the thread does now, where the system tells.
     pub(super) fn describe_thread(&self) -> Option<String> {
         self.thread.as_ref().map(OsThreadId::describe)
     }
 
-    /// Since when it was stuck, if it lost its seat by that.
+    /// Since when the holder had been stuck when its lease was revoked, if it was.
     pub(super) fn stuck_since(&self) -> Option<Instant> {
         self.stuck_since.get().copied()
     }
 }
 
-/// Who sits on a seat, behind the lock that decides it.
+/// The holder of a worker's lease, behind the lock that decides on it.
 pub(super) struct LeaseSlot(Mutex<Holder>);
 
 enum Holder {
-    /// Vacant yet, or the seat was given away and nobody took it yet.
+    /// No thread holds the lease: none has acquired it yet, or the last holder has released it.
     Vacant,
-    WorkerThread(Arc<Lease>),
-    /// Vacant any more.
+    Held(Arc<Lease>),
+    /// No thread will hold the lease again: the worker has stopped.
     Retired,
 }
 
@@ -227,20 +235,20 @@ impl LeaseSlot {
         LeaseSlot(Mutex::new(Holder::Vacant))
     }
 
-    /// `lease` begins, or begins again, on a seat on which nobody sits.
+    /// Makes `lease` the one held, on a vacant worker.
     pub(super) fn acquire(&self, lease: &Arc<Lease>) {
         let mut holder = self.0.lock();
-        debug_assert!(matches!(*holder, Holder::Vacant), "one sits on a seat at a time");
+        debug_assert!(matches!(*holder, Holder::Vacant), "a worker has one lease at a time");
         lease.flags.state.store(HELD, Relaxed);
-        *holder = Holder::WorkerThread(lease.clone());
+        *holder = Holder::Held(lease.clone());
     }
 
-    /// `lease` ends by the sitter's own will. False if the seat was taken from it already.
+    /// Releases `lease` on behalf of its holder. Returns false if it was revoked already.
     pub(super) fn release(&self, lease: &Lease) -> bool {
         self.end(lease, Holder::Vacant)
     }
 
-    /// As [`release`](Self::release), and nobody will sit here again.
+    /// As [`release`](Self::release), but no thread can acquire the worker again.
     pub(super) fn retire(&self, lease: &Lease) -> bool {
         self.end(lease, Holder::Retired)
     }
@@ -255,7 +263,8 @@ impl LeaseSlot {
         true
     }
 
-    /// The sitter's section did not begin: waits for the verdict. True if it has begun now.
+    /// Waits for the decision about a suspended lease, whose holder could not begin a section.
+    /// Returns true if the lease is kept and the section has begun.
     #[cold]
     pub(super) fn confirm(&self, lease: &Lease) -> bool {
         lease.end_section();
@@ -266,80 +275,85 @@ impl LeaseSlot {
         !lease.is_revoked() && lease.begin_section()
     }
 
-    /// Who sits here, if anybody does.
-    pub(super) fn thread(&self) -> Option<Arc<Lease>> {
+    /// The lease held now, if there is one.
+    pub(super) fn holder(&self) -> Option<Arc<Lease>> {
         match &*self.0.lock() {
-            Holder::WorkerThread(lease) => Some(lease.clone()),
+            Holder::Held(lease) => Some(lease.clone()),
             Holder::Vacant | Holder::Retired => None,
         }
     }
 
-    /// Keeps the sitter out of its seat if it is in user code.
+    /// Suspends the lease if its holder is in user code: the holder cannot begin a core section
+    /// until the returned guard is dropped.
     pub(super) fn suspend(&self) -> Result<SuspendedLease<'_>, SuspendError> {
         let holder = self.0.lock();
-        let Holder::WorkerThread(lease) = &*holder else { return Err(SuspendError::NotInUserCode) };
+        let Holder::Held(lease) = &*holder else { return Err(SuspendError::NotInUserCode) };
         if lease.user_code().is_none() {
             return Err(SuspendError::NotInUserCode);
         }
         let LeaseFlags { in_section, state, .. } = &*lease.flags;
         state.store(SUSPENDED, Relaxed);
         let is_fenced = heavy_fence();
-        let what = if is_fenced && !in_section.load(Acquire) { lease.user_code() } else { None };
-        if let Some(what) = what {
-            return Ok(SuspendedLease { holder, what });
+        let user_code =
+            if is_fenced && !in_section.load(Acquire) { lease.user_code() } else { None };
+        if let Some(user_code) = user_code {
+            return Ok(SuspendedLease { holder, user_code });
         }
         state.store(HELD, Release);
         Err(if is_fenced { SuspendError::NotInUserCode } else { SuspendError::NoFence })
     }
 
-    /// Runs `f` if nobody sits here, nor can sit down meanwhile.
+    /// Runs `f` if no thread holds the lease. No thread can acquire it meanwhile.
     pub(super) fn while_vacant<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
         let holder = self.0.lock();
         matches!(*holder, Holder::Vacant).then(f)
     }
 }
 
-/// Why a sitter is not kept out of its seat.
+/// Why a lease was not suspended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SuspendError {
-    /// There is none, or it may be at its seat.
+    /// No thread holds the lease, or the holder may be in a core section.
     NotInUserCode,
-    /// The kernel refused the fence: it could not be known.
+    /// The kernel refused the fence, so it is unknown whether the holder is in a core section.
     NoFence,
 }
 
-/// A seat whose sitter is kept out. It gets it back when this is dropped.
+/// A suspended lease. The holder gets it back when this is dropped.
 pub(super) struct SuspendedLease<'a> {
     holder: MutexGuard<'a, Holder>,
-    what: UserCode,
+    user_code: UserCode,
 }
 
 impl SuspendedLease<'_> {
     fn lease(&self) -> &Lease {
-        let Holder::WorkerThread(lease) = &*self.holder else {
-            unreachable!("there is one to doubt")
+        let Holder::Held(lease) = &*self.holder else {
+            unreachable!("only a held lease is suspended")
         };
         lease
     }
 
-    /// What the sitter is running. The task of a poll is alive as long as the doubt lasts.
-    pub(super) fn what(&self) -> UserCode {
-        self.what
+    /// The holder's user code. The task of a poll is alive while the lease is suspended.
+    pub(super) fn user_code(&self) -> UserCode {
+        self.user_code
     }
 
-    /// The seat passes to `successor`, whose sitter may begin sections once this has returned.
+    /// Revokes the lease and passes the worker to `successor`, whose thread may begin sections when
+    /// this has returned.
     pub(super) fn take_over(mut self, stuck_since: Instant, successor: &Arc<Lease>) {
         let lease = self.lease();
         lease.stuck_since.get_or_init(|| stuck_since);
         lease.flags.state.store(REVOKED, Release);
-        *self.holder = Holder::WorkerThread(successor.clone());
+        *self.holder = Holder::Held(successor.clone());
     }
 }
 
 impl Drop for SuspendedLease<'_> {
     fn drop(&mut self) {
-        let Holder::WorkerThread(lease) = &*self.holder else { unreachable!("somebody sits here") };
-        // The successor's own flag was never anything else.
+        let Holder::Held(lease) = &*self.holder else {
+            unreachable!("only a held lease is suspended")
+        };
+        // After `take_over` this is the successor's lease, whose state is `HELD` already.
         lease.flags.state.store(HELD, Release);
     }
 }

@@ -1,50 +1,55 @@
-//! The monitor: sees who stands still, and whether something waits behind him.
+//! The monitor thread: finds stalled workers, and gets the work behind them served.
 //!
-//! A look compares how far every sitter in user code is with the look before. One that got no further
-//! **stands**. Then, and only then, it is asked what waits:
+//! Each look compares the progress of every worker in user code with the look before. A worker that
+//! has made none is **stalled**. Only then the monitor checks what is left behind it:
 //!
-//! | what | who is to see to it |
+//! | left behind | served by |
 //! |---|---|
-//! | tasks that lie on the seat out of others' reach | they are put in reach (`inspect`) |
-//! | tasks in any queue | a sleeper; without one, who takes the seat |
-//! | timers of the seat, due now or by the next look; foreign wakers put off | who takes the seat |
-//! | events, common timers, with nobody in the driver | a sleeper; without one, and with nobody who goes on, who takes the seat |
-//! | the end of the runtime | who takes the seat |
-//! | timers of a seat that was given away, and for which there is no thread yet; events, if its sitter was the last awake | a sleeper |
+//! | tasks that other workers cannot reach | other workers: `inspect` publishes them |
+//! | tasks in any queue | a parked worker; if there is none, a standby thread |
+//! | the worker's timers, due now or before the next look; external wakers | a standby thread |
+//! | events or external timers, driver vacant | a parked worker; if all are stalled, a standby |
+//! | the shutdown of the runtime | a standby thread |
+//! | timers of a vacant worker; events, if its thread was the last awake | a parked worker |
 //!
 //! ```text
-//!   look ─▶ sample: the same as last time? ──no──▶ remember it ───────────────────────────┐
-//!              │ yes: it stands                                                            │
-//!              ▼                                                                           │
-//!           inspect: what waits? ──nothing, or others have it now──▶ keep what was found ──┤
-//!              │ something that nobody else will see to                                    │
-//!              ▼                                                                           │
-//!           too many compute already? ──yes──▶ it waits ───────────────────────────────────┤
-//!              │ no                                                                        │
-//!              ▼                                                                           ▼
-//!           call_standby ──no thread──▶ it waits, and is tried again ────────▶ serve_vacant, tell, wait
+//!   look ─▶ sample: same user code as before? ──no──▶ remember it ─────────────────┐
+//!              │ yes: stalled                                                      │
+//!              ▼                                                                   │
+//!           inspect: work left? ──no, or other workers can do it──▶ note that ─────┤
+//!              │ yes, and no other worker will do it                               │
+//!              ▼                                                                   │
+//!           too many threads computing? ──yes──▶ it waits ─────────────────────────┤
+//!              │ no                                                                │
+//!              ▼                                                                   ▼
+//!           call_standby ──no thread──▶ it waits for the next try ──▶ serve_vacant, report, wait
 //! ```
 //!
-//! A sitter that gets on, but slowly, may have thought so far that it will be through with its queue in no time: its
-//! seat is told how long polls take, so that it calls for help after the next.
+//! A worker that makes progress with slow polls may still estimate them as short, and so keep its
+//! queue to itself. The monitor raises that estimate, and the worker notifies others after its next
+//! poll.
 //!
-//! A poll that has queued tasks since the last look is no thread that blocks. With another worker that goes
-//! on, that one may have what it leaves; the seat is not taken for it. (Otherwise a task that spawns 100k
-//! others in one go paid 120 ns for each instead of 90.)
+//! A poll that has queued tasks since the last look does not block. If another worker makes
+//! progress, that one can have the tasks, and the worker is not taken over for them: a task that
+//! spawns many tasks in one poll would pay for that with each spawn (see bench/NOTES.md: hand-off
+//! and tasks that spawn).
 //!
-//! The time between two looks is the monitor's **patience**: `stall_after` while all is well. Several tasks
-//! that block may lie one behind the other, and what is behind them must not wait for the sum. So with
-//! each seat that is taken it gets shorter, down to an eighth; and longer again when nothing stands for a
-//! while, or when a thread that lost its seat comes back so soon that it should have kept it.
+//! The **interval** between two looks is `stall_after` at first. Several blocking tasks may be
+//! queued one behind the other, and the tasks behind them must not wait for the sum. So each
+//! hand-off halves the interval, down to an eighth of `stall_after`. It doubles again after some
+//! looks without a hand-off, or when a thread returns so soon after its lease was revoked that the
+//! hand-off was not worth it.
 //!
-//! Threads that block are many and cost little; threads that compute share the CPUs. When four for each CPU
-//! of those that lost their seats still compute, no further seat is taken but to end the runtime: tasks that
-//! all take long would otherwise get a thread each.
+//! Many threads may block, which costs little, but threads that compute share the CPUs. If as many
+//! of the threads with revoked leases as [`COMPUTING_MAX_PER_CPU`] allows still compute, no further
+//! worker is taken over but for the shutdown: a program whose tasks all take long would otherwise
+//! get a thread for each.
 //!
-//! When a look finds that all workers sleep the monitor rests, until one of them has been awake for longer than the patience.
+//! When a look finds all workers parked, the monitor sleeps until one has been awake for the
+//! interval.
 
 use super::MultiThread;
-use super::handoff::{Found, StandbyCall, Stuck};
+use super::handoff::{Inspection, StandbyCall, Stuck};
 use super::lease::Lease;
 use super::worker::{Worker, WorkerCore};
 use crate::scheduler::cpus::cpus;
@@ -56,41 +61,42 @@ use wakeful_base::asymmetric_fence::heavy_fence;
 use wakeful_base::diagnostics;
 use wakeful_base::sync::atomic::Ordering::*;
 
-/// After so many looks without a stall it has more patience.
+/// The interval doubles after this many looks without a hand-off.
 const CALM_LOOKS: u32 = 16;
 
-/// No look comes sooner than that after the last.
+/// The lower bound of the interval, for a `stall_after` near zero.
 const INTERVAL_MIN: Duration = Duration::from_micros(50);
 
-/// Behind what stands for long with nothing waiting, looks are as rare as this, or as a tenth of it.
+/// The upper bound of the time between looks when all polls under way are old. Otherwise that time
+/// is a tenth of the youngest poll's age.
 const LONG_TICK_MAX: Duration = Duration::from_millis(10);
 
-/// How many threads without a seat may compute, for each CPU.
+/// How many threads per CPU may compute without a lease before hand-offs stop.
 const COMPUTING_MAX_PER_CPU: usize = 4;
 
-/// Starts the monitor.
+/// Starts the monitor of `scheduler`.
 pub(super) fn start(scheduler: &Arc<MultiThread>) -> std::io::Result<()> {
     let mut monitor = Monitor::new(scheduler.clone());
-    let ends = MonitorEnds(scheduler.clone());
+    let guard = MonitorGuard(scheduler.clone());
     scheduler.stalls.start(Box::new(move || {
-        let _ends = ends;
+        let _guard = guard;
         monitor.run();
     }))
 }
 
-/// The monitor ends when this is dropped. By a panic, the runtime goes on without.
-struct MonitorEnds(Arc<MultiThread>);
+/// Cleans up when the monitor ends. If it ends by a panic, the runtime continues without one.
+struct MonitorGuard(Arc<MultiThread>);
 
-impl Drop for MonitorEnds {
+impl Drop for MonitorGuard {
     fn drop(&mut self) {
         if thread::panicking() {
-            // Without a monitor no task may be kept behind a poll that blocks.
+            // No thread would rescue tasks that are kept local behind a poll that blocks.
             self.0.keep_no_tasks();
             self.0.stalled.store(0, Relaxed);
             diagnostics::print(format_args!(
-                "a panic in the monitor, reported above, is a defect of Wakeful itself. Tasks go on, \
-                 but from now on a task that blocks its worker holds up those behind it. Please report \
-                 it, with the panic's text."
+                "the monitor thread panicked (see above). This is a bug in Wakeful; please report \
+                 it with the panic message. Tasks still run, but hand-off is off: from now on a \
+                 task that blocks its worker delays the tasks queued behind it"
             ));
         }
         self.0.stalls.end_reports();
@@ -99,11 +105,11 @@ impl Drop for MonitorEnds {
 
 struct Monitor {
     scheduler: Arc<MultiThread>,
-    /// Of each seat: the poll that was under way at the last look.
+    /// For each worker: the user code it ran at the last look.
     workers: Vec<Option<SeenPoll>>,
-    /// Polls that go on without their seats.
+    /// User code that still runs on threads whose lease was revoked.
     detached: Vec<SeenPoll>,
-    /// Threads that run a `LocalSet`.
+    /// Watches the threads that run a `LocalSet`.
     pinned: PinnedMonitor,
     interval: Duration,
     calm_looks: u32,
@@ -111,19 +117,20 @@ struct Monitor {
     computing_max: usize,
 }
 
+/// User code that a look has seen on a worker.
 struct SeenPoll {
     index: usize,
     lease: Arc<Lease>,
     poll: Stuck,
-    /// What the last look found on the seat, if it got at it.
-    found: Option<Found>,
-    /// What the last look that got at it found: the next may come while somebody else is at the seat.
-    found_before: Option<Found>,
-    /// What the seat's count of tasks put into its queue was then.
+    /// What the last look found, if it could inspect the worker.
+    found: Option<Inspection>,
+    /// What the last look that could inspect the worker found, for reports.
+    found_before: Option<Inspection>,
+    /// The worker's count of locally queued tasks at the last look.
     schedules: u64,
-    /// How often the seat's sitters had slept.
+    /// The worker's count of parks when this user code was first seen.
     parks: u64,
-    /// The poll spawns or wakes tasks: it does not block, and leaves work for others as it goes.
+    /// The poll spawns or wakes tasks: it does not block, and other workers can take these tasks.
     is_active: bool,
     outcome: StallOutcome,
     is_reported: bool,
@@ -153,7 +160,7 @@ impl SeenPoll {
         }
     }
 
-    fn is(&self, lease: &Arc<Lease>, progress: u64) -> bool {
+    fn is_same(&self, lease: &Arc<Lease>, progress: u64) -> bool {
         self.poll.progress == progress && Arc::ptr_eq(&self.lease, lease)
     }
 
@@ -161,8 +168,9 @@ impl SeenPoll {
         now - self.poll.since
     }
 
-    /// How long polls took on average from here to `next`, if the same sitter made them without a sleep.
-    fn mean_until(&self, next: &SeenPoll) -> Option<Duration> {
+    /// The mean duration of the polls from this one to `next`, if the same thread ran them without
+    /// parking.
+    fn mean_poll_until(&self, next: &SeenPoll) -> Option<Duration> {
         let is_busy = Arc::ptr_eq(&self.lease, &next.lease) && self.parks == next.parks;
         let polls = next.poll.progress.wrapping_sub(self.poll.progress);
         is_busy.then(|| {
@@ -170,17 +178,17 @@ impl SeenPoll {
         })
     }
 
-    /// Whether a look before has seen it too.
+    /// Whether an earlier look has seen it, too.
     fn is_stalled(&self, now: Instant) -> bool {
         self.poll.since < now
     }
 
-    /// Whether it is still under way, on a thread from which its seat was taken.
+    /// Whether it still runs, on a thread whose lease was revoked.
     fn continues_detached(&self) -> bool {
         self.lease.stuck_since().is_some() && self.lease.user_code().is_some()
     }
 
-    fn to_stall(&self, found: Found, now: Instant) -> Stall {
+    fn to_stall(&self, found: Inspection, now: Instant) -> Stall {
         Stall {
             what: found.task.map_or(Stalled::Callback, |(id, at)| Stalled::Task(id, at)),
             worker: Some(self.index),
@@ -191,26 +199,30 @@ impl SeenPoll {
     }
 }
 
-/// When to look again.
+/// When the monitor looks again.
 enum NextLook {
     Soon,
-    /// All that is under way has stood for long, and need not be looked at so often.
+    /// After this time: all user code under way is old, and can be checked less often.
     Later(Duration),
-    /// Everybody sleeps.
+    /// When a worker wakes up: all workers are parked.
     Quiet,
 }
 
 impl NextLook {
-    /// All polls under way are at least that old.
-    fn behind(age: Duration, interval: Duration) -> NextLook {
-        let length = time_to_next(age, interval);
-        // Less than twice as long spares no look. Halved, since the patience may be without end.
-        if length / 2 >= interval { NextLook::Later(length) } else { NextLook::Soon }
+    /// Decides by the `age` of the youngest user code under way.
+    fn for_age(age: Duration, interval: Duration) -> NextLook {
+        let interval_to_next = time_to_next_look(age, interval);
+        // Less than twice the interval saves no look. Halved, since the interval may be `MAX`.
+        if interval_to_next / 2 >= interval {
+            NextLook::Later(interval_to_next)
+        } else {
+            NextLook::Soon
+        }
     }
 }
 
-/// How long to wait with the next look behind a poll that is at least that old.
-fn time_to_next(age: Duration, interval: Duration) -> Duration {
+/// The time to the next look if the youngest user code under way has this age.
+fn time_to_next_look(age: Duration, interval: Duration) -> Duration {
     interval.max(LONG_TICK_MAX.min(age / 10))
 }
 
@@ -231,7 +243,7 @@ impl Monitor {
     }
 
     fn run(&mut self) {
-        // The first one takes long.
+        // The first fence of a process is slow, so it is made before a stall depends on it.
         if !heavy_fence() {
             return self.scheduler.keep_no_tasks();
         }
@@ -242,12 +254,12 @@ impl Monitor {
             let stalls = &self.scheduler.stalls;
             let should_continue = match next {
                 NextLook::Quiet => {
-                    let all_sleep = || self.scheduler.are_all_parked();
-                    stalls.rest_after(quiet_looks, self.interval, all_sleep)
+                    let are_all_parked = || self.scheduler.are_all_parked();
+                    stalls.rest_after(quiet_looks, self.interval, are_all_parked)
                 }
-                NextLook::Later(length) => {
-                    let others_sleep = || self.do_others_sleep();
-                    stalls.monitor.long_tick(self.interval, length, others_sleep)
+                NextLook::Later(interval_to_next) => {
+                    let are_others_parked = || self.are_others_parked();
+                    stalls.monitor.long_tick(self.interval, interval_to_next, are_others_parked)
                 }
                 NextLook::Soon => stalls.monitor.tick(self.interval),
             };
@@ -263,8 +275,8 @@ impl Monitor {
         }
         let stalled = self.workers.iter().flatten().filter(|seen| seen.is_stalled(now)).count();
         self.scheduler.stalled.store(stalled, Relaxed);
-        let has_called = stalled > 0 && self.handle_stalled(now);
-        self.adapt(has_called);
+        let has_called_standby = stalled > 0 && self.handle_stalled(now);
+        self.adapt_interval(has_called_standby);
         let has_vacant = self.serve_vacant();
         self.report(now);
         let is_pinned_busy = self.pinned.look(&self.scheduler.stalls, now);
@@ -275,24 +287,24 @@ impl Monitor {
         let Some(youngest) = seen.by_ref().map(|seen| seen.age(now)).min() else {
             return NextLook::Quiet;
         };
-        NextLook::behind(youngest, self.interval)
+        NextLook::for_age(youngest, self.interval)
     }
 
     fn sample(&mut self, index: usize, now: Instant) {
         let worker = &self.scheduler.workers[index];
-        let lease = worker.lease_slot.thread().filter(|lease| lease.user_code().is_some());
+        let lease = worker.lease_slot.holder().filter(|lease| lease.user_code().is_some());
         let progress = worker.progress();
         let before = self.workers[index].take();
         self.workers[index] = match (before, lease) {
-            (Some(seen), Some(lease)) if seen.is(&lease, progress) => Some(seen),
+            (Some(seen), Some(lease)) if seen.is_same(&lease, progress) => Some(seen),
             (before, lease) => {
-                let since = worker.woken.first_since(progress);
+                let since = worker.wake_stamp.user_code_since(progress);
                 let since =
                     since.filter(|&since| now.saturating_duration_since(since) >= self.interval);
                 let since = since.unwrap_or(now);
                 let next = lease.map(|lease| SeenPoll::new(index, lease, progress, worker, since));
                 let mean = before.as_ref().zip(next.as_ref());
-                if let Some(mean) = mean.and_then(|(before, next)| before.mean_until(next)) {
+                if let Some(mean) = mean.and_then(|(before, next)| before.mean_poll_until(next)) {
                     worker.load.seen(u64::try_from(mean.as_nanos()).unwrap_or(u64::MAX));
                 }
                 self.detached.extend(before.filter(SeenPoll::continues_detached));
@@ -301,7 +313,7 @@ impl Monitor {
         };
     }
 
-    /// Gets somebody to see to what waits behind those who stand. True if a seat is to be taken.
+    /// Serves what is left behind stalled workers. Returns true if a standby thread was called.
     fn handle_stalled(&mut self, now: Instant) -> bool {
         let hands_off = self.scheduler.stalls.config.hands_off;
         for index in 0..self.workers.len() {
@@ -309,27 +321,28 @@ impl Monitor {
             else {
                 continue;
             };
-            let within = time_to_next(seen.age(now), self.interval);
+            let within = time_to_next_look(seen.age(now), self.interval);
             let found = self.scheduler.inspect(index, seen.poll.progress, within, hands_off);
             let schedules = self.scheduler.workers[index].metrics.local_schedules.get();
-            let seen = self.workers[index].as_mut().expect("looked at above");
+            let seen = self.workers[index].as_mut().expect("it was there at the top of the loop");
             seen.is_active = seen.schedules != schedules;
             seen.found_before = found.or(seen.found_before);
             (seen.found, seen.schedules) = (found, schedules);
         }
-        let (all_stand, is_saturated) = (self.are_all_stalled(now), self.is_saturated());
+        let (all_stalled, is_saturated) = (self.are_all_stalled(now), self.is_saturated());
         let scheduler = &self.scheduler;
         let mut needs_help = if hands_off {
-            scheduler.needs_help(all_stand)
+            scheduler.needs_help(all_stalled)
         } else {
             scheduler.has_visible_work() && !scheduler.idle.has_idle()
         };
-        let (is_stopping, mut has_called) = (scheduler.is_stopping(), false);
+        let (is_stopping, mut has_called_standby) = (scheduler.is_stopping(), false);
         for seen in self.workers.iter_mut().flatten() {
-            // It was seen for the first time, has gone on, or is at its seat just now.
+            // It was seen for the first time, has ended, or its thread was in a core section just
+            // now.
             let Some(found) = seen.found else { continue };
-            let is_wanted = needs_help && (all_stand || !seen.is_active);
-            if !(found.needs_thread || is_stopping || is_wanted) {
+            let serves_shared = needs_help && (all_stalled || !seen.is_active);
+            if !(found.needs_thread || is_stopping || serves_shared) {
                 if found.is_published {
                     seen.outcome = StallOutcome::HandedOff;
                 }
@@ -339,29 +352,30 @@ impl Monitor {
                 seen.outcome = StallOutcome::Waits;
                 continue;
             }
-            needs_help &= !is_wanted;
+            needs_help &= !serves_shared;
             let has_thread = scheduler.pool.has_thread();
             seen.outcome = match (scheduler.call_standby(seen.index, seen.poll), seen.outcome) {
                 (Ok(StandbyCall::Earlier), StallOutcome::HandedOff | StallOutcome::NoThread) => {
                     continue;
                 }
                 (Ok(called), _) if has_thread => {
-                    has_called |= called == StandbyCall::Now;
+                    has_called_standby |= called == StandbyCall::Now;
                     StallOutcome::HandedOff
                 }
                 _ => StallOutcome::NoThread,
             };
         }
-        has_called
+        has_called_standby
     }
 
-    /// Whether nobody is awake but those whose polls are known. (One that is between two polls need not wake up to get stuck.)
-    fn do_others_sleep(&self) -> bool {
+    /// Whether all workers are parked but those in known user code. (A worker between two polls may
+    /// get stuck without waking up first, so it counts as awake.)
+    fn are_others_parked(&self) -> bool {
         let known = self.workers.iter().flatten().count();
         self.scheduler.idle.awake() <= known && self.scheduler.stalls.are_pinned_idle()
     }
 
-    /// Whether no worker is between two polls, or was since the last look.
+    /// Whether every worker with a thread has been in the same user code since an earlier look.
     fn are_all_stalled(&self, now: Instant) -> bool {
         self.workers.iter().zip(&self.scheduler.workers).all(|(seen, worker)| match seen {
             Some(seen) => seen.is_stalled(now),
@@ -369,18 +383,18 @@ impl Monitor {
         })
     }
 
-    /// Whether one more thread would only take CPU time from those that lost their seats.
+    /// Whether one more thread would only take CPU time from the detached threads.
     fn is_saturated(&self) -> bool {
         if self.detached.len() < self.computing_max {
             return false;
         }
-        // The latest will do: if they block, so do most of the others.
+        // A bounded sample of the latest: if they block, the older ones most likely do so, too.
         let latest = self.detached.iter().rev().take(2 * self.computing_max);
         latest.filter(|seen| seen.lease.is_computing()).count() >= self.computing_max
     }
 
-    /// Gets somebody to see to seats without a sitter, whose timers would stand still, and to the driver, which
-    /// others may have left to that sitter. True if there are any.
+    /// Unparks a worker for vacant workers with due timers, and for the driver, if a worker left it
+    /// unattended when it became vacant. Returns true if there are vacant workers.
     fn serve_vacant(&self) -> bool {
         let scheduler = &self.scheduler;
         let has_vacant = scheduler.vacant.load(Relaxed) > 0;
@@ -389,28 +403,28 @@ impl Monitor {
             let is_due = |core: &mut WorkerCore| time.is_soon_due(&core.timers, self.interval);
             worker.with_vacant_core(is_due).unwrap_or(false)
         };
-        if has_vacant && (scheduler.workers.iter().any(is_due) || scheduler.wants_driver()) {
+        if has_vacant && (scheduler.workers.iter().any(is_due) || scheduler.needs_driver()) {
             scheduler.wake_parked_worker();
         }
         has_vacant
     }
 
-    /// Adjusts the patience to what the last ones led to.
-    fn adapt(&mut self, has_called: bool) {
+    /// Adapts the interval to what the last looks led to.
+    fn adapt_interval(&mut self, has_called_standby: bool) {
         let (after, mut interval) = (self.scheduler.stalls.config.after, self.interval);
         let false_alarms = self.scheduler.stalls.metrics.false_alarms();
         self.calm_looks += 1;
         if false_alarms != self.false_alarms || self.calm_looks >= CALM_LOOKS {
             (self.false_alarms, self.calm_looks) = (false_alarms, 0);
             interval = interval.saturating_mul(2);
-        } else if has_called {
+        } else if has_called_standby {
             self.calm_looks = 0;
             interval = (interval / 2).max(after / 8);
         }
         self.interval = interval.min(after).max(INTERVAL_MIN);
     }
 
-    /// Counts what has lasted for long enough, and tells of it.
+    /// Counts and reports user code that has lasted for `stall_after`.
     fn report(&mut self, now: Instant) {
         let scheduler = &self.scheduler;
         let config = &scheduler.stalls.config;
@@ -432,26 +446,27 @@ impl Monitor {
 }
 
 impl MultiThread {
-    /// Whether somebody is to be got, besides those who go on, for what all can see. Calls sleepers itself.
-    fn needs_help(&self, all_stand: bool) -> bool {
-        let mut wants = false;
+    /// Whether a standby thread is needed for work that all workers can see. Unparks parked workers
+    /// first.
+    fn needs_help(&self, all_stalled: bool) -> bool {
+        let mut needs_help = false;
         if self.has_visible_work() {
             self.notify_parked();
-            wants = !self.idle.has_idle();
+            needs_help = !self.idle.has_idle();
         }
-        if self.wants_driver() {
-            wants |= !self.wake_parked_worker() && all_stand;
+        if self.needs_driver() {
+            needs_help |= !self.wake_parked_worker() && all_stalled;
         }
-        wants
+        needs_help
     }
 
-    /// Whether events or common timers wait, with nobody in the driver.
-    fn wants_driver(&self) -> bool {
+    /// Whether events or external timers are due and no worker is in the driver.
+    fn needs_driver(&self) -> bool {
         !self.workers.iter().any(|worker| worker.park_state.is_in_driver())
             && (self.info.io.has_events() || self.info.time.is_external_due())
     }
 
-    /// For a worker that is awake: whether it is the only one, and no other thread is under watch.
+    /// Whether the calling worker is the only one awake, and no pinned thread is in a poll.
     pub(super) fn is_only_one_awake(&self) -> bool {
         self.idle.awake() == 1 && self.stalls.are_pinned_idle()
     }
@@ -460,13 +475,13 @@ impl MultiThread {
         self.idle.are_all_parked() && self.stalls.are_pinned_idle()
     }
 
-    /// Wakes a worker that sleeps, whatever for. False if none does.
+    /// Unparks any parked worker. Returns false if there is none.
     fn wake_parked_worker(&self) -> bool {
-        let sleeper = self.workers.iter().find(|worker| worker.park_state.is_parked());
-        if let Some(worker) = sleeper {
+        let parked = self.workers.iter().find(|worker| worker.park_state.is_parked());
+        if let Some(worker) = parked {
             worker.park_state.unpark(&self.driver);
         }
-        sleeper.is_some()
+        parked.is_some()
     }
 }
 
@@ -477,11 +492,14 @@ mod tests {
     const TICK: Duration = Duration::from_millis(2);
 
     #[test]
-    fn looks_are_rare_behind_what_stands_for_long() {
+    fn looks_become_rare_when_all_polls_are_old() {
         let is_later =
-            |age, interval| matches!(NextLook::behind(age, interval), NextLook::Later(_));
+            |age, interval| matches!(NextLook::for_age(age, interval), NextLook::Later(_));
         assert!(!is_later(19 * TICK, TICK), "less than two ticks");
         assert!(is_later(20 * TICK, TICK));
-        assert!(!is_later(Duration::from_secs(1), Duration::MAX), "it looks no sooner than that");
+        assert!(
+            !is_later(Duration::from_secs(1), Duration::MAX),
+            "the interval is longer than that"
+        );
     }
 }

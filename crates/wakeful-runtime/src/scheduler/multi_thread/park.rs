@@ -45,7 +45,7 @@ impl WorkerThread {
 
     fn call_hook(&self, hook: &Option<Callback>) {
         if hook.is_some() {
-            self.lease.call_back(|| config::call(hook));
+            self.lease.run_callback(|| config::call(hook));
         }
     }
 

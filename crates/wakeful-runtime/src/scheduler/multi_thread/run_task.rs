@@ -100,7 +100,7 @@ impl WorkerThread {
             // so it lives as long. A task whose home is `Unlisted` is in no list, and the
             // scheduler's reference keeps it alive while it is in `owned`.
             unsafe {
-                running.set_home(self.worker().home.as_ptr());
+                running.set_home(self.worker().task_list.as_ptr());
                 core.owned.push_front(running.task());
             }
         }
@@ -141,7 +141,7 @@ impl WorkerThread {
                 self.call_terminate_hook(&ended);
                 ended.complete();
             }
-            (Some(mut core), ListId::Common) => {
+            (Some(mut core), ListId::Shared) => {
                 self.begin_end(&mut core, &ended, None);
                 drop(core);
                 self.scheduler.end_without_worker(ended);
@@ -206,13 +206,13 @@ impl WorkerThread {
         self.worker().metrics.local_schedules.add(1);
         let is_next = core.lifo_enabled || self.would_run_next(&core);
         let behind = if is_next { core.lifo.replace(runnable) } else { Some(runnable) };
-        if let Some(count) = self.woken.get() {
-            self.woken.set(Some(count + 1));
+        if let Some(count) = self.batch_woken.get() {
+            self.batch_woken.set(Some(count + 1));
         }
         let Some(behind) = behind else { return };
         core.queue.push(&self.worker().queue, behind);
         drop(core);
-        if self.woken.get().is_none() && self.should_call_for(self.worker().queue.len()) {
+        if self.batch_woken.get().is_none() && self.should_call_for(self.worker().queue.len()) {
             self.scheduler.notify_parked();
         }
     }

@@ -280,7 +280,7 @@ impl WorkerThread {
     /// The worker has slept, or sat down, up to `now`. What was found out before may be long ago.
     pub(super) fn measure_anew(&self, core: &mut WorkerCore, now: Instant) {
         let worker = self.worker();
-        worker.woken.note(worker.progress(), now);
+        worker.wake_stamp.record(worker.progress(), now);
         self.scheduler.info.time.note_wait_end(&mut core.timers, now);
         core.poll_stats.restart(worker.metrics.polls.get(), now);
         core.luck.note_sleep(now);

@@ -1,18 +1,18 @@
-//! How the many workers stop, and what happens to tasks whose poller has no seat.
+//! Shutdown, and what happens to tasks whose poller has no lease.
 //!
 //! ```text
-//!   (1) stop: `stopping` is set, all sleepers are called
-//!   (2) each worker, at its next look: leaves its seat; the last one goes on
-//!   (3) clear_up, on that thread: all seats are its own now. It drops every future, until the queues
-//!       and lists are empty
-//!   (4) `cleared` is set, the inject queue closed: who still comes with a task cancels it himself
+//!   (1) stop: set `stopping`, unpark all workers
+//!   (2) each worker, at its next maintenance, retires its lease; the last one continues with
+//!   (3) clear_up: its thread has all cores to itself now, and drops every future until queues and
+//!       lists are empty
+//!   (4) set `cleared`, close the injection queue: a thread that comes later with a task cancels it
 //! ```
 //!
-//! Two kinds of task are not (3)'s to take. One that was woken a moment ago by another thread is
-//! active but in no queue yet: (3) waits for it, which is short, for no user code runs in between.
-//! One that is being polled, or ended, by a thread which lost its seat is that thread's: it is noted as
-//! `detached`, and finds out when it comes back. So that it cannot come back in the middle, it settles its
-//! task under the same lock under which `cleared` is set.
+//! Two kinds of task are not (3)'s to drop. A task that another thread has just woken is active but
+//! not yet in a queue. (3) waits for it, which is short, since no user code runs in between. A task
+//! that is being polled, or ended, by a thread without a lease belongs to that thread. Such a task
+//! is noted as `detached`, and its thread finds `cleared` set when it returns. It settles its task
+//! under the same lock under which `cleared` is set, so it cannot return in the middle of (4).
 
 use super::worker::{ENDED_ELSEWHERE_MAX, ListId, TaskList, WorkerCore};
 use super::{MultiThread, SharedTasks};
@@ -26,7 +26,7 @@ use wakeful_base::sync::thread;
 use wakeful_task::{CompletedTask, FinishingTask, OwnedLink, Runnable, RunningTask, TaskRef};
 
 impl MultiThread {
-    /// (1) Tells all workers to stop.
+    /// (1) Sets the stop flag and unparks all workers.
     pub(crate) fn stop(&self) {
         if !self.stopping.swap(true, SeqCst) {
             for worker in &self.workers {
@@ -35,12 +35,12 @@ impl MultiThread {
         }
     }
 
-    /// (2) A worker has left its seat for good. True if it was the last.
+    /// (2) Counts a worker as stopped. Returns true if it was the last.
     pub(super) fn worker_stopped(&self) -> bool {
         self.workers_left.fetch_sub(1, AcqRel) == 1
     }
 
-    /// (3) and (4). Drops every task. Called by the last worker, once.
+    /// (3) and (4). Drops every task. Called once, by the last worker.
     pub(super) fn clear_up(self: &Arc<Self>) {
         loop {
             self.cancel_queued();
@@ -54,7 +54,7 @@ impl MultiThread {
         self.info.time.begin_end();
         for (index, worker) in self.workers.iter().enumerate() {
             self.info.time.end(&worker.left_timers, |f| {
-                self.with_left_core(index, |core| f(&mut core.timers));
+                self.with_retired_core(index, |core| f(&mut core.timers));
             });
         }
         let mut late = Vec::new();
@@ -63,7 +63,7 @@ impl MultiThread {
             self.cancel(runnable);
         }
         for index in 0..self.workers.len() {
-            self.with_left_core(index, |core| core.refs.empty(self));
+            self.with_retired_core(index, |core| core.refs.empty(self));
         }
         self.stalls.monitor.end();
     }
@@ -75,15 +75,15 @@ impl MultiThread {
                 let next = core.lifo.take().or_else(|| core.yielded.pop());
                 next.or_else(|| core.queue.pop(queue))
             };
-            while let Some(runnable) = self.with_left_core(index, next) {
+            while let Some(runnable) = self.with_retired_core(index, next) {
                 self.cancel_listed(runnable);
             }
-            drop(self.with_left_core(index, |core| self.workers[index].take_ended(core)));
-            // They may belong to somebody else, who goes on.
+            drop(self.with_retired_core(index, |core| self.workers[index].take_ended(core)));
+            // Woken, not dropped: they may belong to tasks of other runtimes, which live on.
             let next_waker = |core: &mut WorkerCore| {
                 core.external_wakers.pop_front().or_else(|| core.deferred.pop_front())
             };
-            while let Some(waker) = self.with_left_core(index, next_waker) {
+            while let Some(waker) = self.with_retired_core(index, next_waker) {
                 contain_panic(|| waker.wake());
             }
         }
@@ -92,94 +92,100 @@ impl MultiThread {
         }
     }
 
-    /// Drops the future of a task from a queue, which may be in a list as well.
+    /// Drops the future of a queued task, which may be in a list as well.
     fn cancel_listed(&self, runnable: Runnable) {
         let ended = runnable.cancel();
         let task = ended.task();
-        // SAFETY: all tasks of this scheduler have a `TaskList`, which says in which list they are.
+        // SAFETY: the home of every task of this scheduler is a `TaskList` that outlives it. It
+        // says which list the task is in, and we have that list: the retired core, or the lock.
         unsafe {
             match ended.home::<TaskList>().as_ref().list {
                 ListId::Unlisted => false,
-                ListId::Worker(index) => self.with_left_core(index, |core| core.owned.remove(task)),
-                ListId::Common => self.shared_tasks.lock().tasks.remove(task),
+                ListId::Worker(index) => {
+                    self.with_retired_core(index, |core| core.owned.remove(task))
+                }
+                ListId::Shared => self.shared_tasks.lock().tasks.remove(task),
             }
         };
         self.finish(ended);
     }
 
-    /// Cancels every task that waits.
+    /// Cancels every waiting task.
     fn cancel_waiting(&self) {
         for index in 0..self.workers.len() {
-            // The list is ours alone, even where its tasks are being polled: who ends one of them
-            // without a seat leaves it to us to take it out.
-            let mut list = self.with_left_core(index, |core| std::mem::take(&mut core.owned));
+            // The list is ours alone, even while its tasks are being polled: a thread without a
+            // lease does not take the tasks that it ends out of it, but leaves that to us.
+            let mut list = self.with_retired_core(index, |core| std::mem::take(&mut core.owned));
             let mut rest = List::new();
             while let Some(task) = list.pop_front() {
-                // SAFETY: what was in the list until now is alive, and in none now.
+                // SAFETY: the list kept the task alive with the scheduler's reference, and it is in
+                // no list any more.
                 match unsafe { RunningTask::claim_idle(task) } {
                     Some(running) => self.finish(running.cancel()),
-                    // SAFETY: as above.
+                    // SAFETY: as above; a failed claim changes nothing.
                     None => unsafe { rest.push_back(task) },
                 }
             }
-            self.with_left_core(index, |core| core.owned = rest);
+            self.with_retired_core(index, |core| core.owned = rest);
         }
-        // Pollers take their tasks out of the common list themselves, so all of them have to be in it
+        // Pollers take their tasks out of the shared list themselves, so all tasks must be in it
         // whenever the lock is free.
         while let Some(running) = self.claim_shared() {
             self.finish(running.cancel());
         }
     }
 
-    /// Takes a task that waits out of the common list.
+    /// Claims a waiting task of the shared list and takes it out.
     fn claim_shared(&self) -> Option<RunningTask> {
         let mut shared_tasks = self.shared_tasks.lock();
-        let (mut passed, mut claimed) = (List::<OwnedLink>::new(), None);
+        let (mut skipped, mut claimed) = (List::<OwnedLink>::new(), None);
         while let Some(task) = shared_tasks.tasks.pop_front() {
-            // SAFETY: what was in the list until now is alive, and in none now.
+            // SAFETY: the list kept the task alive with the scheduler's reference, it is in no list
+            // any more, and pollers cannot end it while we have the lock.
             unsafe {
                 claimed = RunningTask::claim_idle(task);
                 if claimed.is_some() {
                     break;
                 }
-                passed.push_back(task);
+                skipped.push_back(task);
             }
         }
-        while let Some(task) = passed.pop_front() {
-            // SAFETY: as before. It goes where those are that the next call looks at last.
+        while let Some(task) = skipped.pop_front() {
+            // SAFETY: as above. Skipped tasks go to the back: the next call reaches them last.
             unsafe { shared_tasks.tasks.push_back(task) };
         }
         claimed
     }
 
-    /// (4) Leaves what is being polled to its pollers. False if something else turned up.
+    /// (4) Leaves detached tasks to their pollers. Returns false if other tasks are left.
     fn finish_clearing(&self) -> bool {
         let mut shared_tasks = self.shared_tasks.lock();
         if self.workers.iter().any(|worker| worker.has_ended()) {
             return false;
         }
-        // Pollers settle under our lock, so what is away stays so for as long as we hold it.
+        // Pollers settle under our lock, so tasks that are detached now stay so while we have it.
         let SharedTasks { tasks, detached, .. } = &*shared_tasks;
-        let mut only_away = true;
-        let mut check = |task| only_away &= detached.contains(&task);
+        let mut only_detached = true;
+        let mut check = |task| only_detached &= detached.contains(&task);
         tasks.for_each(&mut check);
         for index in 0..self.workers.len() {
-            self.with_left_core(index, |core| core.owned.for_each(&mut check));
+            self.with_retired_core(index, |core| core.owned.for_each(&mut check));
         }
-        if only_away {
+        if only_detached {
             shared_tasks.cleared = true;
             while shared_tasks.tasks.pop_front().is_some() {}
             for index in 0..self.workers.len() {
-                self.with_left_core(index, |core| while core.owned.pop_front().is_some() {});
+                self.with_retired_core(index, |core| while core.owned.pop_front().is_some() {});
             }
         }
-        only_away
+        only_detached
     }
 
-    /// Access to the core of a seat that its worker left.
-    fn with_left_core<R>(&self, index: usize, f: impl FnOnce(&mut WorkerCore) -> R) -> R {
-        // SAFETY: all workers have left (`worker_stopped` orders it), and only the last one is here. No
-        // user code runs in any of the closures above.
+    /// Calls `f` with the core of a worker that has stopped.
+    fn with_retired_core<R>(&self, index: usize, f: impl FnOnce(&mut WorkerCore) -> R) -> R {
+        // SAFETY: all workers have retired their leases, which the AcqRel counter in
+        // `worker_stopped` orders before this, and only the last worker's thread clears up. None of
+        // the closures passed to this runs user code.
         self.workers[index].core.with_mut(|core| f(unsafe { &mut *core }))
     }
 
@@ -188,7 +194,7 @@ impl MultiThread {
         self.finish(runnable.cancel());
     }
 
-    /// Takes leave of a task that is in no list, on a thread without a seat.
+    /// Ends a task that is in no list, on a thread without a lease.
     fn finish(&self, ended: FinishingTask) {
         self.note_end(&ended);
         ended.complete();
@@ -196,71 +202,73 @@ impl MultiThread {
 
     fn note_end(&self, ended: &FinishingTask) {
         RemoteMetrics::inc(&self.remote.ended);
-        // SAFETY: the scheduler's reference keeps the task alive.
+        // SAFETY: the scheduler's reference, which `ended` owns, keeps the task alive.
         config::call_for(&self.config.hooks.terminate, unsafe { ended.task().as_ref() });
     }
 
-    /// Notes that `task` is polled by a thread that has no seat from now on.
+    /// Notes that `task` is being polled by a thread that has no lease from now on.
     pub(super) fn begin_detached(&self, task: TaskRef) {
         self.shared_tasks.lock().detached.push(task);
     }
 
-    /// The poller of `task` has a seat again.
+    /// Notes that the poller of `task` has a lease again.
     pub(super) fn end_detached(&self, task: TaskRef) {
         self.shared_tasks.lock().remove_detached(task);
     }
 
-    /// Lets a task wait, or gives it another turn, whose poller lost its seat meanwhile.
+    /// Lets a task wait, or queues it, after a poll whose thread has lost its lease.
     pub(super) fn settle_without_worker(&self, running: RunningTask, yields: bool) {
         let mut shared_tasks = self.shared_tasks.lock();
         if shared_tasks.cleared || self.is_stopping() {
             drop(shared_tasks);
-            // Away until its future is gone, so that nobody waits for that.
+            // It stays detached until its future is dropped: the clear-up must not wait for that.
             return self.end_without_worker(running.cancel());
         }
         shared_tasks.remove_detached(running.task());
-        // SAFETY: all tasks of this scheduler have a `TaskList`, valid as long as they live.
+        // SAFETY: the home of every task of this scheduler is a `TaskList` that outlives it.
         if unsafe { running.home::<TaskList>().as_ref() }.list == ListId::Unlisted {
-            // SAFETY: the common home is as good as the fresh one; a fresh task is in no list.
+            // SAFETY: both homes are parts of the same scheduler, which the cell's reference keeps.
+            // We own the task's turn, have the list's lock, and an unlisted task is in no list.
             unsafe {
                 running.set_home(self.shared_list.as_ptr());
                 shared_tasks.tasks.push_back(running.task());
             }
         }
-        let again = if yields { Some(running.requeue()) } else { running.idle() };
+        let requeued = if yields { Some(running.requeue()) } else { running.idle() };
         drop(shared_tasks);
-        if let Some(again) = again {
-            self.push_remote(again);
+        if let Some(requeued) = requeued {
+            self.push_remote(requeued);
         }
     }
 
-    /// Takes leave of a task whose poller has no seat, or that is in the common list.
+    /// Ends a task whose poller has no lease, or that is in the shared list.
     pub(super) fn end_without_worker(&self, ended: FinishingTask) {
         self.note_end(&ended);
-        // SAFETY: as above.
+        // SAFETY: the home of every task of this scheduler is a `TaskList` that outlives it.
         let list = unsafe { ended.home::<TaskList>().as_ref() }.list;
         if let ListId::Worker(index) = list {
-            // Away all the while, for who clears up must not wait for the drop of an output.
+            // It stays detached: the clear-up must not wait for the drop of its output.
             return self.push_ended_without_worker(index, ended.complete_keeping_ref());
         }
         let mut shared_tasks = self.shared_tasks.lock();
         shared_tasks.remove_detached(ended.task());
-        if list == ListId::Common && !shared_tasks.cleared {
-            // SAFETY: it is in the common list.
+        if list == ListId::Shared && !shared_tasks.cleared {
+            // SAFETY: its home says that it is in the shared list, which we have locked; only (4)
+            // empties the list under a running task, and then `cleared` is set.
             unsafe { shared_tasks.tasks.remove(ended.task()) };
         }
         drop(shared_tasks);
         ended.complete();
     }
 
-    /// Leaves a complete task to the seat in whose list it is, on a thread without a seat: the task is away
-    /// until here.
+    /// Leaves a completed task to the worker in whose list it is, on a thread without a lease. The
+    /// task stays detached until then.
     pub(super) fn push_ended_without_worker(&self, index: usize, done: CompletedTask) {
         let mut shared_tasks = self.shared_tasks.lock();
         shared_tasks.remove_detached(done.task());
         if shared_tasks.cleared {
             drop(shared_tasks);
-            // It is in no list any more.
+            // The clear-up has taken it out of its list.
             return drop(done);
         }
         self.workers[index].push_ended(done);

@@ -1,9 +1,10 @@
-//! A seat: all that a worker owns, for whichever thread sits on it.
+//! A worker: run queue, LIFO slot, task list, timers and counters, for the thread that runs it.
 //!
-//! Threads come and go; the queue, the list of tasks, the counters stay. Only the sitter touches the
-//! core of a seat, and only inside a **core section** ([`WorkerThread::enter`](super::sitter::WorkerThread::enter)),
-//! in which no user code runs: no poll, no drop of a future or output, no waker. So between two
-//! sections nothing of the sitter's refers to the core, and the seat can pass to another thread.
+//! Threads come and go; the worker stays. Only the thread that holds the lease touches the worker's
+//! core, and only in a **core section**
+//! ([`WorkerThread::enter`](super::worker_thread::WorkerThread::enter)), in which no user code
+//! runs: no poll, no drop of a future or output, no waker. Between two sections the thread
+//! therefore has no reference into the core, and the worker can pass to another thread.
 
 use super::MultiThread;
 use super::gather::Gathered;
@@ -33,86 +34,90 @@ use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*};
 use wakeful_task::{CompletedTask, Header, Id, OwnedLink, Runnable, TaskRef};
 
-/// After how many tasks that ended elsewhere than on their seats these are woken to free the memory.
+/// How many tasks may end on other workers than their own before these are unparked to free them.
+/// Bounds the memory that parked workers hold back.
 pub(super) const ENDED_ELSEWHERE_MAX: u32 = 64;
 
 pub(super) struct Worker {
     pub(super) queue: RunQueue,
     pub(super) load: Load,
     pub(super) park_state: ParkState,
-    /// Written in each turn, so not beside what others read.
+    /// Written for each task, so kept away from the cache lines that other workers read.
     pub(super) metrics: CachePadded<WorkerMetrics>,
-    /// Where the tasks in this seat's list are at home. Read by everybody who wakes one of them.
-    pub(super) home: CachePadded<TaskList>,
-    /// Tasks of this seat's list that ended elsewhere.
+    /// The home of the tasks in this worker's list. Read by every thread that wakes one of them.
+    pub(super) task_list: CachePadded<TaskList>,
+    /// A lock-free stack of tasks of this worker's list that ended on other threads.
     ended: AtomicPtr<Header>,
     pub(super) lease_slot: LeaseSlot,
-    /// A thread is on its way that will take the seat if it is still stuck.
+    /// A standby thread is on its way; it takes the worker over if the holder is still stuck.
     pub(super) standby_called: AtomicBool,
-    pub(super) woken: WakeStamp,
+    pub(super) wake_stamp: WakeStamp,
     pub(super) core: CachePadded<UnsafeCell<WorkerCore>>,
-    /// This seat's timers while its sitter sleeps.
+    /// The worker's timers while its thread is parked outside the driver.
     pub(super) lent_timers: LentTimers,
-    /// Timers of this seat's that sleepers elsewhere want no more. Dropped after `core` and
-    /// `lent_timers`, as fields are in their order: those wheels may still point to what is in here.
+    /// Timers of this worker that were dropped on other threads. The field order matters: this
+    /// field is dropped after `core` and `lent_timers`, whose wheels may point to its entries.
     pub(super) left_timers: WorkerTimerInbox,
 }
 
-// SAFETY: `core` is the sitter's alone, all else is made for sharing.
+// SAFETY: only the thread that holds the lease, or one that keeps it suspended or vacant, touches
+// `core` (`lease.rs`). All other fields are `Sync`.
 unsafe impl Sync for Worker {}
-// SAFETY: as above.
+// SAFETY: all tasks in `core` and in the `ended` stack are `Send`, which `MultiThread::spawn`
+// requires; the pointer in `task_list` is to the scheduler, which is `Sync`.
 unsafe impl Send for Worker {}
 
-/// What only the sitter touches.
+/// The part of a worker that only the thread in a core section touches.
 pub(super) struct WorkerCore {
     pub(super) queue: QueueOwner,
-    /// The task woken last, which runs next: what it needs is in the cache.
+    /// The LIFO slot: the task woken last, which runs next, while what it needs is in the cache.
     pub(super) lifo: Option<Runnable>,
     pub(super) lifo_enabled: bool,
-    /// Tasks that wait, or run and have waited before: those that never waited are in a queue.
+    /// The tasks that have waited: they wait now, or are queued or polled again.
     pub(super) owned: List<OwnedLink>,
-    /// The task that ended here last, for reports.
+    /// The task that ended here last, for stall reports.
     pub(super) ending: Option<(Id, &'static Location<'static>)>,
     pub(super) refs: RefBag,
-    /// Tasks that gave way, to be queued after a look at the driver.
+    /// Tasks that yielded. They are queued after the next look at the driver.
     pub(super) yielded: Vec<Runnable>,
-    /// As `yielded`, for wakers of something else than the task under way.
+    /// Other deferred wakers. They are woken after the next look at the driver.
     pub(super) deferred: VecDeque<Waker>,
-    /// Wakers that the driver or timers had to call, and that are somebody else's code.
+    /// Wakers taken from the driver or from timers that are user code.
     pub(super) external_wakers: VecDeque<Waker>,
-    /// Turns until the driver and clearing up are due.
+    /// Steps of the loop until the next maintenance.
     pub(super) until_maintenance: u32,
-    /// Turns until the inject queue goes before the own one.
+    /// Steps of the loop until the injection queue goes before the run queue once.
     pub(super) until_inject: u32,
     pub(super) poll_stats: PollStats,
     pub(super) trial: Trial,
     pub(super) retreat: Retreat,
-    /// What the sitter took from another worker when it last had nothing to do.
+    /// The tasks that this thread stole when it last ran out of work.
     pub(super) haul: Option<Haul>,
     pub(super) searching: bool,
     pub(super) luck: Luck,
     pub(super) rng: FastRng,
-    /// Tasks of other seats that ended here.
+    /// How many tasks of other workers have ended here.
     pub(super) ended_elsewhere: u32,
     pub(super) timers: WorkerTimers,
     pub(super) gathered: Gathered,
-    /// How long the sitter steps back where there is a crowd.
+    /// How long the worker stays out of the driver when all CPUs are busy.
     pub(super) steps_back_for: Doubling<Duration>,
-    /// The sitter comes from a wait in the driver, where another look would find nothing new, or has stepped back from it,
-    /// and what is there is for others.
+    /// Skips the next look at the driver: the thread comes from there, or leaves it to others.
     pub(super) skip_look: bool,
-    /// When the sitter woke up, if it has done nothing since: the clock need not be read again.
+    /// When the thread woke up, if it has run nothing since. Saves a read of the clock.
     pub(super) just_woke: Option<Instant>,
-    /// When the next look at the driver is due.
+    /// The earliest time of the next look at the driver.
     pub(super) next_look: Instant,
-    /// From when on somebody may be called for what is worth taking, and no more.
+    /// The earliest time to notify another worker for a queue that is only worth stealing from.
     pub(super) next_backlog: Option<Instant>,
 }
 
-/// When a seat's sitter woke up or sat down last, and how far it was then. Written by the sitter before it runs anything, so who sees it in user code
-/// sees this too, or what is later.
+/// When the worker's thread last woke up, or got its lease, and the worker's progress then.
+///
+/// The thread writes it before it runs user code. A monitor that sees the thread in user code sees
+/// this value or a later one.
 pub(super) struct WakeStamp {
-    begun: Instant,
+    epoch: Instant,
     at_ns: AtomicU64,
     progress: AtomicU64,
 }
@@ -120,49 +125,49 @@ pub(super) struct WakeStamp {
 impl WakeStamp {
     fn new() -> WakeStamp {
         WakeStamp {
-            begun: Instant::now(),
+            epoch: Instant::now(),
             at_ns: AtomicU64::new(0),
             progress: AtomicU64::new(u64::MAX),
         }
     }
 
-    pub(super) fn note(&self, progress: u64, now: Instant) {
-        let at_ns = now.saturating_duration_since(self.begun).as_nanos() as u64;
+    pub(super) fn record(&self, progress: u64, now: Instant) {
+        let at_ns = now.saturating_duration_since(self.epoch).as_nanos() as u64;
         self.at_ns.store(at_ns, Relaxed);
         self.progress.store(progress, Release);
     }
 
-    /// For who sees the sitter in user code: since when it has been, if that is the first it runs since it woke up.
-    pub(super) fn first_since(&self, progress: u64) -> Option<Instant> {
-        let so_far = progress.checked_sub(self.progress.load(Acquire))?;
-        (so_far <= 1).then(|| self.begun + Duration::from_nanos(self.at_ns.load(Relaxed)))
+    /// Since when the thread has been in user code, if it is the first since the thread woke up.
+    pub(super) fn user_code_since(&self, progress: u64) -> Option<Instant> {
+        let steps = progress.checked_sub(self.progress.load(Acquire))?;
+        (steps <= 1).then(|| self.epoch + Duration::from_nanos(self.at_ns.load(Relaxed)))
     }
 }
 
-/// Where a task's entries go.
+/// The home of a task, as its cell sees it: the scheduler, and the list that the task is in.
 pub(super) struct TaskList {
     pub(super) scheduler: *const MultiThread,
     pub(super) list: ListId,
 }
 
-/// Which list, if any, a task is in.
+/// The task list that a task is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListId {
-    /// None: it never waited, and is found through its queue entry.
+    /// None: the task has never waited, and is only reachable through its queue entry.
     Unlisted,
-    /// The list of the seat with this index.
+    /// The list of the worker with this index.
     Worker(usize),
-    /// The common list, for tasks whose poller had lost its seat.
-    Common,
+    /// The scheduler's `shared_tasks`, for tasks whose poller had no lease when they first waited.
+    Shared,
 }
 
 impl WorkerCore {
-    /// Whether nothing is to be done that others cannot see.
+    /// Whether the core has nothing to do that other workers cannot see.
     pub(super) fn is_idle(&self) -> bool {
         self.lifo.is_none() && self.queue.held_back() == 0 && !self.has_deferred()
     }
 
-    /// A turn had so many polls after its first: many of them are more than one turn.
+    /// Counts a LIFO streak of `polls` polls: a long one counts as several steps of the loop.
     #[inline]
     pub(super) fn count_streak(&mut self, polls: u32) {
         let more_turns = polls / (1 + LIFO_STREAK_MIN);
@@ -170,7 +175,7 @@ impl WorkerCore {
         self.until_inject = self.until_inject.saturating_sub(more_turns).max(1);
     }
 
-    /// Puts all tasks in reach of other workers. False if there are none.
+    /// Moves all tasks to where other workers can steal them. Returns false if there are none.
     pub(super) fn publish_all(&mut self, queue: &RunQueue) -> bool {
         let WorkerCore { queue: owner, lifo, yielded, .. } = self;
         let has_any = lifo.is_some() || owner.held_back() > 0 || !yielded.is_empty();
@@ -182,7 +187,7 @@ impl WorkerCore {
         has_any
     }
 
-    /// Whether something waits for a look at the driver, or for what comes after it.
+    /// Whether a task or waker waits for the next look at the driver, or to be run after it.
     pub(super) fn has_deferred(&self) -> bool {
         !(self.yielded.is_empty() && self.deferred.is_empty() && self.external_wakers.is_empty())
     }
@@ -214,13 +219,13 @@ impl Worker {
             load: Load::new(),
             park_state: ParkState::new(),
             metrics: CachePadded::new(WorkerMetrics::default()),
-            home: CachePadded::new(TaskList::new(scheduler, ListId::Worker(index))),
+            task_list: CachePadded::new(TaskList::new(scheduler, ListId::Worker(index))),
             ended: AtomicPtr::new(ptr::null_mut()),
             lent_timers: LentTimers::new(),
             left_timers: WorkerTimerInbox::new(),
             lease_slot: LeaseSlot::new(),
             standby_called: AtomicBool::new(false),
-            woken: WakeStamp::new(),
+            wake_stamp: WakeStamp::new(),
             core: CachePadded::new(UnsafeCell::new(WorkerCore {
                 queue: owner,
                 lifo: None,
@@ -252,34 +257,35 @@ impl Worker {
         }
     }
 
-    /// Whether who has nothing to do should take from the queue.
+    /// Whether an idle worker should steal from this one.
     pub(super) fn is_worth_taking(&self) -> bool {
         self.load.is_worth_taking(self.queue.len())
     }
 
-    /// Whether somebody should be called to take from the queue even if no CPU is free.
+    /// Whether to notify a worker for this queue even if no CPU is free.
     pub(super) fn is_worth_a_cpu(&self) -> bool {
         self.load.is_worth_a_cpu(self.queue.len())
     }
 
-    /// Changes whenever the sitter has done something.
+    /// A number that changes whenever the worker's thread polls a task or parks.
     pub(super) fn progress(&self) -> u64 {
         self.metrics.polls.get() + self.metrics.parks.get()
     }
 
-    /// Runs `f` with the core of a seat on which nobody sits. No user code may run in it.
+    /// Calls `f` with the core if no thread holds the lease. `f` must not run user code.
     pub(super) fn with_vacant_core<R>(&self, f: impl FnOnce(&mut WorkerCore) -> R) -> Option<R> {
-        // SAFETY: nobody sits here until this returns.
+        // SAFETY: `while_vacant` keeps the slot's lock, so no thread holds the lease, or can
+        // acquire it, until `f` returns.
         self.lease_slot.while_vacant(|| self.core.with_mut(|core| f(unsafe { &mut *core })))
     }
 
-    /// Leaves a complete task for the sitter to take out of its list. From any thread.
+    /// Leaves a completed task for this worker to take out of its list. Callable on any thread.
     pub(super) fn push_ended(&self, done: CompletedTask) {
         let task = done.into_raw();
         let mut top = self.ended.load(Relaxed);
         loop {
-            // SAFETY: the scheduler's reference, which we pass on, keeps the task; being complete it is
-            // in no queue, so the link is free.
+            // SAFETY: `done` owns the scheduler's reference, which keeps the task alive and which
+            // the stack takes over. A completed task is in no queue, so its queue link is free.
             unsafe { task.as_ref() }.queue_next().store(top, Relaxed);
             match self.ended.compare_exchange_weak(top, task.as_ptr(), Release, Relaxed) {
                 Ok(_) => return,
@@ -293,13 +299,14 @@ impl Worker {
         !self.ended.load(Relaxed).is_null()
     }
 
-    /// Takes all tasks that ended elsewhere out of the list. What is returned is to be dropped outside
-    /// of the core section.
+    /// Takes all tasks that ended on other threads out of the list. The caller drops the result
+    /// outside the core section, since that frees tasks.
     pub(super) fn take_ended(&self, core: &mut WorkerCore) -> EndedTasks {
         let first = self.ended.swap(ptr::null_mut(), Acquire);
         let mut at = first;
         while let Some(task) = TaskRef::new(at) {
-            // SAFETY: what is in the stack is complete, alive, and in our list.
+            // SAFETY: tasks in the stack are alive by the reference in it, and `push_ended` is only
+            // called for tasks of this worker's list. The core section gives us the list.
             unsafe {
                 core.owned.remove(task);
                 at = task.as_ref().queue_next().load(Relaxed);
@@ -309,13 +316,14 @@ impl Worker {
     }
 }
 
-/// Complete tasks, linked through `queue_next`, whose references go when this is dropped.
+/// Completed tasks, linked through `queue_next`. Dropping this gives up a reference to each.
 pub(super) struct EndedTasks(*mut Header);
 
 impl Drop for EndedTasks {
     fn drop(&mut self) {
         while let Some(task) = TaskRef::new(self.0) {
-            // SAFETY: `push_ended` took these references apart, once each.
+            // SAFETY: each task in the chain carries the reference of the `CompletedTask` given to
+            // `push_ended`. It becomes a `CompletedTask` again here, once, after its link is read.
             unsafe {
                 self.0 = task.as_ref().queue_next().load(Relaxed);
                 drop(CompletedTask::from_raw(task));

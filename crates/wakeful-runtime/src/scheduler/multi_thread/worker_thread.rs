@@ -1,4 +1,8 @@
-//! Who sits on a seat, and how he gets at what lies there.
+//! The thread that runs a worker, and its access to the worker's core.
+//!
+//! [`start`] and [`run_worker`] run a vacant worker on a thread of the pool, [`run_with_lease`] one
+//! that was taken over. [`WorkerThread::enter`] opens a core section; [`with_worker_thread`] and
+//! [`with_core_of`] find the calling thread's worker for calls that tasks make.
 
 use super::MultiThread;
 use super::lease::Lease;
@@ -15,18 +19,19 @@ use wakeful_base::Parker;
 use wakeful_base::catch_panic::abort_on_unwind;
 use wakeful_base::enter::{Entered, set_entered};
 
-/// A thread on a seat, or one that was.
+/// A thread that runs a worker, or has run it until its lease was revoked.
 pub(super) struct WorkerThread {
     pub(super) scheduler: Arc<MultiThread>,
     pub(super) index: usize,
-    /// The seat, which `scheduler` keeps: every poll needs it, and the way there is long.
+    /// The worker, which is part of `scheduler`. Every poll needs it, so it is kept as a pointer.
     worker: NonNull<Worker>,
     pub(super) lease: Arc<Lease>,
-    /// It wants to give way. Of the thread, not of the seat, which may be lost before the poll returns.
+    /// The task being polled yields. Kept with the thread, since the lease may be revoked before
+    /// the poll returns.
     pub(super) yielding: Cell<bool>,
-    /// While it gathers: how many tasks were woken.
-    pub(super) woken: Cell<Option<usize>>,
-    /// It is on watch, and has not run anything yet.
+    /// How many tasks the current look at driver or timers has woken; `None` outside such a look.
+    pub(super) batch_woken: Cell<Option<usize>>,
+    /// The thread watches (see `lazy_monitor.rs`), and has not run anything yet.
     pub(super) is_watching: Cell<bool>,
     pub(super) precise: PreciseThread,
     pub(super) parker: Parker,
@@ -36,7 +41,7 @@ wakeful_base::per_thread! {
     static WORKER_THREAD: Cell<*const WorkerThread> = const { Cell::new(ptr::null()) };
 }
 
-/// A core section: access to what lies on the seat. No user code may run while one is open.
+/// A core section: access to the worker's core. No user code may run while it is open.
 pub(super) struct CoreSection<'a> {
     thread: &'a WorkerThread,
 }
@@ -45,15 +50,17 @@ impl Deref for CoreSection<'_> {
     type Target = WorkerCore;
 
     fn deref(&self) -> &WorkerCore {
-        // SAFETY: only the sitter of a seat opens sections, one at a time, and `lease.rs` says why nobody
-        // else gets at the core meanwhile.
+        // SAFETY: `thread` opened this section, so it holds the lease, and `lease.rs` says why no
+        // other thread reaches the core while a section is open. The thread has one section open at
+        // a time: sections run no user code but the allocator, whose calls `enter_from_user_code`
+        // turns away.
         self.thread.worker().core.with(|core| unsafe { &*core })
     }
 }
 
 impl DerefMut for CoreSection<'_> {
     fn deref_mut(&mut self) -> &mut WorkerCore {
-        // SAFETY: as above.
+        // SAFETY: as in `deref`; `&mut self` excludes other references made through this section.
         self.thread.worker().core.with_mut(|core| unsafe { &mut *core })
     }
 }
@@ -65,24 +72,24 @@ impl Drop for CoreSection<'_> {
     }
 }
 
-/// Has a thread of the pool sit on seat `index`.
+/// Starts worker `index` on a thread of the pool.
 pub(super) fn start(scheduler: &Arc<MultiThread>, index: usize) -> io::Result<()> {
-    let sit_on = scheduler.clone();
-    scheduler.submit_worker(Box::new(move || run_vacant(sit_on, index, WorkerThread::watch)))
+    let started = scheduler.clone();
+    scheduler.submit_worker(Box::new(move || run_vacant(started, index, WorkerThread::watch)))
 }
 
-/// Sits on a seat on which nobody sits, until it is lost or the runtime stops.
+/// Runs a vacant worker until its lease is revoked or the runtime stops.
 pub(super) fn run_worker(scheduler: Arc<MultiThread>, index: usize) {
     run_vacant(scheduler, index, |_| ());
 }
 
-fn run_vacant(scheduler: Arc<MultiThread>, index: usize, first: fn(&WorkerThread)) {
+fn run_vacant(scheduler: Arc<MultiThread>, index: usize, before_loop: fn(&WorkerThread)) {
     let lease = scheduler.new_lease();
     scheduler.workers[index].lease_slot.acquire(&lease);
-    run_loop_with(scheduler, index, lease, first);
+    run_loop_with(scheduler, index, lease, before_loop);
 }
 
-/// As [`run_worker`], by a thread whose `lease` has begun.
+/// Runs a worker whose `lease` the calling thread holds already.
 pub(super) fn run_with_lease(scheduler: Arc<MultiThread>, index: usize, lease: Arc<Lease>) {
     run_loop_with(scheduler, index, lease, |_| ());
 }
@@ -91,9 +98,9 @@ fn run_loop_with(
     scheduler: Arc<MultiThread>,
     index: usize,
     lease: Arc<Lease>,
-    first: fn(&WorkerThread),
+    before_loop: fn(&WorkerThread),
 ) {
-    let _driving = set_entered(Entered::MayBlockInPlace);
+    let _entered = set_entered(Entered::MayBlockInPlace);
     let parker = Parker::new();
     scheduler.workers[index].park_state.set_unparker(parker.unparker());
     scheduler.workers[index].metrics.note_thread();
@@ -103,16 +110,17 @@ fn run_loop_with(
         index,
         lease,
         yielding: Cell::new(false),
-        woken: Cell::new(None),
+        batch_woken: Cell::new(None),
         is_watching: Cell::new(false),
         precise: PreciseThread::new(),
         parker,
     };
-    let _on_seat = SetWorkerThread(WORKER_THREAD.with(|before| before.replace(&raw const thread)));
-    let _deferring = allow_defer();
+    let _worker_thread =
+        SetWorkerThread(WORKER_THREAD.with(|before| before.replace(&raw const thread)));
+    let _allow_defer = allow_defer();
     abort_on_unwind("a worker's loop", || {
-        thread.begin();
-        first(&thread);
+        thread.reset_core();
+        before_loop(&thread);
         thread.run();
     });
     if let Some(since) = thread.lease.stuck_since() {
@@ -132,22 +140,22 @@ impl Drop for SetWorkerThread {
 impl WorkerThread {
     #[inline]
     pub(super) fn worker(&self) -> &Worker {
-        // SAFETY: it lies in a box of `scheduler`'s, which we keep and which never changes.
+        // SAFETY: the worker is in a box of `scheduler`, which we keep and which is never replaced.
         unsafe { self.worker.as_ref() }
     }
 
-    /// Opens a core section; none if the seat is lost.
+    /// Opens a core section; `None` if the lease is lost.
     #[inline]
     pub(super) fn enter(&self) -> Option<CoreSection<'_>> {
-        let begun = self.lease.begin_section() || self.worker().lease_slot.confirm(&self.lease);
-        begun.then_some(CoreSection { thread: self })
+        let has_begun = self.lease.begin_section() || self.worker().lease_slot.confirm(&self.lease);
+        has_begun.then_some(CoreSection { thread: self })
     }
 
-    /// Opens a core section for a call that user code made; none if the seat is lost.
+    /// Opens a core section for a call from user code; `None` if the lease is lost.
     ///
-    /// None also if a section is open already: then the call comes from an allocator that uses the
-    /// runtime, in the middle of a change to the core. The caller goes the way of other threads. The
-    /// worker's own sections need no such check: the worker opens none while it has one open.
+    /// Also `None` if a section is open already. The call then comes from an allocator that uses
+    /// the runtime, in the middle of a change to the core, and the caller proceeds as on a thread
+    /// that is not a worker. The worker's own sections need no such check: they do not nest.
     #[inline]
     pub(super) fn enter_from_user_code(&self) -> Option<CoreSection<'_>> {
         if self.lease.is_in_section() {
@@ -156,8 +164,9 @@ impl WorkerThread {
         self.enter()
     }
 
-    /// What lies here may have waited for us: the driver, timers and the end of the runtime come first.
-    fn begin(&self) {
+    /// Prepares the core for a new thread, whose first step is maintenance: the stop flag, the
+    /// driver and the timers may have waited for it.
+    fn reset_core(&self) {
         if let Some(mut core) = self.enter() {
             core.until_maintenance = 0;
             core.skip_look = false;
@@ -169,15 +178,16 @@ impl WorkerThread {
     }
 }
 
-/// Calls `f` with this thread's stay on a seat, if it has one.
+/// Calls `f` with this thread's [`WorkerThread`], if it has one, with or without a lease.
 #[inline]
 pub(super) fn with_worker_thread<R>(f: impl FnOnce(Option<&WorkerThread>) -> R) -> R {
     let thread = WORKER_THREAD.with(Cell::get);
-    // SAFETY: a pointer is only there while `run_worker` on this thread's stack vouches for it.
+    // SAFETY: the pointer is set by `run_loop_with`, further up this thread's stack, which resets
+    // it before the record is dropped. The borrow ends with `f`, so it cannot outlive that.
     f(unsafe { thread.as_ref() })
 }
 
-/// Opens a core section if this thread sits on a seat of `scheduler` and has none open.
+/// Opens a core section if this thread runs a worker of `scheduler` and has no section open.
 #[inline]
 pub(super) fn with_core_of<R>(
     scheduler: *const MultiThread,

@@ -1,6 +1,7 @@
-//! A sitter polls a task that spawns, wakes, blocks, gives way or ends, while the monitor looks at its seat,
-//! and a spare thread takes it, or comes too late for that. The last task stops the runtime. A task that is
-//! lost is a deadlock, one that is run twice an assertion, and what is not freed is seen at the end.
+//! A worker polls a task that spawns, wakes, blocks, yields or ends, while the monitor inspects the
+//! worker, and a standby thread takes it over or comes too late. The last task stops the runtime. A
+//! lost task shows as a deadlock, a task that is run twice by an assertion, and a leak at the end
+//! of the model.
 
 use super::*;
 use crate::config::{Callback, Config};
@@ -15,11 +16,11 @@ use std::sync::atomic::AtomicUsize;
 use std::task::Poll;
 use wakeful_base::sync::thread;
 
-/// A scheduler with one seat, and how often its tasks came to their end.
+/// A scheduler with one worker, and how many of its tasks have ended.
 #[derive(Clone)]
 struct Case {
     scheduler: Arc<MultiThread>,
-    /// Std's even under loom: what is modelled is the scheduler.
+    /// Std's type even under loom: the model is about the scheduler, not about this counter.
     ends: Arc<AtomicUsize>,
 }
 
@@ -28,11 +29,11 @@ impl Case {
         Case::with_hook(None)
     }
 
-    /// As [`new`](Self::new), with something to call before a worker sleeps.
+    /// As [`new`](Self::new), with a callback that the worker runs before it parks.
     fn with_hook(before_park: Option<Callback>) -> Case {
         let config = Config {
             before_park,
-            // A fixed interval: what is measured would not be the same in each run.
+            // Fixed: an interval that follows measurements would differ from run to run.
             global_queue_interval: Some(61),
             stall: StallConfig { hands_off: true, ..plain_config().stall },
             ..plain_config()
@@ -48,208 +49,210 @@ impl Case {
         drop(self.scheduler.spawn(future, Id::next(), Location::caller()));
     }
 
-    /// A task has come to its end; the runtime stops with the last.
+    /// Counts the end of a task, and stops the runtime if it is the `last` one.
     fn end(&self, last: usize) {
         if self.ends.fetch_add(1, SeqCst) + 1 == last {
             self.scheduler.stop();
         }
     }
 
-    /// Takes the seat if its sitter is in its first poll, and sits there until the runtime stops.
-    fn try_to_take(&self) -> bool {
-        let first = Stuck { progress: 1, since: Instant::now() };
-        let taken = self.scheduler.take_over(0, first);
-        let is_taken = taken.is_some();
-        if let Some(lease) = taken {
+    /// Takes the worker over if its thread is in its first poll, and then runs it until the runtime
+    /// stops.
+    fn try_take_over(&self) -> bool {
+        let stuck = Stuck { progress: 1, since: Instant::now() };
+        let lease = self.scheduler.take_over(0, stuck);
+        let is_taken = lease.is_some();
+        if let Some(lease) = lease {
             run_with_lease(self.scheduler.clone(), 0, lease);
         }
         is_taken
     }
 
-    /// What the monitor does about a sitter in its first poll: a look, which may share what lies there.
-    fn look(&self) -> Option<Found> {
+    /// Inspects a worker in its first poll, as the monitor does, and publishes its tasks.
+    fn inspect(&self) -> Option<Inspection> {
         self.scheduler.inspect(0, 1, Duration::ZERO, true)
     }
 
-    /// Runs a worker, and `spare` beside it, until the runtime stops.
-    fn run(self, spare: impl FnOnce(&Case), ends: usize) {
-        let sits = self.scheduler.clone();
-        let worker = thread::spawn(move || run_worker(sits, 0));
-        spare(&self);
+    /// Runs the worker on one thread and `standby` on this one, until the runtime stops.
+    fn run(self, standby: impl FnOnce(&Case), ends: usize) {
+        let scheduler = self.scheduler.clone();
+        let worker = thread::spawn(move || run_worker(scheduler, 0));
+        standby(&self);
         worker.join().unwrap();
         assert_eq!(self.ends.load(SeqCst), ends);
         let scheduler = Arc::downgrade(&self.scheduler);
         drop(self);
-        assert!(scheduler.upgrade().is_none(), "a cell, or nobody, still has the scheduler");
+        assert!(scheduler.upgrade().is_none(), "a task cell, or a leak, keeps the scheduler");
     }
 }
 
-/// A thread that tries to take the seat, once.
-fn tries(case: &Case) {
-    case.try_to_take();
+/// A standby thread that tries to take the worker over once.
+fn take_over_once(case: &Case) {
+    case.try_take_over();
 }
 
-/// A thread that does not give up until the seat is its own.
-fn insists(case: &Case) {
-    while !case.try_to_take() {
+/// A standby thread that tries until it has taken the worker over.
+fn take_over_when_possible(case: &Case) {
+    while !case.try_take_over() {
         thread::yield_now();
     }
 }
 
-/// The monitor looks, and that is all.
-fn looks(case: &Case) {
-    case.look();
+/// The monitor, when it only inspects the worker.
+fn inspect(case: &Case) {
+    case.inspect();
 }
 
-/// The monitor looks, and calls a spare if it finds the sitter in its poll.
-fn looks_then_tries(case: &Case) {
-    if case.look().is_some() {
-        case.try_to_take();
+/// The monitor, and a standby thread if it finds the worker in its first poll.
+fn inspect_then_take_over(case: &Case) {
+    if case.inspect().is_some() {
+        case.try_take_over();
     }
 }
 
 #[test]
-fn a_task_ends() {
+fn take_over_races_with_the_end_of_a_task() {
     model(|| {
         let case = Case::new();
-        let context = case.clone();
-        case.spawn(async move { context.end(1) });
-        case.run(tries, 1);
+        let in_task = case.clone();
+        case.spawn(async move { in_task.end(1) });
+        case.run(take_over_once, 1);
     });
 }
 
 #[test]
-fn a_task_spawns_another() {
+fn take_over_races_with_a_spawn() {
     model(|| {
         let case = Case::new();
-        let context = case.clone();
+        let in_task = case.clone();
         case.spawn(async move {
-            let inner = context.clone();
-            context.spawn(async move { inner.end(2) });
-            context.end(2);
+            let inner = in_task.clone();
+            in_task.spawn(async move { inner.end(2) });
+            in_task.end(2);
         });
-        case.run(tries, 2);
+        case.run(take_over_once, 2);
     });
 }
 
 #[test]
-fn a_task_wakes_itself() {
+fn take_over_races_with_a_task_that_wakes_itself() {
     model(|| {
         let (case, mut polls) = (Case::new(), 0);
-        let context = case.clone();
+        let in_task = case.clone();
         case.spawn(poll_fn(move |cx| {
             polls += 1;
             if polls == 2 {
-                context.end(1);
+                in_task.end(1);
                 return Poll::Ready(());
             }
             cx.waker().wake_by_ref();
             Poll::Pending
         }));
-        case.run(tries, 1);
+        case.run(take_over_once, 1);
     });
 }
 
 #[test]
-fn a_task_gives_way() {
+fn take_over_races_with_a_yield() {
     model(|| {
         let (case, mut polls) = (Case::new(), 0);
-        let context = case.clone();
+        let in_task = case.clone();
         case.spawn(poll_fn(move |cx| {
             polls += 1;
             if polls == 2 {
-                context.end(1);
+                in_task.end(1);
                 return Poll::Ready(());
             }
             wakeful_base::budget::defer(cx.waker());
             Poll::Pending
         }));
-        case.run(tries, 1);
+        case.run(take_over_once, 1);
     });
 }
 
 #[test]
-fn a_task_waits_for_one_that_it_spawned() {
+fn take_over_races_with_a_task_that_waits_for_its_child() {
     model(|| {
         let (case, gate) = (Case::new(), Gate::new());
-        let context = case.clone();
+        let in_task = case.clone();
         case.spawn(async move {
             let opens = gate.clone();
-            context.spawn(async move { opens.open() });
+            in_task.spawn(async move { opens.open() });
             gate.pass().await;
-            context.end(1);
+            in_task.end(1);
         });
-        case.run(tries, 1);
+        case.run(take_over_once, 1);
     });
 }
 
-/// The first task blocks its thread until the second, which lies behind it, has run.
+/// The first task blocks its thread until the second, which is queued behind it, has run.
 #[test]
-fn a_task_blocks_until_another_has_run() {
+fn a_blocking_task_is_released_by_the_task_queued_behind_it() {
     model(|| {
         let (case, gate) = (Case::new(), Gate::new());
-        let (context, there, waits) = (case.clone(), case.clone(), gate.clone());
+        let (in_task, in_second, waits) = (case.clone(), case.clone(), gate.clone());
         case.spawn(async move {
             block_on(waits.pass());
-            context.end(2);
+            in_task.end(2);
         });
         case.spawn(async move {
             gate.open();
-            there.end(2);
+            in_second.end(2);
         });
-        case.run(insists, 2);
+        case.run(take_over_when_possible, 2);
     });
 }
 
-/// What is spawned by a task of a runtime that stops is dropped, wherever its thread is.
+/// Tasks spawned while the runtime stops are dropped, whether or not the spawning thread has a
+/// lease.
 #[test]
-fn the_runtime_stops_during_the_poll() {
+fn the_runtime_stops_during_a_poll() {
     model(|| {
         let case = Case::new();
-        let context = case.clone();
+        let in_task = case.clone();
         case.spawn(async move {
-            context.scheduler.stop();
-            context.spawn(pending());
-            context.end(0);
+            in_task.scheduler.stop();
+            in_task.spawn(pending());
+            in_task.end(0);
             pending().await
         });
-        case.run(tries, 1);
+        case.run(take_over_once, 1);
     });
 }
 
-/// The seat is left, and all else cleared up, while the task still blocks.
+/// The worker stops, and everything else is cleared up, while the task still blocks.
 #[test]
 fn the_runtime_stops_while_a_task_blocks() {
     model(|| {
         let (case, gate) = (Case::new(), Gate::new());
-        let (context, waits) = (case.clone(), gate.clone());
+        let (in_task, waits) = (case.clone(), gate.clone());
         case.spawn(async move {
-            context.scheduler.stop();
+            in_task.scheduler.stop();
             block_on(waits.pass());
-            context.end(0);
+            in_task.end(0);
         });
         case.spawn(pending());
-        let takes_then_opens = move |case: &Case| {
-            insists(case);
+        let take_over_then_open = move |case: &Case| {
+            take_over_when_possible(case);
             gate.open();
         };
-        case.run(takes_then_opens, 1);
+        case.run(take_over_then_open, 1);
     });
 }
 
-/// What the look shares is what the task has just spawned: one of them lies in the last-woken slot.
+/// The inspection publishes the tasks just spawned, one of which is in the LIFO slot.
 #[test]
-fn the_monitor_looks_while_a_task_spawns() {
-    for monitor in [looks, looks_then_tries] {
+fn inspection_races_with_spawns() {
+    for monitor in [inspect, inspect_then_take_over] {
         model(move || {
             let case = Case::new();
-            let context = case.clone();
+            let in_task = case.clone();
             case.spawn(async move {
                 for _ in 0..2 {
-                    let inner = context.clone();
-                    context.spawn(async move { inner.end(3) });
+                    let inner = in_task.clone();
+                    in_task.spawn(async move { inner.end(3) });
                 }
-                context.end(3);
+                in_task.end(3);
             });
             case.run(monitor, 3);
         });
@@ -257,19 +260,19 @@ fn the_monitor_looks_while_a_task_spawns() {
 }
 
 #[test]
-fn the_monitor_looks_while_a_task_gives_way_to_another() {
-    for monitor in [looks, looks_then_tries] {
+fn inspection_races_with_a_yield() {
+    for monitor in [inspect, inspect_then_take_over] {
         model(move || {
             let (case, mut polls) = (Case::new(), 0);
-            let context = case.clone();
+            let in_task = case.clone();
             case.spawn(poll_fn(move |cx| {
                 polls += 1;
                 if polls == 2 {
-                    context.end(2);
+                    in_task.end(2);
                     return Poll::Ready(());
                 }
-                let inner = context.clone();
-                context.spawn(async move { inner.end(2) });
+                let inner = in_task.clone();
+                in_task.spawn(async move { inner.end(2) });
                 wakeful_base::budget::defer(cx.waker());
                 Poll::Pending
             }));
@@ -278,16 +281,16 @@ fn the_monitor_looks_while_a_task_gives_way_to_another() {
     }
 }
 
-/// Whatever the look says of the task, it is there to be read.
+/// The inspection may read the task's id and spawn location, in whichever state the task is.
 #[test]
-fn the_monitor_looks_while_a_task_ends() {
+fn inspection_reads_the_task_that_ends() {
     model(|| {
         let case = Case::new();
-        let (context, id, at) = (case.clone(), Id::next(), Location::caller());
-        drop(case.scheduler.spawn(async move { context.end(1) }, id, at));
+        let (in_task, id, at) = (case.clone(), Id::next(), Location::caller());
+        drop(case.scheduler.spawn(async move { in_task.end(1) }, id, at));
         case.run(
             |case| {
-                if let Some(found) = case.look() {
+                if let Some(found) = case.inspect() {
                     assert_eq!(found.task, Some((id, at)));
                 }
             },
@@ -296,7 +299,7 @@ fn the_monitor_looks_while_a_task_ends() {
     });
 }
 
-/// Calls what it was made with when it is dropped.
+/// Runs a closure when dropped.
 struct OnDrop<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
@@ -305,68 +308,68 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// The drop of an output blocks until the next task has run, which takes another thread on the seat.
+/// The drop of an output blocks until the next task has run, which needs a take-over.
 #[test]
-fn the_output_of_a_task_blocks_until_another_has_run() {
+fn a_blocking_output_drop_is_released_by_the_task_queued_behind_it() {
     model(|| {
         let (case, gate) = (Case::new(), Gate::new());
-        let (context, there, waits) = (case.clone(), case.clone(), gate.clone());
+        let (in_task, in_second, waits) = (case.clone(), case.clone(), gate.clone());
         let output = OnDrop(move || {
             block_on(waits.clone().pass());
-            context.end(2);
+            in_task.end(2);
         });
         drop(case.scheduler.spawn(async move { output }, Id::next(), Location::caller()));
         case.spawn(async move {
             gate.open();
-            there.end(2);
+            in_second.end(2);
         });
-        case.run(insists, 2);
+        case.run(take_over_when_possible, 2);
     });
 }
 
 /// The runtime is cleared up while the output of a task is still being dropped.
 #[test]
-fn the_runtime_stops_while_an_output_blocks() {
+fn the_runtime_stops_while_an_output_drop_blocks() {
     model(|| {
         let (case, gate) = (Case::new(), Gate::new());
-        let (context, waits) = (case.clone(), gate.clone());
+        let (in_task, waits) = (case.clone(), gate.clone());
         let output = OnDrop(move || {
-            context.scheduler.stop();
+            in_task.scheduler.stop();
             block_on(waits.clone().pass());
-            context.end(0);
+            in_task.end(0);
         });
         drop(case.scheduler.spawn(async move { output }, Id::next(), Location::caller()));
         case.spawn(pending());
-        let takes_then_opens = move |case: &Case| {
-            insists(case);
+        let take_over_then_open = move |case: &Case| {
+            take_over_when_possible(case);
             gate.open();
         };
-        case.run(takes_then_opens, 1);
+        case.run(take_over_then_open, 1);
     });
 }
 
-/// A callback blocks until a task has run.
+/// A callback blocks until a task has run, which needs a take-over.
 #[test]
-fn a_callback_blocks_until_a_task_has_run() {
+fn a_blocking_callback_is_released_by_a_queued_task() {
     model(|| {
-        let (gate, begun) = (Gate::new(), Gate::new());
-        let (waits, begins) = (gate.clone(), begun.clone());
+        let (gate, has_begun) = (Gate::new(), Gate::new());
+        let (waits, callback_begun) = (gate.clone(), has_begun.clone());
         let case = Case::with_hook(Some(Arc::new(move || {
-            begins.open();
+            callback_begun.open();
             block_on(waits.clone().pass());
         })));
-        let context = case.clone();
-        let spawns_then_takes = move |case: &Case| {
-            block_on(begun.pass());
+        let in_task = case.clone();
+        let spawn_then_take_over = move |case: &Case| {
+            block_on(has_begun.pass());
             case.spawn(async move {
                 gate.open();
-                context.end(1);
+                in_task.end(1);
             });
             let stuck = Stuck { progress: 0, since: Instant::now() };
-            let taken =
+            let lease =
                 case.scheduler.take_over(0, stuck).expect("the callback waits for the task");
-            run_with_lease(case.scheduler.clone(), 0, taken);
+            run_with_lease(case.scheduler.clone(), 0, lease);
         };
-        case.run(spawns_then_takes, 1);
+        case.run(spawn_then_take_over, 1);
     });
 }

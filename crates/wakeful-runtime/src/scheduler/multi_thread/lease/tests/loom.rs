@@ -1,21 +1,21 @@
-//! A sitter goes in and out of its core while somebody else doubts that it is there. Two in the core at a
-//! time are what loom's cell reports.
+//! A holder enters and leaves core sections while another thread suspends or revokes its lease.
+//! Loom's cell reports two threads in the core at the same time.
 
 use super::*;
 use crate::testing::model;
 use wakeful_base::sync::{UnsafeCell, thread};
 
-/// A seat with nothing on it but a number.
+/// A worker whose core is just a number.
 struct Case {
     lease_slot: LeaseSlot,
     core: UnsafeCell<u32>,
 }
 
-// SAFETY: the protocol under test sees to it that one thread at a time uses the core; loom checks that.
+// SAFETY: the protocol under test lets one thread at a time use the core; loom checks that it does.
 unsafe impl Sync for Case {}
 
 impl Case {
-    /// A seat, and the stay of its sitter.
+    /// Creates a worker, and the lease of its holder.
     fn new() -> (Arc<Case>, Arc<Lease>) {
         let case = Arc::new(Case { lease_slot: LeaseSlot::new(), core: UnsafeCell::new(0) });
         let lease = Lease::new(LightFence::new(), None);
@@ -23,18 +23,18 @@ impl Case {
         (case, lease)
     }
 
-    /// A core section of `lease`'s that counts; false if the seat is lost.
-    fn count(&self, lease: &Lease) -> bool {
+    /// Increments the core in a section of `lease`. Returns false if the lease is lost.
+    fn count_in_section(&self, lease: &Lease) -> bool {
         let begun = lease.begin_section() || self.lease_slot.confirm(lease);
         if begun {
-            self.add_one();
+            self.increment();
             lease.end_section();
         }
         begun
     }
 
-    fn add_one(&self) {
-        // SAFETY: in a section, or in doubt.
+    fn increment(&self) {
+        // SAFETY: the caller is in a section, has suspended the lease, or keeps the worker vacant.
         self.core.with_mut(|core| unsafe { *core += 1 });
     }
 
@@ -44,51 +44,51 @@ impl Case {
     }
 }
 
-/// Never looked behind.
+/// A task pointer that is never dereferenced.
 fn some_task() -> TaskRef {
     TaskRef::dangling()
 }
 
-/// A poll with one section in it, and one after it. Returns how many there were.
+/// A poll with one section in it and one after it. Returns how many of the two began.
 fn poll(case: &Case, lease: &Lease) -> u32 {
     lease.begin_user_code(UserCode::Poll(some_task()));
-    let in_section = case.count(lease);
+    let in_section = case.count_in_section(lease);
     lease.end_user_code();
-    u32::from(in_section) + u32::from(case.count(lease))
+    u32::from(in_section) + u32::from(case.count_in_section(lease))
 }
 
 #[test]
-fn a_sitter_that_keeps_its_seat_does_all_it_wants() {
+fn a_suspended_lease_that_is_not_revoked_loses_no_section() {
     model(|| {
         let (case, lease) = Case::new();
-        let looks = case.clone();
+        let shared = case.clone();
         let monitor = thread::spawn(move || {
-            let suspended = looks.lease_slot.suspend();
+            let suspended = shared.lease_slot.suspend();
             if suspended.is_ok() {
-                looks.add_one();
+                shared.increment();
             }
             u32::from(suspended.is_ok())
         });
         let own = poll(&case, &lease);
-        assert_eq!(own, 2, "the seat was never taken");
+        assert_eq!(own, 2, "the lease was not revoked");
         assert_eq!(case.counted(), own + monitor.join().unwrap());
     });
 }
 
 #[test]
-fn a_seat_that_is_taken_is_one_thread_s_at_a_time() {
+fn take_over_gives_the_core_to_one_thread_at_a_time() {
     model(|| {
         let (case, lease) = Case::new();
-        let takes = case.clone();
-        let spare = thread::spawn(move || {
-            let Ok(suspended) = takes.lease_slot.suspend() else { return 0 };
+        let shared = case.clone();
+        let standby = thread::spawn(move || {
+            let Ok(suspended) = shared.lease_slot.suspend() else { return 0 };
             let lease = Lease::new(LightFence::new(), None);
             suspended.take_over(Instant::now(), &lease);
-            assert!(takes.count(&lease), "nobody takes it from the new sitter");
+            assert!(shared.count_in_section(&lease), "no thread revokes the new lease");
             1
         });
         let own = poll(&case, &lease);
-        let taken = spare.join().unwrap();
+        let taken = standby.join().unwrap();
         assert_eq!(case.counted(), own + taken);
         assert_eq!(lease.is_revoked(), taken == 1);
         assert!(own == 2 || lease.is_revoked());
@@ -96,33 +96,33 @@ fn a_seat_that_is_taken_is_one_thread_s_at_a_time() {
 }
 
 #[test]
-fn a_seat_is_given_away_or_taken_but_not_both() {
+fn a_lease_is_released_or_revoked_but_not_both() {
     model(|| {
         let (case, lease) = Case::new();
-        let takes = case.clone();
-        let spare = thread::spawn(move || {
-            let Ok(suspended) = takes.lease_slot.suspend() else { return false };
+        let shared = case.clone();
+        let standby = thread::spawn(move || {
+            let Ok(suspended) = shared.lease_slot.suspend() else { return false };
             suspended.take_over(Instant::now(), &Lease::new(LightFence::new(), None));
             true
         });
         lease.begin_user_code(UserCode::Poll(some_task()));
-        let is_given = case.lease_slot.release(&lease);
-        let is_taken = spare.join().unwrap();
-        assert_ne!(is_given, is_taken);
-        assert!(!case.count(&lease));
-        assert_eq!(case.lease_slot.while_vacant(|| case.add_one()).is_some(), is_given);
+        let is_released = case.lease_slot.release(&lease);
+        let is_taken = standby.join().unwrap();
+        assert_ne!(is_released, is_taken);
+        assert!(!case.count_in_section(&lease));
+        assert_eq!(case.lease_slot.while_vacant(|| case.increment()).is_some(), is_released);
     });
 }
 
 #[test]
-fn a_vacant_seat_has_one_visitor_or_a_sitter() {
+fn while_vacant_excludes_a_new_holder() {
     model(|| {
         let (case, lease) = Case::new();
         assert!(case.lease_slot.release(&lease));
-        let visits = case.clone();
-        let visitor = thread::spawn(move || visits.lease_slot.while_vacant(|| visits.add_one()));
+        let shared = case.clone();
+        let visitor = thread::spawn(move || shared.lease_slot.while_vacant(|| shared.increment()));
         case.lease_slot.acquire(&lease);
-        assert!(case.count(&lease));
+        assert!(case.count_in_section(&lease));
         let visited = visitor.join().unwrap().is_some();
         assert_eq!(case.counted(), 1 + u32::from(visited));
     });

@@ -1,5 +1,5 @@
-//! The last worker clears up while other threads wake, abort, spawn, and come back from polls without a
-//! seat. Every future is dropped once, and nothing of the scheduler is left.
+//! The last worker clears up while other threads wake and spawn tasks, and return from polls
+//! without a lease. Every future is dropped once, and nothing of the scheduler is left.
 
 use super::*;
 use crate::driver::DriverParts;
@@ -13,23 +13,23 @@ use std::sync::{Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 use wakeful_task::{Id, Polled};
 
-/// A runtime with one seat, and what became of its tasks.
+/// A runtime with one worker, and what became of its tasks.
 struct Case {
     scheduler: Arc<MultiThread>,
     tasks: Arc<Tasks>,
 }
 
-/// Std's types even under loom: what is modelled is the scheduler.
+/// Std's types even under loom: the model is about the scheduler, not about these counters.
 #[derive(Default)]
 struct Tasks {
     made: AtomicUsize,
     dropped: AtomicUsize,
-    /// Tasks end at their next poll.
+    /// If set, tasks end at their next poll.
     end: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
-/// A future that leaves its waker and waits.
+/// A future that stores its waker and waits.
 struct Probe(Arc<Tasks>);
 
 impl Future for Probe {
@@ -71,22 +71,23 @@ impl Case {
         Case { scheduler, tasks: Arc::default() }
     }
 
-    /// Spawns a detached task and returns its entry.
+    /// Spawns a task without a join handle and returns its queue entry.
     fn spawn(&self) -> Runnable {
         drop(self.scheduler.spawn(self.tasks.probe(), Id::next(), Location::caller()));
         self.scheduler.inject.pop().expect("just spawned")
     }
 
-    /// A task that waits in the list of `list`, and its waker.
+    /// Creates a task that waits in `list` and returns its waker.
     fn waiting(&self, list: ListId) -> Waker {
         let Polled::Pending(running) = self.spawn().run() else { panic!("a probe waits") };
         match list {
-            ListId::Common => self.scheduler.settle_without_worker(running, false),
+            ListId::Shared => self.scheduler.settle_without_worker(running, false),
             ListId::Worker(index) => {
                 let task = running.task();
-                // SAFETY: the home is as good as the fresh one. A fresh task is in no list.
-                self.scheduler.with_left_core(index, |core| unsafe {
-                    running.set_home(self.scheduler.workers[index].home.as_ptr());
+                // SAFETY: both homes are parts of this scheduler; an unlisted task is in no list.
+                // No worker thread runs, so the core is ours.
+                self.scheduler.with_retired_core(index, |core| unsafe {
+                    running.set_home(self.scheduler.workers[index].task_list.as_ptr());
                     core.owned.push_front(task);
                 });
                 assert!(running.idle().is_none());
@@ -96,13 +97,13 @@ impl Case {
         self.tasks.take_waker()
     }
 
-    /// The entry of a task that has waited in the list of `list`.
+    /// Creates a task that waits in `list`, wakes it and returns its queue entry.
     fn woken(&self, list: ListId) -> Runnable {
         self.waiting(list).wake();
         self.scheduler.inject.pop().expect("just woken")
     }
 
-    /// The worker stops, as in `WorkerThread::stop`.
+    /// Stops the worker, as `WorkerThread::stop` does.
     fn stop(&self) {
         self.scheduler.stop();
         assert!(self.scheduler.worker_stopped());
@@ -120,15 +121,15 @@ impl Case {
         drop(tasks.waker.lock().unwrap().take());
         assert_eq!(tasks.dropped.load(SeqCst), tasks.made.load(SeqCst), "futures dropped and made");
         assert_eq!(Arc::strong_count(&tasks), 1, "a future is still there");
-        assert!(scheduler.upgrade().is_none(), "a cell, or nobody, still has the scheduler");
+        assert!(scheduler.upgrade().is_none(), "a task cell, or a leak, keeps the scheduler");
     }
 }
 
-const PLACES: [ListId; 2] = [ListId::Worker(0), ListId::Common];
+const LISTS: [ListId; 2] = [ListId::Worker(0), ListId::Shared];
 
 #[test]
-fn a_wake_is_under_way() {
-    for list in PLACES {
+fn clear_up_races_with_a_wake() {
+    for list in LISTS {
         model(move || {
             let case = Case::new();
             let waker = case.waiting(list);
@@ -141,10 +142,10 @@ fn a_wake_is_under_way() {
 }
 
 #[test]
-fn two_wakes_are_under_way() {
+fn clear_up_races_with_two_wakes() {
     model(|| {
         let case = Case::new();
-        let wakers = PLACES.map(|list| case.waiting(list));
+        let wakers = LISTS.map(|list| case.waiting(list));
         let others = wakers.map(|waker| thread::spawn(move || waker.wake()));
         case.stop();
         for other in others {
@@ -155,7 +156,7 @@ fn two_wakes_are_under_way() {
 }
 
 #[test]
-fn a_spawn_is_under_way() {
+fn clear_up_races_with_a_spawn() {
     model(|| {
         let case = Case::new();
         let (scheduler, probe) = (case.scheduler.clone(), case.tasks.probe());
@@ -168,18 +169,19 @@ fn a_spawn_is_under_way() {
     });
 }
 
-/// What a poll led to, on its way to the thread that is said to have polled.
-struct OnItsWay(Polled);
+/// The result of a poll, to be sent to the thread that plays the poller.
+struct SendPolled(Polled);
 
-// SAFETY: the task's future is `Send`, and nobody else has it.
-unsafe impl Send for OnItsWay {}
+// SAFETY: the task's future is `Send`, and the poll's result gives its owner the task's turn,
+// alone.
+unsafe impl Send for SendPolled {}
 
-/// A thread without a seat comes back from a poll that was under way when the worker stopped.
-fn comes_back(case: &Case, runnable: Runnable, yields: bool) -> thread::JoinHandle<()> {
+/// Starts a thread without a lease that returns from a poll that began before the worker stopped.
+fn return_from_poll(case: &Case, runnable: Runnable, yields: bool) -> thread::JoinHandle<()> {
     case.scheduler.begin_detached(runnable.task());
-    let (scheduler, polled) = (case.scheduler.clone(), OnItsWay(runnable.run()));
+    let (scheduler, polled) = (case.scheduler.clone(), SendPolled(runnable.run()));
     thread::spawn(move || {
-        let OnItsWay(polled) = polled;
+        let SendPolled(polled) = polled;
         match polled {
             Polled::Pending(running) => scheduler.settle_without_worker(running, yields),
             Polled::Ended(ended) => scheduler.end_without_worker(ended),
@@ -188,11 +190,11 @@ fn comes_back(case: &Case, runnable: Runnable, yields: bool) -> thread::JoinHand
 }
 
 #[test]
-fn a_fresh_task_comes_back_without_a_seat() {
+fn a_new_task_returns_on_a_thread_without_a_lease() {
     for yields in [false, true] {
         model(move || {
             let case = Case::new();
-            let other = comes_back(&case, case.spawn(), yields);
+            let other = return_from_poll(&case, case.spawn(), yields);
             case.stop();
             other.join().unwrap();
             case.assert_nothing_left();
@@ -201,11 +203,11 @@ fn a_fresh_task_comes_back_without_a_seat() {
 }
 
 #[test]
-fn a_listed_task_comes_back_without_a_seat() {
-    for list in PLACES {
+fn a_listed_task_returns_on_a_thread_without_a_lease() {
+    for list in LISTS {
         model(move || {
             let case = Case::new();
-            let other = comes_back(&case, case.woken(list), false);
+            let other = return_from_poll(&case, case.woken(list), false);
             case.stop();
             other.join().unwrap();
             case.assert_nothing_left();
@@ -214,15 +216,15 @@ fn a_listed_task_comes_back_without_a_seat() {
 }
 
 #[test]
-fn a_listed_task_ends_without_a_seat() {
-    for list in PLACES {
+fn a_listed_task_ends_on_a_thread_without_a_lease() {
+    for list in LISTS {
         model(move || {
             let case = Case::new();
             let runnable = case.woken(list);
-            // Neighbours in the list, which is walked meanwhile.
+            // Neighbours in the list, which the clear-up walks meanwhile.
             let wakers = [case.waiting(list), case.waiting(list)];
             case.tasks.end.store(true, SeqCst);
-            let other = comes_back(&case, runnable, false);
+            let other = return_from_poll(&case, runnable, false);
             case.stop();
             other.join().unwrap();
             drop(wakers);
@@ -232,14 +234,15 @@ fn a_listed_task_ends_without_a_seat() {
 }
 
 #[test]
-fn a_task_is_woken_and_comes_back_without_a_seat() {
-    for list in PLACES {
+fn a_task_is_woken_and_returns_on_a_thread_without_a_lease() {
+    for list in LISTS {
         model(move || {
             let case = Case::new();
             let waker = case.waiting(list);
             waker.wake_by_ref();
             let runnable = case.scheduler.inject.pop().expect("just woken");
-            let others = [comes_back(&case, runnable, false), thread::spawn(move || waker.wake())];
+            let others =
+                [return_from_poll(&case, runnable, false), thread::spawn(move || waker.wake())];
             case.stop();
             for other in others {
                 other.join().unwrap();
