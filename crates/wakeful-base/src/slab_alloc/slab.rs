@@ -9,7 +9,7 @@
 //! ```text
 //!            no slot is free, or too few           `enough` slots came back
 //!    owned ──────────────────▶ loose (LOOSE is set) ────────────────────────▶ owned
-//!      ▲ │                                                  by the thread that returned the last one
+//!      ▲ │                                                  by the thread that brought the last
 //!      │ ▼
 //!     in a depot, behind its lock
 //! ```

@@ -5,7 +5,7 @@
 //! list of orphans.
 //!
 //! ```text
-//!   dropped ──reap_if_ended: running──▶ waker in its driver ──event──▶ reap_if_ended: reaped, freed
+//!   dropped ──reap_if_ended: running──▶ waker in its driver ──event──▶ reap_if_ended: reaped
 //!                                               │                         ▲
 //!                                          shut down ──▶ reap_if_ended: to the reaper's driver
 //! ```

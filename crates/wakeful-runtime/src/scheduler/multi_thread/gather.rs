@@ -82,7 +82,7 @@ impl WorkerThread {
             let may_keep = self.scheduler.may_keep_tasks();
             let load = &self.worker().load;
             let is_soon_done =
-                |count| load.gets_through(count, Gathered::TIME_MAX.as_nanos() as u64);
+                |count| load.finishes_within(count, Gathered::TIME_MAX.as_nanos() as u64);
             let are_few = may_keep
                 && self.enter().is_some_and(|mut core| core.gathered.add(woken, is_soon_done));
             if !are_few && self.should_call_for(self.worker().queue.len()) {

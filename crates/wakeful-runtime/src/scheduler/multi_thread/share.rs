@@ -114,7 +114,7 @@ impl Load {
     }
 
     /// Whether `count` polls take no longer than `limit_ns`, and others are not to have all that waits here.
-    pub(super) fn gets_through(&self, count: usize, limit_ns: u64) -> bool {
+    pub(super) fn finishes_within(&self, count: usize, limit_ns: u64) -> bool {
         !self.is_worth_calling(1) && self.worth_ns(count) <= limit_ns
     }
 
@@ -348,10 +348,10 @@ mod tests {
             load.measured(1);
         }
         assert!(!load.is_worth_taking(2));
-        assert!(load.gets_through(10, 1_000));
+        assert!(load.finishes_within(10, 1_000));
         load.open();
         assert!(load.is_worth_taking(1) && load.is_worth_calling(1));
-        assert!(!load.gets_through(0, u64::MAX));
+        assert!(!load.finishes_within(0, u64::MAX));
     }
 
     #[test]
@@ -362,7 +362,7 @@ mod tests {
         }
         assert!(load.is_worth_calling(499) && !load.is_worth_a_cpu(499));
         assert!(load.is_worth_a_cpu(520));
-        assert!(load.gets_through(90, 1_000_000) && !load.gets_through(110, 1_000_000));
+        assert!(load.finishes_within(90, 1_000_000) && !load.finishes_within(110, 1_000_000));
         load.keeps.store(true, Relaxed);
         assert!(!load.is_worth_a_cpu(520));
         load.open();

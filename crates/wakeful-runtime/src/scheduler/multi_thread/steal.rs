@@ -91,8 +91,8 @@ impl WorkerThread {
         }
     }
 
-    /// Steals from another worker whose queue is worth it, beginning with a random one. Returns one task
-    /// to run, and puts the others into the run queue.
+    /// Steals from another worker whose queue is worth it, beginning with a random one. Returns one
+    /// task to run, and puts the others into the run queue.
     pub(super) fn steal(&self, core: &mut WorkerCore, now: Instant) -> Option<Runnable> {
         let workers = self.scheduler.worker_count();
         let start = core.rng.below(workers as u32) as usize;

@@ -57,7 +57,7 @@ impl WorkerThread {
         let polls = self.scheduler.config.event_interval as usize;
         !ptr::eq(worker, self.worker())
             && !worker.park_state.is_parked()
-            && worker.load.gets_through(polls, LOOKS_WITHIN_NS)
+            && worker.load.finishes_within(polls, LOOKS_WITHIN_NS)
     }
 
     /// Sleeps outside of the driver until called, until a timer of its own is due, or for so long.
