@@ -1,4 +1,4 @@
-//! The thread that looks at others now and then, and rests while they do.
+//! The thread that looks at others now and then, and is_sleeping while they do.
 
 use super::monitor_alarm::MonitorAlarm;
 use std::io;
@@ -11,12 +11,12 @@ pub(super) use parking::{park, unpark};
 
 /// A runtime's monitor, if it has one.
 ///
-/// It looks, waits for a tick, looks again. When nobody is awake it **rests**, until one of those it watches has been awake for
-/// some time ([`MonitorAlarm`]): that one says that it is awake and then looks whether the monitor rests, the monitor says that it
-/// rests and then looks whether all sleep. So one of them sees the other.
+/// It looks, waits for a tick, looks again. When nobody is awake it **is_sleeping**, until one of those it watches has been awake for
+/// some time ([`MonitorAlarm`]): that one says that it is awake and then looks whether the monitor is_sleeping, the monitor says that it
+/// is_sleeping and then looks whether all sleep. So one of them sees the other.
 pub(crate) struct MonitorThread {
-    rests: AtomicBool,
-    ends: AtomicBool,
+    is_sleeping: AtomicBool,
+    should_end: AtomicBool,
     alarm: MonitorAlarm,
     thread: Mutex<Option<thread::JoinHandle<()>>>,
 }
@@ -25,8 +25,8 @@ impl MonitorThread {
     /// None, until one is started.
     pub(crate) fn new() -> MonitorThread {
         MonitorThread {
-            rests: AtomicBool::new(false),
-            ends: AtomicBool::new(false),
+            is_sleeping: AtomicBool::new(false),
+            should_end: AtomicBool::new(false),
             alarm: MonitorAlarm::new(),
             thread: Mutex::new(None),
         }
@@ -49,24 +49,24 @@ impl MonitorThread {
 
     /// For those who are watched: one that was asleep is awake `now`, as others can see. `is_alone` if it is the only one.
     #[inline]
-    pub(crate) fn note_awake(&self, now: Instant, is_alone: impl FnOnce() -> bool) {
+    pub(crate) fn note_unpark(&self, now: Instant, is_alone: impl FnOnce() -> bool) {
         seq_cst_for_loom();
-        if self.rests.load(SeqCst) {
-            self.alarm.note_awake(now, is_alone);
+        if self.is_sleeping.load(SeqCst) {
+            self.alarm.note_unpark(now, is_alone);
         }
     }
 
     /// For those who are watched: one is about to sleep, and counts as asleep.
     #[inline]
-    pub(crate) fn note_asleep(&self, are_all_parked: impl FnOnce() -> bool) {
-        self.alarm.note_asleep(are_all_parked);
+    pub(crate) fn note_park(&self, are_all_parked: impl FnOnce() -> bool) {
+        self.alarm.note_park(are_all_parked);
     }
 
     /// The thread is to end, if there is one. From any thread, more than once if need be.
     pub(crate) fn end(&self) {
-        self.ends.store(true, SeqCst);
+        self.should_end.store(true, SeqCst);
         if let Some(thread) = &*self.thread.lock() {
-            self.alarm.ring_for_good();
+            self.alarm.ring_permanently();
             unpark(thread.thread());
         }
     }
@@ -82,56 +82,61 @@ impl MonitorThread {
     /// For the thread itself: waits for a tick. False if it is to end.
     pub(crate) fn tick(&self, length: Duration) -> bool {
         // A wake-up for something else only makes it shorter.
-        if !self.ends.load(SeqCst) {
+        if !self.should_end.load(SeqCst) {
             park_for(length);
         }
-        !self.ends.load(SeqCst)
+        !self.should_end.load(SeqCst)
     }
 
-    /// For the thread itself: rests if `all_sleep`, until one of them has been awake for a `tick` or two; if not, waits for one.
+    /// For the thread itself: is_sleeping if `are_all_parked`, until one of them has been awake for a `tick` or two; if not, waits for one.
     /// False if it is to end.
-    pub(crate) fn monitor_alarm(&self, tick: Duration, all_sleep: impl FnOnce() -> bool) -> bool {
-        if !self.wait_for_alarm(tick, None, all_sleep) {
+    pub(crate) fn sleep_until_alarm(
+        &self,
+        tick: Duration,
+        are_all_parked: impl FnOnce() -> bool,
+    ) -> bool {
+        if !self.wait_for_alarm(tick, None, are_all_parked) {
             return self.tick(tick);
         }
-        !self.ends.load(SeqCst)
+        !self.should_end.load(SeqCst)
     }
 
-    /// For the thread itself: waits for `length` if `others_sleep`, or until one of them has been awake for a `tick` at most; only for a tick
+    /// For the thread itself: waits for `length` if `are_others_parked`, or until one of them has been awake for a `tick` at most; only for a tick
     /// if not, or where that costs less. False if it is to end.
     pub(crate) fn long_tick(
         &self,
         tick: Duration,
         length: Duration,
-        others_sleep: impl FnOnce() -> bool,
+        are_others_parked: impl FnOnce() -> bool,
     ) -> bool {
-        if !self.has_cheap_rests() || !self.wait_for_alarm(tick / 2, Some(length), others_sleep) {
+        if !self.is_sleep_cheap() || !self.wait_for_alarm(tick / 2, Some(length), are_others_parked)
+        {
             return self.tick(tick);
         }
-        !self.ends.load(SeqCst)
+        !self.should_end.load(SeqCst)
     }
 
     /// Whether a rest costs less than a look even if it is short.
-    pub(crate) fn has_cheap_rests(&self) -> bool {
+    pub(crate) fn is_sleep_cheap(&self) -> bool {
         self.alarm.is_cheap()
     }
 
     /// True if it has waited.
     fn wait_for_alarm(
         &self,
-        span: Duration,
-        rings_in: Option<Duration>,
+        grace: Duration,
+        ring_after: Option<Duration>,
         may_wait: impl FnOnce() -> bool,
     ) -> bool {
-        self.alarm.begin(span, rings_in);
-        self.rests.store(true, SeqCst);
+        self.alarm.reset(grace, ring_after);
+        self.is_sleeping.store(true, SeqCst);
         seq_cst_for_loom();
-        let waits = may_wait() && !self.ends.load(SeqCst);
-        if waits {
+        let should_wait = may_wait() && !self.should_end.load(SeqCst);
+        if should_wait {
             self.alarm.wait();
         }
-        self.rests.store(false, SeqCst);
-        waits
+        self.is_sleeping.store(false, SeqCst);
+        should_wait
     }
 }
 

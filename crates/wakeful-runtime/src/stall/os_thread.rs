@@ -21,7 +21,7 @@ impl OsThreadId {
         let OsThreadId(number) = self;
         match self.activity() {
             Activity::Computing => format!("thread {number}, running or ready to run"),
-            Activity::InCall(call) => match call_name(call) {
+            Activity::InSystemCall(call) => match call_name(call) {
                 Some(name) => format!("thread {number}, in system call {call}, `{name}`"),
                 None => format!("thread {number}, in system call {call}"),
             },
@@ -43,7 +43,7 @@ impl OsThreadId {
 #[derive(Debug, PartialEq, Eq)]
 enum Activity {
     Computing,
-    InCall(u32),
+    InSystemCall(u32),
     Unknown,
 }
 
@@ -52,7 +52,7 @@ impl Activity {
     fn parse(text: &str) -> Activity {
         match text.split_whitespace().next() {
             Some("running") => Activity::Computing,
-            Some(first) => first.parse().map_or(Activity::Unknown, Activity::InCall),
+            Some(first) => first.parse().map_or(Activity::Unknown, Activity::InSystemCall),
             None => Activity::Unknown,
         }
     }
@@ -109,11 +109,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_kernel_writes_is_understood() {
+    fn parses_proc_syscall() {
         assert_eq!(Activity::parse("running\n"), Activity::Computing);
         assert_eq!(
             Activity::parse("202 0x7f 0x80 0x0 0x0 0x0 0x0 0x7ffe 0x7f44\n"),
-            Activity::InCall(202)
+            Activity::InSystemCall(202)
         );
         assert_eq!(Activity::parse("-1 0x7ffe 0x7f44\n"), Activity::Unknown);
         assert_eq!(Activity::parse(""), Activity::Unknown);
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_thread_finds_itself_in_a_read() {
+    fn describes_the_calling_thread() {
         let own = OsThreadId::current().expect("procfs is mounted");
         let text = own.describe();
         assert!(text.starts_with(&format!("thread {}", own.0)), "{text}");

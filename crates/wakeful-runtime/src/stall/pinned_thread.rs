@@ -18,7 +18,7 @@ struct PinnedThread {
     state: Mutex<ThreadState>,
     /// Which worker it is, if it is one.
     worker: Option<usize>,
-    name: Option<OsThreadId>,
+    os_thread: Option<OsThreadId>,
 }
 
 #[derive(Clone, Copy)]
@@ -49,7 +49,7 @@ impl PinnedThread {
 pub(super) struct PinnedThreads(Mutex<Vec<Arc<PinnedThread>>>);
 
 impl PinnedThreads {
-    pub(super) fn are_all_parked(&self) -> bool {
+    pub(super) fn are_all_idle(&self) -> bool {
         self.0.lock().iter().all(|thread| matches!(thread.state().running, RunningCode::Nothing))
     }
 }
@@ -61,7 +61,7 @@ struct PinnedRecord<'a> {
 }
 
 impl PinnedRecord<'_> {
-    fn run(&self, next: RunningCode) -> RunningCode {
+    fn switch_to(&self, next: RunningCode) -> RunningCode {
         let mut state = self.thread.state.lock();
         state.changes += 1;
         let before = std::mem::replace(&mut state.running, next);
@@ -69,7 +69,7 @@ impl PinnedRecord<'_> {
         // The lock orders this with the monitor's look whether all sleep.
         if matches!(before, RunningCode::Nothing) {
             // Workers may be awake besides.
-            self.stall_state.monitor.note_awake(Instant::now(), || false);
+            self.stall_state.monitor.note_unpark(Instant::now(), || false);
         }
         before
     }
@@ -103,7 +103,7 @@ impl StallState {
         }
         let state = ThreadState { running: RunningCode::Nothing, changes: 0 };
         let state = Mutex::new(state);
-        let thread = Arc::new(PinnedThread { state, worker, name: OsThreadId::current() });
+        let thread = Arc::new(PinnedThread { state, worker, os_thread: OsThreadId::current() });
         self.pinned.0.lock().push(thread.clone());
         let pinned = PinnedRecord { thread, stall_state: self };
         let _set = SetPinned(PINNED.with(|before| before.replace((&raw const pinned).cast())));
@@ -127,17 +127,18 @@ pub(crate) fn run_task<R>(
 
 fn run<R>(what: RunningCode, f: impl FnOnce() -> R) -> R {
     /// What the thread ran before, to be put back.
-    struct PutBack<'a>(&'a PinnedRecord<'static>, RunningCode);
+    struct RestoreRunning<'a>(&'a PinnedRecord<'static>, RunningCode);
 
-    impl Drop for PutBack<'_> {
+    impl Drop for RestoreRunning<'_> {
         fn drop(&mut self) {
-            self.0.run(self.1);
+            self.0.switch_to(self.1);
         }
     }
 
     let pinned = PINNED.with(Cell::get);
     // SAFETY: a pointer is only there while `while_pinned` on this thread's stack vouches for it.
-    let _put_back = unsafe { pinned.as_ref() }.map(|pinned| PutBack(pinned, pinned.run(what)));
+    let _restore =
+        unsafe { pinned.as_ref() }.map(|pinned| RestoreRunning(pinned, pinned.switch_to(what)));
     f()
 }
 
@@ -192,7 +193,7 @@ impl PinnedMonitor {
                     worker: thread.worker,
                     duration,
                     outcome: StallOutcome::Waits,
-                    thread: thread.name.as_ref().map(OsThreadId::describe),
+                    thread: thread.os_thread.as_ref().map(OsThreadId::describe),
                 });
             }
         }

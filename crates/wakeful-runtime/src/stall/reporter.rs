@@ -17,25 +17,25 @@ const WAITING_MAX: usize = 256;
 /// A runtime's, if anybody wants to know.
 #[derive(Default)]
 pub(crate) struct StallReporter {
-    queue: Arc<Queue>,
+    queue: Arc<ReportQueue>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// From the monitor to the thread. A channel of std's would be 20 KB of code, in every program.
 #[derive(Default)]
-struct Queue {
-    state: Mutex<QueueState>,
+struct ReportQueue {
+    state: Mutex<ReportQueueState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct QueueState {
+struct ReportQueueState {
     stalls: VecDeque<Stall>,
     /// There is a thread that takes them out.
-    is_served: bool,
+    has_thread: bool,
 }
 
-impl Queue {
+impl ReportQueue {
     /// The next stall. None when there will be no more.
     fn next(&self) -> Option<Stall> {
         let mut state = self.state.lock();
@@ -43,7 +43,7 @@ impl Queue {
             if let Some(stall) = state.stalls.pop_front() {
                 return Some(stall);
             }
-            if !state.is_served {
+            if !state.has_thread {
                 return None;
             }
             state = self.changed.wait(state);
@@ -55,7 +55,7 @@ impl StallReporter {
     /// Starts the thread.
     pub(super) fn start(&self, config: StallConfig) -> io::Result<()> {
         let queue = self.queue.clone();
-        queue.state.lock().is_served = true;
+        queue.state.lock().has_thread = true;
         let reports_stalls: Box<dyn FnOnce() + Send> = Box::new(move || {
             while let Some(stall) = queue.next() {
                 contain_panic(|| config.report(&stall));
@@ -68,7 +68,7 @@ impl StallReporter {
 
     pub(super) fn report(&self, stall: Stall) {
         let mut state = self.queue.state.lock();
-        if state.is_served && state.stalls.len() < WAITING_MAX {
+        if state.has_thread && state.stalls.len() < WAITING_MAX {
             state.stalls.push_back(stall);
             drop(state);
             self.queue.changed.notify_one();
@@ -77,8 +77,8 @@ impl StallReporter {
 
     /// The thread is to end, when it has told of what there is.
     pub(super) fn end(&self) {
-        let was_served = std::mem::take(&mut self.queue.state.lock().is_served);
-        if was_served {
+        let had_thread = std::mem::take(&mut self.queue.state.lock().has_thread);
+        if had_thread {
             self.queue.changed.notify_one();
         }
     }

@@ -31,11 +31,11 @@ impl StallState {
 
     /// Whether every thread in `block_on` is between two polls.
     pub(crate) fn are_pinned_idle(&self) -> bool {
-        self.pinned.are_all_parked()
+        self.pinned.are_all_idle()
     }
 
     /// Starts the monitor, which runs `look`, and what it needs to tell of stalls.
-    pub(crate) fn start(&self, look: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+    pub(crate) fn start_monitor(&self, look: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         if self.config.reports() {
             self.reporter.start(self.config.clone())?;
         }
@@ -53,14 +53,14 @@ impl StallState {
     }
 
     /// For the monitor, after so many looks at nothing but sleepers: rests, or waits for a tick. False if it is to end.
-    pub(crate) fn rest_after(
+    pub(crate) fn sleep_or_tick(
         &self,
         quiet_looks: u32,
         tick: Duration,
-        all_sleep: impl FnOnce() -> bool,
+        are_all_parked: impl FnOnce() -> bool,
     ) -> bool {
-        if self.monitor.has_cheap_rests() || quiet_looks % QUIET_LOOKS_MAX == 0 {
-            self.monitor.monitor_alarm(tick, all_sleep)
+        if self.monitor.is_sleep_cheap() || quiet_looks % QUIET_LOOKS_MAX == 0 {
+            self.monitor.sleep_until_alarm(tick, are_all_parked)
         } else {
             // Nothing waits behind those who sleep.
             self.monitor.tick(self.config.after)
@@ -73,14 +73,14 @@ impl StallState {
     }
 
     /// Starts a monitor for a runtime that has nothing but such threads, if anybody wants to know.
-    pub(crate) fn start_pinned(self: &Arc<Self>) -> io::Result<()> {
+    pub(crate) fn start_pinned_monitor(self: &Arc<Self>) -> io::Result<()> {
         if !self.config.reports() {
             return Ok(());
         }
         self.monitor.prepare();
-        let ends = EndsReports(self.clone());
-        self.start(Box::new(move || {
-            let stall_state = &*ends.0;
+        let on_drop = EndReportsOnDrop(self.clone());
+        self.start_monitor(Box::new(move || {
+            let stall_state = &*on_drop.0;
             let (mut monitor, mut quiet_looks) = (PinnedMonitor::default(), 0);
             loop {
                 let is_busy = monitor.look(stall_state, Instant::now());
@@ -88,7 +88,7 @@ impl StallState {
                 let should_continue = if is_busy {
                     stall_state.monitor.tick(stall_state.config.after)
                 } else {
-                    stall_state.rest_after(quiet_looks, stall_state.config.after, || {
+                    stall_state.sleep_or_tick(quiet_looks, stall_state.config.after, || {
                         stall_state.are_pinned_idle()
                     })
                 };
@@ -100,10 +100,10 @@ impl StallState {
     }
 }
 
-/// The reporter's thread ends when this is dropped, with the monitor, however that ends.
-struct EndsReports(Arc<StallState>);
+/// The reporter's thread on_drop when this is dropped, with the monitor, however that on_drop.
+struct EndReportsOnDrop(Arc<StallState>);
 
-impl Drop for EndsReports {
+impl Drop for EndReportsOnDrop {
     fn drop(&mut self) {
         self.0.end_reports();
     }

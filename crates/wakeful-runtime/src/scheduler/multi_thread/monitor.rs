@@ -72,7 +72,7 @@ const COMPUTING_MAX_PER_CPU: usize = 4;
 pub(super) fn start(scheduler: &Arc<MultiThread>) -> std::io::Result<()> {
     let mut monitor = Monitor::new(scheduler.clone());
     let ends = MonitorEnds(scheduler.clone());
-    scheduler.stalls.start(Box::new(move || {
+    scheduler.stalls.start_monitor(Box::new(move || {
         let _ends = ends;
         monitor.run();
     }))
@@ -242,8 +242,8 @@ impl Monitor {
             let stalls = &self.scheduler.stalls;
             let should_continue = match next {
                 NextLook::Quiet => {
-                    let all_sleep = || self.scheduler.are_all_parked();
-                    stalls.rest_after(quiet_looks, self.interval, all_sleep)
+                    let are_all_parked = || self.scheduler.are_all_parked();
+                    stalls.sleep_or_tick(quiet_looks, self.interval, are_all_parked)
                 }
                 NextLook::Later(length) => {
                     let others_sleep = || self.do_others_sleep();
