@@ -1,4 +1,4 @@
-//! The pool's queue: which thread takes which job, and when one more thread is wanted.
+//! The pool's queue: which thread takes which job, and when one more thread is should_take.
 //!
 //! Waking a sleeping thread costs far more than a short job takes, so a push wakes nobody where a
 //! thread comes for the job anyway:
@@ -36,7 +36,7 @@ use wakeful_base::sync::{Condvar, Mutex, MutexGuard, hint};
 const WATCHDOG_TICK: Duration = Duration::from_millis(1);
 
 /// A queue that is expected to be empty by then is not worth a wake-up.
-const WAKE_NS: u64 = 20_000;
+const WAKE_UP_NS: u64 = 20_000;
 
 /// Until it is known how long jobs take, none counts as short.
 const AVERAGE_NS_AT_START: u64 = 1_000_000;
@@ -44,11 +44,11 @@ const AVERAGE_NS_AT_START: u64 = 1_000_000;
 pub(super) struct JobQueue<J> {
     state: Mutex<QueueState<J>>,
     /// Sleeping threads wait here.
-    arrived: Condvar,
+    sleepers: Condvar,
     /// Who waits for all threads to be gone waits here.
-    gone: Condvar,
+    exited: Condvar,
     /// As `jobs.len()`, for threads that look; never zero in a closed queue.
-    hint: AtomicUsize,
+    jobs_hint: AtomicUsize,
     threads_max: usize,
     keep_alive: Duration,
 }
@@ -81,7 +81,7 @@ struct QueueState<J> {
     completed: u64,
     average_ns: u64,
     /// Somebody waits until so many threads are left.
-    awaited: Option<usize>,
+    exits_awaited: Option<usize>,
 }
 
 struct Waiting<J> {
@@ -129,7 +129,7 @@ pub(super) enum NextJob<J> {
 enum BackupThread {
     Sleeper,
     NewThread,
-    Nobody,
+    Unavailable,
 }
 
 /// How a job is to be counted.
@@ -174,11 +174,11 @@ impl<J> JobQueue<J> {
                 watchdog: false,
                 completed: 0,
                 average_ns: AVERAGE_NS_AT_START,
-                awaited: None,
+                exits_awaited: None,
             }),
-            arrived: Condvar::new(),
-            gone: Condvar::new(),
-            hint: AtomicUsize::new(0),
+            sleepers: Condvar::new(),
+            exited: Condvar::new(),
+            jobs_hint: AtomicUsize::new(0),
             threads_max,
             keep_alive,
         }
@@ -199,19 +199,21 @@ impl<J> JobQueue<J> {
         }
         state.was_busy |= state.jobs.len() > 1;
         if !state.closed {
-            self.hint.store(state.jobs.len(), Release);
+            self.jobs_hint.store(state.jobs.len(), Release);
         }
-        if state.jobs.len() <= state.coming() || (kind != Kind::Worker && state.is_soon_empty()) {
+        if state.jobs.len() <= state.coming()
+            || (kind != Kind::Worker && state.will_be_empty_soon())
+        {
             return Push::Queued;
         }
-        match state.call_one(self.threads_max) {
+        match state.request_thread(self.threads_max) {
             BackupThread::Sleeper => {
                 drop(state);
-                self.arrived.notify_one();
+                self.sleepers.notify_one();
                 Push::Queued
             }
             BackupThread::NewThread => Push::StartThread(JobNumber(number)),
-            BackupThread::Nobody => Push::Queued,
+            BackupThread::Unavailable => Push::Queued,
         }
     }
 
@@ -221,27 +223,28 @@ impl<J> JobQueue<J> {
         let mut state = self.state.lock();
         state.starting -= 1;
         state.backup_requested = false;
-        self.note_gone(&mut state);
+        self.note_exit(&mut state);
         let is_own = |waiting: &Waiting<J>| Some(JobNumber(waiting.number)) == asked_for;
-        let goes_before = |waiting: &Waiting<J>| waiting.kind == Kind::Worker && !is_own(waiting);
-        let free_again = state.threads - state.worker_jobs;
-        if free_again > state.jobs.iter().filter(|waiting| goes_before(waiting)).count() {
+        let is_worker_ahead =
+            |waiting: &Waiting<J>| waiting.kind == Kind::Worker && !is_own(waiting);
+        let free_threads = state.threads - state.worker_jobs;
+        if free_threads > state.jobs.iter().filter(|waiting| is_worker_ahead(waiting)).count() {
             if state.jobs.len() > state.coming() && state.sleeping > state.woken {
                 state.woken += 1;
                 drop(state);
-                self.arrived.notify_one();
+                self.sleepers.notify_one();
             }
             return Stranded { own: None, others: Vec::new() };
         }
         let own = state.take_jobs(&mut |waiting| is_own(waiting)).pop();
-        let others = state.take_jobs(&mut |waiting| !goes_before(waiting));
+        let others = state.take_jobs(&mut |waiting| !is_worker_ahead(waiting));
         if !state.closed {
-            self.hint.store(state.jobs.len(), Release);
+            self.jobs_hint.store(state.jobs.len(), Release);
         }
         Stranded { own, others }
     }
 
-    /// Waits for a job. `Exit` if the thread is wanted no more, and counts no longer.
+    /// Waits for a job. `Exit` if the thread is should_take no more, and counts no longer.
     pub(super) fn next(&self, arrival: Arrival) -> NextJob<J> {
         let mut state = self.state.lock();
         match arrival {
@@ -278,9 +281,9 @@ impl<J> JobQueue<J> {
                     continue;
                 }
             }
-            let lease;
-            (state, lease) = self.sleep(state);
-            if !lease {
+            let should_stay;
+            (state, should_stay) = self.sleep(state);
+            if !should_stay {
                 return self.exit(state);
             }
         }
@@ -311,12 +314,12 @@ impl<J> JobQueue<J> {
         let mut state = self.state.lock();
         (state.retiring, state.closed) = (true, true);
         let short = state.take_short();
-        self.hint.store(usize::MAX, Release);
+        self.jobs_hint.store(usize::MAX, Release);
         let are_some_asleep = state.sleeping > 0;
         drop(state);
         // Many a runtime ends without one: a call to the kernel less.
         if are_some_asleep {
-            self.arrived.notify_all();
+            self.sleepers.notify_all();
         }
         short
     }
@@ -328,25 +331,25 @@ impl<J> JobQueue<J> {
         state.retiring = true;
         let short = state.take_short();
         if !state.closed {
-            self.hint.store(state.jobs.len(), Release);
+            self.jobs_hint.store(state.jobs.len(), Release);
         }
         short
     }
 
     /// Waits until no more than `left` threads remain. False if `timeout` passed first.
-    pub(super) fn wait_gone(&self, left: usize, timeout: Option<Duration>) -> bool {
+    pub(super) fn wait_for_exits(&self, left: usize, timeout: Option<Duration>) -> bool {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut state = self.state.lock();
         while state.threads > left {
-            state.awaited = Some(left);
+            state.exits_awaited = Some(left);
             state = match deadline {
-                None => self.gone.wait(state),
+                None => self.exited.wait(state),
                 Some(deadline) => {
-                    let rest = deadline.saturating_duration_since(Instant::now());
-                    if rest.is_zero() {
+                    let left_over = deadline.saturating_duration_since(Instant::now());
+                    if left_over.is_zero() {
                         return false;
                     }
-                    self.gone.wait_timeout(state, rest).0
+                    self.exited.wait_timeout(state, left_over).0
                 }
             };
         }
@@ -358,7 +361,7 @@ impl<J> JobQueue<J> {
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.hint.load(Relaxed) == usize::MAX
+        self.jobs_hint.load(Relaxed) == usize::MAX
     }
 
     /// Whether there is a thread for one more job, or could be.
@@ -382,21 +385,21 @@ impl<J> JobQueue<J> {
         if state.closed {
             return Some(NextJob::Run(job));
         }
-        self.hint.store(state.jobs.len(), Release);
+        self.jobs_hint.store(state.jobs.len(), Release);
         if state.watchdog || state.backup_requested || state.jobs.len() <= state.coming() {
             return Some(NextJob::Run(job));
         }
-        Some(match state.call_one(self.threads_max) {
+        Some(match state.request_thread(self.threads_max) {
             BackupThread::Sleeper => {
                 state.backup_requested = true;
-                self.arrived.notify_one();
+                self.sleepers.notify_one();
                 NextJob::Run(job)
             }
             BackupThread::NewThread => {
                 state.backup_requested = true;
                 NextJob::StartThreadAndRun(job)
             }
-            BackupThread::Nobody => NextJob::Run(job),
+            BackupThread::Unavailable => NextJob::Run(job),
         })
     }
 
@@ -404,7 +407,7 @@ impl<J> JobQueue<J> {
     fn look(&self) -> Duration {
         let begun = Instant::now();
         let mut took = Duration::ZERO;
-        while self.hint.load(Acquire) == 0 && took < LOOK_MAX {
+        while self.jobs_hint.load(Acquire) == 0 && took < LOOK_MAX {
             for _ in 0..16 {
                 hint::spin_loop();
             }
@@ -420,22 +423,22 @@ impl<J> JobQueue<J> {
     ) -> (MutexGuard<'a, QueueState<J>>, bool) {
         let deadline = Instant::now().checked_add(self.keep_alive);
         state.sleeping += 1;
-        let (mut elapsed, mut lease) = (false, true);
-        while !state.answer_call() && !state.closed {
+        let (mut elapsed, mut should_stay) = (false, true);
+        while !state.accept_wake_up() && !state.closed {
             if elapsed {
-                lease = !state.jobs.is_empty();
+                should_stay = !state.jobs.is_empty();
                 break;
             }
             (state, elapsed) = match deadline {
-                None => (self.arrived.wait(state), false),
+                None => (self.sleepers.wait(state), false),
                 Some(deadline) => {
                     let left = deadline.saturating_duration_since(Instant::now());
-                    self.arrived.wait_timeout(state, left)
+                    self.sleepers.wait_timeout(state, left)
                 }
             };
         }
         state.sleeping -= 1;
-        (state, lease)
+        (state, should_stay)
     }
 
     /// Sleeps tick by tick, until the queue stands still or nothing happened for a tick.
@@ -447,8 +450,8 @@ impl<J> JobQueue<J> {
         state.sleeping += 1;
         loop {
             let completed = state.completed;
-            state = self.arrived.wait_timeout(state, WATCHDOG_TICK).0;
-            if state.answer_call() || state.closed {
+            state = self.sleepers.wait_timeout(state, WATCHDOG_TICK).0;
+            if state.accept_wake_up() || state.closed {
                 break;
             }
             if state.completed == completed {
@@ -466,14 +469,14 @@ impl<J> JobQueue<J> {
     }
 
     fn exit(&self, mut state: MutexGuard<'_, QueueState<J>>) -> NextJob<J> {
-        self.note_gone(&mut state);
+        self.note_exit(&mut state);
         NextJob::Exit
     }
 
-    fn note_gone(&self, state: &mut QueueState<J>) {
+    fn note_exit(&self, state: &mut QueueState<J>) {
         state.threads -= 1;
-        if state.awaited.is_some_and(|left| state.threads <= left) {
-            self.gone.notify_all();
+        if state.exits_awaited.is_some_and(|left| state.threads <= left) {
+            self.exited.notify_all();
         }
     }
 }
@@ -485,7 +488,7 @@ impl<J> QueueState<J> {
     }
 
     /// Gets one more thread on its way: a sleeper, which is to be notified, or a new one.
-    fn call_one(&mut self, threads_max: usize) -> BackupThread {
+    fn request_thread(&mut self, threads_max: usize) -> BackupThread {
         if self.sleeping > self.woken {
             self.woken += 1;
             BackupThread::Sleeper
@@ -494,12 +497,12 @@ impl<J> QueueState<J> {
             self.starting += 1;
             BackupThread::NewThread
         } else {
-            BackupThread::Nobody
+            BackupThread::Unavailable
         }
     }
 
     /// For a sleeper: true if one was called, which it is from now on.
-    fn answer_call(&mut self) -> bool {
+    fn accept_wake_up(&mut self) -> bool {
         if self.woken == 0 {
             return false;
         }
@@ -513,18 +516,18 @@ impl<J> QueueState<J> {
     fn take_short(&mut self) -> Vec<J> {
         let mut coming = self.coming();
         self.take_jobs(&mut |waiting| {
-            let is_left_to_somebody = coming > 0;
+            let is_left_to_a_thread = coming > 0;
             coming = coming.saturating_sub(1);
-            waiting.kind == Kind::Short && !is_left_to_somebody
+            waiting.kind == Kind::Short && !is_left_to_a_thread
         })
     }
 
-    /// Takes out the jobs that are `wanted`, asked from the first to the last.
-    fn take_jobs(&mut self, wanted: &mut dyn FnMut(&Waiting<J>) -> bool) -> Vec<J> {
+    /// Takes out the jobs that are `should_take`, asked from the first to the last.
+    fn take_jobs(&mut self, should_take: &mut dyn FnMut(&Waiting<J>) -> bool) -> Vec<J> {
         let mut taken = Vec::new();
         for _ in 0..self.jobs.len() {
             let Some(waiting) = self.jobs.pop_front() else { break };
-            if wanted(&waiting) {
+            if should_take(&waiting) {
                 taken.push(waiting.job);
             } else {
                 self.jobs.push_back(waiting);
@@ -538,16 +541,17 @@ impl<J> QueueState<J> {
     }
 
     fn are_jobs_short(&self) -> bool {
-        self.average_ns < WAKE_NS
+        self.average_ns < WAKE_UP_NS
     }
 
     /// Whether the threads at work, or on their way, will be through the queue before a sleeper would be up, with
     /// the guard there in case they are not.
-    fn is_soon_empty(&self) -> bool {
+    fn will_be_empty_soon(&self) -> bool {
         let draining = self.threads - self.worker_jobs - (self.sleeping - self.woken);
         self.watchdog
             && draining > 0
-            && self.average_ns.saturating_mul(self.jobs.len() as u64) / (draining as u64) < WAKE_NS
+            && self.average_ns.saturating_mul(self.jobs.len() as u64) / (draining as u64)
+                < WAKE_UP_NS
     }
 }
 

@@ -37,7 +37,7 @@ struct Threads {
     next: usize,
     running: HashMap<usize, thread::JoinHandle<()>>,
     /// The thread that left last: joined by the next that leaves. At the end, all that do.
-    left: Vec<thread::JoinHandle<()>>,
+    exited: Vec<thread::JoinHandle<()>>,
 }
 
 /// What becomes of a blocking task that waits for a thread when the runtime shuts down.
@@ -168,7 +168,7 @@ impl Pool {
         let mut threads = self.threads.lock();
         let number = threads.next;
         let pool = self.clone();
-        let life: Box<dyn FnOnce() + Send> = Box::new(move || {
+        let thread_main: Box<dyn FnOnce() + Send> = Box::new(move || {
             POOL.set(Arc::as_ptr(&pool));
             // The end of the context panics if user code leaked an `EnterGuard` on this thread.
             contain_panic(|| {
@@ -176,11 +176,11 @@ impl Pool {
                     abort_on_unwind("a thread of the blocking pool", || pool.work(&context));
                 });
             });
-            pool.leave(number);
+            pool.thread_exits(number);
             // These may be the last references to the runtime's hooks, whose drop is user code.
             contain_panic(|| drop((context, pool)));
         });
-        let handle = builder.spawn(life)?;
+        let handle = builder.spawn(thread_main)?;
         threads.next += 1;
         threads.running.insert(number, handle);
         Ok(())
@@ -240,12 +240,12 @@ impl Pool {
 
     /// Takes a thread that is about to end out of the books, and joins the one that left before it, unless the
     /// shutdown does.
-    fn leave(&self, number: usize) {
+    fn thread_exits(&self, number: usize) {
         let mut threads = self.threads.lock();
         // Else the shutdown has our handle, and joins us itself.
         let Some(own) = threads.running.remove(&number) else { return };
-        let before = if self.queue.is_retiring() { Vec::new() } else { take(&mut threads.left) };
-        threads.left.push(own);
+        let before = if self.queue.is_retiring() { Vec::new() } else { take(&mut threads.exited) };
+        threads.exited.push(own);
         drop(threads);
         for before in before {
             let _its_panic_was_reported = before.join();
@@ -275,12 +275,12 @@ impl Pool {
         }
         // A runtime can be dropped on a thread of its own pool, which cannot wait for itself.
         let on_own_thread = ptr::eq(POOL.get(), self);
-        if !self.queue.wait_gone(usize::from(on_own_thread), timeout) {
+        if !self.queue.wait_for_exits(usize::from(on_own_thread), timeout) {
             return false;
         }
         let threads = take(&mut *self.threads.lock());
         let here = thread::current().id();
-        for handle in threads.running.into_values().chain(threads.left) {
+        for handle in threads.running.into_values().chain(threads.exited) {
             if handle.thread().id() != here {
                 let _its_panic_was_reported = handle.join();
             }

@@ -9,17 +9,17 @@ use wakeful_base::budget::{self, Budget};
 use wakeful_task::{Id, JoinHandle, Runnable, Schedule, new_task};
 
 /// Where blocking tasks are at home: nowhere, for they are polled once and never wait.
-struct NoHome;
+struct NoScheduler;
 
-static NO_HOME: NoHome = NoHome;
+static NO_SCHEDULER: NoScheduler = NoScheduler;
 
 // SAFETY: a static is always valid.
-unsafe impl Schedule for NoHome {
-    unsafe fn schedule(_: NonNull<NoHome>, runnable: Runnable) {
+unsafe impl Schedule for NoScheduler {
+    unsafe fn schedule(_: NonNull<NoScheduler>, runnable: Runnable) {
         unreachable!("a blocking task never waits, so nothing can wake it: {:?}", &*runnable);
     }
 
-    unsafe fn release_cell(_: NonNull<NoHome>) {}
+    unsafe fn release_cell(_: NonNull<NoScheduler>) {}
 }
 
 /// Runs a closure at its first poll.
@@ -49,5 +49,5 @@ where
     R: Send + 'static,
 {
     // SAFETY: the home is a static; `F` and `R` are `Send`.
-    unsafe { new_task(BlockingCall(Some(call)), NonNull::from(&NO_HOME), id, spawned_at) }
+    unsafe { new_task(BlockingCall(Some(call)), NonNull::from(&NO_SCHEDULER), id, spawned_at) }
 }

@@ -8,7 +8,7 @@ use wakeful_base::FastRng;
 const LONG: Duration = Duration::from_secs(3600);
 
 /// A queue whose threads are only in its books.
-fn with_books(threads_max: usize, write: impl FnOnce(&mut QueueState<u32>)) -> JobQueue<u32> {
+fn with_state(threads_max: usize, write: impl FnOnce(&mut QueueState<u32>)) -> JobQueue<u32> {
     let queue = JobQueue::new(threads_max, LONG);
     write(&mut queue.state.lock());
     queue
@@ -30,8 +30,8 @@ fn asked_for(push: Push<u32>) -> JobNumber {
 }
 
 #[test]
-fn a_thread_is_asked_for_where_none_comes() {
-    let queue = with_books(2, |_| ());
+fn push_requests_a_thread_if_none_is_coming() {
+    let queue = with_state(2, |_| ());
     asked_for(queue.push(1, Kind::Short));
     // The thread that was asked for comes for one job, not for two.
     asked_for(queue.push(2, Kind::Short));
@@ -40,7 +40,7 @@ fn a_thread_is_asked_for_where_none_comes() {
 }
 
 #[test]
-fn threads_that_come_anyway_are_counted_on() {
+fn push_relies_on_threads_that_are_coming() {
     type Write = fn(&mut QueueState<u32>);
     let arrival: [Write; 4] = [
         |state| state.looking = 1,
@@ -49,7 +49,7 @@ fn threads_that_come_anyway_are_counted_on() {
         |state| (state.sleeping, state.woken) = (1, 1),
     ];
     for write in arrival {
-        let queue = with_books(8, |state| {
+        let queue = with_state(8, |state| {
             state.threads = 1;
             write(state);
         });
@@ -59,8 +59,8 @@ fn threads_that_come_anyway_are_counted_on() {
 }
 
 #[test]
-fn sleepers_are_woken_before_threads_are_started() {
-    let queue = with_books(8, |state| (state.threads, state.sleeping) = (2, 2));
+fn sleeping_threads_are_woken_before_new_ones_start() {
+    let queue = with_state(8, |state| (state.threads, state.sleeping) = (2, 2));
     for woken in 1..=2 {
         assert_eq!(queue.push(woken, Kind::Short), Push::Queued);
         assert_eq!(queue.state.lock().woken, woken as usize);
@@ -69,13 +69,13 @@ fn sleepers_are_woken_before_threads_are_started() {
 }
 
 #[test]
-fn short_jobs_wake_nobody_while_the_guard_is_there() {
+fn short_jobs_wake_no_thread_while_the_watchdog_runs() {
     // One thread at work, the guard, and jobs of five microseconds.
     let write = |state: &mut QueueState<u32>| {
         (state.threads, state.sleeping, state.watchdog) = (2, 1, true);
         state.average_ns = 5000;
     };
-    let queue = with_books(8, write);
+    let queue = with_state(8, write);
     for job in 0..3 {
         assert_eq!(queue.push(job, Kind::Short), Push::Queued);
         assert_eq!(queue.state.lock().woken, 0);
@@ -83,10 +83,10 @@ fn short_jobs_wake_nobody_while_the_guard_is_there() {
     assert_eq!(queue.push(3, Kind::Short), Push::Queued);
     assert_eq!(queue.state.lock().woken, 1, "the fourth would be done too late");
     // A seat is worth a wake-up, and so is a job with nobody at work.
-    let queue = with_books(8, write);
+    let queue = with_state(8, write);
     assert_eq!(queue.push(0, Kind::Worker), Push::Queued);
     assert_eq!(queue.state.lock().woken, 1);
-    let queue = with_books(8, |state| {
+    let queue = with_state(8, |state| {
         write(state);
         state.worker_jobs = 1;
     });
@@ -95,8 +95,8 @@ fn short_jobs_wake_nobody_while_the_guard_is_there() {
 }
 
 #[test]
-fn seats_go_first() {
-    let queue = with_books(8, |_| ());
+fn worker_jobs_go_first() {
+    let queue = with_state(8, |_| ());
     asked_for(queue.push(1, Kind::Short));
     asked_for(queue.push(2, Kind::Worker));
     assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(2));
@@ -105,8 +105,8 @@ fn seats_go_first() {
 }
 
 #[test]
-fn jobs_that_nobody_comes_for_are_seen_by_who_takes_one() {
-    let queue = with_books(8, |state| {
+fn a_thread_that_takes_a_job_requests_one_for_the_rest() {
+    let queue = with_state(8, |state| {
         (state.threads, state.watchdog, state.average_ns) = (2, true, 0);
         state.sleeping = 1;
     });
@@ -125,8 +125,8 @@ fn jobs_that_nobody_comes_for_are_seen_by_who_takes_one() {
 }
 
 #[test]
-fn the_job_of_a_thread_that_did_not_start_is_given_back_to_who_sent_it() {
-    let queue = with_books(8, |_| ());
+fn a_failed_start_returns_its_job_to_the_caller() {
+    let queue = with_state(8, |_| ());
     let first = asked_for(queue.push(1, Kind::Short));
     let second = asked_for(queue.push(2, Kind::Short));
     // The second thread is to come, for both.
@@ -138,8 +138,8 @@ fn the_job_of_a_thread_that_did_not_start_is_given_back_to_who_sent_it() {
 }
 
 #[test]
-fn threads_on_seats_are_no_help_to_a_job() {
-    let queue = with_books(8, |_| ());
+fn threads_with_worker_jobs_do_not_serve_other_jobs() {
+    let queue = with_state(8, |_| ());
     asked_for(queue.push(1, Kind::Worker));
     let short = asked_for(queue.push(2, Kind::Short));
     // The seat is not taken yet, but the thread that comes is for it.
@@ -157,8 +157,8 @@ fn threads_on_seats_are_no_help_to_a_job() {
 }
 
 #[test]
-fn a_job_taken_meanwhile_is_not_given_back() {
-    let queue = with_books(8, |_| ());
+fn a_failed_start_does_not_return_a_job_already_taken() {
+    let queue = with_state(8, |_| ());
     let first = asked_for(queue.push(1, Kind::Short));
     let second = asked_for(queue.push(2, Kind::Short));
     assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(1));
@@ -172,8 +172,8 @@ fn a_job_taken_meanwhile_is_not_given_back() {
 }
 
 #[test]
-fn a_queue_that_is_about_to_close_takes_jobs_but_keeps_no_thread_without_one() {
-    let queue = with_books(2, |state| state.threads = 2);
+fn a_retiring_queue_accepts_jobs_and_lets_idle_threads_exit() {
+    let queue = with_state(2, |state| state.threads = 2);
     assert_eq!(queue.push(1, Kind::Short), Push::Queued);
     assert_eq!(queue.push(2, Kind::Mandatory), Push::Queued);
     assert_eq!(queue.retire(), [1]);
@@ -185,13 +185,13 @@ fn a_queue_that_is_about_to_close_takes_jobs_but_keeps_no_thread_without_one() {
     assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(3));
     assert_eq!(queue.next(Arrival::Unannounced), NextJob::Exit);
     assert_eq!(queue.close(), []);
-    assert!(queue.wait_gone(0, None));
+    assert!(queue.wait_for_exits(0, None));
 }
 
 #[test]
-fn a_closed_queue_still_runs_what_is_mandatory() {
+fn a_closed_queue_runs_mandatory_jobs() {
     // Both at work, so nobody is on his way.
-    let queue = with_books(2, |state| state.threads = 2);
+    let queue = with_state(2, |state| state.threads = 2);
     assert_eq!(queue.push(1, Kind::Mandatory), Push::Queued);
     assert_eq!(queue.push(2, Kind::Short), Push::Queued);
     assert_eq!(queue.push(3, Kind::Mandatory), Push::Queued);
@@ -202,12 +202,12 @@ fn a_closed_queue_still_runs_what_is_mandatory() {
     for _ in 0..2 {
         assert_eq!(queue.next(Arrival::Unannounced), NextJob::Exit);
     }
-    assert!(queue.wait_gone(0, None));
+    assert!(queue.wait_for_exits(0, None));
 }
 
 #[test]
-fn a_closed_queue_runs_seats_and_what_threads_come_for() {
-    let queue = with_books(2, |state| (state.threads, state.starting) = (1, 1));
+fn a_closed_queue_runs_worker_jobs_and_jobs_with_a_thread() {
+    let queue = with_state(2, |state| (state.threads, state.starting) = (1, 1));
     assert_eq!(queue.push(1, Kind::Short), Push::Queued);
     asked_for(queue.push(2, Kind::Worker));
     assert_eq!(queue.push(3, Kind::Short), Push::Queued, "no more than two threads");
@@ -222,17 +222,17 @@ fn a_closed_queue_runs_seats_and_what_threads_come_for() {
     for _ in 0..2 {
         assert_eq!(queue.next(Arrival::Unannounced), NextJob::Exit);
     }
-    assert!(queue.wait_gone(0, None));
+    assert!(queue.wait_for_exits(0, None));
     assert_eq!(queue.push(6, Kind::Worker), Push::Closed(6), "there is nobody left to need it");
 }
 
 #[test]
-fn who_waits_for_the_threads_waits_for_none_that_did_not_start() {
-    let queue = Arc::new(with_books(8, |_| ()));
+fn wait_for_exits_does_not_count_a_failed_start() {
+    let queue = Arc::new(with_state(8, |_| ()));
     let number = asked_for(queue.push(1, Kind::Short));
     assert_eq!(queue.close(), []);
-    let waits = queue.clone();
-    let waiter = thread::spawn(move || waits.wait_gone(0, Some(Duration::from_secs(10))));
+    let waiting = queue.clone();
+    let waiter = thread::spawn(move || waiting.wait_for_exits(0, Some(Duration::from_secs(10))));
     assert_eq!(queue.start_failed(Some(number)), only_own(1));
     assert!(waiter.join().unwrap());
 }
@@ -298,7 +298,7 @@ impl Threads {
 
     fn close(&self) {
         assert!(self.queue.close().is_empty());
-        assert!(self.queue.wait_gone(0, Some(Duration::from_secs(10))), "threads exit");
+        assert!(self.queue.wait_for_exits(0, Some(Duration::from_secs(10))), "threads exit");
     }
 }
 
@@ -315,7 +315,7 @@ fn submit_waiting(threads: &Arc<Threads>, count: usize) -> Arc<Barrier> {
 }
 
 #[test]
-fn one_thread_is_enough_for_one_job_at_a_time() {
+fn one_thread_serves_jobs_that_come_one_at_a_time() {
     let threads = Threads::new(8, LONG);
     for n in 1..=100 {
         threads.submit(|| ());
@@ -328,7 +328,7 @@ fn one_thread_is_enough_for_one_job_at_a_time() {
 }
 
 #[test]
-fn threads_exit_after_the_keep_alive_time_and_come_back() {
+fn threads_exit_after_the_keep_alive_time_and_start_again() {
     let threads = Threads::new(8, Duration::from_millis(5));
     for round in 1..=2 {
         submit_waiting(&threads, 4).wait();
@@ -339,7 +339,7 @@ fn threads_exit_after_the_keep_alive_time_and_come_back() {
 }
 
 #[test]
-fn no_more_threads_than_allowed() {
+fn threads_max_is_respected() {
     let threads = Threads::new(3, LONG);
     submit_waiting(&threads, 3).wait();
     for _ in 0..200 {
@@ -352,7 +352,7 @@ fn no_more_threads_than_allowed() {
 }
 
 #[test]
-fn the_guard_takes_over_when_the_queue_stands_still() {
+fn the_watchdog_takes_over_when_no_job_completes() {
     let threads = Threads::new(16, LONG);
     submit_waiting(&threads, 2).wait();
     // As after many short jobs: of the two threads one is the guard, or becomes it.
@@ -368,7 +368,7 @@ fn the_guard_takes_over_when_the_queue_stands_still() {
 }
 
 #[test]
-fn stress_no_job_waits_for_ever() {
+fn stress_every_job_runs() {
     let deadline = Instant::now() + stress_time();
     let rng = FastRng::from_seed(3);
     while Instant::now() < deadline {
