@@ -41,7 +41,7 @@ pub(crate) struct TimerTick {
     /// Later than `now_ns`.
     pub(crate) at_ns: u64,
     /// From one beat to the next.
-    pub(crate) every_ns: u64,
+    pub(crate) period_ns: u64,
 }
 
 /// Ends a driver's wait from any thread. A call that finds nobody waiting ends the next wait.
@@ -79,22 +79,22 @@ impl DriverParts {
 }
 
 /// A driver of nothing: its waits end by wake-ups only.
-pub(crate) struct NullDriver(Arc<Token>);
+pub(crate) struct NullDriver(Arc<WakeToken>);
 
-struct Token {
-    state: Mutex<TokenState>,
+struct WakeToken {
+    state: Mutex<WakeTokenState>,
     arrived: Condvar,
 }
 
 #[derive(Default)]
-struct TokenState {
+struct WakeTokenState {
     pending: bool,
     waiting: bool,
 }
 
 /// A driver of nothing, and the handle that wakes it.
 pub(crate) fn null_driver() -> (NullDriver, Arc<dyn WakeDriver>) {
-    let token = Arc::new(Token { state: Mutex::default(), arrived: Condvar::new() });
+    let token = Arc::new(WakeToken { state: Mutex::default(), arrived: Condvar::new() });
     (NullDriver(token.clone()), token)
 }
 
@@ -113,11 +113,11 @@ impl Driver for NullDriver {
                 }
             }
         }
-        *state = TokenState::default();
+        *state = WakeTokenState::default();
     }
 }
 
-impl WakeDriver for Token {
+impl WakeDriver for WakeToken {
     fn wake(&self) {
         let mut state = self.state.lock();
         state.pending = true;

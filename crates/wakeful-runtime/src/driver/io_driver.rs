@@ -26,8 +26,13 @@ impl IoHandle {
         let events = IoEvents::with_capacity(max.waiting);
         let busy_events = IoEvents::with_capacity(max.busy);
         Ok(Some(DriverParts {
-            driver: Box::new(WaitForIo { io: driver.clone(), events, busy_events, ticks: None }),
-            waker: Arc::new(WakeIo(driver.clone())),
+            driver: Box::new(ReactorDriver {
+                io: driver.clone(),
+                events,
+                busy_events,
+                ticks: None,
+            }),
+            waker: Arc::new(ReactorWaker(driver.clone())),
             io: IoHandle(Some(driver)),
         }))
     }
@@ -54,7 +59,7 @@ impl IoHandle {
     }
 }
 
-struct WaitForIo {
+struct ReactorDriver {
     io: Arc<IoDriver>,
     events: IoEvents,
     /// For a look without waiting.
@@ -62,7 +67,7 @@ struct WaitForIo {
     ticks: Option<TickTimers>,
 }
 
-impl WaitForIo {
+impl ReactorDriver {
     /// Timers for beats, which few runtimes need.
     fn ticks(&mut self) -> io::Result<&mut TickTimers> {
         if self.ticks.is_none() {
@@ -72,20 +77,20 @@ impl WaitForIo {
     }
 }
 
-impl Driver for WaitForIo {
+impl Driver for ReactorDriver {
     fn wait(&mut self, timeout: Option<Duration>, call: CallWaker<'_>) {
-        let is_look = timeout == Some(Duration::ZERO);
-        let events = if is_look { &mut self.busy_events } else { &mut self.events };
+        let is_poll_only = timeout == Some(Duration::ZERO);
+        let events = if is_poll_only { &mut self.busy_events } else { &mut self.events };
         self.io.wait(events, timeout, call);
     }
 
     fn wait_for_tick(&mut self, tick: TimerTick, call: CallWaker<'_>) {
-        let TimerTick { now_ns, at_ns, every_ns } = tick;
+        let TimerTick { now_ns, at_ns, period_ns } = tick;
         let left = Duration::from_nanos(at_ns.saturating_sub(now_ns));
         if self.io.is_broken() {
             return self.wait(Some(left), call);
         }
-        match self.ticks().and_then(|ticks| ticks.arm(now_ns, at_ns, at_ns + every_ns)) {
+        match self.ticks().and_then(|ticks| ticks.arm(now_ns, at_ns, at_ns + period_ns)) {
             Ok(()) => self.wait(None, call),
             // There are no descriptors left, say.
             Err(_) => self.wait(Some(left), call),
@@ -93,9 +98,9 @@ impl Driver for WaitForIo {
     }
 }
 
-struct WakeIo(Arc<IoDriver>);
+struct ReactorWaker(Arc<IoDriver>);
 
-impl WakeDriver for WakeIo {
+impl WakeDriver for ReactorWaker {
     fn wake(&self) {
         self.0.wake();
     }

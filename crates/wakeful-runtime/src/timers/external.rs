@@ -29,7 +29,7 @@ struct ExternalTimersState {
     timers: Option<Timers>,
     is_closed: bool,
     /// Somebody waits in the driver, until then; zero: nobody, or he is on his way out.
-    waits_until: NextWake,
+    driver_waits_until: NextWake,
 }
 
 const NOT_WAITING: NextWake = NextWake::exact(0);
@@ -43,7 +43,7 @@ impl ExternalTimersState {
 impl ExternalTimers {
     pub(super) fn new(driver: Arc<dyn WakeDriver>) -> ExternalTimers {
         let state =
-            ExternalTimersState { timers: None, is_closed: false, waits_until: NOT_WAITING };
+            ExternalTimersState { timers: None, is_closed: false, driver_waits_until: NOT_WAITING };
         let (next_ns, lends) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
         ExternalTimers { state: Mutex::new(state), next_ns, lends, driver }
     }
@@ -68,9 +68,9 @@ impl ExternalTimers {
 
     /// Ends the wait in the driver if it would last longer than until `by_ns`.
     fn shorten_wait(&self, mut state: MutexGuard<'_, ExternalTimersState>, by_ns: u64) {
-        if by_ns < state.waits_until.at_ns {
+        if by_ns < state.driver_waits_until.at_ns {
             // Once is enough: who waits there will look when to wait for next.
-            state.waits_until = NOT_WAITING;
+            state.driver_waits_until = NOT_WAITING;
             drop(state);
             self.driver.wake();
         }
@@ -136,19 +136,20 @@ impl ExternalTimers {
         if lends != self.lends.load(Relaxed) {
             return NOT_WAITING;
         }
-        let common_ns = self.next_ns.load(Relaxed);
-        state.waits_until = match own {
-            Some(own) if own.at_ns <= common_ns => own,
-            _ => NextWake::exact(common_ns),
+        let external_ns = self.next_ns.load(Relaxed);
+        state.driver_waits_until = match own {
+            Some(own) if own.at_ns <= external_ns => own,
+            _ => NextWake::exact(external_ns),
         };
-        state.waits_until
+        state.driver_waits_until
     }
 
     /// Whether who waits in the driver may wake up for `wake` too: for one of them there are beats anyhow.
     /// Not if his time has come: he is on his way out.
     pub(super) fn can_share_tick(&self, wake: NextWake, now_ns: u64) -> bool {
-        let waits_until = self.state.lock().waits_until;
-        waits_until.at_ns > now_ns && (waits_until.tick_ns.is_some() || wake.tick_ns.is_some())
+        let driver_waits_until = self.state.lock().driver_waits_until;
+        driver_waits_until.at_ns > now_ns
+            && (driver_waits_until.tick_ns.is_some() || wake.tick_ns.is_some())
     }
 
     /// Timers have been lent: who waits in the driver, or is about to, is to look at them by `by_ns`.
@@ -159,6 +160,6 @@ impl ExternalTimers {
     }
 
     pub(super) fn end_wait(&self) {
-        self.state.lock().waits_until = NOT_WAITING;
+        self.state.lock().driver_waits_until = NOT_WAITING;
     }
 }

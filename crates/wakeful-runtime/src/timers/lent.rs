@@ -5,7 +5,7 @@
 //! wake run on the worker that serves them, and their next timers are armed there, so that soon it has them all.
 //!
 //! Who holds the lock is the owner of the timers for that long. Nothing is lent unnoticed: who lends says so to
-//! the one in the driver (`Until::tell_driver`), and he who falls asleep there does not if somebody has lent
+//! the one in the driver (`Until::notify_driver`), and he who falls asleep there does not if somebody has lent
 //! since he looked. Still he may be stuck, in a poll or in a waker. So their owner looks himself once the first has
 //! been due for [`LATE_NS`], about when the monitor too would see that somebody is.
 

@@ -21,7 +21,7 @@ pub(crate) struct TimeHandle {
     pub(crate) clock: Clock,
     is_enabled: bool,
     /// The runtime has shut down.
-    is_ended: AtomicBool,
+    is_shut_down: AtomicBool,
     external: ExternalTimers,
     driver: Arc<dyn WakeDriver>,
 }
@@ -61,7 +61,7 @@ impl TimeHandle {
         Arc::new(TimeHandle {
             clock,
             is_enabled: config.is_enabled,
-            is_ended: AtomicBool::new(false),
+            is_shut_down: AtomicBool::new(false),
             external: ExternalTimers::new(driver.clone()),
             driver,
         })
@@ -71,8 +71,8 @@ impl TimeHandle {
         self.is_enabled
     }
 
-    pub(crate) fn is_ended(&self) -> bool {
-        self.is_ended.load(Acquire)
+    pub(crate) fn is_shut_down(&self) -> bool {
+        self.is_shut_down.load(Acquire)
     }
 
     /// Fires what is due, of the caller's own timers and of the common ones. Returns those of its own.
@@ -159,14 +159,14 @@ impl TimeHandle {
         self.clock.skip_to(next_ns);
     }
 
-    /// From now on nobody can wait for a timer. Goes before [`end`](Self::end).
-    pub(crate) fn begin_end(&self) {
-        self.is_ended.store(true, Release);
+    /// From now on nobody can wait for a timer. Goes before [`end`](Self::fire_all).
+    pub(crate) fn begin_shutdown(&self) {
+        self.is_shut_down.store(true, Release);
         self.external.close();
     }
 
     /// Fires all timers of a worker's, since there is nobody any more who could wait for them.
-    pub(crate) fn end(
+    pub(crate) fn fire_all(
         &self,
         inbox: &WorkerTimerInbox,
         mut with_own: impl FnMut(&mut dyn FnMut(&mut WorkerTimers)),
@@ -260,9 +260,9 @@ impl Until<'_> {
             return driver.wait(self.at_most, call);
         }
         let NextWake { at_ns, tick_ns } = external.begin_wait(self.all, self.lends);
-        let tick = tick_ns.filter(|_| !clock.is_changed()).map(|every_ns| {
+        let tick = tick_ns.filter(|_| !clock.is_changed()).map(|period_ns| {
             let now_ns = clock.now_ns();
-            TimerTick { now_ns, at_ns, every_ns }
+            TimerTick { now_ns, at_ns, period_ns }
         });
         match tick.filter(|tick| tick.at_ns > tick.now_ns) {
             Some(tick) => driver.wait_for_tick(tick, call),
@@ -272,13 +272,13 @@ impl Until<'_> {
     }
 
     /// Whether someone who does not wait in the driver should have his timers served by him who does.
-    pub(crate) fn is_for_driver(&self) -> bool {
+    pub(crate) fn should_lend(&self) -> bool {
         let TimeHandle { external, clock, .. } = self.time;
         self.own.is_some_and(|own| external.can_share_tick(own, clock.now_ns()))
     }
 
     /// They are lent: has him who waits in the driver wake up for them.
-    pub(crate) fn tell_driver(&self) {
+    pub(crate) fn notify_driver(&self) {
         if let Some(own) = self.own {
             self.time.external.note_lend(own.at_ns.saturating_add(TICK_MAX_NS));
         }
@@ -303,7 +303,7 @@ impl PreciseThread {
     }
 
     /// The thread is about to wait.
-    pub(crate) fn wait(&self, until: &Until<'_>) {
+    pub(crate) fn before_wait(&self, until: &Until<'_>) {
         if until.is_timed() {
             self.0.get_or_init(PreciseWaits::begin);
         }

@@ -467,7 +467,7 @@ impl Turn {
         let time = &self.scheduler.info.time;
         let Some(next_ns) = self.with_core(|core| time.next_skip(&core.timers)) else {
             let until = self.with_core(|core| time.until(&core.timers, || None));
-            self.precise.wait(&until);
+            self.precise.before_wait(&until);
             return self.wait_with(|driver| until.in_driver(driver, &mut call_now));
         };
         self.wait_with(|driver| {

@@ -14,8 +14,8 @@ use wakeful_base::sync::atomic::Ordering::Relaxed;
 impl WorkerThread {
     /// Sleeps on the thread until called or `until` its time has come.
     pub(super) fn park_on_thread(&self, until: &Until<'_>) {
-        if until.is_for_driver() && self.lend_timers() {
-            until.tell_driver();
+        if until.should_lend() && self.lend_timers() {
+            until.notify_driver();
             self.park_while_served();
             self.take_timers_back();
         } else {

@@ -60,7 +60,7 @@ impl WorkerThread {
         if !sees_work && !scheduler.is_stopping() {
             scheduler.stalls.monitor.note_park(|| scheduler.are_all_parked());
             worker.metrics.parks.add(1);
-            self.precise.wait(until);
+            self.precise.before_wait(until);
             let outcome = match self.is_watching.get() {
                 true => self.wait_on_watch(until),
                 false => self.wait(aside_for, until),
