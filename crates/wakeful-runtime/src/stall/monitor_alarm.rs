@@ -1,25 +1,33 @@
-//! When a monitor that rests looks again.
+//! The alarm that wakes a sleeping monitor.
 //!
-//! Those it watches wake up thousands of times a second, mostly for a few microseconds, and to wake a thread for each would
-//! cost more than what they wake up for. So who wakes up only sees to it that an **alarm** is set, and whoever is awake by the time
-//! it rings is looked at:
+//! Workers unpark thousands of times a second, mostly for a few microseconds. To wake the monitor's
+//! thread each time would cost more than the work they unpark for. Instead a worker that unparks
+//! makes sure that an **alarm** is set, and the monitor looks at the workers that are awake when it
+//! rings:
 //!
 //! ```text
-//!   worker   ──sleeps──┤wakes up, sets it├──sleeps──┤wakes up, puts it off├──sleeps──┤wakes up, is stuck …
-//!   alarm              └─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ┘└ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ rings
+//!   worker ─parked──┤unparks, sets it├──parked──┤unparks, postpones it├──parked──┤unparks, stuck …
+//!   alarm                     └ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─┘└ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─  rings
 //! ```
 //!
-//! 1. While the monitor rests and somebody is awake, the alarm is set, or rings just now. Set anew, it rings in two spans.
-//! 2. It is put off only by one that has just woken up, and is the only one awake: nobody can be stuck, then. Even so it stays as it is while it
-//!    has more than a grace to go, so that it costs a call to the kernel once in a grace.
-//! 3. The last to fall asleep takes it back, if it was not for a moment that they slept before. An alarm that is set costs the kernel two calls to the host
-//!    for each sleep of a virtual CPU, even if it never rings; to take it back and set it again is one call to the kernel each.
+//! A worker may run undisturbed for the **grace** time, at most one tick of the monitor.
 //!
-//! For the first, whoever wakes up says so and then looks whether the alarm is set; who takes it back first says so and then
-//! looks whether all are asleep. One of them sees the other.
+//! 1. While the monitor sleeps and a worker is awake, the alarm is set, or is ringing. When it is
+//!    set, it rings after two grace times.
+//! 2. Only a worker that has just unparked may postpone it, and only if no other worker is awake:
+//!    no worker can be stuck then. It is not postponed if it has more than a grace time left, so
+//!    that postponing it costs at most one call to the kernel per grace time.
+//! 3. The last worker to park cancels it, unless the park before was short. On a virtual CPU an
+//!    alarm that is set costs the kernel two calls to the host for each park, even if it never
+//!    rings. Cancelling it and setting it again is one call to the kernel each.
 //!
-//! Without an alarm of the kernel's it rings as soon as it is set. So it does once the kernel refuses to set one it gave, or to wait for it: who
-//! finds that out wakes up who waits, and from then on it is as if there were none.
+//! For the first rule, a worker that unparks marks itself as awake and then checks whether the
+//! alarm is set. A worker that cancels the alarm marks it as not set and then checks whether all
+//! workers are parked. At least one of them sees the other.
+//!
+//! Without a kernel timer the alarm rings as soon as it is set. The same applies once the kernel
+//! refuses to set the timer, or to wait for it (a filter of system calls may be installed later). A
+//! thread whose call fails wakes the monitor, and the timer is not used again.
 
 use super::monitor_thread::{park, unpark};
 use std::io;
@@ -30,19 +38,22 @@ use wakeful_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use wakeful_base::sync::{Mutex, seq_cst_for_loom, thread};
 
 pub(super) struct MonitorAlarm {
-    /// The kernel's, where there is one.
+    /// The kernel timer, if there is one.
     timer: OnceLock<Alarm>,
-    /// The kernel refuses to set it, or to wait for it: it is used no more. Written under the lock; or by the monitor, which then does not wait before
-    /// it begins anew, under the lock. So who sets what the monitor waits for knows.
+    /// The kernel refuses to set the timer, or to wait for it, so it is not used any more.
+    ///
+    /// Written under the lock, or by the monitor, which then does not wait again before it has
+    /// called `reset`, which takes the lock. So a thread that sets the alarm under the lock knows
+    /// whether the monitor waits for the timer or is parked.
     is_timer_broken: AtomicBool,
-    /// How long whoever wakes up is left in peace, at least; twice that at most.
+    /// The grace time: a worker that unparks may run undisturbed for one to two of them.
     grace_ns: AtomicU64,
     epoch: Instant,
-    /// When it rings or rang, since `epoch`; [`OFF`] if it is not set.
+    /// When the alarm rings or rang, in nanoseconds since `epoch`; [`OFF`] if it is not set.
     rings_at_ns: AtomicU64,
-    /// When somebody woke up last.
+    /// When a worker unparked last.
     last_unpark_ns: AtomicU64,
-    /// Whether to take it back when all have fallen asleep.
+    /// Whether the last worker to park should cancel the alarm: its parks are long.
     should_cancel_on_park: AtomicBool,
     state: Mutex<AlarmState>,
 }
@@ -50,10 +61,10 @@ pub(super) struct MonitorAlarm {
 const OFF: u64 = 0;
 
 struct AlarmState {
-    /// Who waits for it, where the kernel does not know.
+    /// The monitor's thread, to be unparked if there is no kernel timer.
     waiter: Option<thread::Thread>,
     has_rung: bool,
-    /// It has been rung for good.
+    /// The alarm has rung and can be neither cancelled nor set again.
     is_permanent: bool,
 }
 
@@ -71,14 +82,14 @@ impl MonitorAlarm {
         }
     }
 
-    /// Gets one of the kernel's, if it has one to give. Before anybody uses it.
+    /// Creates the kernel timer, if the kernel provides one. Called before the alarm is used.
     pub(super) fn prepare(&self) {
         if let Ok(timer) = Alarm::new() {
             let _first = self.timer.set(timer);
         }
     }
 
-    /// Whether to set it costs less than to look.
+    /// Whether setting the alarm costs less than a look of the monitor.
     pub(super) fn is_cheap(&self) -> bool {
         self.timer().is_some()
     }
@@ -87,13 +98,14 @@ impl MonitorAlarm {
         self.timer.get().filter(|_| !self.is_timer_broken.load(Relaxed))
     }
 
-    /// For who has woken up `now`, as others can see, while the monitor rests.
+    /// Notes that a worker has unparked at `now`, and is marked as awake, while the monitor sleeps.
     pub(super) fn note_unpark(&self, now: Instant, is_alone: impl FnOnce() -> bool) {
         self.note_unpark_at(self.since_epoch_ns(now), is_alone);
     }
 
     fn note_unpark_at(&self, now_ns: u64, is_alone: impl FnOnce() -> bool) {
-        // Two at once do no harm.
+        // A race with another worker is harmless here: at worst the alarm is cancelled once too
+        // often, or not at all.
         let since_ns = now_ns.saturating_sub(self.last_unpark_ns.load(Relaxed));
         self.last_unpark_ns.store(now_ns, Relaxed);
         self.should_cancel_on_park.store(since_ns > self.grace_ns() / 4, Relaxed);
@@ -117,7 +129,7 @@ impl MonitorAlarm {
         let (rings_at_ns, latest_ns) =
             (self.rings_at_ns.load(SeqCst), now_ns + 2 * self.grace_ns());
         let is_in_time = rings_at_ns != OFF && rings_at_ns <= latest_ns;
-        // Somebody else did it meanwhile, or might be stuck.
+        // Another worker has set it meanwhile, or another worker is awake and may be stuck.
         if is_in_time && (self.is_set_well(now_ns) || !is_alone()) {
             return;
         }
@@ -125,7 +137,7 @@ impl MonitorAlarm {
         self.rings_at_ns.store(latest_ns, SeqCst);
     }
 
-    /// For who has fallen asleep, as others can see.
+    /// Notes that a worker is about to park, and is marked as parked.
     #[inline]
     pub(super) fn note_park(&self, are_all_parked: impl FnOnce() -> bool) {
         if self.should_cancel_on_park.load(Relaxed) && self.rings_at_ns.load(Relaxed) != OFF {
@@ -145,11 +157,13 @@ impl MonitorAlarm {
         }
     }
 
-    /// For the monitor: what was set before counts no more. Whoever wakes up is left in peace for `grace`, or twice that; it rings in
-    /// so long in any case, if that is given.
+    /// Starts over for a new wait of the monitor: earlier settings are void.
+    ///
+    /// A worker that unparks may run undisturbed for one to two `grace` times. With `ring_after`
+    /// the alarm is set at once, and rings after that time even if no worker unparks.
     pub(super) fn reset(&self, grace: Duration, ring_after: Option<Duration>) {
         let mut state = self.state.lock();
-        // So that the sum of all times fits.
+        // Bounded so that no sum of these times overflows.
         let grace_ns = u64::try_from(grace.as_nanos()).unwrap_or(u64::MAX).clamp(1, u64::MAX / 8);
         self.grace_ns.store(grace_ns, Relaxed);
         state.waiter = Some(thread::current());
@@ -161,14 +175,14 @@ impl MonitorAlarm {
                 self.since_epoch_ns(Instant::now()).saturating_add(ring_after_ns)
             }
         };
-        // One that rang is one that was set.
+        // An alarm that has rung still counts as set.
         let was_set = self.rings_at_ns.swap(rings_at_ns, SeqCst) != OFF;
         if was_set && rings_at_ns == OFF {
             self.cancel(&mut state);
         }
     }
 
-    /// For the monitor: waits until it rings, or has to be done without the kernel's from now on.
+    /// Waits until the alarm rings, or until the kernel timer fails. Called by the monitor.
     pub(super) fn wait(&self) {
         if let Some(timer) = self.timer() {
             if timer.wait().is_err() {
@@ -181,7 +195,7 @@ impl MonitorAlarm {
         }
     }
 
-    /// Rings now, and nobody can take that back.
+    /// Rings the alarm. From then on it can be neither cancelled nor set again.
     pub(super) fn ring_permanently(&self) {
         let mut state = self.state.lock();
         self.set(&mut state, Duration::ZERO);
@@ -209,7 +223,10 @@ impl MonitorAlarm {
         }
     }
 
-    /// Whether the kernel has done that. It is asked no more once it refuses, which has ended the monitor's wait.
+    /// Calls the kernel timer. False if there is none, or if the call fails.
+    ///
+    /// After a call that fails the timer is not used again. That call has also ended the monitor's
+    /// wait.
     fn call_kernel(&self, call: impl FnOnce(&Alarm) -> io::Result<()>) -> bool {
         let Some(timer) = self.timer() else { return false };
         let is_done = call(timer).is_ok();
@@ -222,7 +239,7 @@ impl MonitorAlarm {
     #[cfg(not(wakeful_loom))]
     fn since_epoch_ns(&self, now: Instant) -> u64 {
         let since = now.saturating_duration_since(self.epoch);
-        // From one on, since zero is no time.
+        // Zero is reserved for `OFF`.
         u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).clamp(1, u64::MAX / 2)
     }
 
@@ -272,9 +289,9 @@ mod tests {
         alarm.note_unpark_at(1, || true);
         assert_eq!(rings_at_ns(&alarm), 1 + 2 * GRACE_NS);
         alarm.note_unpark_at(1 + GRACE_NS, || true);
-        assert_eq!(rings_at_ns(&alarm), 1 + 2 * GRACE_NS, "it is a long time yet");
+        assert_eq!(rings_at_ns(&alarm), 1 + 2 * GRACE_NS, "more than a grace time is left");
         alarm.note_unpark_at(2 + GRACE_NS, || false);
-        assert_eq!(rings_at_ns(&alarm), 1 + 2 * GRACE_NS, "somebody else may be stuck");
+        assert_eq!(rings_at_ns(&alarm), 1 + 2 * GRACE_NS, "another worker may be stuck");
         alarm.note_unpark_at(2 + GRACE_NS, || true);
         assert_eq!(rings_at_ns(&alarm), 2 + 3 * GRACE_NS);
     }
@@ -295,9 +312,9 @@ mod tests {
             alarm.note_park(|| true);
             rings_at_ns(&alarm) == OFF
         };
-        assert!(!is_cancelled_at(1), "nobody has slept yet");
+        assert!(!is_cancelled_at(1), "there was no long park before");
         assert!(is_cancelled_at(GRACE_NS));
-        assert!(!is_cancelled_at(GRACE_NS * 5 / 4), "a short one");
+        assert!(!is_cancelled_at(GRACE_NS * 5 / 4), "the park was short");
         assert!(is_cancelled_at(5 * GRACE_NS));
     }
 

@@ -1,22 +1,22 @@
-//! What the operating system says of a thread that stands still.
+//! What the operating system says about a stalled thread.
 //!
-//! Only what can be had from outside, without the thread's help: a signal handler that walks its stack
-//! could meet it in the middle of an allocation, or of the unwinder itself.
+//! Only what can be read from outside, without the thread's help. The stack is not walked: a signal
+//! handler could interrupt the thread inside the allocator, or inside the unwinder.
 
 use std::fs;
 use wakeful_base::thread_number;
 
-/// How the operating system calls a thread.
+/// The operating system's id of a thread.
 #[derive(Debug)]
 pub(crate) struct OsThreadId(u32);
 
 impl OsThreadId {
-    /// The calling thread's, where it can be had.
+    /// Returns the id of the calling thread, if it can be read.
     pub(crate) fn current() -> Option<OsThreadId> {
         thread_number::of_this_thread().map(OsThreadId)
     }
 
-    /// What the thread does now.
+    /// Describes what the thread is doing now.
     pub(crate) fn describe(&self) -> String {
         let OsThreadId(number) = self;
         match self.activity() {
@@ -29,7 +29,7 @@ impl OsThreadId {
         }
     }
 
-    /// Whether the thread runs, or would if there were a CPU for it.
+    /// Whether the thread runs, or is ready to run and waits for a CPU.
     pub(crate) fn is_computing(&self) -> bool {
         self.activity() == Activity::Computing
     }
@@ -48,7 +48,8 @@ enum Activity {
 }
 
 impl Activity {
-    /// Reads `/proc/…/syscall`: `running`, or numbers of which the first is the call's.
+    /// Parses `/proc/…/syscall`: `running`, or numbers, the first of which is that of the system
+    /// call.
     fn parse(text: &str) -> Activity {
         match text.split_whitespace().next() {
             Some("running") => Activity::Computing,
@@ -58,7 +59,7 @@ impl Activity {
     }
 }
 
-/// The name of a system call that threads are often found in.
+/// Returns the name of a system call that threads are often stuck in.
 fn call_name(number: u32) -> Option<&'static str> {
     let names: &[(u32, &str)] = if cfg!(target_arch = "x86_64") {
         &[

@@ -1,8 +1,9 @@
-//! Threads whose tasks cannot go elsewhere: the one in `block_on` of a current-thread runtime, and those
-//! that run a `LocalSet`. Their stalls can only be told of.
+//! Pinned threads: their tasks cannot move to another thread, so their stalls can only be reported.
 //!
-//! Such a thread writes down what it is about to run, and the monitor reads that. It does so only where
-//! somebody wants to know, so a lock is cheap enough.
+//! These are the thread in `block_on` of a current-thread runtime, and threads that run a
+//! `LocalSet`. A pinned thread records what it is about to run ([`run_task`], [`run_future`]), and
+//! the monitor reads the record ([`PinnedMonitor`]). Threads keep a record only if stalls are
+//! reported, so a lock is cheap enough.
 
 use super::{OsThreadId, Stall, StallOutcome, StallState, Stalled};
 use std::cell::Cell;
@@ -13,10 +14,10 @@ use std::time::Instant;
 use wakeful_base::sync::Mutex;
 use wakeful_task::Id;
 
-/// One thread, for as long as it is in `block_on`.
+/// The record of one thread, while it is in `block_on`.
 struct PinnedThread {
     state: Mutex<ThreadState>,
-    /// Which worker it is, if it is one.
+    /// The thread's worker, if it has one.
     worker: Option<usize>,
     os_thread: Option<OsThreadId>,
 }
@@ -24,14 +25,14 @@ struct PinnedThread {
 #[derive(Clone, Copy)]
 struct ThreadState {
     running: RunningCode,
-    /// How often that changed: the same task in another poll is another matter.
+    /// How often `running` has changed: tells two polls of the same task apart.
     changes: u64,
 }
 
 /// What a thread is running.
 #[derive(Clone, Copy)]
 enum RunningCode {
-    /// Nothing of the user's.
+    /// No user code.
     Nothing,
     /// The future of `block_on`.
     Future,
@@ -54,7 +55,7 @@ impl PinnedThreads {
     }
 }
 
-/// The calling thread's own record, and who reads it.
+/// The calling thread's own record, and the state whose monitor reads it.
 struct PinnedRecord<'a> {
     thread: Arc<PinnedThread>,
     stall_state: &'a StallState,
@@ -66,9 +67,9 @@ impl PinnedRecord<'_> {
         state.changes += 1;
         let before = std::mem::replace(&mut state.running, next);
         drop(state);
-        // The lock orders this with the monitor's look whether all sleep.
+        // The lock orders this before or after the monitor's check whether all threads are idle.
         if matches!(before, RunningCode::Nothing) {
-            // Workers may be awake besides.
+            // Not alone: other workers may be awake too.
             self.stall_state.monitor.note_unpark(Instant::now(), || false);
         }
         before
@@ -94,8 +95,10 @@ impl Drop for SetPinned {
 }
 
 impl StallState {
-    /// Runs `f` with this thread under watch as one whose tasks are bound to it, if anybody wants to know. A runtime around this one
-    /// never does: it has allowed its thread to block.
+    /// Runs `f` while the monitor watches this thread as a pinned one, if stalls are reported.
+    ///
+    /// What runs in `f` is never recorded for a runtime around this one, which has allowed its
+    /// thread to block.
     pub(crate) fn while_pinned<R>(&self, worker: Option<usize>, f: impl FnOnce() -> R) -> R {
         if !self.config.reports() {
             let _set = SetPinned(PINNED.with(|before| before.replace(ptr::null())));
@@ -126,7 +129,7 @@ pub(crate) fn run_task<R>(
 }
 
 fn run<R>(what: RunningCode, f: impl FnOnce() -> R) -> R {
-    /// What the thread ran before, to be put back.
+    /// Restores what the thread was running before.
     struct RestoreRunning<'a>(&'a PinnedRecord<'static>, RunningCode);
 
     impl Drop for RestoreRunning<'_> {
@@ -136,13 +139,15 @@ fn run<R>(what: RunningCode, f: impl FnOnce() -> R) -> R {
     }
 
     let pinned = PINNED.with(Cell::get);
-    // SAFETY: a pointer is only there while `while_pinned` on this thread's stack vouches for it.
+    // SAFETY: `PINNED` is only set by `while_pinned` on this thread, to a record in its stack
+    // frame, and is restored before that record is dropped (`SetPinned` is declared after it). The
+    // reference is used only until `run` returns, and `run` is called from within that frame.
     let _restore =
         unsafe { pinned.as_ref() }.map(|pinned| RestoreRunning(pinned, pinned.switch_to(what)));
     f()
 }
 
-/// The monitor's side.
+/// The monitor's side: what it saw at its last look.
 #[derive(Default)]
 pub(crate) struct PinnedMonitor {
     seen: Vec<SeenThread>,
@@ -157,7 +162,8 @@ struct SeenThread {
 }
 
 impl PinnedMonitor {
-    /// Looks at all of them, and tells of those that stand still. True if any of them runs something.
+    /// Looks at all pinned threads and reports those that are stalled. True if any of them runs
+    /// user code.
     pub(crate) fn look(&mut self, stall_state: &StallState, now: Instant) -> bool {
         let threads = stall_state.pinned.0.lock().clone();
         let before = std::mem::take(&mut self.seen);

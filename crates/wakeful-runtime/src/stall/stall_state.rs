@@ -1,4 +1,4 @@
-//! What a runtime has for its stalls.
+//! The state that a runtime keeps for its stalls.
 
 use super::pinned_thread::{PinnedMonitor, PinnedThreads};
 use super::{MonitorThread, Stall, StallConfig, StallMetrics, StallReporter};
@@ -6,10 +6,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// After so many looks at nothing but sleepers a monitor rests, if that is dear.
+/// Looks at nothing but parked threads after which a monitor sleeps, if sleeping costs more than a
+/// look.
 const QUIET_LOOKS_MAX: u32 = 5;
 
-/// The settings, the counts, and the monitor.
+/// The settings, the counters, the monitor's thread, and the threads whose tasks cannot move.
 pub(crate) struct StallState {
     pub(crate) config: StallConfig,
     pub(crate) metrics: StallMetrics,
@@ -29,12 +30,13 @@ impl StallState {
         }
     }
 
-    /// Whether every thread in `block_on` is between two polls.
+    /// Whether every pinned thread, which is one in `block_on`, is between two polls.
     pub(crate) fn are_pinned_idle(&self) -> bool {
         self.pinned.are_all_idle()
     }
 
-    /// Starts the monitor, which runs `look`, and what it needs to tell of stalls.
+    /// Starts the monitor, which runs `look`, and the thread that reports stalls, if any is to be
+    /// reported.
     pub(crate) fn start_monitor(&self, look: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         if self.config.reports() {
             self.reporter.start(self.config.clone())?;
@@ -42,17 +44,19 @@ impl StallState {
         self.monitor.start(look)
     }
 
-    /// Tells those who want to know, some time. For the monitor.
+    /// Queues a stall to be reported by the reporter's thread.
     pub(crate) fn report(&self, stall: Stall) {
         self.reporter.report(stall);
     }
 
-    /// The monitor has ended: there will be nothing more to tell.
+    /// Ends the reports. Called when the monitor has ended, after which there are no more stalls.
     pub(crate) fn end_reports(&self) {
         self.reporter.end();
     }
 
-    /// For the monitor, after so many looks at nothing but sleepers: rests, or waits for a tick. False if it is to end.
+    /// Sleeps or waits for a tick, after `quiet_looks` looks that found all threads parked.
+    ///
+    /// Called by the monitor. Returns false if it should end.
     pub(crate) fn sleep_or_tick(
         &self,
         quiet_looks: u32,
@@ -62,17 +66,21 @@ impl StallState {
         if self.monitor.is_sleep_cheap() || quiet_looks % QUIET_LOOKS_MAX == 0 {
             self.monitor.sleep_until_alarm(tick, are_all_parked)
         } else {
-            // Nothing waits behind those who sleep.
+            // The tick may be long: parked threads cannot be stuck.
             self.monitor.tick(self.config.after)
         }
     }
 
-    /// Waits for the reporter's thread to end, unless it is the caller. User code may hold it up.
+    /// Waits for the reporter's thread to end. Does nothing on that thread itself.
+    ///
+    /// This may take long if a callback of the user blocks.
     pub(crate) fn join_reporter(&self) {
         self.reporter.join();
     }
 
-    /// Starts a monitor for a runtime that has nothing but such threads, if anybody wants to know.
+    /// Starts a monitor for a current-thread runtime, if stalls are to be reported.
+    ///
+    /// All threads of such a runtime are pinned, so there is nothing to hand off.
     pub(crate) fn start_pinned_monitor(self: &Arc<Self>) -> io::Result<()> {
         if !self.config.reports() {
             return Ok(());
@@ -100,7 +108,7 @@ impl StallState {
     }
 }
 
-/// The reporter's thread on_drop when this is dropped, with the monitor, however that on_drop.
+/// Ends the reporter's thread when the monitor ends, by a panic too.
 struct EndReportsOnDrop(Arc<StallState>);
 
 impl Drop for EndReportsOnDrop {

@@ -14,8 +14,8 @@ fn display_names_the_task_its_thread_and_the_outcome() {
     assert_eq!(
         stall.to_string(),
         format!(
-            "task {id}, spawned at {at}, has blocked worker 3 for 2.3 ms (thread 17, in system call \
-             202, `futex`); handed off to another thread"
+            "task {id}, spawned at {at}, has blocked worker 3 for 2.3 ms (thread 17, in system \
+             call 202, `futex`); handed off to another thread"
         )
     );
 }

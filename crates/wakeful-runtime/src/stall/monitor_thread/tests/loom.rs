@@ -1,5 +1,5 @@
-//! Workers fall is_parked and wake up while the monitor is about to rest. A monitor that rests while one of them is awake is a
-//! deadlock, which loom reports.
+//! Workers park and unpark while the monitor is about to sleep. A monitor that sleeps while a
+//! worker is awake is a deadlock, which loom reports.
 
 use super::*;
 use crate::testing::model;
@@ -35,7 +35,7 @@ impl Watched {
         self.monitor.note_park(|| self.are_all_parked());
     }
 
-    /// Starts a monitor that rests until it finds somebody awake.
+    /// Starts a monitor that sleeps until it finds a worker awake.
     fn start(self: &Arc<Self>) {
         let watched = self.clone();
         let look = Box::new(move || {
