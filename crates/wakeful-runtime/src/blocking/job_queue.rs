@@ -1,29 +1,31 @@
-//! The pool's queue: which thread takes which job, and when one more thread is should_take.
+//! The pool's queue: which thread takes which job, and when a thread is woken or started.
 //!
-//! Waking a sleeping thread costs far more than a short job takes, so a push wakes nobody where a
-//! thread comes for the job anyway:
+//! Waking a sleeping thread costs far more than a short job takes, so `push` wakes no thread if one
+//! comes for the job anyway:
 //!
-//! 1. A thread that ran out of jobs **looks** on for a moment before it sleeps, as long as that pays ([`Looks`]). A push that
-//!    finds as many threads looking as there are jobs leaves it to them.
-//! 2. If jobs have been short of late, those in the queue are done sooner than a sleeper would be up.
-//!    That is a guess, so it counts only while a **guard** is there: one thread that sleeps a tick at
-//!    a time instead of for good, and takes over when the queue has stood still for a tick. It is there only where jobs
-//!    have come faster than they were done: there is nothing to guess else.
-//! 3. Else a sleeping thread is woken, or a new one asked for.
+//! 1. A thread that runs out of jobs spins for a moment before it sleeps, as long as that pays
+//!    ([`Looks`]). A push that finds as many spinning threads as there are jobs relies on them.
+//! 2. If recent jobs were short, the threads at work are done with the queue before a sleeping
+//!    thread would be up. That is a guess, so `push` relies on it only while there is a
+//!    **watchdog**: one thread that sleeps for a tick at a time, and takes over when no job has
+//!    completed for a tick. A thread becomes the watchdog only after jobs have come faster than
+//!    they were done; otherwise there is nothing to watch.
+//! 3. In all other cases a sleeping thread is woken, or the caller is asked to start one.
 //!
-//! So for each job in the queue a thread is on its way, or the guard is there, or there are no more
-//! threads to be had. A guard that leaves, to take a job or because it was the sleeper to be woken, may
-//! leave jobs behind that nobody comes for: who takes a job and sees that calls one thread for them,
-//! and that one the next. They may all be jobs that wait for each other.
+//! The invariant: for each job in the queue a thread is coming, or there is a watchdog, or the
+//! limit of threads is reached. A watchdog that takes a job, or that was the sleeping thread to be
+//! woken, may leave jobs behind that no thread is coming for. The next thread to take a job notices
+//! that and requests one more thread, which does the same in turn: all those jobs may be waiting
+//! for each other.
 //!
 //! ```text
 //!              ┌───────────── a job ◀───────────────┐
 //!              ▼                                    │
-//!   start ─▶ drain ──(empty)─▶ look ──(nothing)─▶ sleep ──(keep-alive over)─▶ exit
+//!   start ─▶ drain ──(empty)─▶ spin ──(nothing)─▶ sleep ──(keep-alive over)─▶ exit
 //!              ▲                │                   ▲
-//!              │                │ lately short jobs │ nothing happened for a tick
-//!              │                └─────▶ guard ──────┘
-//!              └─(queue stands still)─────┘
+//!              │                │ recent jobs short │ idle for a tick
+//!              │                └────▶ watchdog ────┘
+//!              └─(no job completed)───────┘
 //! ```
 
 use super::looks::{LOOK_MAX, Looks};
@@ -32,55 +34,55 @@ use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 use wakeful_base::sync::{Condvar, Mutex, MutexGuard, hint};
 
-/// How long a queue may stand still before the guard takes over.
+/// Bounds how long jobs may wait while none completes, before the watchdog takes over.
 const WATCHDOG_TICK: Duration = Duration::from_millis(1);
 
-/// A queue that is expected to be empty by then is not worth a wake-up.
+/// The cost of waking a thread. Jobs that are expected to be done sooner are not worth a wake-up.
 const WAKE_UP_NS: u64 = 20_000;
 
-/// Until it is known how long jobs take, none counts as short.
+/// The average at the start: no job counts as short before some have been measured.
 const AVERAGE_NS_AT_START: u64 = 1_000_000;
 
 pub(super) struct JobQueue<J> {
     state: Mutex<QueueState<J>>,
-    /// Sleeping threads wait here.
+    /// Sleeping threads and the watchdog wait here.
     sleepers: Condvar,
-    /// Who waits for all threads to be gone waits here.
+    /// The shutdown waits here for threads to exit.
     exited: Condvar,
-    /// As `jobs.len()`, for threads that look; never zero in a closed queue.
+    /// The number of jobs, for spinning threads; `usize::MAX` once the queue is closed.
     jobs_hint: AtomicUsize,
     threads_max: usize,
     keep_alive: Duration,
 }
 
 struct QueueState<J> {
-    /// Seats first: they are few, and a seat without a thread holds up all that lies on it.
+    /// Worker jobs first: there are few, and a worker without a thread blocks all its tasks.
     jobs: VecDeque<Waiting<J>>,
     next_number: u64,
     /// The queue is about to be closed: threads that find no job exit.
     retiring: bool,
     closed: bool,
-    /// All threads, whatever they do, those about to start included.
+    /// All threads, whatever they do, including those about to start.
     threads: usize,
-    /// Of these: not there yet.
+    /// Of these: requested and not yet here.
     starting: usize,
-    /// Busy with a job without end.
+    /// Busy with a job that lasts as long as the runtime.
     worker_jobs: usize,
     looking: usize,
     looks: Looks,
-    /// Done with a job but for telling who waits for it, which may bring the next one.
+    /// Done with a job and about to notify its joiner, which may submit the next job.
     finishing: usize,
     sleeping: usize,
-    /// Sleepers that were told to come and did not yet.
+    /// Sleeping threads that were notified and are not up yet.
     woken: usize,
-    /// One of those on their way was called for jobs that nobody came for.
+    /// One of the coming threads was requested for jobs that a watchdog left behind.
     backup_requested: bool,
-    /// A job has come while another waited, and the guard has seen no quiet tick since.
+    /// A job was queued while another waited, and the watchdog has seen no quiet tick since.
     was_busy: bool,
     watchdog: bool,
     completed: u64,
     average_ns: u64,
-    /// Somebody waits until so many threads are left.
+    /// The shutdown waits until no more than this many threads are left.
     exits_awaited: Option<usize>,
 }
 
@@ -90,65 +92,65 @@ struct Waiting<J> {
     number: u64,
 }
 
-/// What a push asks of the caller.
+/// What the caller of `push` has to do.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Push<J> {
     /// Nothing.
     Queued,
-    /// To start a thread, which is counted already; the job is in the queue.
+    /// Start a thread, which is counted already; the job is in the queue.
     StartThread(JobNumber),
-    /// The queue is closed.
+    /// Handle the job itself: the queue is closed.
     Closed(J),
 }
 
-/// Which job a thread was asked for.
+/// Names the job that a thread was requested for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct JobNumber(u64);
 
-/// Jobs that nobody can run.
+/// Jobs that no thread can run, because a thread could not be started.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stranded<J> {
-    /// The one that the thread was asked for.
+    /// The job that the thread was requested for.
     pub(super) own: Option<J>,
     pub(super) others: Vec<J>,
 }
 
-/// What a thread is to do.
+/// What a thread has to do next.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NextJob<J> {
     Run(J),
-    /// As `Run`, but start another thread first, which is counted already.
+    /// As `Run`, but first start another thread, which is counted already.
     StartThreadAndRun(J),
     Exit,
 }
 
-/// Who comes to those that are left behind.
+/// The thread that was requested for a job.
 enum BackupThread {
     Sleeper,
     NewThread,
     Unavailable,
 }
 
-/// How a job is to be counted.
+/// How a job is queued and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It comes to an end by itself.
+    /// A job that comes to an end by itself.
     Short,
-    /// As `Short`, but to be run even if the queue is closed before its turn.
+    /// As `Short`, but run even if the queue is closed before its turn.
     Mandatory,
-    /// It ends with the runtime: a worker.
+    /// A worker, or other work of the runtime itself, which may last as long as the runtime.
     Worker,
 }
 
-/// How a thread comes for its next job.
+/// How a thread arrives at the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// For the first time.
+    /// It has just started.
     AsNew,
-    /// From its last one, as it said it would.
+    /// It has announced in `end` that it is coming.
     Announced,
     Unannounced,
 }
@@ -186,7 +188,8 @@ impl<J> JobQueue<J> {
 
     pub(super) fn push(&self, job: J, kind: Kind) -> Push<J> {
         let mut state = self.state.lock();
-        // A seat whose thread is stuck wants another even then, so that its worker can stop.
+        // Even a closed queue takes worker jobs while there are threads: the worker of a stuck
+        // thread needs another thread to shut down.
         if state.closed && (kind != Kind::Worker || state.threads == 0) {
             return Push::Closed(job);
         }
@@ -217,8 +220,10 @@ impl<J> JobQueue<J> {
         }
     }
 
-    /// A thread that was asked for could not be started. Gives the jobs back that there is no thread
-    /// for any more, the one that it was asked for among them if it is still there.
+    /// Handles a thread that was requested and could not be started.
+    ///
+    /// Returns the jobs that no thread can run any more, among them the one that the thread was
+    /// requested for unless it has been taken.
     pub(super) fn start_failed(&self, asked_for: Option<JobNumber>) -> Stranded<J> {
         let mut state = self.state.lock();
         state.starting -= 1;
@@ -244,7 +249,7 @@ impl<J> JobQueue<J> {
         Stranded { own, others }
     }
 
-    /// Waits for a job. `Exit` if the thread is should_take no more, and counts no longer.
+    /// Waits for a job. `Exit` if the thread should exit; it is not counted any more.
     pub(super) fn next(&self, arrival: Arrival) -> NextJob<J> {
         let mut state = self.state.lock();
         match arrival {
@@ -262,7 +267,7 @@ impl<J> JobQueue<J> {
             if state.retiring {
                 return self.exit(state);
             }
-            // One thread that looks is enough: jobs that come while it runs the first wake others.
+            // One spinning thread is enough: a push that finds it busy requests another thread.
             if state.looking == 0 && state.looks.begin() {
                 state.looking += 1;
                 drop(state);
@@ -289,10 +294,10 @@ impl<J> JobQueue<J> {
         }
     }
 
-    /// A short job has ended that began at `began`. With `Announced` the thread promises to come for
-    /// the next one right away.
+    /// Notes that a job ended which began at `began`. With `Announced` the thread promises to call
+    /// `next` right away.
     pub(super) fn end(&self, began: Instant, arrival: Arrival) {
-        // Loom has no time, and wants the same decisions in each run.
+        // Loom has no time, and needs each run to take the same decisions.
         let took = if cfg!(wakeful_loom) { Duration::ZERO } else { began.elapsed() };
         let mut state = self.state.lock();
         if arrival == Arrival::Announced {
@@ -302,14 +307,15 @@ impl<J> JobQueue<J> {
         state.add_to_average(took);
     }
 
-    /// A seat is left: its thread is one as the others again.
+    /// Notes that a worker job ended: its thread takes other jobs again.
     pub(super) fn end_worker_job(&self) {
         self.state.lock().worker_jobs -= 1;
     }
 
-    /// Closes the queue: threads exit once it is empty. Short jobs that no thread is on its way to are
-    /// returned instead of run; those that are mandatory are not, for as long as one waits there is a
-    /// thread that comes for it. Of new jobs only seats are taken from now on.
+    /// Closes the queue: it accepts only worker jobs, and threads exit once it is empty.
+    ///
+    /// Returns the short jobs that no thread is coming for. Mandatory jobs stay, and are run: as
+    /// long as one is in the queue, a thread is coming for it.
     pub(super) fn close(&self) -> Vec<J> {
         let mut state = self.state.lock();
         (state.retiring, state.closed) = (true, true);
@@ -317,15 +323,17 @@ impl<J> JobQueue<J> {
         self.jobs_hint.store(usize::MAX, Release);
         let are_some_asleep = state.sleeping > 0;
         drop(state);
-        // Many a runtime ends without one: a call to the kernel less.
+        // Saves a system call: many runtimes end without a sleeping thread.
         if are_some_asleep {
             self.sleepers.notify_all();
         }
         short
     }
 
-    /// The queue is about to be closed: returns the short jobs that no thread is on its way to. Threads that find none exit from now
-    /// on; new jobs are still taken.
+    /// Prepares for `close`: threads that find no job exit from now on. New jobs are still
+    /// accepted.
+    ///
+    /// Returns the short jobs that no thread is coming for.
     pub(super) fn retire(&self) -> Vec<J> {
         let mut state = self.state.lock();
         state.retiring = true;
@@ -336,7 +344,7 @@ impl<J> JobQueue<J> {
         short
     }
 
-    /// Waits until no more than `left` threads remain. False if `timeout` passed first.
+    /// Waits until no more than `left` threads remain. False if `timeout` passes first.
     pub(super) fn wait_for_exits(&self, left: usize, timeout: Option<Duration>) -> bool {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut state = self.state.lock();
@@ -364,14 +372,14 @@ impl<J> JobQueue<J> {
         self.jobs_hint.load(Relaxed) == usize::MAX
     }
 
-    /// Whether there is a thread for one more job, or could be.
+    /// Whether a thread is free for another job, or could be started.
     pub(super) fn has_thread(&self) -> bool {
         let state = self.state.lock();
         let coming = state.sleeping + state.looking + state.finishing + state.starting;
         coming > state.jobs.len() || state.threads < self.threads_max
     }
 
-    /// Threads in all (workers included), sleeping ones, and jobs that wait.
+    /// Returns the number of threads (including workers), of idle threads, and of waiting jobs.
     pub(super) fn counts(&self) -> (usize, usize, usize) {
         let state = self.state.lock();
         (state.threads, state.sleeping + state.looking, state.jobs.len())
@@ -403,7 +411,7 @@ impl<J> JobQueue<J> {
         })
     }
 
-    /// Looks for a job, and tells how long that took.
+    /// Spins until there is a job, or for `LOOK_MAX`. Returns how long that took.
     fn look(&self) -> Duration {
         let begun = Instant::now();
         let mut took = Duration::ZERO;
@@ -416,7 +424,7 @@ impl<J> JobQueue<J> {
         took
     }
 
-    /// Sleeps until called for, or for the keep-alive time. False if the thread is to exit.
+    /// Sleeps until notified, or for the keep-alive time. False if the thread should exit.
     fn sleep<'a>(
         &'a self,
         mut state: MutexGuard<'a, QueueState<J>>,
@@ -441,7 +449,7 @@ impl<J> JobQueue<J> {
         (state, should_stay)
     }
 
-    /// Sleeps tick by tick, until the queue stands still or nothing happened for a tick.
+    /// Sleeps tick by tick as the watchdog, until no job has completed for a tick.
     fn run_watchdog<'a>(
         &'a self,
         mut state: MutexGuard<'a, QueueState<J>>,
@@ -456,7 +464,8 @@ impl<J> JobQueue<J> {
             }
             if state.completed == completed {
                 if !state.jobs.is_empty() {
-                    // Those at work take at least that long: no more guesses for a while.
+                    // The jobs that are running take a tick at least, so they do not count as short
+                    // for a while.
                     state.add_to_average(WATCHDOG_TICK);
                 }
                 state.was_busy = false;
@@ -482,12 +491,12 @@ impl<J> JobQueue<J> {
 }
 
 impl<J> QueueState<J> {
-    /// Threads that are on their way to the queue, each of which takes a job.
+    /// Returns the number of threads that are coming to the queue. Each takes a job.
     fn coming(&self) -> usize {
         self.looking + self.finishing + self.starting + self.woken
     }
 
-    /// Gets one more thread on its way: a sleeper, which is to be notified, or a new one.
+    /// Requests one more thread: a sleeping one, which the caller has to notify, or a new one.
     fn request_thread(&mut self, threads_max: usize) -> BackupThread {
         if self.sleeping > self.woken {
             self.woken += 1;
@@ -501,7 +510,7 @@ impl<J> QueueState<J> {
         }
     }
 
-    /// For a sleeper: true if one was called, which it is from now on.
+    /// Called by a thread that was sleeping: takes a wake-up, if one is pending.
     fn accept_wake_up(&mut self) -> bool {
         if self.woken == 0 {
             return false;
@@ -511,8 +520,10 @@ impl<J> QueueState<J> {
         true
     }
 
-    /// A thread that was called for a job has as good as begun with it, so the first jobs are left to
-    /// those that come.
+    /// Takes out the short jobs that no thread is coming for.
+    ///
+    /// The first jobs are left to the threads that are coming: a thread that was requested for a
+    /// job must find it.
     fn take_short(&mut self) -> Vec<J> {
         let mut coming = self.coming();
         self.take_jobs(&mut |waiting| {
@@ -522,7 +533,8 @@ impl<J> QueueState<J> {
         })
     }
 
-    /// Takes out the jobs that are `should_take`, asked from the first to the last.
+    /// Takes out the jobs for which `should_take` returns true. It is called from the first to the
+    /// last.
     fn take_jobs(&mut self, should_take: &mut dyn FnMut(&Waiting<J>) -> bool) -> Vec<J> {
         let mut taken = Vec::new();
         for _ in 0..self.jobs.len() {
@@ -544,8 +556,9 @@ impl<J> QueueState<J> {
         self.average_ns < WAKE_UP_NS
     }
 
-    /// Whether the threads at work, or on their way, will be through the queue before a sleeper would be up, with
-    /// the guard there in case they are not.
+    /// Whether the queue will be empty before a sleeping thread would be up.
+    ///
+    /// True only if there is a watchdog, in case that guess is wrong.
     fn will_be_empty_soon(&self) -> bool {
         let draining = self.threads - self.worker_jobs - (self.sleeping - self.woken);
         self.watchdog

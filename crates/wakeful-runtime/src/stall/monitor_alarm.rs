@@ -15,7 +15,7 @@
 //! 1. While the monitor sleeps and a worker is awake, the alarm is set, or is ringing. When it is
 //!    set, it rings after two grace times.
 //! 2. Only a worker that has just unparked may postpone it, and only if no other worker is awake:
-//!    no worker can be stuck then. It is not postponed if it has more than a grace time left, so
+//!    no worker can be stuck then. It is not postponed if it has a grace time left or more, so
 //!    that postponing it costs at most one call to the kernel per grace time.
 //! 3. The last worker to park cancels it, unless the park before was short. On a virtual CPU an
 //!    alarm that is set costs the kernel two calls to the host for each park, even if it never
@@ -289,7 +289,7 @@ mod tests {
         alarm.note_unpark_at(1, || true);
         assert_eq!(rings_at_ns(&alarm), 1 + 2 * GRACE_NS);
         alarm.note_unpark_at(1 + GRACE_NS, || true);
-        assert_eq!(rings_at_ns(&alarm), 1 + 2 * GRACE_NS, "more than a grace time is left");
+        assert_eq!(rings_at_ns(&alarm), 1 + 2 * GRACE_NS, "a grace time is left");
         alarm.note_unpark_at(2 + GRACE_NS, || false);
         assert_eq!(rings_at_ns(&alarm), 1 + 2 * GRACE_NS, "another worker may be stuck");
         alarm.note_unpark_at(2 + GRACE_NS, || true);

@@ -7,7 +7,7 @@ use wakeful_base::FastRng;
 
 const LONG: Duration = Duration::from_secs(3600);
 
-/// A queue whose threads are only in its books.
+/// A queue whose threads exist only in its counters.
 fn with_state(threads_max: usize, write: impl FnOnce(&mut QueueState<u32>)) -> JobQueue<u32> {
     let queue = JobQueue::new(threads_max, LONG);
     write(&mut queue.state.lock());
@@ -25,7 +25,7 @@ fn only_own(job: u32) -> Stranded<u32> {
 fn asked_for(push: Push<u32>) -> JobNumber {
     match push {
         Push::StartThread(number) => number,
-        other => panic!("no thread was asked for: {other:?}"),
+        other => panic!("no thread was requested: {other:?}"),
     }
 }
 
@@ -33,7 +33,7 @@ fn asked_for(push: Push<u32>) -> JobNumber {
 fn push_requests_a_thread_if_none_is_coming() {
     let queue = with_state(2, |_| ());
     asked_for(queue.push(1, Kind::Short));
-    // The thread that was asked for comes for one job, not for two.
+    // The requested thread takes one job, not two.
     asked_for(queue.push(2, Kind::Short));
     assert_eq!(queue.push(3, Kind::Short), Push::Queued, "no more than two threads");
     assert_eq!(queue.counts(), (2, 0, 3));
@@ -70,7 +70,7 @@ fn sleeping_threads_are_woken_before_new_ones_start() {
 
 #[test]
 fn short_jobs_wake_no_thread_while_the_watchdog_runs() {
-    // One thread at work, the guard, and jobs of five microseconds.
+    // One running thread, the watchdog, and jobs of five microseconds.
     let write = |state: &mut QueueState<u32>| {
         (state.threads, state.sleeping, state.watchdog) = (2, 1, true);
         state.average_ns = 5000;
@@ -82,7 +82,7 @@ fn short_jobs_wake_no_thread_while_the_watchdog_runs() {
     }
     assert_eq!(queue.push(3, Kind::Short), Push::Queued);
     assert_eq!(queue.state.lock().woken, 1, "the fourth would be done too late");
-    // A seat is worth a wake-up, and so is a job with nobody at work.
+    // A worker job is worth a wake-up, and so is a job if no thread is free to drain the queue.
     let queue = with_state(8, write);
     assert_eq!(queue.push(0, Kind::Worker), Push::Queued);
     assert_eq!(queue.state.lock().woken, 1);
@@ -113,14 +113,14 @@ fn a_thread_that_takes_a_job_requests_one_for_the_rest() {
     for job in 0..4 {
         assert_eq!(queue.push(job, Kind::Short), Push::Queued);
     }
-    assert_eq!(queue.next(Arrival::Unannounced), NextJob::Run(0), "the guard is there");
-    // The guard leaves to take a job: one thread is sent for, and not two.
+    assert_eq!(queue.next(Arrival::Unannounced), NextJob::Run(0), "there is a watchdog");
+    // The watchdog leaves to take a job: one thread is requested, not two.
     let mut state = queue.state.lock();
     (state.watchdog, state.sleeping) = (false, 0);
     drop(state);
     assert_eq!(queue.next(Arrival::Unannounced), NextJob::StartThreadAndRun(1));
     assert_eq!(queue.next(Arrival::Unannounced), NextJob::Run(2));
-    // That one arrives: nothing is left behind.
+    // That thread arrives: no job is left behind.
     assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(3));
 }
 
@@ -129,9 +129,9 @@ fn a_failed_start_returns_its_job_to_the_caller() {
     let queue = with_state(8, |_| ());
     let first = asked_for(queue.push(1, Kind::Short));
     let second = asked_for(queue.push(2, Kind::Short));
-    // The second thread is to come, for both.
+    // The second thread is still coming, for both jobs.
     assert_eq!(queue.start_failed(Some(first)), none_stranded());
-    // Now there is nobody, and the first sender is not there any more to be told.
+    // No thread is left, and the call that pushed the first job has returned already.
     let stranded = Stranded { own: Some(2), others: vec![1] };
     assert_eq!(queue.start_failed(Some(second)), stranded);
     assert_eq!(queue.counts(), (0, 0, 0));
@@ -142,14 +142,14 @@ fn threads_with_worker_jobs_do_not_serve_other_jobs() {
     let queue = with_state(8, |_| ());
     asked_for(queue.push(1, Kind::Worker));
     let short = asked_for(queue.push(2, Kind::Short));
-    // The seat is not taken yet, but the thread that comes is for it.
+    // The worker job is not taken yet, but the coming thread will take it first.
     assert_eq!(queue.start_failed(Some(short)), only_own(2));
     let worker = asked_for(queue.push(3, Kind::Worker));
     assert_eq!(queue.start_failed(Some(worker)), only_own(3));
     assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(1));
     let short = asked_for(queue.push(4, Kind::Short));
     assert_eq!(queue.start_failed(Some(short)), only_own(4));
-    // Once the seat is left its thread is as good as any.
+    // A thread whose worker job has ended takes other jobs.
     let short = asked_for(queue.push(5, Kind::Short));
     queue.end_worker_job();
     assert_eq!(queue.start_failed(Some(short)), none_stranded());
@@ -168,7 +168,11 @@ fn a_failed_start_does_not_return_a_job_already_taken() {
     state.starting = 1;
     state.threads = 2;
     drop(state);
-    assert_eq!(queue.start_failed(Some(second)), none_stranded(), "the thread at work comes");
+    assert_eq!(
+        queue.start_failed(Some(second)),
+        none_stranded(),
+        "the running thread will take it"
+    );
 }
 
 #[test]
@@ -190,7 +194,7 @@ fn a_retiring_queue_accepts_jobs_and_lets_idle_threads_exit() {
 
 #[test]
 fn a_closed_queue_runs_mandatory_jobs() {
-    // Both at work, so nobody is on his way.
+    // Both threads are running jobs, so none is coming.
     let queue = with_state(2, |state| state.threads = 2);
     assert_eq!(queue.push(1, Kind::Mandatory), Push::Queued);
     assert_eq!(queue.push(2, Kind::Short), Push::Queued);
@@ -213,7 +217,7 @@ fn a_closed_queue_runs_worker_jobs_and_jobs_with_a_thread() {
     assert_eq!(queue.push(3, Kind::Short), Push::Queued, "no more than two threads");
     assert_eq!(queue.close(), [3]);
     assert_eq!(queue.push(4, Kind::Short), Push::Closed(4));
-    assert_eq!(queue.push(5, Kind::Worker), Push::Queued, "two threads come anyway");
+    assert_eq!(queue.push(5, Kind::Worker), Push::Queued, "two threads are coming");
     assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(5));
     assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(2));
     queue.end_worker_job();
@@ -223,7 +227,7 @@ fn a_closed_queue_runs_worker_jobs_and_jobs_with_a_thread() {
         assert_eq!(queue.next(Arrival::Unannounced), NextJob::Exit);
     }
     assert!(queue.wait_for_exits(0, None));
-    assert_eq!(queue.push(6, Kind::Worker), Push::Closed(6), "there is nobody left to need it");
+    assert_eq!(queue.push(6, Kind::Worker), Push::Closed(6), "no worker is left to need it");
 }
 
 #[test]
@@ -239,7 +243,7 @@ fn wait_for_exits_does_not_count_a_failed_start() {
 
 type Call = Box<dyn FnOnce() + Send>;
 
-/// Real threads.
+/// Real threads that serve a queue.
 struct Threads {
     queue: JobQueue<Call>,
     running: Count,
@@ -302,7 +306,7 @@ impl Threads {
     }
 }
 
-/// Jobs that all wait for each other, and for the caller.
+/// Submits jobs that wait for each other and for the caller.
 fn submit_waiting(threads: &Arc<Threads>, count: usize) -> Arc<Barrier> {
     let barrier = Arc::new(Barrier::new(count + 1));
     for _ in 0..count {
@@ -345,7 +349,7 @@ fn threads_max_is_respected() {
     for _ in 0..200 {
         threads.submit(thread::yield_now);
     }
-    threads.wait_until("all is done", |state| state.completed == 203);
+    threads.wait_until("all jobs are done", |state| state.completed == 203);
     assert_eq!(threads.running_most.load(SeqCst), 3);
     assert!(threads.started.load(SeqCst) <= 3);
     threads.close();
@@ -355,7 +359,7 @@ fn threads_max_is_respected() {
 fn the_watchdog_takes_over_when_no_job_completes() {
     let threads = Threads::new(16, LONG);
     submit_waiting(&threads, 2).wait();
-    // As after many short jobs: of the two threads one is the guard, or becomes it.
+    // As after many short jobs. One of the two threads is the watchdog, or becomes it.
     threads.queue.state.lock().average_ns = 0;
     let barrier = submit_waiting(&threads, 10);
     let (done, is_done) = mpsc::channel();
@@ -376,7 +380,8 @@ fn stress_every_job_runs() {
         let done = Arc::new(Count::new(0));
         let mut jobs = 0;
         for _ in 0..50 {
-            // Short ones, so that the queue guesses; then some that wait for each other.
+            // Short jobs first, so that the queue relies on its guess; then some that wait for each
+            // other.
             for _ in 0..rng.below(20) {
                 let done = done.clone();
                 threads.submit(move || {
@@ -388,7 +393,7 @@ fn stress_every_job_runs() {
                 submit_waiting(&threads, 1 + rng.below(6) as usize).wait();
             }
         }
-        threads.wait_until("all is done", |state| state.jobs.is_empty());
+        threads.wait_until("all jobs are done", |state| state.jobs.is_empty());
         threads.close();
         assert_eq!(done.load(SeqCst), jobs);
         assert!(threads.running_most.load(SeqCst) <= 6);

@@ -1,8 +1,8 @@
-//! Pushes that meet threads which come, look, sleep, stand guard and go. A job that waits for ever is a
-//! deadlock, which loom reports.
+//! Pushes race with threads that arrive, spin, sleep, watch the queue and exit. A job that no
+//! thread takes is a deadlock, which loom reports.
 //!
-//! A timeout elapses as soon as the other threads had a turn. With a keep-alive time of zero a thread
-//! exits when it has nothing to do; with the longest it sleeps until called.
+//! A timeout elapses as soon as the other threads had a turn. With a keep-alive time of zero a
+//! thread exits when it has nothing to do; with the longest it sleeps until it is notified.
 
 use super::*;
 use crate::testing::{large_model, model};
@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize as StdUsize;
 use wakeful_base::sync::thread;
 
-/// Threads that run jobs, and what became of these.
+/// Threads that run jobs, and the counts of jobs run and refused.
 struct Pool {
     queue: JobQueue<Job>,
-    /// Std's, as it is no part of what is modelled.
+    /// Std's mutex: it is no part of the model.
     threads: std::sync::Mutex<Vec<thread::JoinHandle<()>>>,
     jobs_left: StdUsize,
     refused: StdUsize,
-    /// Jobs that block wait for those that do not.
+    /// Set by jobs that open. Jobs that block wait for it.
     open: Mutex<bool>,
     opened: Condvar,
 }
@@ -27,14 +27,14 @@ enum Job {
     Returns,
     Blocks,
     Opens,
-    /// Opens, and keeps its thread until the end.
+    /// Opens, and lasts until the end.
     Worker,
     /// Runs although the queue is closed.
     Mandatory,
 }
 
 impl Pool {
-    /// For `jobs` jobs. After the last of them the queue is closed.
+    /// Makes a pool for `jobs` jobs. The last of them closes the queue.
     fn new(jobs: usize, threads_max: usize, keep_alive: Duration) -> Arc<Pool> {
         Arc::new(Pool {
             queue: JobQueue::new(threads_max, keep_alive),
@@ -46,7 +46,7 @@ impl Pool {
         })
     }
 
-    /// As after many short jobs.
+    /// Sets the state that many short jobs lead to.
     fn expecting_short_jobs(self: Arc<Self>) -> Arc<Self> {
         self.queue.state.lock().average_ns = 0;
         self
@@ -122,11 +122,11 @@ impl Pool {
         }
     }
 
-    /// Waits for the threads to exit, and checks the books.
+    /// Waits for the threads to exit, and checks the counters.
     fn assert_finished(self: Arc<Self>) {
         assert!(self.queue.wait_for_exits(0, None));
         loop {
-            // In two steps: the lock must be free while we wait.
+            // In two steps: the lock must be free during the join.
             let thread = self.threads.lock().unwrap().pop();
             let Some(thread) = thread else { break };
             thread.join().unwrap();
@@ -255,7 +255,7 @@ fn a_mandatory_job_accepted_before_close_is_run() {
             pushing.submit(Job::Mandatory);
             pushing.submit(Job::Mandatory);
         });
-        assert!(pool.queue.close().is_empty(), "none of them is given back");
+        assert!(pool.queue.close().is_empty(), "no mandatory job is returned");
         other.join().unwrap();
         pool.assert_finished();
     });
