@@ -41,17 +41,17 @@ impl IoHandle {
         IoHandle(None)
     }
 
-    /// The driver to register descriptors with.
+    /// Returns the driver to register descriptors with.
     pub(crate) fn get(&self) -> Option<&Arc<IoDriver>> {
         self.0.as_ref()
     }
 
-    /// Whether events wait for somebody to take them.
+    /// Whether the kernel has events that no thread has taken yet.
     pub(crate) fn has_events(&self) -> bool {
         self.0.as_ref().is_some_and(|io| io.has_events())
     }
 
-    /// Lets every operation on this runtime's descriptors fail from now on.
+    /// Shuts the I/O down: all operations on this runtime's descriptors fail from now on.
     pub(crate) fn shut_down(&self) {
         if let Some(io) = &self.0 {
             io.shut_down();
@@ -62,13 +62,13 @@ impl IoHandle {
 struct ReactorDriver {
     io: Arc<IoDriver>,
     events: IoEvents,
-    /// For a look without waiting.
+    /// For checks that do not wait.
     busy_events: IoEvents,
     ticks: Option<TickTimers>,
 }
 
 impl ReactorDriver {
-    /// Timers for beats, which few runtimes need.
+    /// Returns the kernel timers for ticks, made on first use: few runtimes need them.
     fn ticks(&mut self) -> io::Result<&mut TickTimers> {
         if self.ticks.is_none() {
             self.ticks = Some(self.io.new_tick_timers()?);
@@ -92,7 +92,7 @@ impl Driver for ReactorDriver {
         }
         match self.ticks().and_then(|ticks| ticks.arm(now_ns, at_ns, at_ns + period_ns)) {
             Ok(()) => self.wait(None, call),
-            // There are no descriptors left, say.
+            // The kernel timers could not be made or set: the process may be out of descriptors.
             Err(_) => self.wait(Some(left), call),
         }
     }

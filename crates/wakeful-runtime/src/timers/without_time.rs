@@ -1,4 +1,4 @@
-//! A build without timers.
+//! The types of `with_time.rs` in a build without the `time` feature: there are no timers.
 
 use super::{Fired, TimeConfig};
 use crate::driver::{Driver, WakeDriver};

@@ -24,10 +24,10 @@ fn time() -> (Arc<TimeHandle>, Arc<Wakes>) {
     (TimeHandle::new(config, wakes.clone()), wakes)
 }
 
-/// A driver in which `during` happens while somebody waits.
+/// A driver that calls a closure instead of waiting.
 struct FakeDriver<F: FnMut(WaitCall)>(F);
 
-/// What a driver was asked to wait for.
+/// The arguments of a call to the driver.
 #[derive(Debug, Clone, Copy)]
 enum WaitCall {
     For(Option<Duration>),
@@ -44,7 +44,8 @@ impl<F: FnMut(WaitCall) + Send> Driver for FakeDriver<F> {
     }
 }
 
-/// Timers of a worker that fires many `fired_in_ns` from now, with one that is due `left_ns` from now.
+/// Returns the timers of a worker that has fired many timers `fired_in_ns` from now, so that its
+/// wake-ups are coalesced. One timer is armed, and due `left_ns` from now.
 fn worker_timers(time: &TimeHandle, fired_in_ns: u64, left_ns: u64) -> (WorkerTimers, ArmedTimer) {
     let now_ns = time.clock.now_ns();
     let mut timers = WorkerTimers::new(0);
@@ -57,7 +58,7 @@ fn nothing_lent() -> Option<u64> {
     None
 }
 
-/// Counts its calls, none of which may be early.
+/// Counts its calls, and panics if one is early.
 struct CountingWaker {
     time: Arc<TimeHandle>,
     deadline_ns: u64,
@@ -151,7 +152,7 @@ fn the_driver_does_not_wait_if_timers_were_lent_since_the_check() {
     let until = time.until(&own, nothing_lent);
     time.until(&lent, nothing_lent).notify_driver();
     until.in_driver(&mut driver, &mut call_now);
-    // Now it has looked again.
+    // Computed again after the lend.
     time.until(&own, nothing_lent).in_driver(&mut driver, &mut call_now);
     match waited.lock()[..] {
         [WaitCall::For(Some(Duration::ZERO)), WaitCall::For(Some(left))] => {
@@ -187,11 +188,11 @@ fn nothing_is_lent_to_a_driver_whose_wait_is_over() {
     let (mut own, own_armed) = worker_timers(&time, AHEAD_NS, AHEAD_NS);
     let (mut lent, lent_armed) = worker_timers(&time, 0, 1_000_000_000);
     let lender = &time.until(&lent, nothing_lent);
-    assert!(!lender.should_lend(), "nobody is in it");
+    assert!(!lender.should_lend(), "no worker is in the driver");
     let mut driver = FakeDriver(|waits| {
         let WaitCall::ForTick(at_ns) = waits else { panic!("{waits:?} is no tick") };
         assert!(lender.should_lend() || time.clock.now_ns() >= at_ns);
-        // As if who is in the driver was late.
+        // The worker in the driver is late to leave it.
         while time.clock.now_ns() < at_ns {
             thread::yield_now();
         }
