@@ -4,14 +4,14 @@
 //! runtime. Data flows in one direction:
 //!
 //! ```text
-//!   threads ── what they run ──▶ monitor ── Stall ──▶ StallReporter ──▶ stderr, `Builder::on_stall`
-//!                                   └──────────────▶ StallMetrics ──▶ `RuntimeMetrics`
+//!   threads ── what they run ──▶ monitor ──▶ StallReporter ──▶ stderr, `Builder::on_stall`
+//!                                   └──────▶ StallMetrics ──▶ `RuntimeMetrics`
 //! ```
 //!
 //! | file | contents |
 //! |---|---|
 //! | `monitor_thread.rs` | the monitor's thread: how it waits, wakes up and ends |
-//! | `monitor_alarm.rs` | the alarm that wakes a sleeping monitor once a worker has been awake for a while |
+//! | `monitor_alarm.rs` | the alarm that wakes the monitor once a worker has been awake for a while |
 //! | `pinned_thread.rs` | stalls of threads whose tasks cannot move: they are only reported |
 //! | `stall_state.rs` | what a runtime keeps for its stalls; starts the monitor |
 //! | `report.rs`, `reporter.rs` | the settings; the thread that calls `on_stall` |
@@ -48,8 +48,8 @@ pub(crate) use stall_state::StallState;
 /// `Builder::on_stall` receives one per stall. Other user code that a worker calls is reported too:
 ///
 /// - the drop of a task's output, and the waker of its `JoinHandle`;
-/// - callbacks of the `Builder`, such as `on_thread_park`, and wakers that do not belong to a task of
-///   the runtime.
+/// - callbacks of the `Builder`, such as `on_thread_park`, and wakers that do not belong to a task
+///   of the runtime.
 ///
 /// `Display` prints all fields in one line.
 ///
@@ -114,17 +114,18 @@ pub(crate) enum Stalled {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StallOutcome {
-    /// Other threads run them: they were published for other workers to steal, or another thread takes
-    /// over the worker.
+    /// Other threads run them: other workers can steal them, or another thread takes over the
+    /// worker.
     HandedOff,
     /// No other task needs the worker.
     NothingWaits,
-    /// They wait, because there is no spare thread: `max_blocking_threads` are in use, or the operating
-    /// system cannot start another thread.
+    /// They wait, because there is no spare thread: `max_blocking_threads` are in use, or the
+    /// operating system cannot start another thread.
     NoThread,
-    /// They wait, because the worker cannot be handed off: hand-off is disabled, the runtime is a
-    /// current-thread one, the tasks belong to a `LocalSet`, or so many tasks compute that another
-    /// thread would get no CPU.
+    /// They wait, because the worker cannot be handed off.
+    ///
+    /// Hand-off is disabled, the runtime is a current-thread one, the tasks belong to a `LocalSet`,
+    /// or so many tasks compute that another thread would get no CPU.
     Waits,
 }
 
@@ -147,7 +148,7 @@ impl Stall {
 
     /// Returns the index of the blocked worker, which is 0 on a current-thread runtime.
     ///
-    /// `None` if the blocked thread is no worker: it runs a `LocalSet` in `block_on` of a multi-thread
+    /// `None` if the blocked thread runs no worker, but a `LocalSet` in `block_on` of a multi-thread
     /// runtime.
     pub fn worker(&self) -> Option<usize> {
         self.worker
@@ -165,10 +166,10 @@ impl Stall {
         self.outcome
     }
 
-    /// Returns what the operating system says about the thread: its id, and the system call it is in, if
-    /// any.
+    /// Returns what the operating system says about the thread.
     ///
-    /// `None` if that cannot be read. The stack is not included; a debugger shows it: `gdb -p` with the id.
+    /// This is the thread's id, and the system call it is in, if any. `None` if that cannot be read.
+    /// The stack is not included; a debugger shows it: `gdb -p` with the id.
     pub fn thread(&self) -> Option<&str> {
         self.thread.as_deref()
     }

@@ -11,7 +11,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `with_time.rs` | the handle of a runtime's timers, a worker's timers, and how long it may park |
+//! | `with_time.rs` | a runtime's clock, a worker's timers, and how long it may park |
 //! | `external.rs` | the external timers, and the protocol with the worker in the driver |
 //! | `lent.rs` | timers that a parked worker lends to the worker in the driver |
 //! | `without_time.rs` | the same types, empty, in a build without the `time` feature |

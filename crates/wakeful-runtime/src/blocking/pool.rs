@@ -49,7 +49,7 @@ pub(crate) enum AtShutdown {
     Run,
 }
 
-/// Why a blocking task was not queued.
+/// Why the pool does not run a blocking task.
 #[derive(Debug)]
 pub(crate) enum Refused {
     /// The runtime has shut down.
@@ -333,7 +333,7 @@ pub(crate) struct Stopped;
 
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the runtime has shut down, and takes no closure to run on its blocking pool")
+        f.write_str("the runtime has shut down: its blocking pool runs no more closures")
     }
 }
 

@@ -11,8 +11,7 @@ use std::thread::{self, JoinHandle};
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::{Condvar, Mutex};
 
-/// Bounds the stalls that wait to be reported, for callbacks that are slower than stalls come. More
-/// are dropped.
+/// Bounds the memory of stalls that wait for a slow callback. Further stalls are not reported.
 const WAITING_MAX: usize = 256;
 
 /// A runtime's reporter; it has a thread only if stalls are to be reported.
@@ -22,8 +21,9 @@ pub(crate) struct StallReporter {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// From the monitor to the reporter's thread. Not a channel of std, which would add much to the
-/// size of every program.
+/// The queue from the monitor to the reporter's thread.
+///
+/// Not a channel of std, which would add much to the size of every program.
 #[derive(Default)]
 struct ReportQueue {
     state: Mutex<ReportQueueState>,

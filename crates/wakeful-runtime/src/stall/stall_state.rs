@@ -6,8 +6,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Looks at nothing but parked threads after which a monitor sleeps, if sleeping costs more than a
-/// look.
+/// After this many looks in a row that found all threads parked, a monitor sleeps although a sleep
+/// costs more than a look.
 const QUIET_LOOKS_MAX: u32 = 5;
 
 /// The settings, the counters, the monitor's thread, and the threads whose tasks cannot move.
