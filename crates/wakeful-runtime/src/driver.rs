@@ -1,8 +1,9 @@
-//! What an idle worker waits in.
+//! What idle workers wait in.
 //!
-//! A runtime has one driver, and nobody owns it: whichever worker idles first waits in it, the others
-//! sleep on their own parkers, and a busy worker looks in now and then. With I/O enabled it is the
-//! reactor's; without, there is nothing to wait for but a wake-up.
+//! A runtime has one driver, which no worker owns: the first worker to run out of work waits in it,
+//! the others park on their own parkers, and busy workers check it during maintenance. With I/O
+//! enabled it is the reactor's driver (`driver/io_driver.rs`). Otherwise it is the [`NullDriver`],
+//! whose waits end only by a wake-up or a timeout.
 
 #[cfg(feature = "driver")]
 mod io_driver;
@@ -20,45 +21,47 @@ use std::time::Duration;
 use wakeful_base::CallWaker;
 use wakeful_base::sync::{Condvar, Mutex};
 
-/// Waits for the outside world.
+/// The place where an idle worker waits for events.
 pub(crate) trait Driver: Send {
-    /// Waits until something has happened, [`WakeDriver::wake`] is called, or `timeout` has passed, and
-    /// has the wakers of those who waited for what happened called by `call`. With a timeout of zero it only looks.
+    /// Waits for events, for a call of [`WakeDriver::wake`], or for `timeout`.
+    ///
+    /// Passes the wakers of the operations that are ready to `call`. With a timeout of zero it only
+    /// checks for events.
     fn wait(&mut self, timeout: Option<Duration>, call: CallWaker<'_>);
 
-    /// As [`wait`](Self::wait), until a beat that others are likely to follow.
+    /// Waits as [`wait`](Self::wait) does, until a tick that is likely to be followed by others.
     #[cfg_attr(not(feature = "time"), expect(dead_code, reason = "only timers have ticks"))]
     fn wait_for_tick(&mut self, tick: TimerTick, call: CallWaker<'_>) {
         self.wait(Some(Duration::from_nanos(tick.at_ns.saturating_sub(tick.now_ns))), call);
     }
 }
 
-/// A time that is likely to be waited for again and again, on the machine's clock.
+/// A time, on the machine's clock, that is likely to be followed by waits for later ticks.
 #[cfg_attr(not(feature = "time"), allow(dead_code, reason = "only timers have ticks"))]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimerTick {
     pub(crate) now_ns: u64,
     /// Later than `now_ns`.
     pub(crate) at_ns: u64,
-    /// From one beat to the next.
-    pub(crate) every_ns: u64,
+    /// The time from one tick to the next.
+    pub(crate) period_ns: u64,
 }
 
-/// Ends a driver's wait from any thread. A call that finds nobody waiting ends the next wait.
+/// Ends a driver's wait, from any thread. If no thread is waiting, the next wait ends at once.
 pub(crate) trait WakeDriver: Send + Sync {
     fn wake(&self);
 }
 
-/// How many events are taken from the kernel at once.
+/// Bounds the events that are taken from the kernel at once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EventsMax {
-    /// By a worker that waits for them.
+    /// For a worker that waits for them.
     pub(crate) waiting: usize,
-    /// By a busy worker that looks in.
+    /// For a busy worker that checks the driver.
     pub(crate) busy: usize,
 }
 
-/// A driver, and what the rest of a runtime has of it.
+/// A driver, and its handles for the rest of the runtime.
 pub(crate) struct DriverParts {
     pub(crate) driver: Box<dyn Driver>,
     pub(crate) waker: Arc<dyn WakeDriver>,
@@ -66,7 +69,8 @@ pub(crate) struct DriverParts {
 }
 
 impl DriverParts {
-    /// A driver with I/O if that is asked for, and possible in this build.
+    /// Makes the reactor's driver if `io` is given and the build has it, and a [`NullDriver`]
+    /// otherwise.
     pub(crate) fn new(io: Option<EventsMax>) -> io::Result<DriverParts> {
         if let Some(events) = io {
             if let Some(parts) = IoHandle::enabled(events)? {
@@ -78,23 +82,23 @@ impl DriverParts {
     }
 }
 
-/// A driver of nothing: its waits end by wake-ups only.
-pub(crate) struct NullDriver(Arc<Token>);
+/// A driver without events.
+pub(crate) struct NullDriver(Arc<WakeToken>);
 
-struct Token {
-    state: Mutex<TokenState>,
+struct WakeToken {
+    state: Mutex<WakeTokenState>,
     arrived: Condvar,
 }
 
 #[derive(Default)]
-struct TokenState {
+struct WakeTokenState {
     pending: bool,
     waiting: bool,
 }
 
-/// A driver of nothing, and the handle that wakes it.
+/// Makes a driver without events, and the handle that wakes it.
 pub(crate) fn null_driver() -> (NullDriver, Arc<dyn WakeDriver>) {
-    let token = Arc::new(Token { state: Mutex::default(), arrived: Condvar::new() });
+    let token = Arc::new(WakeToken { state: Mutex::default(), arrived: Condvar::new() });
     (NullDriver(token.clone()), token)
 }
 
@@ -113,15 +117,15 @@ impl Driver for NullDriver {
                 }
             }
         }
-        *state = TokenState::default();
+        *state = WakeTokenState::default();
     }
 }
 
-impl WakeDriver for Token {
+impl WakeDriver for WakeToken {
     fn wake(&self) {
         let mut state = self.state.lock();
         state.pending = true;
-        // Notifying is a system call even where nobody waits.
+        // Notifying a condition variable is a system call even if no thread waits.
         if state.waiting {
             drop(state);
             self.arrived.notify_one();

@@ -1,4 +1,25 @@
-//! Polls that stand still: what is said of them, to whom, and on which thread that is found out.
+//! Stalls: user code that does not return for a while, and so blocks its thread.
+//!
+//! The schedulers detect stalls; what they share lives here. The state is [`StallState`], one per
+//! runtime. Data flows in one direction:
+//!
+//! ```text
+//!   threads ── what they run ──▶ monitor ──▶ StallReporter ──▶ stderr, `Builder::on_stall`
+//!                                   └──────▶ StallMetrics ──▶ `RuntimeMetrics`
+//! ```
+//!
+//! | file | contents |
+//! |---|---|
+//! | `monitor_thread.rs` | the monitor's thread: how it waits, wakes up and ends |
+//! | `monitor_alarm.rs` | the alarm that wakes the monitor once a worker has been awake for a while |
+//! | `pinned_thread.rs` | stalls of threads whose tasks cannot move: they are only reported |
+//! | `stall_state.rs` | what a runtime keeps for its stalls; starts the monitor |
+//! | `report.rs`, `reporter.rs` | the settings; the thread that calls `on_stall` |
+//! | `os_thread.rs` | what the kernel says about a stalled thread |
+//! | `metrics.rs` | the counters |
+//!
+//! How the monitor finds stalled workers, and how a worker is handed off, is in
+//! `scheduler/multi_thread/monitor.rs` and `handoff.rs`.
 
 mod metrics;
 mod monitor_alarm;
@@ -22,12 +43,15 @@ pub(crate) use report::StallConfig;
 pub(crate) use reporter::StallReporter;
 pub(crate) use stall_state::StallState;
 
-/// A task whose poll has not returned for a while, so that its thread serves no other.
+/// A poll that has not returned for `stall_after`, so that its thread can run no other task.
 ///
-/// Or it has ended, and the drop of its output takes that long, or the waker of who joins it. Or it is no
-/// task but one of the runtime's callbacks.
+/// `Builder::on_stall` receives one per stall. Other user code that a worker calls is reported too:
 ///
-/// It prints as one line, which says all that is known.
+/// - the drop of a task's output, and the waker of its `JoinHandle`;
+/// - callbacks of the `Builder`, such as `on_thread_park`, and wakers that do not belong to a task
+///   of the runtime.
+///
+/// `Display` prints all fields in one line.
 ///
 /// ```
 /// use std::{sync::mpsc, time::Duration};
@@ -56,17 +80,17 @@ pub struct Stall {
     pub(crate) thread: Option<String>,
 }
 
-/// What a thread does not come back from.
+/// The user code that does not return.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Stalled {
     Task(Id, &'static Location<'static>),
     /// The future of a `block_on`.
     Future,
-    /// A callback of the runtime's, or a foreign waker.
+    /// A callback of the `Builder`, or a waker that is not a task of the runtime.
     Callback,
 }
 
-/// What becomes of the other tasks of a worker that stands still.
+/// What happens to the other tasks of a stalled worker.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -90,20 +114,23 @@ pub(crate) enum Stalled {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StallOutcome {
-    /// Another thread goes on with them.
+    /// Other threads run them: other workers can steal them, or another thread takes over the
+    /// worker.
     HandedOff,
-    /// There are none that somebody would have to see to.
+    /// No other task needs the worker.
     NothingWaits,
-    /// They wait: there is no thread for them. `max_blocking_threads` says how many there may be, and the
-    /// operating system may have a limit of its own.
+    /// They wait, because there is no spare thread: `max_blocking_threads` are in use, or the
+    /// operating system cannot start another thread.
     NoThread,
-    /// They wait: the runtime was told not to hand them on, or is of a kind that cannot, or so many tasks
-    /// compute for long that one more thread would be of no use.
+    /// They wait, because the worker cannot be handed off.
+    ///
+    /// Hand-off is disabled, the runtime is a current-thread one, the tasks belong to a `LocalSet`,
+    /// or so many tasks compute that another thread would get no CPU.
     Waits,
 }
 
 impl Stall {
-    /// The task; none for the future of a `block_on`, and for callbacks.
+    /// Returns the id of the task, or `None` for the future of a `block_on` and for callbacks.
     pub fn task_id(&self) -> Option<Id> {
         match self.what {
             Stalled::Task(id, _) => Some(id),
@@ -111,7 +138,7 @@ impl Stall {
         }
     }
 
-    /// Where the task was spawned.
+    /// Returns the location where the task was spawned, or `None` if no task stalls.
     pub fn spawned_at(&self) -> Option<&'static Location<'static>> {
         match self.what {
             Stalled::Task(_, at) => Some(at),
@@ -119,25 +146,30 @@ impl Stall {
         }
     }
 
-    /// The worker whose thread it holds, which is zero for a current-thread runtime. None if it holds a
-    /// thread that is in `block_on` of a runtime with workers: with a `LocalSet`, that is.
+    /// Returns the index of the blocked worker, which is 0 on a current-thread runtime.
+    ///
+    /// `None` if the blocked thread runs no worker, but a `LocalSet` in `block_on` of a multi-thread
+    /// runtime.
     pub fn worker(&self) -> Option<usize> {
         self.worker
     }
 
-    /// For how long the poll has lasted, at least.
+    /// Returns how long the poll had lasted when the stall was reported.
+    ///
+    /// The poll may have started earlier, and it has not returned yet.
     pub fn duration(&self) -> Duration {
         self.duration
     }
 
-    /// What becomes of the other tasks.
+    /// Returns what happens to the other tasks of the worker.
     pub fn outcome(&self) -> StallOutcome {
         self.outcome
     }
 
-    /// What the operating system says of the thread: its number, and which system call it is in, if any.
+    /// Returns what the operating system says about the thread.
     ///
-    /// Not its stack. That can be had from outside by the number: with `gdb -p`, for one.
+    /// This is the thread's id, and the system call it is in, if any. `None` if that cannot be read.
+    /// The stack is not included; a debugger shows it: `gdb -p` with the id.
     pub fn thread(&self) -> Option<&str> {
         self.thread.as_deref()
     }
@@ -148,25 +180,25 @@ impl fmt::Display for Stall {
         match self.what {
             Stalled::Task(task, at) => write!(f, "task {task}, spawned at {at},")?,
             Stalled::Future => f.write_str("the future of a `block_on`")?,
-            Stalled::Callback => f.write_str("a callback of the runtime's, or a waker,")?,
+            Stalled::Callback => f.write_str("a runtime callback or waker")?,
         }
         match self.worker {
-            Some(worker) => write!(f, " has held worker {worker}")?,
-            None => f.write_str(" has held its thread")?,
+            Some(worker) => write!(f, " has blocked worker {worker}")?,
+            None => f.write_str(" has blocked its thread")?,
         }
-        // Not as a float: to print one is 20 KB of code, in every program.
+        // Not printed as a float: that code would add much to the size of every program.
         let tenths = self.duration.as_micros() as u64 / 100;
         write!(f, " for {}.{} ms", tenths / 10, tenths % 10)?;
         if let Some(thread) = &self.thread {
             write!(f, " ({thread})")?;
         }
         f.write_str(match self.outcome {
-            StallOutcome::HandedOff => "; another thread goes on with the rest",
-            StallOutcome::NothingWaits => "; nothing waits behind it",
+            StallOutcome::HandedOff => "; handed off to another thread",
+            StallOutcome::NothingWaits => "; no other task is waiting",
             StallOutcome::NoThread => {
-                "; the rest waits, since there is no thread for it (`max_blocking_threads` is one limit)"
+                "; other tasks are blocked: no spare thread (see `max_blocking_threads`)"
             }
-            StallOutcome::Waits => "; the rest waits",
+            StallOutcome::Waits => "; other tasks are blocked",
         })
     }
 }

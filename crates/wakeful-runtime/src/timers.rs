@@ -1,15 +1,20 @@
 //! A runtime's timers, as its schedulers see them.
 //!
-//! Each worker has [`WorkerTimers`] of its own, in its core: arming, re-arming and taking out a timer there
-//! takes no lock. Threads that sit nowhere (in `block_on` of a multi-thread runtime, in `block_in_place`,
-//! or strangers) use the **common** timers, behind a lock, which are served by whichever worker waits in
-//! the driver or looks at it.
+//! Each worker has [`WorkerTimers`] in its core, so arming, re-arming and removing a timer takes no
+//! lock. Threads that run no worker (in `block_on` of a multi-thread runtime, in `block_in_place`,
+//! or outside the runtime) use the **external** timers, which are behind a lock. Every worker that
+//! waits in the driver, or checks it during maintenance, serves the external timers too.
 //!
-//! A worker fires what is due ([`TimeHandle::serve`]) between polls now and then, and before it sleeps;
-//! it sleeps no longer than until its own next timer and, in the driver, the next common one. Where timers
-//! are dense, one worker wakes up for all ([`LentTimers`]).
+//! A worker fires due timers ([`TimeHandle::serve`]) during maintenance and before it parks. It
+//! parks until its own next timer at most, and in the driver until the next external timer at most
+//! ([`Until`]). Where timers are dense, one worker wakes up for all ([`LentTimers`]).
 //!
-//! In a build without the `time` feature all of this is empty.
+//! | file | contents |
+//! |---|---|
+//! | `with_time.rs` | a runtime's clock, a worker's timers, and how long it may park |
+//! | `external.rs` | the external timers, and the protocol with the worker in the driver |
+//! | `lent.rs` | timers that a parked worker lends to the worker in the driver |
+//! | `without_time.rs` | the same types, empty, in a build without the `time` feature |
 
 #[cfg(feature = "time")]
 mod external;
@@ -31,7 +36,7 @@ pub(crate) use without_time::{
     ClockHold, LentTimers, PreciseThread, TimeHandle, Until, WorkerTimerInbox, WorkerTimers,
 };
 
-/// Timers that a worker has fired just now, and had somebody to wake.
+/// The timers that a worker has just fired, as far as they had a waker.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fired {
     pub(crate) count: usize,
@@ -39,13 +44,13 @@ pub(crate) struct Fired {
 }
 
 impl Fired {
-    /// These and those that fired a moment before.
+    /// Adds the timers fired a moment before.
     pub(crate) fn and(self, before: Fired) -> Fired {
         Fired { count: self.count + before.count, now_ns: self.now_ns.max(before.now_ns) }
     }
 }
 
-/// What a runtime was told about time.
+/// What the `Builder` says about time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TimeConfig {
     pub(crate) is_enabled: bool,

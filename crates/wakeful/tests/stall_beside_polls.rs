@@ -214,7 +214,7 @@ fn a_stall_in_a_hook_is_reported_as_such() {
         .unwrap();
     let stall = reports.recv_timeout(Duration::from_secs(20)).unwrap();
     assert_eq!((stall.task_id(), stall.worker()), (None, Some(0)));
-    assert!(stall.to_string().starts_with("a callback of the runtime's"), "{stall}");
+    assert!(stall.to_string().starts_with("a runtime callback or waker has blocked"), "{stall}");
     assert_eq!(
         stall.outcome(),
         StallOutcome::HandedOff,

@@ -242,12 +242,12 @@ fn an_environment_variable_makes_stalls_be_printed() {
     assert_eq!(lines.len(), 2, "{text}");
     for line in &lines {
         assert!(line.contains(&format!("spawned at {}:", file!())), "{line}");
-        assert!(line.contains("has held worker 0 for"), "{line}");
+        assert!(line.contains("has blocked worker 0 for"), "{line}");
         #[cfg(target_os = "linux")]
         assert!(line.contains("(thread "), "{line}");
     }
-    assert!(lines[0].ends_with("the rest waits"), "{text}");
-    assert!(lines[1].ends_with("nothing waits behind it"), "{text}");
+    assert!(lines[0].ends_with("; other tasks are blocked"), "{text}");
+    assert!(lines[1].ends_with("no other task is waiting"), "{text}");
     assert!(!stderr_of_child(NAME, "0").contains("wakeful: "));
 }
 

@@ -1,29 +1,31 @@
-//! The pool's queue: which thread takes which job, and when one more thread is wanted.
+//! The pool's queue: which thread takes which job, and when a thread is woken or started.
 //!
-//! Waking a sleeping thread costs far more than a short job takes, so a push wakes nobody where a
-//! thread comes for the job anyway:
+//! Waking a sleeping thread costs far more than a short job takes, so `push` wakes no thread if one
+//! comes for the job anyway:
 //!
-//! 1. A thread that ran out of jobs **looks** on for a moment before it sleeps, as long as that pays ([`Looks`]). A push that
-//!    finds as many threads looking as there are jobs leaves it to them.
-//! 2. If jobs have been short of late, those in the queue are done sooner than a sleeper would be up.
-//!    That is a guess, so it counts only while a **guard** is there: one thread that sleeps a tick at
-//!    a time instead of for good, and takes over when the queue has stood still for a tick. It is there only where jobs
-//!    have come faster than they were done: there is nothing to guess else.
-//! 3. Else a sleeping thread is woken, or a new one asked for.
+//! 1. A thread that runs out of jobs spins for a moment before it sleeps, as long as that pays
+//!    ([`Looks`]). A push that finds as many spinning threads as there are jobs relies on them.
+//! 2. If recent jobs were short, the threads at work are done with the queue before a sleeping
+//!    thread would be up. That is a guess, so `push` relies on it only while there is a
+//!    **watchdog**: one thread that sleeps for a tick at a time, and takes over when no job has
+//!    completed for a tick. A thread becomes the watchdog only after jobs have come faster than
+//!    they were done; otherwise there is nothing to watch.
+//! 3. In all other cases a sleeping thread is woken, or the caller is asked to start one.
 //!
-//! So for each job in the queue a thread is on its way, or the guard is there, or there are no more
-//! threads to be had. A guard that leaves, to take a job or because it was the sleeper to be woken, may
-//! leave jobs behind that nobody comes for: who takes a job and sees that calls one thread for them,
-//! and that one the next. They may all be jobs that wait for each other.
+//! The invariant: for each job in the queue a thread is coming, or there is a watchdog, or the
+//! limit of threads is reached. A watchdog that takes a job, or that was the sleeping thread to be
+//! woken, may leave jobs behind that no thread is coming for. The next thread to take a job notices
+//! that and requests one more thread, which does the same in turn: all those jobs may be waiting
+//! for each other.
 //!
 //! ```text
 //!              ┌───────────── a job ◀───────────────┐
 //!              ▼                                    │
-//!   start ─▶ drain ──(empty)─▶ look ──(nothing)─▶ sleep ──(keep-alive over)─▶ exit
+//!   start ─▶ drain ──(empty)─▶ spin ──(nothing)─▶ sleep ──(keep-alive over)─▶ exit
 //!              ▲                │                   ▲
-//!              │                │ lately short jobs │ nothing happened for a tick
-//!              │                └─────▶ guard ──────┘
-//!              └─(queue stands still)─────┘
+//!              │                │ recent jobs short │ idle for a tick
+//!              │                └────▶ watchdog ────┘
+//!              └─(no job completed)───────┘
 //! ```
 
 use super::looks::{LOOK_MAX, Looks};
@@ -32,56 +34,56 @@ use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 use wakeful_base::sync::{Condvar, Mutex, MutexGuard, hint};
 
-/// How long a queue may stand still before the guard takes over.
+/// Bounds how long jobs may wait while none completes, before the watchdog takes over.
 const WATCHDOG_TICK: Duration = Duration::from_millis(1);
 
-/// A queue that is expected to be empty by then is not worth a wake-up.
-const WAKE_NS: u64 = 20_000;
+/// The cost of waking a thread. Jobs that are expected to be done sooner are not worth a wake-up.
+const WAKE_UP_NS: u64 = 20_000;
 
-/// Until it is known how long jobs take, none counts as short.
+/// The average at the start: no job counts as short before some have been measured.
 const AVERAGE_NS_AT_START: u64 = 1_000_000;
 
 pub(super) struct JobQueue<J> {
     state: Mutex<QueueState<J>>,
-    /// Sleeping threads wait here.
-    arrived: Condvar,
-    /// Who waits for all threads to be gone waits here.
-    gone: Condvar,
-    /// As `jobs.len()`, for threads that look; never zero in a closed queue.
-    hint: AtomicUsize,
+    /// Sleeping threads and the watchdog wait here.
+    sleepers: Condvar,
+    /// The shutdown waits here for threads to exit.
+    exited: Condvar,
+    /// The number of jobs, for spinning threads; `usize::MAX` once the queue is closed.
+    jobs_hint: AtomicUsize,
     threads_max: usize,
     keep_alive: Duration,
 }
 
 struct QueueState<J> {
-    /// Seats first: they are few, and a seat without a thread holds up all that lies on it.
+    /// Worker jobs first: there are few, and a worker without a thread blocks all its tasks.
     jobs: VecDeque<Waiting<J>>,
     next_number: u64,
     /// The queue is about to be closed: threads that find no job exit.
     retiring: bool,
     closed: bool,
-    /// All threads, whatever they do, those about to start included.
+    /// All threads, whatever they do, including those about to start.
     threads: usize,
-    /// Of these: not there yet.
+    /// Of these: requested and not yet here.
     starting: usize,
-    /// Busy with a job without end.
+    /// Busy with a job that lasts as long as the runtime.
     worker_jobs: usize,
     looking: usize,
     looks: Looks,
-    /// Done with a job but for telling who waits for it, which may bring the next one.
+    /// Done with a job and about to notify its joiner, which may submit the next job.
     finishing: usize,
     sleeping: usize,
-    /// Sleepers that were told to come and did not yet.
+    /// Sleeping threads that were notified and are not up yet.
     woken: usize,
-    /// One of those on their way was called for jobs that nobody came for.
+    /// One of the coming threads was requested for jobs that a watchdog left behind.
     backup_requested: bool,
-    /// A job has come while another waited, and the guard has seen no quiet tick since.
+    /// A job was queued while another waited, and the watchdog has seen no quiet tick since.
     was_busy: bool,
     watchdog: bool,
     completed: u64,
     average_ns: u64,
-    /// Somebody waits until so many threads are left.
-    awaited: Option<usize>,
+    /// The shutdown waits until no more than this many threads are left.
+    exits_awaited: Option<usize>,
 }
 
 struct Waiting<J> {
@@ -90,65 +92,65 @@ struct Waiting<J> {
     number: u64,
 }
 
-/// What a push asks of the caller.
+/// What the caller of `push` has to do.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Push<J> {
     /// Nothing.
     Queued,
-    /// To start a thread, which is counted already; the job is in the queue.
+    /// Start a thread, which is counted already; the job is in the queue.
     StartThread(JobNumber),
-    /// The queue is closed.
+    /// Handle the job itself: the queue is closed.
     Closed(J),
 }
 
-/// Which job a thread was asked for.
+/// Names the job that a thread was requested for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct JobNumber(u64);
 
-/// Jobs that nobody can run.
+/// Jobs that no thread can run, because a thread could not be started.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stranded<J> {
-    /// The one that the thread was asked for.
+    /// The job that the thread was requested for.
     pub(super) own: Option<J>,
     pub(super) others: Vec<J>,
 }
 
-/// What a thread is to do.
+/// What a thread has to do next.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NextJob<J> {
     Run(J),
-    /// As `Run`, but start another thread first, which is counted already.
+    /// As `Run`, but first start another thread, which is counted already.
     StartThreadAndRun(J),
     Exit,
 }
 
-/// Who comes to those that are left behind.
+/// The thread that was requested for a job.
 enum BackupThread {
     Sleeper,
     NewThread,
-    Nobody,
+    Unavailable,
 }
 
-/// How a job is to be counted.
+/// How a job is queued and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It comes to an end by itself.
+    /// A job that comes to an end by itself.
     Short,
-    /// As `Short`, but to be run even if the queue is closed before its turn.
+    /// As `Short`, but run even if the queue is closed before its turn.
     Mandatory,
-    /// It ends with the runtime: a worker.
+    /// A worker, or other work of the runtime itself, which may last as long as the runtime.
     Worker,
 }
 
-/// How a thread comes for its next job.
+/// How a thread arrives at the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// For the first time.
+    /// It has just started.
     AsNew,
-    /// From its last one, as it said it would.
+    /// It has announced in `end` that it is coming.
     Announced,
     Unannounced,
 }
@@ -174,11 +176,11 @@ impl<J> JobQueue<J> {
                 watchdog: false,
                 completed: 0,
                 average_ns: AVERAGE_NS_AT_START,
-                awaited: None,
+                exits_awaited: None,
             }),
-            arrived: Condvar::new(),
-            gone: Condvar::new(),
-            hint: AtomicUsize::new(0),
+            sleepers: Condvar::new(),
+            exited: Condvar::new(),
+            jobs_hint: AtomicUsize::new(0),
             threads_max,
             keep_alive,
         }
@@ -186,7 +188,8 @@ impl<J> JobQueue<J> {
 
     pub(super) fn push(&self, job: J, kind: Kind) -> Push<J> {
         let mut state = self.state.lock();
-        // A seat whose thread is stuck wants another even then, so that its worker can stop.
+        // Even a closed queue takes worker jobs while there are threads: the worker of a stuck
+        // thread needs another thread to shut down.
         if state.closed && (kind != Kind::Worker || state.threads == 0) {
             return Push::Closed(job);
         }
@@ -199,49 +202,54 @@ impl<J> JobQueue<J> {
         }
         state.was_busy |= state.jobs.len() > 1;
         if !state.closed {
-            self.hint.store(state.jobs.len(), Release);
+            self.jobs_hint.store(state.jobs.len(), Release);
         }
-        if state.jobs.len() <= state.coming() || (kind != Kind::Worker && state.is_soon_empty()) {
+        if state.jobs.len() <= state.coming()
+            || (kind != Kind::Worker && state.will_be_empty_soon())
+        {
             return Push::Queued;
         }
-        match state.call_one(self.threads_max) {
+        match state.request_thread(self.threads_max) {
             BackupThread::Sleeper => {
                 drop(state);
-                self.arrived.notify_one();
+                self.sleepers.notify_one();
                 Push::Queued
             }
             BackupThread::NewThread => Push::StartThread(JobNumber(number)),
-            BackupThread::Nobody => Push::Queued,
+            BackupThread::Unavailable => Push::Queued,
         }
     }
 
-    /// A thread that was asked for could not be started. Gives the jobs back that there is no thread
-    /// for any more, the one that it was asked for among them if it is still there.
+    /// Handles a thread that was requested and could not be started.
+    ///
+    /// Returns the jobs that no thread can run any more, among them the one that the thread was
+    /// requested for unless it has been taken.
     pub(super) fn start_failed(&self, asked_for: Option<JobNumber>) -> Stranded<J> {
         let mut state = self.state.lock();
         state.starting -= 1;
         state.backup_requested = false;
-        self.note_gone(&mut state);
+        self.note_exit(&mut state);
         let is_own = |waiting: &Waiting<J>| Some(JobNumber(waiting.number)) == asked_for;
-        let goes_before = |waiting: &Waiting<J>| waiting.kind == Kind::Worker && !is_own(waiting);
-        let free_again = state.threads - state.worker_jobs;
-        if free_again > state.jobs.iter().filter(|waiting| goes_before(waiting)).count() {
+        let is_worker_ahead =
+            |waiting: &Waiting<J>| waiting.kind == Kind::Worker && !is_own(waiting);
+        let free_threads = state.threads - state.worker_jobs;
+        if free_threads > state.jobs.iter().filter(|waiting| is_worker_ahead(waiting)).count() {
             if state.jobs.len() > state.coming() && state.sleeping > state.woken {
                 state.woken += 1;
                 drop(state);
-                self.arrived.notify_one();
+                self.sleepers.notify_one();
             }
             return Stranded { own: None, others: Vec::new() };
         }
         let own = state.take_jobs(&mut |waiting| is_own(waiting)).pop();
-        let others = state.take_jobs(&mut |waiting| !goes_before(waiting));
+        let others = state.take_jobs(&mut |waiting| !is_worker_ahead(waiting));
         if !state.closed {
-            self.hint.store(state.jobs.len(), Release);
+            self.jobs_hint.store(state.jobs.len(), Release);
         }
         Stranded { own, others }
     }
 
-    /// Waits for a job. `Exit` if the thread is wanted no more, and counts no longer.
+    /// Waits for a job. `Exit` if the thread should exit; it is not counted any more.
     pub(super) fn next(&self, arrival: Arrival) -> NextJob<J> {
         let mut state = self.state.lock();
         match arrival {
@@ -259,7 +267,7 @@ impl<J> JobQueue<J> {
             if state.retiring {
                 return self.exit(state);
             }
-            // One thread that looks is enough: jobs that come while it runs the first wake others.
+            // One spinning thread is enough: a push that finds it busy requests another thread.
             if state.looking == 0 && state.looks.begin() {
                 state.looking += 1;
                 drop(state);
@@ -278,18 +286,18 @@ impl<J> JobQueue<J> {
                     continue;
                 }
             }
-            let lease;
-            (state, lease) = self.sleep(state);
-            if !lease {
+            let should_stay;
+            (state, should_stay) = self.sleep(state);
+            if !should_stay {
                 return self.exit(state);
             }
         }
     }
 
-    /// A short job has ended that began at `began`. With `Announced` the thread promises to come for
-    /// the next one right away.
+    /// Notes that a job ended which began at `began`. With `Announced` the thread promises to call
+    /// `next` right away.
     pub(super) fn end(&self, began: Instant, arrival: Arrival) {
-        // Loom has no time, and wants the same decisions in each run.
+        // Loom has no time, and needs each run to take the same decisions.
         let took = if cfg!(wakeful_loom) { Duration::ZERO } else { began.elapsed() };
         let mut state = self.state.lock();
         if arrival == Arrival::Announced {
@@ -299,54 +307,57 @@ impl<J> JobQueue<J> {
         state.add_to_average(took);
     }
 
-    /// A seat is left: its thread is one as the others again.
+    /// Notes that a worker job ended: its thread takes other jobs again.
     pub(super) fn end_worker_job(&self) {
         self.state.lock().worker_jobs -= 1;
     }
 
-    /// Closes the queue: threads exit once it is empty. Short jobs that no thread is on its way to are
-    /// returned instead of run; those that are mandatory are not, for as long as one waits there is a
-    /// thread that comes for it. Of new jobs only seats are taken from now on.
+    /// Closes the queue: it accepts only worker jobs, and threads exit once it is empty.
+    ///
+    /// Returns the short jobs that no thread is coming for. Mandatory jobs stay, and are run: as
+    /// long as one is in the queue, a thread is coming for it.
     pub(super) fn close(&self) -> Vec<J> {
         let mut state = self.state.lock();
         (state.retiring, state.closed) = (true, true);
         let short = state.take_short();
-        self.hint.store(usize::MAX, Release);
+        self.jobs_hint.store(usize::MAX, Release);
         let are_some_asleep = state.sleeping > 0;
         drop(state);
-        // Many a runtime ends without one: a call to the kernel less.
+        // Saves a system call: many runtimes end without a sleeping thread.
         if are_some_asleep {
-            self.arrived.notify_all();
+            self.sleepers.notify_all();
         }
         short
     }
 
-    /// The queue is about to be closed: returns the short jobs that no thread is on its way to. Threads that find none exit from now
-    /// on; new jobs are still taken.
+    /// Prepares for `close`: threads that find no job exit from now on. New jobs are still
+    /// accepted.
+    ///
+    /// Returns the short jobs that no thread is coming for.
     pub(super) fn retire(&self) -> Vec<J> {
         let mut state = self.state.lock();
         state.retiring = true;
         let short = state.take_short();
         if !state.closed {
-            self.hint.store(state.jobs.len(), Release);
+            self.jobs_hint.store(state.jobs.len(), Release);
         }
         short
     }
 
-    /// Waits until no more than `left` threads remain. False if `timeout` passed first.
-    pub(super) fn wait_gone(&self, left: usize, timeout: Option<Duration>) -> bool {
+    /// Waits until no more than `left` threads remain. False if `timeout` passes first.
+    pub(super) fn wait_for_exits(&self, left: usize, timeout: Option<Duration>) -> bool {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut state = self.state.lock();
         while state.threads > left {
-            state.awaited = Some(left);
+            state.exits_awaited = Some(left);
             state = match deadline {
-                None => self.gone.wait(state),
+                None => self.exited.wait(state),
                 Some(deadline) => {
-                    let rest = deadline.saturating_duration_since(Instant::now());
-                    if rest.is_zero() {
+                    let left_over = deadline.saturating_duration_since(Instant::now());
+                    if left_over.is_zero() {
                         return false;
                     }
-                    self.gone.wait_timeout(state, rest).0
+                    self.exited.wait_timeout(state, left_over).0
                 }
             };
         }
@@ -358,17 +369,17 @@ impl<J> JobQueue<J> {
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.hint.load(Relaxed) == usize::MAX
+        self.jobs_hint.load(Relaxed) == usize::MAX
     }
 
-    /// Whether there is a thread for one more job, or could be.
+    /// Whether a thread is free for another job, or could be started.
     pub(super) fn has_thread(&self) -> bool {
         let state = self.state.lock();
         let coming = state.sleeping + state.looking + state.finishing + state.starting;
         coming > state.jobs.len() || state.threads < self.threads_max
     }
 
-    /// Threads in all (workers included), sleeping ones, and jobs that wait.
+    /// Returns the number of threads (including workers), of idle threads, and of waiting jobs.
     pub(super) fn counts(&self) -> (usize, usize, usize) {
         let state = self.state.lock();
         (state.threads, state.sleeping + state.looking, state.jobs.len())
@@ -382,29 +393,29 @@ impl<J> JobQueue<J> {
         if state.closed {
             return Some(NextJob::Run(job));
         }
-        self.hint.store(state.jobs.len(), Release);
+        self.jobs_hint.store(state.jobs.len(), Release);
         if state.watchdog || state.backup_requested || state.jobs.len() <= state.coming() {
             return Some(NextJob::Run(job));
         }
-        Some(match state.call_one(self.threads_max) {
+        Some(match state.request_thread(self.threads_max) {
             BackupThread::Sleeper => {
                 state.backup_requested = true;
-                self.arrived.notify_one();
+                self.sleepers.notify_one();
                 NextJob::Run(job)
             }
             BackupThread::NewThread => {
                 state.backup_requested = true;
                 NextJob::StartThreadAndRun(job)
             }
-            BackupThread::Nobody => NextJob::Run(job),
+            BackupThread::Unavailable => NextJob::Run(job),
         })
     }
 
-    /// Looks for a job, and tells how long that took.
+    /// Spins until there is a job, or for `LOOK_MAX`. Returns how long that took.
     fn look(&self) -> Duration {
         let begun = Instant::now();
         let mut took = Duration::ZERO;
-        while self.hint.load(Acquire) == 0 && took < LOOK_MAX {
+        while self.jobs_hint.load(Acquire) == 0 && took < LOOK_MAX {
             for _ in 0..16 {
                 hint::spin_loop();
             }
@@ -413,32 +424,32 @@ impl<J> JobQueue<J> {
         took
     }
 
-    /// Sleeps until called for, or for the keep-alive time. False if the thread is to exit.
+    /// Sleeps until notified, or for the keep-alive time. False if the thread should exit.
     fn sleep<'a>(
         &'a self,
         mut state: MutexGuard<'a, QueueState<J>>,
     ) -> (MutexGuard<'a, QueueState<J>>, bool) {
         let deadline = Instant::now().checked_add(self.keep_alive);
         state.sleeping += 1;
-        let (mut elapsed, mut lease) = (false, true);
-        while !state.answer_call() && !state.closed {
+        let (mut elapsed, mut should_stay) = (false, true);
+        while !state.accept_wake_up() && !state.closed {
             if elapsed {
-                lease = !state.jobs.is_empty();
+                should_stay = !state.jobs.is_empty();
                 break;
             }
             (state, elapsed) = match deadline {
-                None => (self.arrived.wait(state), false),
+                None => (self.sleepers.wait(state), false),
                 Some(deadline) => {
                     let left = deadline.saturating_duration_since(Instant::now());
-                    self.arrived.wait_timeout(state, left)
+                    self.sleepers.wait_timeout(state, left)
                 }
             };
         }
         state.sleeping -= 1;
-        (state, lease)
+        (state, should_stay)
     }
 
-    /// Sleeps tick by tick, until the queue stands still or nothing happened for a tick.
+    /// Sleeps tick by tick as the watchdog, until no job has completed for a tick.
     fn run_watchdog<'a>(
         &'a self,
         mut state: MutexGuard<'a, QueueState<J>>,
@@ -447,13 +458,14 @@ impl<J> JobQueue<J> {
         state.sleeping += 1;
         loop {
             let completed = state.completed;
-            state = self.arrived.wait_timeout(state, WATCHDOG_TICK).0;
-            if state.answer_call() || state.closed {
+            state = self.sleepers.wait_timeout(state, WATCHDOG_TICK).0;
+            if state.accept_wake_up() || state.closed {
                 break;
             }
             if state.completed == completed {
                 if !state.jobs.is_empty() {
-                    // Those at work take at least that long: no more guesses for a while.
+                    // The jobs that are running take a tick at least, so they do not count as short
+                    // for a while.
                     state.add_to_average(WATCHDOG_TICK);
                 }
                 state.was_busy = false;
@@ -466,26 +478,26 @@ impl<J> JobQueue<J> {
     }
 
     fn exit(&self, mut state: MutexGuard<'_, QueueState<J>>) -> NextJob<J> {
-        self.note_gone(&mut state);
+        self.note_exit(&mut state);
         NextJob::Exit
     }
 
-    fn note_gone(&self, state: &mut QueueState<J>) {
+    fn note_exit(&self, state: &mut QueueState<J>) {
         state.threads -= 1;
-        if state.awaited.is_some_and(|left| state.threads <= left) {
-            self.gone.notify_all();
+        if state.exits_awaited.is_some_and(|left| state.threads <= left) {
+            self.exited.notify_all();
         }
     }
 }
 
 impl<J> QueueState<J> {
-    /// Threads that are on their way to the queue, each of which takes a job.
+    /// Returns the number of threads that are coming to the queue. Each takes a job.
     fn coming(&self) -> usize {
         self.looking + self.finishing + self.starting + self.woken
     }
 
-    /// Gets one more thread on its way: a sleeper, which is to be notified, or a new one.
-    fn call_one(&mut self, threads_max: usize) -> BackupThread {
+    /// Requests one more thread: a sleeping one, which the caller has to notify, or a new one.
+    fn request_thread(&mut self, threads_max: usize) -> BackupThread {
         if self.sleeping > self.woken {
             self.woken += 1;
             BackupThread::Sleeper
@@ -494,12 +506,12 @@ impl<J> QueueState<J> {
             self.starting += 1;
             BackupThread::NewThread
         } else {
-            BackupThread::Nobody
+            BackupThread::Unavailable
         }
     }
 
-    /// For a sleeper: true if one was called, which it is from now on.
-    fn answer_call(&mut self) -> bool {
+    /// Called by a thread that was sleeping: takes a wake-up, if one is pending.
+    fn accept_wake_up(&mut self) -> bool {
         if self.woken == 0 {
             return false;
         }
@@ -508,23 +520,26 @@ impl<J> QueueState<J> {
         true
     }
 
-    /// A thread that was called for a job has as good as begun with it, so the first jobs are left to
-    /// those that come.
+    /// Takes out the short jobs that no thread is coming for.
+    ///
+    /// The first jobs are left to the threads that are coming: a thread that was requested for a
+    /// job must find it.
     fn take_short(&mut self) -> Vec<J> {
         let mut coming = self.coming();
         self.take_jobs(&mut |waiting| {
-            let is_left_to_somebody = coming > 0;
+            let is_left_to_a_thread = coming > 0;
             coming = coming.saturating_sub(1);
-            waiting.kind == Kind::Short && !is_left_to_somebody
+            waiting.kind == Kind::Short && !is_left_to_a_thread
         })
     }
 
-    /// Takes out the jobs that are `wanted`, asked from the first to the last.
-    fn take_jobs(&mut self, wanted: &mut dyn FnMut(&Waiting<J>) -> bool) -> Vec<J> {
+    /// Takes out the jobs for which `should_take` returns true. It is called from the first to the
+    /// last.
+    fn take_jobs(&mut self, should_take: &mut dyn FnMut(&Waiting<J>) -> bool) -> Vec<J> {
         let mut taken = Vec::new();
         for _ in 0..self.jobs.len() {
             let Some(waiting) = self.jobs.pop_front() else { break };
-            if wanted(&waiting) {
+            if should_take(&waiting) {
                 taken.push(waiting.job);
             } else {
                 self.jobs.push_back(waiting);
@@ -538,16 +553,18 @@ impl<J> QueueState<J> {
     }
 
     fn are_jobs_short(&self) -> bool {
-        self.average_ns < WAKE_NS
+        self.average_ns < WAKE_UP_NS
     }
 
-    /// Whether the threads at work, or on their way, will be through the queue before a sleeper would be up, with
-    /// the guard there in case they are not.
-    fn is_soon_empty(&self) -> bool {
+    /// Whether the queue will be empty before a sleeping thread would be up.
+    ///
+    /// True only if there is a watchdog, in case that guess is wrong.
+    fn will_be_empty_soon(&self) -> bool {
         let draining = self.threads - self.worker_jobs - (self.sleeping - self.woken);
         self.watchdog
             && draining > 0
-            && self.average_ns.saturating_mul(self.jobs.len() as u64) / (draining as u64) < WAKE_NS
+            && self.average_ns.saturating_mul(self.jobs.len() as u64) / (draining as u64)
+                < WAKE_UP_NS
     }
 }
 

@@ -1,26 +1,27 @@
-//! Whether a thread that ran out of jobs looks for more before it sleeps.
+//! Whether a pool thread without a job spins for the next one before it sleeps.
 //!
-//! A look that finds a job spares a wake-up, one that does not has cost its time. So there are looks as long as those in vain cost no more than the
-//! wake-ups that the others spare, and after that a few from time to time: where jobs come now and then, as a server's that opens
-//! a file for each request, there would be one in vain for each. (A job every millisecond: 105 µs of CPU time with a look
-//! and a guard for each, 45 without.)
+//! A spin that finds a job saves a wake-up; one that finds none has wasted its time. So threads
+//! spin as long as the wasted time stays below the cost of the wake-ups saved, and only now and
+//! then after that. A server that opens a file for each request has jobs too rarely for spinning:
+//! each spin would find nothing. See bench/NOTES.md: "Looks before sleep".
 
 use std::time::Duration;
 
-/// How long a look lasts at most. A little more than a wake-up costs. Loom has no time.
+/// Bounds the length of a spin: a little more than a wake-up costs. Zero under loom, which has no
+/// time.
 pub(super) const LOOK_MAX: Duration =
     Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 50 });
 
-/// What a wake-up costs.
+/// What a wake-up costs, as spins are credited with it.
 const WAKE_UP: Duration = Duration::from_micros(20);
 
-/// What can be saved up for worse times, and is there in the beginning.
+/// Bounds the credit that successful spins can build up; the credit at the start.
 const CREDIT_MAX: Duration = LOOK_MAX.saturating_mul(8);
 
-/// So many looks are left out once the credit is used up.
+/// How many spins are skipped when the credit is used up.
 const PAUSE: u32 = 256;
 
-/// What there is after that.
+/// The credit after such a pause: enough for two spins.
 const CREDIT_AFTER_PAUSE: Duration = LOOK_MAX.saturating_mul(2);
 
 pub(super) struct Looks {
@@ -33,7 +34,7 @@ impl Looks {
         Looks { credit: CREDIT_MAX, to_leave_out: 0 }
     }
 
-    /// Whether there is to be one now.
+    /// Whether to spin now.
     pub(super) fn begin(&mut self) -> bool {
         if self.to_leave_out > 0 {
             self.to_leave_out -= 1;
@@ -42,9 +43,9 @@ impl Looks {
         true
     }
 
-    /// What came of one that took so long.
+    /// Notes whether a spin has found a job, and how long it took.
     pub(super) fn end(&mut self, has_found: bool, took: Duration) {
-        // One that has found something has spared who waits for that a wake-up, however long it took.
+        // A spin that found a job has saved a wake-up, however long it took.
         self.credit = if has_found {
             (self.credit + WAKE_UP.saturating_sub(took)).min(CREDIT_MAX)
         } else {
@@ -60,7 +61,8 @@ impl Looks {
 mod tests {
     use super::*;
 
-    /// How many of `count` looks there are, if each finds what `found` says, after so long.
+    /// Returns how many of `count` possible spins are made. `found` says after how long the spin
+    /// with this number finds a job, or `None` if it does not.
     fn tried(looks: &mut Looks, count: u32, found: impl Fn(u32) -> Option<Duration>) -> u32 {
         let look = |&number: &u32| {
             let is_tried = looks.begin();

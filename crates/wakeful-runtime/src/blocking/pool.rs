@@ -1,7 +1,7 @@
-//! The threads of a runtime.
+//! The threads of a runtime: how they are started, run jobs, and are joined.
 //!
-//! Workers are jobs like others, so that one thread can be both: a worker that gives its seat away in
-//! `block_in_place` is an ordinary thread of the pool until its closure ends.
+//! Workers are jobs like blocking tasks, so one thread can be both. A thread that gives up its
+//! lease in `block_in_place` is an ordinary pool thread until its closure returns.
 
 use super::job_queue::{Arrival, JobNumber, JobQueue, Kind, NextJob, Push};
 use crate::config::{self, ThreadConfig};
@@ -26,9 +26,9 @@ pub(crate) struct Pool {
 }
 
 enum Job {
-    /// A `spawn_blocking`, and what a paused clock is held by until it has ended.
+    /// A `spawn_blocking`, and what keeps a paused clock still until it has ended.
     Task(Runnable, ClockHold, AtShutdown),
-    /// Something the runtime itself needs a thread for.
+    /// A worker to be run, or other work of the runtime itself.
     Worker(Box<dyn FnOnce() + Send>),
 }
 
@@ -36,28 +36,29 @@ enum Job {
 struct Threads {
     next: usize,
     running: HashMap<usize, thread::JoinHandle<()>>,
-    /// The thread that left last: joined by the next that leaves. At the end, all that do.
-    left: Vec<thread::JoinHandle<()>>,
+    /// Threads that have exited, or are about to, and are not joined yet. The next thread to exit
+    /// joins them, so there is one at most, until the shutdown joins the rest.
+    exited: Vec<thread::JoinHandle<()>>,
 }
 
-/// What becomes of a blocking task that waits for a thread when the runtime shuts down.
+/// What happens at shutdown to a blocking task that still waits for a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AtShutdown {
     Cancelled,
-    /// Somebody was told already that it is as good as done.
+    /// The caller was told already that the operation is done, so it must not be lost.
     Run,
 }
 
-/// Why a blocking task was cancelled instead of being run.
+/// Why the pool does not run a blocking task.
 #[derive(Debug)]
 pub(crate) enum Refused {
     /// The runtime has shut down.
     Stopped,
-    /// There is no thread, and none could be started.
+    /// There is no thread for it, and none could be started.
     NoThread(UnrunTask, io::Error),
 }
 
-/// A blocking task that no thread will run. The caller decides what becomes of it.
+/// A blocking task that no thread will run. The caller has to run or cancel it.
 #[derive(Debug)]
 #[must_use = "a task that is neither run nor cancelled never ends"]
 pub(crate) struct UnrunTask(Runnable);
@@ -74,16 +75,16 @@ impl UnrunTask {
     }
 }
 
-/// What a thread of the pool sets up around its work.
+/// The runtime's context, which a pool thread sets up around its work.
 pub(crate) trait ThreadContext: Send + Sync {
     fn run(&self, work: &mut dyn FnMut());
 }
 
-/// Makes one, for when a thread is started.
+/// Makes the context of a thread that is about to be started.
 pub(crate) type NewContext<'a> = &'a dyn Fn() -> Arc<dyn ThreadContext>;
 
 thread_local! {
-    /// The pool this thread belongs to.
+    /// The pool that the thread belongs to.
     static POOL: Cell<*const Pool> = const { Cell::new(ptr::null()) };
 }
 
@@ -96,7 +97,7 @@ impl Pool {
         })
     }
 
-    /// Has a thread run a blocking task.
+    /// Queues a blocking task and makes sure that a thread will run it.
     pub(crate) fn submit_task(
         self: &Arc<Self>,
         task: Runnable,
@@ -120,15 +121,16 @@ impl Pool {
         })
     }
 
-    /// Has a thread of its own run `work`, which lasts as long as the runtime. Does nothing once all
-    /// threads are gone.
+    /// Queues a job that lasts as long as the runtime, and makes sure that a thread will run it.
+    ///
+    /// Does nothing once the pool is closed and all its threads have exited.
     pub(crate) fn submit_worker(
         self: &Arc<Self>,
         work: Box<dyn FnOnce() + Send>,
         context: NewContext<'_>,
     ) -> io::Result<()> {
         match self.submit(Job::Worker(work), Kind::Worker, context) {
-            // A pool without threads has no workers: the seat needs no sitter any more.
+            // A closed pool without threads has no workers left, so none needs a thread.
             Ok(()) | Err(SubmitError::Stopped(_)) => Ok(()),
             Err(SubmitError::NoThread(_, error)) => Err(error),
         }
@@ -154,7 +156,8 @@ impl Pool {
     }
 
     fn start_thread(self: &Arc<Self>, context: Arc<dyn ThreadContext>) -> io::Result<()> {
-        // The thread is counted on already, so it does without a name that cannot be had.
+        // The queue counts on this thread already, so a hook that panics costs only the thread's
+        // name.
         let mut name = None;
         contain_panic(|| name = Some((self.config.name)()));
         let mut builder = thread::Builder::new();
@@ -164,30 +167,34 @@ impl Pool {
         if let Some(size) = self.config.stack_size {
             builder = builder.stack_size(size);
         }
-        // Held across the start, so that the thread finds itself in the map when it ends.
+        // Held across the start, so that the thread finds itself in the map when it exits.
         let mut threads = self.threads.lock();
         let number = threads.next;
         let pool = self.clone();
-        let life: Box<dyn FnOnce() + Send> = Box::new(move || {
+        let thread_main: Box<dyn FnOnce() + Send> = Box::new(move || {
             POOL.set(Arc::as_ptr(&pool));
-            // The end of the context panics if user code leaked an `EnterGuard` on this thread.
+            // The context panics when it is left if user code leaked an `EnterGuard` on this
+            // thread.
             contain_panic(|| {
                 context.run(&mut || {
                     abort_on_unwind("a thread of the blocking pool", || pool.work(&context));
                 });
             });
-            pool.leave(number);
+            pool.thread_exits(number);
             // These may be the last references to the runtime's hooks, whose drop is user code.
             contain_panic(|| drop((context, pool)));
         });
-        let handle = builder.spawn(life)?;
+        let handle = builder.spawn(thread_main)?;
         threads.next += 1;
         threads.running.insert(number, handle);
         Ok(())
     }
 
-    /// A thread did not start. Returns the job that it was asked for if nobody else is there to run it;
-    /// others like that are cancelled, better than to wait for ever, or run here if they must.
+    /// Handles a thread that could not be started.
+    ///
+    /// Returns the job that it was requested for, if no other thread can run it. Other jobs that
+    /// are stranded like that are run here if they are mandatory, and cancelled otherwise: they
+    /// would never end.
     fn start_failed(&self, asked_for: Option<JobNumber>) -> Option<Job> {
         let stranded = self.queue.start_failed(asked_for);
         for job in stranded.others {
@@ -199,7 +206,8 @@ impl Pool {
         stranded.own
     }
 
-    /// A thread's life. Does not unwind: tasks and hooks contain their panics.
+    /// Runs jobs until the thread is to exit. Does not unwind: tasks and hooks contain their
+    /// panics.
     fn work(self: &Arc<Self>, context: &Arc<dyn ThreadContext>) {
         config::call(&self.config.on_start);
         let mut arrival = Arrival::AsNew;
@@ -230,42 +238,47 @@ impl Pool {
     fn run_task(&self, task: Runnable) -> Arrival {
         let began = Instant::now();
         let ended = run_to_end(task);
-        // Who waits for it may send the next one before we are back, and should not start a thread for
-        // that. With nobody to wait the output is dropped here, which may take any time.
+        // If the task is joined, `complete` wakes the joiner, which may submit the next job before
+        // this thread is back: that push should not wake or start another thread. If it is not,
+        // `complete` drops the output, which may take any time, so the thread promises nothing.
         let arrival = if ended.is_joined() { Arrival::Announced } else { Arrival::Unannounced };
         self.queue.end(began, arrival);
         ended.complete();
         arrival
     }
 
-    /// Takes a thread that is about to end out of the books, and joins the one that left before it, unless the
-    /// shutdown does.
-    fn leave(&self, number: usize) {
+    /// Removes a thread that is about to exit from the map, and joins the thread that exited before
+    /// it.
+    fn thread_exits(&self, number: usize) {
         let mut threads = self.threads.lock();
-        // Else the shutdown has our handle, and joins us itself.
+        // If the entry is gone, the shutdown has taken the handle and joins this thread.
         let Some(own) = threads.running.remove(&number) else { return };
-        let before = if self.queue.is_retiring() { Vec::new() } else { take(&mut threads.left) };
-        threads.left.push(own);
+        let before = if self.queue.is_retiring() { Vec::new() } else { take(&mut threads.exited) };
+        threads.exited.push(own);
         drop(threads);
         for before in before {
             let _its_panic_was_reported = before.join();
         }
     }
 
-    /// Whether its threads call code of the user's before they take a job.
+    /// Whether the pool's threads call a user's hook before they take a job.
     pub(crate) fn has_start_hook(&self) -> bool {
         self.config.on_start.is_some()
     }
 
-    /// The runtime is about to stop: cancels the blocking tasks that wait for a thread, and lets threads go that have nothing to do.
+    /// Cancels the blocking tasks that wait for a thread, and lets idle threads exit.
+    ///
+    /// Called when the runtime is about to stop.
     pub(crate) fn retire(&self) {
         for job in self.queue.retire() {
             job.cancel();
         }
     }
 
-    /// Stops the pool: cancels what waits, and waits for the threads to end, for `timeout` at most
-    /// (none: for ever; zero: not at all). True if they have.
+    /// Stops the pool: cancels the tasks that wait, then waits until all threads have exited.
+    ///
+    /// Waits for `timeout` at most: without a limit if it is `None`, not at all if it is zero. True
+    /// if all threads have exited.
     pub(crate) fn shutdown(&self, timeout: Option<Duration>) -> bool {
         for job in self.queue.close() {
             job.cancel();
@@ -275,12 +288,12 @@ impl Pool {
         }
         // A runtime can be dropped on a thread of its own pool, which cannot wait for itself.
         let on_own_thread = ptr::eq(POOL.get(), self);
-        if !self.queue.wait_gone(usize::from(on_own_thread), timeout) {
+        if !self.queue.wait_for_exits(usize::from(on_own_thread), timeout) {
             return false;
         }
         let threads = take(&mut *self.threads.lock());
         let here = thread::current().id();
-        for handle in threads.running.into_values().chain(threads.left) {
+        for handle in threads.running.into_values().chain(threads.exited) {
             if handle.thread().id() != here {
                 let _its_panic_was_reported = handle.join();
             }
@@ -288,39 +301,39 @@ impl Pool {
         true
     }
 
-    /// Whether there is a thread for one more job, or could be.
+    /// Whether a thread is free for another job, or could be started.
     pub(crate) fn has_thread(&self) -> bool {
         self.queue.has_thread()
     }
 
-    /// Threads that run blocking tasks or could, given the number that work as workers.
+    /// Returns the number of threads that are not workers, given the number of workers.
     pub(crate) fn threads(&self, workers: usize) -> usize {
         self.queue.counts().0.saturating_sub(workers)
     }
 
-    /// Threads with nothing to do.
+    /// Returns the number of idle threads.
     pub(crate) fn idle_threads(&self) -> usize {
         self.queue.counts().1
     }
 
-    /// Whether it takes no more tasks.
+    /// Whether the pool accepts no more tasks.
     pub(crate) fn is_stopped(&self) -> bool {
         self.queue.is_closed()
     }
 
-    /// Blocking tasks that wait for a thread.
+    /// Returns the number of blocking tasks that wait for a thread.
     pub(crate) fn queue_depth(&self) -> usize {
         self.queue.counts().2
     }
 }
 
-/// What the error of a call is made of that needed a thread of a stopped pool.
+/// The error of a call that needed a thread of a pool that has shut down.
 #[derive(Debug)]
 pub(crate) struct Stopped;
 
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the runtime has shut down, and takes no closure to run on its blocking pool")
+        f.write_str("the runtime has shut down: its blocking pool runs no more closures")
     }
 }
 

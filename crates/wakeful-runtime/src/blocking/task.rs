@@ -1,4 +1,4 @@
-//! A closure as a task: what `spawn_blocking` makes of it.
+//! The task that `spawn_blocking` makes of a closure.
 
 use std::future::Future;
 use std::panic::Location;
@@ -8,21 +8,21 @@ use std::task::{Context, Poll};
 use wakeful_base::budget::{self, Budget};
 use wakeful_task::{Id, JoinHandle, Runnable, Schedule, new_task};
 
-/// Where blocking tasks are at home: nowhere, for they are polled once and never wait.
-struct NoHome;
+/// The scheduler of blocking tasks. It has nothing to do: they are polled once and never wait.
+struct NoScheduler;
 
-static NO_HOME: NoHome = NoHome;
+static NO_SCHEDULER: NoScheduler = NoScheduler;
 
-// SAFETY: a static is always valid.
-unsafe impl Schedule for NoHome {
-    unsafe fn schedule(_: NonNull<NoHome>, runnable: Runnable) {
+// SAFETY: `new_task` is only given `NO_SCHEDULER`, a static, which is valid until the program ends.
+unsafe impl Schedule for NoScheduler {
+    unsafe fn schedule(_: NonNull<NoScheduler>, runnable: Runnable) {
         unreachable!("a blocking task never waits, so nothing can wake it: {:?}", &*runnable);
     }
 
-    unsafe fn release_cell(_: NonNull<NoHome>) {}
+    unsafe fn release_cell(_: NonNull<NoScheduler>) {}
 }
 
-/// Runs a closure at its first poll.
+/// A future that runs a closure at its first poll.
 struct BlockingCall<F>(Option<F>);
 
 impl<F> Unpin for BlockingCall<F> {}
@@ -32,13 +32,13 @@ impl<F: FnOnce() -> R, R> Future for BlockingCall<F> {
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<R> {
         let call = self.0.take().expect("a blocking task is polled once");
-        // It may block as long as it likes, so nothing in it should be told to give way.
+        // The closure may block anyway, so the operations that it polls never have to yield.
         let _no_limit = budget::replace(Budget::UNCONSTRAINED);
         Poll::Ready(call())
     }
 }
 
-/// Makes a task of `call`, to be run on a thread of the pool.
+/// Makes a task that runs `call`, to be polled on a thread of the pool.
 pub(crate) fn blocking_task<F, R>(
     call: F,
     id: Id,
@@ -48,6 +48,7 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    // SAFETY: the home is a static; `F` and `R` are `Send`.
-    unsafe { new_task(BlockingCall(Some(call)), NonNull::from(&NO_HOME), id, spawned_at) }
+    // SAFETY: the scheduler is a static, so it outlives the task. `F` and `R` are `Send`, so the
+    // task may be polled and dropped on any thread.
+    unsafe { new_task(BlockingCall(Some(call)), NonNull::from(&NO_SCHEDULER), id, spawned_at) }
 }

@@ -26,8 +26,13 @@ impl IoHandle {
         let events = IoEvents::with_capacity(max.waiting);
         let busy_events = IoEvents::with_capacity(max.busy);
         Ok(Some(DriverParts {
-            driver: Box::new(WaitForIo { io: driver.clone(), events, busy_events, ticks: None }),
-            waker: Arc::new(WakeIo(driver.clone())),
+            driver: Box::new(ReactorDriver {
+                io: driver.clone(),
+                events,
+                busy_events,
+                ticks: None,
+            }),
+            waker: Arc::new(ReactorWaker(driver.clone())),
             io: IoHandle(Some(driver)),
         }))
     }
@@ -36,17 +41,17 @@ impl IoHandle {
         IoHandle(None)
     }
 
-    /// The driver to register descriptors with.
+    /// Returns the driver to register descriptors with.
     pub(crate) fn get(&self) -> Option<&Arc<IoDriver>> {
         self.0.as_ref()
     }
 
-    /// Whether events wait for somebody to take them.
+    /// Whether the kernel has events that no thread has taken yet.
     pub(crate) fn has_events(&self) -> bool {
         self.0.as_ref().is_some_and(|io| io.has_events())
     }
 
-    /// Lets every operation on this runtime's descriptors fail from now on.
+    /// Shuts the I/O down: all operations on this runtime's descriptors fail from now on.
     pub(crate) fn shut_down(&self) {
         if let Some(io) = &self.0 {
             io.shut_down();
@@ -54,16 +59,16 @@ impl IoHandle {
     }
 }
 
-struct WaitForIo {
+struct ReactorDriver {
     io: Arc<IoDriver>,
     events: IoEvents,
-    /// For a look without waiting.
+    /// For checks that do not wait.
     busy_events: IoEvents,
     ticks: Option<TickTimers>,
 }
 
-impl WaitForIo {
-    /// Timers for beats, which few runtimes need.
+impl ReactorDriver {
+    /// Returns the kernel timers for ticks, made on first use: few runtimes need them.
     fn ticks(&mut self) -> io::Result<&mut TickTimers> {
         if self.ticks.is_none() {
             self.ticks = Some(self.io.new_tick_timers()?);
@@ -72,30 +77,30 @@ impl WaitForIo {
     }
 }
 
-impl Driver for WaitForIo {
+impl Driver for ReactorDriver {
     fn wait(&mut self, timeout: Option<Duration>, call: CallWaker<'_>) {
-        let is_look = timeout == Some(Duration::ZERO);
-        let events = if is_look { &mut self.busy_events } else { &mut self.events };
+        let is_poll_only = timeout == Some(Duration::ZERO);
+        let events = if is_poll_only { &mut self.busy_events } else { &mut self.events };
         self.io.wait(events, timeout, call);
     }
 
     fn wait_for_tick(&mut self, tick: TimerTick, call: CallWaker<'_>) {
-        let TimerTick { now_ns, at_ns, every_ns } = tick;
+        let TimerTick { now_ns, at_ns, period_ns } = tick;
         let left = Duration::from_nanos(at_ns.saturating_sub(now_ns));
         if self.io.is_broken() {
             return self.wait(Some(left), call);
         }
-        match self.ticks().and_then(|ticks| ticks.arm(now_ns, at_ns, at_ns + every_ns)) {
+        match self.ticks().and_then(|ticks| ticks.arm(now_ns, at_ns, at_ns + period_ns)) {
             Ok(()) => self.wait(None, call),
-            // There are no descriptors left, say.
+            // The kernel timers could not be made or set: the process may be out of descriptors.
             Err(_) => self.wait(Some(left), call),
         }
     }
 }
 
-struct WakeIo(Arc<IoDriver>);
+struct ReactorWaker(Arc<IoDriver>);
 
-impl WakeDriver for WakeIo {
+impl WakeDriver for ReactorWaker {
     fn wake(&self) {
         self.0.wake();
     }

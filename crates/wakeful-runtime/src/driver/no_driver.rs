@@ -1,4 +1,4 @@
-//! A build without I/O.
+//! The types of `io_driver.rs` in a build without I/O.
 
 use super::{DriverParts, EventsMax};
 use std::io;
@@ -24,7 +24,7 @@ impl IoHandle {
     pub(crate) fn shut_down(&self) {}
 }
 
-/// Whether an error says that the runtime has shut down; where nothing waits, none does.
+/// Whether an error says that the runtime has shut down. False: no operation waits without I/O.
 pub(crate) fn is_shutdown_error(_error: &io::Error) -> bool {
     false
 }

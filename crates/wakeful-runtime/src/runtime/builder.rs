@@ -724,7 +724,7 @@ impl Builder {
         let driver = DriverParts::new(self.enable_io.then_some(self.events_max))?;
         let info = self.info(&driver);
         let shared = current_thread::new(self.config(), self.pool(0), info, driver, bound_to);
-        shared.stalls.start_pinned()?;
+        shared.stalls.start_pinned_monitor()?;
         Ok(Runtime::from_handle(Handle::new(SchedulerHandle::CurrentThread(shared))))
     }
 

@@ -1,17 +1,18 @@
-//! What is counted of stalls.
+//! The counters of a runtime's stalls.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-/// What became of polls that stood still.
+/// Counts stalls, hand-offs, and what came of them.
 #[derive(Default)]
 pub(crate) struct StallMetrics {
     stalls: AtomicU64,
     longest_ns: AtomicU64,
     handoffs: AtomicU64,
-    /// Threads that lost their seat and are still in that poll.
+    /// Threads whose lease was revoked and that are still in the same poll.
     held_threads: AtomicUsize,
-    /// Polls that would have returned in time.
+    /// Polls that returned before they had lasted for `stall_after`, although their worker was
+    /// handed off.
     false_alarms: AtomicU64,
 }
 
@@ -20,19 +21,19 @@ impl StallMetrics {
         self.stalls.fetch_add(1, Relaxed);
     }
 
-    /// A stall has lasted for so long by now.
+    /// Notes that a stall has lasted for `duration` so far.
     pub(crate) fn note_duration(&self, duration: Duration) {
         self.longest_ns.fetch_max(duration.as_nanos() as u64, Relaxed);
     }
 
-    /// A seat was taken from a thread that is stuck.
+    /// Notes that the lease of a stuck thread was revoked.
     pub(crate) fn note_handoff(&self) {
         self.handoffs.fetch_add(1, Relaxed);
         self.held_threads.fetch_add(1, Relaxed);
     }
 
-    /// A thread is back that lost its seat; its poll lasted for `duration`, of which `stall_after` would
-    /// have been no stall.
+    /// Notes that a thread whose lease was revoked has returned from its poll, which lasted for
+    /// `duration`.
     pub(crate) fn note_end(&self, duration: Duration, stall_after: Duration) {
         self.held_threads.fetch_sub(1, Relaxed);
         if duration < stall_after {

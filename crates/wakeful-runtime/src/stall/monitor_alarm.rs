@@ -1,25 +1,33 @@
-//! When a monitor that rests looks again.
+//! The alarm that wakes a sleeping monitor.
 //!
-//! Those it watches wake up thousands of times a second, mostly for a few microseconds, and to wake a thread for each would
-//! cost more than what they wake up for. So who wakes up only sees to it that an **alarm** is set, and whoever is awake by the time
-//! it rings is looked at:
+//! Workers unpark thousands of times a second, mostly for a few microseconds. To wake the monitor's
+//! thread each time would cost more than the work they unpark for. Instead a worker that unparks
+//! makes sure that an **alarm** is set, and the monitor looks at the workers that are awake when it
+//! rings:
 //!
 //! ```text
-//!   worker   ──sleeps──┤wakes up, sets it├──sleeps──┤wakes up, puts it off├──sleeps──┤wakes up, is stuck …
-//!   alarm              └─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ┘└ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ rings
+//!   worker ─parked──┤unparks, sets it├──parked──┤unparks, postpones it├──parked──┤unparks, stuck …
+//!   alarm                     └ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─┘└ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─  rings
 //! ```
 //!
-//! 1. While the monitor rests and somebody is awake, the alarm is set, or rings just now. Set anew, it rings in two spans.
-//! 2. It is put off only by one that has just woken up, and is the only one awake: nobody can be stuck, then. Even so it stays as it is while it
-//!    has more than a span to go, so that it costs a call to the kernel once in a span.
-//! 3. The last to fall asleep takes it back, if it was not for a moment that they slept before. An alarm that is set costs the kernel two calls to the host
-//!    for each sleep of a virtual CPU, even if it never rings; to take it back and set it again is one call to the kernel each.
+//! A worker may run undisturbed for the **grace** time, at most one tick of the monitor.
 //!
-//! For the first, whoever wakes up says so and then looks whether the alarm is set; who takes it back first says so and then
-//! looks whether all are asleep. One of them sees the other.
+//! 1. While the monitor sleeps and a worker is awake, the alarm is set, or is ringing. When it is
+//!    set, it rings after two grace times.
+//! 2. Only a worker that has just unparked may postpone it, and only if no other worker is awake:
+//!    no worker can be stuck then. It is not postponed if it has a grace time left or more, so
+//!    that postponing it costs at most one call to the kernel per grace time.
+//! 3. The last worker to park cancels it, unless the park before was short. On a virtual CPU an
+//!    alarm that is set costs the kernel two calls to the host for each park, even if it never
+//!    rings. Cancelling it and setting it again is one call to the kernel each.
 //!
-//! Without an alarm of the kernel's it rings as soon as it is set. So it does once the kernel refuses to set one it gave, or to wait for it: who
-//! finds that out wakes up who waits, and from then on it is as if there were none.
+//! For the first rule, a worker that unparks marks itself as awake and then checks whether the
+//! alarm is set. A worker that cancels the alarm marks it as not set and then checks whether all
+//! workers are parked. At least one of them sees the other.
+//!
+//! Without a kernel timer the alarm rings as soon as it is set. The same applies once the kernel
+//! refuses to set the timer, or to wait for it (a filter of system calls may be installed later). A
+//! thread whose call fails wakes the monitor, and the timer is not used again.
 
 use super::monitor_thread::{park, unpark};
 use std::io;
@@ -30,204 +38,214 @@ use wakeful_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use wakeful_base::sync::{Mutex, seq_cst_for_loom, thread};
 
 pub(super) struct MonitorAlarm {
-    /// The kernel's, where there is one.
+    /// The kernel timer, if there is one.
     timer: OnceLock<Alarm>,
-    /// The kernel refuses to set it, or to wait for it: it is used no more. Written under the lock; or by the monitor, which then does not wait before
-    /// it begins anew, under the lock. So who sets what the monitor waits for knows.
-    is_refused: AtomicBool,
-    /// How long whoever wakes up is left in peace, at least; twice that at most.
-    span_ns: AtomicU64,
-    begun: Instant,
-    /// When it rings or rang, since `begun`; [`OFF`] if it is not set.
-    rings_ns: AtomicU64,
-    /// When somebody woke up last.
-    woken_ns: AtomicU64,
-    /// Whether to take it back when all have fallen asleep.
-    takes_back: AtomicBool,
-    setting: Mutex<Setting>,
+    /// The kernel refuses to set the timer, or to wait for it, so it is not used any more.
+    ///
+    /// Written under the lock, or by the monitor, which then does not wait again before it has
+    /// called `reset`, which takes the lock. So a thread that sets the alarm under the lock knows
+    /// whether the monitor waits for the timer or is parked.
+    is_timer_broken: AtomicBool,
+    /// The grace time: a worker that unparks may run undisturbed for one to two of them.
+    grace_ns: AtomicU64,
+    epoch: Instant,
+    /// When the alarm rings or rang, in nanoseconds since `epoch`; [`OFF`] if it is not set.
+    rings_at_ns: AtomicU64,
+    /// When a worker unparked last.
+    last_unpark_ns: AtomicU64,
+    /// Whether the last worker to park should cancel the alarm: its parks are long.
+    should_cancel_on_park: AtomicBool,
+    state: Mutex<AlarmState>,
 }
 
 const OFF: u64 = 0;
 
-struct Setting {
-    /// Who waits for it, where the kernel does not know.
-    waiting: Option<thread::Thread>,
+struct AlarmState {
+    /// The monitor's thread, to be unparked if there is no kernel timer.
+    waiter: Option<thread::Thread>,
     has_rung: bool,
-    /// It has been rung for good.
-    is_over: bool,
+    /// The alarm has rung and can be neither cancelled nor set again.
+    is_permanent: bool,
 }
 
 impl MonitorAlarm {
     pub(super) fn new() -> MonitorAlarm {
         MonitorAlarm {
             timer: OnceLock::new(),
-            is_refused: AtomicBool::new(false),
-            span_ns: AtomicU64::new(1),
-            begun: Instant::now(),
-            rings_ns: AtomicU64::new(OFF),
-            woken_ns: AtomicU64::new(OFF),
-            takes_back: AtomicBool::new(false),
-            setting: Mutex::new(Setting { waiting: None, has_rung: false, is_over: false }),
+            is_timer_broken: AtomicBool::new(false),
+            grace_ns: AtomicU64::new(1),
+            epoch: Instant::now(),
+            rings_at_ns: AtomicU64::new(OFF),
+            last_unpark_ns: AtomicU64::new(OFF),
+            should_cancel_on_park: AtomicBool::new(false),
+            state: Mutex::new(AlarmState { waiter: None, has_rung: false, is_permanent: false }),
         }
     }
 
-    /// Gets one of the kernel's, if it has one to give. Before anybody uses it.
+    /// Creates the kernel timer, if the kernel provides one. Called before the alarm is used.
     pub(super) fn prepare(&self) {
         if let Ok(timer) = Alarm::new() {
             let _first = self.timer.set(timer);
         }
     }
 
-    /// Whether to set it costs less than to look.
+    /// Whether setting the alarm costs less than a look of the monitor.
     pub(super) fn is_cheap(&self) -> bool {
         self.timer().is_some()
     }
 
     fn timer(&self) -> Option<&Alarm> {
-        self.timer.get().filter(|_| !self.is_refused.load(Relaxed))
+        self.timer.get().filter(|_| !self.is_timer_broken.load(Relaxed))
     }
 
-    /// For who has woken up `now`, as others can see, while the monitor rests.
-    pub(super) fn note_awake(&self, now: Instant, is_alone: impl FnOnce() -> bool) {
-        self.note_awake_at(self.since_begun_ns(now), is_alone);
+    /// Notes that a worker has unparked at `now`, and is marked as awake, while the monitor sleeps.
+    pub(super) fn note_unpark(&self, now: Instant, is_alone: impl FnOnce() -> bool) {
+        self.note_unpark_at(self.since_epoch_ns(now), is_alone);
     }
 
-    fn note_awake_at(&self, now_ns: u64, is_alone: impl FnOnce() -> bool) {
-        // Two at once do no harm.
-        let since_ns = now_ns.saturating_sub(self.woken_ns.load(Relaxed));
-        self.woken_ns.store(now_ns, Relaxed);
-        self.takes_back.store(since_ns > self.span_ns() / 4, Relaxed);
-        if !self.is_well_set(now_ns) {
-            self.set_anew(now_ns, is_alone);
+    fn note_unpark_at(&self, now_ns: u64, is_alone: impl FnOnce() -> bool) {
+        // A race with another worker is harmless here: at worst the alarm is cancelled once too
+        // often, or not at all.
+        let since_ns = now_ns.saturating_sub(self.last_unpark_ns.load(Relaxed));
+        self.last_unpark_ns.store(now_ns, Relaxed);
+        self.should_cancel_on_park.store(since_ns > self.grace_ns() / 4, Relaxed);
+        if !self.is_set_well(now_ns) {
+            self.set_or_postpone(now_ns, is_alone);
         }
     }
 
-    fn is_well_set(&self, now_ns: u64) -> bool {
-        let span_ns = self.span_ns();
-        (now_ns + span_ns..=now_ns + 2 * span_ns).contains(&self.rings_ns.load(SeqCst))
+    fn is_set_well(&self, now_ns: u64) -> bool {
+        let grace_ns = self.grace_ns();
+        (now_ns + grace_ns..=now_ns + 2 * grace_ns).contains(&self.rings_at_ns.load(SeqCst))
     }
 
-    fn span_ns(&self) -> u64 {
-        self.span_ns.load(Relaxed)
+    fn grace_ns(&self) -> u64 {
+        self.grace_ns.load(Relaxed)
     }
 
     #[cold]
-    fn set_anew(&self, now_ns: u64, is_alone: impl FnOnce() -> bool) {
-        let mut setting = self.setting.lock();
-        let (rings_ns, latest_ns) = (self.rings_ns.load(SeqCst), now_ns + 2 * self.span_ns());
-        let is_in_time = rings_ns != OFF && rings_ns <= latest_ns;
-        // Somebody else did it meanwhile, or might be stuck.
-        if is_in_time && (self.is_well_set(now_ns) || !is_alone()) {
+    fn set_or_postpone(&self, now_ns: u64, is_alone: impl FnOnce() -> bool) {
+        let mut state = self.state.lock();
+        let (rings_at_ns, latest_ns) =
+            (self.rings_at_ns.load(SeqCst), now_ns + 2 * self.grace_ns());
+        let is_in_time = rings_at_ns != OFF && rings_at_ns <= latest_ns;
+        // Another worker has set it meanwhile, or another worker is awake and may be stuck.
+        if is_in_time && (self.is_set_well(now_ns) || !is_alone()) {
             return;
         }
-        self.set(&mut setting, Duration::from_nanos(2 * self.span_ns()));
-        self.rings_ns.store(latest_ns, SeqCst);
+        self.set(&mut state, Duration::from_nanos(2 * self.grace_ns()));
+        self.rings_at_ns.store(latest_ns, SeqCst);
     }
 
-    /// For who has fallen asleep, as others can see.
+    /// Notes that a worker is about to park, and is marked as parked.
     #[inline]
-    pub(super) fn note_asleep(&self, are_all_parked: impl FnOnce() -> bool) {
-        if self.takes_back.load(Relaxed) && self.rings_ns.load(Relaxed) != OFF {
-            self.take_back(are_all_parked);
+    pub(super) fn note_park(&self, are_all_parked: impl FnOnce() -> bool) {
+        if self.should_cancel_on_park.load(Relaxed) && self.rings_at_ns.load(Relaxed) != OFF {
+            self.cancel_if_all_parked(are_all_parked);
         }
     }
 
     #[cold]
-    fn take_back(&self, are_all_parked: impl FnOnce() -> bool) {
-        let mut setting = self.setting.lock();
-        let rings_ns = self.rings_ns.swap(OFF, SeqCst);
+    fn cancel_if_all_parked(&self, are_all_parked: impl FnOnce() -> bool) {
+        let mut state = self.state.lock();
+        let rings_at_ns = self.rings_at_ns.swap(OFF, SeqCst);
         seq_cst_for_loom();
-        if rings_ns != OFF && are_all_parked() {
-            self.cancel(&mut setting);
+        if rings_at_ns != OFF && are_all_parked() {
+            self.cancel(&mut state);
         } else {
-            self.rings_ns.store(rings_ns, SeqCst);
+            self.rings_at_ns.store(rings_at_ns, SeqCst);
         }
     }
 
-    /// For the monitor: what was set before counts no more. Whoever wakes up is left in peace for `span`, or twice that; it rings in
-    /// so long in any case, if that is given.
-    pub(super) fn begin(&self, span: Duration, rings_in: Option<Duration>) {
-        let mut setting = self.setting.lock();
-        // So that the sum of all times fits.
-        let span_ns = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).clamp(1, u64::MAX / 8);
-        self.span_ns.store(span_ns, Relaxed);
-        setting.waiting = Some(thread::current());
-        let rings_ns = match rings_in {
+    /// Starts over for a new wait of the monitor: earlier settings are void.
+    ///
+    /// A worker that unparks may run undisturbed for one to two `grace` times. With `ring_after`
+    /// the alarm is set at once, and rings after that time even if no worker unparks.
+    pub(super) fn reset(&self, grace: Duration, ring_after: Option<Duration>) {
+        let mut state = self.state.lock();
+        // Bounded so that no sum of these times overflows.
+        let grace_ns = u64::try_from(grace.as_nanos()).unwrap_or(u64::MAX).clamp(1, u64::MAX / 8);
+        self.grace_ns.store(grace_ns, Relaxed);
+        state.waiter = Some(thread::current());
+        let rings_at_ns = match ring_after {
             None => OFF,
-            Some(rings_in) => {
-                self.set(&mut setting, rings_in);
-                let rings_in_ns = u64::try_from(rings_in.as_nanos()).unwrap_or(u64::MAX);
-                self.since_begun_ns(Instant::now()).saturating_add(rings_in_ns)
+            Some(ring_after) => {
+                self.set(&mut state, ring_after);
+                let ring_after_ns = u64::try_from(ring_after.as_nanos()).unwrap_or(u64::MAX);
+                self.since_epoch_ns(Instant::now()).saturating_add(ring_after_ns)
             }
         };
-        // One that rang is one that was set.
-        let was_set = self.rings_ns.swap(rings_ns, SeqCst) != OFF;
-        if was_set && rings_ns == OFF {
-            self.cancel(&mut setting);
+        // An alarm that has rung still counts as set.
+        let was_set = self.rings_at_ns.swap(rings_at_ns, SeqCst) != OFF;
+        if was_set && rings_at_ns == OFF {
+            self.cancel(&mut state);
         }
     }
 
-    /// For the monitor: waits until it rings, or has to be done without the kernel's from now on.
+    /// Waits until the alarm rings, or until the kernel timer fails. Called by the monitor.
     pub(super) fn wait(&self) {
         if let Some(timer) = self.timer() {
             if timer.wait().is_err() {
-                self.is_refused.store(true, Relaxed);
+                self.is_timer_broken.store(true, Relaxed);
             }
             return;
         }
-        while !std::mem::take(&mut self.setting.lock().has_rung) {
+        while !std::mem::take(&mut self.state.lock().has_rung) {
             park();
         }
     }
 
-    /// Rings now, and nobody can take that back.
-    pub(super) fn ring_for_good(&self) {
-        let mut setting = self.setting.lock();
-        self.set(&mut setting, Duration::ZERO);
-        setting.is_over = true;
+    /// Rings the alarm. From then on it can be neither cancelled nor set again.
+    pub(super) fn ring_permanently(&self) {
+        let mut state = self.state.lock();
+        self.set(&mut state, Duration::ZERO);
+        state.is_permanent = true;
     }
 
-    fn set(&self, setting: &mut Setting, left: Duration) {
-        if setting.is_over {
+    fn set(&self, state: &mut AlarmState, left: Duration) {
+        if state.is_permanent {
             return;
         }
-        if !self.is_done(|timer| timer.set(left)) {
-            setting.has_rung = true;
-            if let Some(waiting) = &setting.waiting {
-                unpark(waiting);
+        if !self.call_kernel(|timer| timer.set(left)) {
+            state.has_rung = true;
+            if let Some(waiter) = &state.waiter {
+                unpark(waiter);
             }
         }
     }
 
-    fn cancel(&self, setting: &mut Setting) {
-        if setting.is_over {
+    fn cancel(&self, state: &mut AlarmState) {
+        if state.is_permanent {
             return;
         }
-        if !self.is_done(Alarm::cancel) {
-            setting.has_rung = false;
+        if !self.call_kernel(Alarm::cancel) {
+            state.has_rung = false;
         }
     }
 
-    /// Whether the kernel has done that. It is asked no more once it refuses, which has ended the monitor's wait.
-    fn is_done(&self, call: impl FnOnce(&Alarm) -> io::Result<()>) -> bool {
+    /// Calls the kernel timer. False if there is none, or if the call fails.
+    ///
+    /// After a call that fails the timer is not used again. That call has also ended the monitor's
+    /// wait.
+    fn call_kernel(&self, call: impl FnOnce(&Alarm) -> io::Result<()>) -> bool {
         let Some(timer) = self.timer() else { return false };
         let is_done = call(timer).is_ok();
         if !is_done {
-            self.is_refused.store(true, Relaxed);
+            self.is_timer_broken.store(true, Relaxed);
         }
         is_done
     }
 
     #[cfg(not(wakeful_loom))]
-    fn since_begun_ns(&self, now: Instant) -> u64 {
-        let since = now.saturating_duration_since(self.begun);
-        // From one on, since zero is no time.
+    fn since_epoch_ns(&self, now: Instant) -> u64 {
+        let since = now.saturating_duration_since(self.epoch);
+        // Zero is reserved for `OFF`.
         u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).clamp(1, u64::MAX / 2)
     }
 
     // Loom has no time.
     #[cfg(wakeful_loom)]
-    fn since_begun_ns(&self, _: Instant) -> u64 {
+    fn since_epoch_ns(&self, _: Instant) -> u64 {
         1
     }
 }
@@ -236,100 +254,100 @@ impl MonitorAlarm {
 mod tests {
     use super::*;
 
-    const SPAN: Duration = Duration::from_millis(20);
+    const GRACE: Duration = Duration::from_millis(20);
 
-    const SPAN_NS: u64 = SPAN.as_nanos() as u64;
+    const GRACE_NS: u64 = GRACE.as_nanos() as u64;
 
     fn alarm() -> MonitorAlarm {
         let alarm = MonitorAlarm::new();
         alarm.prepare();
-        alarm.begin(SPAN, None);
+        alarm.reset(GRACE, None);
         alarm
     }
 
     fn without_timer() -> MonitorAlarm {
         let alarm = MonitorAlarm::new();
-        alarm.begin(SPAN, None);
+        alarm.reset(GRACE, None);
         alarm
     }
 
-    fn rings_ns(alarm: &MonitorAlarm) -> u64 {
-        alarm.rings_ns.load(SeqCst)
+    fn rings_at_ns(alarm: &MonitorAlarm) -> u64 {
+        alarm.rings_at_ns.load(SeqCst)
     }
 
     #[test]
-    fn it_rings_for_who_stays_awake() {
+    fn rings_if_a_worker_stays_awake() {
         for alarm in [alarm(), without_timer()] {
-            alarm.note_awake(Instant::now(), || true);
+            alarm.note_unpark(Instant::now(), || true);
             alarm.wait();
         }
     }
 
     #[test]
-    fn it_is_put_off_only_by_one_who_is_alone_and_only_when_it_rings_soon() {
+    fn is_postponed_only_by_a_lone_worker_and_only_if_due_soon() {
         let alarm = alarm();
-        alarm.note_awake_at(1, || true);
-        assert_eq!(rings_ns(&alarm), 1 + 2 * SPAN_NS);
-        alarm.note_awake_at(1 + SPAN_NS, || true);
-        assert_eq!(rings_ns(&alarm), 1 + 2 * SPAN_NS, "it is a long time yet");
-        alarm.note_awake_at(2 + SPAN_NS, || false);
-        assert_eq!(rings_ns(&alarm), 1 + 2 * SPAN_NS, "somebody else may be stuck");
-        alarm.note_awake_at(2 + SPAN_NS, || true);
-        assert_eq!(rings_ns(&alarm), 2 + 3 * SPAN_NS);
+        alarm.note_unpark_at(1, || true);
+        assert_eq!(rings_at_ns(&alarm), 1 + 2 * GRACE_NS);
+        alarm.note_unpark_at(1 + GRACE_NS, || true);
+        assert_eq!(rings_at_ns(&alarm), 1 + 2 * GRACE_NS, "a grace time is left");
+        alarm.note_unpark_at(2 + GRACE_NS, || false);
+        assert_eq!(rings_at_ns(&alarm), 1 + 2 * GRACE_NS, "another worker may be stuck");
+        alarm.note_unpark_at(2 + GRACE_NS, || true);
+        assert_eq!(rings_at_ns(&alarm), 2 + 3 * GRACE_NS);
     }
 
     #[test]
-    fn one_that_is_late_is_brought_forward() {
+    fn is_brought_forward_if_too_late() {
         let alarm = alarm();
-        alarm.begin(SPAN, Some(Duration::from_secs(600)));
-        alarm.note_awake(Instant::now(), || false);
+        alarm.reset(GRACE, Some(Duration::from_secs(600)));
+        alarm.note_unpark(Instant::now(), || false);
         alarm.wait();
     }
 
     #[test]
-    fn it_is_taken_back_where_sleeps_are_long() {
+    fn is_cancelled_where_parks_are_long() {
         let alarm = alarm();
-        let is_taken_back_at = |now_ns| {
-            alarm.note_awake_at(now_ns, || true);
-            alarm.note_asleep(|| true);
-            rings_ns(&alarm) == OFF
+        let is_cancelled_at = |now_ns| {
+            alarm.note_unpark_at(now_ns, || true);
+            alarm.note_park(|| true);
+            rings_at_ns(&alarm) == OFF
         };
-        assert!(!is_taken_back_at(1), "nobody has slept yet");
-        assert!(is_taken_back_at(SPAN_NS));
-        assert!(!is_taken_back_at(SPAN_NS * 5 / 4), "a short one");
-        assert!(is_taken_back_at(5 * SPAN_NS));
+        assert!(!is_cancelled_at(1), "there was no long park before");
+        assert!(is_cancelled_at(GRACE_NS));
+        assert!(!is_cancelled_at(GRACE_NS * 5 / 4), "the park was short");
+        assert!(is_cancelled_at(5 * GRACE_NS));
     }
 
     #[test]
-    fn it_is_not_taken_back_from_others() {
+    fn is_not_cancelled_while_others_are_awake() {
         let alarm = alarm();
-        alarm.takes_back.store(true, SeqCst);
-        alarm.note_awake(Instant::now(), || true);
-        let set = rings_ns(&alarm);
-        alarm.note_asleep(|| false);
-        assert_eq!(rings_ns(&alarm), set);
+        alarm.should_cancel_on_park.store(true, SeqCst);
+        alarm.note_unpark(Instant::now(), || true);
+        let set = rings_at_ns(&alarm);
+        alarm.note_park(|| false);
+        assert_eq!(rings_at_ns(&alarm), set);
         alarm.wait();
     }
 
     #[test]
-    fn the_last_ring_cannot_be_taken_back() {
+    fn a_permanent_ring_is_not_cancelled() {
         for alarm in [alarm(), without_timer()] {
-            alarm.takes_back.store(true, SeqCst);
-            alarm.note_awake(Instant::now(), || true);
-            alarm.ring_for_good();
-            alarm.note_asleep(|| true);
-            alarm.begin(SPAN, None);
+            alarm.should_cancel_on_park.store(true, SeqCst);
+            alarm.note_unpark(Instant::now(), || true);
+            alarm.ring_permanently();
+            alarm.note_park(|| true);
+            alarm.reset(GRACE, None);
             alarm.wait();
         }
     }
 
     #[test]
-    fn there_is_no_span_too_long_or_too_short() {
-        for span in [Duration::ZERO, Duration::MAX] {
+    fn any_grace_time_is_accepted() {
+        for grace in [Duration::ZERO, Duration::MAX] {
             let alarm = MonitorAlarm::new();
             alarm.prepare();
-            alarm.begin(span, Some(span));
-            alarm.note_awake(Instant::now(), || true);
+            alarm.reset(grace, Some(grace));
+            alarm.note_unpark(Instant::now(), || true);
         }
     }
 }

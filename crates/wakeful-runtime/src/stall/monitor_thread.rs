@@ -1,4 +1,4 @@
-//! The thread that looks at others now and then, and rests while they do.
+//! The monitor's thread: how it waits between two looks, wakes up and ends.
 
 use super::monitor_alarm::MonitorAlarm;
 use std::io;
@@ -9,69 +9,78 @@ use wakeful_base::sync::{Mutex, seq_cst_for_loom, thread};
 use parking::park_for;
 pub(super) use parking::{park, unpark};
 
-/// A runtime's monitor, if it has one.
+/// A runtime's monitor thread, if one has been started.
 ///
-/// It looks, waits for a tick, looks again. When nobody is awake it **rests**, until one of those it watches has been awake for
-/// some time ([`MonitorAlarm`]): that one says that it is awake and then looks whether the monitor rests, the monitor says that it
-/// rests and then looks whether all sleep. So one of them sees the other.
+/// Between two looks the monitor waits for a tick. If all watched threads are parked, it **sleeps**
+/// until one of them has been awake for some time, which [`MonitorAlarm`] tells it.
+///
+/// No watched thread stays unseen: a thread that unparks marks itself as awake and then checks
+/// whether the monitor sleeps. The monitor marks itself as sleeping and then checks whether all
+/// threads are parked. Both sides are sequentially consistent, so at least one of them sees the
+/// other.
 pub(crate) struct MonitorThread {
-    rests: AtomicBool,
-    ends: AtomicBool,
+    is_sleeping: AtomicBool,
+    should_end: AtomicBool,
     alarm: MonitorAlarm,
     thread: Mutex<Option<thread::JoinHandle<()>>>,
 }
 
 impl MonitorThread {
-    /// None, until one is started.
+    /// Makes the state of a monitor; no thread runs yet.
     pub(crate) fn new() -> MonitorThread {
         MonitorThread {
-            rests: AtomicBool::new(false),
-            ends: AtomicBool::new(false),
+            is_sleeping: AtomicBool::new(false),
+            should_end: AtomicBool::new(false),
             alarm: MonitorAlarm::new(),
             thread: Mutex::new(None),
         }
     }
 
-    /// Gets what it takes of the kernel's. When the runtime is made, not with the thread: the user's code, which goes on
-    /// then, may be counting descriptors.
+    /// Creates the kernel timer of the alarm.
+    ///
+    /// Called when the runtime is built, not when the thread starts: user code runs by then, and
+    /// may rely on the process having a certain number of descriptors.
     pub(crate) fn prepare(&self) {
         self.alarm.prepare();
     }
 
     /// Starts the thread, which runs `look` until [`end`](Self::end) is called.
     ///
-    /// In a box, as the pool's: what std does to start a thread is compiled for each type.
+    /// `look` is boxed because std compiles its code for starting a thread once for each closure
+    /// type.
     pub(crate) fn start(&self, look: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         let mut thread = self.thread.lock();
         *thread = Some(thread::Builder::new().name("wakeful-monitor".into()).spawn(look)?);
         Ok(())
     }
 
-    /// For those who are watched: one that was asleep is awake `now`, as others can see. `is_alone` if it is the only one.
+    /// Notes that a watched thread has unparked at `now`; it is already marked as awake.
+    ///
+    /// `is_alone` returns whether no other watched thread is awake.
     #[inline]
-    pub(crate) fn note_awake(&self, now: Instant, is_alone: impl FnOnce() -> bool) {
+    pub(crate) fn note_unpark(&self, now: Instant, is_alone: impl FnOnce() -> bool) {
         seq_cst_for_loom();
-        if self.rests.load(SeqCst) {
-            self.alarm.note_awake(now, is_alone);
+        if self.is_sleeping.load(SeqCst) {
+            self.alarm.note_unpark(now, is_alone);
         }
     }
 
-    /// For those who are watched: one is about to sleep, and counts as asleep.
+    /// Notes that a watched thread is about to park; it is already marked as parked.
     #[inline]
-    pub(crate) fn note_asleep(&self, are_all_parked: impl FnOnce() -> bool) {
-        self.alarm.note_asleep(are_all_parked);
+    pub(crate) fn note_park(&self, are_all_parked: impl FnOnce() -> bool) {
+        self.alarm.note_park(are_all_parked);
     }
 
-    /// The thread is to end, if there is one. From any thread, more than once if need be.
+    /// Tells the thread to end, if there is one. May be called by any thread, more than once.
     pub(crate) fn end(&self) {
-        self.ends.store(true, SeqCst);
+        self.should_end.store(true, SeqCst);
         if let Some(thread) = &*self.thread.lock() {
-            self.alarm.ring_for_good();
+            self.alarm.ring_permanently();
             unpark(thread.thread());
         }
     }
 
-    /// Waits until the thread has ended, unless it is the caller.
+    /// Waits until the thread has ended. Does nothing on the thread itself.
     pub(crate) fn join(&self) {
         let thread = self.thread.lock().take();
         if let Some(thread) = thread.filter(|own| own.thread().id() != thread::current().id()) {
@@ -79,59 +88,68 @@ impl MonitorThread {
         }
     }
 
-    /// For the thread itself: waits for a tick. False if it is to end.
+    /// Waits for a tick of `length`. Returns false if the monitor should end.
     pub(crate) fn tick(&self, length: Duration) -> bool {
-        // A wake-up for something else only makes it shorter.
-        if !self.ends.load(SeqCst) {
+        // A stray unpark only makes the tick shorter.
+        if !self.should_end.load(SeqCst) {
             park_for(length);
         }
-        !self.ends.load(SeqCst)
+        !self.should_end.load(SeqCst)
     }
 
-    /// For the thread itself: rests if `all_sleep`, until one of them has been awake for a `tick` or two; if not, waits for one.
-    /// False if it is to end.
-    pub(crate) fn monitor_alarm(&self, tick: Duration, all_sleep: impl FnOnce() -> bool) -> bool {
-        if !self.wait_for_alarm(tick, None, all_sleep) {
+    /// Sleeps until a watched thread has been awake for one to two `tick`s.
+    ///
+    /// Waits for a single tick instead if not `are_all_parked`. Returns false if the monitor should
+    /// end.
+    pub(crate) fn sleep_until_alarm(
+        &self,
+        tick: Duration,
+        are_all_parked: impl FnOnce() -> bool,
+    ) -> bool {
+        if !self.wait_for_alarm(tick, None, are_all_parked) {
             return self.tick(tick);
         }
-        !self.ends.load(SeqCst)
+        !self.should_end.load(SeqCst)
     }
 
-    /// For the thread itself: waits for `length` if `others_sleep`, or until one of them has been awake for a `tick` at most; only for a tick
-    /// if not, or where that costs less. False if it is to end.
+    /// Waits for `length`, or until a thread that has unparked was awake for a `tick` at most.
+    ///
+    /// Waits for a single tick instead if not `are_others_parked`, or if a look costs less than a
+    /// sleep. Returns false if the monitor should end.
     pub(crate) fn long_tick(
         &self,
         tick: Duration,
         length: Duration,
-        others_sleep: impl FnOnce() -> bool,
+        are_others_parked: impl FnOnce() -> bool,
     ) -> bool {
-        if !self.has_cheap_rests() || !self.wait_for_alarm(tick / 2, Some(length), others_sleep) {
+        if !self.is_sleep_cheap() || !self.wait_for_alarm(tick / 2, Some(length), are_others_parked)
+        {
             return self.tick(tick);
         }
-        !self.ends.load(SeqCst)
+        !self.should_end.load(SeqCst)
     }
 
-    /// Whether a rest costs less than a look even if it is short.
-    pub(crate) fn has_cheap_rests(&self) -> bool {
+    /// Whether even a short sleep costs less than a look.
+    pub(crate) fn is_sleep_cheap(&self) -> bool {
         self.alarm.is_cheap()
     }
 
-    /// True if it has waited.
+    /// Waits for the alarm if `may_wait` allows it. True if it has waited.
     fn wait_for_alarm(
         &self,
-        span: Duration,
-        rings_in: Option<Duration>,
+        grace: Duration,
+        ring_after: Option<Duration>,
         may_wait: impl FnOnce() -> bool,
     ) -> bool {
-        self.alarm.begin(span, rings_in);
-        self.rests.store(true, SeqCst);
+        self.alarm.reset(grace, ring_after);
+        self.is_sleeping.store(true, SeqCst);
         seq_cst_for_loom();
-        let waits = may_wait() && !self.ends.load(SeqCst);
-        if waits {
+        let should_wait = may_wait() && !self.should_end.load(SeqCst);
+        if should_wait {
             self.alarm.wait();
         }
-        self.rests.store(false, SeqCst);
-        waits
+        self.is_sleeping.store(false, SeqCst);
+        should_wait
     }
 }
 
@@ -152,7 +170,8 @@ mod parking {
     }
 }
 
-/// Loom has no time, and takes an unpark for the lock that a thread may be waiting for. So models ask again and again.
+/// Models poll instead of parking: loom has no time, and cannot tell an unpark from the release of
+/// a lock that the thread may be waiting for.
 #[cfg(wakeful_loom)]
 mod parking {
     use super::*;

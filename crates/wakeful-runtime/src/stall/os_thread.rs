@@ -1,27 +1,27 @@
-//! What the operating system says of a thread that stands still.
+//! What the operating system says about a stalled thread.
 //!
-//! Only what can be had from outside, without the thread's help: a signal handler that walks its stack
-//! could meet it in the middle of an allocation, or of the unwinder itself.
+//! Only what can be read from outside, without the thread's help. The stack is not walked: a signal
+//! handler could interrupt the thread inside the allocator, or inside the unwinder.
 
 use std::fs;
 use wakeful_base::thread_number;
 
-/// How the operating system calls a thread.
+/// The operating system's id of a thread.
 #[derive(Debug)]
 pub(crate) struct OsThreadId(u32);
 
 impl OsThreadId {
-    /// The calling thread's, where it can be had.
+    /// Returns the id of the calling thread, if it can be read.
     pub(crate) fn current() -> Option<OsThreadId> {
         thread_number::of_this_thread().map(OsThreadId)
     }
 
-    /// What the thread does now.
+    /// Describes what the thread is doing now.
     pub(crate) fn describe(&self) -> String {
         let OsThreadId(number) = self;
         match self.activity() {
             Activity::Computing => format!("thread {number}, running or ready to run"),
-            Activity::InCall(call) => match call_name(call) {
+            Activity::InSystemCall(call) => match call_name(call) {
                 Some(name) => format!("thread {number}, in system call {call}, `{name}`"),
                 None => format!("thread {number}, in system call {call}"),
             },
@@ -29,7 +29,7 @@ impl OsThreadId {
         }
     }
 
-    /// Whether the thread runs, or would if there were a CPU for it.
+    /// Whether the thread runs, or is ready to run and waits for a CPU.
     pub(crate) fn is_computing(&self) -> bool {
         self.activity() == Activity::Computing
     }
@@ -43,22 +43,23 @@ impl OsThreadId {
 #[derive(Debug, PartialEq, Eq)]
 enum Activity {
     Computing,
-    InCall(u32),
+    InSystemCall(u32),
     Unknown,
 }
 
 impl Activity {
-    /// Reads `/proc/…/syscall`: `running`, or numbers of which the first is the call's.
+    /// Parses `/proc/…/syscall`: `running`, or numbers, the first of which is that of the system
+    /// call.
     fn parse(text: &str) -> Activity {
         match text.split_whitespace().next() {
             Some("running") => Activity::Computing,
-            Some(first) => first.parse().map_or(Activity::Unknown, Activity::InCall),
+            Some(first) => first.parse().map_or(Activity::Unknown, Activity::InSystemCall),
             None => Activity::Unknown,
         }
     }
 }
 
-/// The name of a system call that threads are often found in.
+/// Returns the name of a system call that threads are often stuck in.
 fn call_name(number: u32) -> Option<&'static str> {
     let names: &[(u32, &str)] = if cfg!(target_arch = "x86_64") {
         &[
@@ -109,11 +110,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_kernel_writes_is_understood() {
+    fn parses_proc_syscall() {
         assert_eq!(Activity::parse("running\n"), Activity::Computing);
         assert_eq!(
             Activity::parse("202 0x7f 0x80 0x0 0x0 0x0 0x0 0x7ffe 0x7f44\n"),
-            Activity::InCall(202)
+            Activity::InSystemCall(202)
         );
         assert_eq!(Activity::parse("-1 0x7ffe 0x7f44\n"), Activity::Unknown);
         assert_eq!(Activity::parse(""), Activity::Unknown);
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_thread_finds_itself_in_a_read() {
+    fn describes_the_calling_thread() {
         let own = OsThreadId::current().expect("procfs is mounted");
         let text = own.describe();
         assert!(text.starts_with(&format!("thread {}", own.0)), "{text}");

@@ -1,8 +1,9 @@
-//! Threads whose tasks cannot go elsewhere: the one in `block_on` of a current-thread runtime, and those
-//! that run a `LocalSet`. Their stalls can only be told of.
+//! Pinned threads: their tasks cannot move to another thread, so their stalls can only be reported.
 //!
-//! Such a thread writes down what it is about to run, and the monitor reads that. It does so only where
-//! somebody wants to know, so a lock is cheap enough.
+//! These are the thread in `block_on` of a current-thread runtime, and threads that run a
+//! `LocalSet`. A pinned thread records what it is about to run ([`run_task`], [`run_future`]), and
+//! the monitor reads the record ([`PinnedMonitor`]). Threads keep a record only if stalls are
+//! reported, so a lock is cheap enough.
 
 use super::{OsThreadId, Stall, StallOutcome, StallState, Stalled};
 use std::cell::Cell;
@@ -13,25 +14,25 @@ use std::time::Instant;
 use wakeful_base::sync::Mutex;
 use wakeful_task::Id;
 
-/// One thread, for as long as it is in `block_on`.
+/// The record of one thread, while it is in `block_on`.
 struct PinnedThread {
     state: Mutex<ThreadState>,
-    /// Which worker it is, if it is one.
+    /// The thread's worker, if it has one.
     worker: Option<usize>,
-    name: Option<OsThreadId>,
+    os_thread: Option<OsThreadId>,
 }
 
 #[derive(Clone, Copy)]
 struct ThreadState {
     running: RunningCode,
-    /// How often that changed: the same task in another poll is another matter.
+    /// How often `running` has changed: tells two polls of the same task apart.
     changes: u64,
 }
 
 /// What a thread is running.
 #[derive(Clone, Copy)]
 enum RunningCode {
-    /// Nothing of the user's.
+    /// No user code.
     Nothing,
     /// The future of `block_on`.
     Future,
@@ -49,27 +50,27 @@ impl PinnedThread {
 pub(super) struct PinnedThreads(Mutex<Vec<Arc<PinnedThread>>>);
 
 impl PinnedThreads {
-    pub(super) fn are_all_parked(&self) -> bool {
+    pub(super) fn are_all_idle(&self) -> bool {
         self.0.lock().iter().all(|thread| matches!(thread.state().running, RunningCode::Nothing))
     }
 }
 
-/// The calling thread's own record, and who reads it.
+/// The calling thread's own record, and the state whose monitor reads it.
 struct PinnedRecord<'a> {
     thread: Arc<PinnedThread>,
     stall_state: &'a StallState,
 }
 
 impl PinnedRecord<'_> {
-    fn run(&self, next: RunningCode) -> RunningCode {
+    fn switch_to(&self, next: RunningCode) -> RunningCode {
         let mut state = self.thread.state.lock();
         state.changes += 1;
         let before = std::mem::replace(&mut state.running, next);
         drop(state);
-        // The lock orders this with the monitor's look whether all sleep.
+        // The lock orders this before or after the monitor's check whether all threads are idle.
         if matches!(before, RunningCode::Nothing) {
-            // Workers may be awake besides.
-            self.stall_state.monitor.note_awake(Instant::now(), || false);
+            // Not alone: other workers may be awake too.
+            self.stall_state.monitor.note_unpark(Instant::now(), || false);
         }
         before
     }
@@ -94,8 +95,10 @@ impl Drop for SetPinned {
 }
 
 impl StallState {
-    /// Runs `f` with this thread under watch as one whose tasks are bound to it, if anybody wants to know. A runtime around this one
-    /// never does: it has allowed its thread to block.
+    /// Runs `f` while the monitor watches this thread as a pinned one, if stalls are reported.
+    ///
+    /// What runs in `f` is never recorded for a runtime around this one, which has allowed its
+    /// thread to block.
     pub(crate) fn while_pinned<R>(&self, worker: Option<usize>, f: impl FnOnce() -> R) -> R {
         if !self.config.reports() {
             let _set = SetPinned(PINNED.with(|before| before.replace(ptr::null())));
@@ -103,7 +106,7 @@ impl StallState {
         }
         let state = ThreadState { running: RunningCode::Nothing, changes: 0 };
         let state = Mutex::new(state);
-        let thread = Arc::new(PinnedThread { state, worker, name: OsThreadId::current() });
+        let thread = Arc::new(PinnedThread { state, worker, os_thread: OsThreadId::current() });
         self.pinned.0.lock().push(thread.clone());
         let pinned = PinnedRecord { thread, stall_state: self };
         let _set = SetPinned(PINNED.with(|before| before.replace((&raw const pinned).cast())));
@@ -126,22 +129,25 @@ pub(crate) fn run_task<R>(
 }
 
 fn run<R>(what: RunningCode, f: impl FnOnce() -> R) -> R {
-    /// What the thread ran before, to be put back.
-    struct PutBack<'a>(&'a PinnedRecord<'static>, RunningCode);
+    /// Restores what the thread was running before.
+    struct RestoreRunning<'a>(&'a PinnedRecord<'static>, RunningCode);
 
-    impl Drop for PutBack<'_> {
+    impl Drop for RestoreRunning<'_> {
         fn drop(&mut self) {
-            self.0.run(self.1);
+            self.0.switch_to(self.1);
         }
     }
 
     let pinned = PINNED.with(Cell::get);
-    // SAFETY: a pointer is only there while `while_pinned` on this thread's stack vouches for it.
-    let _put_back = unsafe { pinned.as_ref() }.map(|pinned| PutBack(pinned, pinned.run(what)));
+    // SAFETY: `PINNED` is only set by `while_pinned` on this thread, to a record in its stack
+    // frame, and is restored before that record is dropped (`SetPinned` is declared after it). The
+    // reference is used only until `run` returns, and `run` is called from within that frame.
+    let _restore =
+        unsafe { pinned.as_ref() }.map(|pinned| RestoreRunning(pinned, pinned.switch_to(what)));
     f()
 }
 
-/// The monitor's side.
+/// The monitor's side: what it saw at its last look.
 #[derive(Default)]
 pub(crate) struct PinnedMonitor {
     seen: Vec<SeenThread>,
@@ -156,7 +162,8 @@ struct SeenThread {
 }
 
 impl PinnedMonitor {
-    /// Looks at all of them, and tells of those that stand still. True if any of them runs something.
+    /// Looks at all pinned threads and reports those that are stalled. True if any of them runs
+    /// user code.
     pub(crate) fn look(&mut self, stall_state: &StallState, now: Instant) -> bool {
         let threads = stall_state.pinned.0.lock().clone();
         let before = std::mem::take(&mut self.seen);
@@ -192,7 +199,7 @@ impl PinnedMonitor {
                     worker: thread.worker,
                     duration,
                     outcome: StallOutcome::Waits,
-                    thread: thread.name.as_ref().map(OsThreadId::describe),
+                    thread: thread.os_thread.as_ref().map(OsThreadId::describe),
                 });
             }
         }

@@ -1,4 +1,4 @@
-//! Who is told of stalls.
+//! The settings for stalls, and the calls to the user's callback.
 
 use super::Stall;
 use std::env;
@@ -9,20 +9,20 @@ use wakeful_base::diagnostics;
 
 type StallCallback = Arc<dyn Fn(&Stall) + Send + Sync>;
 
-/// What a runtime was told about stalls.
+/// What the `Builder` and the environment say about stalls.
 #[derive(Clone)]
 pub(crate) struct StallConfig {
-    /// How long a poll may last before it counts as one.
+    /// How long a poll may last before it counts as a stall.
     pub(crate) after: Duration,
-    /// Whether another thread goes on with what waits behind it.
+    /// Whether another thread may take over the worker of a stalled task.
     pub(crate) hands_off: bool,
     pub(crate) callback: Option<StallCallback>,
-    /// A line for each goes to stderr.
+    /// Whether each stall is printed to stderr.
     pub(crate) prints: bool,
 }
 
 impl StallConfig {
-    /// The default: handed off, and told to nobody unless the environment wants it printed.
+    /// Returns the default: hand off, and report only if the environment asks for it.
     pub(crate) fn from_env() -> StallConfig {
         let value = env::var_os("WAKEFUL_STALL_REPORT");
         StallConfig {
@@ -33,17 +33,17 @@ impl StallConfig {
         }
     }
 
-    /// Whether there is anything for a multi-thread runtime's monitor to do.
+    /// Whether the monitor of a multi-thread runtime has anything to do.
     pub(crate) fn is_watched(&self) -> bool {
         self.hands_off || self.reports()
     }
 
-    /// Whether anybody wants to know.
+    /// Whether stalls are reported at all.
     pub(crate) fn reports(&self) -> bool {
         self.prints || self.callback.is_some()
     }
 
-    /// Tells those who want to know. User code runs in here.
+    /// Reports a stall to stderr and to the callback, which is user code.
     pub(crate) fn report(&self, stall: &Stall) {
         if self.prints {
             diagnostics::print(format_args!("{stall}"));

@@ -1,7 +1,7 @@
-//! The thread that tells of stalls.
+//! The thread that reports stalls.
 //!
-//! Not the monitor's: who is told may take his time, or wait for a lock that the very task holds which he is
-//! told of, and the next stall has to be seen all the same.
+//! The monitor does not call `on_stall` itself: the callback may be slow, or may wait for a lock
+//! that the stalled task holds, and the monitor has to see the next stall meanwhile.
 
 use super::{Stall, StallConfig};
 use std::collections::VecDeque;
@@ -11,39 +11,41 @@ use std::thread::{self, JoinHandle};
 use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::{Condvar, Mutex};
 
-/// Stalls that may wait to be told of. More than that are left out.
+/// Bounds the memory of stalls that wait for a slow callback. Further stalls are not reported.
 const WAITING_MAX: usize = 256;
 
-/// A runtime's, if anybody wants to know.
+/// A runtime's reporter; it has a thread only if stalls are to be reported.
 #[derive(Default)]
 pub(crate) struct StallReporter {
-    queue: Arc<Queue>,
+    queue: Arc<ReportQueue>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// From the monitor to the thread. A channel of std's would be 20 KB of code, in every program.
+/// The queue from the monitor to the reporter's thread.
+///
+/// Not a channel of std, which would add much to the size of every program.
 #[derive(Default)]
-struct Queue {
-    state: Mutex<QueueState>,
+struct ReportQueue {
+    state: Mutex<ReportQueueState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct QueueState {
+struct ReportQueueState {
     stalls: VecDeque<Stall>,
-    /// There is a thread that takes them out.
-    is_served: bool,
+    /// Whether a thread takes the stalls out.
+    has_thread: bool,
 }
 
-impl Queue {
-    /// The next stall. None when there will be no more.
+impl ReportQueue {
+    /// Waits for the next stall. `None` if there will be no more.
     fn next(&self) -> Option<Stall> {
         let mut state = self.state.lock();
         loop {
             if let Some(stall) = state.stalls.pop_front() {
                 return Some(stall);
             }
-            if !state.is_served {
+            if !state.has_thread {
                 return None;
             }
             state = self.changed.wait(state);
@@ -52,10 +54,10 @@ impl Queue {
 }
 
 impl StallReporter {
-    /// Starts the thread.
+    /// Starts the thread, which reports stalls as `config` says.
     pub(super) fn start(&self, config: StallConfig) -> io::Result<()> {
         let queue = self.queue.clone();
-        queue.state.lock().is_served = true;
+        queue.state.lock().has_thread = true;
         let reports_stalls: Box<dyn FnOnce() + Send> = Box::new(move || {
             while let Some(stall) = queue.next() {
                 contain_panic(|| config.report(&stall));
@@ -68,22 +70,22 @@ impl StallReporter {
 
     pub(super) fn report(&self, stall: Stall) {
         let mut state = self.queue.state.lock();
-        if state.is_served && state.stalls.len() < WAITING_MAX {
+        if state.has_thread && state.stalls.len() < WAITING_MAX {
             state.stalls.push_back(stall);
             drop(state);
             self.queue.changed.notify_one();
         }
     }
 
-    /// The thread is to end, when it has told of what there is.
+    /// Tells the thread to end once the queue is empty.
     pub(super) fn end(&self) {
-        let was_served = std::mem::take(&mut self.queue.state.lock().is_served);
-        if was_served {
+        let had_thread = std::mem::take(&mut self.queue.state.lock().has_thread);
+        if had_thread {
             self.queue.changed.notify_one();
         }
     }
 
-    /// Waits until the thread has ended, unless it is the caller.
+    /// Waits until the thread has ended. Does nothing on the thread itself.
     pub(super) fn join(&self) {
         let thread = self.thread.lock().take();
         if let Some(thread) = thread.filter(|own| own.thread().id() != thread::current().id()) {
@@ -93,7 +95,7 @@ impl StallReporter {
 }
 
 impl Drop for StallReporter {
-    /// For one whose monitor never began.
+    /// Ends the thread if the monitor, which does so otherwise, could not be started.
     fn drop(&mut self) {
         self.end();
     }

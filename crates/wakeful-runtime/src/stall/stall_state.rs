@@ -1,4 +1,4 @@
-//! What a runtime has for its stalls.
+//! The state that a runtime keeps for its stalls.
 
 use super::pinned_thread::{PinnedMonitor, PinnedThreads};
 use super::{MonitorThread, Stall, StallConfig, StallMetrics, StallReporter};
@@ -6,10 +6,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// After so many looks at nothing but sleepers a monitor rests, if that is dear.
+/// After this many looks in a row that found all threads parked, a monitor sleeps although a sleep
+/// costs more than a look.
 const QUIET_LOOKS_MAX: u32 = 5;
 
-/// The settings, the counts, and the monitor.
+/// The settings, the counters, the monitor's thread, and the threads whose tasks cannot move.
 pub(crate) struct StallState {
     pub(crate) config: StallConfig,
     pub(crate) metrics: StallMetrics,
@@ -29,58 +30,65 @@ impl StallState {
         }
     }
 
-    /// Whether every thread in `block_on` is between two polls.
+    /// Whether every pinned thread, which is one in `block_on`, is between two polls.
     pub(crate) fn are_pinned_idle(&self) -> bool {
-        self.pinned.are_all_parked()
+        self.pinned.are_all_idle()
     }
 
-    /// Starts the monitor, which runs `look`, and what it needs to tell of stalls.
-    pub(crate) fn start(&self, look: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+    /// Starts the monitor, which runs `look`, and the thread that reports stalls, if any is to be
+    /// reported.
+    pub(crate) fn start_monitor(&self, look: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         if self.config.reports() {
             self.reporter.start(self.config.clone())?;
         }
         self.monitor.start(look)
     }
 
-    /// Tells those who want to know, some time. For the monitor.
+    /// Queues a stall to be reported by the reporter's thread.
     pub(crate) fn report(&self, stall: Stall) {
         self.reporter.report(stall);
     }
 
-    /// The monitor has ended: there will be nothing more to tell.
+    /// Ends the reports. Called when the monitor has ended, after which there are no more stalls.
     pub(crate) fn end_reports(&self) {
         self.reporter.end();
     }
 
-    /// For the monitor, after so many looks at nothing but sleepers: rests, or waits for a tick. False if it is to end.
-    pub(crate) fn rest_after(
+    /// Sleeps or waits for a tick, after `quiet_looks` looks that found all threads parked.
+    ///
+    /// Called by the monitor. Returns false if it should end.
+    pub(crate) fn sleep_or_tick(
         &self,
         quiet_looks: u32,
         tick: Duration,
-        all_sleep: impl FnOnce() -> bool,
+        are_all_parked: impl FnOnce() -> bool,
     ) -> bool {
-        if self.monitor.has_cheap_rests() || quiet_looks % QUIET_LOOKS_MAX == 0 {
-            self.monitor.monitor_alarm(tick, all_sleep)
+        if self.monitor.is_sleep_cheap() || quiet_looks % QUIET_LOOKS_MAX == 0 {
+            self.monitor.sleep_until_alarm(tick, are_all_parked)
         } else {
-            // Nothing waits behind those who sleep.
+            // The tick may be long: parked threads cannot be stuck.
             self.monitor.tick(self.config.after)
         }
     }
 
-    /// Waits for the reporter's thread to end, unless it is the caller. User code may hold it up.
+    /// Waits for the reporter's thread to end. Does nothing on that thread itself.
+    ///
+    /// This may take long if a callback of the user blocks.
     pub(crate) fn join_reporter(&self) {
         self.reporter.join();
     }
 
-    /// Starts a monitor for a runtime that has nothing but such threads, if anybody wants to know.
-    pub(crate) fn start_pinned(self: &Arc<Self>) -> io::Result<()> {
+    /// Starts a monitor for a current-thread runtime, if stalls are to be reported.
+    ///
+    /// All threads of such a runtime are pinned, so there is nothing to hand off.
+    pub(crate) fn start_pinned_monitor(self: &Arc<Self>) -> io::Result<()> {
         if !self.config.reports() {
             return Ok(());
         }
         self.monitor.prepare();
-        let ends = EndsReports(self.clone());
-        self.start(Box::new(move || {
-            let stall_state = &*ends.0;
+        let on_drop = EndReportsOnDrop(self.clone());
+        self.start_monitor(Box::new(move || {
+            let stall_state = &*on_drop.0;
             let (mut monitor, mut quiet_looks) = (PinnedMonitor::default(), 0);
             loop {
                 let is_busy = monitor.look(stall_state, Instant::now());
@@ -88,7 +96,7 @@ impl StallState {
                 let should_continue = if is_busy {
                     stall_state.monitor.tick(stall_state.config.after)
                 } else {
-                    stall_state.rest_after(quiet_looks, stall_state.config.after, || {
+                    stall_state.sleep_or_tick(quiet_looks, stall_state.config.after, || {
                         stall_state.are_pinned_idle()
                     })
                 };
@@ -100,10 +108,10 @@ impl StallState {
     }
 }
 
-/// The reporter's thread ends when this is dropped, with the monitor, however that ends.
-struct EndsReports(Arc<StallState>);
+/// Ends the reporter's thread when the monitor ends, by a panic too.
+struct EndReportsOnDrop(Arc<StallState>);
 
-impl Drop for EndsReports {
+impl Drop for EndReportsOnDrop {
     fn drop(&mut self) {
         self.0.end_reports();
     }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_stall_says_who_where_and_what_follows() {
+fn display_names_the_task_its_thread_and_the_outcome() {
     let at = Location::caller();
     let stall = Stall {
         what: Stalled::Task(Id::next(), at),
@@ -14,14 +14,14 @@ fn a_stall_says_who_where_and_what_follows() {
     assert_eq!(
         stall.to_string(),
         format!(
-            "task {id}, spawned at {at}, has held worker 3 for 2.3 ms (thread 17, in system call \
-             202, `futex`); another thread goes on with the rest"
+            "task {id}, spawned at {at}, has blocked worker 3 for 2.3 ms (thread 17, in system \
+             call 202, `futex`); handed off to another thread"
         )
     );
 }
 
 #[test]
-fn a_future_without_a_task_is_called_what_it_is() {
+fn display_names_the_future_of_block_on() {
     let stall = Stall {
         what: Stalled::Future,
         worker: Some(0),
@@ -30,5 +30,8 @@ fn a_future_without_a_task_is_called_what_it_is() {
         thread: None,
     };
     let text = stall.to_string();
-    assert_eq!(text, "the future of a `block_on` has held worker 0 for 1000.0 ms; the rest waits");
+    assert_eq!(
+        text,
+        "the future of a `block_on` has blocked worker 0 for 1000.0 ms; other tasks are blocked"
+    );
 }

@@ -208,7 +208,7 @@ impl Sleep {
 
     fn poll_elapsed(&mut self, cx: &mut Context<'_>) -> Result<Poll<()>, ShutDown> {
         let time = self.timer.time();
-        if time.is_ended() {
+        if time.is_shut_down() {
             return Err(ShutDown);
         }
         let is_far = match self.phase() {

@@ -1,4 +1,4 @@
-//! Timers of threads without a seat.
+//! The external timers: those of threads that run no worker.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::*};
@@ -9,18 +9,20 @@ use wakeful_reactor::time::{ArmedTimer, NextWake, OwnerId, Timers};
 
 use crate::driver::WakeDriver;
 
-/// How the common timers are told from those of seats.
+/// Tells the external timers apart from those of workers, which are numbered from zero.
 pub(super) const EXTERNAL: OwnerId = OwnerId(u32::MAX);
 
-/// The runtime has shut down, and takes no timers any more.
+/// The error of arming a timer after the runtime has shut down.
 #[derive(Debug)]
 pub(crate) struct ShutDown;
 
 pub(super) struct ExternalTimers {
     state: Mutex<ExternalTimersState>,
-    /// When to look, for those who do so now and then; `u64::MAX` for never. Written under the lock.
+    /// The first deadline, to be checked without the lock; `u64::MAX` if there is none. Written
+    /// under the lock.
     next_ns: AtomicU64,
-    /// How often a worker has lent its timers. Written under the lock, after they can be seen.
+    /// How often workers have lent their timers. Incremented under the lock, after the timers can
+    /// be seen.
     lends: AtomicU64,
     driver: Arc<dyn WakeDriver>,
 }
@@ -28,8 +30,9 @@ pub(super) struct ExternalTimers {
 struct ExternalTimersState {
     timers: Option<Timers>,
     is_closed: bool,
-    /// Somebody waits in the driver, until then; zero: nobody, or he is on his way out.
-    waits_until: NextWake,
+    /// The time until which a worker waits in the driver; `NOT_WAITING` if none waits, or if it was
+    /// woken.
+    driver_waits_until: NextWake,
 }
 
 const NOT_WAITING: NextWake = NextWake::exact(0);
@@ -43,7 +46,7 @@ impl ExternalTimersState {
 impl ExternalTimers {
     pub(super) fn new(driver: Arc<dyn WakeDriver>) -> ExternalTimers {
         let state =
-            ExternalTimersState { timers: None, is_closed: false, waits_until: NOT_WAITING };
+            ExternalTimersState { timers: None, is_closed: false, driver_waits_until: NOT_WAITING };
         let (next_ns, lends) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
         ExternalTimers { state: Mutex::new(state), next_ns, lends, driver }
     }
@@ -66,17 +69,17 @@ impl ExternalTimers {
         Ok(timer)
     }
 
-    /// Ends the wait in the driver if it would last longer than until `by_ns`.
+    /// Wakes the worker in the driver if it would wait for longer than until `by_ns`.
     fn shorten_wait(&self, mut state: MutexGuard<'_, ExternalTimersState>, by_ns: u64) {
-        if by_ns < state.waits_until.at_ns {
-            // Once is enough: who waits there will look when to wait for next.
-            state.waits_until = NOT_WAITING;
+        if by_ns < state.driver_waits_until.at_ns {
+            // One wake-up is enough: that worker recomputes its timeout before it waits again.
+            state.driver_waits_until = NOT_WAITING;
             drop(state);
             self.driver.wake();
         }
     }
 
-    /// Takes out one of the common timers. The waker is to be dropped by the caller.
+    /// Removes an external timer. The caller has to drop the waker, outside any lock.
     #[must_use = "it may be wanted again"]
     pub(super) fn disarm(&self, timer: ArmedTimer) -> Option<Waker> {
         self.state.lock().timers().disarm(timer)
@@ -86,14 +89,14 @@ impl ExternalTimers {
         self.next_ns.load(Relaxed) == u64::MAX
     }
 
-    /// Fires what is due, and has wakers called by `call`.
+    /// Fires the timers that are due; `call` calls their wakers.
     pub(super) fn fire(&self, now_ns: u64, call: CallWaker<'_>) {
         if self.next_ns.load(Relaxed) <= now_ns {
             self.fire_with(|timers, wakers| timers.fire(now_ns, wakers), call);
         }
     }
 
-    /// Fires everything, and takes no more.
+    /// Fires all timers, and accepts no more.
     pub(super) fn close(&self) {
         self.state.lock().is_closed = true;
         self.fire_with(Timers::fire_all, &mut call_now);
@@ -118,40 +121,48 @@ impl ExternalTimers {
         }
     }
 
-    /// When to look next.
+    /// Returns the first deadline.
     pub(super) fn next_ns(&self) -> Option<u64> {
         let next_ns = self.next_ns.load(Relaxed);
         (next_ns != u64::MAX).then_some(next_ns)
     }
 
-    /// How often a worker has lent its timers. These are seen by who looks for them after this.
+    /// Returns how often workers have lent their timers. Those timers can be seen after this call.
     pub(super) fn lends(&self) -> u64 {
         self.lends.load(Acquire)
     }
 
-    /// The caller is going to wait in the driver until `own` at most, for what it saw when there had been so many
-    /// `lends`. Returns until when it may: who arms an earlier timer or lends one from now on ends the wait.
+    /// Notes that the caller is going to wait in the driver, until `own` at most. Returns until
+    /// when it may wait.
+    ///
+    /// `lends` is the number of lends when the caller computed `own`. If timers were lent since
+    /// then, it must not wait. If a thread arms an earlier timer, or lends one, after this call, it
+    /// ends the wait.
     pub(super) fn begin_wait(&self, own: Option<NextWake>, lends: u64) -> NextWake {
         let mut state = self.state.lock();
         if lends != self.lends.load(Relaxed) {
             return NOT_WAITING;
         }
-        let common_ns = self.next_ns.load(Relaxed);
-        state.waits_until = match own {
-            Some(own) if own.at_ns <= common_ns => own,
-            _ => NextWake::exact(common_ns),
+        let external_ns = self.next_ns.load(Relaxed);
+        state.driver_waits_until = match own {
+            Some(own) if own.at_ns <= external_ns => own,
+            _ => NextWake::exact(external_ns),
         };
-        state.waits_until
+        state.driver_waits_until
     }
 
-    /// Whether who waits in the driver may wake up for `wake` too: for one of them there are beats anyhow.
-    /// Not if his time has come: he is on his way out.
+    /// Whether the worker in the driver may serve `wake` too: one of the two waits for a tick
+    /// anyway.
+    ///
+    /// False if that worker's wait is over at `now_ns`: it is about to leave the driver.
     pub(super) fn can_share_tick(&self, wake: NextWake, now_ns: u64) -> bool {
-        let waits_until = self.state.lock().waits_until;
-        waits_until.at_ns > now_ns && (waits_until.tick_ns.is_some() || wake.tick_ns.is_some())
+        let driver_waits_until = self.state.lock().driver_waits_until;
+        driver_waits_until.at_ns > now_ns
+            && (driver_waits_until.tick_ns.is_some() || wake.tick_ns.is_some())
     }
 
-    /// Timers have been lent: who waits in the driver, or is about to, is to look at them by `by_ns`.
+    /// Notes that timers were lent, which the worker in the driver, or the next to enter it, has to
+    /// serve by `by_ns`.
     pub(super) fn note_lend(&self, by_ns: u64) {
         let state = self.state.lock();
         self.lends.fetch_add(1, Release);
@@ -159,6 +170,6 @@ impl ExternalTimers {
     }
 
     pub(super) fn end_wait(&self) {
-        self.state.lock().waits_until = NOT_WAITING;
+        self.state.lock().driver_waits_until = NOT_WAITING;
     }
 }

@@ -1,27 +1,31 @@
-//! Timers of a worker that sleeps, served by the one in the driver.
+//! Timers of a worker that parks outside the driver, served by the worker inside.
 //!
-//! Where timers are dense the worker in the driver wakes up on every beat. Another that sleeps meanwhile
-//! would wake for little: it **lends** its timers instead, and takes them back when it is up. The tasks they
-//! wake run on the worker that serves them, and their next timers are armed there, so that soon it has them all.
+//! Where timers are dense, the worker in the driver wakes up at every tick. Another worker that
+//! parks meanwhile **lends** its timers, because waking up for its own few would cost more than
+//! they do. It takes them back when it unparks. The tasks woken by those timers run on the worker
+//! that serves them and arm their next timers there, so after a while that worker has them all.
 //!
-//! Who holds the lock is the owner of the timers for that long. Nothing is lent unnoticed: who lends says so to
-//! the one in the driver (`Until::tell_driver`), and he who falls asleep there does not if somebody has lent
-//! since he looked. Still he may be stuck, in a poll or in a waker. So their owner looks himself once the first has
-//! been due for [`LATE_NS`], about when the monitor too would see that somebody is.
+//! The thread that holds the lock owns the timers meanwhile. No lend goes unnoticed: the lender
+//! notifies the worker in the driver (`Until::notify_driver`), and a worker that is about to wait
+//! there does not if timers were lent since it computed its timeout. The worker in the driver may
+//! get stuck in a poll or in a waker, however. So the lender serves its timers itself if the first
+//! is late by [`LATE_NS`], which is about the time after which the monitor sees a stall.
 
 use super::with_time::{TimeHandle, WorkerTimers};
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::time::Duration;
 use wakeful_base::sync::Mutex;
 
-/// So late after its time a timer that is lent has not been served. (With 1 ms the owner's looks were a tenth of
-/// what 10k sleepers cost.)
+/// How late a lent timer may be before its owner serves it.
+///
+/// Well above the ticks of coalesced timers, so that owners rarely wake up to check; see
+/// bench/NOTES.md: lent timers.
 const LATE_NS: u64 = 3_000_000;
 
-/// One seat's, lent or not.
+/// A worker's timers while they are lent.
 pub(crate) struct LentTimers {
     timers: Mutex<Option<WorkerTimers>>,
-    /// When to look; `u64::MAX` for never. Written under the lock.
+    /// The first deadline; `u64::MAX` if there is none, or nothing is lent. Written under the lock.
     next_ns: AtomicU64,
 }
 
@@ -30,21 +34,21 @@ impl LentTimers {
         LentTimers { timers: Mutex::new(None), next_ns: AtomicU64::new(u64::MAX) }
     }
 
-    /// Others may serve `timers` until they are taken back.
+    /// Lends `timers`: other threads may serve them until they are taken back.
     pub(crate) fn lend(&self, timers: WorkerTimers) {
         let mut lent = self.timers.lock();
         self.note_next(&timers);
         *lent = Some(timers);
     }
 
-    /// The timers, if they are lent.
+    /// Takes the timers back. `None` if they are not lent.
     pub(crate) fn take_back(&self) -> Option<WorkerTimers> {
         let mut lent = self.timers.lock();
         self.next_ns.store(u64::MAX, Relaxed);
         lent.take()
     }
 
-    /// Calls `f` with the timers, if they are lent. No user code may run in it.
+    /// Calls `f` with the timers, if they are lent. `f` must not run user code: the lock is held.
     pub(crate) fn with(&self, f: &mut dyn FnMut(&mut WorkerTimers)) {
         if let Some(timers) = &mut *self.timers.lock() {
             f(timers);
@@ -52,18 +56,19 @@ impl LentTimers {
         }
     }
 
-    /// When somebody should look, if they are lent.
+    /// Returns the first deadline of the lent timers.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         let next_ns = self.next_ns.load(Relaxed);
         (next_ns != u64::MAX).then_some(next_ns)
     }
 
-    /// Whether one of the timers is due.
+    /// Whether one of the lent timers is due.
     pub(crate) fn is_due(&self, time: &TimeHandle) -> bool {
         self.next_ns().is_some_and(|next_ns| next_ns <= time.clock.now_ns())
     }
 
-    /// How long their owner may sleep before it has to look itself; none for as long as it likes.
+    /// Returns how long the owner may park before it has to serve the timers itself. `None` if
+    /// there is no limit.
     pub(crate) fn until_late(&self, time: &TimeHandle) -> Option<Duration> {
         let late_ns = self.next_ns()?.saturating_add(LATE_NS);
         time.clock.time_until(late_ns)

@@ -1,4 +1,4 @@
-//! Timers, in a build that has them.
+//! The timers of a runtime, in a build with the `time` feature.
 
 use super::external::{EXTERNAL, ExternalTimers};
 use super::{Fired, TimeConfig};
@@ -16,38 +16,38 @@ use wakeful_reactor::time::{
 
 pub(crate) use super::external::ShutDown;
 
-/// What is common to all timers of a runtime.
+/// A runtime's clock, and what the timers of its workers share.
 pub(crate) struct TimeHandle {
     pub(crate) clock: Clock,
     is_enabled: bool,
-    /// The runtime has shut down.
-    is_ended: AtomicBool,
+    /// Whether the runtime has shut down.
+    is_shut_down: AtomicBool,
     external: ExternalTimers,
     driver: Arc<dyn WakeDriver>,
 }
 
-/// A worker's own timers. In its core.
+/// A worker's own timers; part of its core.
 pub(crate) struct WorkerTimers {
     id: OwnerId,
-    /// A wheel takes some memory, and many a runtime needs none.
+    /// Allocated on first use: a wheel takes some memory, and many runtimes need none.
     pub(super) timers: Option<Timers>,
-    /// How those have fired, its own and others', that the worker served.
+    /// The rate at which the worker has fired timers, its own and lent ones.
     fire_rate: FireRate,
-    /// When the worker last came from a wait, after which it serves its timers. Zero at first.
+    /// When the worker last returned from a wait, after which it serves its timers. Zero at first.
     woke_ns: u64,
 }
 
-/// Where others leave timers of a worker's that they want no more.
+/// Where other threads leave a worker's timers that are not needed any more.
 pub(crate) struct WorkerTimerInbox(pub(crate) TimerInbox);
 
-/// Until when a worker may sleep.
+/// How long a worker may park.
 pub(crate) struct Until<'a> {
-    /// For its own timers.
+    /// The next wake-up for its own timers.
     own: Option<NextWake>,
-    /// For those too that others had lent, after so many `lends`.
+    /// The next wake-up for its own timers and the lent ones, as of `lends`.
     all: Option<NextWake>,
     lends: u64,
-    /// In any case.
+    /// An upper limit, whatever timers there are.
     at_most: Option<Duration>,
     time: &'a TimeHandle,
 }
@@ -61,7 +61,7 @@ impl TimeHandle {
         Arc::new(TimeHandle {
             clock,
             is_enabled: config.is_enabled,
-            is_ended: AtomicBool::new(false),
+            is_shut_down: AtomicBool::new(false),
             external: ExternalTimers::new(driver.clone()),
             driver,
         })
@@ -71,13 +71,14 @@ impl TimeHandle {
         self.is_enabled
     }
 
-    pub(crate) fn is_ended(&self) -> bool {
-        self.is_ended.load(Acquire)
+    pub(crate) fn is_shut_down(&self) -> bool {
+        self.is_shut_down.load(Acquire)
     }
 
-    /// Fires what is due, of the caller's own timers and of the common ones. Returns those of its own.
+    /// Fires due timers, both the caller's own and the external ones. Returns the caller's own.
     ///
-    /// `with_own` gives access to the former; wakers are called outside of it, by `call`.
+    /// `with_own` gives access to the caller's own timers; `call` calls the wakers, outside
+    /// `with_own`.
     pub(crate) fn serve(
         &self,
         inbox: &WorkerTimerInbox,
@@ -100,7 +101,7 @@ impl TimeHandle {
         let mut count = 0;
         while has_own {
             let mut wakers = WakeList::new();
-            // They may have passed to somebody else meanwhile.
+            // Nothing is fired if the worker was handed off meanwhile: the wakers are user code.
             has_own = false;
             with_own(&mut |own| {
                 has_own = own.timers.as_mut().is_some_and(|own| own.fire(now_ns, &mut wakers));
@@ -112,27 +113,29 @@ impl TimeHandle {
         Fired { count, now_ns }
     }
 
-    /// A worker with these timers of its own comes from a wait, at `now`, and is about to serve them.
+    /// Notes that a worker with these timers has returned from a wait at `now`, and is about to
+    /// serve them.
     #[inline]
     pub(crate) fn note_wait_end(&self, own: &mut WorkerTimers, now: Instant) {
         own.woke_ns = self.clock.deadline_ns(now);
     }
 
-    /// Whether one of a worker's own timers is due `within` a while, or was.
+    /// Whether one of a worker's own timers is due already, or will be `within` this time.
     pub(crate) fn is_soon_due(&self, own: &WorkerTimers, within: Duration) -> bool {
         let next_ns = own.next_ns();
         let within_ns = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
         next_ns.is_some_and(|next_ns| next_ns <= self.clock.now_ns().saturating_add(within_ns))
     }
 
-    /// Whether one of the common timers is due.
+    /// Whether an external timer is due.
     pub(crate) fn is_external_due(&self) -> bool {
         let next_ns = self.external.next_ns();
         next_ns.is_some_and(|next_ns| next_ns <= self.clock.now_ns())
     }
 
-    /// Until when a worker with these timers of its own may sleep, if `lent_ns` says when the first of those that
-    /// others have lent is due.
+    /// Returns how long a worker with these timers may park.
+    ///
+    /// `lent_ns` returns the first deadline of the timers that other workers have lent.
     pub(crate) fn until(
         &self,
         own: &WorkerTimers,
@@ -145,7 +148,8 @@ impl TimeHandle {
         Until { own: own_ns.map(wake), all, lends, at_most: None, time: self }
     }
 
-    /// When a paused clock that moves by itself will move to; none if there is no such clock or no timer.
+    /// Returns the time to which an idle runtime moves its paused clock. `None` if the clock is not
+    /// paused or does not move by itself, or if there is no timer.
     pub(crate) fn next_skip(&self, own: &WorkerTimers) -> Option<u64> {
         if !self.is_enabled || !self.clock.moves_by_itself() {
             return None;
@@ -159,14 +163,15 @@ impl TimeHandle {
         self.clock.skip_to(next_ns);
     }
 
-    /// From now on nobody can wait for a timer. Goes before [`end`](Self::end).
-    pub(crate) fn begin_end(&self) {
-        self.is_ended.store(true, Release);
+    /// Begins the shutdown: no timer can be armed from now on. Called before
+    /// [`fire_all`](Self::fire_all).
+    pub(crate) fn begin_shutdown(&self) {
+        self.is_shut_down.store(true, Release);
         self.external.close();
     }
 
-    /// Fires all timers of a worker's, since there is nobody any more who could wait for them.
-    pub(crate) fn end(
+    /// Fires all timers of a worker, at shutdown: no task is left to wait for them.
+    pub(crate) fn fire_all(
         &self,
         inbox: &WorkerTimerInbox,
         mut with_own: impl FnMut(&mut dyn FnMut(&mut WorkerTimers)),
@@ -184,7 +189,7 @@ impl TimeHandle {
         }
     }
 
-    /// Arms a timer for a thread that has none of its own.
+    /// Arms a timer for a thread that runs no worker.
     pub(crate) fn arm_external(
         &self,
         deadline_ns: u64,
@@ -193,14 +198,14 @@ impl TimeHandle {
         self.external.arm(deadline_ns, waker)
     }
 
-    /// Takes out a timer that is not the caller's own, if it is a common one; else gives it back.
+    /// Removes an external timer. Returns `timer` as the error if it is not an external one.
     pub(crate) fn disarm_external(&self, timer: ArmedTimer) -> Result<Option<Waker>, ArmedTimer> {
         if timer.owner() == EXTERNAL { Ok(self.external.disarm(timer)) } else { Err(timer) }
     }
 }
 
 impl WorkerTimers {
-    /// Those of the worker with this index.
+    /// Makes the timers of the worker with this index.
     pub(crate) fn new(index: usize) -> WorkerTimers {
         WorkerTimers {
             id: OwnerId(index as u32),
@@ -214,7 +219,7 @@ impl WorkerTimers {
         self.timers.get_or_insert_with(|| Timers::new(self.id))
     }
 
-    /// The worker has fired timers, these or others'.
+    /// Notes that the worker has fired timers, its own or others.
     pub(crate) fn note(&mut self, fired: Fired) {
         if fired.count > 0 {
             self.fire_rate.note(fired.now_ns, fired.count);
@@ -225,13 +230,13 @@ impl WorkerTimers {
         self.timers.as_ref().and_then(Timers::next_ns)
     }
 
-    /// Up to when the timers were served, at least.
+    /// Returns a time up to which the timers were served, at least.
     pub(crate) fn served_ns(&self) -> u64 {
-        // The position stands still while there are no timers.
+        // The wheel's position does not advance while it is empty.
         self.woke_ns.max(self.timers.as_ref().map_or(0, Timers::position_ns))
     }
 
-    /// The timers, if `timer` is one of them.
+    /// Returns the timers if `timer` is one of them.
     pub(crate) fn of(&mut self, timer: &ArmedTimer) -> Option<&mut Timers> {
         self.timers.as_mut().filter(|timers| timers.id() == timer.owner())
     }
@@ -244,7 +249,7 @@ impl WorkerTimerInbox {
 }
 
 impl Until<'_> {
-    /// As it is, but no longer than that.
+    /// Limits the time to `at_most`.
     pub(crate) fn at_most(&self, at_most: Duration) -> Self {
         Until { at_most: Some(at_most), ..*self }
     }
@@ -253,16 +258,16 @@ impl Until<'_> {
         self.all.is_some() || !self.time.external.is_empty()
     }
 
-    /// Waits in the driver, on behalf of the common timers too.
+    /// Waits in the driver, for the external and the lent timers too.
     pub(crate) fn in_driver(&self, driver: &mut dyn Driver, call: CallWaker<'_>) {
         let TimeHandle { external, clock, .. } = self.time;
         if !self.time.is_enabled {
             return driver.wait(self.at_most, call);
         }
         let NextWake { at_ns, tick_ns } = external.begin_wait(self.all, self.lends);
-        let tick = tick_ns.filter(|_| !clock.is_changed()).map(|every_ns| {
+        let tick = tick_ns.filter(|_| !clock.is_changed()).map(|period_ns| {
             let now_ns = clock.now_ns();
-            TimerTick { now_ns, at_ns, every_ns }
+            TimerTick { now_ns, at_ns, period_ns }
         });
         match tick.filter(|tick| tick.at_ns > tick.now_ns) {
             Some(tick) => driver.wait_for_tick(tick, call),
@@ -271,20 +276,20 @@ impl Until<'_> {
         external.end_wait();
     }
 
-    /// Whether someone who does not wait in the driver should have his timers served by him who does.
-    pub(crate) fn is_for_driver(&self) -> bool {
+    /// Whether a worker that parks outside the driver should lend its timers to the worker inside.
+    pub(crate) fn should_lend(&self) -> bool {
         let TimeHandle { external, clock, .. } = self.time;
         self.own.is_some_and(|own| external.can_share_tick(own, clock.now_ns()))
     }
 
-    /// They are lent: has him who waits in the driver wake up for them.
-    pub(crate) fn tell_driver(&self) {
+    /// Makes sure that the worker in the driver wakes up for these timers, which were lent.
+    pub(crate) fn notify_driver(&self) {
         if let Some(own) = self.own {
             self.time.external.note_lend(own.at_ns.saturating_add(TICK_MAX_NS));
         }
     }
 
-    /// How long someone who does not wait in the driver may sleep.
+    /// Returns how long a worker outside the driver may park.
     pub(crate) fn on_thread(&self) -> Option<Duration> {
         self.shorter(self.own.and_then(|own| self.time.clock.time_until(own.at_ns)))
     }
@@ -294,7 +299,8 @@ impl Until<'_> {
     }
 }
 
-/// A thread's waits, which end in time from the first that has a timeout on. Leaves the thread as it was.
+/// Makes the timeouts of a thread's waits precise, from the first wait with a timeout on. Its drop
+/// restores the thread's settings.
 pub(crate) struct PreciseThread(OnceCell<PreciseWaits>);
 
 impl PreciseThread {
@@ -302,8 +308,8 @@ impl PreciseThread {
         PreciseThread(OnceCell::new())
     }
 
-    /// The thread is about to wait.
-    pub(crate) fn wait(&self, until: &Until<'_>) {
+    /// Called before each wait.
+    pub(crate) fn before_wait(&self, until: &Until<'_>) {
         if until.is_timed() {
             self.0.get_or_init(PreciseWaits::begin);
         }
@@ -329,7 +335,7 @@ impl Drop for ClockHold {
         if let Some(time) = &self.0 {
             time.clock.release();
             if time.clock.moves_by_itself() {
-                // Who idles may move the clock now.
+                // The runtime may be idle in its driver: it may move the clock now.
                 time.driver.wake();
             }
         }

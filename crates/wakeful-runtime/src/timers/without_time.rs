@@ -1,4 +1,4 @@
-//! A build without timers.
+//! The types of `with_time.rs` in a build without the `time` feature: there are no timers.
 
 use super::{Fired, TimeConfig};
 use crate::driver::{Driver, WakeDriver};
@@ -49,9 +49,9 @@ impl TimeHandle {
 
     pub(crate) fn skip_to(&self, _: u64) {}
 
-    pub(crate) fn begin_end(&self) {}
+    pub(crate) fn begin_shutdown(&self) {}
 
-    pub(crate) fn end(
+    pub(crate) fn fire_all(
         &self,
         _: &WorkerTimerInbox,
         _: impl FnMut(&mut dyn FnMut(&mut WorkerTimers)),
@@ -108,11 +108,11 @@ impl Until<'_> {
         driver.wait(self.0, call);
     }
 
-    pub(crate) fn is_for_driver(&self) -> bool {
+    pub(crate) fn should_lend(&self) -> bool {
         false
     }
 
-    pub(crate) fn tell_driver(&self) {}
+    pub(crate) fn notify_driver(&self) {}
 
     pub(crate) fn on_thread(&self) -> Option<Duration> {
         self.0
@@ -124,7 +124,7 @@ impl PreciseThread {
         PreciseThread
     }
 
-    pub(crate) fn wait(&self, _: &Until<'_>) {}
+    pub(crate) fn before_wait(&self, _: &Until<'_>) {}
 }
 
 impl ClockHold {

@@ -7,8 +7,8 @@ use wakeful_base::FastRng;
 
 const LONG: Duration = Duration::from_secs(3600);
 
-/// A queue whose threads are only in its books.
-fn with_books(threads_max: usize, write: impl FnOnce(&mut QueueState<u32>)) -> JobQueue<u32> {
+/// A queue whose threads exist only in its counters.
+fn with_state(threads_max: usize, write: impl FnOnce(&mut QueueState<u32>)) -> JobQueue<u32> {
     let queue = JobQueue::new(threads_max, LONG);
     write(&mut queue.state.lock());
     queue
@@ -25,22 +25,22 @@ fn only_own(job: u32) -> Stranded<u32> {
 fn asked_for(push: Push<u32>) -> JobNumber {
     match push {
         Push::StartThread(number) => number,
-        other => panic!("no thread was asked for: {other:?}"),
+        other => panic!("no thread was requested: {other:?}"),
     }
 }
 
 #[test]
-fn a_thread_is_asked_for_where_none_comes() {
-    let queue = with_books(2, |_| ());
+fn push_requests_a_thread_if_none_is_coming() {
+    let queue = with_state(2, |_| ());
     asked_for(queue.push(1, Kind::Short));
-    // The thread that was asked for comes for one job, not for two.
+    // The requested thread takes one job, not two.
     asked_for(queue.push(2, Kind::Short));
     assert_eq!(queue.push(3, Kind::Short), Push::Queued, "no more than two threads");
     assert_eq!(queue.counts(), (2, 0, 3));
 }
 
 #[test]
-fn threads_that_come_anyway_are_counted_on() {
+fn push_relies_on_threads_that_are_coming() {
     type Write = fn(&mut QueueState<u32>);
     let arrival: [Write; 4] = [
         |state| state.looking = 1,
@@ -49,7 +49,7 @@ fn threads_that_come_anyway_are_counted_on() {
         |state| (state.sleeping, state.woken) = (1, 1),
     ];
     for write in arrival {
-        let queue = with_books(8, |state| {
+        let queue = with_state(8, |state| {
             state.threads = 1;
             write(state);
         });
@@ -59,8 +59,8 @@ fn threads_that_come_anyway_are_counted_on() {
 }
 
 #[test]
-fn sleepers_are_woken_before_threads_are_started() {
-    let queue = with_books(8, |state| (state.threads, state.sleeping) = (2, 2));
+fn sleeping_threads_are_woken_before_new_ones_start() {
+    let queue = with_state(8, |state| (state.threads, state.sleeping) = (2, 2));
     for woken in 1..=2 {
         assert_eq!(queue.push(woken, Kind::Short), Push::Queued);
         assert_eq!(queue.state.lock().woken, woken as usize);
@@ -69,24 +69,24 @@ fn sleepers_are_woken_before_threads_are_started() {
 }
 
 #[test]
-fn short_jobs_wake_nobody_while_the_guard_is_there() {
-    // One thread at work, the guard, and jobs of five microseconds.
+fn short_jobs_wake_no_thread_while_the_watchdog_runs() {
+    // One running thread, the watchdog, and jobs of five microseconds.
     let write = |state: &mut QueueState<u32>| {
         (state.threads, state.sleeping, state.watchdog) = (2, 1, true);
         state.average_ns = 5000;
     };
-    let queue = with_books(8, write);
+    let queue = with_state(8, write);
     for job in 0..3 {
         assert_eq!(queue.push(job, Kind::Short), Push::Queued);
         assert_eq!(queue.state.lock().woken, 0);
     }
     assert_eq!(queue.push(3, Kind::Short), Push::Queued);
     assert_eq!(queue.state.lock().woken, 1, "the fourth would be done too late");
-    // A seat is worth a wake-up, and so is a job with nobody at work.
-    let queue = with_books(8, write);
+    // A worker job is worth a wake-up, and so is a job if no thread is free to drain the queue.
+    let queue = with_state(8, write);
     assert_eq!(queue.push(0, Kind::Worker), Push::Queued);
     assert_eq!(queue.state.lock().woken, 1);
-    let queue = with_books(8, |state| {
+    let queue = with_state(8, |state| {
         write(state);
         state.worker_jobs = 1;
     });
@@ -95,8 +95,8 @@ fn short_jobs_wake_nobody_while_the_guard_is_there() {
 }
 
 #[test]
-fn seats_go_first() {
-    let queue = with_books(8, |_| ());
+fn worker_jobs_go_first() {
+    let queue = with_state(8, |_| ());
     asked_for(queue.push(1, Kind::Short));
     asked_for(queue.push(2, Kind::Worker));
     assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(2));
@@ -105,51 +105,51 @@ fn seats_go_first() {
 }
 
 #[test]
-fn jobs_that_nobody_comes_for_are_seen_by_who_takes_one() {
-    let queue = with_books(8, |state| {
+fn a_thread_that_takes_a_job_requests_one_for_the_rest() {
+    let queue = with_state(8, |state| {
         (state.threads, state.watchdog, state.average_ns) = (2, true, 0);
         state.sleeping = 1;
     });
     for job in 0..4 {
         assert_eq!(queue.push(job, Kind::Short), Push::Queued);
     }
-    assert_eq!(queue.next(Arrival::Unannounced), NextJob::Run(0), "the guard is there");
-    // The guard leaves to take a job: one thread is sent for, and not two.
+    assert_eq!(queue.next(Arrival::Unannounced), NextJob::Run(0), "there is a watchdog");
+    // The watchdog leaves to take a job: one thread is requested, not two.
     let mut state = queue.state.lock();
     (state.watchdog, state.sleeping) = (false, 0);
     drop(state);
     assert_eq!(queue.next(Arrival::Unannounced), NextJob::StartThreadAndRun(1));
     assert_eq!(queue.next(Arrival::Unannounced), NextJob::Run(2));
-    // That one arrives: nothing is left behind.
+    // That thread arrives: no job is left behind.
     assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(3));
 }
 
 #[test]
-fn the_job_of_a_thread_that_did_not_start_is_given_back_to_who_sent_it() {
-    let queue = with_books(8, |_| ());
+fn a_failed_start_returns_its_job_to_the_caller() {
+    let queue = with_state(8, |_| ());
     let first = asked_for(queue.push(1, Kind::Short));
     let second = asked_for(queue.push(2, Kind::Short));
-    // The second thread is to come, for both.
+    // The second thread is still coming, for both jobs.
     assert_eq!(queue.start_failed(Some(first)), none_stranded());
-    // Now there is nobody, and the first sender is not there any more to be told.
+    // No thread is left, and the call that pushed the first job has returned already.
     let stranded = Stranded { own: Some(2), others: vec![1] };
     assert_eq!(queue.start_failed(Some(second)), stranded);
     assert_eq!(queue.counts(), (0, 0, 0));
 }
 
 #[test]
-fn threads_on_seats_are_no_help_to_a_job() {
-    let queue = with_books(8, |_| ());
+fn threads_with_worker_jobs_do_not_serve_other_jobs() {
+    let queue = with_state(8, |_| ());
     asked_for(queue.push(1, Kind::Worker));
     let short = asked_for(queue.push(2, Kind::Short));
-    // The seat is not taken yet, but the thread that comes is for it.
+    // The worker job is not taken yet, but the coming thread will take it first.
     assert_eq!(queue.start_failed(Some(short)), only_own(2));
     let worker = asked_for(queue.push(3, Kind::Worker));
     assert_eq!(queue.start_failed(Some(worker)), only_own(3));
     assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(1));
     let short = asked_for(queue.push(4, Kind::Short));
     assert_eq!(queue.start_failed(Some(short)), only_own(4));
-    // Once the seat is left its thread is as good as any.
+    // A thread whose worker job has ended takes other jobs.
     let short = asked_for(queue.push(5, Kind::Short));
     queue.end_worker_job();
     assert_eq!(queue.start_failed(Some(short)), none_stranded());
@@ -157,8 +157,8 @@ fn threads_on_seats_are_no_help_to_a_job() {
 }
 
 #[test]
-fn a_job_taken_meanwhile_is_not_given_back() {
-    let queue = with_books(8, |_| ());
+fn a_failed_start_does_not_return_a_job_already_taken() {
+    let queue = with_state(8, |_| ());
     let first = asked_for(queue.push(1, Kind::Short));
     let second = asked_for(queue.push(2, Kind::Short));
     assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(1));
@@ -168,12 +168,16 @@ fn a_job_taken_meanwhile_is_not_given_back() {
     state.starting = 1;
     state.threads = 2;
     drop(state);
-    assert_eq!(queue.start_failed(Some(second)), none_stranded(), "the thread at work comes");
+    assert_eq!(
+        queue.start_failed(Some(second)),
+        none_stranded(),
+        "the running thread will take it"
+    );
 }
 
 #[test]
-fn a_queue_that_is_about_to_close_takes_jobs_but_keeps_no_thread_without_one() {
-    let queue = with_books(2, |state| state.threads = 2);
+fn a_retiring_queue_accepts_jobs_and_lets_idle_threads_exit() {
+    let queue = with_state(2, |state| state.threads = 2);
     assert_eq!(queue.push(1, Kind::Short), Push::Queued);
     assert_eq!(queue.push(2, Kind::Mandatory), Push::Queued);
     assert_eq!(queue.retire(), [1]);
@@ -185,13 +189,13 @@ fn a_queue_that_is_about_to_close_takes_jobs_but_keeps_no_thread_without_one() {
     assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(3));
     assert_eq!(queue.next(Arrival::Unannounced), NextJob::Exit);
     assert_eq!(queue.close(), []);
-    assert!(queue.wait_gone(0, None));
+    assert!(queue.wait_for_exits(0, None));
 }
 
 #[test]
-fn a_closed_queue_still_runs_what_is_mandatory() {
-    // Both at work, so nobody is on his way.
-    let queue = with_books(2, |state| state.threads = 2);
+fn a_closed_queue_runs_mandatory_jobs() {
+    // Both threads are running jobs, so none is coming.
+    let queue = with_state(2, |state| state.threads = 2);
     assert_eq!(queue.push(1, Kind::Mandatory), Push::Queued);
     assert_eq!(queue.push(2, Kind::Short), Push::Queued);
     assert_eq!(queue.push(3, Kind::Mandatory), Push::Queued);
@@ -202,18 +206,18 @@ fn a_closed_queue_still_runs_what_is_mandatory() {
     for _ in 0..2 {
         assert_eq!(queue.next(Arrival::Unannounced), NextJob::Exit);
     }
-    assert!(queue.wait_gone(0, None));
+    assert!(queue.wait_for_exits(0, None));
 }
 
 #[test]
-fn a_closed_queue_runs_seats_and_what_threads_come_for() {
-    let queue = with_books(2, |state| (state.threads, state.starting) = (1, 1));
+fn a_closed_queue_runs_worker_jobs_and_jobs_with_a_thread() {
+    let queue = with_state(2, |state| (state.threads, state.starting) = (1, 1));
     assert_eq!(queue.push(1, Kind::Short), Push::Queued);
     asked_for(queue.push(2, Kind::Worker));
     assert_eq!(queue.push(3, Kind::Short), Push::Queued, "no more than two threads");
     assert_eq!(queue.close(), [3]);
     assert_eq!(queue.push(4, Kind::Short), Push::Closed(4));
-    assert_eq!(queue.push(5, Kind::Worker), Push::Queued, "two threads come anyway");
+    assert_eq!(queue.push(5, Kind::Worker), Push::Queued, "two threads are coming");
     assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(5));
     assert_eq!(queue.next(Arrival::AsNew), NextJob::Run(2));
     queue.end_worker_job();
@@ -222,24 +226,24 @@ fn a_closed_queue_runs_seats_and_what_threads_come_for() {
     for _ in 0..2 {
         assert_eq!(queue.next(Arrival::Unannounced), NextJob::Exit);
     }
-    assert!(queue.wait_gone(0, None));
-    assert_eq!(queue.push(6, Kind::Worker), Push::Closed(6), "there is nobody left to need it");
+    assert!(queue.wait_for_exits(0, None));
+    assert_eq!(queue.push(6, Kind::Worker), Push::Closed(6), "no worker is left to need it");
 }
 
 #[test]
-fn who_waits_for_the_threads_waits_for_none_that_did_not_start() {
-    let queue = Arc::new(with_books(8, |_| ()));
+fn wait_for_exits_does_not_count_a_failed_start() {
+    let queue = Arc::new(with_state(8, |_| ()));
     let number = asked_for(queue.push(1, Kind::Short));
     assert_eq!(queue.close(), []);
-    let waits = queue.clone();
-    let waiter = thread::spawn(move || waits.wait_gone(0, Some(Duration::from_secs(10))));
+    let waiting = queue.clone();
+    let waiter = thread::spawn(move || waiting.wait_for_exits(0, Some(Duration::from_secs(10))));
     assert_eq!(queue.start_failed(Some(number)), only_own(1));
     assert!(waiter.join().unwrap());
 }
 
 type Call = Box<dyn FnOnce() + Send>;
 
-/// Real threads.
+/// Real threads that serve a queue.
 struct Threads {
     queue: JobQueue<Call>,
     running: Count,
@@ -298,11 +302,11 @@ impl Threads {
 
     fn close(&self) {
         assert!(self.queue.close().is_empty());
-        assert!(self.queue.wait_gone(0, Some(Duration::from_secs(10))), "threads exit");
+        assert!(self.queue.wait_for_exits(0, Some(Duration::from_secs(10))), "threads exit");
     }
 }
 
-/// Jobs that all wait for each other, and for the caller.
+/// Submits jobs that wait for each other and for the caller.
 fn submit_waiting(threads: &Arc<Threads>, count: usize) -> Arc<Barrier> {
     let barrier = Arc::new(Barrier::new(count + 1));
     for _ in 0..count {
@@ -315,7 +319,7 @@ fn submit_waiting(threads: &Arc<Threads>, count: usize) -> Arc<Barrier> {
 }
 
 #[test]
-fn one_thread_is_enough_for_one_job_at_a_time() {
+fn one_thread_serves_jobs_that_come_one_at_a_time() {
     let threads = Threads::new(8, LONG);
     for n in 1..=100 {
         threads.submit(|| ());
@@ -328,7 +332,7 @@ fn one_thread_is_enough_for_one_job_at_a_time() {
 }
 
 #[test]
-fn threads_exit_after_the_keep_alive_time_and_come_back() {
+fn threads_exit_after_the_keep_alive_time_and_start_again() {
     let threads = Threads::new(8, Duration::from_millis(5));
     for round in 1..=2 {
         submit_waiting(&threads, 4).wait();
@@ -339,23 +343,23 @@ fn threads_exit_after_the_keep_alive_time_and_come_back() {
 }
 
 #[test]
-fn no_more_threads_than_allowed() {
+fn threads_max_is_respected() {
     let threads = Threads::new(3, LONG);
     submit_waiting(&threads, 3).wait();
     for _ in 0..200 {
         threads.submit(thread::yield_now);
     }
-    threads.wait_until("all is done", |state| state.completed == 203);
+    threads.wait_until("all jobs are done", |state| state.completed == 203);
     assert_eq!(threads.running_most.load(SeqCst), 3);
     assert!(threads.started.load(SeqCst) <= 3);
     threads.close();
 }
 
 #[test]
-fn the_guard_takes_over_when_the_queue_stands_still() {
+fn the_watchdog_takes_over_when_no_job_completes() {
     let threads = Threads::new(16, LONG);
     submit_waiting(&threads, 2).wait();
-    // As after many short jobs: of the two threads one is the guard, or becomes it.
+    // As after many short jobs. One of the two threads is the watchdog, or becomes it.
     threads.queue.state.lock().average_ns = 0;
     let barrier = submit_waiting(&threads, 10);
     let (done, is_done) = mpsc::channel();
@@ -368,7 +372,7 @@ fn the_guard_takes_over_when_the_queue_stands_still() {
 }
 
 #[test]
-fn stress_no_job_waits_for_ever() {
+fn stress_every_job_runs() {
     let deadline = Instant::now() + stress_time();
     let rng = FastRng::from_seed(3);
     while Instant::now() < deadline {
@@ -376,7 +380,8 @@ fn stress_no_job_waits_for_ever() {
         let done = Arc::new(Count::new(0));
         let mut jobs = 0;
         for _ in 0..50 {
-            // Short ones, so that the queue guesses; then some that wait for each other.
+            // Short jobs first, so that the queue relies on its guess; then some that wait for each
+            // other.
             for _ in 0..rng.below(20) {
                 let done = done.clone();
                 threads.submit(move || {
@@ -388,7 +393,7 @@ fn stress_no_job_waits_for_ever() {
                 submit_waiting(&threads, 1 + rng.below(6) as usize).wait();
             }
         }
-        threads.wait_until("all is done", |state| state.jobs.is_empty());
+        threads.wait_until("all jobs are done", |state| state.jobs.is_empty());
         threads.close();
         assert_eq!(done.load(SeqCst), jobs);
         assert!(threads.running_most.load(SeqCst) <= 6);

@@ -497,7 +497,7 @@ impl DriveContext {
         let time = &self.scheduler.info.time;
         let Some(next_ns) = self.with_core(|core| time.next_skip(&core.timers)) else {
             let until = self.with_core(|core| time.until(&core.timers, || None));
-            self.precise.wait(&until);
+            self.precise.before_wait(&until);
             return self.wait_in_driver(|driver| until.in_driver(driver, &mut call_now));
         };
         self.wait_in_driver(|driver| {

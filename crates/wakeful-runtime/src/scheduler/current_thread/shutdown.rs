@@ -27,8 +27,8 @@ impl CurrentThread {
         self.stopped.store(true, Release);
         self.drop_all_tasks(|f| f(&mut core));
         self.info.io.shut_down();
-        self.info.time.begin_end();
-        self.info.time.end(&self.left_timers, |f| f(&mut core.timers));
+        self.info.time.begin_shutdown();
+        self.info.time.fire_all(&self.left_timers, |f| f(&mut core.timers));
         core.refs.empty(self);
         // This panics if a future's drop leaked an `EnterGuard`. The pool still has to be shut
         // down.

@@ -16,8 +16,8 @@ impl WorkerThread {
     /// Parks on the thread until notified or until `until`. Lends the timers meanwhile if the
     /// worker in the driver can serve them.
     pub(super) fn park_on_thread(&self, until: &Until<'_>) {
-        if until.is_for_driver() && self.lend_timers() {
-            until.tell_driver();
+        if until.should_lend() && self.lend_timers() {
+            until.notify_driver();
             self.park_while_served();
             self.take_timers_back();
         } else {

@@ -78,7 +78,7 @@ const COMPUTING_MAX_PER_CPU: usize = 4;
 pub(super) fn start(scheduler: &Arc<MultiThread>) -> std::io::Result<()> {
     let mut monitor = Monitor::new(scheduler.clone());
     let guard = MonitorGuard(scheduler.clone());
-    scheduler.stalls.start(Box::new(move || {
+    scheduler.stalls.start_monitor(Box::new(move || {
         let _guard = guard;
         monitor.run();
     }))
@@ -255,7 +255,7 @@ impl Monitor {
             let should_continue = match next {
                 NextLook::Quiet => {
                     let are_all_parked = || self.scheduler.are_all_parked();
-                    stalls.rest_after(quiet_looks, self.interval, are_all_parked)
+                    stalls.sleep_or_tick(quiet_looks, self.interval, are_all_parked)
                 }
                 NextLook::Later(interval_to_next) => {
                     let are_others_parked = || self.are_others_parked();

@@ -66,9 +66,9 @@ impl WorkerThread {
         };
         let mut was_in_driver = false;
         if !sees_work && !scheduler.is_stopping() {
-            scheduler.stalls.monitor.note_asleep(|| scheduler.are_all_parked());
+            scheduler.stalls.monitor.note_park(|| scheduler.are_all_parked());
             worker.metrics.parks.add(1);
-            self.precise.wait(until);
+            self.precise.before_wait(until);
             let outcome = match self.is_watching.get() {
                 true => self.wait_on_watch(until),
                 false => self.wait(aside_for, until),
@@ -81,7 +81,7 @@ impl WorkerThread {
         }
         let now = Instant::now();
         let searching = scheduler.idle.end_park(self.index, sees_work);
-        scheduler.stalls.monitor.note_awake(now, || scheduler.is_only_one_awake());
+        scheduler.stalls.monitor.note_unpark(now, || scheduler.is_only_one_awake());
         let was_timer = self.serve_timers();
         let mut core = self.enter().expect("the lease of a parked worker is not revoked");
         core.searching = searching;

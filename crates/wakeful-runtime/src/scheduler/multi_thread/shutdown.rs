@@ -51,9 +51,9 @@ impl MultiThread {
             thread::yield_now();
         }
         self.info.io.shut_down();
-        self.info.time.begin_end();
+        self.info.time.begin_shutdown();
         for (index, worker) in self.workers.iter().enumerate() {
-            self.info.time.end(&worker.left_timers, |f| {
+            self.info.time.fire_all(&worker.left_timers, |f| {
                 self.with_retired_core(index, |core| f(&mut core.timers));
             });
         }

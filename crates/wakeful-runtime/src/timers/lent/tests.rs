@@ -24,27 +24,28 @@ fn time() -> (Arc<TimeHandle>, Arc<Wakes>) {
     (TimeHandle::new(config, wakes.clone()), wakes)
 }
 
-/// A driver in which `during` happens while somebody waits.
-struct Scene<F: FnMut(Waits)>(F);
+/// A driver that calls a closure instead of waiting.
+struct FakeDriver<F: FnMut(WaitCall)>(F);
 
-/// What a driver was asked to wait for.
+/// The arguments of a call to the driver.
 #[derive(Debug, Clone, Copy)]
-enum Waits {
+enum WaitCall {
     For(Option<Duration>),
     ForTick(u64),
 }
 
-impl<F: FnMut(Waits) + Send> Driver for Scene<F> {
+impl<F: FnMut(WaitCall) + Send> Driver for FakeDriver<F> {
     fn wait(&mut self, timeout: Option<Duration>, _: CallWaker<'_>) {
-        (self.0)(Waits::For(timeout));
+        (self.0)(WaitCall::For(timeout));
     }
 
     fn wait_for_tick(&mut self, tick: TimerTick, _: CallWaker<'_>) {
-        (self.0)(Waits::ForTick(tick.at_ns));
+        (self.0)(WaitCall::ForTick(tick.at_ns));
     }
 }
 
-/// Timers of a worker that fires many `fired_in_ns` from now, with one that is due `left_ns` from now.
+/// Returns the timers of a worker that has fired many timers `fired_in_ns` from now, so that its
+/// wake-ups are coalesced. One timer is armed, and due `left_ns` from now.
 fn worker_timers(time: &TimeHandle, fired_in_ns: u64, left_ns: u64) -> (WorkerTimers, ArmedTimer) {
     let now_ns = time.clock.now_ns();
     let mut timers = WorkerTimers::new(0);
@@ -57,14 +58,14 @@ fn nothing_lent() -> Option<u64> {
     None
 }
 
-/// Counts its calls, none of which may be early.
-struct Sleeper {
+/// Counts its calls, and panics if one is early.
+struct CountingWaker {
     time: Arc<TimeHandle>,
     deadline_ns: u64,
     calls: Arc<AtomicUsize>,
 }
 
-impl Wake for Sleeper {
+impl Wake for CountingWaker {
     fn wake(self: Arc<Self>) {
         assert!(self.time.clock.now_ns() >= self.deadline_ns, "early");
         self.calls.fetch_add(1, SeqCst);
@@ -72,7 +73,7 @@ impl Wake for Sleeper {
 }
 
 #[test]
-fn a_timer_fires_once_whether_its_owner_serves_it_or_who_it_was_lent_to() {
+fn a_lent_timer_fires_exactly_once() {
     const TIMERS: usize = 20;
     const ROUNDS: usize = 300;
     let (time, _) = time();
@@ -99,7 +100,7 @@ fn a_timer_fires_once_whether_its_owner_serves_it_or_who_it_was_lent_to() {
                 .map(|_| {
                     let deadline_ns = now_ns + u64::from(rng.below(200_000));
                     let (time, calls) = (time.clone(), calls.clone());
-                    let waker = Waker::from(Arc::new(Sleeper { time, deadline_ns, calls }));
+                    let waker = Waker::from(Arc::new(CountingWaker { time, deadline_ns, calls }));
                     timers.get().arm(deadline_ns, Some(waker))
                 })
                 .collect();
@@ -127,7 +128,7 @@ fn a_timer_fires_once_whether_its_owner_serves_it_or_who_it_was_lent_to() {
 }
 
 #[test]
-fn what_is_lent_is_late_after_a_while_and_not_before() {
+fn a_lent_timer_is_late_after_late_ns() {
     let (time, _) = time();
     let lent = LentTimers::new();
     assert_eq!(lent.until_late(&time), None, "nothing is lent");
@@ -142,59 +143,61 @@ fn what_is_lent_is_late_after_a_while_and_not_before() {
 }
 
 #[test]
-fn who_goes_to_the_driver_does_not_wait_if_timers_were_lent_since_it_looked() {
+fn the_driver_does_not_wait_if_timers_were_lent_since_the_check() {
     let (time, _) = time();
     let (mut own, own_armed) = worker_timers(&time, 0, 10_000_000_000);
     let (mut lent, lent_armed) = worker_timers(&time, 0, 5_000_000_000);
     let waited = Mutex::new(Vec::new());
-    let mut scene = Scene(|waits| waited.lock().push(waits));
+    let mut driver = FakeDriver(|waits| waited.lock().push(waits));
     let until = time.until(&own, nothing_lent);
-    time.until(&lent, nothing_lent).tell_driver();
-    until.in_driver(&mut scene, &mut call_now);
-    // Now it has looked again.
-    time.until(&own, nothing_lent).in_driver(&mut scene, &mut call_now);
+    time.until(&lent, nothing_lent).notify_driver();
+    until.in_driver(&mut driver, &mut call_now);
+    // Computed again after the lend.
+    time.until(&own, nothing_lent).in_driver(&mut driver, &mut call_now);
     match waited.lock()[..] {
-        [Waits::For(Some(Duration::ZERO)), Waits::For(Some(left))] => assert!(!left.is_zero()),
+        [WaitCall::For(Some(Duration::ZERO)), WaitCall::For(Some(left))] => {
+            assert!(!left.is_zero())
+        }
         ref other => panic!("waited for {other:?}"),
     }
     drop((own.get().disarm(own_armed), lent.get().disarm(lent_armed)));
 }
 
 #[test]
-fn who_waits_in_the_driver_is_woken_for_lent_timers_if_it_would_sleep_on() {
+fn a_lend_wakes_the_driver_only_if_it_would_wait_too_long() {
     let (time, wakes) = time();
     for (left_ns, is_woken) in [(5_000_000_000, true), (20_000_000_000, false)] {
         let (mut own, own_armed) = worker_timers(&time, 0, 10_000_000_000);
         let (mut lent, lent_armed) = worker_timers(&time, 0, left_ns);
         let before = wakes.0.load(Relaxed);
         let lender = &time.until(&lent, nothing_lent);
-        let mut scene = Scene(|_| {
-            lender.tell_driver();
-            lender.tell_driver();
+        let mut driver = FakeDriver(|_| {
+            lender.notify_driver();
+            lender.notify_driver();
         });
-        time.until(&own, nothing_lent).in_driver(&mut scene, &mut call_now);
+        time.until(&own, nothing_lent).in_driver(&mut driver, &mut call_now);
         assert_eq!(wakes.0.load(Relaxed) - before, usize::from(is_woken), "once, or not at all");
         drop((own.get().disarm(own_armed), lent.get().disarm(lent_armed)));
     }
 }
 
 #[test]
-fn nothing_is_lent_to_who_should_have_left_the_driver() {
+fn nothing_is_lent_to_a_driver_whose_wait_is_over() {
     const AHEAD_NS: u64 = 200_000_000;
     let (time, _) = time();
     let (mut own, own_armed) = worker_timers(&time, AHEAD_NS, AHEAD_NS);
     let (mut lent, lent_armed) = worker_timers(&time, 0, 1_000_000_000);
     let lender = &time.until(&lent, nothing_lent);
-    assert!(!lender.is_for_driver(), "nobody is in it");
-    let mut scene = Scene(|waits| {
-        let Waits::ForTick(at_ns) = waits else { panic!("{waits:?} is no tick") };
-        assert!(lender.is_for_driver() || time.clock.now_ns() >= at_ns);
-        // As if who is in the driver was late.
+    assert!(!lender.should_lend(), "no worker is in the driver");
+    let mut driver = FakeDriver(|waits| {
+        let WaitCall::ForTick(at_ns) = waits else { panic!("{waits:?} is no tick") };
+        assert!(lender.should_lend() || time.clock.now_ns() >= at_ns);
+        // The worker in the driver is late to leave it.
         while time.clock.now_ns() < at_ns {
             thread::yield_now();
         }
-        assert!(!lender.is_for_driver());
+        assert!(!lender.should_lend());
     });
-    time.until(&own, nothing_lent).in_driver(&mut scene, &mut call_now);
+    time.until(&own, nothing_lent).in_driver(&mut driver, &mut call_now);
     drop((own.get().disarm(own_armed), lent.get().disarm(lent_armed)));
 }

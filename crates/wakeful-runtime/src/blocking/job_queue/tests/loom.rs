@@ -1,8 +1,8 @@
-//! Pushes that meet threads which come, look, sleep, stand guard and go. A job that waits for ever is a
-//! deadlock, which loom reports.
+//! Pushes race with threads that arrive, spin, sleep, watch the queue and exit. A job that no
+//! thread takes is a deadlock, which loom reports.
 //!
-//! A timeout elapses as soon as the other threads had a turn. With a keep-alive time of zero a thread
-//! exits when it has nothing to do; with the longest it sleeps until called.
+//! A timeout elapses as soon as the other threads had a turn. With a keep-alive time of zero a
+//! thread exits when it has nothing to do; with the longest it sleeps until it is notified.
 
 use super::*;
 use crate::testing::{large_model, model};
@@ -10,31 +10,31 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize as StdUsize;
 use wakeful_base::sync::thread;
 
-/// Threads that run jobs, and what became of these.
+/// Threads that run jobs, and the counts of jobs run and refused.
 struct Pool {
     queue: JobQueue<Job>,
-    /// Std's, as it is no part of what is modelled.
+    /// Std's mutex: it is no part of the model.
     threads: std::sync::Mutex<Vec<thread::JoinHandle<()>>>,
     jobs_left: StdUsize,
     refused: StdUsize,
-    /// Jobs that block wait for those that do not.
+    /// Set by jobs that open. Jobs that block wait for it.
     open: Mutex<bool>,
     opened: Condvar,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Job {
-    Passes,
+    Returns,
     Blocks,
     Opens,
-    /// Opens, and keeps its thread until the end.
+    /// Opens, and lasts until the end.
     Worker,
     /// Runs although the queue is closed.
     Mandatory,
 }
 
 impl Pool {
-    /// For `jobs` jobs. After the last of them the queue is closed.
+    /// Makes a pool for `jobs` jobs. The last of them closes the queue.
     fn new(jobs: usize, threads_max: usize, keep_alive: Duration) -> Arc<Pool> {
         Arc::new(Pool {
             queue: JobQueue::new(threads_max, keep_alive),
@@ -46,7 +46,7 @@ impl Pool {
         })
     }
 
-    /// As after many short jobs.
+    /// Sets the state that many short jobs lead to.
     fn expecting_short_jobs(self: Arc<Self>) -> Arc<Self> {
         self.queue.state.lock().average_ns = 0;
         self
@@ -73,7 +73,7 @@ impl Pool {
         let kind = match job {
             Job::Worker => Kind::Worker,
             Job::Mandatory => Kind::Mandatory,
-            Job::Passes | Job::Blocks | Job::Opens => Kind::Short,
+            Job::Returns | Job::Blocks | Job::Opens => Kind::Short,
         };
         match self.queue.push(job, kind) {
             Push::Queued => {}
@@ -122,11 +122,11 @@ impl Pool {
         }
     }
 
-    /// Waits for the threads to exit, and checks the books.
-    fn assert_over(self: Arc<Self>) {
-        assert!(self.queue.wait_gone(0, None));
+    /// Waits for the threads to exit, and checks the counters.
+    fn assert_finished(self: Arc<Self>) {
+        assert!(self.queue.wait_for_exits(0, None));
         loop {
-            // In two steps: the lock must be free while we wait.
+            // In two steps: the lock must be free during the join.
             let thread = self.threads.lock().unwrap().pop();
             let Some(thread) = thread else { break };
             thread.join().unwrap();
@@ -140,34 +140,34 @@ impl Pool {
 }
 
 #[test]
-fn a_push_meets_a_thread_that_looks_and_sleeps() {
+fn push_races_with_a_thread_that_looks_and_sleeps() {
     model(|| {
         let pool = Pool::new(2, 1, Duration::MAX).with_threads(1);
-        pool.submit(Job::Passes);
-        pool.submit(Job::Passes);
-        pool.assert_over();
+        pool.submit(Job::Returns);
+        pool.submit(Job::Returns);
+        pool.assert_finished();
     });
 }
 
 #[test]
-fn a_push_meets_a_thread_that_exits() {
+fn push_races_with_a_thread_that_exits() {
     model(|| {
         let pool = Pool::new(2, 1, Duration::ZERO).with_threads(1);
-        pool.submit(Job::Passes);
-        pool.submit(Job::Passes);
-        pool.assert_over();
+        pool.submit(Job::Returns);
+        pool.submit(Job::Returns);
+        pool.assert_finished();
     });
 }
 
 #[test]
-fn two_pushes_meet_two_threads() {
+fn two_pushes_race_with_two_threads() {
     large_model(|| {
         let pool = Pool::new(2, 2, Duration::MAX).with_threads(2);
-        let pushes = pool.clone();
-        let other = thread::spawn(move || pushes.submit(Job::Opens));
+        let pushing = pool.clone();
+        let other = thread::spawn(move || pushing.submit(Job::Opens));
         pool.submit(Job::Blocks);
         other.join().unwrap();
-        pool.assert_over();
+        pool.assert_finished();
     });
 }
 
@@ -178,95 +178,95 @@ fn jobs_that_wait_for_each_other_get_threads_of_their_own() {
         pool.submit(Job::Blocks);
         pool.submit(Job::Blocks);
         pool.submit(Job::Opens);
-        pool.assert_over();
+        pool.assert_finished();
     });
 }
 
 #[test]
-fn a_guard_steps_in_and_sends_for_others() {
+fn the_watchdog_takes_over_and_requests_more_threads() {
     large_model(|| {
         let pool = Pool::new(3, 3, Duration::MAX).expecting_short_jobs().with_threads(2);
         pool.submit(Job::Blocks);
         pool.submit(Job::Blocks);
         pool.submit(Job::Opens);
-        pool.assert_over();
+        pool.assert_finished();
     });
 }
 
 #[test]
-fn a_guard_that_is_the_only_thread_left_runs_all() {
+fn a_watchdog_that_is_the_only_thread_runs_all_jobs() {
     model(|| {
         let pool = Pool::new(2, 1, Duration::ZERO).expecting_short_jobs().with_threads(1);
-        pool.submit(Job::Passes);
-        pool.submit(Job::Passes);
-        pool.assert_over();
+        pool.submit(Job::Returns);
+        pool.submit(Job::Returns);
+        pool.assert_finished();
     });
 }
 
 #[test]
-fn a_seat_gets_a_thread_before_jobs_that_block() {
+fn a_worker_job_gets_a_thread_before_jobs_that_block() {
     large_model(|| {
         let pool = Pool::new(3, 3, Duration::MAX).expecting_short_jobs().with_threads(1);
         pool.submit(Job::Blocks);
         pool.submit(Job::Blocks);
         pool.submit(Job::Worker);
-        pool.assert_over();
+        pool.assert_finished();
     });
 }
 
 #[test]
-fn a_push_meets_the_end() {
+fn push_races_with_close() {
     model(|| {
         let pool = Pool::new(2, 1, Duration::MAX).with_threads(1);
-        let pushes = pool.clone();
+        let pushing = pool.clone();
         let other = thread::spawn(move || {
-            pushes.submit(Job::Passes);
-            pushes.submit(Job::Passes);
+            pushing.submit(Job::Returns);
+            pushing.submit(Job::Returns);
         });
         let refused = pool.queue.close().len();
         pool.refuse(refused);
         other.join().unwrap();
-        pool.assert_over();
+        pool.assert_finished();
     });
 }
 
 #[test]
-fn pushes_meet_threads_that_go_because_the_end_is_near() {
+fn push_races_with_threads_that_exit_after_retire() {
     model(|| {
         let pool = Pool::new(2, 2, Duration::MAX).with_threads(1);
-        let pushes = pool.clone();
+        let pushing = pool.clone();
         let other = thread::spawn(move || {
-            pushes.submit(Job::Passes);
-            pushes.submit(Job::Mandatory);
+            pushing.submit(Job::Returns);
+            pushing.submit(Job::Mandatory);
         });
         let refused = pool.queue.retire().len();
         other.join().unwrap();
         pool.refuse(refused + pool.queue.close().len());
-        pool.assert_over();
+        pool.assert_finished();
     });
 }
 
 #[test]
-fn a_mandatory_job_that_was_taken_is_run_after_the_end() {
+fn a_mandatory_job_accepted_before_close_is_run() {
     model(|| {
         let pool = Pool::new(2, 2, Duration::MAX).with_threads(1);
-        let pushes = pool.clone();
+        let pushing = pool.clone();
         let other = thread::spawn(move || {
-            pushes.submit(Job::Mandatory);
-            pushes.submit(Job::Mandatory);
+            pushing.submit(Job::Mandatory);
+            pushing.submit(Job::Mandatory);
         });
-        assert!(pool.queue.close().is_empty(), "none of them is given back");
+        assert!(pool.queue.close().is_empty(), "no mandatory job is returned");
         other.join().unwrap();
-        pool.assert_over();
+        pool.assert_finished();
     });
 }
 
 #[test]
-fn a_job_without_a_new_thread_is_run_by_another() {
+fn a_job_whose_thread_did_not_start_is_run_by_another() {
     model(|| {
         let pool = Pool::new(2, 2, Duration::MAX).with_threads(1);
         for _ in 0..2 {
-            match pool.queue.push(Job::Passes, Kind::Short) {
+            match pool.queue.push(Job::Returns, Kind::Short) {
                 Push::Queued => {}
                 Push::StartThread(asked_for) => {
                     let stranded = pool.queue.start_failed(Some(asked_for));
@@ -275,6 +275,6 @@ fn a_job_without_a_new_thread_is_run_by_another() {
                 Push::Closed(_) => unreachable!("closed after the last job"),
             }
         }
-        pool.assert_over();
+        pool.assert_finished();
     });
 }

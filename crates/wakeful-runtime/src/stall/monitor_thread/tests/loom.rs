@@ -1,5 +1,5 @@
-//! Workers fall asleep and wake up while the monitor is about to rest. A monitor that rests while one of them is awake is a
-//! deadlock, which loom reports.
+//! Workers park and unpark while the monitor is about to sleep. A monitor that sleeps while a
+//! worker is awake is a deadlock, which loom reports.
 
 use super::*;
 use crate::testing::model;
@@ -7,41 +7,41 @@ use std::sync::Arc;
 
 struct Watched {
     monitor: MonitorThread,
-    asleep: [AtomicBool; 2],
-    has_looked: AtomicBool,
+    is_parked: [AtomicBool; 2],
+    has_seen_awake: AtomicBool,
 }
 
 impl Watched {
-    fn new(asleep: [bool; 2]) -> Arc<Watched> {
+    fn new(is_parked: [bool; 2]) -> Arc<Watched> {
         Arc::new(Watched {
             monitor: MonitorThread::new(),
-            asleep: asleep.map(AtomicBool::new),
-            has_looked: AtomicBool::new(false),
+            is_parked: is_parked.map(AtomicBool::new),
+            has_seen_awake: AtomicBool::new(false),
         })
     }
 
     fn are_all_parked(&self) -> bool {
-        self.asleep.iter().all(|asleep| asleep.load(SeqCst))
+        self.is_parked.iter().all(|is_parked| is_parked.load(SeqCst))
     }
 
-    fn wake_up(&self, worker: usize) {
-        self.asleep[worker].store(false, SeqCst);
-        self.monitor.note_awake(Instant::now(), || self.asleep[1 - worker].load(SeqCst));
+    fn unpark_worker(&self, worker: usize) {
+        self.is_parked[worker].store(false, SeqCst);
+        self.monitor.note_unpark(Instant::now(), || self.is_parked[1 - worker].load(SeqCst));
     }
 
-    fn fall_asleep(&self, worker: usize) {
-        self.asleep[worker].store(true, SeqCst);
+    fn park_worker(&self, worker: usize) {
+        self.is_parked[worker].store(true, SeqCst);
         seq_cst_for_loom();
-        self.monitor.note_asleep(|| self.are_all_parked());
+        self.monitor.note_park(|| self.are_all_parked());
     }
 
-    /// Starts a monitor that rests until it finds somebody awake.
+    /// Starts a monitor that sleeps until it finds a worker awake.
     fn start(self: &Arc<Self>) {
-        let looks = self.clone();
+        let watched = self.clone();
         let look = Box::new(move || {
-            while looks.monitor.monitor_alarm(Duration::ZERO, || looks.are_all_parked()) {
-                if !looks.are_all_parked() {
-                    looks.has_looked.store(true, SeqCst);
+            while watched.monitor.sleep_until_alarm(Duration::ZERO, || watched.are_all_parked()) {
+                if !watched.are_all_parked() {
+                    watched.has_seen_awake.store(true, SeqCst);
                     return;
                 }
             }
@@ -51,41 +51,41 @@ impl Watched {
 }
 
 #[test]
-fn a_worker_that_wakes_up_is_looked_at() {
+fn a_worker_that_unparks_is_seen() {
     model(|| {
         let watched = Watched::new([true; 2]);
         watched.start();
-        watched.wake_up(0);
+        watched.unpark_worker(0);
         watched.monitor.join();
-        assert!(watched.has_looked.load(SeqCst));
+        assert!(watched.has_seen_awake.load(SeqCst));
     });
 }
 
 #[test]
-fn so_is_one_that_wakes_up_while_another_takes_the_alarm_back() {
+fn a_worker_is_seen_though_another_cancels_the_alarm() {
     model(|| {
         let watched = Watched::new([true; 2]);
         watched.start();
-        watched.wake_up(0);
+        watched.unpark_worker(0);
         let other = watched.clone();
-        let other = thread::spawn(move || other.wake_up(1));
-        watched.fall_asleep(0);
+        let other = thread::spawn(move || other.unpark_worker(1));
+        watched.park_worker(0);
         watched.monitor.join();
-        assert!(watched.has_looked.load(SeqCst));
+        assert!(watched.has_seen_awake.load(SeqCst));
         other.join().unwrap();
     });
 }
 
 #[test]
-fn an_end_ends_a_rest() {
+fn end_wakes_a_sleeping_monitor() {
     model(|| {
         let watched = Watched::new([true; 2]);
         watched.start();
-        let ends = watched.clone();
-        let ends = thread::spawn(move || ends.monitor.end());
-        watched.wake_up(0);
-        watched.fall_asleep(0);
-        ends.join().unwrap();
+        let ending = watched.clone();
+        let ending = thread::spawn(move || ending.monitor.end());
+        watched.unpark_worker(0);
+        watched.park_worker(0);
+        ending.join().unwrap();
         watched.monitor.join();
     });
 }
