@@ -11,7 +11,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `monitor_thread.rs` | the monitor's thread: how it waits, wakes up and ends |
-//! | `monitor_alarm.rs` | the alarm that wakes the monitor once a worker has been awake for a while |
+//! | `monitor_alarm.rs` | the alarm that wakes the monitor if a worker stays awake |
 //! | `pinned_thread.rs` | stalls of threads whose tasks cannot move: they are only reported |
 //! | `stall_state.rs` | what a runtime keeps for its stalls; starts the monitor |
 //! | `report.rs`, `reporter.rs` | the settings; the thread that calls `on_stall` |
@@ -148,8 +148,8 @@ impl Stall {
 
     /// Returns the index of the blocked worker, which is 0 on a current-thread runtime.
     ///
-    /// `None` if the blocked thread runs no worker, but a `LocalSet` in `block_on` of a multi-thread
-    /// runtime.
+    /// `None` if the blocked thread runs no worker, but a `LocalSet` in `block_on` of a
+    /// multi-thread runtime.
     pub fn worker(&self) -> Option<usize> {
         self.worker
     }
@@ -168,8 +168,8 @@ impl Stall {
 
     /// Returns what the operating system says about the thread.
     ///
-    /// This is the thread's id, and the system call it is in, if any. `None` if that cannot be read.
-    /// The stack is not included; a debugger shows it: `gdb -p` with the id.
+    /// This is the thread's id, and the system call it is in, if any. `None` if that cannot be
+    /// read. The stack is not included; a debugger shows it: `gdb -p` with the id.
     pub fn thread(&self) -> Option<&str> {
         self.thread.as_deref()
     }
