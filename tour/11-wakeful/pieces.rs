@@ -18,7 +18,7 @@ const fn piece(step: u32, here: &'static str, there: &'static str, file: &'stati
 
 /// In the order of the tour.
 pub(super) const PIECES: &[Piece] = &[
-    piece(1, "enum MainFuture", "union Slot", "crates/wakeful-task/src/cell.rs"),
+    piece(1, "enum MainFuture", "union FutureOrOutput", "crates/wakeful-task/src/cell.rs"),
     piece(2, "struct Writer", "struct List", "crates/wakeful-base/src/list.rs"),
     piece(3, "struct Delay", "struct Sleep", "crates/wakeful-runtime/src/time/sleep.rs"),
     piece(3, "struct Slot", "struct EntryState", "crates/wakeful-reactor/src/time/state.rs"),
@@ -29,7 +29,7 @@ pub(super) const PIECES: &[Piece] = &[
         "crates/wakeful-runtime/src/scheduler/current_thread.rs",
     ),
     piece(5, "static VTABLE", "static WAKER", "crates/wakeful-task/src/waker.rs"),
-    piece(5, "struct Ledger", "struct State", "crates/wakeful-task/src/state.rs"),
+    piece(5, "struct Ledger", "struct TaskState", "crates/wakeful-task/src/state.rs"),
     piece(6, "fn block_on", "fn block_on", "crates/wakeful-base/src/block_on.rs"),
     piece(6, "struct Sleeper", "struct Parker", "crates/wakeful-base/src/parker.rs"),
     piece(6, "struct Reactor", "struct Timers", "crates/wakeful-reactor/src/time/timers.rs"),
@@ -39,7 +39,7 @@ pub(super) const PIECES: &[Piece] = &[
         7,
         "fn take_turn",
         "fn run_task",
-        "crates/wakeful-runtime/src/scheduler/multi_thread/turn.rs",
+        "crates/wakeful-runtime/src/scheduler/multi_thread/run_task.rs",
     ),
     piece(7, "struct Spawner", "struct Handle", "crates/wakeful-runtime/src/runtime/handle.rs"),
     piece(
@@ -48,11 +48,11 @@ pub(super) const PIECES: &[Piece] = &[
         "struct RunQueue",
         "crates/wakeful-runtime/src/scheduler/multi_thread/queue.rs",
     ),
-    piece(8, "enum Stage", "struct State", "crates/wakeful-task/src/state.rs"),
+    piece(8, "enum Stage", "struct TaskState", "crates/wakeful-task/src/state.rs"),
     piece(
         8,
         "struct GlobalQueue",
-        "struct InjectQueue",
+        "struct InjectionQueue",
         "crates/wakeful-runtime/src/scheduler/inject.rs",
     ),
     piece(
@@ -75,7 +75,7 @@ pub(super) const PIECES: &[Piece] = &[
     ),
     piece(9, "struct Reactor", "struct Poller", "crates/wakeful-reactor/src/sys/linux/epoll.rs"),
     piece(9, "struct Registry", "struct IoDriver", "crates/wakeful-reactor/src/io/driver.rs"),
-    piece(9, "struct Key", "struct Slot", "crates/wakeful-reactor/src/io/slot.rs"),
+    piece(9, "struct Key", "struct IoSlot", "crates/wakeful-reactor/src/io/slot.rs"),
     piece(9, "struct EpollReceiver", "trait Driver", "crates/wakeful-runtime/src/driver.rs"),
     piece(9, "struct Watched", "struct Watched", "crates/wakeful/src/io/watched.rs"),
     piece(10, "struct Notify", "struct Notify", "crates/wakeful-sync/src/notify.rs"),

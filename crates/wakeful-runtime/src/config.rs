@@ -9,7 +9,14 @@ use wakeful_task::Header;
 
 pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;
 pub(crate) type TaskCallback = Arc<dyn Fn(&TaskMeta<'_>) + Send + Sync>;
-pub(crate) type OsThreadId = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// How the threads of a runtime get their names.
+#[derive(Clone)]
+pub(crate) enum ThreadNaming {
+    Fixed(String),
+    /// Called for each thread.
+    Function(Arc<dyn Fn() -> String + Send + Sync>),
+}
 
 /// What a runtime or a `LocalSet` does when a task panics.
 ///
@@ -89,7 +96,7 @@ pub(crate) struct ThreadConfig {
     pub threads_max: usize,
     pub keep_alive: Duration,
     pub stack_size: Option<usize>,
-    pub name: OsThreadId,
+    pub naming: ThreadNaming,
     pub on_start: Option<Callback>,
     pub on_stop: Option<Callback>,
 }

@@ -1,7 +1,7 @@
 //! Helpers for unit tests: counted tasks for queues and schedulers, default settings, loom models.
 
 use crate::blocking::Pool;
-use crate::config::{Config, TaskHooks, ThreadConfig, UnhandledPanic};
+use crate::config::{Config, TaskHooks, ThreadConfig, ThreadNaming, UnhandledPanic};
 use crate::driver::DriverParts;
 use crate::scheduler::current_thread::CurrentThread;
 use crate::scheduler::{RuntimeInfo, SchedulerHandle};
@@ -129,7 +129,7 @@ pub(crate) fn no_threads() -> Arc<Pool> {
         threads_max: 0,
         keep_alive: Duration::ZERO,
         stack_size: None,
-        name: Arc::new(String::new),
+        naming: ThreadNaming::Fixed(String::new()),
         on_start: None,
         on_stop: None,
     })

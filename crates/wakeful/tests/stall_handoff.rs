@@ -625,3 +625,39 @@ fn ticks_continue_next_to_tasks_that_keep_blocking() {
     // A tick that waits for a blocking call takes as long as that call.
     assert!(blocks < 100, "200 ticks took as long as {blocks} blocking calls");
 }
+
+#[test]
+fn a_name_function_that_waits_for_the_blocking_task_does_not_stop_the_handoff() {
+    for is_at_once in [true, false] {
+        let names = Arc::new(Mutex::new(0));
+        let (for_names, flag) = (names.clone(), Flag::default());
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name_fn(move || {
+                let mut count = for_names.lock().unwrap();
+                *count += 1;
+                format!("named-{count}")
+            })
+            .build()
+            .unwrap();
+        if !is_at_once {
+            // The worker has parked, so it has prepared a name for the next thread.
+            eventually("a name is prepared", || *names.lock().unwrap() == 2);
+        }
+        let (waits, held) = (flag.clone(), names.clone());
+        let (begun, has_begun) = mpsc::channel();
+        let blocks = runtime.spawn(async move {
+            let _held = held.lock().unwrap();
+            begun.send(()).unwrap();
+            waits.block();
+        });
+        has_begun.recv().unwrap();
+        let sets = runtime.spawn(async move {
+            flag.set();
+            thread::current().name().map(str::to_owned)
+        });
+        runtime.block_on(blocks).unwrap();
+        let name = runtime.block_on(sets).unwrap().expect("every thread has a name");
+        assert!(is_at_once || name == "named-2", "{name}");
+    }
+}

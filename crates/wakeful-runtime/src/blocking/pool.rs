@@ -4,6 +4,7 @@
 //! lease in `block_in_place` is an ordinary pool thread until its closure returns.
 
 use super::job_queue::{Arrival, JobNumber, JobQueue, Kind, NextJob, Push};
+use super::thread_names::ThreadNames;
 use crate::config::{self, ThreadConfig};
 use crate::timers::ClockHold;
 use std::cell::Cell;
@@ -22,6 +23,7 @@ use wakeful_task::{FinishingTask, Polled, Runnable};
 pub(crate) struct Pool {
     queue: JobQueue<Job>,
     threads: Mutex<Threads>,
+    names: ThreadNames,
     config: ThreadConfig,
 }
 
@@ -93,6 +95,7 @@ impl Pool {
         Arc::new(Pool {
             queue: JobQueue::new(config.threads_max, config.keep_alive),
             threads: Mutex::default(),
+            names: ThreadNames::new(config.naming.clone()),
             config,
         })
     }
@@ -109,7 +112,7 @@ impl Pool {
             AtShutdown::Cancelled => Kind::Short,
             AtShutdown::Run => Kind::Mandatory,
         };
-        let submitted = self.submit(Job::Task(task, hold, at_shutdown), kind, context);
+        let submitted = self.submit(Job::Task(task, hold, at_shutdown), kind, context, true);
         submitted.map_err(|error| match error {
             SubmitError::NoThread(Job::Task(task, ..), error) => {
                 Refused::NoThread(UnrunTask(task), error)
@@ -123,13 +126,15 @@ impl Pool {
 
     /// Queues a job that lasts as long as the runtime, and makes sure that a thread will run it.
     ///
-    /// Does nothing once the pool is closed and all its threads have exited.
+    /// Does nothing once the pool is closed and all its threads have exited. The monitor must not
+    /// let this run user code.
     pub(crate) fn submit_worker(
         self: &Arc<Self>,
         work: Box<dyn FnOnce() + Send>,
         context: NewContext<'_>,
+        may_run_user_code: bool,
     ) -> io::Result<()> {
-        match self.submit(Job::Worker(work), Kind::Worker, context) {
+        match self.submit(Job::Worker(work), Kind::Worker, context, may_run_user_code) {
             // A closed pool without threads has no workers left, so none needs a thread.
             Ok(()) | Err(SubmitError::Stopped(_)) => Ok(()),
             Err(SubmitError::NoThread(_, error)) => Err(error),
@@ -141,12 +146,13 @@ impl Pool {
         job: Job,
         kind: Kind,
         context: NewContext<'_>,
+        may_run_user_code: bool,
     ) -> Result<(), SubmitError> {
         match self.queue.push(job, kind) {
             Push::Queued => Ok(()),
             Push::Closed(job) => Err(SubmitError::Stopped(job)),
             Push::StartThread(asked_for) => {
-                let started = self.start_thread(context());
+                let started = self.start_thread(context(), may_run_user_code);
                 started.or_else(|error| match self.start_failed(Some(asked_for)) {
                     Some(job) => Err(SubmitError::NoThread(job, error)),
                     None => Ok(()),
@@ -155,15 +161,12 @@ impl Pool {
         }
     }
 
-    fn start_thread(self: &Arc<Self>, context: Arc<dyn ThreadContext>) -> io::Result<()> {
-        // The queue counts on this thread already, so a hook that panics costs only the thread's
-        // name.
-        let mut name = None;
-        contain_panic(|| name = Some((self.config.name)()));
-        let mut builder = thread::Builder::new();
-        if let Some(name) = name.filter(|name| !name.contains('\0')) {
-            builder = builder.name(name);
-        }
+    fn start_thread(
+        self: &Arc<Self>,
+        context: Arc<dyn ThreadContext>,
+        may_run_user_code: bool,
+    ) -> io::Result<()> {
+        let mut builder = thread::Builder::new().name(self.names.take(may_run_user_code));
         if let Some(size) = self.config.stack_size {
             builder = builder.stack_size(size);
         }
@@ -215,7 +218,7 @@ impl Pool {
             let job = match self.queue.next(arrival) {
                 NextJob::Run(job) => job,
                 NextJob::StartThreadAndRun(job) => {
-                    if self.start_thread(context.clone()).is_err() {
+                    if self.start_thread(context.clone(), true).is_err() {
                         let none = self.start_failed(None);
                         debug_assert!(none.is_none(), "it was asked for no job in particular");
                     }
@@ -261,9 +264,19 @@ impl Pool {
         }
     }
 
-    /// Whether the pool's threads call a user's hook before they take a job.
+    /// Whether starting a thread runs a user's hook: for its name, or on it before it takes a job.
     pub(crate) fn has_start_hook(&self) -> bool {
-        self.config.on_start.is_some()
+        self.config.on_start.is_some() || self.names.run_user_code()
+    }
+
+    /// Whether [`prepare_thread_name`](Self::prepare_thread_name) has anything to do.
+    pub(crate) fn needs_thread_name(&self) -> bool {
+        self.names.needs_preparation()
+    }
+
+    /// Has the user's function name the next thread, so that a hand-off need not call it.
+    pub(crate) fn prepare_thread_name(&self) {
+        self.names.prepare();
     }
 
     /// Cancels the blocking tasks that wait for a thread, and lets idle threads exit.

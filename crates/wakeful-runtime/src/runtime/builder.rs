@@ -3,7 +3,7 @@
 use super::{Handle, LocalOptions, LocalRuntime, Runtime};
 use crate::blocking::Pool;
 use crate::config::{
-    Callback, Config, OsThreadId, TaskCallback, TaskHooks, ThreadConfig, UnhandledPanic,
+    Callback, Config, TaskCallback, TaskHooks, ThreadConfig, ThreadNaming, UnhandledPanic,
 };
 use crate::driver::{DriverParts, EventsMax};
 use crate::scheduler::{RuntimeInfo, SchedulerHandle, current_thread, multi_thread};
@@ -39,7 +39,7 @@ pub struct Builder {
     name: Option<String>,
     worker_threads: Option<usize>,
     max_blocking_threads: usize,
-    thread_name: OsThreadId,
+    thread_naming: ThreadNaming,
     thread_stack_size: Option<usize>,
     keep_alive: Duration,
     on_thread_start: Option<Callback>,
@@ -119,7 +119,7 @@ impl Builder {
             name: None,
             worker_threads: None,
             max_blocking_threads: BLOCKING_THREADS_DEFAULT,
-            thread_name: Arc::new(|| "wakeful-worker".into()),
+            thread_naming: ThreadNaming::Fixed("wakeful-worker".into()),
             thread_stack_size: None,
             keep_alive: KEEP_ALIVE_DEFAULT,
             on_thread_start: None,
@@ -299,13 +299,15 @@ impl Builder {
     ///
     /// Workers and threads of the blocking pool have the same name. Linux shows its first 15 bytes.
     pub fn thread_name(&mut self, val: impl Into<String>) -> &mut Self {
-        let name = val.into();
-        self.thread_name_fn(move || name.clone())
+        self.thread_naming = ThreadNaming::Fixed(val.into());
+        self
     }
 
     /// Sets a function that returns the name of each thread that the runtime starts.
     ///
-    /// It is called once per thread, and replaces [`thread_name`](Self::thread_name).
+    /// It is called for each thread, and replaces [`thread_name`](Self::thread_name). On a
+    /// multi-thread runtime idle workers call it ahead of need, so that a hand-off does not wait for
+    /// `f`. A hand-off that finds no name ready gives its thread the default one.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -324,7 +326,7 @@ impl Builder {
     where
         F: Fn() -> String + Send + Sync + 'static,
     {
-        self.thread_name = Arc::new(f);
+        self.thread_naming = ThreadNaming::Function(Arc::new(f));
         self
     }
 
@@ -780,7 +782,7 @@ impl Builder {
             threads_max: workers + self.max_blocking_threads,
             keep_alive: self.keep_alive,
             stack_size: self.thread_stack_size,
-            name: self.thread_name.clone(),
+            naming: self.thread_naming.clone(),
             on_start: self.on_thread_start.clone(),
             on_stop: self.on_thread_stop.clone(),
         })
@@ -810,7 +812,14 @@ impl fmt::Debug for Builder {
             .field("name", &self.name)
             .field("worker_threads", &self.worker_threads)
             .field("max_blocking_threads", &self.max_blocking_threads)
-            .field("thread_name", &(self.thread_name)())
+            .field(
+                "thread_name",
+                match &self.thread_naming {
+                    ThreadNaming::Fixed(name) => name,
+                    // Not called: it may count its calls.
+                    ThreadNaming::Function(_) => &"<a function>",
+                },
+            )
             .field("thread_stack_size", &self.thread_stack_size)
             .field("thread_keep_alive", &self.keep_alive)
             .field("event_interval", &self.event_interval)

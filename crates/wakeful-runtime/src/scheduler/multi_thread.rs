@@ -74,7 +74,7 @@ mod trial;
 mod worker;
 mod worker_thread;
 
-use crate::blocking::Pool;
+use crate::blocking::{Pool, ThreadContext};
 use crate::config::{self, Config};
 use crate::driver::DriverParts;
 use crate::metrics::{RemoteMetrics, WorkerMetrics};
@@ -359,8 +359,14 @@ impl MultiThread {
     }
 
     /// Runs `work`, which is to run a worker, on a thread of the pool.
-    fn submit_worker(self: &Arc<Self>, work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
-        self.pool.submit_worker(work, &|| Arc::new(SchedulerHandle::MultiThread(self.clone())))
+    fn submit_worker(
+        self: &Arc<Self>,
+        work: Box<dyn FnOnce() + Send>,
+        may_run_user_code: bool,
+    ) -> io::Result<()> {
+        let context =
+            || -> Arc<dyn ThreadContext> { Arc::new(SchedulerHandle::MultiThread(self.clone())) };
+        self.pool.submit_worker(work, &context, may_run_user_code)
     }
 
     /// Leaves a timer that is no longer waited for to the worker that owns it.

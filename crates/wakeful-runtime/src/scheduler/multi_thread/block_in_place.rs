@@ -103,7 +103,7 @@ fn release_worker() -> Released {
         // If the pool has no thread for it, the worker stays blocked as it would on other runtimes.
         // It is released nonetheless, so that tasks spawned or deferred meanwhile go to other
         // workers.
-        let _fails_without_a_thread = thread.scheduler.submit_worker(run_successor);
+        let _fails_without_a_thread = thread.scheduler.submit_worker(run_successor, true);
         Released::Driving(Some(Reacquire { ticket }))
     })
 }

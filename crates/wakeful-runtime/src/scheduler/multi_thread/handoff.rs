@@ -126,7 +126,8 @@ impl MultiThread {
         }
         let standby = StandbyJob { scheduler: self.clone(), index };
         let job = Box::new(move || standby.run(stuck));
-        self.submit_worker(job)?;
+        // This is the monitor's thread, which no user code may hold up.
+        self.submit_worker(job, false)?;
         Ok(StandbyCall::Now)
     }
 

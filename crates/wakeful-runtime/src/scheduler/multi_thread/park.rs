@@ -21,6 +21,7 @@ impl WorkerThread {
         let was_timer = self.serve_timers();
         self.call_external_wakers();
         self.call_hook(&self.scheduler.config.before_park);
+        self.prepare_thread_name();
         if self.park_if_idle(aside_for, was_timer) {
             self.call_hook(&self.scheduler.config.after_unpark);
         }
@@ -46,6 +47,14 @@ impl WorkerThread {
     fn call_hook(&self, hook: &Option<Callback>) {
         if hook.is_some() {
             self.lease.run_callback(|| config::call(hook));
+        }
+    }
+
+    /// Names the thread of the next hand-off in advance: the monitor cannot call the user's function.
+    fn prepare_thread_name(&self) {
+        let pool = &self.scheduler.pool;
+        if self.scheduler.stalls.config.hands_off && pool.needs_thread_name() {
+            self.lease.run_callback(|| pool.prepare_thread_name());
         }
     }
 

@@ -75,7 +75,8 @@ impl Drop for CoreSection<'_> {
 /// Starts worker `index` on a thread of the pool.
 pub(super) fn start(scheduler: &Arc<MultiThread>, index: usize) -> io::Result<()> {
     let started = scheduler.clone();
-    scheduler.submit_worker(Box::new(move || run_vacant(started, index, WorkerThread::watch)))
+    let run = Box::new(move || run_vacant(started, index, WorkerThread::watch));
+    scheduler.submit_worker(run, true)
 }
 
 /// Runs a vacant worker until its lease is revoked or the runtime stops.

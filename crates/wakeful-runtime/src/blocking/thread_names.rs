@@ -1,0 +1,124 @@
+//! The names of the pool's threads.
+//!
+//! A name comes from a function of the user's, which may block: on a lock that a stalled task
+//! holds, for example. The monitor starts threads to take over stalled workers, so it must not call
+//! that function. It uses a name that a worker has **prepared**, or the default one.
+
+use crate::config::ThreadNaming;
+use std::mem::replace;
+use wakeful_base::catch_panic::contain_panic;
+use wakeful_base::sync::Mutex;
+
+/// The name of a thread for which the user's function cannot be called, or panics.
+const DEFAULT: &str = "wakeful-worker";
+
+pub(super) struct ThreadNames {
+    naming: ThreadNaming,
+    next: Mutex<NextName>,
+}
+
+enum NextName {
+    Missing,
+    /// A thread is calling the user's function.
+    InPreparation,
+    Prepared(String),
+}
+
+impl ThreadNames {
+    pub(super) fn new(naming: ThreadNaming) -> ThreadNames {
+        ThreadNames { naming, next: Mutex::new(NextName::Missing) }
+    }
+
+    /// Whether names come from a function of the user's.
+    pub(super) fn run_user_code(&self) -> bool {
+        matches!(self.naming, ThreadNaming::Function(_))
+    }
+
+    /// Returns the name of the next thread. Calls the user's function if that is allowed and no
+    /// name is prepared.
+    pub(super) fn take(&self, may_run_user_code: bool) -> String {
+        let name = match &self.naming {
+            ThreadNaming::Fixed(name) => Some(name.clone()),
+            ThreadNaming::Function(function) => self.take_prepared().or_else(|| {
+                let mut name = None;
+                if may_run_user_code {
+                    contain_panic(|| name = Some(function()));
+                }
+                name
+            }),
+        };
+        name.filter(|name| !name.contains('\0')).unwrap_or_else(|| DEFAULT.to_owned())
+    }
+
+    fn take_prepared(&self) -> Option<String> {
+        let mut next = self.next.lock();
+        if !matches!(*next, NextName::Prepared(_)) {
+            return None;
+        }
+        match replace(&mut *next, NextName::Missing) {
+            NextName::Prepared(name) => Some(name),
+            NextName::Missing | NextName::InPreparation => None,
+        }
+    }
+
+    /// Whether [`prepare`](Self::prepare) would call the user's function.
+    pub(super) fn needs_preparation(&self) -> bool {
+        self.run_user_code() && matches!(*self.next.lock(), NextName::Missing)
+    }
+
+    /// Calls the user's function for the next thread that is started.
+    pub(super) fn prepare(&self) {
+        let ThreadNaming::Function(function) = &self.naming else { return };
+        let mut next = self.next.lock();
+        if !matches!(*next, NextName::Missing) {
+            return;
+        }
+        *next = NextName::InPreparation;
+        drop(next);
+        let mut prepared = NextName::Missing;
+        contain_panic(|| prepared = NextName::Prepared(function()));
+        *self.next.lock() = prepared;
+    }
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    fn numbered() -> ThreadNames {
+        let number = AtomicU32::new(0);
+        let function = move || format!("t{}", number.fetch_add(1, Relaxed));
+        ThreadNames::new(ThreadNaming::Function(Arc::new(function)))
+    }
+
+    #[test]
+    fn names_come_in_order_however_they_are_made() {
+        let names = numbered();
+        assert_eq!(names.take(true), "t0");
+        assert!(names.needs_preparation());
+        names.prepare();
+        assert!(!names.needs_preparation());
+        names.prepare();
+        assert_eq!(names.take(false), "t1");
+        assert_eq!(names.take(false), DEFAULT, "the function is not called");
+        assert_eq!(names.take(true), "t2");
+    }
+
+    #[test]
+    fn a_function_that_panics_costs_a_thread_its_name_only() {
+        let function: Arc<dyn Fn() -> String + Send + Sync> = Arc::new(|| panic!("no name"));
+        let names = ThreadNames::new(ThreadNaming::Function(function));
+        names.prepare();
+        assert_eq!(names.take(true), DEFAULT);
+        assert!(names.needs_preparation());
+    }
+
+    #[test]
+    fn a_fixed_name_needs_no_preparation() {
+        let names = ThreadNames::new(ThreadNaming::Fixed("pool".into()));
+        assert!(!names.needs_preparation() && !names.run_user_code());
+        assert_eq!(names.take(false), "pool");
+    }
+}
