@@ -50,7 +50,8 @@ impl WorkerThread {
         }
     }
 
-    /// Names the thread of the next hand-off in advance: the monitor cannot call the user's function.
+    /// Names the thread of the next hand-off in advance: the monitor cannot call the user's
+    /// function.
     fn prepare_thread_name(&self) {
         let pool = &self.scheduler.pool;
         if self.scheduler.stalls.config.hands_off && pool.needs_thread_name() {
