@@ -306,8 +306,8 @@ impl Builder {
     /// Sets a function that returns the name of each thread that the runtime starts.
     ///
     /// It is called for each thread, and replaces [`thread_name`](Self::thread_name). On a
-    /// multi-thread runtime idle workers call it ahead of need, so that a hand-off does not wait for
-    /// `f`. A hand-off that finds no name ready gives its thread the default one.
+    /// multi-thread runtime idle workers call it ahead of need, so that a hand-off does not wait
+    /// for `f`. A hand-off that finds no name ready gives its thread the default one.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
