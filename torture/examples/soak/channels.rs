@@ -1,4 +1,4 @@
-//! All channels: what was sent is received, once.
+//! Channels: each message that was sent is received exactly once.
 
 use std::time::Duration;
 use wakeful::select;
@@ -14,10 +14,10 @@ const SENDERS: usize = 6;
 const MESSAGES: u64 = 200;
 const RECEIVERS: usize = 4;
 
-/// One channel after the other, until the scene ends.
+/// Uses bounded channels, one after the other, until the scene ends.
 pub async fn mpsc(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let (tx, rx) = mpsc::channel(1 + rng.below(40));
         let senders: Vec<_> =
             (0..SENDERS).map(|_| scene.spawn(sender(tx.clone(), rng.fork()))).collect();
@@ -25,7 +25,7 @@ pub async fn mpsc(mut scene: Scene) {
         let receiver = scene.spawn(receive(rx, rng.fork()));
         if rng.chance(300) {
             sleep(moment(&mut rng, 1000)).await;
-            // It has counted all that it has sent.
+            // The aborted sender has counted all messages that it sent.
             senders[0].abort();
         }
         join_all(senders).await;
@@ -38,7 +38,7 @@ async fn sender(tx: mpsc::Sender<Token>, mut rng: Rng) {
         let id = rng.next_u64() >> 32;
         let token = Token::new(id);
         let sent = match rng.below(5) {
-            // A send that is given up has sent nothing.
+            // A send that is dropped has sent nothing.
             0 => {
                 let limit = moment(&mut rng, 200);
                 select! {
@@ -75,7 +75,7 @@ async fn receive(mut rx: mpsc::Receiver<Token>, mut rng: Rng) {
                 rx.recv_many(&mut tokens, 10).await;
                 tokens
             }
-            // A receive that is given up has received nothing.
+            // A receive that is dropped has received nothing.
             1 => match timeout(moment(&mut rng, 200), rx.recv()).await {
                 Ok(token) => token.into_iter().collect(),
                 Err(_) => continue,
@@ -92,10 +92,10 @@ async fn receive(mut rx: mpsc::Receiver<Token>, mut rng: Rng) {
     }
 }
 
-/// Without a bound, and the order of each sender kept.
+/// Checks that messages of each sender arrive in order.
 pub async fn unbounded(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let (tx, mut rx) = mpsc::unbounded_channel();
         let senders: Vec<_> = (0..SENDERS)
             .map(|sender| {
@@ -125,10 +125,10 @@ pub async fn unbounded(mut scene: Scene) {
     }
 }
 
-/// Questions, of which some are not waited for.
+/// Sends a question and waits for the answer, sometimes not long enough.
 pub async fn oneshots(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let (tx, rx) = oneshot::channel();
         let (id, late) = (rng.next_u64(), moment(&mut rng, 300));
         let is_late = rng.chance(300);
@@ -155,10 +155,10 @@ pub async fn oneshots(mut scene: Scene) {
     }
 }
 
-/// Each receiver gets each value, or is told how many it has missed.
+/// Checks that each receiver gets each value, or learns how many it missed.
 pub async fn broadcasts(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let tx = broadcast::Sender::new(1 + rng.below(60));
         let receivers: Vec<_> = (0..RECEIVERS)
             .map(|_| {
@@ -194,10 +194,10 @@ pub async fn broadcasts(mut scene: Scene) {
     }
 }
 
-/// Values come in order, and the last is seen by each receiver.
+/// Checks that values arrive in order, and that each receiver sees the last.
 pub async fn watches(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let (tx, rx) = watch::channel(Token::new(0));
         let receivers: Vec<_> = (0..RECEIVERS)
             .map(|_| {

@@ -14,10 +14,10 @@ use crate::sums::{SUMS, Token, What, finding, note};
 
 const SLEEPERS: usize = 20;
 
-/// Calls on the pool, of which some are not waited for, and on workers.
+/// Calls blocking functions on the pool, some without waiting for them, and on workers.
 pub async fn blocking(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let (token, pause) = (Token::new(rng.next_u64()), moment(&mut rng, 500));
         let id = token.id;
         SUMS.left(What::Blocking, 1);
@@ -35,7 +35,7 @@ pub async fn blocking(mut scene: Scene) {
                 other => finding(format!("a blocking call: {other:?}")),
             },
             _ if call.await.is_ok_and(|token| token.id == id) => {}
-            _ => finding("a blocking call has returned something else"),
+            _ => finding("a blocking call returned a wrong value"),
         }
         if scene.flavour == Flavour::MultiThread {
             in_place(&scene, pause).await;
@@ -43,7 +43,7 @@ pub async fn blocking(mut scene: Scene) {
     }
 }
 
-/// Counts a call that was made, or that was dropped with its runtime.
+/// Counts a closure when it has run or is dropped with its runtime.
 struct CountedEnd;
 
 impl Drop for CountedEnd {
@@ -62,10 +62,10 @@ async fn in_place(scene: &Scene, pause: Duration) {
     join_all([task]).await;
 }
 
-/// Files that are written, read back, renamed and removed in a folder of the caller's.
+/// Writes, reads back, renames and removes files in `folder`.
 pub async fn files(mut scene: Scene, folder: PathBuf) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let path = folder.join(format!("{:?}-{:x}", scene.flavour, rng.next_u64()));
         if let Err(error) = one_file(&path, &mut rng).await {
             finding(format!("{}: {error}", path.display()));
@@ -90,7 +90,7 @@ async fn one_file(path: &Path, rng: &mut Rng) -> std::io::Result<()> {
         }
         file.flush().await?;
         file.rewind().await?;
-        // A read that is given up changes nothing but the place in the file.
+        // A read that is dropped changes nothing but the position in the file.
         _ = timeout(Duration::ZERO, file.read(&mut [0; 100])).await;
         file.rewind().await?;
         let mut read = Vec::new();
@@ -104,13 +104,13 @@ async fn one_file(path: &Path, rng: &mut Rng) -> std::io::Result<()> {
     fs::remove_file(&renamed).await
 }
 
-/// Sleeps that are not early, sleeps that are given up, ticks.
+/// Sleeps that must not end early, sleeps that are dropped, and intervals.
 pub async fn timers(mut scene: Scene) {
     let sleepers: Vec<_> = (0..SLEEPERS)
         .map(|_| {
-            let (goes_on, mut rng) = (scene.clone(), scene.rng());
+            let (sleeper_scene, mut rng) = (scene.clone(), scene.rng());
             scene.spawn(async move {
-                while goes_on.goes_on() {
+                while sleeper_scene.should_continue() {
                     one_sleep(&mut rng).await;
                 }
             })
@@ -144,10 +144,10 @@ async fn one_sleep(rng: &mut Rng) {
     SUMS.right(What::Sleeps, 1);
 }
 
-/// Sets of tasks that end in all ways.
+/// Sets of tasks that are joined, shut down, aborted or dropped.
 pub async fn sets(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let mut set = JoinSet::new();
         let count = rng.below(60);
         for number in 0..count {
