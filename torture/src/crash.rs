@@ -15,26 +15,26 @@ static BEFORE: OnceLock<[libc::sigaction; 3]> = OnceLock::new();
 /// may exist at a time.
 #[derive(Debug)]
 #[must_use]
-pub struct Doing {
+pub struct CrashReport {
     /// Owned here; the signal handler reads it through `TEXT`.
     _text: String,
 }
 
-impl Doing {
+impl CrashReport {
     /// Makes the handler print `what` if the process crashes.
     ///
     /// # Panics
     /// Panics if a signal handler cannot be installed.
-    pub fn new(what: &str) -> Doing {
+    pub fn new(what: &str) -> CrashReport {
         BEFORE.get_or_init(|| SIGNALS.map(install));
         let text = format!("FINDING: the process crashed in a {what}\n");
         LEN.store(text.len(), SeqCst);
         TEXT.store(text.as_ptr().cast_mut(), SeqCst);
-        Doing { _text: text }
+        CrashReport { _text: text }
     }
 }
 
-impl Drop for Doing {
+impl Drop for CrashReport {
     fn drop(&mut self) {
         TEXT.store(ptr::null_mut(), SeqCst);
     }
@@ -62,8 +62,8 @@ fn install(signal: libc::c_int) -> libc::sigaction {
 extern "C" fn handler(signal: libc::c_int) {
     let (text, len) = (TEXT.load(SeqCst), LEN.load(SeqCst));
     if !text.is_null() {
-        // SAFETY: `write` gets a pointer and a length that belong together: `Doing::new` sets `LEN`
-        // before `TEXT`, and only one `Doing` exists. `Drop` clears `TEXT` before it frees the
+        // SAFETY: `write` gets a pointer and a length that belong together: `CrashReport::new` sets `LEN`
+        // before `TEXT`, and only one `CrashReport` exists. `Drop` clears `TEXT` before it frees the
         // text. A thread that crashes during this drop may at worst make the kernel print freed
         // bytes.
         unsafe { libc::write(libc::STDERR_FILENO, text.cast(), len) };

@@ -5,9 +5,9 @@
 //!
 //! | program | what it does |
 //! |---|---|
-//! | `hostile` | runs random operations on each primitive with wakers, values and hooks that panic |
+//! | `hostile` | runs random operations on primitives with wakers, values and hooks that panic |
 //! | `hostile_alloc` | runs tasks under an allocator that calls the runtime |
-//! | `faults` | runs a workload while system calls fail, limits are hit, or descriptors are closed |
+//! | `faults` | runs a workload while calls fail, limits are hit, or descriptors are closed |
 //! | `leaks` | checks that descriptors, threads and memory are released |
 //! | `soak` (example) | runs sockets, channels, locks, files and timers together for a long time |
 //!

@@ -8,7 +8,7 @@ use wakeful::time::{sleep, timeout};
 use wakeful_torture::rng::Rng;
 
 use crate::scene::{Scene, join, join_all, moment};
-use crate::sums::{SUMS, Token, What, finding, note};
+use crate::sums::{Pair, SUMS, Token, finding, note};
 
 const SENDERS: usize = 6;
 const MESSAGES: u64 = 200;
@@ -59,8 +59,8 @@ async fn sender(tx: mpsc::Sender<Token>, mut rng: Rng) {
         };
         match sent {
             true => {
-                SUMS.left(What::Mpsc, 1);
-                SUMS.left(What::MpscIds, id);
+                SUMS.left(Pair::Mpsc, 1);
+                SUMS.left(Pair::MpscIds, id);
             }
             false => note("messages not sent"),
         }
@@ -86,8 +86,8 @@ async fn receive(mut rx: mpsc::Receiver<Token>, mut rng: Rng) {
             return;
         }
         for token in tokens {
-            SUMS.right(What::Mpsc, 1);
-            SUMS.right(What::MpscIds, token.id);
+            SUMS.right(Pair::Mpsc, 1);
+            SUMS.right(Pair::MpscIds, token.id);
         }
     }
 }
@@ -103,7 +103,7 @@ pub async fn unbounded(mut scene: Scene) {
                 scene.spawn(async move {
                     for number in 0..MESSAGES {
                         if tx.send((sender, Token::new(number))).is_ok() {
-                            SUMS.left(What::Unbounded, 1);
+                            SUMS.left(Pair::Unbounded, 1);
                         }
                         if number % 50 == pauses {
                             yield_now().await;
@@ -119,7 +119,7 @@ pub async fn unbounded(mut scene: Scene) {
                 finding(format!("sender {sender}: message {} after {}", token.id, next[sender]));
             }
             next[sender] = token.id + 1;
-            SUMS.right(What::Unbounded, 1);
+            SUMS.right(Pair::Unbounded, 1);
         }
         join_all(senders).await;
     }
@@ -132,7 +132,7 @@ pub async fn oneshots(mut scene: Scene) {
         let (tx, rx) = oneshot::channel();
         let (id, late) = (rng.next_u64(), moment(&mut rng, 300));
         let is_late = rng.chance(300);
-        SUMS.left(What::Oneshots, 1);
+        SUMS.left(Pair::Oneshots, 1);
         let answering = scene.spawn(async move {
             if is_late {
                 sleep(late).await;
@@ -150,7 +150,7 @@ pub async fn oneshots(mut scene: Scene) {
             Ok(Err(_)) => note("questions whose answer was aborted"),
             Err(_) => note("questions given up"),
         }
-        SUMS.right(What::Oneshots, 1);
+        SUMS.right(Pair::Oneshots, 1);
         join(answering).await;
     }
 }
@@ -168,12 +168,12 @@ pub async fn broadcasts(mut scene: Scene) {
                         match rx.recv().await {
                             Ok(token) => drop::<Token>(token),
                             Err(broadcast::error::RecvError::Lagged(missed)) => {
-                                SUMS.right(What::Broadcast, missed);
+                                SUMS.right(Pair::Broadcast, missed);
                                 continue;
                             }
                             Err(broadcast::error::RecvError::Closed) => return,
                         }
-                        SUMS.right(What::Broadcast, 1);
+                        SUMS.right(Pair::Broadcast, 1);
                         if rng.chance(20) {
                             sleep(moment(&mut rng, 300)).await;
                         }
@@ -183,7 +183,7 @@ pub async fn broadcasts(mut scene: Scene) {
             .collect();
         for number in 0..MESSAGES {
             if let Ok(count) = tx.send(Token::new(number)) {
-                SUMS.left(What::Broadcast, count as u64);
+                SUMS.left(Pair::Broadcast, count as u64);
             }
             if number % 16 == 0 {
                 yield_now().await;
@@ -212,13 +212,13 @@ pub async fn watches(mut scene: Scene) {
                         last = now;
                     }
                     if rx.borrow().id == MESSAGES && last == MESSAGES {
-                        SUMS.right(What::Watch, 1);
+                        SUMS.right(Pair::Watch, 1);
                     }
                 })
             })
             .collect();
         drop(rx);
-        SUMS.left(What::Watch, RECEIVERS as u64);
+        SUMS.left(Pair::Watch, RECEIVERS as u64);
         for number in 1..=MESSAGES {
             tx.send_replace(Token::new(number));
             if rng.chance(200) {

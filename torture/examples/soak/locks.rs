@@ -8,7 +8,7 @@ use wakeful::time::timeout;
 use wakeful_torture::rng::Rng;
 
 use crate::scene::{Scene, join, join_all, moment};
-use crate::sums::{SUMS, What, finding, note};
+use crate::sums::{Pair, SUMS, finding, note};
 
 const TASKS: usize = 6;
 const ROUNDS: usize = 60;
@@ -23,12 +23,12 @@ pub async fn notify(mut scene: Scene) {
         let other = scene.spawn(async move {
             for _ in 0..rounds {
                 heard.notified().await;
-                SUMS.right(What::Notify, 1);
+                SUMS.right(Pair::Notify, 1);
                 answer.notify_one();
             }
         });
         for _ in 0..rounds {
-            SUMS.left(What::Notify, 1);
+            SUMS.left(Pair::Notify, 1);
             ping.notify_one();
             // A wait that is dropped leaves its permit to the next one.
             while timeout(moment(&mut rng, 500), pong.notified()).await.is_err() {
@@ -82,14 +82,14 @@ struct CountedRelease;
 
 impl CountedRelease {
     fn new() -> CountedRelease {
-        SUMS.left(What::Permits, 1);
+        SUMS.left(Pair::Permits, 1);
         CountedRelease
     }
 }
 
 impl Drop for CountedRelease {
     fn drop(&mut self) {
-        SUMS.right(What::Permits, 1);
+        SUMS.right(Pair::Permits, 1);
     }
 }
 
@@ -108,7 +108,7 @@ pub async fn mutex(mut scene: Scene) {
                                 let before = *count;
                                 yield_now().await;
                                 *count = before + 1;
-                                SUMS.left(What::Mutex, 1);
+                                SUMS.left(Pair::Mutex, 1);
                             }
                             Err(_) => note("waits for a mutex given up"),
                         }
@@ -117,7 +117,7 @@ pub async fn mutex(mut scene: Scene) {
             })
             .collect();
         join_all(tasks).await;
-        SUMS.right(What::Mutex, *mutex.lock().await);
+        SUMS.right(Pair::Mutex, *mutex.lock().await);
     }
 }
 
@@ -137,7 +137,7 @@ pub async fn rwlock(mut scene: Scene) {
             })
             .collect();
         join_all(tasks).await;
-        SUMS.right(What::RwLock, rwlock.read().await.0);
+        SUMS.right(Pair::RwLock, rwlock.read().await.0);
     }
 }
 
@@ -154,7 +154,7 @@ async fn read_or_write(rwlock: &RwLock<(u64, u64)>, rng: &mut Rng) {
         pair.0 += 1;
         yield_now().await;
         pair.1 += 1;
-        SUMS.left(What::RwLock, 1);
+        SUMS.left(Pair::RwLock, 1);
     }
 }
 
@@ -172,7 +172,7 @@ pub async fn barrier(mut scene: Scene) {
                     for round in 1..=rounds {
                         arrived.fetch_add(1, SeqCst);
                         if barrier.wait().await.is_leader() {
-                            SUMS.right(What::Barrier, 1);
+                            SUMS.right(Pair::Barrier, 1);
                         }
                         if arrived.load(SeqCst) < round * TASKS as u64 {
                             finding("a task passed the barrier before all have arrived");
@@ -181,7 +181,7 @@ pub async fn barrier(mut scene: Scene) {
                 })
             })
             .collect();
-        SUMS.left(What::Barrier, rounds);
+        SUMS.left(Pair::Barrier, rounds);
         join_all(tasks).await;
     }
 }

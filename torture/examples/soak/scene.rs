@@ -7,7 +7,7 @@ use wakeful::runtime::{Builder, LocalOptions};
 use wakeful::task::{self, JoinHandle, LocalSet};
 use wakeful_torture::rng::Rng;
 
-use crate::sums::{SUMS, What, finding, note};
+use crate::sums::{Pair, SUMS, finding, note};
 
 /// The kind of runtime that runs the tasks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,7 +51,7 @@ impl Scene {
 
     /// Spawns a task. Join it with [`join`].
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
-        SUMS.left(What::Tasks, 1);
+        SUMS.left(Pair::Tasks, 1);
         match self.flavour {
             Flavour::CurrentThread | Flavour::MultiThread => task::spawn(future),
             Flavour::LocalSet | Flavour::LocalRuntime => task::spawn_local(future),
@@ -88,7 +88,7 @@ pub async fn join(handle: JoinHandle<()>) {
         Err(error) if error.is_cancelled() => note("tasks aborted"),
         Err(error) => finding(format!("a task ended with {error}")),
     }
-    SUMS.right(What::Tasks, 1);
+    SUMS.right(Pair::Tasks, 1);
 }
 
 /// Waits for all tasks, as [`join`] does for one.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// The pairs.
 #[derive(Debug, Clone, Copy)]
-pub enum What {
+pub enum Pair {
     Connections,
     Handlers,
     Echoes,
@@ -63,19 +63,19 @@ pub static SUMS: Sums = Sums { pairs: [const { [const { AtomicU64::new(0) }; 2] 
 
 impl Sums {
     /// Adds to the first counter of a pair.
-    pub fn left(&self, what: What, count: u64) {
-        self.pairs[what as usize][0].fetch_add(count, Relaxed);
+    pub fn left(&self, pair: Pair, count: u64) {
+        self.pairs[pair as usize][0].fetch_add(count, Relaxed);
     }
 
     /// Adds to the second counter of a pair.
-    pub fn right(&self, what: What, count: u64) {
-        self.pairs[what as usize][1].fetch_add(count, Relaxed);
+    pub fn right(&self, pair: Pair, count: u64) {
+        self.pairs[pair as usize][1].fetch_add(count, Relaxed);
     }
 
     /// Returns a line with some first counters, to show progress.
     pub fn line(&self) -> String {
-        let shown = [What::Connections, What::Echoes, What::Mpsc, What::Permits, What::Tasks];
-        let shown = shown.iter().chain(&[What::Blocking, What::FileBytes, What::Sleeps]);
+        let shown = [Pair::Connections, Pair::Echoes, Pair::Mpsc, Pair::Permits, Pair::Tasks];
+        let shown = shown.iter().chain(&[Pair::Blocking, Pair::FileBytes, Pair::Sleeps]);
         let shown = shown.map(|what| {
             let count = self.pairs[*what as usize][0].load(Relaxed);
             format!("{count} {}", NAMES[*what as usize].0)
@@ -143,7 +143,7 @@ pub struct Token {
 
 impl Token {
     pub fn new(id: u64) -> Token {
-        SUMS.left(What::Tokens, 1);
+        SUMS.left(Pair::Tokens, 1);
         Token { id }
     }
 }
@@ -156,6 +156,6 @@ impl Clone for Token {
 
 impl Drop for Token {
     fn drop(&mut self) {
-        SUMS.right(What::Tokens, 1);
+        SUMS.right(Pair::Tokens, 1);
     }
 }

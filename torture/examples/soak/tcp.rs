@@ -17,7 +17,7 @@ use wakeful::time::{sleep, timeout};
 use wakeful_torture::rng::Rng;
 
 use crate::scene::{Scene, join, join_all, moment};
-use crate::sums::{SUMS, What, finding, note};
+use crate::sums::{Pair, SUMS, finding, note};
 
 const CLIENTS: usize = 8;
 const EXCHANGES_MAX: usize = 60;
@@ -70,7 +70,7 @@ async fn serve(
             connection = listener.accept() => match connection {
                 Ok((stream, _)) => {
                     accepted += 1;
-                    SUMS.right(What::Connections, 1);
+                    SUMS.right(Pair::Connections, 1);
                     handlers.push(scene.spawn(handle(stream)));
                 }
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {
@@ -104,10 +104,10 @@ async fn join_finished(handlers: &mut Vec<wakeful::task::JoinHandle<()>>) {
 }
 
 async fn handle(mut stream: TcpStream) {
-    SUMS.left(What::Handlers, 1);
+    SUMS.left(Pair::Handlers, 1);
     // The client may go away in any way, so errors are not findings.
     _ = answer(&mut stream).await;
-    SUMS.right(What::Handlers, 1);
+    SUMS.right(Pair::Handlers, 1);
 }
 
 async fn answer(stream: &mut TcpStream) -> io::Result<()> {
@@ -141,7 +141,7 @@ async fn client(scene: Scene, address: SocketAddr, opened: Arc<AtomicU64>, mut r
             Err(error) => return finding(format!("connect: {error}")),
         };
         opened.fetch_add(1, SeqCst);
-        SUMS.left(What::Connections, 1);
+        SUMS.left(Pair::Connections, 1);
         let rounds = rng.below(EXCHANGES_MAX);
         if let Err(error) = connection(&scene, stream, rounds, &mut rng).await {
             finding(format!("a connection failed that should have worked: {error}"));
@@ -158,9 +158,9 @@ async fn connection(
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
     for _ in 0..rounds {
-        SUMS.left(What::Echoes, 1);
+        SUMS.left(Pair::Echoes, 1);
         exchange(&mut stream, Kind::AtOnce, rng).await?;
-        SUMS.right(What::Echoes, 1);
+        SUMS.right(Pair::Echoes, 1);
     }
     match rng.below(8) {
         0 => half_close(stream).await?,
@@ -230,7 +230,7 @@ async fn both_ways(scene: &Scene, stream: TcpStream, rng: &mut Rng) -> io::Resul
     let messages: Vec<_> = (0..10).map(|_| message(Kind::AtOnce, rng)).collect();
     let expected = messages.concat();
     let (mut reader, mut writer) = stream.into_split();
-    SUMS.left(What::Echoes, messages.len() as u64);
+    SUMS.left(Pair::Echoes, messages.len() as u64);
     let count = messages.len() as u64;
     let task = scene.spawn(async move {
         for message in messages {
@@ -243,7 +243,7 @@ async fn both_ways(scene: &Scene, stream: TcpStream, rng: &mut Rng) -> io::Resul
     let mut answers = Vec::new();
     reader.read_to_end(&mut answers).await?;
     if answers == expected {
-        SUMS.right(What::Echoes, count);
+        SUMS.right(Pair::Echoes, count);
     }
     join(task).await;
     Ok(())

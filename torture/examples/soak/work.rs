@@ -10,7 +10,7 @@ use wakeful::time::{interval, sleep, timeout};
 use wakeful_torture::rng::Rng;
 
 use crate::scene::{Flavour, Scene, join_all, moment};
-use crate::sums::{SUMS, Token, What, finding, note};
+use crate::sums::{Pair, SUMS, Token, finding, note};
 
 const SLEEPERS: usize = 20;
 
@@ -20,7 +20,7 @@ pub async fn blocking(mut scene: Scene) {
     while scene.should_continue() {
         let (token, pause) = (Token::new(rng.next_u64()), moment(&mut rng, 500));
         let id = token.id;
-        SUMS.left(What::Blocking, 1);
+        SUMS.left(Pair::Blocking, 1);
         let ended = CountedEnd;
         let call = task::spawn_blocking(move || {
             thread::sleep(pause);
@@ -48,16 +48,16 @@ struct CountedEnd;
 
 impl Drop for CountedEnd {
     fn drop(&mut self) {
-        SUMS.right(What::Blocking, 1);
+        SUMS.right(Pair::Blocking, 1);
     }
 }
 
 async fn in_place(scene: &Scene, pause: Duration) {
-    SUMS.left(What::InPlace, 1);
+    SUMS.left(Pair::InPlace, 1);
     let task = scene.spawn(async move {
         task::block_in_place(|| thread::sleep(pause));
         yield_now().await;
-        SUMS.right(What::InPlace, 1);
+        SUMS.right(Pair::InPlace, 1);
     });
     join_all([task]).await;
 }
@@ -76,7 +76,7 @@ pub async fn files(mut scene: Scene, folder: PathBuf) {
 async fn one_file(path: &Path, rng: &mut Rng) -> std::io::Result<()> {
     let id = rng.next_u64();
     let bytes: Vec<u8> = (0..rng.below(100_000)).map(|at| (id >> (at % 8 * 8)) as u8).collect();
-    SUMS.left(What::FileBytes, bytes.len() as u64);
+    SUMS.left(Pair::FileBytes, bytes.len() as u64);
     let renamed = path.with_extension("renamed");
     let read = if rng.chance(500) {
         fs::write(path, &bytes).await?;
@@ -99,7 +99,7 @@ async fn one_file(path: &Path, rng: &mut Rng) -> std::io::Result<()> {
         read
     };
     if read == bytes {
-        SUMS.right(What::FileBytes, read.len() as u64);
+        SUMS.right(Pair::FileBytes, read.len() as u64);
     }
     fs::remove_file(&renamed).await
 }
@@ -121,7 +121,7 @@ pub async fn timers(mut scene: Scene) {
 
 async fn one_sleep(rng: &mut Rng) {
     let (start, time) = (Instant::now(), moment(rng, 8000));
-    SUMS.left(What::Sleeps, 1);
+    SUMS.left(Pair::Sleeps, 1);
     match rng.below(4) {
         0 => {
             if timeout(moment(rng, 8000), sleep(time)).await.is_err() {
@@ -141,7 +141,7 @@ async fn one_sleep(rng: &mut Rng) {
             }
         }
     }
-    SUMS.right(What::Sleeps, 1);
+    SUMS.right(Pair::Sleeps, 1);
 }
 
 /// Sets of tasks that are joined, shut down, aborted or dropped.

@@ -35,15 +35,15 @@ pub fn run(case: &Case) -> io::Result<()> {
     let Some(runtime) = build(case)? else { return report(&Event::Done) };
     let background = Background::start(&runtime);
     let site = Site { runtime: &runtime, folder };
-    let in_force = match from_start {
-        Some(in_force) => in_force,
+    let active_fault = match from_start {
+        Some(active_fault) => active_fault,
         None => {
             run_operations(case, Phase::Before, &site, &background)?;
             case.fault.begin(case.number)?
         }
     };
     under_fault(case, &site, &background)?;
-    if in_force.end()? {
+    if active_fault.end()? {
         run_operations(case, Phase::After, &site, &background)?;
     }
     shut_down(runtime)

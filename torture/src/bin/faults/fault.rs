@@ -22,7 +22,7 @@ pub enum Fault {
     /// The address space may grow by this many bytes.
     MemoryLimit(u64),
     /// All descriptors of this kind are closed or replaced behind the runtime's back.
-    Descriptors { kind: DescriptorKind, how: Spoiled },
+    Descriptors { kind: DescriptorKind, how: Damage },
     /// The parent stops this process and continues it, repeatedly.
     Stops,
     /// Signals interrupt the system calls of all threads.
@@ -35,7 +35,7 @@ pub enum Fault {
 
 /// What is done to a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spoiled {
+pub enum Damage {
     Closed,
     /// All calls but `close` fail as if it were closed (`EBADF`). The number stays in use, so that
     /// no other file can get it, which the owner would later close by mistake.
@@ -84,7 +84,7 @@ impl DescriptorKind {
 
 /// A fault that has begun.
 #[derive(Default)]
-pub struct InForce {
+pub struct ActiveFault {
     /// Descriptors held open so that none is free.
     taken: Vec<File>,
     /// The previous limits.
@@ -93,7 +93,7 @@ pub struct InForce {
 
 type Resource = libc::__rlimit_resource_t;
 
-impl InForce {
+impl ActiveFault {
     /// Ends the fault, if that is possible. Returns whether everything is as before.
     pub fn end(self) -> io::Result<bool> {
         let can_end = !self.taken.is_empty() || !self.limits.is_empty();
@@ -124,34 +124,34 @@ impl Fault {
     }
 
     /// Causes the fault. `number` is the number of the case.
-    pub fn begin(&self, number: usize) -> io::Result<InForce> {
-        let mut in_force = InForce::default();
+    pub fn begin(&self, number: usize) -> io::Result<ActiveFault> {
+        let mut active_fault = ActiveFault::default();
         match self {
             Fault::Calls(rules) => seccomp::enforce(rules)?,
-            Fault::DescriptorLimit(limit) => in_force.limit(libc::RLIMIT_NOFILE, *limit)?,
+            Fault::DescriptorLimit(limit) => active_fault.limit(libc::RLIMIT_NOFILE, *limit)?,
             Fault::DescriptorsUsedUp => {
-                in_force.limit(libc::RLIMIT_NOFILE, 256)?;
+                active_fault.limit(libc::RLIMIT_NOFILE, 256)?;
                 while let Ok(file) = File::open("/dev/null") {
-                    in_force.taken.push(file);
+                    active_fault.taken.push(file);
                 }
             }
             Fault::ThreadLimit(more) => {
                 become_user(60_000 + number as libc::uid_t)?;
-                in_force.limit(libc::RLIMIT_NPROC, threads()? + more)?;
+                active_fault.limit(libc::RLIMIT_NPROC, threads()? + more)?;
             }
             Fault::MemoryLimit(more) => {
-                in_force.limit(libc::RLIMIT_AS, address_space()? + more)?;
+                active_fault.limit(libc::RLIMIT_AS, address_space()? + more)?;
             }
             Fault::Descriptors { kind, how } => {
                 for number in kind.list()? {
-                    spoil(number, *how)?;
+                    damage(number, *how)?;
                 }
             }
             Fault::Signals => crate::storms::interrupt_all_threads()?,
             // These are started where the operations run, or by the parent.
             Fault::Stops | Fault::Fork | Fault::Clock => {}
         }
-        Ok(in_force)
+        Ok(active_fault)
     }
 }
 
@@ -168,12 +168,12 @@ fn become_user(user: libc::uid_t) -> io::Result<()> {
 }
 
 /// Closes or replaces a descriptor that belongs to other code.
-fn spoil(number: c_int, how: Spoiled) -> io::Result<()> {
+fn damage(number: c_int, how: Damage) -> io::Result<()> {
     let mut other = OpenOptions::new();
     match how {
-        Spoiled::Replaced => other.read(true).write(true),
-        Spoiled::AsIfClosed => other.read(true).custom_flags(libc::O_PATH),
-        Spoiled::Closed => {
+        Damage::Replaced => other.read(true).write(true),
+        Damage::AsIfClosed => other.read(true).custom_flags(libc::O_PATH),
+        Damage::Closed => {
             // SAFETY: takes a number. The owner of the descriptor will use or close it later, or
             // another file with its number: this breach of I/O safety is the fault under test.
             return match result_of(unsafe { libc::close(number) }) {

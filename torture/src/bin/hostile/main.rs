@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use wakeful_torture::args::Args;
 use wakeful_torture::counts::Counts;
-use wakeful_torture::crash::Doing;
+use wakeful_torture::crash::CrashReport;
 use wakeful_torture::rng::Rng;
 use wakeful_torture::watchdog::Watchdog;
 
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     while is_sound && start.elapsed() < time {
         for family in &families {
             let seed = args.number("scenario").unwrap_or_else(|| seeds.next_u64());
-            is_sound = is_sound && one(family, seed, &mut counts);
+            is_sound = is_sound && run_scenario(family, seed, &mut counts);
         }
     }
     println!("hostile: {:.1} s", start.elapsed().as_secs_f64());
@@ -76,16 +76,16 @@ fn main() -> ExitCode {
 }
 
 /// Runs a scenario. Returns whether nothing was found.
-fn one((name, run): &Family, seed: u64, counts: &mut Counts) -> bool {
+fn run_scenario((name, run): &Family, seed: u64, counts: &mut Counts) -> bool {
     let again = format!(
         "scenario of {name}; repeat with: cargo xtask hostile --only {name} --scenario {seed:#x}"
     );
-    let doing = Doing::new(&again);
+    let crash_report = CrashReport::new(&again);
     let watchdog = Watchdog::start(LIMIT, &again);
     run(&mut Rng::new(seed));
     let leaked = scenario::leaked();
     drop(watchdog);
-    drop(doing);
+    drop(crash_report);
     counts.add(name, "scenarios", 1);
     counts.add(name, "leaked by Rust", leaked);
     for (column, count) in world::take_counts() {

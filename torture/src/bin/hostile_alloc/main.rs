@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use wakeful::runtime::{Builder, Runtime};
 use wakeful_torture::args::Args;
 use wakeful_torture::counts::Counts;
-use wakeful_torture::crash::Doing;
+use wakeful_torture::crash::CrashReport;
 use wakeful_torture::rng::Rng;
 use wakeful_torture::watchdog::Watchdog;
 
@@ -57,11 +57,11 @@ fn main() -> ExitCode {
         let command =
             format!("cargo xtask hostile --only allocator --round {seed:#x} --workers {workers}");
         let again = format!("round with {workers} workers; repeat with: {command}");
-        let doing = Doing::new(&again);
+        let crash_report = CrashReport::new(&again);
         let watchdog = Watchdog::start(LIMIT, &again);
-        let outcome = one(workers, &mut rng);
+        let outcome = run_rounds(workers, &mut rng);
         drop(watchdog);
-        drop(doing);
+        drop(crash_report);
         let row = format!("{workers} workers");
         counts.add(&row, "rounds", 1);
         match outcome {
@@ -83,7 +83,7 @@ fn main() -> ExitCode {
     if found { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-fn one(workers: u64, rng: &mut Rng) -> Result<usize, String> {
+fn run_rounds(workers: u64, rng: &mut Rng) -> Result<usize, String> {
     let runtime = build(workers, rng);
     Ok(load::round(&runtime, rng)? + load::abandoned_round(runtime, rng)?)
 }

@@ -41,7 +41,7 @@ pub fn tasks_of_one_thread(size: Size) -> Result<(), String> {
 }
 
 pub fn timers(size: Size) -> Result<(), String> {
-    measure(size, &multi_thread(), |count, seen| async move {
+    measure(size, &multi_thread(), |count, recorder| async move {
         let begun = Instant::now();
         // Long enough for all timers to exist before the first is due.
         let due = Duration::from_secs(1 + count as u64 / 500_000);
@@ -49,13 +49,13 @@ pub fn timers(size: Size) -> Result<(), String> {
         while begun.elapsed() < due / 2 {
             yield_now().await;
         }
-        seen.at_peak();
+        recorder.record();
         while sleeps.join_next().await.is_some() {}
     })
 }
 
 pub fn oneshot(size: Size) -> Result<(), String> {
-    measure(size, &multi_thread(), |count, seen| async move {
+    measure(size, &multi_thread(), |count, recorder| async move {
         let (senders, receivers): (Vec<_>, Vec<_>) =
             (0..count).map(|_| oneshot::channel::<Message>()).unzip();
         let sends = wakeful::spawn(async move {
@@ -64,7 +64,7 @@ pub fn oneshot(size: Size) -> Result<(), String> {
                 let _ = sender.send(MESSAGE);
             }
         });
-        seen.at_peak();
+        recorder.record();
         for receiver in receivers {
             assert_eq!(receiver.await.ok(), Some(MESSAGE));
         }
@@ -73,12 +73,12 @@ pub fn oneshot(size: Size) -> Result<(), String> {
 }
 
 pub fn mpsc_unbounded(size: Size) -> Result<(), String> {
-    measure(size, &multi_thread(), |count, seen| async move {
+    measure(size, &multi_thread(), |count, recorder| async move {
         let (to, mut from) = mpsc::unbounded_channel();
         for _ in 0..count {
             assert!(to.send(MESSAGE).is_ok());
         }
-        seen.at_peak();
+        recorder.record();
         drop(to);
         let mut received = 0;
         while from.recv().await.is_some() {
@@ -89,7 +89,7 @@ pub fn mpsc_unbounded(size: Size) -> Result<(), String> {
 }
 
 pub fn mpsc_bounded(size: Size) -> Result<(), String> {
-    measure(size, &multi_thread(), |count, seen| async move {
+    measure(size, &multi_thread(), |count, recorder| async move {
         let (to, mut from) = mpsc::channel(count / 2);
         let sends = wakeful::spawn(async move {
             for _ in 0..count {
@@ -100,7 +100,7 @@ pub fn mpsc_bounded(size: Size) -> Result<(), String> {
         while from.len() < count / 2 {
             yield_now().await;
         }
-        seen.at_peak();
+        recorder.record();
         let mut received = 0;
         while from.recv().await.is_some() {
             received += 1;
@@ -111,14 +111,14 @@ pub fn mpsc_bounded(size: Size) -> Result<(), String> {
 }
 
 pub fn broadcast(size: Size) -> Result<(), String> {
-    measure(size, &multi_thread(), |count, seen| async move {
+    measure(size, &multi_thread(), |count, recorder| async move {
         let (to, from) = broadcast::channel(count);
         let receivers: Vec<_> = (0..2).map(|_| from.resubscribe()).collect();
         drop(from);
         for _ in 0..count {
             assert!(to.send(MESSAGE).is_ok());
         }
-        seen.at_peak();
+        recorder.record();
         drop(to);
         for mut receiver in receivers {
             let mut received = 0;
@@ -133,15 +133,15 @@ pub fn broadcast(size: Size) -> Result<(), String> {
 /// The allocator without the runtime, for comparison: boxes of a task's size, allocated in one task
 /// and freed in another.
 pub fn boxes(size: Size) -> Result<(), String> {
-    measure(size, &multi_thread(), |count, seen| async move {
+    measure(size, &multi_thread(), |count, recorder| async move {
         let boxes: Vec<Box<[u8; 192]>> = (0..count).map(|_| Box::new([1; 192])).collect();
         let boxes = black_box(boxes);
-        seen.at_peak();
+        recorder.record();
         wakeful::spawn(async move { drop(boxes) }).await.expect("dropping boxes does not panic");
     })
 }
 
-async fn tasks_at_once(count: usize, seen: Seen) {
+async fn tasks_at_once(count: usize, recorder: PeakRecorder) {
     let gate = Arc::new(Semaphore::new(0));
     let mut tasks = JoinSet::new();
     for _ in 0..count {
@@ -150,7 +150,7 @@ async fn tasks_at_once(count: usize, seen: Seen) {
     }
     // Gives other tasks a turn: all but a few wait at the gate afterwards.
     yield_now().await;
-    seen.at_peak();
+    recorder.record();
     gate.add_permits(count);
     let mut done = 0;
     while let Some(passed) = tasks.join_next().await {
@@ -164,10 +164,10 @@ fn multi_thread() -> impl Fn() -> io::Result<Runtime> {
 }
 
 /// Records the resident memory at the peak.
-struct Seen(Arc<std::sync::OnceLock<u64>>);
+struct PeakRecorder(Arc<std::sync::OnceLock<u64>>);
 
-impl Seen {
-    fn at_peak(&self) {
+impl PeakRecorder {
+    fn record(&self) {
         // Only the first call counts.
         let _ = self.0.set(resident_kib());
     }
@@ -176,7 +176,7 @@ impl Seen {
 fn measure<F>(
     size: Size,
     build: &impl Fn() -> io::Result<Runtime>,
-    burst: impl FnOnce(usize, Seen) -> F,
+    burst: impl FnOnce(usize, PeakRecorder) -> F,
 ) -> Result<(), String>
 where
     F: Future<Output = ()> + Send + 'static,
@@ -186,7 +186,7 @@ where
     runtime.block_on(async { wakeful::spawn(sleep(Duration::from_millis(20))).await.ok() });
     let (before, in_use_before) = (resident_kib(), in_use_kib());
     let peak = Arc::default();
-    let future = burst(size.burst, Seen(Arc::clone(&peak)));
+    let future = burst(size.burst, PeakRecorder(Arc::clone(&peak)));
     let limit = Duration::from_secs(120);
     let is_done = runtime.block_on(async { timeout(limit, wakeful::spawn(future)).await });
     is_done.map_err(|_| "not finished after two minutes")?.map_err(|error| error.to_string())?;

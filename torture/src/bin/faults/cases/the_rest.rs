@@ -2,7 +2,7 @@
 
 use super::Expected::{self, Ends, IoEnds, MayFail, Without, Works};
 use super::Group;
-use crate::fault::Spoiled::{AsIfClosed, Closed, Replaced};
+use crate::fault::Damage::{AsIfClosed, Closed, Replaced};
 use crate::fault::{DescriptorKind, Fault};
 use std::fmt::Display;
 
