@@ -19,10 +19,10 @@ pub async fn notify(mut scene: Scene) {
     while scene.should_continue() {
         let [ping, pong] = [(); 2].map(|()| Arc::new(Notify::new()));
         let rounds = rng.below(ROUNDS);
-        let (heard, answer) = (ping.clone(), pong.clone());
+        let (pinged, answer) = (ping.clone(), pong.clone());
         let other = scene.spawn(async move {
             for _ in 0..rounds {
-                heard.notified().await;
+                pinged.notified().await;
                 SUMS.right(Pair::Notify, 1);
                 answer.notify_one();
             }

@@ -41,7 +41,7 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("oneshot", "asked", "answered or given up"),
     ("broadcast", "sent to receivers", "received or lagged"),
     ("watch", "last values", "seen by each"),
-    ("notify", "notified", "heard"),
+    ("notify", "notified", "received"),
     ("semaphore", "acquired", "released"),
     ("mutex", "locked", "counted under it"),
     ("rwlock", "written", "counted under it"),

@@ -165,7 +165,7 @@ async fn connection(
     match rng.below(8) {
         0 => half_close(stream).await?,
         1 => {
-            note("connections reset in a message");
+            note("connections reset within a message");
             stream.write_all(&message(Kind::AtOnce, rng)[..HEADER]).await?;
             stream.set_zero_linger()?;
         }
