@@ -1,4 +1,4 @@
-//! Hands the compiler's version to the report.
+//! Passes the compiler's version to the report.
 
 use std::process::Command;
 
@@ -7,6 +7,6 @@ fn main() {
     let output = Command::new(rustc).arg("--version").output().expect("rustc --version runs");
     let version = String::from_utf8_lossy(&output.stdout);
     println!("cargo::rustc-env=BENCH_RUSTC_VERSION={}", version.trim());
-    // Another compiler reruns this by itself.
+    // Cargo reruns this script anyway if the compiler changes.
     println!("cargo::rerun-if-changed=build.rs");
 }

@@ -1,5 +1,5 @@
-//! The gRPC service of `tests/grpc.rs`, made by tonic's generator from a description in Rust: a `.proto`
-//! file would need `protoc` on every machine that builds the workspace.
+//! Generates the gRPC service of `tests/grpc.rs` with tonic's generator, from a description in
+//! Rust. A `.proto` file would require `protoc` on every machine that builds the workspace.
 
 use tonic_build::manual::{Builder, Method, Service};
 

@@ -1,5 +1,6 @@
-//! Every sample is a process of its own, so that no contender inherits another's heap, threads or timers, and one that
-//! hangs can be ended. So is the load generator, which a sample of a server starts.
+//! Child processes. Each sample runs in its own process, so that no contender inherits heap,
+//! threads or timers of another, and so that a hung sample can be killed. The load generator is
+//! another process, which the sample of a server starts.
 
 use crate::load::{self, Load};
 use crate::measure::{Sample, Scale};
@@ -10,13 +11,13 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-/// First argument of a process that is to take one sample. Not for people.
+/// The first argument of a process that takes one sample. Internal.
 pub const SAMPLE_COMMAND: &str = "__sample";
 
-/// First argument of a process that is to generate load. Not for people.
+/// The first argument of a process that generates load. Internal.
 pub const LOAD_COMMAND: &str = "__load";
 
-/// The parent's side: takes one sample in a new process.
+/// Takes one sample in a new process. Called in the parent.
 pub fn sample(
     contender: &str,
     case: &str,
@@ -31,7 +32,7 @@ pub fn sample(
     run_for_sample(command, limit)
 }
 
-/// The side of a server's process: has a load put on it by a new process.
+/// Generates load on this process with a new process. Called in a server's process.
 pub fn put_load(load: &Load, limit: Duration) -> Result<Sample, String> {
     let mut command = own_program()?;
     command.arg(LOAD_COMMAND).arg(serde_json::to_string(load).expect("a load is plain data"));
@@ -41,30 +42,33 @@ pub fn put_load(load: &Load, limit: Duration) -> Result<Sample, String> {
 fn own_program() -> Result<Command, String> {
     match std::env::current_exe() {
         Ok(path) => Ok(Command::new(path)),
-        Err(e) => Err(format!("own program not found: {e}")),
+        Err(e) => Err(format!("cannot find the path of this program: {e}")),
     }
 }
 
 fn run_for_sample(command: Command, limit: Duration) -> Result<Sample, String> {
     let stdout = run_within(command, limit)?;
-    serde_json::from_str(&stdout).map_err(|e| format!("sample not understood: {e}"))
+    serde_json::from_str(&stdout)
+        .map_err(|e| format!("cannot parse the sample of the child process: {e}"))
 }
 
-/// The child's side: takes the sample and writes it to standard output.
+/// Takes the sample and prints it to standard output. Called in the child.
 pub fn serve_sample(suite: &Suite, contender: &str, case: &str, scale: Scale) -> ExitCode {
     let Some(case) = suite.contender(contender).and_then(|found| found.case(case)) else {
         eprintln!("{contender} has no case {case}");
         return ExitCode::from(2);
     };
     write_sample(&(case.run)(scale));
-    // At once: what is left alive (threads, idle tasks) is not worth the time to take it down.
+    // Exits at once: taking down threads and idle tasks that are still alive would only cost time.
     std::process::exit(0)
 }
 
-/// The load generator's side.
+/// Generates load and prints the measurements. Called in the load generator's process.
 pub fn serve_load(load: &str) -> Result<ExitCode, String> {
-    let load = serde_json::from_str(load).map_err(|e| format!("load not understood: {e}"))?;
-    write_sample(&load::run(&load).map_err(|e| format!("load not put on the server: {e}"))?);
+    let load = serde_json::from_str(load).map_err(|e| format!("cannot parse the load: {e}"))?;
+    write_sample(
+        &load::run(&load).map_err(|e| format!("cannot generate load on the server: {e}"))?,
+    );
     Ok(ExitCode::SUCCESS)
 }
 
@@ -74,18 +78,18 @@ fn write_sample(sample: &Sample) {
     stdout.flush().expect("the parent reads the sample");
 }
 
-/// Runs a program to its end or to its time limit, whichever comes first, and gives what it wrote.
+/// Runs a program until it ends or reaches the time limit, and returns its output.
 pub fn run_within(mut command: Command, limit: Duration) -> Result<String, String> {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|e| format!("not started: {e}"))?;
+        .map_err(|e| format!("cannot start the child process: {e}"))?;
     let stdout = read_to_end(child.stdout.take().expect("stdout is piped"));
     let stderr = read_to_end(child.stderr.take().expect("stderr is piped"));
-    // The end of its output is the end of the child. Blocked reads rather than polling: with few CPUs, a parent that
-    // wakes up now and then would show in the figures.
+    // The end of the output is the end of the child. Blocking reads, because a parent that polled
+    // would show in the measurements of a machine with few CPUs.
     let in_time = stdout.recv_timeout(limit);
     if in_time.is_err() {
         end(&mut child);
@@ -93,14 +97,14 @@ pub fn run_within(mut command: Command, limit: Duration) -> Result<String, Strin
     let status = child.wait().map_err(|e| format!("lost: {e}"))?;
     let last_words = first_lines(&stderr.recv().unwrap_or_default());
     match in_time {
-        Err(_) => Err(format!("not done within {} s {last_words}", limit.as_secs_f64())),
+        Err(_) => Err(format!("not finished within {} s {last_words}", limit.as_secs_f64())),
         Ok(_) if !status.success() => Err(format!("{status} {last_words}")),
         Ok(written) => Ok(written),
     }
 }
 
 fn end(child: &mut Child) {
-    // Fails only when the child has ended by itself meanwhile.
+    // Fails only if the child has ended already.
     let _ = child.kill();
 }
 
@@ -108,14 +112,14 @@ fn read_to_end(mut pipe: impl Read + Send + 'static) -> Receiver<String> {
     let (whole, received) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What came before a failed read is still worth showing.
+        // The output up to a failed read is still useful.
         let _ = pipe.read_to_end(&mut bytes);
         let _ = whole.send(String::from_utf8_lossy(&bytes).into_owned());
     });
     received
 }
 
-/// Enough of an error output for a note: where a panic was, and its message.
+/// Returns the start of an error output: enough to show the place of a panic and its message.
 fn first_lines(stderr: &str) -> String {
     let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     lines[..lines.len().min(2)].join(" ")
@@ -133,24 +137,25 @@ mod tests {
     }
 
     #[test]
-    fn gives_what_the_program_wrote() {
+    fn returns_the_output_of_the_program() {
         let written = run_within(shell("echo figures; echo chatter >&2"), Duration::from_secs(60));
         assert_eq!(written.as_deref(), Ok("figures\n"));
     }
 
     #[test]
-    fn tells_why_a_program_failed() {
+    fn reports_why_a_program_failed() {
         let why =
             run_within(shell("echo broken >&2; exit 3"), Duration::from_secs(60)).unwrap_err();
         assert!(why.contains('3') && why.contains("broken"), "{why}");
     }
 
     #[test]
-    fn ends_a_program_that_hangs() {
+    fn kills_a_program_that_hangs() {
         let begun = Instant::now();
-        // exec: the sleep itself must be the child, or it would keep the pipes open after the shell has gone.
+        // `exec` makes the sleep the child itself. Otherwise it would keep the pipes open after the
+        // shell is killed.
         let why = run_within(shell("echo stuck >&2; exec sleep 600"), Duration::from_millis(200));
-        assert!(why.unwrap_err().contains("not done within 0.2 s stuck"));
+        assert!(why.unwrap_err().contains("not finished within 0.2 s stuck"));
         assert!(begun.elapsed() < Duration::from_secs(300));
     }
 }

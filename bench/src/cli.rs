@@ -9,14 +9,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 pub const USAGE: &str = "\
-usage: wakeful-bench all|GROUP|CASE... [options]
+usage: wakeful-bench all|GROUP|CASE... [OPTIONS]
        wakeful-bench list
 
-  --quick               one round, fewer operations: shows that all works, not for figures
-  --only NAME,NAME...   these contenders only
-  --rounds N            so many rounds of every case, however long they take
+  --quick               one round with fewer operations: a test that all works, not for figures
+  --only NAME,NAME...   measure only these contenders; ratios need Tokio's
+  --rounds N            run N rounds of every case, however long they take
   --json FILE           also write every sample to FILE
-  --write               also write RESULTS.md and results.svg beside the source of this program";
+  --write               also write RESULTS.md and results.svg to the folder bench";
 
 pub enum Invocation {
     Help,
@@ -66,7 +66,10 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation
     }
     let names: Vec<&str> = options.selected.iter().map(String::as_str).collect();
     match names[..] {
-        [] => Err("say which cases to run: `all`, a group, a case; or `list`".into()),
+        [] => {
+            Err("no cases given: name `all`, groups or cases to run, or use `list` to see them"
+                .into())
+        }
         ["list"] => Ok(Invocation::List),
         [SAMPLE_COMMAND, contender, case] => Ok(Invocation::Sample {
             contender: contender.into(),
@@ -79,28 +82,28 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation
 }
 
 impl RunOptions {
-    /// The cases asked for, in the suite's order.
+    /// Returns the selected cases, in the suite's order.
     pub fn cases<'a>(&self, suite: &'a Suite) -> Result<Vec<&'a Case>, String> {
         let asks_for =
             |name: &str, case: &Case| name == "all" || name == case.group() || name == case.name;
         let catalogue = suite.catalogue();
         for name in &self.selected {
             if !catalogue.iter().any(|case| asks_for(name, case)) {
-                return Err(format!("no case or group is called `{name}`; `list` shows them all"));
+                return Err(format!("`{name}` is not a case or group; `list` prints them"));
             }
         }
         let wanted = |case: &&Case| self.selected.iter().any(|name| asks_for(name, case));
         Ok(catalogue.into_iter().filter(wanted).collect())
     }
 
-    /// The contenders asked for, in the suite's order.
+    /// Returns the selected contenders, in the suite's order.
     pub fn contenders<'a>(&self, suite: &'a Suite) -> Result<Vec<&'a Contender>, String> {
         let Some(only) = &self.only else {
             return Ok(suite.contenders.iter().filter(|one| !one.by_name_only).collect());
         };
         for name in only {
             if suite.contender(name).is_none() {
-                return Err(format!("no contender is called `{name}`; `list` shows them all"));
+                return Err(format!("`{name}` is not a contender; `list` prints them"));
             }
         }
         let wanted = |contender: &&Contender| only.iter().any(|name| name == contender.name);
@@ -115,7 +118,7 @@ mod tests {
     fn run_options(line: &str) -> RunOptions {
         match parse(line.split_whitespace().map(OsString::from)) {
             Ok(Invocation::Run(options)) => options,
-            Ok(_) => panic!("`{line}` does not run cases"),
+            Ok(_) => panic!("`{line}` should run cases"),
             Err(e) => panic!("`{line}`: {e}"),
         }
     }
@@ -131,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn options_may_stand_anywhere() {
+    fn options_may_come_anywhere() {
         let options = run_options("x --only a,b y/1 --quick --rounds=3 --json out.json --write");
         assert_eq!(
             options,
@@ -147,10 +150,10 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_command_lines_are_errors() {
         for line in ["", "all --rounds 0", "all --rounds many", "all --fast", "all --only"] {
             let parsed = parse(line.split_whitespace().map(OsString::from));
-            assert!(parsed.is_err(), "`{line}` was taken");
+            assert!(parsed.is_err(), "`{line}` was accepted");
         }
     }
 
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_contenders_are_refused() {
+    fn unknown_contenders_are_errors() {
         let suite = suite();
         let contenders = run_options("all --only b").contenders(&suite).unwrap();
         assert_eq!(contenders.len(), 1);

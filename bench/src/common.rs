@@ -1,5 +1,5 @@
-//! What cases are made of. The primitives of the scheduling cases are the same for every contender, so that no
-//! contender's own colour what the scheduler costs.
+//! Building blocks of the cases. The scheduling cases use the same primitives for every contender,
+//! so that they compare schedulers, and not each contender's own primitives.
 
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// Keeps a CPU busy for so long.
+/// Keeps a CPU busy for `span`.
 pub fn compute_for(span: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < span {
@@ -16,7 +16,7 @@ pub fn compute_for(span: Duration) {
     }
 }
 
-/// Counts down to zero and then wakes its one waiter.
+/// Counts down to zero, and then wakes its only waiter.
 pub struct Latch {
     left: AtomicUsize,
     waiter: Mutex<Option<Waker>>,
@@ -40,7 +40,7 @@ impl Latch {
         poll_fn(|cx| self.poll_wait(cx))
     }
 
-    /// Waits on a thread that belongs to no runtime.
+    /// Waits on a thread outside the runtime.
     pub fn wait_blocking(&self) {
         struct Unpark(Thread);
         impl Wake for Unpark {
@@ -60,7 +60,7 @@ impl Latch {
             return Poll::Ready(());
         }
         *self.waiter.lock().unwrap() = Some(cx.waker().clone());
-        // Again: the last count may have gone by before the waker was there to be seen.
+        // Checks again: the last count may have come before the waker was registered.
         if self.is_open() { Poll::Ready(()) } else { Poll::Pending }
     }
 
@@ -69,7 +69,8 @@ impl Latch {
     }
 }
 
-/// A mailbox with room for one empty letter. What is left to measure is waking a task and switching to it.
+/// A mailbox that holds one empty message. It costs little beyond waking a task and switching to
+/// it.
 #[derive(Default)]
 pub struct Mailbox(Mutex<MailboxState>);
 
@@ -103,7 +104,7 @@ impl Mailbox {
     }
 }
 
-/// Holds up everyone until it is opened.
+/// Makes all tasks wait until it is opened.
 #[derive(Default)]
 pub struct Gate(Mutex<GateState>);
 

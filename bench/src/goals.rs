@@ -1,21 +1,21 @@
-//! The figures Wakeful is to reach, as data, and whether a run reached them.
+//! Goals: the figures that Wakeful should reach, and whether a run reached them.
 
 use crate::measure::Better;
 use crate::results::Row;
 
-/// Who is to reach them.
+/// The contender that should reach the goals.
 pub const RUNNER: &str = "wakeful-mt";
 
-/// One figure of one case. It was set on a slower machine: so there is the figure itself, and what it was beside
-/// Tokio's then.
+/// A goal for one figure of a case. It was set on a slower machine, so it has a ratio to Tokio's
+/// figure of then, too.
 pub struct Goal {
     pub case: &'static str,
     pub metric: &'static str,
-    /// What Tokio's multi-thread runtime did when the goal was set.
+    /// The figure of Tokio's multi-thread runtime when the goal was set.
     tokio: f64,
-    /// What Wakeful was to do where Tokio does that.
+    /// The figure that Wakeful should reach on the same machine.
     reach: f64,
-    /// Whether the figures are figures of the case's, and not just a ratio.
+    /// Whether the figures are in the unit of the case. If not, only their ratio counts.
     is_figure: bool,
 }
 
@@ -61,17 +61,17 @@ const fn ratio(case: &'static str, metric: &'static str, tokio: f64, reach: f64)
     Goal { case, metric, tokio, reach, is_figure: false }
 }
 
-/// What a run has to say about a goal.
+/// The outcome of a run for a goal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// As many times as good as Tokio, and whether that is enough.
+    /// How many times as good as Tokio, and whether that is enough.
     pub ratio: (f64, bool),
-    /// The figure, and whether it is good enough.
+    /// The figure, and whether it is good enough. `None` if only the ratio counts.
     pub figure: (f64, Option<bool>),
 }
 
 impl Goal {
-    /// How many times as good as Tokio to be.
+    /// Returns how many times as good as Tokio the goal is.
     pub fn ratio(&self, better: Better) -> f64 {
         match better {
             Better::Higher => self.reach / self.tokio,
@@ -83,12 +83,12 @@ impl Goal {
         rows.iter().find(|row| row.case.name == self.case && row.metric == self.metric)
     }
 
-    /// The figure to reach, in the unit of the case.
+    /// Returns the figure to reach, in the unit of the case, or `None` if only the ratio counts.
     pub fn figure(&self) -> Option<f64> {
         self.is_figure.then_some(self.reach)
     }
 
-    /// None if the run has no figure for it.
+    /// Returns the outcome, or `None` if the run has no figure for it.
     pub fn outcome(&self, rows: &[Row]) -> Option<Outcome> {
         let row = self.row(rows)?;
         let (ratio, figure) = (row.ratio_of(RUNNER)?, row.cell(RUNNER)?.median());
@@ -112,7 +112,7 @@ mod tests {
     use crate::suite::Contender;
 
     #[test]
-    fn every_goal_is_about_a_case_of_its_runner() {
+    fn every_goal_has_a_case_of_its_runner() {
         let suite = crate::contenders::suite();
         let runner = suite.contender(RUNNER).unwrap();
         for goal in GOALS {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_to_be_higher() {
+    fn for_rates_higher_is_better() {
         let goal = ratio("group/case", "requests", 1.0, 1.3);
         assert_eq!(goal.ratio(Better::Higher), 1.3);
         assert_eq!(goal.figure(), None);

@@ -1,4 +1,4 @@
-//! The service of the HTTP cases, which hyper runs over every contender's sockets.
+//! The HTTP service of the HTTP cases. hyper serves it on each contender's sockets.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -11,9 +11,9 @@ use std::convert::Infallible;
 
 pub const GREETING: &str = "Hello, World!";
 
-/// Answers on one connection until its other side is done.
+/// Serves a connection until the client closes it.
 pub async fn serve_connection(io: impl Read + Write + Unpin) {
-    // A client that resets its connection is not worth a word.
+    // An error means that the client reset the connection, which is expected.
     let _ = http1::Builder::new().serve_connection(io, service_fn(greet)).await;
 }
 

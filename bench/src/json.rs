@@ -1,4 +1,4 @@
-//! Results for programs: one JSON document with every sample.
+//! The results as one JSON document with all samples.
 
 use crate::machine::Machine;
 use crate::measure::Better;

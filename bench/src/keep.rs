@@ -1,4 +1,4 @@
-//! The files a run can be kept in, beside the source of this program.
+//! Writes the results to the files that are kept in the repository.
 
 use crate::markdown;
 use crate::picture;

@@ -1,7 +1,9 @@
-//! The load generator: one thread with plain epoll and no runtime, in a process of its own, the same for every server.
+//! The load generator: one thread with plain epoll, without a runtime, in its own process, the same
+//! for every server.
 //!
-//! Each connection has at most one request under way: a new one when the answer to the last has come, or when it is due
-//! if the traffic has a pace. It is pinned to the last CPU; a server may run on all of them.
+//! Each connection has at most one outstanding request. It sends the next one when the answer has
+//! arrived, or, with a pace, when the next one is due. The generator is pinned to the last CPU; a
+//! server may run on all of them.
 
 use crate::hello::GREETING;
 use crate::measure::{Metric, Sample, quantile};
@@ -13,20 +15,20 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Metrics of a server: how many requests it answered, how soon, and what one of them cost.
+/// Metrics of a server: throughput, latency, and CPU time per request.
 pub const REQUESTS: &str = "requests";
 pub const LATENCY_P50: &str = "latency p50";
 pub const LATENCY_P99: &str = "latency p99";
 pub const SERVER_CPU: &str = "server CPU";
 
-/// A server that does not answer for so long has failed.
+/// How long a server may not answer before the sample fails.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What to do to which server. Handed to the generator's process as JSON.
+/// The server and its traffic. The generator's process gets this as JSON.
 #[derive(Serialize, Deserialize)]
 pub struct Load {
     pub server: SocketAddr,
-    /// Whose CPU time is divided by the number of requests.
+    /// The process whose CPU time is divided by the number of requests.
     pub server_pid: u32,
     pub traffic: Traffic,
 }
@@ -35,21 +37,22 @@ pub struct Load {
 pub struct Traffic {
     pub connections: usize,
     pub exchange: Exchange,
-    /// How often each connection asks. Latency is then counted from when it should have asked, so that all requests
-    /// that fall into a pause of the server count, not only the first.
+    /// The interval between requests of each connection. Latency is then counted from the time at
+    /// which a request was due, so that all requests during a pause of the server count, and not
+    /// only the first.
     pub pace: Option<Duration>,
-    /// Whether each exchange has a connection of its own, in place of the one before.
+    /// Whether each exchange uses a new connection.
     pub reconnects: bool,
     pub warm_up: Duration,
     pub span: Duration,
 }
 
-/// What goes over a connection again and again.
+/// A request and its answer.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub enum Exchange {
-    /// So many bytes, which come back.
+    /// This many bytes, which the server sends back.
     Echo { bytes: usize },
-    /// An HTTP request, which is answered with [`GREETING`].
+    /// An HTTP request, answered with [`GREETING`].
     Hello,
 }
 
@@ -61,7 +64,7 @@ impl Exchange {
         }
     }
 
-    /// What the answer ends with.
+    /// Returns the end of the answer.
     fn answer_end(self) -> Vec<u8> {
         match self {
             Exchange::Echo { .. } => self.request(),
@@ -70,7 +73,7 @@ impl Exchange {
     }
 }
 
-/// Puts the load on the server and tells how it bore it.
+/// Generates load on the server and returns the measurements.
 pub fn run(load: &Load) -> io::Result<Sample> {
     os::pin_to_cpu(os::cpus() - 1);
     let mut generator = Generator::connect(load.server, &load.traffic)?;
@@ -86,7 +89,7 @@ pub fn run(load: &Load) -> io::Result<Sample> {
 
     let mut latencies_ns = generator.latencies_ns;
     if latencies_ns.is_empty() {
-        return Err(io::Error::new(ErrorKind::TimedOut, "not one request was answered"));
+        return Err(io::Error::new(ErrorKind::TimedOut, "the server answered no request"));
     }
     latencies_ns.sort_unstable();
     let requests = latencies_ns.len() as f64;
@@ -107,12 +110,12 @@ struct Generator {
     server: SocketAddr,
     poll: EdgePoll,
     connections: Vec<Connection>,
-    /// Those that are to ask when they are due.
+    /// Connections that wait until their next request is due.
     idle: BinaryHeap<Reverse<(Instant, usize)>>,
     pace: Option<Duration>,
     reconnects: bool,
     request: Vec<u8>,
-    /// As long as every answer is.
+    /// Has the length of an answer.
     answer: Vec<u8>,
     latencies_ns: Vec<u32>,
 }
@@ -121,14 +124,15 @@ struct Connection {
     stream: TcpStream,
     sent: usize,
     received: usize,
-    /// Whether an answer is awaited, and since when.
+    /// When the outstanding request was sent, or was due. `None` if there is none.
     asked_at: Option<Instant>,
-    /// When to ask next, if there is a pace.
+    /// When the next request is due, if there is a pace.
     due: Instant,
 }
 
 impl Generator {
-    /// Connects, and has one exchange on each connection, so that the server has taken all of them on.
+    /// Opens all connections, and makes one exchange on each, so that the server has accepted all
+    /// of them.
     fn connect(server: SocketAddr, traffic: &Traffic) -> io::Result<Generator> {
         let poll = EdgePoll::new()?;
         let request = traffic.exchange.request();
@@ -145,7 +149,7 @@ impl Generator {
             connection.stream.set_nonblocking(true)?;
             poll.add(&connection.stream, id)?;
         }
-        // Evenly over the pace.
+        // Spreads the connections evenly over the interval.
         let step = traffic.pace.unwrap_or_default() / traffic.connections as u32;
         let begun = Instant::now();
         for (connection, nth) in connections.iter_mut().zip(0..) {
@@ -187,7 +191,8 @@ impl Generator {
         }
     }
 
-    /// Gives when the next will be due; none if all of them wait for an answer.
+    /// Sends all requests that are due. Returns when the next one is, or `None` if all connections
+    /// wait for answers.
     fn ask_those_due(&mut self) -> io::Result<Option<Instant>> {
         while let Some(&Reverse((due, id))) = self.idle.peek() {
             let now = Instant::now();
@@ -200,7 +205,7 @@ impl Generator {
         Ok(None)
     }
 
-    /// Something came on a connection, or there is room to send.
+    /// Handles an event on a connection: an answer arrived, or there is space to send.
     fn advance(&mut self, id: usize) -> io::Result<()> {
         let connection = &mut self.connections[id];
         let Some(asked_at) = connection.asked_at else { return Ok(()) };
@@ -216,12 +221,12 @@ impl Generator {
             self.poll.add(&connection.stream, id as u64)?;
         }
         match self.pace {
-            // A new connection counts.
+            // Without a pace, the next latency is counted from now.
             None => connection.ask(&self.request, now),
             Some(pace) => {
                 connection.due += pace;
                 if connection.due <= now {
-                    // It has waited since then.
+                    // The request was due before now, so its latency is counted from then.
                     return connection.ask(&self.request, connection.due);
                 }
                 connection.asked_at = None;
@@ -235,11 +240,11 @@ impl Generator {
 impl Connection {
     fn ask(&mut self, request: &[u8], since: Instant) -> io::Result<()> {
         (self.sent, self.received, self.asked_at) = (0, 0, Some(since));
-        // The answer, or room for the rest of the request, comes with an edge.
+        // An event will announce the answer, or space for the rest of the request.
         self.send(request).map(|_whole| ())
     }
 
-    /// True when the whole request has been sent.
+    /// Sends what is left of the request. Returns whether all of it has been sent.
     fn send(&mut self, request: &[u8]) -> io::Result<bool> {
         while self.sent < request.len() {
             match self.stream.write(&request[self.sent..]) {
@@ -251,7 +256,7 @@ impl Connection {
         Ok(true)
     }
 
-    /// True when the whole answer has come.
+    /// Receives what is left of the answer. Returns whether all of it has arrived.
     fn receive(&mut self, answer: &mut [u8]) -> io::Result<bool> {
         while self.received < answer.len() {
             match self.stream.read(&mut answer[self.received..]) {
@@ -272,7 +277,7 @@ fn connect(server: SocketAddr) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// All further answers are as long as this one.
+/// Reads an answer. All further answers have its length.
 fn first_answer(stream: &mut TcpStream, end: &[u8]) -> io::Result<Vec<u8>> {
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut answer = Vec::new();
@@ -303,7 +308,7 @@ mod tests {
         Load { server, server_pid: std::process::id(), traffic }
     }
 
-    /// The address of a server that sends everything back.
+    /// Starts a server that sends everything back, and returns its address.
     fn echo_in_the_background() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -329,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_for_each_exchange() {
+    fn exchanges_may_use_new_connections() {
         let mut load = load(echo_in_the_background(), None);
         load.traffic.reconnects = true;
         let sample = run(&load).unwrap();
@@ -340,7 +345,7 @@ mod tests {
     fn a_pace_is_not_exceeded() {
         let pace = Some(Duration::from_millis(20));
         let sample = run(&load(echo_in_the_background(), pace)).unwrap();
-        // Three connections with 50 a second each, and one more each for where the span begins.
+        // At 50 requests per second for each of three connections, and one more each at the start.
         assert!(value(&sample, "requests") <= 3.0 * (50.0 + 5.0), "{sample:?}");
     }
 

@@ -1,4 +1,4 @@
-//! What a reader must know of the machine and the versions to make sense of figures.
+//! The machine and the versions of a run, which a reader needs to interpret the figures.
 
 use crate::os;
 use crate::suite::Contender;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::fmt;
 use std::process::Command;
 
-/// The versions this program was built with.
+/// The versions with which this program was built.
 const LOCK_FILE: &str = include_str!("../Cargo.lock");
 
 #[derive(Serialize)]
@@ -15,9 +15,9 @@ pub struct Machine {
     cpu_model: Option<String>,
     kernel: String,
     rustc: &'static str,
-    /// `name version` of each contender's crates.
+    /// `name version` for each contender's crates.
     packages: Vec<String>,
-    /// The commit of the source tree, where there is one.
+    /// The commit of the source tree, if it is a git checkout.
     commit: Option<String>,
     load_average_at_start: Option<f64>,
 }
@@ -71,8 +71,8 @@ fn cpu_model() -> Option<String> {
     Some(line.split_once(':')?.1.trim().into())
 }
 
-/// Wakeful's version alone does not tell one day's from the next's. Asked when the benchmarks run rather than when they
-/// are built, since cargo does not rebuild this program for a new commit.
+/// Returns the commit of the source tree, because Wakeful's version does not change with each
+/// commit. It is looked up at run time: cargo does not rebuild this program for a new commit.
 fn commit() -> Option<String> {
     let output = Command::new("git")
         .args(["-C", env!("CARGO_MANIFEST_DIR")])
@@ -83,7 +83,8 @@ fn commit() -> Option<String> {
     output.status.success().then(|| commit.trim().into())
 }
 
-/// Of a crate that is there in several versions the newest, which stands last: we use no other.
+/// Returns the version of a package. If there are several, it is the newest, which comes last; the
+/// benchmarks use no other.
 fn locked_version<'a>(lock_file: &'a str, package: &str) -> Option<&'a str> {
     let value = |entry: &'a str, key: &str| {
         let line = entry.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))?;
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn every_contender_has_known_versions() {
+    fn versions_of_every_contender_are_known() {
         for contender in crate::contenders::suite().contenders {
             for package in contender.packages {
                 assert!(locked_version(LOCK_FILE, package).is_some(), "{package}");

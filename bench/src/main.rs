@@ -1,4 +1,5 @@
-//! Wakeful measured beside Tokio and its peers. How to run, read and extend this: `README.md`.
+//! Measures Wakeful side by side with Tokio and other runtimes. `README.md` says how to run, read
+//! and extend the benchmarks.
 
 mod cases;
 mod child;
@@ -71,11 +72,13 @@ fn list(suite: &Suite) {
     }
 }
 
-/// Fails as a whole only on a wrong order; what a contender could not do shows in the exit code.
+/// Runs the selected cases and prints the results. Returns an error only for an invalid command
+/// line or an output file that cannot be written. Failures of contenders are listed, and set the
+/// exit code.
 fn run(suite: &Suite, options: &RunOptions) -> Result<ExitCode, String> {
     let cases = options.cases(suite)?;
     let contenders = options.contenders(suite)?;
-    // Opened first: better to fail now than after minutes of measuring.
+    // Opened first, to fail now rather than after minutes of measuring.
     let json_file = match &options.json {
         Some(path) => Some(File::create(path).map_err(|e| format!("{}: {e}", path.display()))?),
         None => None,
@@ -114,10 +117,10 @@ fn run(suite: &Suite, options: &RunOptions) -> Result<ExitCode, String> {
     };
     println!("{}", markdown::summary(&report));
     if let Some(file) = json_file {
-        json::write(&report, file).map_err(|e| format!("JSON not written: {e}"))?;
+        json::write(&report, file).map_err(|e| format!("cannot write the JSON file: {e}"))?;
     }
     if options.write {
-        keep::write(&report).map_err(|e| format!("results not written: {e}"))?;
+        keep::write(&report).map_err(|e| format!("cannot write RESULTS.md or results.svg: {e}"))?;
     }
     Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

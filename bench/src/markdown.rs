@@ -1,4 +1,4 @@
-//! Results for people: one Markdown table a group of cases.
+//! The results as Markdown, with a table for each group of cases.
 
 use crate::goals::{self, GOALS};
 use crate::load::{LATENCY_P50, LATENCY_P99, REQUESTS, SERVER_CPU};
@@ -21,18 +21,20 @@ The figures were set beside Tokio's on a machine about half as fast, so each is 
 those that are missed is in [NOTES.md](NOTES.md).
 ";
 
-/// Below this, figures that are level would be listed as behind for what is left out when they are shown.
+/// Ratios below this count as behind. Between it and 1, the printed ratio is rounded to `1.00x`.
 const BEHIND: f64 = 0.995;
 
 const TRADED: &str = "Behind Tokio in one figure, ahead by more in the one it is traded for";
 
-/// Figures of which one is the price of the other. Who looks for the next request instead of sleeping answers more of them, and pays for looking. And where
-/// as many requests are under way all the time, their mean latency is given by how many are answered: what the slow ones wait less, the others wait more.
+/// Pairs of figures of which the first is the price of the second. A worker that spins instead of
+/// sleeping answers more requests, and the spinning costs CPU time. If the number of outstanding
+/// requests is constant, throughput determines the mean latency: if the slow requests wait less,
+/// the others wait more.
 const TRADES: [(&str, &str); 2] = [(SERVER_CPU, REQUESTS), (LATENCY_P50, LATENCY_P99)];
 
 const LEVEL: &str = "Not told apart from Tokio (the ratio's bounds include 1)";
 
-/// The whole run, as a file to keep.
+/// Returns a report of the whole run, to be kept as a file.
 pub fn document(report: &Report) -> String {
     let mut text = String::from("# Results\n\n");
     let rounds = report.rounds.map_or(String::new(), |rounds| format!(" --rounds {rounds}"));
@@ -54,7 +56,7 @@ pub fn document(report: &Report) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-/// What came out of a run, in short.
+/// Returns the summary of a run.
 pub fn summary(report: &Report) -> String {
     let mut text = goals(&report.rows);
     let mut behind = Behind::default();
@@ -79,7 +81,7 @@ pub fn summary(report: &Report) -> String {
 }
 
 fn goals(rows: &[Row]) -> String {
-    // A run of a few cases need not speak of all the others.
+    // A run of a few cases lists only their goals.
     let measured: Vec<_> = GOALS.iter().filter_map(|g| Some((g, g.row(rows)?))).collect();
     if measured.is_empty() {
         return String::new();
@@ -111,11 +113,11 @@ fn goals(rows: &[Row]) -> String {
     text
 }
 
-/// What Wakeful does worse than Tokio, one line for each row and flavour.
+/// The figures in which Wakeful is behind Tokio: a line for each row and flavour.
 #[derive(Debug, Default, PartialEq)]
 struct Behind {
     surely: Vec<String>,
-    /// One of the [`TRADES`] that gave more than it took.
+    /// Figures that are the price of one of the [`TRADES`] that gains more.
     traded: Vec<String>,
     perhaps: Vec<String>,
 }
@@ -125,7 +127,8 @@ impl Behind {
         let beside = |metric| {
             rows.iter().find(|other| other.case.name == row.case.name && other.metric == metric)
         };
-        // At a given pace nothing is traded: there are no more requests to be had, and nobody has to wait for others.
+        // At a given pace there is no trade: the number of requests is fixed, and requests need not
+        // wait for others.
         let is_paced = beside(REQUESTS).is_none_or(|requests| requests.better == Better::Neither);
         let bought = TRADES
             .iter()
@@ -150,7 +153,7 @@ impl Behind {
     }
 }
 
-/// The rows of one group, whose cases these are.
+/// Returns the table of one group, which has these cases.
 pub fn table(cases: &[&Case], rows: &[Row], contenders: &[&Contender]) -> String {
     let of_group = |row: &&Row| row.case.group() == cases[0].group();
     let rows: Vec<&Row> = rows.iter().filter(of_group).collect();
@@ -183,7 +186,7 @@ fn describe(row: &Row, cell: &Cell) -> String {
     format!("{}{bold}{}{bold}{ratio}", unsteady_mark(cell), figure(cell.median()))
 }
 
-/// `smol (1.20x, 0.80x)`.
+/// Formats the best peer and its ratios, as in `smol (1.20x, 0.80x)`.
 fn describe_best_peer(row: &Row) -> String {
     let Some(peer) = row.best_peer() else { return "-".into() };
     let ours = row.cells.iter().filter(|cell| cell.contender.is_wakeful());
@@ -216,7 +219,7 @@ fn conditions(report: &Report) -> String {
     text
 }
 
-/// Three digits that count, or more where the number has more before its point.
+/// Formats a number with three significant digits, or with all digits before the point.
 fn figure(value: f64) -> String {
     if value < 100.0 {
         return format!("{value:.1}");
@@ -243,7 +246,7 @@ mod tests {
     use crate::results::tests::{case, wall};
 
     #[test]
-    fn figures_keep_the_digits_that_count() {
+    fn figures_keep_three_significant_digits() {
         let shown = [9.96, 99.94, 1234.5, 12_345.6, 1_234_567.0].map(figure);
         assert_eq!(shown, ["10.0", "99.9", "1234", "12,346", "1,234,567"]);
     }
@@ -279,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_tokio_is_named() {
+    fn figures_behind_tokio_are_listed() {
         let (case, base, ours) = (
             case(),
             Contender::new("tokio-mt", &[]),
@@ -302,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_buys_more_than_it_costs_is_named_apart() {
+    fn trades_that_gain_more_are_listed_apart() {
         let (case, base, ours) = (
             case(),
             Contender::new("tokio-mt", &[]),

@@ -1,15 +1,15 @@
-//! How a case takes its figures, inside the process of its sample.
+//! How cases measure, within the process of the sample.
 
 use crate::os;
 use serde::{Deserialize, Serialize};
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-/// How much of a case is run.
+/// How much work a case does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     Full,
-    /// Enough to see that a case works; too little for a figure to keep.
+    /// Enough to test that a case works, but too little for figures to keep.
     Quick,
 }
 
@@ -27,11 +27,11 @@ impl Scale {
 pub enum Better {
     Lower,
     Higher,
-    /// Says something about the others, and is itself neither good nor bad.
+    /// The metric explains others, and is neither good nor bad by itself.
     Neither,
 }
 
-/// One figure of a sample. `name` and `unit` together tell the metrics of a case apart.
+/// One figure of a sample. `name` and `unit` together identify a metric of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
     pub name: String,
@@ -54,18 +54,19 @@ impl Metric {
     }
 }
 
-/// All that one process measured.
+/// All figures of one process.
 pub type Sample = Vec<Metric>;
 
-/// Measured turns within one sample, at least and at most; one more goes before them to warm up.
+/// How many measured turns a sample has, at least and at most. One more comes first as a warm-up.
 const TURNS: (usize, usize) = (3, 31);
 
-/// Short turns are taken for about so long in all: a CPU that is away for some milliseconds, or threads that begin on the
-/// wrong one, are then no more than what the median leaves out.
+/// The total time of a sample's turns. If turns are short, there are enough of them that the median
+/// is not affected when a CPU is away for some milliseconds, or when threads start on the wrong
+/// CPU.
 const TURNS_TAKE: Duration = Duration::from_millis(150);
 
-/// Wall and CPU time per operation of `turn`, which does `operations` of them: one turn to warm up, then the median
-/// of a few.
+/// Measures wall and CPU time per operation. A call of `turn` performs `operations` of them. The
+/// result is the median of several turns after a warm-up.
 pub async fn time_turns<F, Fut>(operations: usize, turn: F) -> Sample
 where
     F: Fn() -> Fut,
@@ -80,7 +81,7 @@ where
     turns.into_sample(operations)
 }
 
-/// [`time_turns`] on a thread that belongs to no runtime.
+/// [`time_turns`] on a thread outside a runtime.
 pub fn time_turns_blocking(operations: usize, turn: impl Fn()) -> Sample {
     let mut turns = Turns::new();
     while turns.wants_more() {
@@ -102,7 +103,7 @@ impl TurnStart {
     }
 }
 
-/// The turns taken so far, the first (to warm up) included.
+/// The turns so far, including the warm-up.
 struct Turns {
     wanted: usize,
     wall_ns: Vec<f64>,
@@ -129,7 +130,7 @@ impl Turns {
     }
 
     fn into_sample(self, operations: usize) -> Sample {
-        // A sample of one turn has nothing but its warm-up to show.
+        // A sample with a single turn has only its warm-up.
         let warm_ups = usize::from(self.wall_ns.len() > 1);
         let per_operation = |ns: &[f64]| median(&ns[warm_ups..]) / operations as f64;
         vec![
@@ -139,8 +140,8 @@ impl Turns {
     }
 }
 
-/// A contender that needs very long for a turn gets fewer, for the time limit's and the others' sake; one so slow
-/// hardly gains from being warm.
+/// Returns how many turns to measure, given the time of the first. A contender with very long turns
+/// gets fewer, because of the time limit and to save time. Long turns gain little from a warm-up.
 fn turns_worth_taking(first: Duration) -> usize {
     match first.as_millis() {
         0..400 => 1 + (TURNS_TAKE.div_duration_f64(first) as usize).clamp(TURNS.0, TURNS.1),
@@ -149,19 +150,19 @@ fn turns_worth_taking(first: Duration) -> usize {
     }
 }
 
-/// What there is to say of how late each of many things was, in microseconds.
+/// Returns the metrics of lateness, from values in microseconds.
 pub fn lateness(mut late_us: Vec<f64>) -> Sample {
     late_us.sort_by(f64::total_cmp);
     let late = |name, share| Metric::lower_is_better(name, "us late", quantile(&late_us, share));
     vec![late("p50", 0.5), late("p99", 0.99), late("max", 1.0)]
 }
 
-/// The value below which `share` of them lie, of at least one.
+/// Returns the value below which this share of the values lies. There must be at least one value.
 pub fn quantile<T: Copy>(sorted: &[T], share: f64) -> T {
     sorted[((sorted.len() - 1) as f64 * share) as usize]
 }
 
-/// NaN of nothing.
+/// Returns the median, or NaN if there are no values.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_turn_over_the_longest_step_is_the_only_one() {
+    fn a_very_long_first_turn_is_the_only_one() {
         let mut turns = Turns::new();
         turns
             .record(TurnStart { at: Instant::now() - Duration::from_secs(2), cpu: Duration::ZERO });

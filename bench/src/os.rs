@@ -1,4 +1,4 @@
-//! What the operating system knows about this process and this machine.
+//! Measurements and settings of this process and machine, by system calls and `/proc`.
 
 mod edge_poll;
 
@@ -10,15 +10,15 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 use std::{io, mem};
 
-/// CPU time this process has used, all its threads together.
+/// Returns the CPU time of all threads of this process.
 pub fn process_cpu_time() -> Duration {
     read_clock(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// CPU time another process has used, all its threads together.
+/// Returns the CPU time of all threads of another process.
 pub fn process_cpu_time_of(pid: u32) -> Duration {
     let mut clock = 0;
-    // SAFETY: the call writes to `clock`, which lives through it, and to nothing else.
+    // SAFETY: `clock` is a live local, which the call writes to.
     let failed = unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &mut clock) };
     assert_eq!(failed, 0, "process {pid} has a CPU clock");
     read_clock(clock)
@@ -26,7 +26,7 @@ pub fn process_cpu_time_of(pid: u32) -> Duration {
 
 fn read_clock(clock: libc::clockid_t) -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec that lives through the call, and the kernel only writes to it.
+    // SAFETY: `time` is a live local, which the call writes to.
     let failed = unsafe { libc::clock_gettime(clock, &mut time) };
     assert_eq!(failed, 0, "CPU clock {clock} can be read");
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
@@ -36,34 +36,36 @@ pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Keeps the calling thread, and those it starts, on one CPU.
+/// Pins the calling thread, and all threads that it starts later, to one CPU.
 pub fn pin_to_cpu(cpu: usize) {
-    // SAFETY: a cpu_set_t consists of integers, for which zero is a value.
+    // SAFETY: `cpu_set_t` consists of integers, so all zeroes are a valid value.
     let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
-    // SAFETY: CPU_SET checks the number against the size of the set, and the kernel only reads the set.
+    // SAFETY: `CPU_SET` panics if the number exceeds the size of the set. The kernel only reads the
+    // set, which lives through the call.
     let failed = unsafe {
         libc::CPU_SET(cpu, &mut set);
         libc::sched_setaffinity(0, mem::size_of_val(&set), &set)
     };
-    assert_eq!(failed, 0, "CPU {cpu} may be used");
+    assert_eq!(failed, 0, "cannot pin the thread to CPU {cpu}");
 }
 
-/// Lets this process have as many descriptors as it may ask for; a shell often gives it 1024.
+/// Raises the limit of descriptors to its hard limit. Shells often start programs with 1,024.
 pub fn raise_descriptor_limit() -> io::Result<()> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the kernel writes to `limit` only, which lives through the call.
+    // SAFETY: `limit` is a live local, which the call writes to.
     if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } != 0 {
         return Err(io::Error::last_os_error());
     }
     limit.rlim_cur = limit.rlim_max;
-    // SAFETY: the kernel only reads `limit`.
+    // SAFETY: `limit` is a live local, which the call reads.
     match unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// A loopback listener with room for many connections that come at once, where std's has 128.
+/// Creates a loopback listener with a backlog for many simultaneous connections. The backlog of std
+/// is 128.
 pub fn listen() -> io::Result<TcpListener> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     // SAFETY: takes no pointers; the descriptor is open.
@@ -73,10 +75,10 @@ pub fn listen() -> io::Result<TcpListener> {
     }
 }
 
-/// Has the connection end with a reset, so that its port is free at once for the next sample.
+/// Makes the connection end with a reset, so that its port is free at once for the next sample.
 pub fn reset_on_close(stream: &TcpStream) -> io::Result<()> {
     let linger = libc::linger { l_onoff: 1, l_linger: 0 };
-    // SAFETY: the kernel reads a `linger` of the size given, which lives through the call.
+    // SAFETY: the call reads a `linger` of the given size, which lives through it.
     let failed = unsafe {
         libc::setsockopt(
             stream.as_raw_fd(),
@@ -89,7 +91,7 @@ pub fn reset_on_close(stream: &TcpStream) -> io::Result<()> {
     if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Resident memory of this process.
+/// Returns the resident memory of this process.
 pub fn resident_bytes() -> u64 {
     let status =
         std::fs::read_to_string("/proc/self/status").expect("memory cases need Linux's /proc");
@@ -102,27 +104,27 @@ pub fn resident_bytes() -> u64 {
     resident_kib * 1024
 }
 
-/// How the CPUs of this machine have spent their time since it started, in clock ticks.
+/// How the CPUs of this machine have spent their time since boot, in clock ticks.
 #[derive(Clone, Copy)]
 pub struct CpuTicks {
     total: f64,
     stolen: f64,
     busy: f64,
-    /// Of `busy`: this process and its children that have ended.
+    /// The part of `busy` that this process and its finished children used.
     own: f64,
 }
 
-/// Where CPU time went that the contenders could not have, in percent of all there was.
+/// CPU time that the contenders could not use, in percent of the total.
 #[derive(Serialize)]
 pub struct CpuLoss {
-    /// Taken by the host of this virtual machine.
+    /// Taken by the host of a virtual machine.
     pub host_percent: f64,
-    /// Used by processes that do not belong to the benchmark.
+    /// Used by processes outside the benchmark.
     pub others_percent: f64,
 }
 
 impl CpuTicks {
-    /// `None` where there is no `/proc/stat`.
+    /// Returns the current values, or `None` without `/proc/stat`.
     pub fn now() -> Option<CpuTicks> {
         CpuTicks::parse(&std::fs::read_to_string("/proc/stat").ok()?, own_ticks())
     }
@@ -130,7 +132,7 @@ impl CpuTicks {
     fn parse(stat: &str, own: f64) -> Option<CpuTicks> {
         let all_cpus = stat.lines().next()?.strip_prefix("cpu ")?;
         let ticks: Vec<f64> = all_cpus.split_whitespace().flat_map(str::parse).collect();
-        // What follows the first eight is contained in `user` and `nice`.
+        // The fields after the first eight are included in `user` and `nice`.
         let [user, nice, system, idle, io_wait, irq, soft_irq, stolen] = *ticks.first_chunk()?;
         let busy = user + nice + system + irq + soft_irq;
         let total = busy + idle + io_wait + stolen;
@@ -142,24 +144,25 @@ impl CpuTicks {
         let others = (self.busy - earlier.busy) - (self.own - earlier.own);
         CpuLoss {
             host_percent: 100.0 * (self.stolen - earlier.stolen) / total,
-            // The kernel counts the machine's time in whole ticks and ours exactly, which may leave a little below 0.
+            // The kernel counts the machine's time in whole ticks but ours exactly, so the
+            // difference may be slightly negative.
             others_percent: 100.0 * others.max(0.0) / total,
         }
     }
 }
 
-/// CPU time of this process and of those of its children that have ended, in clock ticks.
+/// Returns the CPU time of this process and its finished children, in clock ticks.
 fn own_ticks() -> f64 {
-    // SAFETY: sysconf takes no pointers.
+    // SAFETY: `sysconf` takes no pointers.
     let ticks_per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
     let own = used_cpu_time(libc::RUSAGE_SELF) + used_cpu_time(libc::RUSAGE_CHILDREN);
     own.as_secs_f64() * ticks_per_second as f64
 }
 
 fn used_cpu_time(who: libc::c_int) -> Duration {
-    // SAFETY: rusage consists of integers, for which zero is a value.
+    // SAFETY: `rusage` consists of integers, so all zeroes are a valid value.
     let mut usage: libc::rusage = unsafe { mem::zeroed() };
-    // SAFETY: `usage` is a valid rusage that lives through the call, and the kernel only writes to it.
+    // SAFETY: `usage` is a live local, which the call writes to.
     let failed = unsafe { libc::getrusage(who, &mut usage) };
     assert_eq!(failed, 0, "the own resource usage can be read");
     let duration =
@@ -167,7 +170,7 @@ fn used_cpu_time(who: libc::c_int) -> Duration {
     duration(usage.ru_utime) + duration(usage.ru_stime)
 }
 
-/// Runnable threads on this machine, averaged over the last minute.
+/// Returns the load average of the last minute.
 pub fn load_average() -> Option<f64> {
     let loads = std::fs::read_to_string("/proc/loadavg").ok()?;
     loads.split_whitespace().next()?.parse().ok()

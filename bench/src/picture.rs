@@ -1,16 +1,16 @@
-//! Results at a glance: a bar for each case, from Tokio to where Wakeful is.
+//! A picture of the results: a bar for each case, from Tokio's line to Wakeful's ratio.
 //!
-//! One SVG file, written out by hand. Ratios are drawn to a logarithmic scale, so that twice as good and half as good
-//! are equally far from Tokio's line.
+//! It is one SVG file, written by hand. The scale of ratios is logarithmic, so that twice as good
+//! and half as good have the same distance from Tokio's line.
 
 use crate::goals::GOALS;
 use crate::results::Row;
 use std::fmt::Write;
 
 const WIDTH: f64 = 920.0;
-/// Where names end and bars may begin.
+/// Left of this are names, right of it bars.
 const PLOT_LEFT: f64 = 250.0;
-/// Behind it are the figures.
+/// Right of this are figures.
 const PLOT_RIGHT: f64 = WIDTH - 80.0;
 const TOP: f64 = 96.0;
 const GROUP_HEIGHT: f64 = 26.0;
@@ -28,7 +28,7 @@ const FLAVOURS: [Flavour; 2] = [
     Flavour { contender: "wakeful-ct", ahead: "#7dabf8", behind: "#f19999" },
 ];
 
-/// Of each case the metric is drawn that it is about.
+/// Draws the headline metric of each case.
 pub fn draw(rows: &[Row]) -> String {
     let by_case = rows.chunk_by(|a, b| a.case.name == b.case.name);
     let rows: Vec<&Row> = by_case.filter_map(headline).collect();
@@ -63,14 +63,14 @@ fn headline<'r, 'a>(rows_of_case: &'r [Row<'a>]) -> Option<&'r Row<'a>> {
     rows.find(|(nth, row)| row.case.is_about(&row.metric, *nth)).map(|(_, row)| row)
 }
 
-/// Where a ratio is drawn.
+/// Maps ratios to positions.
 struct Axis {
     least_log2: f64,
     most_log2: f64,
 }
 
 impl Axis {
-    /// Whole powers of two, with room for all that is drawn.
+    /// Spans whole powers of two that contain all ratios.
     fn over(rows: &[&Row]) -> Axis {
         let (mut least_log2, mut most_log2) = (-1.0, 2.0);
         for ratio in rows.iter().flat_map(|row| drawn_ratios(row)) {
@@ -183,7 +183,7 @@ mod tests {
     use crate::suite::Contender;
 
     #[test]
-    fn one_is_where_tokio_is_and_twice_is_as_far_as_half() {
+    fn tokio_is_at_one_and_the_scale_is_logarithmic() {
         let axis = Axis { least_log2: -2.0, most_log2: 2.0 };
         let tokio = axis.x(1.0);
         assert_eq!(axis.x(2.0) - tokio, tokio - axis.x(0.5));

@@ -1,8 +1,9 @@
-//! How far apart the CPUs are.
+//! Detects when the host of a virtual machine moves its CPUs.
 //!
-//! The host of a virtual machine moves its CPUs: to two cores that share a cache, to two that do not, to two halves of one core.
-//! What crosses between them then costs several times as much or half as much, for seconds, and a sample that falls
-//! into such a time is one of another machine. It is taken again.
+//! The host may place them on two cores that share a cache, on two that do not, or on two threads
+//! of one core. Communication between the CPUs then costs several times more or less, for seconds.
+//! A sample from such a time would be one of another machine, so it is taken again. See
+//! bench/NOTES.md.
 
 use crate::measure::median;
 use crate::os;
@@ -11,27 +12,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// So many ways there and back; as many again go before them, until both sides are there.
+/// How many round trips are measured. As many come first, as a warm-up of both threads.
 const CROSSINGS: u64 = 2_000;
 
-/// Looks at the start, from which it is known what is usual, and what lies between them.
+/// How many measurements at the start determine the usual round trip, and the pause between them.
 const FIRST_LOOKS: usize = 21;
 const FIRST_LOOKS_APART: Duration = Duration::from_millis(20);
 
-/// A crossing that costs so many times as much as is usual, or that part of it, is one of another machine.
+/// A round trip that takes this many times as long as usual, or this fraction of it, is unusual.
 const UNUSUAL: f64 = 1.5;
 
-/// How often a sample is taken again, at most.
+/// How often a sample is taken again at most.
 const RETAKES: u32 = 3;
 
-/// What is known of the CPUs' distance in a run.
+/// The round-trip times between CPUs in a run.
 pub struct Placement {
-    /// All that were seen, in nanoseconds. Empty where there is no second CPU.
+    /// All measured times, in nanoseconds. Empty if there is only one CPU.
     seen: Vec<f64>,
     pub samples: usize,
-    /// Samples that were thrown away.
+    /// Samples that were discarded.
     pub retaken: usize,
-    /// Samples that count although the CPUs were placed otherwise than usual.
+    /// Samples that count although the placement was unusual.
     pub unusual: usize,
 }
 
@@ -45,7 +46,8 @@ impl Placement {
         Placement { seen, samples: 0, retaken: 0, unusual: 0 }
     }
 
-    /// Takes a sample while the CPUs are where they usually are, if a few tries are enough for that.
+    /// Takes a sample while the placement is the usual one. After [`RETAKES`] retries it accepts
+    /// any.
     pub fn sample<T>(&mut self, take: impl Fn() -> T) -> T {
         self.sample_with(crossing_ns, take)
     }
@@ -79,7 +81,7 @@ impl Placement {
     }
 }
 
-/// How long a cache line takes from the first CPU to the last and back.
+/// Returns how long a cache line takes from the first CPU to the last one and back.
 fn crossing_ns() -> f64 {
     let ball = AtomicU64::new(0);
     let play = |cpu, first: u64| {
@@ -97,11 +99,11 @@ fn crossing_ns() -> f64 {
         }
         begun.elapsed().as_nanos() as f64 / CROSSINGS as f64
     };
-    // Both on threads of their own, since the caller's must stay free to go where it likes.
+    // Runs both sides on new threads, because the caller's thread must not be pinned.
     thread::scope(|scope| {
         scope.spawn(|| play(0, 0));
         let last = scope.spawn(|| play(os::cpus() - 1, 1));
-        last.join().expect("nothing there can panic")
+        last.join().expect("the thread does not panic")
     })
 }
 
@@ -114,7 +116,7 @@ mod tests {
         Placement { seen: vec![crossing; 99], samples: 0, retaken: 0, unusual: 0 }
     }
 
-    /// Which sample counts in the end, if these are the crossings' costs.
+    /// Returns the number of the sample that counts, for these round-trip times.
     fn taken(placement: &mut Placement, crossings: &[f64]) -> u32 {
         let mut crossings = crossings.iter().copied();
         let nth = Cell::new(0);
@@ -134,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn one_that_stays_unusual_counts_after_a_few_tries() {
+    fn a_sample_counts_after_several_unusual_tries() {
         let mut placement = usually(60.0);
         assert_eq!(taken(&mut placement, &[300.0; 8]), 1 + RETAKES);
         assert_eq!((placement.samples, placement.retaken, placement.unusual), (1, 3, 1));
     }
 
     #[test]
-    fn what_lasts_becomes_usual() {
+    fn a_lasting_placement_becomes_usual() {
         let mut placement = usually(60.0);
         for _ in 0..20 {
             taken(&mut placement, &[300.0; 8]);
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn with_one_cpu_there_is_nothing_to_look_at() {
+    fn one_cpu_has_no_placement() {
         let mut placement = Placement { seen: Vec::new(), ..usually(0.0) };
         assert_eq!(taken(&mut placement, &[]), 1);
     }

@@ -1,21 +1,21 @@
-//! What tasks talk to each other with, one trait a primitive, for the `sync` cases.
+//! Traits for the primitives of the `sync` cases.
 //!
-//! Like the traits of [`crate::runtime`] they are implemented by types that stand for a library.
+//! Like the traits of [`crate::runtime`], they are implemented by types that stand for a library.
 
 use std::future::Future;
 use std::ops::DerefMut;
 
-/// A channel of many senders and one receiver.
+/// A channel with many senders and one receiver.
 pub trait Channel: 'static {
     type Sender: Clone + Send + Sync + 'static;
     type Receiver: Send + 'static;
 
-    /// With room for so many values, or for any number.
+    /// Creates a channel with this capacity, or without a limit.
     fn new(room: Option<usize>) -> (Self::Sender, Self::Receiver);
 
     fn send(sender: &Self::Sender, value: u64) -> impl Future<Output = ()> + Send;
 
-    /// `None` when all senders are gone.
+    /// Returns `None` when all senders are dropped.
     fn recv(receiver: &mut Self::Receiver) -> impl Future<Output = Option<u64>> + Send;
 }
 
@@ -31,13 +31,13 @@ pub trait Oneshot: 'static {
     fn recv(receiver: Self::Receiver) -> impl Future<Output = u64> + Send;
 }
 
-/// Something that one task waits for and another tells it.
+/// An event that one task signals and another waits for.
 pub trait Event: Send + Sync + 'static {
     fn new() -> Self;
 
     fn tell(&self);
 
-    /// Ends once for each telling.
+    /// Completes once per call of `tell`.
     fn wait(&self) -> impl Future<Output = ()> + Send;
 }
 
@@ -48,14 +48,14 @@ pub trait Lock: Send + Sync + 'static {
     fn lock(&self) -> impl Future<Output = impl DerefMut<Target = u64> + Send> + Send;
 }
 
-/// Permits, taken and given back.
+/// A semaphore: permits are returned when dropped.
 pub trait Permits: Send + Sync + 'static {
     fn new(permits: usize) -> Self;
 
     fn acquire(&self) -> impl Future<Output = impl Send> + Send;
 }
 
-/// A channel whose every receiver gets every value.
+/// A channel that gives each receiver every value.
 pub trait Broadcast: 'static {
     type Sender: Send + 'static;
     type Receiver: Send + 'static;
@@ -69,7 +69,7 @@ pub trait Broadcast: 'static {
     fn recv(receiver: &mut Self::Receiver) -> impl Future<Output = u64> + Send;
 }
 
-/// A value that is watched.
+/// A value that receivers watch.
 pub trait Watch: 'static {
     type Sender: Send + 'static;
     type Receiver: Clone + Send + 'static;
@@ -78,6 +78,6 @@ pub trait Watch: 'static {
 
     fn set(sender: &Self::Sender, value: u64);
 
-    /// The next value that was not seen yet.
+    /// Waits for a value that this receiver has not seen yet.
     fn changed(receiver: &mut Self::Receiver) -> impl Future<Output = u64> + Send;
 }

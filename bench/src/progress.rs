@@ -1,4 +1,4 @@
-//! What a person sees while a run goes on, on standard error.
+//! The progress of a run, printed to standard error.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 pub struct Progress {
     cases: usize,
     done: usize,
-    /// A line that changes; a file would fill up with it.
+    /// Whether to print a line that changes. In a file, each change would be one more line.
     live: bool,
 }
 
@@ -29,9 +29,9 @@ impl Progress {
     }
 
     fn show(&self, text: &str) {
-        // Over what the line shows now.
+        // Overwrites the line.
         let start = if self.live { "\r\x1b[2K" } else { "" };
-        // Who closed standard error does not want to see it.
+        // A failure means that standard error is closed, so there is no reader.
         let _ = write!(std::io::stderr(), "{start}{text}");
     }
 }

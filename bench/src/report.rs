@@ -1,4 +1,4 @@
-//! A whole run.
+//! The report of a whole run.
 
 use crate::machine::Machine;
 use crate::os::CpuLoss;
@@ -7,20 +7,20 @@ use crate::results::Row;
 use crate::suite::{Case, Contender};
 use std::time::Duration;
 
-/// The picture that goes with the tables.
+/// The file of the picture, next to the tables.
 pub const PICTURE_FILE: &str = "results.svg";
 
 pub struct Report<'a> {
     pub machine: Machine,
     pub contenders: Vec<&'a Contender>,
     pub quick: bool,
-    /// As many of every case, if that was asked for.
+    /// The number of rounds of every case, if the command line sets one.
     pub rounds: Option<usize>,
     pub cases: Vec<&'a Case>,
     pub rows: Vec<Row<'a>>,
-    /// Contenders that crashed, hung, or gave no figures.
+    /// Contenders that crashed, hung, or returned no figures.
     pub failures: Vec<String>,
-    /// Where there are fewer rounds than planned.
+    /// Cases with fewer rounds than planned.
     pub notes: Vec<String>,
     pub took: Duration,
     pub placement: Placement,

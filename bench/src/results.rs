@@ -1,16 +1,17 @@
-//! The figures of a run, as they are collected and as they compare.
+//! The figures of a run, and the comparisons of them.
 
 use crate::measure::{Better, Sample, median};
 use crate::suite::{Case, Contender};
 
-/// Largest over smallest sample from which on a figure counts as unsteady.
+/// A figure is unsteady if its largest sample is more than this many times its smallest.
 const UNSTEADY_SPREAD: f64 = 1.5;
 
-/// How sure it should be that a ratio lies within its bounds. There are some hundred ratios in a run: with less, some
-/// would lie outside by chance. Up to ten rounds, all of them lie within; of eleven, all but the smallest and the largest.
+/// The probability with which a ratio lies within its bounds. A run has several hundred ratios, so
+/// with a lower probability some would lie outside by chance. With up to ten rounds, the bounds
+/// contain all rounds; with eleven, all but the smallest and the largest.
 const CERTAINTY: f64 = 0.98;
 
-/// One metric of one case, over the contenders.
+/// One metric of one case, for all contenders.
 pub struct Row<'a> {
     pub case: &'a Case,
     pub metric: String,
@@ -19,7 +20,7 @@ pub struct Row<'a> {
     pub cells: Vec<Cell<'a>>,
 }
 
-/// The samples of one contender, one a round.
+/// The samples of one contender, one per round.
 pub struct Cell<'a> {
     pub contender: &'a Contender,
     pub samples: Vec<f64>,
@@ -42,26 +43,27 @@ impl Row<'_> {
         self.cells.iter().find(|cell| cell.contender.name == contender)
     }
 
-    /// How many times as good as its baseline a contender is. `None` where one of the two has no figure, or the
-    /// contender is a baseline of others only.
+    /// Returns how many times as good as its baseline a contender is. `None` if one of the two has
+    /// no figure, or if the contender has no baseline.
     pub fn ratio(&self, contender: &Contender) -> Option<f64> {
         self.ratio_between(contender.name, contender.baseline?)
     }
 
-    /// The same by name.
+    /// Returns the ratio of the contender with this name.
     pub fn ratio_of(&self, contender: &str) -> Option<f64> {
         self.ratio(self.cell(contender)?.contender)
     }
 
-    /// How many times as good as the other one is: above 1 is better, whichever way the metric points.
-    /// The median of the rounds' ratios: a machine that changes from one minute to the next changes for
-    /// both sides of a round alike.
+    /// Returns how many times as good one contender is as the other. Above 1 is better, whether the
+    /// metric should be low or high. It is the median of the ratios of the rounds: a machine whose
+    /// speed changes over minutes changes it for both contenders of a round.
     pub fn ratio_between(&self, one: &str, other: &str) -> Option<f64> {
         let ratios = self.ratios_between(one, other)?;
         Some(median(&ratios)).filter(|ratio| ratio.is_finite())
     }
 
-    /// Between which two the ratio of a contender and its baseline lies, as far as the rounds tell.
+    /// Returns the bounds of the ratio of a contender to its baseline, as far as the rounds
+    /// determine it.
     pub fn ratio_bounds(&self, contender: &Contender) -> Option<(f64, f64)> {
         median_bounds(self.ratios_between(contender.name, contender.baseline?)?)
     }
@@ -75,12 +77,12 @@ impl Row<'_> {
         }
     }
 
-    /// The best of all, if any is better than others.
+    /// Returns the best contender, if any is better than others.
     pub fn best(&self) -> Option<&Contender> {
         self.best_among(|_| true)
     }
 
-    /// The best of all but Wakeful.
+    /// Returns the best contender other than Wakeful.
     pub fn best_peer(&self) -> Option<&Contender> {
         self.best_among(|contender| !contender.is_wakeful())
     }
@@ -97,13 +99,14 @@ impl Row<'_> {
     }
 }
 
-/// The two of `values` between which the median of all that might have been measured lies, with
-/// [`CERTAINTY`] if they are enough for that: each lies below it or above it as a coin falls.
+/// Returns the two values between which the median of the distribution lies, with a probability of
+/// [`CERTAINTY`] if there are enough values: each value is below the median with a probability of
+/// one half.
 fn median_bounds(mut values: Vec<f64>) -> Option<(f64, f64)> {
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
     let (mut outside, mut left_out) = (0.0, 0);
-    // How likely it is that just `nth` of them lie below it, or above it.
+    // The probability that exactly `nth` of the values are below the median, or above it.
     let mut fall = 2.0 / 2_f64.powi(values.len() as i32);
     for nth in 0..values.len() / 2 {
         outside += fall;
@@ -173,7 +176,7 @@ pub mod tests {
     }
 
     #[test]
-    fn the_more_rounds_the_closer_are_the_bounds() {
+    fn more_rounds_give_closer_bounds() {
         let bounds = |rounds: u32| median_bounds((1..=rounds).rev().map(f64::from).collect());
         assert_eq!(bounds(0), None);
         let with = [1, 5, 9, 11, 15].map(bounds).map(Option::unwrap);
@@ -201,7 +204,7 @@ pub mod tests {
     }
 
     #[test]
-    fn no_ratio_without_the_baseline_or_against_zero() {
+    fn no_ratio_without_a_baseline_or_to_zero() {
         let (case, fast) = (case(), Contender::new("fast", &[]).against("base"));
         let mut rows = Vec::new();
         record(&mut rows, &case, &fast, wall(0.0));

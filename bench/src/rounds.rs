@@ -12,18 +12,19 @@ use std::time::{Duration, Instant};
 /// A sample that takes longer counts as hung.
 const SAMPLE_LIMIT: Duration = Duration::from_secs(20);
 
-/// Past this a case begins no further round.
+/// After this time, a case starts no further round.
 const CASE_BUDGET: Duration = Duration::from_secs(30);
 
-/// A contender this slow sits out after two rounds, so that it does not use up the others' time.
+/// A contender whose samples take longer skips the rounds after the second, to leave time to the
+/// others.
 const SLOW_SAMPLE: Duration = Duration::from_millis(2500);
 
-/// What was measured of one case, and what was not.
+/// The results of one case, and what is missing.
 pub struct CaseOutcome<'a> {
     pub rows: Vec<Row<'a>>,
-    /// Contenders that crashed, hung, or gave no figures.
+    /// Contenders that crashed, hung, or returned no figures.
     pub failures: Vec<String>,
-    /// Where there are fewer rounds than planned.
+    /// Cases with fewer rounds than planned.
     pub notes: Vec<String>,
 }
 
@@ -42,7 +43,7 @@ pub fn run_case<'a>(
         (None, Scale::Full) => case.rounds,
     };
     let mut outcome = CaseOutcome { rows: Vec::new(), failures: Vec::new(), notes: Vec::new() };
-    // Who asked for a number of rounds gets them, however long they take.
+    // An explicit number of rounds is kept, however long they take.
     let may_shorten = options.rounds.is_none();
     let begun = Instant::now();
     for round in 0..planned {
@@ -83,7 +84,8 @@ pub fn run_case<'a>(
     outcome
 }
 
-/// Starts from another contender in every round, so that none always follows the same neighbour from the same place.
+/// Each round starts with another contender, so that none always follows the same one in the same
+/// place.
 fn turn_order<'a>(live: &[&'a Contender], round: usize) -> Vec<&'a Contender> {
     let mut order = live.to_vec();
     if !order.is_empty() {

@@ -1,7 +1,7 @@
-//! What a contender can do, one trait a capability.
+//! Traits for the capabilities of a runtime.
 //!
-//! A contender implements as many as it has the parts for. The functions are static: a runtime is found through its own
-//! thread-local or static context, as in a program that uses it.
+//! A contender implements those for which it has the parts. The functions are static: they find the
+//! runtime through its own thread-local or static context, as programs that use it do.
 
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
@@ -10,17 +10,17 @@ use std::time::Duration;
 
 /// The core of a runtime: enough for the scheduling and memory cases.
 pub trait Runtime: Send + 'static {
-    /// Builds a fresh runtime, runs `main` on it as a task, and takes the runtime down.
+    /// Builds a new runtime, runs `main` on it as a task, and drops the runtime.
     fn run<F>(main: F) -> F::Output
     where
         F: Future<Output: Send + 'static> + Send + 'static;
 
-    /// Starts a task at once; the future returned waits for its output.
+    /// Spawns a task at once. The returned future waits for its output.
     fn spawn<F>(future: F) -> impl Future<Output = F::Output> + Send + 'static
     where
         F: Future<Output: Send + 'static> + Send + 'static;
 
-    /// Starts a task nobody waits for.
+    /// Spawns a task without waiting for it.
     fn detach<F>(future: F)
     where
         F: Future<Output = ()> + Send + 'static;
@@ -28,11 +28,11 @@ pub trait Runtime: Send + 'static {
     fn yield_now() -> impl Future<Output = ()> + Send;
 }
 
-/// Spawning from a thread that is not one of the runtime's.
+/// Spawning from a thread outside the runtime.
 pub trait RemoteSpawn: Runtime {
     type Handle: Send + 'static;
 
-    /// The handle of the runtime that the calling task runs on.
+    /// Returns a handle of the runtime that runs the calling task.
     fn handle() -> Self::Handle;
 
     fn detach_on<F>(handle: &Self::Handle, future: F)
@@ -40,12 +40,12 @@ pub trait RemoteSpawn: Runtime {
         F: Future<Output = ()> + Send + 'static;
 }
 
-/// Waiting for time to pass.
+/// Sleeping.
 pub trait Timers: Runtime {
     fn sleep(duration: Duration) -> impl Future<Output = ()> + Send + 'static;
 }
 
-/// A pool of threads for calls that block.
+/// A pool of threads for blocking calls.
 pub trait SpawnBlocking: Runtime {
     fn spawn_blocking<T, W>(work: W) -> impl Future<Output = T> + Send
     where
@@ -55,16 +55,17 @@ pub trait SpawnBlocking: Runtime {
 
 /// A server of TCP connections.
 pub trait EchoServer: Runtime {
-    /// Serves for ever: a task for each connection reads into a buffer of `buffer_bytes` and sends back what it read.
+    /// Serves until the process ends. Each connection has a task, which reads into a buffer of
+    /// `buffer_bytes` and sends back what it has read.
     fn serve_echo(
         listener: TcpListener,
         buffer_bytes: usize,
     ) -> impl Future<Output = ()> + Send + 'static;
 }
 
-/// A client of such a server.
+/// A client of an echo server.
 pub trait EchoClient: EchoServer {
-    /// Connects, sends so many bytes and waits for them to come back, `times` over.
+    /// Connects, then sends `bytes` bytes and waits for their echo, `times` times.
     fn ask(
         server: SocketAddr,
         bytes: usize,
@@ -73,23 +74,25 @@ pub trait EchoClient: EchoServer {
     ) -> impl Future<Output = ()> + Send + 'static;
 }
 
-/// A server of HTTP by hyper.
+/// An HTTP server based on hyper.
 pub trait HelloServer: Runtime {
-    /// Serves for ever: answers every request as [`crate::hello`] does.
+    /// Serves until the process ends. Answers every request as [`crate::hello`] does.
     fn serve_hello(listener: TcpListener) -> impl Future<Output = ()> + Send + 'static;
 }
 
 /// Files.
 pub trait FileReads: Runtime {
-    /// Opens a file and reads so many blocks of [`crate::cases::file::BLOCK`] bytes from it, one after another.
+    /// Opens a file and reads `blocks` blocks of [`crate::cases::file::BLOCK`] bytes, one after
+    /// another.
     fn read_through(path: PathBuf, blocks: usize) -> impl Future<Output = ()> + Send;
 
-    /// Opens a file, reads one block and closes it, `times` over.
+    /// Opens a file, reads one block and closes it, `times` times.
     fn open_and_read(path: PathBuf, times: usize) -> impl Future<Output = ()> + Send;
 }
 
-/// A channel of the runtime's own, or the one its users take.
+/// The runtime's own channel, or the one that its users choose.
 pub trait ReadyChannel: Runtime {
-    /// Sends to a channel with room and receives from it, `times` over: nothing in this has to wait.
+    /// Sends and receives `times` values on a channel with free capacity, so that no operation has
+    /// to wait.
     fn send_and_receive(times: usize) -> impl Future<Output = ()> + Send;
 }

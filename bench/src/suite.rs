@@ -1,17 +1,17 @@
-//! Who can run what: the contenders, and the cases each of them has.
+//! The contenders, and the cases that each of them has.
 
 use crate::measure::{Sample, Scale};
 
-/// One case as one contender runs it.
+/// A case as one contender runs it.
 pub struct Case {
     /// `group/name`.
     pub name: &'static str,
     pub about: &'static str,
-    /// Rounds in a full run.
+    /// The number of rounds in a full run.
     pub rounds: usize,
-    /// The metric the case is about, if that is not the first.
+    /// The metric that matters most, if that is not the first.
     headline: Option<&'static str>,
-    /// Called once in a process of its own.
+    /// Takes a sample. Called in a process of its own.
     pub run: fn(Scale) -> Sample,
 }
 
@@ -20,7 +20,7 @@ impl Case {
         Case { name, about, rounds: 5, headline: None, run }
     }
 
-    /// For figures that hardly change from one process to the next.
+    /// Sets the number of rounds, for figures that hardly change between processes.
     pub fn rounds(self, rounds: usize) -> Case {
         Case { rounds, ..self }
     }
@@ -29,7 +29,7 @@ impl Case {
         Case { headline: Some(metric), ..self }
     }
 
-    /// Whether the case is about this metric, which is the `nth` of its sample.
+    /// Returns whether this metric, the `nth` of its sample, is the headline.
     pub fn is_about(&self, metric: &str, nth: usize) -> bool {
         self.headline.map_or(nth == 0, |headline| headline == metric)
     }
@@ -49,11 +49,11 @@ fn split_name(name: &'static str) -> (&'static str, &'static str) {
 
 pub struct Contender {
     pub name: &'static str,
-    /// Whom its ratios compare it with.
+    /// The contender with which its ratios compare it.
     pub baseline: Option<&'static str>,
-    /// The crates whose versions tell which contender this was.
+    /// The crates whose versions identify the contender.
     pub packages: &'static [&'static str],
-    /// Runs only where it is asked for.
+    /// Whether it runs only if selected by name.
     pub by_name_only: bool,
     cases: Vec<Case>,
 }
@@ -67,7 +67,8 @@ impl Contender {
         Contender { baseline: Some(baseline), ..self }
     }
 
-    /// For one that answers a single question, and would only make other tables wider.
+    /// Makes the contender run only if selected by name: it answers a single question, and would
+    /// only widen other tables.
     pub fn by_name_only(self) -> Contender {
         Contender { by_name_only: true, ..self }
     }
@@ -77,7 +78,7 @@ impl Contender {
         self
     }
 
-    /// The one this is all about, in any of its flavours.
+    /// Returns whether this is Wakeful, in any flavour.
     pub fn is_wakeful(&self) -> bool {
         self.name.starts_with("wakeful-")
     }
@@ -101,7 +102,8 @@ impl Suite {
         self.contenders.iter().find(|contender| contender.name == name)
     }
 
-    /// Every case that any contender has, once each, group by group, in the order contenders name them.
+    /// Returns every case of any contender, each once, group by group, in the order of the
+    /// contenders' lists.
     pub fn catalogue(&self) -> Vec<&Case> {
         let mut groups: Vec<Vec<&Case>> = Vec::new();
         for case in self.contenders.iter().flat_map(|contender| &contender.cases) {

@@ -1,4 +1,4 @@
-//! The load generator [wrk](https://github.com/wg/wrk), where it is installed.
+//! The load generator [wrk](https://github.com/wg/wrk), if it is installed.
 
 use crate::child::run_within;
 use crate::os;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// A run of wrk counts whole seconds.
+/// wrk runs for whole seconds.
 const SPAN_SECONDS: u64 = 1;
 
 const LIMIT: Duration = Duration::from_secs(SPAN_SECONDS + 10);
@@ -26,21 +26,21 @@ pub fn is_installed() -> bool {
     asks_for_version.status().is_ok()
 }
 
-/// Asks `server` for its front page over and over, from one thread that is pinned to the last CPU as our own load
-/// generator is.
+/// Requests the front page of `server` repeatedly, from one thread, which is pinned to the last CPU
+/// like our own load generator.
 pub fn run(server: SocketAddr, connections: usize) -> Result<WrkReport, String> {
     let mut command = Command::new("wrk");
     command.args(["--threads", "1", "--latency"]);
     command.args(["--connections", &connections.to_string()]);
     command.args(["--duration", &format!("{SPAN_SECONDS}s")]);
     command.arg(format!("http://{server}/"));
-    // A process begins on the CPUs of the thread that starts it.
+    // A process starts on the CPUs of the thread that starts it.
     let starter = thread::spawn(|| {
         os::pin_to_cpu(os::cpus() - 1);
         run_within(command, LIMIT)
     });
-    let output = starter.join().expect("CPUs can be chosen")?;
-    parse(&output).ok_or_else(|| format!("output not understood: {output}"))
+    let output = starter.join().expect("the thread that starts wrk does not panic")?;
+    parse(&output).ok_or_else(|| format!("cannot parse the output of wrk: {output}"))
 }
 
 fn parse(output: &str) -> Option<WrkReport> {
@@ -56,7 +56,7 @@ fn parse(output: &str) -> Option<WrkReport> {
     })
 }
 
-/// `1.50ms` is 1500.
+/// Parses a duration into microseconds: `1.50ms` is 1500.
 fn micros(text: &str) -> Option<f64> {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic())?;
     let micros_per_unit = match &text[unit_at..] {

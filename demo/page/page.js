@@ -1,4 +1,4 @@
-// Reads the stream of events, and brings what it says onto the page.
+// Reads the stream of events and updates the page.
 
 import { Plot, mean } from "/plot.js";
 import { languages, preferred, time } from "/text.js";
@@ -12,7 +12,7 @@ const plot = new Plot(element("plot"));
 let language = preferred();
 let text = languages[language];
 let frames = [];
-let deeds = [];
+let actions = [];
 let stalls = [];
 let state = "connecting";
 let figuresDrawn = 0;
@@ -36,17 +36,17 @@ function speak(next) {
 element("language").addEventListener("click", () => {
   speak(language === "zh" ? "en" : "zh");
   localStorage.setItem("lang", language);
-  // What the address asked for is no longer so.
+  // Removes the language from the address, which would override the choice.
   history.replaceState(null, "", location.pathname);
 });
 
-/** Draws once for all that came since the last time the screen was painted. */
+/** Draws once per frame of the screen, for all events since the last one. */
 function redraw() {
   if (isDrawQueued) return;
   isDrawQueued = true;
   requestAnimationFrame((now) => {
     isDrawQueued = false;
-    plot.draw({ frames, deeds, text });
+    plot.draw({ frames, actions, text });
     if (now - figuresDrawn >= FIGURES_EVERY_MS || figuresDrawn === 0) {
       figuresDrawn = now;
       showFigures();
@@ -80,7 +80,8 @@ function showFigures() {
 function showStalls() {
   const last = frames.at(-1);
   const now = last?.at ?? 0;
-  // Of some the end is not known, a callback's for one; they do not last longer than anybody is blocked.
+  // The end of some stalls is not reported, such as that of a callback. They end at the latest when no
+  // worker or thread is blocked.
   const isGoingOn = last && (last.held > 0 || last.workers.some((worker) => worker.stuck));
   const rows = stalls.slice(0, STALLS_SHOWN).map((stall) => {
     const row = document.createElement("tr");
@@ -108,7 +109,7 @@ function showStalls() {
   element("no-stalls").hidden = rows.length > 0;
 }
 
-/** From what the runtime says of a thread: `thread 4711, in system call 230, …`, the call's name in backquotes. */
+/** Parses the runtime's report of a thread: `thread 4711, in system call 230, …`, with the call's name in backquotes. */
 function doing(said) {
   const call = said.match(/`(.+)`/)?.[1] ?? said.match(/system call (\d+)/)?.[1];
   return call ? text.inCall(call) : text.running;
@@ -117,17 +118,17 @@ function doing(said) {
 function showResults() {
   for (const place of document.querySelectorAll("[data-result]")) {
     const kind = place.dataset.result;
-    const deed = deeds.findLast((deed) => deed.kind === kind);
-    if (!deed) {
+    const action = actions.findLast((action) => action.kind === kind);
+    if (!action) {
       place.textContent = kind === "block" ? text.blockHint : "";
       continue;
     }
-    const isOver = deed.until !== null;
-    place.dataset.number = deed.number;
+    const isOver = action.until !== null;
+    place.dataset.number = action.number;
     place.dataset.over = isOver;
-    const is = deed.outcome;
+    const is = action.outcome;
     if (!isOver) {
-      place.textContent = kind === "block" ? text.blockGoing(deed.count) : text[`${kind}Going`];
+      place.textContent = kind === "block" ? text.blockGoing(action.count) : text[`${kind}Going`];
     } else if (kind === "tasks") {
       place.textContent = text.tasksDone(time(is.spawned), time(is.ended));
     } else if (kind === "timers") {
@@ -162,8 +163,8 @@ async function showLoad() {
 function listen() {
   const events = new EventSource("/events");
   events.addEventListener("open", () => {
-    // The past comes again, and if the service is a new one another past.
-    [frames, deeds, stalls] = [[], [], []];
+    // The stream starts with the last half minute again, possibly that of a new service.
+    [frames, actions, stalls] = [[], [], []];
     setState("live");
     showLoad();
   });
@@ -173,8 +174,8 @@ function listen() {
     if (frames.length > FRAMES_KEPT) frames.shift();
     redraw();
   });
-  events.addEventListener("deeds", ({ data }) => {
-    deeds = JSON.parse(data);
+  events.addEventListener("actions", ({ data }) => {
+    actions = JSON.parse(data);
     showResults();
     redraw();
   });

@@ -1,4 +1,4 @@
-// The moving plot: latencies, ticks, workers and blocked threads over one axis of time.
+// The moving plot: latencies, ticks, workers and blocked threads on one time axis.
 
 import { time } from "/text.js";
 
@@ -7,7 +7,7 @@ const TICKS_HEIGHT = 72;
 const TITLE_HEIGHT = 22;
 const GAP = 14;
 const AXIS_HEIGHT = 20;
-// Labels of what was done, one below the other; with more there is no room for the latencies.
+// The maximum number of action labels below each other. More would leave no space for the latencies.
 const LABEL_ROWS = 3;
 // From 30 µs to 3 s, as powers of ten of milliseconds.
 const LOG_FROM = Math.log10(0.03);
@@ -20,7 +20,7 @@ export class Plot {
     this.colours = {};
   }
 
-  /** To be called when the colour scheme may have changed. */
+  /** Reads the colours of the style sheet. Called when the colour scheme may have changed. */
   readColours() {
     const style = getComputedStyle(document.documentElement);
     const names = ["card", "ink", "dim", "line", "lane", "half", "most", "max", "busy", "held", "band", "compute"];
@@ -28,7 +28,7 @@ export class Plot {
     this.font = style.getPropertyValue("--font");
   }
 
-  draw({ frames, deeds, text }) {
+  draw({ frames, actions, text }) {
     const last = frames.at(-1);
     if (!last) return;
     const workers = last.workers.length;
@@ -42,7 +42,7 @@ export class Plot {
     const shown = frames.filter((frame) => this.x(frame.at) >= this.left - 8);
 
     this.laneGrounds(workers, lane, tops);
-    this.bands(deeds, last.at, tops);
+    this.bands(actions, last.at, tops);
     const recent = shown.slice(-10);
     const rate = mean(recent.map((frame) => frame.requests.rate));
     const about = rate > 0 ? text.latencyOf(text.count(rate)) : text.noLoad;
@@ -54,7 +54,7 @@ export class Plot {
     this.lanes(shown, workers, lane, tops.workers + TITLE_HEIGHT, text);
     this.heldLane(shown, workers, lane, tops.held, text);
     this.axis(tops.axis, text);
-    this.labels(deeds, tops, text);
+    this.labels(actions, tops, text);
     const p50 = time(median(recent.map((frame) => frame.requests.p50)));
     const p99 = time(largest(recent.map((frame) => frame.requests.p99)));
     this.canvas.setAttribute("aria-label", text.plotLabel(p50, p99));
@@ -69,7 +69,7 @@ export class Plot {
     return { latency, ticks, workers: lanes, held, axis, end: axis + AXIS_HEIGHT };
   }
 
-  /** Brings the canvas to its size on the screen, in the screen's own pixels. */
+  /** Resizes the canvas to its size on the screen, in device pixels. */
   fit(height) {
     const scale = window.devicePixelRatio || 1;
     const width = this.canvas.clientWidth;
@@ -98,7 +98,7 @@ export class Plot {
     return this.context.measureText(string).width;
   }
 
-  /** Writes a text, vertically around `y`; with a halo it can be read on top of lines. */
+  /** Draws a text, vertically centred at `y`. A halo keeps it readable on top of lines. */
   write(string, x, y, style = {}) {
     const c = this.context;
     this.setFont(style);
@@ -128,26 +128,26 @@ export class Plot {
     this.context.fillRect(this.left, tops.held, this.plotWidth, Math.max(lane, 16));
   }
 
-  /** What was done, over the whole height: shaded while it lasts, or a line where it began. */
-  bands(deeds, now, tops) {
+  /** Draws the actions over the whole height: a band while an action lasts, or a line where it began. */
+  bands(actions, now, tops) {
     const c = this.context;
-    // Not through the titles.
+    // Leaves out the titles.
     const parts = [
       [tops.latency + TITLE_HEIGHT, tops.ticks - GAP],
       [tops.ticks + TITLE_HEIGHT, tops.workers - GAP],
       [tops.workers + TITLE_HEIGHT, tops.axis - 4],
     ];
-    for (const deed of deeds) {
-      const [from, until] = [this.x(deed.from), this.x(deed.until ?? now)];
+    for (const action of actions) {
+      const [from, until] = [this.x(action.from), this.x(action.until ?? now)];
       if (until < this.left) continue;
       const begin = Math.max(from, this.left);
-      const holds = deed.kind === "block" || deed.kind === "compute";
+      const holds = action.kind === "block" || action.kind === "compute";
       if (holds) {
-        c.fillStyle = this.colours[deed.kind === "block" ? "band" : "compute"];
+        c.fillStyle = this.colours[action.kind === "block" ? "band" : "compute"];
         for (const [top, bottom] of parts) c.fillRect(begin, top, Math.max(until - begin, 1), bottom - top);
       }
       if (from < this.left) continue;
-      c.strokeStyle = this.colours[deed.kind === "block" ? "held" : "max"];
+      c.strokeStyle = this.colours[action.kind === "block" ? "held" : "max"];
       c.lineWidth = 1;
       c.setLineDash(holds ? [] : [2, 3]);
       const x = Math.round(from) + 0.5;
@@ -156,19 +156,19 @@ export class Plot {
     }
   }
 
-  /** The names of what was done, beside its beginning, one below the other where they would meet. */
-  labels(deeds, tops, text) {
+  /** Draws the names of the actions at their beginning, below each other where they would overlap. */
+  labels(actions, tops, text) {
     const rows = [];
-    for (const deed of deeds) {
-      const from = this.x(deed.from);
+    for (const action of actions) {
+      const from = this.x(action.from);
       if (from < this.left) continue;
       const label = {
-        block: text.markBlock(deed.count),
+        block: text.markBlock(action.count),
         compute: text.markCompute,
         tasks: text.markTasks,
         timers: text.markTimers,
-      }[deed.kind];
-      const style = { colour: deed.kind === "block" ? "held" : "dim", weight: 550, halo: true };
+      }[action.kind];
+      const style = { colour: action.kind === "block" ? "held" : "dim", weight: 550, halo: true };
       const width = this.measure(label, style);
       const fits = from + 5 + width <= this.right;
       const begin = fits ? from + 5 : from - 5 - width;
@@ -188,7 +188,7 @@ export class Plot {
     c.stroke();
   }
 
-  /** Median, 99th percentile and maximum of `name`, on a scale of powers of ten. */
+  /** Draws p50, p99 and maximum of `name` on a logarithmic scale. */
   times(frames, name, top, height, text, steps) {
     const c = this.context;
     const y = (ms) => {
@@ -229,7 +229,7 @@ export class Plot {
     this.valueLabels(labels, y, top, top + height, text);
   }
 
-  /** Lets the room between two series show faintly: how far apart they are. */
+  /** Fills the area between two series faintly. */
   between(frames, low, high, y) {
     const c = this.context;
     const known = frames.filter((frame) => low(frame) !== null);
@@ -263,7 +263,7 @@ export class Plot {
     c.stroke();
   }
 
-  /** The last second's values at the right, beside their lines and not on each other. */
+  /** Draws the last second's values at the right, next to their lines, without overlaps. */
   valueLabels(labels, y, top, bottom, text) {
     const room = 16;
     const places = labels.map(([, value]) => y(value));
@@ -301,7 +301,7 @@ export class Plot {
       }
       const middle = y + lane / 2;
       if (lane < 11) {
-        // Where lanes are low, every other or third has a name.
+        // If lanes are low, only every second or third one has a name.
         const every = Math.ceil(14 / (lane + 3));
         if (worker % every === 0) this.write(text.worker(worker), this.left - 8, middle, { size: 11, align: "right" });
         continue;
@@ -324,7 +324,7 @@ export class Plot {
     }
   }
 
-  /** From pixel to pixel: neighbours of one colour are to look like one. */
+  /** Fills whole pixels, so that neighbours of one colour leave no gap. */
   bar(begin, end, bottom, height) {
     const left = Math.floor(begin);
     this.context.fillRect(left, bottom - height, Math.ceil(end) - left, height);
@@ -336,7 +336,7 @@ export class Plot {
     return this.context;
   }
 
-  /** Threads that are blocked: those that lost their worker, and those whose worker nobody needs. */
+  /** Draws the number of blocked threads: those whose worker was taken over, and those whose worker is not needed. */
   heldLane(frames, workers, lane, top, text) {
     const c = this.context;
     const height = Math.max(lane, 16);
@@ -344,7 +344,7 @@ export class Plot {
     const most = Math.max(workers, ...frames.map(blocked));
     c.fillStyle = this.colours.held;
     for (const frame of frames) {
-      // What was so at a moment, and most likely for half a frame before and after.
+      // A value measured at one moment is drawn half a frame before and after it.
       const begin = Math.max(this.x(frame.at - 50), this.left);
       const end = Math.min(this.x(frame.at + 50), this.right);
       const part = (blocked(frame) / most) * height;

@@ -1,4 +1,4 @@
-// All that the page says, in both languages. A text is a string, or a function of what it speaks of.
+// The texts of the page, in both languages. A text is a string, or a function of the values in it.
 
 const count = (language) => {
   const plain = new Intl.NumberFormat(language);
@@ -6,7 +6,7 @@ const count = (language) => {
   return (n) => (n < 1e6 ? plain : short).format(Math.round(n));
 };
 
-// Two digits say enough of a time.
+// Formats a duration with two significant digits or a little more.
 export function time(ms) {
   if (ms === null || ms === undefined) return "–";
   if (ms < 0.995) return `${ms.toFixed(2)}\u00a0ms`;
@@ -25,7 +25,7 @@ const en = {
     "Block it, and watch the requests.",
   live: (seconds) => `live · up ${seconds} s`,
   connecting: "connecting…",
-  lost: "no connection, trying again",
+  lost: "no connection, retrying",
 
   tasks: "Tasks alive",
   polls: "Polls /s",
@@ -37,76 +37,76 @@ const en = {
   stalls: "Stalls",
   handoffs: "Hand-offs",
   about: {
-    tasks: "Tasks that were spawned and have not ended",
+    tasks: "Tasks that have been spawned and have not ended",
     polls: "How often tasks are polled",
-    wakes: "How often a worker wakes from sleep",
-    steals: "Tasks that a worker takes from another’s queue",
-    queued: "Tasks that are ready and wait for a worker",
-    timers: "Those of the ticking tasks, and those that the button arms",
+    wakes: "How often workers are unparked",
+    steals: "Tasks that workers steal from each other’s queues",
+    queued: "Ready tasks that wait for a worker",
+    timers: "Timers of the ticking tasks, and of the button",
     requests: "GET /hello, over loopback",
-    stalls: "Polls that held their thread for more than 2 ms",
-    handoffs: "How often another thread took over a worker that stood still",
+    stalls: "Polls that took more than 2 ms",
+    handoffs: "How often another thread took over a blocked worker",
   },
 
   blockTitle: "Block for a second",
-  blockWhat: "std::thread::sleep inside of async tasks",
+  blockWhat: "std::thread::sleep in async tasks",
   blockAll: "All workers",
   blockOne: "One worker",
   blockNote:
-    "On Tokio a blocked worker’s tasks can stall for all of the second; with all workers blocked, everything " +
-    "does. Here other threads take over.",
+    "On Tokio, the tasks of a blocked worker can stall for the whole second. If all workers are blocked, " +
+    "everything stalls. Here, other threads take over the workers.",
   blockNoteOff:
-    "The hand-off is switched off (--no-handoff): nobody takes over, and with all workers blocked everything waits.",
-  blockHint: "Press, and watch the latencies in the red band.",
-  blockGoing: (n) => (n === 1 ? "A worker is blocked …" : `${n} workers are blocked …`),
+    "The hand-off is disabled (--no-handoff): no thread takes over, and if all workers are blocked, everything waits.",
+  blockHint: "Press a button, and watch the latency in the red band.",
+  blockGoing: (n) => (n === 1 ? "1 worker is blocked…" : `${n} workers are blocked…`),
   meanwhile: (answered, p99, max) =>
-    answered === "0" ? "No requests meanwhile: the load is off." :
-    `${answered} requests answered meanwhile: 99\u00a0% within ${p99}, all within ${max}.`,
+    answered === "0" ? "No requests were sent meanwhile: the load is off." :
+    `${answered} requests answered meanwhile: p99 ${p99}, max ${max}.`,
 
   loadTitle: "Load, in connections",
   loadOff: "Off",
-  loadNote: "50 requests/s each, from another runtime, timed from when they were due.",
+  loadNote: "50 requests/s per connection, from another runtime. Latency counts from the time a request is due.",
 
   moreTitle: "More to try",
   compute: "Compute for 1 s in a task",
-  computeGoing: "A task computes …",
+  computeGoing: "A task is computing…",
   spawnTasks: "Spawn 100,000 tasks",
-  tasksGoing: "They wait for each other …",
+  tasksGoing: "The tasks wait for each other…",
   tasksDone: (spawned, ended) => `Spawned in ${spawned}, woken and ended in ${ended}.`,
   armTimers: "Arm 100,000 timers",
-  timersGoing: "They come due …",
-  timersDone: (p99, max) => `99\u00a0% at most ${p99} late, the latest ${max}.`,
-  refused: "Let it settle first.",
+  timersGoing: "The timers fire…",
+  timersDone: (p99, max) => `Lateness: p99 ${p99}, max ${max}.`,
+  refused: "Too many are in progress. Wait until they end.",
 
   stallTitle: "Last stalls",
   stallWhen: "When",
   stallTask: "Task",
   stallSite: "Spawned at",
-  stallHeld: "Held its thread",
+  stallHeld: "Blocked for",
   stallThread: "Thread",
   stallDoing: "Found",
   stallRest: "The worker’s other tasks",
-  noStalls: "None yet. A poll that holds its thread for more than 2 ms is one.",
+  noStalls: "None yet. A poll that takes more than 2 ms is a stall.",
   ago: (s) => (s < 60 ? `${s} s ago` : `${Math.floor(s / 60)} min ago`),
   going: (least) => `over ${least}`,
   inCall: (name) => `in ${name}`,
   running: "computing",
-  "handed-off": "taken over",
-  "nothing-waits": "none were waiting",
-  "no-thread": "waited: no thread left",
-  waits: "waited",
+  "handed-off": "handed off to another thread",
+  "nothing-waits": "none were queued",
+  "no-thread": "blocked: no spare thread",
+  waits: "blocked",
 
   latency: "Request latency",
-  latencyOf: (rate) => `${rate} requests/s over loopback, as the client sees them`,
+  latencyOf: (rate) => `${rate} requests/s over loopback, measured by the client`,
   noLoad: "no load",
   ticks: "Lateness of 1 ms ticks",
-  ticksOf: "four tasks on the same runtime",
-  half: "50 %",
-  most: "99 %",
+  ticksOf: "of four tasks on the same runtime",
+  half: "p50",
+  most: "p99",
   max: "max",
-  blockLength: "a block lasts this long",
+  blockLength: "length of a block",
   workers: "Workers",
-  workersOf: "share of time busy, red: stuck; ○ asleep ● awake; a red mark: another thread takes over",
+  workersOf: "share of time busy; red: stuck; ○ parked ● awake; red mark: taken over by another thread",
   worker: (n) => `worker ${n}`,
   thread: (n) => `thread ${n}`,
   held: "blocked",
@@ -118,7 +118,7 @@ const en = {
   markTasks: "100,000 tasks",
   markTimers: "100,000 timers",
   plotLabel: (p50, p99) =>
-    `Moving plot of the last half minute. Request latency now: half within ${p50}, 99 percent within ${p99}.`,
+    `Moving plot of the last half minute. Request latency now: p50 ${p50}, p99 ${p99}.`,
 };
 
 const zh = {
@@ -139,17 +139,17 @@ const zh = {
   timers: "待触发定时器",
   requests: "请求/秒",
   stalls: "卡顿",
-  handoffs: "让座",
+  handoffs: "接管",
   about: {
     tasks: "已创建、尚未结束的任务",
     polls: "任务被 poll 的次数",
     wakes: "worker 从休眠中醒来的次数",
     steals: "worker 从别的队列里取来的任务",
     queued: "已就绪、在等 worker 的任务",
-    timers: "滴答任务的定时器，以及用按钮设置的",
+    timers: "tick 任务的定时器，以及用按钮设置的",
     requests: "经回环地址的 GET /hello",
     stalls: "占住线程超过 2 ms 的 poll",
-    handoffs: "停住的 worker 被别的线程接手的次数",
+    handoffs: "被阻塞的 worker 由别的线程接管的次数",
   },
 
   blockTitle: "阻塞一秒",
@@ -157,13 +157,13 @@ const zh = {
   blockAll: "全部 worker",
   blockOne: "一个 worker",
   blockNote:
-    "在 Tokio 上，被阻塞的 worker 手上的任务可能停顿整整一秒；全部 worker 都被阻塞时，一切都停。在这里，别的线程会接手。",
-  blockNoteOff: "让座已关闭（--no-handoff）：没有线程接手，全部 worker 都被阻塞时，一切都得等。",
+    "在 Tokio 上，被阻塞的 worker 手上的任务可能停顿整整一秒；全部 worker 都被阻塞时，一切都停。在这里，别的线程会接管。",
+  blockNoteOff: "接管已关闭（--no-handoff）：没有线程接管，全部 worker 都被阻塞时，一切都得等。",
   blockHint: "按下按钮，看红色区间里的延迟。",
   blockGoing: (n) => `${n} 个 worker 正被阻塞…`,
   meanwhile: (answered, p99, max) =>
     answered === "0" ? "期间没有请求：负载已关闭。" :
-    `期间应答了 ${answered} 个请求：99\u00a0% 在 ${p99} 以内，最慢 ${max}。`,
+    `期间应答了 ${answered} 个请求：p99 ${p99}，最慢 ${max}。`,
 
   loadTitle: "负载（连接数）",
   loadOff: "关",
@@ -177,7 +177,7 @@ const zh = {
   tasksDone: (spawned, ended) => `创建用时 ${spawned}；全部唤醒并结束用时 ${ended}。`,
   armTimers: "设置 100,000 个定时器",
   timersGoing: "正在陆续到期…",
-  timersDone: (p99, max) => `99\u00a0% 至多迟到 ${p99}，最迟 ${max}。`,
+  timersDone: (p99, max) => `延迟：p99 ${p99}，最大 ${max}。`,
   refused: "请等刚才的操作结束。",
 
   stallTitle: "最近的卡顿",
@@ -193,7 +193,7 @@ const zh = {
   going: (least) => `已超过 ${least}`,
   inCall: (name) => `在 ${name} 中`,
   running: "在计算",
-  "handed-off": "由别的线程接手",
+  "handed-off": "由别的线程接管",
   "nothing-waits": "没有在等待的",
   "no-thread": "在等待：没有空余线程",
   waits: "在等待",
@@ -201,14 +201,14 @@ const zh = {
   latency: "请求延迟",
   latencyOf: (rate) => `每秒 ${rate} 个请求，经回环地址，从客户端看`,
   noLoad: "没有负载",
-  ticks: "1 ms 滴答的迟到",
+  ticks: "1 ms tick 的延迟",
   ticksOf: "同一运行时上的四个任务",
-  half: "50 %",
-  most: "99 %",
+  half: "p50",
+  most: "p99",
   max: "最大",
   blockLength: "一次阻塞的时长",
   workers: "各 worker",
-  workersOf: "忙碌的时间占比，红色：卡住；○ 休眠 ● 清醒；红色标记：由别的线程接手",
+  workersOf: "忙碌的时间占比，红色：卡住；○ 休眠 ● 清醒；红色标记：由别的线程接管",
   worker: (n) => `worker ${n}`,
   thread: (n) => `线程 ${n}`,
   held: "被阻塞",
@@ -219,12 +219,12 @@ const zh = {
   markCompute: "计算中",
   markTasks: "100,000 个任务",
   markTimers: "100,000 个定时器",
-  plotLabel: (p50, p99) => `最近半分钟的动态图。当前请求延迟：一半在 ${p50} 以内，99 % 在 ${p99} 以内。`,
+  plotLabel: (p50, p99) => `最近半分钟的动态图。当前请求延迟：p50 ${p50}，p99 ${p99}。`,
 };
 
 export const languages = { en, zh };
 
-/** The language that was chosen, or else the browser's. */
+/** Returns the chosen language, or the browser's. */
 export function preferred() {
   const asked = new URLSearchParams(location.search).get("lang") ?? localStorage.getItem("lang");
   const tag = asked ?? navigator.language ?? "en";

@@ -1,6 +1,6 @@
-//! What the buttons do, and the tasks that tick all the time.
+//! The actions of the page's buttons, and tasks that tick all the time.
 //!
-//! Ordinary async Rust, with the mistakes that the page is about made on purpose.
+//! It is ordinary async Rust, with the mistakes that the page demonstrates made on purpose.
 
 use crate::figures::milliseconds;
 use crate::histogram::Counts;
@@ -17,24 +17,25 @@ use wakeful::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 
 /// How long a task blocks or computes.
 pub const HELD_FOR: Duration = Duration::from_secs(1);
-/// How many tasks or timers a press of the button is good for.
+/// How many tasks or timers a button creates.
 pub const MANY: usize = 100_000;
-/// Tasks and timers that are made without a pause, so that the loop which makes them is no stall itself.
+/// How many tasks or timers are created without a yield, so that the loop that creates them is not
+/// a stall itself.
 const AT_ONCE: usize = 1_000;
 /// How long the many tasks wait for each other.
 const TASKS_STAY: Duration = Duration::from_secs(2);
 const TIMERS_FROM: Duration = Duration::from_millis(500);
 const TIMERS_TO: Duration = Duration::from_millis(2_500);
-/// Tasks that tick each millisecond.
+/// The number of tasks that tick every millisecond.
 pub const TICKERS: usize = 4;
-/// Answers that a block held up come right after it, and belong to it.
+/// How long after a block answers still count as delayed by it.
 const AFTERMATH: Duration = Duration::from_millis(100);
 
-/// There is more under way already than makes sense.
+/// Too many actions of this kind are in progress already.
 #[derive(Debug)]
-pub struct TooMuch;
+pub struct Busy;
 
-/// Tasks that tick each millisecond, and note how late they are.
+/// Spawns tasks that tick every millisecond and record how late the ticks are.
 pub fn tick(show: &Arc<Show>) {
     for _ in 0..TICKERS {
         let show = show.clone();
@@ -50,13 +51,13 @@ pub fn tick(show: &Arc<Show>) {
     }
 }
 
-/// Blocks `workers` of the runtime's workers, in the way one should not.
-pub fn block(show: &Arc<Show>, workers: usize) -> Result<(), TooMuch> {
+/// Blocks `workers` of the runtime's workers, as a program should not do.
+pub fn block(show: &Arc<Show>, workers: usize) -> Result<(), Busy> {
     hold(show, Kind::Block, workers, || std::thread::sleep(HELD_FOR))
 }
 
-/// A task that computes without giving way.
-pub fn compute(show: &Arc<Show>) -> Result<(), TooMuch> {
+/// Spawns a task that computes without yielding.
+pub fn compute(show: &Arc<Show>) -> Result<(), Busy> {
     hold(show, Kind::Compute, 1, || {
         let (until, mut sum) = (Instant::now() + HELD_FOR, 0_u64);
         while Instant::now() < until {
@@ -65,12 +66,12 @@ pub fn compute(show: &Arc<Show>) -> Result<(), TooMuch> {
     })
 }
 
-/// Runs `what` in `tasks` tasks, and notes how requests fared meanwhile.
-fn hold(show: &Arc<Show>, kind: Kind, tasks: usize, what: fn()) -> Result<(), TooMuch> {
-    if show.journal.under_way(kind) >= 4 {
-        return Err(TooMuch);
+/// Runs `what` in `tasks` tasks, and records the latency of requests meanwhile.
+fn hold(show: &Arc<Show>, kind: Kind, tasks: usize, what: fn()) -> Result<(), Busy> {
+    if show.journal.in_progress(kind) >= 4 {
+        return Err(Busy);
     }
-    let number = show.journal.begin(kind, tasks, show.now()).ok_or(TooMuch)?;
+    let number = show.journal.begin(kind, tasks, show.now()).ok_or(Busy)?;
     let before = show.requests.look();
     let held: Vec<_> = (0..tasks).map(|_| wakeful::spawn(async move { what() })).collect();
     let show = show.clone();
@@ -83,12 +84,12 @@ fn hold(show: &Arc<Show>, kind: Kind, tasks: usize, what: fn()) -> Result<(), To
     Ok(())
 }
 
-/// Many tasks that are all there at once, wait for each other, and go.
-pub fn spawn_tasks(show: &Arc<Show>) -> Result<(), TooMuch> {
-    if show.journal.under_way(Kind::Tasks) >= 5 {
-        return Err(TooMuch);
+/// Spawns many tasks that all wait for each other, and then end.
+pub fn spawn_tasks(show: &Arc<Show>) -> Result<(), Busy> {
+    if show.journal.in_progress(Kind::Tasks) >= 5 {
+        return Err(Busy);
     }
-    let number = show.journal.begin(Kind::Tasks, MANY, show.now()).ok_or(TooMuch)?;
+    let number = show.journal.begin(Kind::Tasks, MANY, show.now()).ok_or(Busy)?;
     let show = show.clone();
     wakeful::spawn(async move {
         let start = Instant::now();
@@ -119,19 +120,19 @@ pub fn spawn_tasks(show: &Arc<Show>) -> Result<(), TooMuch> {
     Ok(())
 }
 
-/// Many timers, which come due over two seconds.
-pub fn arm_timers(show: &Arc<Show>) -> Result<(), TooMuch> {
-    if show.journal.under_way(Kind::Timers) >= 5 {
-        return Err(TooMuch);
+/// Arms many timers, which are due over a period of two seconds.
+pub fn arm_timers(show: &Arc<Show>) -> Result<(), Busy> {
+    if show.journal.in_progress(Kind::Timers) >= 5 {
+        return Err(Busy);
     }
-    let number = show.journal.begin(Kind::Timers, MANY, show.now()).ok_or(TooMuch)?;
+    let number = show.journal.begin(Kind::Timers, MANY, show.now()).ok_or(Busy)?;
     let show = show.clone();
     wakeful::spawn(async move {
         let (start, before) = (Instant::now(), show.late_timers.look());
         let mut tasks = Vec::with_capacity(MANY);
         for batch in 0..MANY / AT_ONCE {
             for at in 0..AT_ONCE {
-                // Neighbours in the making are not neighbours in time.
+                // Timers that are created one after another are due at different times.
                 let place = (at * MANY / AT_ONCE + batch) as u32;
                 let due = start + TIMERS_FROM + (TIMERS_TO - TIMERS_FROM) / MANY as u32 * place;
                 show.timers.fetch_add(1, Relaxed);
@@ -159,7 +160,7 @@ pub fn arm_timers(show: &Arc<Show>) -> Result<(), TooMuch> {
 
 async fn all(tasks: Vec<JoinHandle<()>>) {
     for task in tasks {
-        // An error would be that the runtime ends.
+        // An error means that the runtime is shutting down.
         let _ended_or_cancelled = task.await;
     }
 }

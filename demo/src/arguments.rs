@@ -1,46 +1,50 @@
-//! What the command line asks for.
+//! The command-line arguments.
 
-/// What `--help` prints.
+/// The text that `--help` prints.
 pub const USAGE: &str = "\
-A small service on Wakeful, on loopback, and a page that shows the runtime at work.
+Serves a page on loopback that shows a Wakeful runtime at work, with a small service to load it.
 
 usage: demo [--port N] [--no-handoff] [--check]      (cargo run --release -- --port N)
 
-  --port N       serve on port N of 127.0.0.1; 0 takes any free one.
-                 If not given: 8080, or the next one that is free
-  --no-handoff   let what waits behind a task that blocks its worker wait: to see what one is spared
-  --check        drive the service for some seconds without a browser, say what was checked, and end
-  --help         print this";
+  --port N       serve on port N of 127.0.0.1, or on any free port if N is 0
+                 (default: 8080, or the next free port)
+  --no-handoff   disable the hand-off: tasks queued behind a blocking task wait, for comparison
+  --check        test the service for some seconds without a browser, print what passed, and exit
+  --help         print this text";
 
-/// What to do.
+/// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// Serve until Ctrl-C; on this port, if one is named.
+pub enum Invocation {
+    /// Serve until Ctrl-C, on this port if there is one.
     Serve(Option<u16>, Handoff),
     Check(Handoff),
     Help,
 }
 
-/// What becomes of a worker that a task blocks.
+/// Whether the hand-off is enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handoff {
-    /// Another thread takes it over, as Wakeful does unless told otherwise.
+    /// When a task blocks its worker, another thread takes over the worker. This is Wakeful's
+    /// default.
     On,
-    /// It stands still.
+    /// A blocked worker stays blocked.
     Off,
 }
 
-/// Reads the arguments; an error says what is wrong with them.
-pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Wish, String> {
+/// Parses the arguments.
+///
+/// # Errors
+/// Returns a message that says what is wrong with them.
+pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Invocation, String> {
     let mut arguments = arguments.into_iter();
     let (mut port, mut check, mut handoff) = (None, false, Handoff::On);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "--help" | "-h" => return Ok(Wish::Help),
+            "--help" | "-h" => return Ok(Invocation::Help),
             "--check" => check = true,
             "--no-handoff" => handoff = Handoff::Off,
             "--port" => {
-                let value = arguments.next().ok_or("--port needs a number behind it")?;
+                let value = arguments.next().ok_or("--port needs a number after it")?;
                 port = Some(port_number(&value)?);
             }
             other => match other.strip_prefix("--port=") {
@@ -50,9 +54,9 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Wish, String
         }
     }
     match (check, port) {
-        (true, Some(_)) => Err("--check takes a free port by itself; leave out --port".to_owned()),
-        (true, None) => Ok(Wish::Check(handoff)),
-        (false, port) => Ok(Wish::Serve(port, handoff)),
+        (true, Some(_)) => Err("--check always uses a free port; leave out --port".to_owned()),
+        (true, None) => Ok(Invocation::Check(handoff)),
+        (false, port) => Ok(Invocation::Serve(port, handoff)),
     }
 }
 
@@ -64,36 +68,36 @@ fn port_number(value: &str) -> Result<u16, String> {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Result<Wish, String> {
+    fn parsed(line: &str) -> Result<Invocation, String> {
         parse(line.split_whitespace().map(str::to_owned))
     }
 
     #[test]
-    fn without_arguments_it_serves_where_there_is_room() {
-        assert_eq!(parsed(""), Ok(Wish::Serve(None, Handoff::On)));
+    fn without_arguments_it_serves_on_a_free_port() {
+        assert_eq!(parsed(""), Ok(Invocation::Serve(None, Handoff::On)));
     }
 
     #[test]
-    fn a_port_may_be_named_in_either_way() {
-        assert_eq!(parsed("--port 9000"), Ok(Wish::Serve(Some(9000), Handoff::On)));
-        assert_eq!(parsed("--port=0"), Ok(Wish::Serve(Some(0), Handoff::On)));
+    fn a_port_may_be_given_in_both_forms() {
+        assert_eq!(parsed("--port 9000"), Ok(Invocation::Serve(Some(9000), Handoff::On)));
+        assert_eq!(parsed("--port=0"), Ok(Invocation::Serve(Some(0), Handoff::On)));
     }
 
     #[test]
-    fn the_handoff_may_be_off_in_a_check_too() {
-        assert_eq!(parsed("--check"), Ok(Wish::Check(Handoff::On)));
-        assert_eq!(parsed("--no-handoff --check"), Ok(Wish::Check(Handoff::Off)));
-        assert_eq!(parsed("--port 1 --no-handoff"), Ok(Wish::Serve(Some(1), Handoff::Off)));
+    fn a_check_may_run_without_handoff() {
+        assert_eq!(parsed("--check"), Ok(Invocation::Check(Handoff::On)));
+        assert_eq!(parsed("--no-handoff --check"), Ok(Invocation::Check(Handoff::Off)));
+        assert_eq!(parsed("--port 1 --no-handoff"), Ok(Invocation::Serve(Some(1), Handoff::Off)));
     }
 
     #[test]
-    fn help_goes_before_all_else() {
-        assert_eq!(parsed("--check --help --port"), Ok(Wish::Help));
-        assert_eq!(parsed("-h"), Ok(Wish::Help));
+    fn help_takes_precedence() {
+        assert_eq!(parsed("--check --help --port"), Ok(Invocation::Help));
+        assert_eq!(parsed("-h"), Ok(Invocation::Help));
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_what_is_wrong() {
         assert!(parsed("--port").unwrap_err().contains("--port needs a number"));
         assert!(parsed("--port 70000").unwrap_err().contains("70000"));
         assert!(parsed("--port=x").unwrap_err().contains("not x"));

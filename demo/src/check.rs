@@ -1,6 +1,6 @@
-//! `--check`: drives the service from outside, without a browser, and says what it saw.
+//! `--check`: tests the service from outside, without a browser, and prints what passed.
 //!
-//! The client is plain `std`: nothing of what is checked helps to check it.
+//! The client uses only `std`, so that it does not depend on the code it tests.
 
 use crate::actions::{HELD_FOR, MANY, TICKERS};
 use crate::arguments::Handoff;
@@ -12,20 +12,25 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// For anything to happen. Far more than it takes, for machines that have other things to do.
+/// How long anything may take: far more than it needs, for busy machines.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Where requests would be if they had to wait for the block: half of it, and most of them above.
+/// The maximum p99 latency while workers are blocked: half of the time that they are blocked. If
+/// requests had to wait for the block, most would take longer.
 const LATENCY_MAX: Duration = HELD_FOR.checked_div(2).expect("two is not zero");
-/// Fewer say nothing.
+/// With fewer requests, the p99 says nothing.
 const ANSWERED_MIN: u64 = 100;
 
-/// Checks it all; the error says what is wrong. It is wrong if workers that are blocked hold up requests, which
-/// they do without `handoff`.
+/// Runs all checks.
+///
+/// # Errors
+/// Returns what is wrong. The check fails if blocked workers delay requests, so it fails without
+/// hand-off.
 pub fn run(handoff: Handoff) -> Result<(), String> {
-    let running = Running::start([0], handoff).map_err(|why| format!("it did not start: {why}"))?;
+    let running =
+        Running::start([0], handoff).map_err(|why| format!("cannot start the service: {why}"))?;
     let service = running.address;
     files(service)?;
-    strangers(service)?;
+    other_sites(service)?;
     let mut events = Events::open(service)?;
     figures_move(&mut events)?;
     load(service, &mut events)?;
@@ -43,19 +48,19 @@ fn files(service: SocketAddr) -> Result<(), String> {
         .split(['"', '\''])
         .filter(|text| text.starts_with('/') && (text.ends_with(".js") || text.ends_with(".css")))
         .collect();
-    ensure(page.contains("<title>Wakeful"), "the page has no title")?;
-    ensure(files.len() >= 2, "the page names no files")?;
+    ensure(page.contains("<title>Wakeful"), "`/`: the page has no title")?;
+    ensure(files.len() >= 2, "`/`: the page loads no files")?;
     for file in &files {
         ask(service, "GET", file, "")?.expect_status(200)?;
     }
-    passed(&format!("the page is there, and what it loads: {}", files.join(" ")))
+    passed(&format!("the page and its files load: {}", files.join(" ")))
 }
 
-fn strangers(service: SocketAddr) -> Result<(), String> {
+fn other_sites(service: SocketAddr) -> Result<(), String> {
     ask(service, "POST", "/block/all", "Origin: http://other.example\r\n")?.expect_status(403)?;
     ask(service, "POST", "/load/1000000", "")?.expect_status(400)?;
     ask(service, "GET", "/nothing", "")?.expect_status(404)?;
-    passed("what other sites' pages send is turned away")
+    passed("requests from pages of other sites are rejected")
 }
 
 fn figures_move(events: &mut Events) -> Result<(), String> {
@@ -64,8 +69,8 @@ fn figures_move(events: &mut Events) -> Result<(), String> {
         frame["at"].as_u64() > first["at"].as_u64() && frame["ticks"]["rate"].as_f64() > Some(0.0)
     })?;
     let workers = second["workers"].as_array().map_or(0, Vec::len);
-    ensure(workers > 0, "no worker is shown")?;
-    passed(&format!("the figures move; {workers} workers, {} tasks", second["tasks"]))
+    ensure(workers > 0, "the events show no worker")?;
+    passed(&format!("the figures change; {workers} workers, {} tasks", second["tasks"]))
 }
 
 fn load(service: SocketAddr, events: &mut Events) -> Result<(), String> {
@@ -73,17 +78,17 @@ fn load(service: SocketAddr, events: &mut Events) -> Result<(), String> {
     let frame = events.frame(|frame| frame["requests"]["rate"].as_f64() > Some(0.0))?;
     ensure(frame["failed"] == 0, "requests failed")?;
     let requests = &frame["requests"];
-    passed(&format!("clients: {} requests/s, half within {} ms", requests["rate"], requests["p50"]))
+    passed(&format!("clients: {} requests/s, p50 {} ms", requests["rate"], requests["p50"]))
 }
 
 fn block(service: SocketAddr, events: &mut Events) -> Result<(), String> {
     let before = events.frame(|_| true)?;
     ask(service, "POST", "/block/all", "")?.expect_status(204)?;
-    let deed = events.deed("block")?;
-    let outcome = &deed["outcome"];
+    let action = events.action("block")?;
+    let outcome = &action["outcome"];
     let answered = outcome["answered"].as_u64().unwrap_or(0);
     let slow = Duration::from_secs_f64(outcome["p99"].as_f64().unwrap_or(1e6) / 1e3);
-    let text = format!("{answered} requests answered, 99 % within {slow:?}");
+    let text = format!("{answered} requests answered, p99 {slow:?}");
     ensure(answered >= ANSWERED_MIN, &format!("while all workers were blocked: only {text}"))?;
     ensure(slow < LATENCY_MAX, &format!("while all workers were blocked: {text}"))?;
     let workers = before["workers"].as_array().map_or(0, Vec::len) as u64;
@@ -105,14 +110,14 @@ fn block(service: SocketAddr, events: &mut Events) -> Result<(), String> {
 
 fn compute(service: SocketAddr, events: &mut Events) -> Result<(), String> {
     ask(service, "POST", "/compute", "")?.expect_status(204)?;
-    let outcome = events.deed("compute")?["outcome"].take();
+    let outcome = events.action("compute")?["outcome"].take();
     passed(&format!("while a task computed: {} requests answered", outcome["answered"]))
 }
 
 fn tasks(service: SocketAddr, events: &mut Events) -> Result<(), String> {
     ask(service, "POST", "/tasks", "")?.expect_status(204)?;
     events.frame(|frame| frame["tasks"].as_u64() >= Some(MANY as u64))?;
-    let outcome = events.deed("tasks")?["outcome"].take();
+    let outcome = events.action("tasks")?["outcome"].take();
     passed(&format!(
         "{MANY} tasks: spawned in {} ms, ended in {} ms",
         outcome["spawned"], outcome["ended"]
@@ -122,10 +127,10 @@ fn tasks(service: SocketAddr, events: &mut Events) -> Result<(), String> {
 fn timers(service: SocketAddr, events: &mut Events) -> Result<(), String> {
     ask(service, "POST", "/timers", "")?.expect_status(204)?;
     events.frame(|frame| frame["timers"].as_u64() > Some(TICKERS as u64))?;
-    let outcome = events.deed("timers")?["outcome"].take();
+    let outcome = events.action("timers")?["outcome"].take();
     events.frame(|frame| frame["timers"] == TICKERS)?;
     passed(&format!(
-        "{MANY} timers: armed in {} ms, 99 % at most {} ms late",
+        "{MANY} timers: armed in {} ms, p99 lateness {} ms",
         outcome["armed"], outcome["p99"]
     ))
 }
@@ -133,10 +138,10 @@ fn timers(service: SocketAddr, events: &mut Events) -> Result<(), String> {
 fn no_load(service: SocketAddr, events: &mut Events) -> Result<(), String> {
     ask(service, "POST", "/load/0", "")?.expect_status(204)?;
     events.frame(|frame| frame["requests"]["rate"] == 0.0)?;
-    passed("clients stop when told to")
+    passed("clients stop when the load is switched off")
 }
 
-/// The end must not wait for a page that is open, nor for a worker that is blocked.
+/// The service must end although a page is open and workers are blocked.
 fn end(running: Running, mut events: Events) -> Result<(), String> {
     ask(running.address, "POST", "/block/all", "")?.expect_status(204)?;
     let begin = Instant::now();
@@ -144,14 +149,17 @@ fn end(running: Running, mut events: Events) -> Result<(), String> {
     let took = begin.elapsed();
     ensure(!summary.contains("cut off"), &summary)?;
     let rest = std::iter::from_fn(|| events.next().ok());
-    ensure(rest.take(10_000).count() < 10_000, "the stream of events goes on after the end")?;
-    passed(&format!("{summary}; the end took {took:.0?}"))
+    ensure(
+        rest.take(10_000).count() < 10_000,
+        "the stream of events did not end with the service",
+    )?;
+    passed(&format!("{summary}; ending took {took:.0?}"))
 }
 
-/// The stream that the page reads.
+/// The stream of events that the page reads.
 struct Events {
     lines: BufReader<TcpStream>,
-    deeds: Value,
+    actions: Value,
     stalls: Value,
     last_frame: Value,
 }
@@ -160,22 +168,22 @@ impl Events {
     fn open(service: SocketAddr) -> Result<Events, String> {
         let mut stream = send(service, "GET", "/events", "")?;
         let mut head = Vec::new();
-        while Head::parse(&head).map_err(told)?.is_none() {
+        while Head::parse(&head).map_err(no_answer)?.is_none() {
             let mut byte = [0];
-            stream.read_exact(&mut byte).map_err(told)?;
+            stream.read_exact(&mut byte).map_err(no_answer)?;
             head.extend(byte);
         }
         let nothing = || Value::Null;
         let lines = BufReader::new(stream);
-        Ok(Events { lines, deeds: nothing(), stalls: nothing(), last_frame: nothing() })
+        Ok(Events { lines, actions: nothing(), stalls: nothing(), last_frame: nothing() })
     }
 
-    /// Reads an event and keeps what it says.
+    /// Reads an event and stores its data.
     fn next(&mut self) -> Result<(), String> {
         let mut line = || {
             let mut line = String::new();
-            match self.lines.read_line(&mut line).map_err(told)? {
-                0 => Err("the stream of events has ended".to_owned()),
+            match self.lines.read_line(&mut line).map_err(no_answer)? {
+                0 => Err("the stream of events ended early".to_owned()),
                 _ => Ok(line),
             }
         };
@@ -185,14 +193,14 @@ impl Events {
         let data = serde_json::from_str(data).map_err(|why| format!("{why}: {data}"))?;
         match name.trim_end() {
             "event: frame" => self.last_frame = data,
-            "event: deeds" => self.deeds = data,
+            "event: actions" => self.actions = data,
             "event: stalls" => self.stalls = data,
-            other => return Err(format!("an event that no page knows: {other}")),
+            other => return Err(format!("unknown event: {other}")),
         }
         Ok(())
     }
 
-    /// Reads on until `found` has something to return.
+    /// Reads events until `found` returns a value.
     fn until(
         &mut self,
         what: &str,
@@ -205,27 +213,27 @@ impl Events {
             }
             if Instant::now() > give_up {
                 let last = &self.last_frame;
-                return Err(format!("waited {PATIENCE:?} for {what}; the last frame was {last}"));
+                return Err(format!("waited {PATIENCE:?} for {what}; last frame: {last}"));
             }
             self.next()?;
         }
     }
 
-    /// A frame that is yet to come and is as it should be.
+    /// Waits for a frame that `is_right` accepts.
     #[track_caller]
     fn frame(&mut self, is_right: impl Fn(&Value) -> bool) -> Result<Value, String> {
         let asked_at = std::panic::Location::caller();
         self.next()?;
-        self.until(&format!("the figures that {asked_at} asks for"), |events| {
+        self.until(&format!("the figures expected at {asked_at}"), |events| {
             Some(&events.last_frame).filter(|&frame| !frame.is_null() && is_right(frame)).cloned()
         })
     }
 
-    /// The one deed of this kind, once it is done.
-    fn deed(&mut self, kind: &str) -> Result<Value, String> {
+    /// Waits until the only action of this kind has ended.
+    fn action(&mut self, kind: &str) -> Result<Value, String> {
         self.until(&format!("the end of `{kind}`"), |events| {
-            let mut deeds = events.deeds.as_array()?.iter();
-            deeds.find(|deed| deed["kind"] == kind && !deed["until"].is_null()).cloned()
+            let mut actions = events.actions.as_array()?.iter();
+            actions.find(|action| action["kind"] == kind && !action["until"].is_null()).cloned()
         })
     }
 
@@ -236,7 +244,7 @@ impl Events {
     }
 }
 
-/// An answer: what was asked for, the status, the body.
+/// An HTTP response, with the request that it answers.
 struct Answer {
     asked: String,
     status: u16,
@@ -254,21 +262,22 @@ impl Answer {
 fn ask(service: SocketAddr, method: &str, path: &str, headers: &str) -> Result<Answer, String> {
     let mut stream = send(service, method, path, headers)?;
     let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes).map_err(told)?;
-    let head = Head::parse(&bytes).map_err(told)?.ok_or("an answer has no end")?;
+    stream.read_to_end(&mut bytes).map_err(no_answer)?;
+    let head = Head::parse(&bytes).map_err(no_answer)?.ok_or("an answer has an incomplete head")?;
     let body = String::from_utf8_lossy(&bytes[head.length..]).into_owned();
     Ok(Answer { asked: format!("{method} {path}"), status: head.status, body })
 }
 
-/// With HTTP/1.0: the body ends with the connection, and is not in chunks.
+/// Uses HTTP/1.0: the body ends with the connection and is not chunked.
 fn send(service: SocketAddr, method: &str, path: &str, headers: &str) -> Result<TcpStream, String> {
-    let mut stream = TcpStream::connect_timeout(&service, PATIENCE).map_err(told)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(told)?;
-    write!(stream, "{method} {path} HTTP/1.0\r\nHost: {service}\r\n{headers}\r\n").map_err(told)?;
+    let mut stream = TcpStream::connect_timeout(&service, PATIENCE).map_err(no_answer)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(no_answer)?;
+    write!(stream, "{method} {path} HTTP/1.0\r\nHost: {service}\r\n{headers}\r\n")
+        .map_err(no_answer)?;
     Ok(stream)
 }
 
-fn told(why: std::io::Error) -> String {
+fn no_answer(why: std::io::Error) -> String {
     format!("the service does not answer: {why}")
 }
 

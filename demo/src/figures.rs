@@ -1,4 +1,4 @@
-//! What the runtime does, measured ten times a second from a thread that is none of its own.
+//! Measures the runtime ten times per second, on a thread outside it.
 
 use crate::arguments::Handoff;
 use crate::histogram::Counts;
@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use wakeful::runtime::RuntimeMetrics;
 
 const PERIOD: Duration = Duration::from_millis(100);
-/// Periods that percentiles are taken over: of a tenth of a second's requests there is no 99th.
+/// How many periods percentiles span: a tenth of a second has too few requests for a p99.
 const TIMES_OVER: usize = 5;
 
-/// The thread that measures. Ends when [stopped](Sampler::stop), and the pages' streams with it.
+/// The thread that measures. [`Sampler::stop`] ends it, and with it the streams of the pages.
 pub struct Sampler {
     stop: mpsc::Sender<()>,
     thread: JoinHandle<()>,
@@ -26,22 +26,22 @@ impl Sampler {
     pub fn start(show: Arc<Show>, metrics: RuntimeMetrics) -> std::io::Result<Sampler> {
         let (stop, stopped) = mpsc::channel();
         let thread = thread::Builder::new().name("sampler".to_owned()).spawn(move || {
-            let (mut deeds, mut stalls) = (0, 0);
+            let (mut actions, mut stalls) = (0, 0);
             let mut past = VecDeque::from([Reading::take(&show, &metrics)]);
             let mut due = Instant::now() + PERIOD;
             let wait = |due: Instant| due.saturating_duration_since(Instant::now());
             while stopped.recv_timeout(wait(due)) == Err(RecvTimeoutError::Timeout) {
                 let mut now = Reading::take(&show, &metrics);
-                show.live.tell_frame(&frame(&show, &metrics, &past, &mut now).to_string());
+                show.live.send_frame(&frame(&show, &metrics, &past, &mut now).to_string());
                 past.push_back(now);
                 if past.len() > TIMES_OVER {
                     past.pop_front();
                 }
-                if let Some(list) = show.journal.changed_since(&mut deeds) {
-                    show.live.tell_list("deeds", &list.to_string());
+                if let Some(list) = show.journal.changed_since(&mut actions) {
+                    show.live.send_list("actions", &list.to_string());
                 }
                 if let Some(list) = show.stalls.changed_since(&mut stalls) {
-                    show.live.tell_list("stalls", &list.to_string());
+                    show.live.send_list("stalls", &list.to_string());
                 }
                 due = (due + PERIOD).max(Instant::now());
             }
@@ -52,11 +52,11 @@ impl Sampler {
 
     pub fn stop(self) {
         drop(self.stop);
-        self.thread.join().expect("to measure does not panic");
+        self.thread.join().expect("the thread that measures does not panic");
     }
 }
 
-/// All counters at a moment.
+/// All counters at one moment.
 struct Reading {
     at: Instant,
     workers: Vec<WorkerReading>,
@@ -67,7 +67,7 @@ struct Reading {
 #[derive(Debug, Clone, Copy, Default)]
 struct WorkerReading {
     busy: Duration,
-    /// Of a stretch that goes on, what was counted already.
+    /// How much of the current busy stretch has been counted already.
     ahead: Duration,
     parks: u64,
     wakes: u64,
@@ -103,15 +103,17 @@ impl WorkerReading {
         self.parks > self.wakes
     }
 
-    /// Whether it is in the same poll as at `before`: its task has blocked it, and nobody has taken it over.
+    /// Returns whether the worker is still in the poll of `before`: a task blocks it, and no other
+    /// thread has taken it over.
     fn is_stuck(&self, before: &WorkerReading) -> bool {
         !self.is_asleep() && self.parks == before.parks && self.polls == before.polls
     }
 
-    /// Which share of `elapsed` it was busy, since `before`.
+    /// Returns the share of `elapsed` during which the worker was busy, since `before`.
     ///
-    /// The runtime adds a busy stretch up when it ends. One that goes on is counted here as it goes, so
-    /// that it does not show as idle first and as more than all of the time then.
+    /// The runtime adds a busy stretch to its counter when the stretch ends. A stretch in progress
+    /// is counted here as it grows. Otherwise it would show as idle at first, and as more than 100
+    /// % when it ends.
     fn count_busy(&mut self, before: &WorkerReading, elapsed: Duration) -> f64 {
         let added = self.busy.saturating_sub(before.busy);
         if added.is_zero() && !self.is_asleep() && self.parks == before.parks {
@@ -123,7 +125,8 @@ impl WorkerReading {
     }
 }
 
-/// What the page is told of the time up to `now`, from the last of `past` on.
+/// Returns the event with the figures for the time until `now`, starting from the last reading in
+/// `past`.
 fn frame(
     show: &Show,
     metrics: &RuntimeMetrics,
@@ -170,7 +173,7 @@ fn frame(
     })
 }
 
-/// How long things took in `elapsed`, in ms, and how many they were, per second.
+/// Returns percentiles in ms, and the rate per second, of what was counted in `elapsed`.
 fn times(counts: &Counts, elapsed: Duration) -> Value {
     json!({
         "rate": per_second(counts.total(), elapsed),
@@ -204,24 +207,24 @@ mod tests {
     }
 
     #[test]
-    fn busy_is_what_the_worker_added_up() {
+    fn busy_time_is_the_growth_of_the_counter() {
         let share = reading(130, 9, 8).count_busy(&reading(100, 5, 4), WINDOW);
         assert!((share - 0.3).abs() < 1e-9, "{share}");
     }
 
     #[test]
-    fn a_worker_that_sleeps_all_the_time_is_not_busy() {
+    fn a_sleeping_worker_is_not_busy() {
         assert_eq!(reading(100, 5, 4).count_busy(&reading(100, 5, 4), WINDOW), 0.0);
     }
 
     #[test]
-    fn a_stretch_that_goes_on_counts_as_it_goes_and_only_once() {
+    fn a_stretch_in_progress_counts_once() {
         let before = reading(100, 5, 5);
         let mut first = reading(100, 5, 5);
         assert_eq!(first.count_busy(&before, WINDOW), 1.0);
         let mut second = reading(100, 5, 5);
         assert_eq!(second.count_busy(&first, WINDOW), 1.0);
-        // It ended after 20 ms more, and the worker slept.
+        // The stretch ended 20 ms later, and the worker slept.
         let share = reading(320, 6, 5).count_busy(&second, WINDOW);
         assert!((share - 0.2).abs() < 1e-9, "{share}");
     }

@@ -1,12 +1,13 @@
-//! How long things took, counted in buckets that anybody may add to and look at meanwhile.
+//! A histogram of durations. Any thread may record to it or read it at any time.
 //!
-//! A bucket is at most 1/32 of its value wide, from a microsecond up to about a minute. Counts only grow:
-//! what happened between two moments is the difference of two looks ([`Counts::since`]).
+//! The width of a bucket is at most 1/32 of its value, from a microsecond to about a minute. Counts
+//! only grow, so what was recorded between two moments is the difference of two readings
+//! ([`Counts::since`]).
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Buckets per doubling; below that many microseconds each has its own.
+/// Buckets per doubling. Below this number of microseconds, each has its own bucket.
 const STEPS: usize = 32;
 const STEPS_BITS: u32 = STEPS.trailing_zeros();
 const DOUBLINGS: usize = 21;
@@ -15,7 +16,7 @@ const BUCKETS: usize = STEPS + DOUBLINGS * STEPS;
 /// The buckets.
 pub struct Histogram(Box<[AtomicU64]>);
 
-/// What was in the buckets at a moment, or what came into them between two.
+/// The contents of the buckets at one moment, or what was recorded between two.
 #[derive(Clone, Debug)]
 pub struct Counts(Vec<u64>);
 
@@ -34,7 +35,7 @@ impl Histogram {
 }
 
 impl Counts {
-    /// What came after `earlier`, an earlier look at the same histogram.
+    /// Returns what was recorded since `earlier`, an earlier reading of the same histogram.
     pub fn since(&self, earlier: &Counts) -> Counts {
         Counts(self.0.iter().zip(&earlier.0).map(|(now, then)| now - then).collect())
     }
@@ -43,7 +44,8 @@ impl Counts {
         self.0.iter().sum()
     }
 
-    /// What `share` of all stay at or below, to the upper end of a bucket; none if there are none.
+    /// Returns an upper bound of the duration below which `share` of all lie: the upper end of a
+    /// bucket. `None` if there are none.
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         let total = self.total();
         let rank = ((total as f64 * share).ceil() as u64).clamp(1, total.max(1));
@@ -65,7 +67,7 @@ fn bucket_of(took: Duration) -> usize {
     if us < STEPS as u64 {
         return us as usize;
     }
-    // The leading bit says the doubling, the five below it the step.
+    // The leading bit selects the doubling, the next five bits the step.
     let doubling = us.ilog2() - STEPS_BITS;
     let step = (us >> doubling) as usize - STEPS;
     (STEPS + doubling as usize * STEPS + step).min(BUCKETS - 1)
@@ -99,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_all_buckets_is_in_the_last() {
+    fn very_long_durations_are_in_the_last_bucket() {
         let histogram = Histogram::new();
         histogram.record(Duration::from_secs(3_600));
         assert_eq!(histogram.look().max(), Some(upper_end(BUCKETS - 1)));
@@ -120,13 +122,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_quantiles() {
+    fn an_empty_histogram_has_no_quantiles() {
         let counts = Histogram::new().look();
         assert_eq!((counts.total(), counts.quantile(0.5), counts.max()), (0, None, None));
     }
 
     #[test]
-    fn a_difference_knows_only_what_came_between() {
+    fn a_difference_has_only_what_was_recorded_between() {
         let histogram = Histogram::new();
         histogram.record(us(9));
         let before = histogram.look();

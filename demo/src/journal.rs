@@ -1,4 +1,4 @@
-//! What was asked of the service by its buttons, when, and what came of it.
+//! The actions that the page's buttons started: when, and with which result.
 
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -7,33 +7,33 @@ use std::time::Duration;
 
 const KEPT: usize = 40;
 
-/// The last deeds, oldest first.
+/// The last actions, oldest first.
 #[derive(Default)]
-pub struct Journal(Mutex<Deeds>);
+pub struct Journal(Mutex<Actions>);
 
 #[derive(Default)]
-struct Deeds {
-    list: VecDeque<Deed>,
+struct Actions {
+    list: VecDeque<Action>,
     next_number: u64,
     revision: u64,
 }
 
-struct Deed {
+struct Action {
     number: u64,
     kind: Kind,
     count: usize,
-    /// Since the service started, as is `until`.
+    /// Since the start of the service, as for `until`.
     from: Duration,
     until: Option<Duration>,
     outcome: Value,
 }
 
-/// What a button does.
+/// The kind of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Tasks that block their worker.
     Block,
-    /// Tasks that compute without end.
+    /// A task that computes without yielding.
     Compute,
     /// Many tasks.
     Tasks,
@@ -53,47 +53,55 @@ impl Kind {
 }
 
 impl Journal {
-    /// Something begins; the number is for [`end`](Journal::end). None if as many as are kept are under way.
+    /// Records that an action begins. Returns its number, for [`end`](Journal::end), or `None` if
+    /// as many actions as the journal holds are in progress.
     pub fn begin(&self, kind: Kind, count: usize, from: Duration) -> Option<u64> {
-        let mut deeds = self.0.lock().expect("nobody panics in here");
-        if deeds.list.len() == KEPT {
-            let oldest_ended = deeds.list.iter().position(|deed| deed.until.is_some())?;
-            deeds.list.remove(oldest_ended);
+        let mut actions = self.0.lock().expect("no thread panics while it holds this lock");
+        if actions.list.len() == KEPT {
+            let oldest_ended = actions.list.iter().position(|action| action.until.is_some())?;
+            actions.list.remove(oldest_ended);
         }
-        let number = deeds.next_number;
-        deeds.next_number += 1;
-        deeds.revision += 1;
-        deeds.list.push_back(Deed { number, kind, count, from, until: None, outcome: Value::Null });
+        let number = actions.next_number;
+        actions.next_number += 1;
+        actions.revision += 1;
+        actions.list.push_back(Action {
+            number,
+            kind,
+            count,
+            from,
+            until: None,
+            outcome: Value::Null,
+        });
         Some(number)
     }
 
-    /// It is done; `outcome` is what the page says of it.
+    /// Records that an action has ended. The page shows `outcome`.
     pub fn end(&self, number: u64, until: Duration, outcome: Value) {
-        let mut deeds = self.0.lock().expect("nobody panics in here");
-        let deed = deeds.list.iter_mut().find(|deed| deed.number == number);
-        let deed = deed.expect("only what has ended is forgotten");
-        (deed.until, deed.outcome) = (Some(until), outcome);
-        deeds.revision += 1;
+        let mut actions = self.0.lock().expect("no thread panics while it holds this lock");
+        let action = actions.list.iter_mut().find(|action| action.number == number);
+        let action = action.expect("only actions that have ended are removed");
+        (action.until, action.outcome) = (Some(until), outcome);
+        actions.revision += 1;
     }
 
-    /// How many of this kind are under way.
-    pub fn under_way(&self, kind: Kind) -> usize {
-        let deeds = self.0.lock().expect("nobody panics in here");
-        deeds.list.iter().filter(|deed| deed.kind == kind && deed.until.is_none()).count()
+    /// Returns how many actions of this kind are in progress.
+    pub fn in_progress(&self, kind: Kind) -> usize {
+        let actions = self.0.lock().expect("no thread panics while it holds this lock");
+        actions.list.iter().filter(|action| action.kind == kind && action.until.is_none()).count()
     }
 
-    /// The list, if it has changed since it had `revision`, which is then brought up to date.
+    /// Returns the list if it has changed since `revision`, and updates `revision`.
     pub fn changed_since(&self, revision: &mut u64) -> Option<Value> {
-        let deeds = self.0.lock().expect("nobody panics in here");
-        if *revision == deeds.revision {
+        let actions = self.0.lock().expect("no thread panics while it holds this lock");
+        if *revision == actions.revision {
             return None;
         }
-        *revision = deeds.revision;
-        Some(deeds.list.iter().map(Deed::to_json).collect())
+        *revision = actions.revision;
+        Some(actions.list.iter().map(Action::to_json).collect())
     }
 }
 
-impl Deed {
+impl Action {
     fn to_json(&self) -> Value {
         json!({
             "number": self.number,
@@ -113,26 +121,26 @@ mod tests {
     const NOW: Duration = Duration::from_millis(5);
 
     #[test]
-    fn a_deed_is_under_way_until_it_ends() {
+    fn an_action_is_in_progress_until_it_ends() {
         let journal = Journal::default();
         let block = journal.begin(Kind::Block, 2, NOW).unwrap();
-        assert_eq!((journal.under_way(Kind::Block), journal.under_way(Kind::Tasks)), (1, 0));
+        assert_eq!((journal.in_progress(Kind::Block), journal.in_progress(Kind::Tasks)), (1, 0));
         journal.end(block, NOW * 2, json!({ "answered": 3 }));
-        assert_eq!(journal.under_way(Kind::Block), 0);
+        assert_eq!(journal.in_progress(Kind::Block), 0);
         let list = journal.changed_since(&mut 0).unwrap();
         assert_eq!((&list[0]["kind"], &list[0]["until"]), (&json!("block"), &json!(10)));
         assert_eq!(list[0]["outcome"]["answered"], 3);
     }
 
     #[test]
-    fn what_has_ended_makes_room_and_what_has_not_stays() {
+    fn only_actions_that_have_ended_are_removed() {
         let journal = Journal::default();
         let first: Vec<u64> =
             (0..KEPT).map(|_| journal.begin(Kind::Tasks, 1, NOW).unwrap()).collect();
         assert_eq!(journal.begin(Kind::Block, 1, NOW), None);
         journal.end(first[3], NOW, Value::Null);
         assert!(journal.begin(Kind::Block, 1, NOW).is_some());
-        assert_eq!(journal.under_way(Kind::Tasks), KEPT - 1);
+        assert_eq!(journal.in_progress(Kind::Tasks), KEPT - 1);
         journal.end(first[0], NOW, Value::Null);
     }
 }

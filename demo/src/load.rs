@@ -1,8 +1,8 @@
 //! Clients of the service: requests over loopback, from a thread and a runtime of their own.
 //!
-//! Each connection has a request due every 20 ms, whether or not the last was answered in time, and its
-//! latency counts from then. A service that stands still for a second so gets the whole second into its
-//! figures, once for every request that waited, and not just one slow request per connection.
+//! Each connection has a request due every 20 ms, whether or not the last one was answered in time,
+//! and latency counts from the time it was due. If the service is stuck for a second, every request
+//! that waited is counted with its full delay, and not just one slow request per connection.
 
 use crate::response::Head;
 use crate::show::Show;
@@ -18,24 +18,24 @@ use wakeful::runtime::Builder;
 use wakeful::sync::watch;
 use wakeful::time::{Instant, sleep, sleep_until};
 
-/// How many connections the page may ask for.
+/// The maximum number of connections that the page may ask for.
 pub const CONNECTIONS_MAX: usize = 256;
-/// With how many it begins.
+/// The number of connections at the start.
 pub const CONNECTIONS_AT_FIRST: usize = 64;
 const PERIOD: Duration = Duration::from_millis(20);
-/// A client that is further behind lets requests go: there is no more to learn from them.
+/// A client that is further behind skips requests, which would show nothing new.
 const BEHIND_MAX: Duration = Duration::from_secs(5);
 
 const REQUEST: &[u8] = b"GET /hello HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 
-/// The clients' thread.
+/// The thread of the clients.
 pub struct Load {
-    /// None: it is over.
+    /// `None` when the thread is to end.
     connections: watch::Sender<Option<usize>>,
     thread: JoinHandle<()>,
 }
 
-/// Says how many connections there are to be.
+/// Sets the number of connections.
 #[derive(Clone)]
 pub struct LoadSwitch(watch::Sender<Option<usize>>);
 
@@ -67,7 +67,7 @@ impl Load {
 
 impl LoadSwitch {
     pub fn set(&self, connections: usize) {
-        // Not after its end.
+        // Does nothing after the end.
         self.0.send_if_modified(|wanted| {
             wanted.as_mut().is_some_and(|wanted| {
                 *wanted = connections;
@@ -81,7 +81,7 @@ impl LoadSwitch {
     }
 }
 
-/// One client, which is there while more than `place` are wanted.
+/// One client. It is connected while more than `place` connections are wanted.
 async fn client(
     show: Arc<Show>,
     service: SocketAddr,
@@ -98,7 +98,7 @@ async fn client(
     }
 }
 
-/// Sends requests over one connection.
+/// Sends requests on one connection.
 async fn requests(
     show: &Show,
     service: SocketAddr,
@@ -108,7 +108,8 @@ async fn requests(
     let mut stream = TcpStream::connect(service).await?;
     stream.set_nodelay(true)?;
     let mut buffer = Vec::new();
-    // Spread over the period, in an order in which those that are few are spread as well.
+    // Spreads the connections over the period. The order spreads a small number of connections
+    // evenly, too.
     let phase = PERIOD.mul_f64((place as f64 * 0.618_034).fract());
     let mut due = Instant::now() + phase;
     while is_wanted() {

@@ -1,9 +1,10 @@
-//! What `cargo run` starts: a small service on Wakeful, and a page that shows the runtime at work.
+//! A small service on Wakeful, and a page that shows the runtime at work. `cargo run` in the
+//! workspace starts it.
 //!
-//! Two runtimes and a thread. The one on show carries the service (axum, on the drop-in), the tasks that
-//! tick, and all that the page's buttons do. The clients are on another, so that their requests come from
-//! outside ([`load`]). And who measures is on a thread of its own ([`figures`]): it sees what happens even
-//! if the runtime stands still.
+//! There are two runtimes and a thread. The runtime on show runs the service (axum, on the
+//! drop-in), the tasks that tick, and everything that the page's buttons do. The clients run on the
+//! other one, so that their requests come from outside ([`load`]). The measurements are taken on a
+//! separate thread ([`figures`]), which works even if the runtime is stuck.
 
 mod actions;
 mod arguments;
@@ -20,7 +21,7 @@ mod service;
 mod show;
 mod stall_log;
 
-use arguments::{Handoff, Wish};
+use arguments::{Handoff, Invocation};
 use listen::USUAL_PORTS;
 use running::Running;
 use std::io::{self, Write};
@@ -29,12 +30,12 @@ use wakeful::signal::unix::{Signal, SignalKind, signal};
 
 fn main() -> ExitCode {
     let outcome = match arguments::parse(std::env::args().skip(1)) {
-        Ok(Wish::Help) => {
+        Ok(Invocation::Help) => {
             say(arguments::USAGE);
             Ok(())
         }
-        Ok(Wish::Check(handoff)) => check::run(handoff),
-        Ok(Wish::Serve(port, handoff)) => serve(port, handoff),
+        Ok(Invocation::Check(handoff)) => check::run(handoff),
+        Ok(Invocation::Serve(port, handoff)) => serve(port, handoff),
         Err(why) => {
             eprintln!("demo: {why}\n\n{}", arguments::USAGE);
             return ExitCode::from(2);
@@ -49,7 +50,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Serves until Ctrl-C, or until it is asked to end.
+/// Serves until Ctrl-C or `SIGTERM`.
 fn serve(port: Option<u16>, handoff: Handoff) -> Result<(), String> {
     let running = match port {
         Some(port) => Running::start([port], handoff),
@@ -73,7 +74,7 @@ fn serve(port: Option<u16>, handoff: Handoff) -> Result<(), String> {
         }
     });
     running.runtime.spawn(async move {
-        // Somebody is in a hurry.
+        // A second Ctrl-C exits at once.
         interrupt.recv().await;
         process::exit(130);
     });
@@ -94,12 +95,12 @@ fn not_started(port: Option<u16>, why: &io::Error) -> String {
             let (first, last) = (USUAL_PORTS.start(), USUAL_PORTS.end());
             format!("ports {first} to {last} are all taken; `--port 0` takes any that is free")
         }
-        _ => format!("the service could not be started: {why}"),
+        _ => format!("cannot start the service: {why}"),
     }
 }
 
-/// Prints a line. That nobody reads it is no reason to end.
+/// Prints a line. A closed standard output is not an error.
 fn say(line: &str) {
     let mut out = io::stdout().lock();
-    let _nobody_reads = writeln!(out, "{line}").and_then(|()| out.flush());
+    let _closed = writeln!(out, "{line}").and_then(|()| out.flush());
 }

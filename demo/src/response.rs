@@ -1,4 +1,4 @@
-//! As much of an HTTP/1 response as the clients in here have to understand.
+//! A parser for the HTTP/1 responses that the clients in this program read.
 
 use std::io;
 
@@ -6,18 +6,18 @@ use std::io;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Head {
     pub status: u16,
-    /// Up to where the body begins.
+    /// The length of the head: the body begins there.
     pub length: usize,
     pub content_length: Option<usize>,
 }
 
 impl Head {
-    /// Reads what has come so far; none if the head is not all there.
+    /// Parses the bytes received so far. Returns `None` if the head is not complete.
     pub fn parse(bytes: &[u8]) -> io::Result<Option<Head>> {
         let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
             return Ok(None);
         };
-        let invalid = || io::Error::new(io::ErrorKind::InvalidData, "this is no HTTP/1 response");
+        let invalid = || io::Error::new(io::ErrorKind::InvalidData, "not an HTTP/1 response");
         let head = std::str::from_utf8(&bytes[..end]).map_err(|_| invalid())?;
         let mut lines = head.split("\r\n");
         let status = lines.next().filter(|line| line.starts_with("HTTP/1."));
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_is_there_when_its_last_byte_is() {
+    fn a_head_is_complete_with_its_last_byte() {
         let all = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nhello\n";
         let head = Head { status: 200, length: 38, content_length: Some(6) };
         assert_eq!(Head::parse(all).unwrap(), Some(head));
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_response_is_an_error() {
+    fn invalid_responses_are_errors() {
         assert!(Head::parse(b"hello\r\n\r\n").is_err());
         assert!(Head::parse(b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n").is_err());
     }

@@ -1,4 +1,4 @@
-//! The service from start to end, with its clients and who looks on.
+//! The service from start to end, with its clients and the thread that measures.
 
 use crate::arguments::Handoff;
 use crate::figures::Sampler;
@@ -14,10 +14,10 @@ use wakeful::sync::oneshot;
 use wakeful::task::JoinHandle;
 use wakeful::time::timeout;
 
-/// Answers that are still under way when it ends get this long.
+/// How long unfinished answers may take when the service ends.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The service, at work.
+/// The running service.
 pub struct Running {
     pub runtime: Runtime,
     pub address: SocketAddr,
@@ -29,7 +29,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts it on the first of `ports` that is free.
+    /// Starts the service on the first of `ports` that is free.
     pub fn start(ports: impl IntoIterator<Item = u16>, handoff: Handoff) -> io::Result<Running> {
         let show = Show::new(handoff);
         let runtime = show.runtime()?;
@@ -46,15 +46,15 @@ impl Running {
         Ok(Running { runtime, address, show, sampler, load, server, end })
     }
 
-    /// Ends it, at once, and says in a line what it did.
+    /// Ends the service, and returns a one-line summary.
     pub fn stop(self) -> String {
-        // The pages' streams first, which would otherwise go on for ever.
+        // Ends the pages' streams first; they would never end by themselves.
         self.sampler.stop();
         self.load.stop();
         let _is_gone_already = self.end.send(());
         let gone = self.runtime.block_on(async { timeout(PATIENCE, self.server).await.is_ok() });
         let summary = summary(&self.show, &self.runtime);
-        // Not waiting for who blocks a thread just now.
+        // Does not wait for tasks that are blocking a thread.
         self.runtime.shutdown_background();
         if gone { summary } else { format!("{summary}; some answers were cut off") }
     }
@@ -64,7 +64,7 @@ fn summary(show: &Show, runtime: &Runtime) -> String {
     let (requests, metrics) = (show.requests.look(), runtime.metrics());
     let within = requests.quantile(0.99).unwrap_or_default();
     format!(
-        "ended after {:.1} s: {} requests answered, 99 % of them within {within:?}; stalls: {}, \
+        "ended after {:.1} s: {} requests answered, p99 {within:?}; stalls: {}, \
          hand-offs: {}",
         show.now().as_secs_f64(),
         requests.total(),

@@ -1,6 +1,6 @@
-//! The service itself: axum, on the runtime that is on show.
+//! The service: axum on the runtime on show.
 
-use crate::actions::{self, TooMuch};
+use crate::actions::{self, Busy};
 use crate::load::{CONNECTIONS_MAX, LoadSwitch};
 use crate::show::Show;
 use axum::Router;
@@ -30,7 +30,7 @@ struct Service {
     workers: usize,
 }
 
-/// Serves until `end`, and then until the answers under way are given.
+/// Serves until `end` completes, then finishes the answers in progress.
 pub async fn serve(
     listener: TcpListener,
     show: Arc<Show>,
@@ -58,7 +58,8 @@ pub async fn serve(
 }
 
 async fn file(kind: &'static str, text: &'static str) -> impl IntoResponse {
-    // Nothing comes from elsewhere, and nothing is to be kept: the next build may have another page.
+    // Nothing is loaded from other hosts, and nothing is cached, because the next build may have
+    // another page.
     let headers: [(HeaderName, &str); 3] = [
         (CONTENT_TYPE, kind),
         (CACHE_CONTROL, "no-store"),
@@ -85,7 +86,7 @@ async fn set_load(State(service): State<Service>, Path(connections): Path<usize>
     StatusCode::NO_CONTENT.into_response()
 }
 
-/// `/block/1`, or `/block/all`.
+/// Blocks one or more workers: `/block/1` or `/block/all`.
 async fn block(State(service): State<Service>, Path(workers): Path<String>) -> Response {
     let workers = match workers.as_str() {
         "all" => Some(service.workers),
@@ -93,29 +94,34 @@ async fn block(State(service): State<Service>, Path(workers): Path<String>) -> R
     };
     match workers {
         Some(workers) => done(actions::block(&service.show, workers)),
-        None => (StatusCode::BAD_REQUEST, "there are not so many workers\n").into_response(),
+        None => (StatusCode::BAD_REQUEST, "the runtime has fewer workers\n").into_response(),
     }
 }
 
-fn done(outcome: Result<(), TooMuch>) -> Response {
+fn done(outcome: Result<(), Busy>) -> Response {
     match outcome {
         Ok(()) => StatusCode::NO_CONTENT.into_response(),
-        Err(TooMuch) => (StatusCode::TOO_MANY_REQUESTS, "let it settle first\n").into_response(),
+        Err(Busy) => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "too many of these are in progress; wait until they end\n",
+        )
+            .into_response(),
     }
 }
 
-/// Turns away what another site's page sends here through the browser of who runs this.
+/// Rejects requests that pages of other sites send through the user's browser.
 async fn only_from_here(request: Request, next: Next) -> Response {
     if is_from_here(request.method(), request.headers()) {
         next.run(request).await
     } else {
-        (StatusCode::FORBIDDEN, "only for the page that is served here\n").into_response()
+        (StatusCode::FORBIDDEN, "only the page of this service may send requests\n").into_response()
     }
 }
 
 fn is_from_here(method: &Method, headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    // A foreign name that leads to loopback is how another site would get to read the answers.
+    // A host name that resolves to loopback would let another site read the answers (DNS
+    // rebinding).
     let Some(host) = text(HOST).filter(|host| is_loopback(host)) else { return false };
     let same = |origin: &str| origin.strip_prefix("http://") == Some(host);
     method == Method::GET || text(ORIGIN).is_none_or(same)
@@ -140,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_own_page_and_plain_clients_are_let_in() {
+    fn own_page_and_plain_clients_are_accepted() {
         assert!(asked(Method::GET, "127.0.0.1:8080", None));
         assert!(asked(Method::POST, "127.0.0.1:8080", None));
         assert!(asked(Method::POST, "127.0.0.1:8080", Some("http://127.0.0.1:8080")));
@@ -148,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn other_sites_are_not() {
+    fn other_sites_are_rejected() {
         assert!(!asked(Method::GET, "rebound.example:8080", None));
         assert!(!asked(Method::POST, "127.0.0.1:8080", Some("http://other.example")));
         assert!(!asked(Method::POST, "127.0.0.1:8080", Some("http://127.0.0.1:9090")));

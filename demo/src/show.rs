@@ -1,4 +1,5 @@
-//! What all parts of the service share: the counters, the lists, and the runtime that is on show.
+//! State that all parts of the service share: counters, lists, and the construction of the runtime
+//! on show.
 
 use crate::arguments::Handoff;
 use crate::histogram::Histogram;
@@ -14,26 +15,26 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 use wakeful::runtime::{Builder, Runtime};
 
-/// What the runtime calls a stall, unless told otherwise.
+/// The runtime's default threshold of a stall.
 const STALL_AFTER: Duration = Duration::from_millis(2);
 
-/// What there is to show.
+/// The shared state.
 pub struct Show {
     started: Instant,
     pub handoff: Handoff,
-    /// How long requests took, from when they were due to their answer's last byte.
+    /// The time of requests, from when they were due to the last byte of the answer.
     pub requests: Histogram,
     pub failed_requests: AtomicU64,
-    /// How late the tasks were that tick each millisecond.
+    /// The lateness of the tasks that tick every millisecond.
     pub ticks: Histogram,
-    /// Timers that are armed: by the tasks that tick, and by the page's button.
+    /// Armed timers: those of the tasks that tick, and those of the page's button.
     pub timers: AtomicUsize,
-    /// How late those of the button were that have fired.
+    /// The lateness of the button's timers that have fired.
     pub late_timers: Histogram,
     pub stalls: StallLog,
     pub journal: Journal,
     pub live: Live,
-    /// What the operating system calls the runtime's threads.
+    /// The operating system's ids of the runtime's threads.
     threads: Mutex<HashMap<ThreadId, u32>>,
 }
 
@@ -58,19 +59,24 @@ impl Show {
         })
     }
 
-    /// Since the service started: the time of all that is told to the page.
+    /// Returns the time since the start of the service. All events use it.
     pub fn now(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// The number that the operating system, and the report of a stall, has for a thread of the runtime.
+    /// Returns the id of a thread of the runtime that the operating system and stall reports use.
     pub fn thread_number(&self, thread: ThreadId) -> Option<u32> {
-        self.threads.lock().expect("nobody panics in here").get(&thread).copied()
+        self.threads
+            .lock()
+            .expect("no thread panics while it holds this lock")
+            .get(&thread)
+            .copied()
     }
 
-    /// The runtime that is on show: as Wakeful comes, but for hooks that look on.
+    /// Builds the runtime on show: Wakeful's defaults, with hooks that observe it.
     pub fn runtime(self: &Arc<Show>) -> io::Result<Runtime> {
-        let (starts, stops, told, ended) = (self.clone(), self.clone(), self.clone(), self.clone());
+        let (starts, stops, reported, ended) =
+            (self.clone(), self.clone(), self.clone(), self.clone());
         let mut builder = Builder::new_multi_thread();
         if self.handoff == Handoff::Off {
             builder.disable_stall_handoff();
@@ -80,7 +86,7 @@ impl Show {
             .thread_name("wakeful")
             .on_thread_start(move || starts.note_thread())
             .on_thread_stop(move || stops.forget_thread())
-            .on_stall(move |stall| told.stalls.told(Entry::new(told.now(), stall)))
+            .on_stall(move |stall| reported.stalls.reported(Entry::new(reported.now(), stall)))
             .on_before_task_poll(|_| POLL_BEGAN.set(Some(Instant::now())))
             .on_after_task_poll(move |task| {
                 let lasted = POLL_BEGAN.take().map(|began| began.elapsed());
@@ -93,16 +99,20 @@ impl Show {
     }
 
     fn note_thread(&self) {
-        // `PID/task/TID`
+        // The target is `PID/task/TID`.
         let link = fs::read_link("/proc/thread-self").ok();
         let number = link.as_ref().and_then(|link| link.file_name()?.to_str()?.parse().ok());
         if let Some(number) = number {
-            let mut threads = self.threads.lock().expect("nobody panics in here");
+            let mut threads =
+                self.threads.lock().expect("no thread panics while it holds this lock");
             threads.insert(thread::current().id(), number);
         }
     }
 
     fn forget_thread(&self) {
-        self.threads.lock().expect("nobody panics in here").remove(&thread::current().id());
+        self.threads
+            .lock()
+            .expect("no thread panics while it holds this lock")
+            .remove(&thread::current().id());
     }
 }

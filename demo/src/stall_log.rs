@@ -1,7 +1,8 @@
-//! The last polls that held their thread, and for how long in the end.
+//! The last stalls, with their final durations.
 //!
-//! The runtime tells of a stall while it lasts, so how long it took is found out from outside, when the
-//! poll has ended. Either may come first: a stall is told of on a thread of its own.
+//! The runtime reports a stall while it lasts. A hook records the end of each long poll, which
+//! gives the final duration. Either may come first, because stalls are reported on a separate
+//! thread.
 
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -9,9 +10,10 @@ use std::sync::Mutex;
 use std::time::Duration;
 use wakeful::runtime::{Stall, StallOutcome};
 
-/// More than the page shows: on a busy machine short ones come in numbers, and a long one has yet to end.
+/// How many stalls are kept: more than the page shows. On a busy machine many short stalls may come
+/// while a long one lasts.
 const KEPT: usize = 40;
-/// These many are kept in any case.
+/// This many of the newest are always kept.
 const NEWEST: usize = 8;
 
 /// The last stalls, newest first.
@@ -20,8 +22,8 @@ pub struct StallLog(Mutex<Entries>);
 
 #[derive(Default)]
 struct Entries {
-    told: VecDeque<Entry>,
-    /// Long polls that have ended and that nobody has told of: task, and how long.
+    stalls: VecDeque<Entry>,
+    /// The task and duration of long polls that have ended, but were not reported yet.
     ended: VecDeque<(u64, Duration)>,
     revision: u64,
 }
@@ -29,15 +31,15 @@ struct Entries {
 /// One stall.
 #[derive(Debug, Default)]
 pub struct Entry {
-    /// When, since the service started.
+    /// The time since the start of the service.
     pub at: Duration,
     pub task: Option<u64>,
     pub spawned_at: String,
     pub worker: Option<usize>,
-    /// What the operating system says of the thread.
+    /// What the report says of the thread.
     pub thread: String,
     pub outcome: &'static str,
-    /// At least; all of it once it `is_over`.
+    /// The duration so far; final if `is_over`.
     pub lasted: Duration,
     pub is_over: bool,
 }
@@ -75,7 +77,7 @@ impl Entry {
     }
 }
 
-/// A place in a file, from the crate's folder on: where cargo keeps its crates is of no interest.
+/// Shortens a path to begin at the crate's folder, without the place where cargo keeps its crates.
 fn shortened(place: &str) -> String {
     let inside = place.strip_prefix('/').and_then(|path| path.rsplit_once("/src/"));
     let Some((folder, file)) = inside else { return place.to_owned() };
@@ -84,23 +86,23 @@ fn shortened(place: &str) -> String {
 }
 
 impl StallLog {
-    /// The runtime tells of a stall.
-    pub fn told(&self, mut entry: Entry) {
-        let mut entries = self.0.lock().expect("nobody panics in here");
+    /// Records a stall that the runtime reports.
+    pub fn reported(&self, mut entry: Entry) {
+        let mut entries = self.0.lock().expect("no thread panics while it holds this lock");
         let ended = entries.ended.iter().position(|&(task, _)| Some(task) == entry.task);
         if let Some((_, lasted)) = ended.and_then(|at| entries.ended.remove(at)) {
             (entry.lasted, entry.is_over) = (lasted, true);
         }
-        entries.told.push_front(entry);
+        entries.stalls.push_front(entry);
         entries.make_room();
         entries.revision += 1;
     }
 
-    /// A poll of `task` that was long enough to be a stall has ended.
+    /// Records that a poll of `task` which was long enough for a stall has ended.
     pub fn ended(&self, task: u64, lasted: Duration) {
-        let mut entries = self.0.lock().expect("nobody panics in here");
+        let mut entries = self.0.lock().expect("no thread panics while it holds this lock");
         let is_it = |entry: &&mut Entry| entry.task == Some(task) && !entry.is_over;
-        if let Some(entry) = entries.told.iter_mut().find(is_it) {
+        if let Some(entry) = entries.stalls.iter_mut().find(is_it) {
             (entry.lasted, entry.is_over) = (lasted, true);
             entries.revision += 1;
         } else {
@@ -109,24 +111,25 @@ impl StallLog {
         }
     }
 
-    /// The list, if it has changed since it had `revision`, which is then brought up to date.
+    /// Returns the list if it has changed since `revision`, and updates `revision`.
     pub fn changed_since(&self, revision: &mut u64) -> Option<Value> {
-        let entries = self.0.lock().expect("nobody panics in here");
+        let entries = self.0.lock().expect("no thread panics while it holds this lock");
         if *revision == entries.revision {
             return None;
         }
         *revision = entries.revision;
-        Some(entries.told.iter().map(Entry::to_json).collect())
+        Some(entries.stalls.iter().map(Entry::to_json).collect())
     }
 }
 
 impl Entries {
-    /// Of those that are not new the shortest goes, but none that lasts.
+    /// Removes the shortest stall that has ended and is not among the newest.
     fn make_room(&mut self) {
-        if self.told.len() > KEPT {
-            let old = self.told.iter().enumerate().skip(NEWEST).filter(|(_, entry)| entry.is_over);
+        if self.stalls.len() > KEPT {
+            let old =
+                self.stalls.iter().enumerate().skip(NEWEST).filter(|(_, entry)| entry.is_over);
             let shortest = old.min_by_key(|(_, entry)| entry.lasted).map(|(at, _)| at);
-            self.told.remove(shortest.unwrap_or(KEPT));
+            self.stalls.remove(shortest.unwrap_or(KEPT));
         }
     }
 }
@@ -152,24 +155,24 @@ mod tests {
     #[test]
     fn a_stall_lasts_until_its_poll_ends() {
         let log = StallLog::default();
-        log.told(stall_of(7));
-        log.told(stall_of(8));
+        log.reported(stall_of(7));
+        log.reported(stall_of(8));
         assert_eq!(listed(&log), [(8, 2.0, false), (7, 2.0, false)]);
         log.ended(7, ALL);
         assert_eq!(listed(&log), [(8, 2.0, false), (7, 50.0, true)]);
     }
 
     #[test]
-    fn a_poll_may_end_before_its_stall_is_told_of() {
+    fn a_poll_may_end_before_its_stall_is_reported() {
         let log = StallLog::default();
         log.ended(7, ALL);
-        log.told(stall_of(7));
-        log.told(stall_of(7));
+        log.reported(stall_of(7));
+        log.reported(stall_of(7));
         assert_eq!(listed(&log), [(7, 2.0, false), (7, 50.0, true)]);
     }
 
     #[test]
-    fn places_are_told_without_the_machine_they_are_on() {
+    fn places_are_shortened_to_the_crate() {
         assert_eq!(shortened("demo/src/actions.rs:7:5"), "demo/src/actions.rs:7:5");
         let foreign = "/somebody/registry/src/host-0f/axum-0.8.9/src/serve/mod.rs:363:9";
         assert_eq!(shortened(foreign), "axum-0.8.9/src/serve/mod.rs:363:9");
@@ -178,7 +181,7 @@ mod tests {
     #[test]
     fn only_the_newest_are_kept() {
         let log = StallLog::default();
-        (0..100).for_each(|task| log.told(stall_of(task)));
+        (0..100).for_each(|task| log.reported(stall_of(task)));
         let tasks: Vec<u64> = listed(&log).iter().map(|entry| entry.0).collect();
         assert_eq!(tasks, (100 - KEPT as u64..100).rev().collect::<Vec<_>>());
     }
@@ -186,11 +189,11 @@ mod tests {
     #[test]
     fn long_ones_outlive_short_ones() {
         let log = StallLog::default();
-        log.told(stall_of(1));
-        log.told(stall_of(2));
+        log.reported(stall_of(1));
+        log.reported(stall_of(2));
         log.ended(2, ALL);
         for task in 100..200 {
-            log.told(stall_of(task));
+            log.reported(stall_of(task));
             log.ended(task, TOLD);
         }
         let listed = listed(&log);
@@ -200,10 +203,10 @@ mod tests {
     }
 
     #[test]
-    fn an_unchanged_list_is_not_told_again() {
+    fn an_unchanged_list_is_not_returned_again() {
         let (log, mut revision) = (StallLog::default(), 0);
         assert_eq!(log.changed_since(&mut revision), None);
-        log.told(stall_of(1));
+        log.reported(stall_of(1));
         assert!(log.changed_since(&mut revision).is_some());
         assert_eq!(log.changed_since(&mut revision), None);
     }

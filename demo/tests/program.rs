@@ -1,4 +1,4 @@
-//! The program as a user meets it: `--check`, Ctrl-C, arguments that are wrong.
+//! Tests the program as users run it: `--check`, Ctrl-C, wrong arguments.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -18,7 +18,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Killed when dropped, so that none stays behind a test that fails.
+/// Kills the service when dropped, so that a failed test leaves no process behind.
 struct Running(Child);
 
 impl Drop for Running {
@@ -29,14 +29,14 @@ impl Drop for Running {
 }
 
 impl Running {
-    /// The service on a free port, what it has yet to say, and its address.
+    /// Starts the service on a free port. Returns its further output and its address.
     fn start() -> (Running, BufReader<ChildStdout>, String) {
         let child = demo(&["--port", "0"]).stdout(Stdio::piped()).spawn().unwrap();
         let mut running = Running(child);
         let mut output = BufReader::new(running.0.stdout.take().unwrap());
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
-        let (_, address) = line.split_once("http://").expect("it says where it is");
+        let (_, address) = line.split_once("http://").expect("it prints its address");
         let address = address.split('/').next().unwrap().to_owned();
         (running, output, address)
     }
@@ -51,7 +51,7 @@ impl Running {
         loop {
             match self.0.try_wait().unwrap() {
                 Some(status) => return status.code(),
-                None => assert!(Instant::now() < give_up, "it does not end"),
+                None => assert!(Instant::now() < give_up, "the program did not end"),
             }
             thread::sleep(Duration::from_millis(10));
         }
@@ -67,7 +67,7 @@ fn the_check_passes() {
 
 #[test]
 fn the_check_fails_if_blocked_workers_hold_up_requests() {
-    // With one there is nobody else who could answer.
+    // With one worker, no other worker could answer.
     let mut check = demo(&["--check", "--no-handoff"]);
     let Output { status, stdout, stderr } =
         check.env("WAKEFUL_WORKER_THREADS", "1").output().unwrap();
@@ -96,7 +96,7 @@ fn ctrl_c_ends_it_with_a_page_open_and_workers_blocked() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_named() {
+fn a_port_in_use_is_reported() {
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = other.local_addr().unwrap().port().to_string();
     let output = demo(&["--port", &port]).output().unwrap();

@@ -1,8 +1,8 @@
-//! Crates of the Tokio ecosystem, unmodified, at work on Wakeful.
+//! Tests of unmodified crates of the Tokio ecosystem on Wakeful.
 //!
-//! The tests are what this package is for: each file under `tests/` puts one of those crates to real use,
-//! on a multi-thread and on a current-thread runtime. The package `tokio` that all of them link is the
-//! drop-in, by `[patch.crates-io]` in the workspace's manifest. Here is what the tests share.
+//! Each file in `tests/` uses one of these crates in earnest, on a multi-thread and on a
+//! current-thread runtime. All of the crates link the drop-in as their package `tokio`, through
+//! `[patch.crates-io]` in the workspace's manifest. This library holds what the tests share.
 
 mod certificate;
 mod payload;

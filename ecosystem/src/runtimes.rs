@@ -1,4 +1,4 @@
-//! A test runs on both kinds of runtime, and not forever.
+//! Runs tests on both kinds of runtime, with a time limit.
 
 use std::future::Future;
 use std::panic;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-/// Long enough for a machine with other things to do.
+/// Long enough for a busy machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Runs `test` on a multi-thread runtime.
@@ -21,7 +21,7 @@ pub fn on_current_thread<F: Future<Output = ()> + 'static>(test: fn() -> F) {
     within_limit(move || run(&mut Builder::new_current_thread(), test));
 }
 
-/// Makes a `#[test]` for each kind of runtime of every `async fn` that is named.
+/// Defines a `#[test]` for each kind of runtime from every `async fn` in the list.
 #[macro_export]
 macro_rules! on_each_runtime {
     ($($test:ident),* $(,)?) => {
@@ -34,13 +34,14 @@ macro_rules! on_each_runtime {
     };
 }
 
-/// The runtime is dropped with whatever the test left running on it.
+/// Runs a test. The runtime is dropped with all tasks that the test left.
 fn run<F: Future<Output = ()>>(builder: &mut Builder, test: fn() -> F) {
-    let runtime: Runtime = builder.enable_all().build().expect("a runtime");
+    let runtime: Runtime = builder.enable_all().build().expect("cannot build a runtime");
     runtime.block_on(test());
 }
 
-/// The limit is kept by a thread outside the runtime, which may be what hangs.
+/// Runs a test with a time limit. A thread outside the runtime watches the limit, because the
+/// runtime may be what hangs.
 fn within_limit(test: impl FnOnce() + Send + 'static) {
     let (done, is_done) = channel::<()>();
     let test = thread::spawn(move || {
@@ -48,7 +49,7 @@ fn within_limit(test: impl FnOnce() + Send + 'static) {
         test();
     });
     match is_done.recv_timeout(LIMIT) {
-        Err(RecvTimeoutError::Timeout) => panic!("not done after {LIMIT:?}"),
+        Err(RecvTimeoutError::Timeout) => panic!("not finished after {LIMIT:?}"),
         _ => test.join().unwrap_or_else(|why| panic::resume_unwind(why)),
     }
 }

@@ -1,24 +1,24 @@
-//! Where the servers are that some tests talk to.
+//! The addresses of the servers that some tests use.
 
 use std::env;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// PostgreSQL, as `host:port`.
+/// Returns the address of PostgreSQL, as `host:port`.
 pub fn postgres() -> String {
     address("WAKEFUL_POSTGRES")
 }
 
-/// Redis, as `host:port`.
+/// Returns the address of Redis, as `host:port`.
 pub fn redis() -> String {
     address("WAKEFUL_REDIS")
 }
 
-/// NATS with JetStream, as `host:port`.
+/// Returns the address of NATS with JetStream, as `host:port`.
 pub fn nats() -> String {
     address("WAKEFUL_NATS")
 }
 
-/// A name that no other test of this process uses on the same server.
+/// Returns a name that no other test of this process uses on the same server.
 pub fn unique(what: &str) -> String {
     static USED: AtomicUsize = AtomicUsize::new(0);
     format!("{what}_{}_{}", std::process::id(), USED.fetch_add(1, Relaxed))
@@ -26,6 +26,6 @@ pub fn unique(what: &str) -> String {
 
 fn address(variable: &str) -> String {
     env::var(variable).unwrap_or_else(|_| {
-        panic!("{variable} does not say where the server is: run the test by `cargo xtask servers`")
+        panic!("{variable} is not set to the address of the server: run this test with `cargo xtask servers`")
     })
 }

@@ -1,9 +1,9 @@
-//! All of this package would pass on Tokio too: here is what shows that it is not Tokio.
+//! Tests that the crates run on Wakeful. All other tests of this package would pass on Tokio too.
 
 use std::any::type_name;
 
 #[test]
-fn types_of_tokio_are_ours() {
+fn types_of_tokio_are_wakefuls() {
     let runtime = type_name::<tokio::runtime::Runtime>();
     assert!(runtime.starts_with("wakeful"), "{runtime}");
     let socket = type_name::<tokio::net::TcpStream>();
@@ -11,15 +11,15 @@ fn types_of_tokio_are_ours() {
 }
 
 #[test]
-fn types_that_other_crates_take_from_tokio_are_ours() {
+fn types_that_other_crates_take_from_tokio_are_wakefuls() {
     let accepted = type_name::<<tokio::net::TcpListener as axum::serve::Listener>::Io>();
     assert!(accepted.starts_with("wakeful"), "{accepted}");
 }
 
-/// A program that knows of nothing but Tokio tells where it blocks, if its environment asks for that.
+/// The environment variable alone makes a program that only uses Tokio's API print where it blocks.
 #[test]
-fn the_environment_alone_has_stalls_printed() {
-    const NAME: &str = "the_environment_alone_has_stalls_printed";
+fn environment_variable_alone_prints_stalls() {
+    const NAME: &str = "environment_variable_alone_prints_stalls";
     const CHILD: &str = "WAKEFUL_STALLS_CHILD";
     if std::env::var_os(CHILD).is_some() {
         let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -39,7 +39,7 @@ fn the_environment_alone_has_stalls_printed() {
     assert!(stall.contains(&format!("spawned at {}:", file!())), "{stall}");
 }
 
-/// A second copy would serve those who asked for it with a runtime of its own.
+/// The crates that link a second copy would run on a runtime of its own.
 #[test]
 fn no_other_tokio_is_in_the_lock_file() {
     let lock_file = include_str!("../../Cargo.lock");

@@ -1,4 +1,4 @@
-//! tonic serves and calls: unary, streaming either way and both ways, deadlines, cancellation.
+//! tonic: unary calls, streams in either and both directions, deadlines, cancellation.
 
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -80,7 +80,7 @@ async fn fifty_chats_at_once_on_one_connection() {
     assert_eq!(chats.join_all().await.len(), 50);
 }
 
-/// Each line is sent only after the answer to the one before.
+/// Sends each line only after the answer to the one before.
 async fn chat(mut client: EchoClient<Channel>, rounds: u64) {
     let (say, said) = mpsc::channel(1);
     say.send(line(0, "ping")).await.unwrap();
@@ -159,7 +159,7 @@ async fn a_shutdown_lets_a_chat_end() {
 
 #[derive(Clone)]
 struct Service {
-    /// Told when the task behind a stream of answers has ended.
+    /// Notified when the task behind a stream of answers has ended.
     ended: Option<mpsc::UnboundedSender<()>>,
 }
 

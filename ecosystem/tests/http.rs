@@ -1,4 +1,4 @@
-//! axum serves, reqwest asks: HTTP/1 and HTTP/2, plain and over TLS.
+//! axum as a server and reqwest as a client: HTTP/1 and HTTP/2, with and without TLS.
 
 use std::future::pending;
 use std::net::SocketAddr;
@@ -59,7 +59,7 @@ async fn two_hundred_requests_at_once_over_tls_and_http2() {
     two_hundred_requests_at_once(client, format!("https://{server}/echo"), Version::HTTP_2).await;
 }
 
-/// Twice, so that the second round takes its connections from the pool.
+/// Two rounds, so that the second one takes its connections from the pool.
 async fn two_hundred_requests_at_once(client: Client, url: String, version: Version) {
     for round in 0..2 {
         let mut requests = JoinSet::new();
@@ -91,7 +91,7 @@ async fn sixteen_mebibytes_come_back_over_tls() {
     sixteen_mebibytes_come_back(tls(&["h2", "http/1.1"]), format!("https://{server}/echo")).await;
 }
 
-/// The server sends back while it still receives; neither side can hold all of it.
+/// The server sends back while it still receives. Neither side can buffer all of it.
 async fn sixteen_mebibytes_come_back(client: Client, url: String) {
     let sent = payload(16 << 20);
     let response = client.post(url).body(sent.clone()).send().await.unwrap();
@@ -194,7 +194,7 @@ async fn a_graceful_shutdown_waits_for_requests_under_way() {
     let request = tokio::spawn(http1().get(format!("http://{address}/")).send());
     reached.notified().await;
     shut_down.send(()).unwrap();
-    // The listener goes first; from then on nobody else gets in.
+    // The listener is dropped first. From then on, no connection is accepted.
     while TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
     }
@@ -227,7 +227,7 @@ fn echo() -> Router {
         .route("/echo", post(|body: Body| async { Body::from_stream(body.into_data_stream()) }))
 }
 
-/// A route whose handler waits forever, and reports when it is dropped.
+/// Returns a route whose handler never ends, and a channel that reports when it is dropped.
 fn never_answers() -> (Router, mpsc::UnboundedReceiver<()>) {
     struct Report(mpsc::UnboundedSender<()>);
     impl Drop for Report {
@@ -271,7 +271,7 @@ async fn serve_tls(router: Router) -> String {
     format!("localhost:{port}")
 }
 
-/// Connections whose handshake is done, each in a task of its own.
+/// Accepts TLS connections. Each handshake runs in its own task.
 struct TlsListener {
     accepted: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
 }
@@ -304,7 +304,7 @@ fn tls(protocols: &[&str]) -> Client {
     client(protocols).build().unwrap()
 }
 
-/// Only `localhost` is ever asked, whatever proxy the machine has set.
+/// Ignores the machine's proxy settings: all requests go to `localhost`.
 fn client(protocols: &[&str]) -> ClientBuilder {
     Client::builder().no_proxy().tls_backend_preconfigured(client_tls(protocols))
 }

@@ -1,4 +1,4 @@
-//! async-nats against a real NATS, with JetStream.
+//! async-nats with a real NATS server, with JetStream.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ ecosystem::on_each_runtime!(
     every_subscriber_gets_every_message,
     two_hundred_requests_are_each_answered_once_by_a_group,
     a_large_message_arrives_whole,
-    a_request_that_nobody_answers_fails,
+    a_request_without_responder_fails,
     a_drained_subscription_gives_what_it_has_and_ends,
     a_stream_keeps_what_was_acknowledged,
     workers_share_a_consumer_and_handle_each_message_once,
@@ -31,9 +31,9 @@ async fn connect() -> Client {
     async_nats::connect(servers::nats()).await.unwrap()
 }
 
-/// Waits until the server has handled all that `client` sent so far, its subscriptions among it: it has
-/// when something sent later comes back. (A flush only writes.)
-async fn all_is_known(client: &Client) {
+/// Waits until the server has processed everything that `client` has sent so far, including its
+/// subscriptions: sends a message, and waits until it comes back. (A flush only writes.)
+async fn server_has_processed_all(client: &Client) {
     let inbox = client.new_inbox();
     let mut echo = client.subscribe(inbox.clone()).await.unwrap();
     client.publish(inbox, "".into()).await.unwrap();
@@ -46,7 +46,7 @@ async fn every_subscriber_gets_every_message() {
     for _ in 0..20 {
         let client = connect().await;
         let subscription = client.subscribe(subject.clone()).await.unwrap();
-        all_is_known(&client).await;
+        server_has_processed_all(&client).await;
         subscribers.spawn(async move {
             let _client = client;
             subscription.take(500).map(|message| message.payload).collect::<Vec<_>>().await
@@ -70,7 +70,7 @@ async fn two_hundred_requests_are_each_answered_once_by_a_group() {
         let (client, answered) = (connect().await, answered.clone());
         let group = client.queue_subscribe(subject.clone(), "workers".to_owned()).await;
         let mut requests = group.unwrap();
-        all_is_known(&client).await;
+        server_has_processed_all(&client).await;
         tokio::spawn(async move {
             while let Some(request) = requests.next().await {
                 let number: u64 = std::str::from_utf8(&request.payload).unwrap().parse().unwrap();
@@ -101,7 +101,7 @@ async fn a_large_message_arrives_whole() {
     same_bytes(&subscription.next().await.unwrap().payload, &sent);
 }
 
-async fn a_request_that_nobody_answers_fails() {
+async fn a_request_without_responder_fails() {
     let client = connect().await;
     let error = client.request(unique("nobody"), "hello".into()).await.unwrap_err();
     assert_eq!(error.kind(), RequestErrorKind::NoResponders);
@@ -119,14 +119,15 @@ async fn a_drained_subscription_gives_what_it_has_and_ends() {
     for number in 0..50 {
         client.publish(subject.clone(), number.to_string().into()).await.unwrap();
     }
-    // Only what has come back is drained: the client lets go of a subscription when it reads next, however little that is.
-    all_is_known(&client).await;
+    // Only messages that have arrived are drained: the client drops a subscription the next time it
+    // reads, however little it reads.
+    server_has_processed_all(&client).await;
     subscription.drain().await.unwrap();
     let received: Vec<_> = subscription.map(|message| message.payload).collect().await;
     assert_eq!(received.len(), 50);
 }
 
-/// A stream of its own, and the subject that it keeps.
+/// Creates a stream with a name of its own, and the subject that it stores.
 async fn create_stream(client: Client) -> (jetstream::Context, stream::Stream, String) {
     let context = jetstream::new(client);
     let name = unique("stream");
@@ -139,7 +140,7 @@ async fn create_stream(client: Client) -> (jetstream::Context, stream::Stream, S
     (context, stream, format!("{name}.event"))
 }
 
-/// All are under way at once; each is acknowledged by the server when it is stored.
+/// Publishes all messages concurrently. The server acknowledges each one when it is stored.
 async fn publish(context: &jetstream::Context, subject: &str, count: u64) {
     let mut acknowledgements = Vec::new();
     for number in 1..=count {
@@ -159,7 +160,7 @@ async fn a_stream_keeps_what_was_acknowledged() {
     let (context, stream, subject) = create_stream(connect().await).await;
     publish(&context, &subject, 500).await;
     drop(context);
-    // Another client reads what was stored before it came.
+    // Another client reads what was stored before it connected.
     let context = jetstream::new(connect().await);
     let mut stream = context.get_stream(stream.cached_info().config.name.clone()).await.unwrap();
     assert_eq!(stream.info().await.unwrap().state.messages, 500);
@@ -220,7 +221,8 @@ async fn a_client_connects_again_and_goes_on() {
     let mut subscription = client.subscribe(subject.clone()).await.unwrap();
     let other = connect().await;
     for round in ["before", "after", "after another"] {
-        // What is published before the server knows of the subscription again is lost, so it is repeated.
+        // What is published before the server knows the subscription again is lost, so publishing
+        // is repeated.
         loop {
             other.publish(subject.clone(), round.into()).await.unwrap();
             let received = timeout(Duration::from_millis(20), subscription.next()).await;

@@ -1,4 +1,4 @@
-//! tokio-postgres against a real PostgreSQL.
+//! tokio-postgres with a real PostgreSQL server.
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -21,7 +21,7 @@ ecosystem::on_each_runtime!(
     a_large_value_comes_back,
     notifications_reach_a_listener,
     a_query_is_cancelled_on_the_server,
-    a_query_given_up_on_leaves_the_connection_usable,
+    a_dropped_query_leaves_the_connection_usable,
     the_connection_ends_with_its_client,
 );
 
@@ -68,7 +68,7 @@ async fn twenty_connections_move_money_and_lose_none() {
             for round in 0..10 {
                 let (a, b) = (mover % 5, (mover + round) % 5);
                 let both = client.transaction().await.unwrap();
-                // Always in one order, or two movers would wait for each other.
+                // Always updates in the same order; otherwise two transfers could deadlock.
                 let steps = if a < b { [(&take, a), (&give, b)] } else { [(&give, b), (&take, a)] };
                 for (step, account) in steps {
                     assert_eq!(both.execute(step, &[&account]).await.unwrap(), 1);
@@ -165,7 +165,7 @@ async fn a_query_is_cancelled_on_the_server() {
     let client = connect().await;
     let canceller = client.cancel_token();
     let sleeping = tokio::spawn(async move { client.batch_execute("SELECT pg_sleep(600)").await });
-    // A request that comes before the query has begun cancels nothing.
+    // A cancellation that arrives before the query has started does nothing, so it is repeated.
     while !sleeping.is_finished() {
         canceller.cancel_query(NoTls).await.unwrap();
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -174,7 +174,7 @@ async fn a_query_is_cancelled_on_the_server() {
     assert_eq!(error.code(), Some(&SqlState::QUERY_CANCELED), "{error:?}");
 }
 
-async fn a_query_given_up_on_leaves_the_connection_usable() {
+async fn a_dropped_query_leaves_the_connection_usable() {
     let client = connect().await;
     let slow = client.batch_execute("SELECT pg_sleep(0.2)");
     assert!(slow.now_or_never().is_none());

@@ -60,7 +60,7 @@ async fn eight_mebibytes_come_back() {
     same_bytes(&round_trip(&connection, &sent).await, &sent);
 }
 
-/// Datagrams may be lost, also on loopback: each is sent until it has come back.
+/// Datagrams may be lost even on loopback, so each is sent until it comes back.
 async fn datagrams_come_back() {
     let (client, server) = (
         client(),
@@ -76,7 +76,7 @@ async fn datagrams_come_back() {
             connection.send_datagram(vec![number; 1000].into()).unwrap();
             let answer = connection.read_datagram();
             match tokio::time::timeout(Duration::from_secs(1), answer).await {
-                // Of an earlier one that was sent twice.
+                // A duplicate of an earlier datagram.
                 Ok(Ok(came)) if came[0] < number => {}
                 Ok(came) => break assert_eq!(came.unwrap(), vec![number; 1000]),
                 Err(_lost) => {}
@@ -168,7 +168,7 @@ async fn an_endpoint_waits_until_all_is_closed() {
     assert_eq!(client.open_connections(), 0);
 }
 
-/// Through tokio's own traits, which quinn's streams implement.
+/// Uses Tokio's I/O traits, which quinn's streams implement.
 async fn round_trip(connection: &Connection, sent: &[u8]) -> Vec<u8> {
     let (mut send, mut receive) = connection.open_bi().await.unwrap();
     let mut came = Vec::new();
@@ -226,7 +226,7 @@ fn client_config() -> ClientConfig {
     config
 }
 
-/// A machine that stands still for a while breaks no connection.
+/// The timeouts are long, so that a machine that is stuck for a while breaks no connection.
 fn patient() -> Arc<TransportConfig> {
     let mut transport = TransportConfig::default();
     transport.max_idle_timeout(None);

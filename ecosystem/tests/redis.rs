@@ -1,4 +1,4 @@
-//! redis against a real Redis.
+//! redis with a real Redis server.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ ecosystem::on_each_runtime!(
     transactions_of_many_tasks_do_not_mix,
     a_pipeline_answers_in_order,
     a_large_value_comes_back,
-    every_subscriber_hears_every_message,
+    every_subscriber_receives_every_message,
     a_blocking_pop_waits_for_a_push,
     a_command_without_an_answer_times_out,
-    a_command_given_up_on_leaves_the_connection_usable,
+    a_dropped_command_leaves_the_connection_usable,
     a_script_runs_on_the_server,
     a_manager_connects_again_when_its_connection_is_lost,
 );
@@ -84,7 +84,7 @@ async fn a_large_value_comes_back() {
     let () = connection.del(&key).await.unwrap();
 }
 
-async fn every_subscriber_hears_every_message() {
+async fn every_subscriber_receives_every_message() {
     let channel = unique("channel");
     let mut subscribers = JoinSet::new();
     for _ in 0..20 {
@@ -108,7 +108,7 @@ async fn every_subscriber_hears_every_message() {
     }
 }
 
-/// A connection of its own, since it answers nothing else meanwhile.
+/// Opens a connection for a blocking command. It answers no other commands meanwhile.
 async fn connect_patiently() -> MultiplexedConnection {
     let config = AsyncConnectionConfig::new().set_response_timeout(None);
     client().get_multiplexed_async_connection_with_config(&config).await.unwrap()
@@ -139,7 +139,7 @@ async fn a_command_without_an_answer_times_out() {
     assert!(error.is_timeout(), "{error:?}");
 }
 
-async fn a_command_given_up_on_leaves_the_connection_usable() {
+async fn a_dropped_command_leaves_the_connection_usable() {
     let mut connection = connect_patiently().await;
     let slow = {
         let mut connection = connection.clone();
@@ -175,7 +175,7 @@ async fn a_manager_connects_again_when_its_connection_is_lost() {
     let killed: i64 =
         cmd("CLIENT").arg("KILL").arg("ID").arg(id).query_async(&mut other).await.unwrap();
     assert_eq!(killed, 1);
-    // The first command after the loss may fail; it is what makes the manager connect again.
+    // The first command after the loss may fail. It makes the manager reconnect.
     let new_id: i64 = loop {
         if let Ok(id) = cmd("CLIENT").arg("ID").query_async(&mut manager).await {
             break id;

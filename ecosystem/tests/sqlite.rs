@@ -1,4 +1,4 @@
-//! sqlx with SQLite: its threads and the runtime's tasks work hand in hand.
+//! sqlx with SQLite, whose threads work together with the runtime's tasks.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ ecosystem::on_each_runtime!(
     a_task_waits_for_a_connection_and_not_forever,
     rows_stream_while_they_are_read,
     a_large_value_comes_back,
-    a_query_given_up_on_leaves_the_pool_usable,
+    a_dropped_query_leaves_the_pool_usable,
     a_closed_pool_waits_for_those_at_work,
 );
 
@@ -37,7 +37,8 @@ async fn a_hundred_tasks_count_and_lose_nothing() {
     for _ in 0..100 {
         let pool = pool.clone();
         tasks.spawn(async move {
-            // Takes the lock for writing at once; a later one could find that somebody else wrote.
+            // Takes the write lock at once. A transaction that takes it later may fail because
+            // another one has written.
             let mut both = pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
             let n: i64 =
                 sqlx::query_scalar("SELECT n FROM counter").fetch_one(&mut *both).await.unwrap();
@@ -95,7 +96,7 @@ async fn a_large_value_comes_back() {
     same_bytes(&came, &sent);
 }
 
-async fn a_query_given_up_on_leaves_the_pool_usable() {
+async fn a_dropped_query_leaves_the_pool_usable() {
     let options = SqlitePoolOptions::new().max_connections(1);
     let pool = options.connect("sqlite::memory:").await.unwrap();
     let slow = "WITH RECURSIVE numbers(n) AS

@@ -1,4 +1,4 @@
-//! tokio-stream: what streams, channels, timers and sockets of tokio become.
+//! tokio-stream: streams made from Tokio's channels, timers and sockets.
 
 use std::collections::HashMap;
 use std::time::Duration;

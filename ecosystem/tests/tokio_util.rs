@@ -1,4 +1,5 @@
-//! tokio-util: codecs, cancellation, trackers, delay queues, bridges to blocking and to futures' traits.
+//! tokio-util: codecs, cancellation, task trackers, delay queues, bridges to blocking code and to
+//! the traits of futures.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -104,7 +105,7 @@ async fn a_line_that_is_too_long_is_an_error_and_the_next_is_not() {
     let mut lines = FramedRead::new(far, LinesCodec::new_with_max_length(12));
     assert_eq!(lines.next().await.unwrap().unwrap(), "short");
     assert!(matches!(lines.next().await, Some(Err(LinesCodecError::MaxLineLengthExceeded))));
-    // A stream of frames ends at an error; asked again it goes on.
+    // A stream of frames ends at an error, and continues when polled again.
     assert!(lines.next().await.is_none());
     assert_eq!(lines.next().await.unwrap().unwrap(), "short again");
     sender.await.unwrap();
@@ -129,7 +130,7 @@ async fn datagrams_are_frames_too() {
     let client = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let mut client = UdpFramed::new(client, BytesCodec::new());
     for number in 0..50_u8 {
-        // One at a time fits into any socket's buffer, so none is lost.
+        // A single datagram fits into any socket's buffer, so none is lost.
         client.send((Bytes::from(vec![number; 100]), address)).await.unwrap();
         let (frame, peer) = client.next().await.unwrap().unwrap();
         assert_eq!((&frame[..], peer), (&[number; 100][..], address));
@@ -359,7 +360,7 @@ async fn a_delay_queue_gives_back_in_the_order_of_deadlines() {
     assert_eq!(last.0 - start, Duration::from_secs(10));
 }
 
-/// A frame that is never complete holds nobody up but its own reader.
+/// A frame that is never complete delays only its own reader.
 #[tokio::test(start_paused = true)]
 async fn half_a_frame_is_waited_for() {
     let (mut near, far) = duplex(64);

@@ -39,7 +39,7 @@ async fn a_call_that_takes_too_long_times_out() {
 
 async fn no_more_calls_run_at_once_than_the_limit() {
     let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    // Nobody gets further before ten are there, so they really run at once.
+    // No call continues before ten calls have started, so ten really run at once.
     let ten = Arc::new(Barrier::new(10));
     let service = {
         let most = most.clone();
@@ -77,7 +77,7 @@ async fn a_full_service_sheds_its_load() {
     assert!(error.is::<Overloaded>(), "{error:?}");
     leave.notify_one();
     first.await.unwrap().unwrap();
-    // The place is free again.
+    // The permit is free again.
     leave.notify_one();
     service.oneshot(()).await.unwrap();
 }
@@ -150,7 +150,7 @@ async fn a_failed_call_is_tried_again() {
     assert_eq!(tries.load(SeqCst), 4);
 }
 
-/// On a paused clock the waiting takes no time, and its length can be told exactly.
+/// With a paused clock, waiting takes no time, and its length can be tested exactly.
 #[tokio::test(start_paused = true)]
 async fn no_more_calls_begin_in_a_second_than_the_rate() {
     let mut service = ServiceBuilder::new()

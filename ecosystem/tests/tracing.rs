@@ -1,4 +1,4 @@
-//! tracing's spans stay with their futures, whatever thread polls them and whatever runs in between.
+//! tracing: spans stay with their futures, on any thread and with other tasks polled in between.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,7 +19,7 @@ ecosystem::on_each_runtime!(
     a_span_goes_along_to_the_blocking_pool,
 );
 
-/// The spans around each event, outermost first, with the event's message.
+/// Records each event as the names of its spans, outermost first, with its message.
 #[derive(Clone, Default)]
 struct Journal(Arc<Mutex<Vec<String>>>);
 
@@ -81,7 +81,7 @@ async fn spans_of_tasks_that_take_turns_do_not_mix() {
         let in_turns = in_turns.clone();
         let work = async move {
             for _ in 0..50 {
-                // Nobody is more than a round ahead of the others.
+                // No task is more than one round ahead of the others.
                 in_turns.wait().await;
                 info!(name);
             }

@@ -18,8 +18,8 @@ use tokio_tungstenite::{WebSocketStream, accept_async, client_async, connect_asy
 ecosystem::on_each_runtime!(
     two_hundred_clients_talk_at_once,
     a_large_message_arrives_whole_over_tls,
-    everybody_in_a_room_hears_every_line,
-    a_ping_is_answered_while_nobody_speaks,
+    all_guests_of_a_room_receive_every_line,
+    a_ping_is_answered_on_an_idle_connection,
     a_close_reaches_the_other_side_with_its_reason,
     a_lost_connection_is_an_error_and_not_an_end,
 );
@@ -66,7 +66,7 @@ async fn a_large_message_arrives_whole_over_tls() {
     same_bytes(&came.into_data(), &sent);
 }
 
-async fn everybody_in_a_room_hears_every_line() {
+async fn all_guests_of_a_room_receive_every_line() {
     const GUESTS: usize = 30;
     let (said, _) = broadcast::channel(GUESTS * 10);
     let server = serve({
@@ -91,7 +91,7 @@ async fn everybody_in_a_room_hears_every_line() {
     for _ in 0..GUESTS {
         sockets.push(connect_async(format!("ws://{server}/")).await.unwrap().0);
     }
-    // All have subscribed once each has heard a first line.
+    // All guests have subscribed once each has received a first line.
     while said.receiver_count() < GUESTS {
         tokio::task::yield_now().await;
     }
@@ -113,7 +113,7 @@ async fn everybody_in_a_room_hears_every_line() {
     guests.join_all().await;
 }
 
-async fn a_ping_is_answered_while_nobody_speaks() {
+async fn a_ping_is_answered_on_an_idle_connection() {
     let server = serve(echo).await;
     let (mut socket, _) = connect_async(format!("ws://{server}/")).await.unwrap();
     socket.send(Message::Ping("are you there".into())).await.unwrap();
@@ -149,7 +149,7 @@ async fn a_lost_connection_is_an_error_and_not_an_end() {
     assert!(socket.next().await.unwrap().is_err());
 }
 
-/// Sends back what it gets until the other side closes.
+/// Sends back every message until the other side closes.
 async fn echo(mut socket: WebSocketStream<impl AsyncRead + AsyncWrite + Unpin>) {
     while let Some(Ok(message)) = socket.next().await {
         if (message.is_text() || message.is_binary()) && socket.send(message).await.is_err() {

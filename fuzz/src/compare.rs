@@ -1,4 +1,4 @@
-//! Runs a script on both subjects and compares what came of it.
+//! Runs a script on both subjects and compares the logs.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
@@ -9,18 +9,18 @@ use crate::script::{Family, Place, Script, Subject};
 use crate::value::Value;
 use crate::wakers;
 
-/// The first outcome that is not the same on both.
+/// The first outcome that differs between the subjects.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// The step, counted from 0; that behind the last one drops all that is left.
+    /// The number of the step, from 0. The step after the last one drops everything that is left.
     pub step: usize,
-    /// What Wakeful's run noted there.
+    /// What Wakeful's run logged there.
     pub wakeful: String,
-    /// What Tokio's run noted there.
+    /// What Tokio's run logged there.
     pub tokio: String,
 }
 
-/// Compares scripts; keeps the memory of its logs from one to the next.
+/// Compares scripts, and reuses the memory of the logs.
 #[derive(Default)]
 pub struct Comparer {
     wakeful: Log,
@@ -28,7 +28,7 @@ pub struct Comparer {
 }
 
 impl Comparer {
-    /// Tells whether a script has the same outcome on both subjects.
+    /// Returns whether a script has the same outcome on both subjects.
     pub fn is_same<F: Family>(&mut self, script: &Script<F>) -> bool {
         run(Subject::Wakeful, script, &mut self.wakeful);
         run(Subject::Tokio, script, &mut self.tokio);
@@ -36,7 +36,7 @@ impl Comparer {
     }
 }
 
-/// Runs a script on both subjects once more, and describes the first difference.
+/// Runs a script on both subjects again, and returns the first difference with its description.
 pub fn difference<F: Family>(script: &Script<F>) -> Option<Difference> {
     let (mut wakeful, mut tokio) = (Log::described(), Log::described());
     run(Subject::Wakeful, script, &mut wakeful);
@@ -50,10 +50,16 @@ pub fn difference<F: Family>(script: &Script<F>) -> Option<Difference> {
 }
 
 fn shown(note: Option<&Note>) -> String {
-    note.map_or_else(|| "nothing more".to_owned(), |note| format!("{}: {}", note.what, note.text))
+    note.map_or_else(
+        || "no further outcome".to_owned(),
+        |note| format!("{}: {}", note.what, note.text),
+    )
 }
 
-/// Panics if the operations do not have the same outcome on both subjects; for tests.
+/// Runs operations on both subjects, for tests.
+///
+/// # Panics
+/// Panics if the outcomes differ.
 #[track_caller]
 pub fn check<F: Family>(place: Place, size: u8, ops: &[F]) {
     let script = Script { place, size, ops: ops.to_vec() };
@@ -80,7 +86,8 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls `f` and returns whether it panicked; no panic on this thread is printed meanwhile, since scripts panic on purpose.
+/// Calls `f` and returns whether it panicked. Panics of this thread are not printed meanwhile,
+/// because scripts panic on purpose.
 fn quietly(f: impl FnOnce()) -> bool {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,4 +1,4 @@
-//! One step of a script, as all families take it.
+//! Runs one step of a script. All families use it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,7 +13,8 @@ pub fn begin_step(budget_is_left: bool, log: &mut Log) {
     wakers::begin_step(budget_is_left);
 }
 
-/// Takes one step, and notes which wakers it called, what values are left, and whether it panicked.
+/// Runs one step, and logs which wakers it called, how many values are alive, and whether it
+/// panicked.
 pub fn step<F: Family>(
     script: &Script<F>,
     op: F,
@@ -26,10 +27,10 @@ pub fn step<F: Family>(
     end_step(script, panicked, log);
 }
 
-/// Writes the notes that follow each step.
+/// Writes the log entries that follow each step.
 pub fn end_step<F: Family>(script: &Script<F>, panicked: bool, log: &mut Log) {
     if panicked {
-        // Its text is not compared: texts of panics differ (docs/08-differences.md).
+        // The message is not compared: panic messages may differ (docs/08-differences.md).
         log.note("panicked", &());
     }
     let mut woken = wakers::end_step();

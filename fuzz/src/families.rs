@@ -1,4 +1,4 @@
-//! All families, and how each is fuzzed.
+//! The list of families, and how a family is fuzzed.
 
 use crate::compare::{Comparer, difference};
 use crate::log::Log;
@@ -8,15 +8,19 @@ use crate::scripts;
 use crate::shrink::shrink;
 use crate::{on_tokio, on_wakeful};
 
-/// A family whose type of operation is not known to the caller.
+/// A family without its type of operation.
 pub struct AnyFamily {
-    /// As the command line knows it.
+    /// The name on the command line.
     pub name: &'static str,
-    /// Compares the script of one seed; the error is a report with the script cut down.
+    /// Compares the script of a seed. Returns its number of operations, or a report with the shrunk
+    /// script.
     pub fuzz: fn(&mut Comparer, seed: u64, ops_max: usize) -> Result<usize, String>,
 }
 
-/// Runs the script of a seed on both subjects; returns how many operations it had.
+/// Runs the script of a seed on both subjects.
+///
+/// # Errors
+/// Returns a report with the shrunk script if the outcomes differ.
 pub fn fuzz<F: Family>(
     comparer: &mut Comparer,
     seed: u64,
@@ -30,7 +34,9 @@ pub fn fuzz<F: Family>(
     let small = shrink(script, is_different);
     Err(match difference(&small) {
         Some(difference) => report::as_test(&small, &difference, seed),
-        None => format!("seed {seed}: the outcome changes from run to run; last it was {small:?}"),
+        None => format!(
+            "seed {seed}: the outcome changes from run to run; the last script that differed: {small:?}"
+        ),
     })
 }
 
@@ -55,17 +61,18 @@ macro_rules! families {
             }
         )*
 
-        /// Every family there is.
+        /// All families.
         pub const FAMILIES: &[AnyFamily] = &[
             $(AnyFamily { name: stringify!($family), fuzz: fuzz::<scripts::$family::Op> },)*
         ];
     };
 }
 
-// Behind Tokio's `watch`, and the barrier that stands on it, receivers wait in one of several lists picked at random.
-// Futures of a join set that found the budget used up are woken in no order that matters.
-// An end of a duplex stream that is dropped wakes a reader and a writer, in no order that matters.
-// How much of the budget waiting at a barrier costs is not the same: Tokio's is made of a `watch`.
+// Wake-ups are not compared in order where neither library promises the order: behind Tokio's
+// `watch`, and the barrier built on it, receivers wait in one of several lists picked at random;
+// tasks of a join set that were pending because the budget was used up; the reader and the writer
+// that the drop of a duplex stream's end wakes. A barrier runs only without a runtime: its wait
+// costs another share of the budget on Tokio, which builds it on `watch`.
 families! {
     barrier: Bare; in order: |_| false,
     broadcast: Bare | BlockOn | InLocalSet; in order: |_| true,

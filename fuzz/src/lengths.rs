@@ -1,4 +1,4 @@
-//! Lengths of time at which rounding, the levels of a timer wheel, and overflows show.
+//! Durations at the edges: of rounding, of the levels of a timer wheel, of overflows.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ const MS: Duration = Duration::from_millis(1);
 const NS: Duration = Duration::from_nanos(1);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Short ones first: operands are mostly small.
+/// The short ones come first, because operands are mostly small.
 const LENGTHS: [Duration; 36] = [
     Duration::ZERO,
     MS,
@@ -46,15 +46,16 @@ const LENGTHS: [Duration; 36] = [
     Duration::MAX,
 ];
 
-/// How many of them are no longer than a day; a clock that goes on by more soon reaches the end of time.
+/// How many of them are no longer than a day. If the clock advanced by more at a time, it would
+/// soon overflow.
 const SHORT: usize = 30;
 
-/// Picks a length.
+/// Returns the duration that an operand picks.
 pub fn length(which: u8) -> Duration {
     LENGTHS[usize::from(which) % LENGTHS.len()]
 }
 
-/// Picks a length that a clock may go on by.
+/// Returns a duration by which a clock may advance.
 pub fn short_length(which: u8) -> Duration {
     LENGTHS[usize::from(which) % SHORT]
 }

@@ -1,54 +1,54 @@
-//! What came of each operation, in a form that is cheap to write and to compare.
+//! The log of a run: the outcome of each operation, cheap to write and to compare.
 //!
-//! Outcomes are recorded as the numbers that their `Hash` implementation feeds to a hasher. Text is made only when a
-//! difference was found and both sides are run again to describe it.
+//! Outcomes are recorded as the numbers that their `Hash` implementation feeds to a hasher. Text is
+//! made only if there is a difference: both sides run again to describe it.
 
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 
-/// Stands before the notes of each step.
+/// Marks the beginning of a step in the numbers.
 const STEP: u64 = 0x5354_4550_5354_4550;
 
-/// The notes of one run.
+/// The log of one run.
 #[derive(Default)]
 pub struct Log {
     numbers: Vec<u64>,
-    /// Of each note, if the run is to be described.
+    /// The entries with their text, if the run is to be described.
     notes: Option<Vec<Note>>,
     step: usize,
 }
 
-/// A note as a person reads it.
+/// An entry of the log as text.
 pub struct Note {
-    /// The step it belongs to; setting up is step 0, the first operation step 1.
+    /// The step to which it belongs. Step 0 is the setup, step 1 the first operation.
     pub step: usize,
-    /// What was noted.
+    /// What kind of outcome it is.
     pub what: &'static str,
     /// The outcome.
     pub text: String,
-    /// Where its numbers begin and end.
+    /// The range of its numbers.
     range: (usize, usize),
 }
 
 impl Log {
-    /// Makes a log that also keeps the text of each note.
+    /// Creates a log that also keeps the text of each entry.
     pub fn described() -> Log {
         Log { notes: Some(Vec::new()), ..Log::default() }
     }
 
-    /// Forgets all, and keeps the memory.
+    /// Clears the log, but keeps its memory.
     pub fn clear(&mut self) {
         self.numbers.clear();
         self.step = 0;
     }
 
-    /// Begins the notes of the next operation.
+    /// Begins the entries of the next operation.
     pub fn begin_step(&mut self) {
         self.step += 1;
         self.numbers.push(STEP);
     }
 
-    /// Notes an outcome.
+    /// Logs an outcome.
     pub fn note(&mut self, what: &'static str, outcome: &(impl Hash + Debug)) {
         let begin = self.numbers.len();
         outcome.hash(&mut Recorder(&mut self.numbers));
@@ -58,12 +58,12 @@ impl Log {
         }
     }
 
-    /// Tells whether both say the same.
+    /// Returns whether both logs have the same outcomes.
     pub fn is_same(&self, other: &Log) -> bool {
         self.numbers == other.numbers
     }
 
-    /// Takes the first note of each that is not the same; of described logs.
+    /// Returns the first entry of each log that differs. Both logs must be described.
     pub fn first_difference<'a>(&'a self, other: &'a Log) -> [Option<&'a Note>; 2] {
         let (ours, theirs) = (self.notes.as_deref(), other.notes.as_deref());
         let (ours, theirs) = (ours.unwrap_or_default(), theirs.unwrap_or_default());
@@ -81,7 +81,7 @@ impl Log {
     }
 }
 
-/// Records what it is fed.
+/// A hasher that records the numbers it is fed.
 struct Recorder<'a>(&'a mut Vec<u64>);
 
 impl Hasher for Recorder<'_> {

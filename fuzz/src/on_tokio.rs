@@ -1,4 +1,4 @@
-//! The interpreters, on Tokio.
+//! The interpreters, compiled against Tokio.
 
 use tokio as subject;
 

@@ -1,4 +1,4 @@
-//! The interpreters, on Wakeful.
+//! The interpreters, compiled against Wakeful.
 
 use wakeful as subject;
 

@@ -1,41 +1,51 @@
-//! What the command line says.
+//! The command-line options.
 
 use std::time::Duration;
 
 use wakeful_fuzz::families::{AnyFamily, FAMILIES};
 
-/// How many scripts of each family there are, if not said: some seconds' worth.
+pub const USAGE: &str = "\
+usage: wakeful-fuzz [FAMILY...] [OPTIONS]
+
+  FAMILY      fuzz these families of types (default: all); an unknown name lists them
+  --rounds N  run N scripts of each family (default: 15000)
+  --for TIME  run for TIME instead, such as 90s, 10m or 2h, which all families share
+  --seed N    the seed of the first script of each family (default: 1)
+  --ops N     up to N operations in a script (default: 120)
+  --verbose   print the command that runs a script alone, before each script";
+
+/// The default number of scripts of each family. They take some seconds.
 const ROUNDS: u64 = 15_000;
-/// The number of operations a script has at most, if not said.
+/// The default maximum of operations in a script.
 const OPS_MAX: usize = 120;
-/// The first seed, if not said: fixed, so that two runs do the same.
+/// The default of the first seed. It is fixed, so that each run does the same.
 const SEED: u64 = 1;
 
 /// What to run.
 pub struct Options {
-    /// In the order of the list.
+    /// In the order of the command line.
     pub families: Vec<&'static AnyFamily>,
     /// When to stop.
     pub until: Until,
-    /// The seed of the first round; each further round has the next one.
+    /// The seed of the first script. Each further script has the next one.
     pub seed: u64,
-    /// How many operations a script has at most.
+    /// The maximum of operations in a script.
     pub ops_max: usize,
-    /// Whether each script is named before it runs, which shows the one that ends the process.
+    /// Whether each script is printed before it runs, to find the one that ends the process.
     pub is_verbose: bool,
 }
 
 /// When to stop.
 #[derive(Clone, Copy)]
 pub enum Until {
-    /// After so many scripts of each family.
+    /// After this many scripts of each family.
     Rounds(u64),
-    /// When the time is over, which all families share.
+    /// After this time, which all families share.
     Over(Duration),
 }
 
 impl Options {
-    /// Reads the arguments.
+    /// Parses the arguments.
     pub fn parse(args: &[String]) -> Result<Options, String> {
         let mut options = Options {
             families: Vec::new(),
@@ -67,18 +77,17 @@ fn family(name: &str) -> Result<&'static AnyFamily, String> {
     FAMILIES.iter().find(|family| family.name == name).ok_or_else(|| {
         let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
         format!(
-            "`{name}` is neither an option (--rounds N, --for 10m, --seed S, --ops N, --verbose) nor a \
-             family; these are: {}",
+            "`{name}` is neither an option (see `--help`) nor a family; the families are: {}",
             names.join(", ")
         )
     })
 }
 
 fn number(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("`{text}` is not a number"))
+    text.parse().map_err(|_| format!("`{text}` is not a number or time"))
 }
 
-/// Reads `90`, `90s`, `10m` or `2h`.
+/// Parses `90`, `90s`, `10m` or `2h`.
 fn duration(text: &str) -> Result<Duration, String> {
     let (digits, seconds) = match text.as_bytes().last() {
         Some(b's') => (&text[..text.len() - 1], 1),

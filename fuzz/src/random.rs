@@ -1,10 +1,10 @@
-//! Pseudo-random numbers; the same seed gives the same numbers on every machine.
+//! Pseudo-random numbers. The same seed gives the same numbers on every machine.
 
-/// A SplitMix64 generator.
+/// A generator (SplitMix64).
 pub struct Random(u64);
 
 impl Random {
-    /// Starts the sequence that belongs to `seed`.
+    /// Creates the generator for `seed`.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
@@ -16,12 +16,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number less than `end`.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         (self.next() >> 33) as usize % end
     }
 
-    /// Returns an operand: mostly a small one, since most scripts have only a few things to pick from.
+    /// Returns an operand. Most are small, because most scripts have only a few items to pick from.
     pub fn operand(&mut self) -> u8 {
         let end = match self.below(32) {
             0 => 256,

@@ -1,11 +1,11 @@
-//! How a difference is shown.
+//! Prints a difference.
 
 use std::fmt::Write;
 
 use crate::compare::Difference;
 use crate::script::{Family, Script};
 
-/// Prints a script as a test that is ready to paste into `tests/found.rs`, with the difference in front.
+/// Returns a script as a test for `tests/found.rs`, with the difference in a comment above it.
 pub fn as_test<F: Family>(script: &Script<F>, difference: &Difference, seed: u64) -> String {
     let Script { place, size, ops } = script;
     let Difference { step, wakeful, tokio } = difference;
@@ -17,7 +17,7 @@ pub fn as_test<F: Family>(script: &Script<F>, difference: &Difference, seed: u64
         name = F::NAME,
     );
     for op in ops {
-        writeln!(text, "            {op:?},").expect("a string takes all");
+        writeln!(text, "            {op:?},").expect("writing to a `String` does not fail");
     }
     text.push_str("        ],\n    );\n}\n");
     text

@@ -1,6 +1,6 @@
-//! A script: operations as data, so that a failing one can be cut down and printed.
+//! Scripts: operations as data, so that a script can be shrunk and printed.
 //!
-//! An operand picks among what there is by its remainder, so each part of a script is a script too.
+//! An operand picks an item by its remainder, so every part of a script is a valid script.
 
 use std::fmt::Debug;
 
@@ -10,7 +10,7 @@ use crate::random::Random;
 /// Where a script runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Outside of any runtime.
+    /// Outside a runtime.
     Bare,
     /// In `block_on` of a current-thread runtime, with a budget and a paused clock.
     BlockOn,
@@ -18,60 +18,62 @@ pub enum Place {
     InLocalSet,
 }
 
-/// One of the two that are compared.
+/// One of the two libraries that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// This project's.
+    /// This project.
     Wakeful,
-    /// The one whose behaviour counts.
+    /// The reference.
     Tokio,
 }
 
-/// A script over one family of types.
+/// A script on one family of types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script<O> {
     /// Where it runs.
     pub place: Place,
-    /// A capacity or a similar number, as the family needs it.
+    /// A capacity or a similar number; the family decides.
     pub size: u8,
-    /// What it does, in order.
+    /// The operations, in order.
     pub ops: Vec<O>,
 }
 
-/// An operation of one family; written by [`operations!`](crate::operations).
+/// An operation of a family, declared with [`operations!`](crate::operations).
 pub trait Operation: Copy + Debug + PartialEq + 'static {
-    /// How often each kind comes.
+    /// How often each kind occurs, as weights.
     const WEIGHTS: &'static [usize];
-    /// Returns to the executor once, which gives the task a new budget. Does nothing outside of a runtime.
+    /// The operation that returns to the executor once, which gives the task a new budget. It does
+    /// nothing outside a runtime.
     const TURN: Self;
 
-    /// How many units of the task's budget it takes away, if that is what it does.
+    /// Returns how many units of the task's budget this operation uses up, if that is its purpose.
     fn spends(self) -> Option<usize>;
 
-    /// Makes one of the given kind.
+    /// Creates an operation of the given kind with random operands.
     fn random(kind: usize, random: &mut Random) -> Self;
 
-    /// Lends its operands, to be made smaller.
+    /// Returns its operands, for the shrinker to lower.
     fn operands(&mut self) -> Vec<&mut u8>;
 }
 
-/// A family of types and what its operations do on both subjects.
+/// A family of types, with an interpreter for both subjects.
 pub trait Family: Operation {
     /// The name of its modules.
     const NAME: &'static str;
     /// Where its scripts may run.
     const PLACES: &'static [Place];
-    /// Tells whether wakers that one operation calls are called in the same order on both subjects, in scripts of a size.
+    /// Returns whether both subjects call the wakers of one operation in the same order, in scripts
+    /// of this size.
     fn wakes_in_order(size: u8) -> bool;
 
-    /// Runs a script, and notes what comes of it.
+    /// Runs a script and logs the outcomes.
     fn run(subject: Subject, script: &Script<Self>, log: &mut Log);
 }
 
-/// Makes a random script of at most `ops_max` operations.
+/// Creates a random script of at most `ops_max` operations.
 pub fn random_script<F: Family>(seed: u64, ops_max: usize) -> Script<F> {
     let mut random = Random::new(seed);
-    // Each script has its own taste: without some kinds of operation others get further.
+    // Each script has weights of its own: without some kinds of operations, others get further.
     let weights: Vec<usize> =
         F::WEIGHTS.iter().map(|&weight| weight * taste(&mut random)).collect();
     let sum: usize = weights.iter().sum();
@@ -97,17 +99,19 @@ fn taste(random: &mut Random) -> usize {
     [0, 1, 2, 2, 2, 2, 3, 8][random.below(8)]
 }
 
-/// Declares the operations of a family: how often each comes, its name, and the names of its operands.
+/// Declares the operations of a family: the weight, the name, and the operands of each.
 #[macro_export]
 macro_rules! operations {
     ($($(#[$doc:meta])* $weight:literal $name:ident $({ $($operand:ident),* })?,)*) => {
-        /// An operation of this family; kinds without a comment are named after the call that they make.
+        /// An operation of this family. Kinds without a comment are named after the call that they
+        /// make.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs)]
         pub enum Op {
-            /// Returns to the executor once; nothing outside of a runtime.
+            /// Returns to the executor once. Does nothing outside a runtime.
             Turn,
-            /// Takes nearly all of a full budget away, or the rest of it; nothing outside of a runtime.
+            /// Uses up nearly all of a full budget, or what is left of it. Does nothing outside a
+            /// runtime.
             SpendBudget { count: u8 },
             $($(#[$doc])* $name $({ $($operand: u8),* })?,)*
         }

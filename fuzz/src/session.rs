@@ -1,4 +1,4 @@
-//! Runs scripts until there are enough, and says what came of them.
+//! Runs scripts until the options' limit, and prints the results.
 
 use std::fmt;
 use std::process::{ExitCode, exit};
@@ -11,15 +11,15 @@ use wakeful_fuzz::families::AnyFamily;
 
 use crate::options::{Options, Until};
 
-/// How many scripts of a family run before it is the next one's turn.
+/// How many scripts of a family run before the next family's turn.
 const SLICE: u64 = 50;
-/// A script takes well under a millisecond; one that is at it for so long will not end.
+/// When a script counts as stuck. A script takes well under a millisecond.
 const STUCK_AFTER: Duration = Duration::from_secs(30);
 
-/// The script that runs now, for the thread that looks for stuck ones.
+/// The script that is running, for the thread that detects stuck scripts.
 static RUNNING: Mutex<Option<(Instant, Repeat)>> = Mutex::new(None);
 
-/// The call that runs one script again.
+/// A script's family and seed, printed as the command that repeats it.
 #[derive(Clone, Copy)]
 struct Repeat {
     family: &'static str,
@@ -34,17 +34,17 @@ impl fmt::Display for Repeat {
     }
 }
 
-/// How far a family has come.
+/// The progress of a family.
 struct Progress {
     family: &'static AnyFamily,
     scripts: u64,
     ops: u64,
     took: Duration,
-    /// Whether a difference was found, which ends the family's run.
+    /// Whether a difference was found. It ends the family's run.
     differs: bool,
 }
 
-/// Runs what the options say; fails if there was a difference.
+/// Runs scripts as the options say. Fails if there was a difference.
 pub fn run(options: &Options) -> ExitCode {
     thread::spawn(watch);
     let start = Instant::now();
@@ -91,7 +91,7 @@ impl Progress {
                 Ok(ops) => self.ops += ops as u64,
                 Err(report) => {
                     println!(
-                        "{}: a difference, repeated by `{repeat}`\n\n{report}",
+                        "{}: Wakeful and Tokio differ; repeat with `{repeat}`\n\n{report}",
                         self.family.name
                     );
                     self.differs = true;
@@ -104,13 +104,16 @@ impl Progress {
     }
 }
 
-/// Ends the process when a script does.
+/// Ends the process if a script is stuck.
 fn watch() {
     loop {
         thread::sleep(Duration::from_secs(1));
         let running = *RUNNING.lock().expect("no holder panics");
         if let Some((since, repeat)) = running.filter(|(since, _)| since.elapsed() > STUCK_AFTER) {
-            println!("a script is stuck since {:?}, repeated by `{repeat}`", since.elapsed());
+            println!(
+                "a script has not finished after {:?}; repeat with `{repeat}`",
+                since.elapsed()
+            );
             exit(1);
         }
     }

@@ -1,16 +1,16 @@
-//! Cuts a script down while it still fails: fewer operations, smaller operands, a simpler place.
+//! Shrinks a script while it still fails: fewer operations, smaller operands, a simpler place.
 
 use crate::script::{Family, Script};
 
-/// How many scripts are tried at most; a script of some hundred operations needs a few thousand.
+/// How many scripts are tried at most. A script of several hundred operations needs a few thousand.
 const TRIES_MAX: usize = 50_000;
 
-/// Numbers less than this are each tried: which one an operand picks depends on how many there are.
+/// Below this, each smaller number is tried: what an operand picks depends on the number of items.
 const SMALL: u8 = 16;
-/// How long a script may be for each pair of its operations to be tried.
+/// Up to this length, each pair of operations is tried.
 const PAIRS_MAX: usize = 60;
 
-/// Returns a small script for which `fails` is true, given one for which it is.
+/// Returns a small script for which `fails` is true. It must be true for `script`.
 pub fn shrink<F: Family>(script: Script<F>, fails: impl FnMut(&Script<F>) -> bool) -> Script<F> {
     let mut shrinking = Shrinking { best: script, fails, tries: 0 };
     loop {
@@ -32,7 +32,7 @@ struct Shrinking<F, Fails> {
 }
 
 impl<F: Family, Fails: FnMut(&Script<F>) -> bool> Shrinking<F, Fails> {
-    /// Keeps a smaller script if it fails too.
+    /// Keeps a smaller script if it fails, too.
     fn attempt(&mut self, smaller: Script<F>) -> bool {
         self.tries += 1;
         let is_better = self.tries <= TRIES_MAX && (self.fails)(&smaller);
@@ -42,7 +42,7 @@ impl<F: Family, Fails: FnMut(&Script<F>) -> bool> Shrinking<F, Fails> {
         is_better
     }
 
-    /// Places are listed from the simplest on.
+    /// Places are listed from the simplest one.
     fn simplify_place(&mut self) {
         for &place in F::PLACES {
             if place == self.best.place || self.attempt(Script { place, ..self.best.clone() }) {
@@ -51,8 +51,8 @@ impl<F: Family, Fails: FnMut(&Script<F>) -> bool> Shrinking<F, Fails> {
         }
     }
 
-    /// Takes out halves, then quarters, and so on down to single operations, from the end: what comes late depends on
-    /// what came before.
+    /// Removes halves, then quarters, down to single operations. It starts at the end, because
+    /// later operations depend on earlier ones.
     fn remove_ops(&mut self) {
         let mut count = self.best.ops.len().div_ceil(2);
         while count > 0 {
@@ -68,7 +68,8 @@ impl<F: Family, Fails: FnMut(&Script<F>) -> bool> Shrinking<F, Fails> {
         }
     }
 
-    /// Takes out two operations at once: one that makes something, say, and one that drops it.
+    /// Removes two operations at once: one that creates something, for example, and the one that
+    /// drops it.
     fn remove_pairs(&mut self) {
         let mut first = 0;
         while self.best.ops.len() <= PAIRS_MAX && first + 1 < self.best.ops.len() {
@@ -94,7 +95,7 @@ impl<F: Family, Fails: FnMut(&Script<F>) -> bool> Shrinking<F, Fails> {
         }
     }
 
-    /// Makes a number in the script smaller: the smallest ones are tried first, then half, then one less.
+    /// Lowers a number in the script: tries the smallest numbers first, then half, then one less.
     fn lower(&mut self, number: impl Fn(&mut Script<F>) -> Option<&mut u8>) {
         loop {
             let Some(&mut now) = number(&mut self.best.clone()) else { return };

@@ -1,4 +1,4 @@
-//! Values that are counted, so that a run shows when each was dropped and that none was dropped twice.
+//! Values that are counted, to show when each is dropped, and that none is dropped twice.
 
 use std::cell::Cell;
 
@@ -6,23 +6,23 @@ thread_local! {
     static ALIVE: Cell<isize> = const { Cell::new(0) };
 }
 
-/// A value that channels and locks carry.
+/// A value for channels and locks.
 #[derive(Debug, Hash, PartialEq, Eq)]
 pub struct Value(pub u64);
 
 impl Value {
-    /// Makes one.
+    /// Creates a value.
     pub fn new(number: u64) -> Value {
         ALIVE.set(ALIVE.get() + 1);
         Value(number)
     }
 
-    /// Counts those that are not dropped.
+    /// Returns how many values are alive.
     pub fn alive() -> isize {
         ALIVE.get()
     }
 
-    /// Starts over for a new run.
+    /// Resets the count for a new run.
     pub fn reset() {
         ALIVE.set(0);
     }

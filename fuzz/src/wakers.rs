@@ -1,4 +1,5 @@
-//! Wakers that say when and in which order they were called, and may call back into what woke them.
+//! Wakers that log when and in which order they are called. Some call back into the object that
+//! wakes them.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -6,58 +7,58 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// How deep wakers may call back into what wakes them.
+/// How deeply calls of wakers may nest.
 const DEPTH_MAX: usize = 3;
 
-/// What a waker with a reaction does; its argument picks one of several.
+/// What a waker with a reaction does. The argument picks one of several.
 type Reaction = Rc<dyn Fn(u8)>;
 
 #[derive(Default)]
 struct Wakers {
-    /// Numbers of those called since the last look, in order.
+    /// The numbers of the wakers called since the last look, in order.
     called: RefCell<Vec<u32>>,
-    /// Those called since the last turn whose futures found the budget used up when they were polled last.
+    /// The numbers of the wakers called since the last turn whose last poll ran out of budget.
     called_late: RefCell<Vec<u32>>,
-    /// Whether there was budget left when the step began; always outside of a runtime.
+    /// Whether the budget was used up when the step began. Never true outside a runtime.
     budget_is_used_up: Cell<bool>,
-    /// Whether a step is being taken, and not a turn of the runtime.
+    /// Whether a step is running, rather than a turn of the runtime.
     in_step: Cell<bool>,
     made: Cell<u32>,
     alive: Cell<usize>,
     reaction: RefCell<Option<Reaction>>,
     depth: Cell<usize>,
-    /// The one that several futures share.
-    common: RefCell<Option<Arc<Bell>>>,
+    /// The waker that several futures share.
+    shared: RefCell<Option<Arc<CountedWaker>>>,
 }
 
 thread_local! {
     static WAKERS: Wakers = Wakers::default();
 }
 
-struct Bell {
+struct CountedWaker {
     number: u32,
     reaction: Option<u8>,
-    /// Which calls count, if not each does.
+    /// Which calls are logged. `None` if all are.
     needed: Option<Needed>,
 }
 
-/// Which call of a waker is needed.
+/// Which call of a waker is required.
 #[derive(Default)]
 struct Needed {
-    /// Whether the next one is.
+    /// Whether the next call is.
     is_armed: AtomicBool,
-    /// Whether it may come at any time up to the next turn.
+    /// Whether the call may come at any time until the next turn.
     is_late: AtomicBool,
 }
 
-impl Bell {
-    fn new(reaction: Option<u8>, counts_all: bool) -> Arc<Bell> {
+impl CountedWaker {
+    fn new(reaction: Option<u8>, counts_all: bool) -> Arc<CountedWaker> {
         WAKERS.with(|wakers| {
             let number = wakers.made.get();
             wakers.made.set(number + 1);
             wakers.alive.set(wakers.alive.get() + 1);
             let needed = (!counts_all).then(Needed::default);
-            Arc::new(Bell { number, reaction, needed })
+            Arc::new(CountedWaker { number, reaction, needed })
         })
     }
 
@@ -81,7 +82,7 @@ impl Bell {
         });
     }
 
-    fn ring(&self) {
+    fn call(&self) {
         let (mut is_needed, mut is_late) = (true, false);
         if let Some(needed) = &self.needed {
             is_needed = needed.is_armed.swap(false, Relaxed);
@@ -108,24 +109,24 @@ impl Bell {
     }
 }
 
-impl Wake for Bell {
+impl Wake for CountedWaker {
     fn wake(self: Arc<Self>) {
-        self.ring();
+        self.call();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ring();
+        self.call();
     }
 }
 
-impl Drop for Bell {
+impl Drop for CountedWaker {
     fn drop(&mut self) {
-        // The thread's own values may be gone already if a run leaked a waker.
+        // If a run leaked a waker, it may be dropped after the thread's locals.
         let _ = WAKERS.try_with(|wakers| wakers.alive.set(wakers.alive.get().saturating_sub(1)));
     }
 }
 
-/// Starts over for a new run.
+/// Resets the state for a new run.
 pub fn reset() {
     WAKERS.with(|wakers| {
         wakers.called.borrow_mut().clear();
@@ -137,22 +138,22 @@ pub fn reset() {
     });
 }
 
-/// Says what wakers with a reaction do from now on in this run.
+/// Sets what wakers with a reaction do in this run.
 pub fn react(reaction: impl Fn(u8) + 'static) {
     WAKERS.with(|wakers| *wakers.reaction.borrow_mut() = Some(Rc::new(reaction)));
 }
 
-/// Ends the run's use of wakers, so that only leaked ones are still alive.
+/// Drops the wakers and the reaction of the run, so that only leaked wakers are alive.
 pub fn finish() {
     WAKERS.with(|wakers| {
-        wakers.common.borrow_mut().take();
+        wakers.shared.borrow_mut().take();
         let reaction = wakers.reaction.borrow_mut().take();
         drop(reaction);
     });
 }
 
-/// Says that a step begins. Wakers call back only within steps: futures that found the budget used up are woken by the
-/// runtime, in an order that is not the same.
+/// Begins a step. Wakers call back only within steps: the runtime wakes futures that ran out of
+/// budget, in an order that differs.
 pub fn begin_step(budget_is_left: bool) {
     WAKERS.with(|wakers| {
         wakers.in_step.set(true);
@@ -160,7 +161,7 @@ pub fn begin_step(budget_is_left: bool) {
     });
 }
 
-/// Says that the step is over, and takes the numbers of the wakers that were called, in order.
+/// Ends the step. Returns the numbers of the wakers that were called, in order.
 pub fn end_step() -> Vec<u32> {
     WAKERS.with(|wakers| {
         wakers.in_step.set(false);
@@ -168,8 +169,9 @@ pub fn end_step() -> Vec<u32> {
     })
 }
 
-/// Takes the numbers of the wakers that were called between two polls, in no order. That of a future that found the budget
-/// used up belongs to them, if only one call was needed: an unneeded one may have been its first.
+/// Returns the numbers of the wakers that were called between two polls, sorted. They include the
+/// wakers of futures that ran out of budget, if only required calls are logged: such a waker may
+/// have been called early, without need.
 pub fn called_by_turn() -> Vec<u32> {
     WAKERS.with(|wakers| {
         let mut called = std::mem::take(&mut *wakers.called.borrow_mut());
@@ -179,54 +181,55 @@ pub fn called_by_turn() -> Vec<u32> {
     })
 }
 
-/// Counts the wakers that are not dropped.
+/// Returns how many wakers are alive.
 pub fn alive() -> usize {
     WAKERS.with(|wakers| wakers.alive.get())
 }
 
-/// The waker that one future is polled with.
+/// The wakers with which one future is polled.
 #[derive(Default)]
-pub struct Ring {
-    bell: Option<Arc<Bell>>,
+pub struct WakerSlot {
+    waker: Option<Arc<CountedWaker>>,
     counts_needed: bool,
 }
 
-impl Ring {
-    /// Makes a ring whose wakers count only the calls that are needed: the first one after a poll that was pending.
-    pub fn counting_needed() -> Ring {
-        Ring { bell: None, counts_needed: true }
+impl WakerSlot {
+    /// Creates a slot whose wakers log only required calls: the first one after a poll that was
+    /// pending.
+    pub fn counting_needed() -> WakerSlot {
+        WakerSlot { waker: None, counts_needed: true }
     }
 
-    /// Says that no call is needed before the next poll, which will come in any case.
+    /// Marks no call as required until the next poll, which comes in any case.
     pub fn forget_need(&self) {
-        self.bell.iter().for_each(|bell| bell.arm(false));
+        self.waker.iter().for_each(|waker| waker.arm(false));
     }
 
-    /// Polls with the waker that `choice` picks: 0 the same as before, 1 a new one, 2 one that all futures share, from 3
-    /// on a new one with a reaction.
+    /// Polls with the waker that `choice` picks: 0 the same as before, 1 a new one, 2 one that all
+    /// futures share, from 3 on a new one with a reaction.
     pub fn poll<T>(
         &mut self,
         choice: u8,
         poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
         let counts_all = !self.counts_needed;
-        let bell = match (choice, &self.bell) {
-            (0, Some(bell)) => bell.clone(),
+        let waker = match (choice, &self.waker) {
+            (0, Some(waker)) => waker.clone(),
             (2, _) if counts_all => WAKERS.with(|wakers| {
-                let mut common = wakers.common.borrow_mut();
-                common.get_or_insert_with(|| Bell::new(None, true)).clone()
+                let mut shared = wakers.shared.borrow_mut();
+                shared.get_or_insert_with(|| CountedWaker::new(None, true)).clone()
             }),
-            (0..=2, _) => Bell::new(None, counts_all),
-            (reaction, _) => Bell::new(Some(reaction - 3), counts_all),
+            (0..=2, _) => CountedWaker::new(None, counts_all),
+            (reaction, _) => CountedWaker::new(Some(reaction - 3), counts_all),
         };
         self.forget_need();
-        self.bell = Some(bell.clone());
-        bell.arm(true);
+        self.waker = Some(waker.clone());
+        waker.arm(true);
         let calls_before = WAKERS.with(|wakers| wakers.called.borrow().len());
-        let polled = poll(&mut Context::from_waker(&Waker::from(bell.clone())));
+        let polled = poll(&mut Context::from_waker(&Waker::from(waker.clone())));
         if polled.is_ready() && self.counts_needed {
-            bell.arm(false);
-            bell.forget_calls_since(calls_before);
+            waker.arm(false);
+            waker.forget_calls_since(calls_before);
         }
         polled
     }

@@ -1,8 +1,9 @@
-//! Scripts that once showed a difference, cut down.
+//! Scripts that showed a difference once, shrunk.
 
 use wakeful_fuzz::{Place, check};
 
-/// A sleep of some length was not looked at when it was polled for the first time after its time had come.
+/// A sleep did not check the time at its first poll, and so was pending although its time had
+/// passed.
 #[test]
 fn time_8() {
     use wakeful_fuzz::scripts::time::Op::*;
@@ -13,7 +14,7 @@ fn time_8() {
     );
 }
 
-/// The same behind an interval.
+/// The same in an interval.
 #[test]
 fn time_8_tick() {
     use wakeful_fuzz::scripts::time::Op::*;
@@ -30,7 +31,7 @@ fn time_8_tick() {
     );
 }
 
-/// A future that was polled twice where the budget was used up was woken twice.
+/// A future that was polled twice without budget was woken twice.
 #[test]
 fn broadcast_18() {
     use wakeful_fuzz::scripts::broadcast::Op::*;

@@ -1,4 +1,4 @@
-//! A difference that was planted is found, and what is printed is its core.
+//! Tests that a planted difference is found, shrunk and printed.
 
 use wakeful_fuzz::Log;
 use wakeful_fuzz::compare::{Comparer, difference};
@@ -12,7 +12,7 @@ wakeful_fuzz::operations! {
     2 Look { which },
 }
 
-/// A stack that, on one of the two, loses what is put on it when that is at least 3 and there are two below.
+/// A stack that loses a number on one subject, if it is at least 3 and pushed as the third.
 impl Family for Op {
     const NAME: &'static str = "planted";
     const PLACES: &'static [Place] = &[Place::Bare, Place::BlockOn];
@@ -42,7 +42,7 @@ impl Family for Op {
 }
 
 #[test]
-fn a_script_is_cut_down_to_what_makes_the_difference() {
+fn scripts_shrink_to_the_operations_that_differ() {
     let mut comparer = Comparer::default();
     let mut found = 0;
     for seed in 0..200 {
@@ -65,7 +65,7 @@ fn a_script_is_cut_down_to_what_makes_the_difference() {
 fn a_difference_is_printed_as_a_test() {
     let mut comparer = Comparer::default();
     let report = (0..200).find_map(|seed| fuzz::<Op>(&mut comparer, seed, 200).err());
-    let report = report.expect("the difference is found");
+    let report = report.expect("a difference was planted");
     assert!(report.contains("Wakeful: ") && report.contains("Tokio: "), "{report}");
     assert!(report.contains("use wakeful_fuzz::scripts::planted::Op::*;"), "{report}");
     let put = "            Put { number: 0 },\n            Put { number: 0 },\n            Put { number: 3 },\n";

@@ -1,16 +1,16 @@
-//! Named counters, printed as a table at the end of a run.
+//! Named counters, which a program prints as a table at the end of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Counters by name, in rows by name.
+/// A table of counters: each has the name of its row and of its column.
 #[derive(Debug, Default, Clone)]
 pub struct Counts {
     rows: BTreeMap<String, BTreeMap<&'static str, u64>>,
 }
 
 impl Counts {
-    /// Adds `count` to a counter.
+    /// Adds `count` to the counter in `row` and `column`.
     pub fn add(&mut self, row: &str, column: &'static str, count: u64) {
         *self.rows.entry(row.to_owned()).or_default().entry(column).or_default() += count;
     }
@@ -21,7 +21,7 @@ impl Counts {
     }
 }
 
-/// A line for each row, and one for the totals.
+/// Prints a line for each row, then one with the totals.
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut totals: BTreeMap<&str, u64> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! How much of the machine this process holds (Linux).
+//! The memory, threads and descriptors that this process uses (Linux).
 
 use std::fmt;
 use std::fs;
@@ -7,19 +7,19 @@ use std::io;
 /// Memory, threads and descriptors at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct Footprint {
-    /// Memory that is resident, in KiB.
+    /// Resident memory, in KiB.
     pub resident_kib: u64,
-    /// Threads, the caller's included.
+    /// Threads, including the caller's.
     pub threads: u64,
     /// Open descriptors.
     pub descriptors: u64,
 }
 
 impl Footprint {
-    /// Reads the current state from `/proc/self`.
+    /// Reads the current values from `/proc/self`.
     ///
     /// # Errors
-    /// Where there is no `/proc`.
+    /// Returns an error if `/proc` is not mounted.
     pub fn now() -> io::Result<Footprint> {
         let status = fs::read_to_string("/proc/self/status")?;
         let field = |name: &str| {
@@ -27,11 +27,11 @@ impl Footprint {
             line.split_whitespace().next()?.parse().ok()
         };
         let missing =
-            || io::Error::new(io::ErrorKind::Unsupported, "no such line in /proc/self/status");
+            || io::Error::new(io::ErrorKind::Unsupported, "unexpected format of /proc/self/status");
         Ok(Footprint {
             resident_kib: field("VmRSS:").ok_or_else(missing)?,
             threads: field("Threads:").ok_or_else(missing)?,
-            // One of them is the folder itself while it is read.
+            // Without the descriptor of the directory that is being read.
             descriptors: fs::read_dir("/proc/self/fd")?.count() as u64 - 1,
         })
     }

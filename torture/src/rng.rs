@@ -1,18 +1,18 @@
-//! Random numbers that a seed repeats.
+//! Pseudo-random numbers that the same seed repeats.
 
-/// A generator of pseudo-random numbers (SplitMix64).
+/// A pseudo-random number generator (SplitMix64).
 #[derive(Debug, Clone)]
 pub struct Rng {
     state: u64,
 }
 
 impl Rng {
-    /// A generator that always yields the same numbers for the same seed.
+    /// Creates a generator. The same seed gives the same numbers.
     pub fn new(seed: u64) -> Rng {
         Rng { state: seed }
     }
 
-    /// Returns any number.
+    /// Returns a number out of all `u64` values.
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,20 +23,20 @@ impl Rng {
     /// Returns a number from 0 to `limit - 1`.
     ///
     /// # Panics
-    /// If `limit` is 0.
+    /// Panics if `limit` is 0.
     pub fn below(&mut self, limit: usize) -> usize {
-        assert!(limit > 0, "no number is below 0");
-        // Of 64 bits, so the bias is far below what a test could notice.
+        assert!(limit > 0, "`Rng::below`: the limit must be above 0");
+        // The bias of the remainder is negligible: the limits are far below 2^64.
         (self.next_u64() % limit as u64) as usize
     }
 
-    /// Returns `true` in `per_mille` of 1000 cases.
+    /// Returns `true` with a probability of `per_mille` in 1000.
     pub fn chance(&mut self, per_mille: u32) -> bool {
         self.below(1000) < per_mille as usize
     }
 
-    /// Returns a generator for a part of the work, which draws from it without changing this one's
-    /// sequence.
+    /// Returns a new generator for a part of the work. However many numbers the part draws, the
+    /// sequence of this generator stays the same.
     pub fn fork(&mut self) -> Rng {
         Rng::new(self.next_u64())
     }

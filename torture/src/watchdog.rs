@@ -1,13 +1,13 @@
-//! A thread that ends the process if a step does not end in time.
+//! A thread that aborts the process if a step takes too long.
 
 use std::process::abort;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// Aborts the process unless it is dropped in time.
+/// Aborts the process unless dropped within the limit.
 ///
-/// It is a plain thread: what it watches is the runtime.
+/// It is a plain OS thread, because the runtime is what it watches.
 #[derive(Debug)]
 #[must_use]
 pub struct Watchdog {
@@ -15,21 +15,24 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts to watch. After `limit` it prints `what` took too long, and aborts, so that a
+    /// Starts to watch. After `limit` it prints that `what` took too long, and aborts, so that a
     /// debugger or a core file shows all threads.
     ///
     /// # Panics
-    /// If there is no thread to be had.
+    /// Panics if the thread cannot be started.
     pub fn start(limit: Duration, what: impl Into<String>) -> Watchdog {
         let (sender, receiver) = mpsc::channel();
         let what = what.into();
         let watch = move || {
             if receiver.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-                eprintln!("FINDING: still not done after {limit:?}: {what}");
+                eprintln!("FINDING: not finished after {limit:?}: {what}");
                 abort();
             }
         };
-        thread::Builder::new().name("watchdog".into()).spawn(watch).expect("a thread");
+        thread::Builder::new()
+            .name("watchdog".into())
+            .spawn(watch)
+            .expect("cannot start the watchdog thread");
         Watchdog { _ends_when_dropped: sender }
     }
 }

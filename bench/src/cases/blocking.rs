@@ -1,4 +1,4 @@
-//! What it costs to have a closure run on the pool for blocking calls.
+//! The cost of running a closure on the blocking pool.
 
 use crate::common::Latch;
 use crate::measure::{Metric, Sample, Scale, time_turns};

@@ -1,4 +1,5 @@
-//! What becomes of everybody else when some tasks block their threads, which they should not.
+//! Tasks that block their threads, which they should not, and the latency of the tasks next to
+//! them.
 
 use super::serving::under_load;
 use super::ticking::Tickers;

@@ -1,4 +1,4 @@
-//! Whether a task that always has something to do lets others have their turn.
+//! A task that is always ready, and the latency of the tasks next to it.
 
 use super::ticking::Tickers;
 use crate::measure::{Metric, Sample, Scale};

@@ -1,4 +1,4 @@
-//! Files that the kernel has in memory: what reading them costs beyond the system calls.
+//! Reads of cached files: their cost beyond that of the system calls.
 
 use crate::measure::{Sample, Scale, time_turns, time_turns_blocking};
 use crate::runtime::FileReads;
@@ -32,7 +32,7 @@ pub fn cases<R: FileReads>() -> Vec<Case> {
     ]
 }
 
-/// The same with the standard library: what the system calls alone cost.
+/// Returns the same cases with the standard library, which cost as much as the system calls.
 pub fn std_cases() -> Vec<Case> {
     vec![Case::new(SEQ.0, SEQ.1, std_seq), Case::new(OPEN_READ.0, OPEN_READ.1, std_open_read)]
 }
@@ -60,12 +60,13 @@ fn std_open_read(scale: Scale) -> Sample {
     })
 }
 
-/// A file that was just written, and is removed in the end.
+/// A new file, removed when dropped.
 struct CachedFile(PathBuf);
 
 impl CachedFile {
     fn new(blocks: usize) -> CachedFile {
-        // Beside the program: a temporary directory may be in memory, where reads take another way.
+        // Next to the program: a temporary directory may be in memory, where reads take another
+        // path.
         let program = std::env::current_exe().unwrap();
         let folder = program.parent().unwrap_or(Path::new("."));
         let path = folder.join(format!("bench-file-{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! How many requests a small HTTP server answers: hyper over each contender's sockets.
+//! Throughput of a small HTTP server: hyper on each contender's sockets.
 
 use super::serving::under_load;
 use crate::load::{Exchange, LATENCY_P50, LATENCY_P99, REQUESTS, SERVER_CPU, Traffic};

@@ -1,4 +1,5 @@
-//! Servers whose clients are tasks of the same runtime: nobody else wants a CPU, and all of it has to be shared by the workers.
+//! Servers whose clients are tasks of the same runtime. No other process needs a CPU, so the
+//! workers share all of the work.
 
 use crate::common::compute_for;
 use crate::measure::{Sample, time_turns};
@@ -9,8 +10,8 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::time::Duration;
 
-/// What a request takes its client where it computes, at least and at most. Not the same each time: else clients fall into step, and
-/// it is up to chance who gets in whose way.
+/// How long a client computes before a request. It varies, because with a constant time clients
+/// fall into step, and chance decides which of them delay each other.
 const COMPUTES_US: Range<u64> = 10..20;
 
 pub fn cases<R: EchoClient>() -> Vec<Case> {

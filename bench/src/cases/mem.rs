@@ -1,4 +1,4 @@
-//! What a task or a connection weighs while it does nothing.
+//! The memory of an idle task or connection.
 
 use crate::common::Latch;
 use crate::measure::{Metric, Sample, Scale};
@@ -65,11 +65,12 @@ pub fn connection_cases<R: EchoServer>() -> Vec<Case> {
 
 fn resident_per_connection<R: EchoServer>(scale: Scale) -> Sample {
     let count = scale.pick(5_000, 1_000);
-    os::raise_descriptor_limit().expect("limits up to the hard one are free");
+    os::raise_descriptor_limit().expect("cannot raise the limit of descriptors");
     let listener = os::listen().expect("loopback can be listened on");
     let server = listener.local_addr().expect("a listener has an address");
     thread::spawn(move || R::run(async move { R::serve_echo(listener, 1024).await }));
-    // The clients are descriptors and nothing else to this process, once there is room for their numbers.
+    // Reserves space for the clients first: from then on, a client is only a descriptor to this
+    // process.
     let mut clients = Vec::with_capacity(1 + count);
     clients.push(connect_and_exchange(server));
     let before = os::resident_bytes();
@@ -79,7 +80,7 @@ fn resident_per_connection<R: EchoServer>(scale: Scale) -> Sample {
     vec![Metric::lower_is_better("resident", "B/connection", grown as f64 / count as f64)]
 }
 
-/// One message there and back, so that the server has taken the connection on.
+/// Connects and exchanges one message, after which the server has accepted the connection.
 fn connect_and_exchange(server: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(server).expect("the server listens");
     os::reset_on_close(&stream).expect("a connection can be told how to end");
@@ -96,7 +97,8 @@ where
 {
     let tasks = scale.pick(1_000_000, 200_000);
     let (went_idle, all_idle) = mpsc::channel();
-    // On a thread of its own and never joined: the process ends with its tasks alive, since freeing them is not asked.
+    // A thread of its own that is never joined: the process exits with its tasks alive, because the
+    // case does not measure freeing them.
     thread::spawn(move || {
         R::run(async move {
             let before = os::resident_bytes();
@@ -106,13 +108,13 @@ where
         })
     });
     let before = all_idle.recv().expect("the runtime's thread lives until its tasks are idle");
-    // The task that counted down last may still be on its way out of its poll.
+    // The last task to count down may still be returning from its poll.
     thread::sleep(Duration::from_millis(50));
     let grown = os::resident_bytes().saturating_sub(before);
     vec![Metric::lower_is_better("resident", "B/task", grown as f64 / tasks as f64)]
 }
 
-/// Comes back when each task has been polled once.
+/// Returns when each task has been polled once.
 async fn spawn_idle<R, Fut>(tasks: usize, idle: impl Fn() -> Fut)
 where
     R: Runtime,
@@ -126,7 +128,8 @@ where
             drop(polled);
             idle.await
         });
-        // Now and then the spawned ones must get their poll, or the run queue itself would be what is weighed.
+        // Lets the spawned tasks run now and then; otherwise the memory of the run queue would be
+        // measured too.
         if i % 1024 == 0 {
             R::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! The cases, one file a group, each written once over the traits of [`crate::runtime`].
+//! The cases, one file per group. Each case is written once, on the traits of [`crate::runtime`].
 
 pub mod blocking;
 pub mod blocking_abuse;

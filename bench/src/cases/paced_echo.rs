@@ -1,4 +1,5 @@
-//! What an echo server costs, and how soon it answers, when it is asked at a steady pace and has time to spare.
+//! An echo server under a steady rate of requests that leaves it time to spare: its CPU time and
+//! its latency.
 
 use super::serving::under_load;
 use crate::load::{Exchange, REQUESTS, SERVER_CPU, Traffic};
@@ -32,11 +33,12 @@ fn echo<R: EchoServer>(scale: Scale, per_second: u32) -> Sample {
     let mut sample = under_load(traffic, move |listener| {
         R::run(async move { R::serve_echo(listener, 1024).await })
     });
-    // Of 1,000 requests that is just the slowest.
+    // With 1,000 requests, this is only the slowest of them.
     sample.retain(|metric| metric.name != "latency p99.9");
     for metric in &mut sample {
         if metric.name == REQUESTS {
-            // As many as were asked for: it is the others that tell servers apart.
+            // All contenders answer as many requests as were sent, so this figure does not rank
+            // them. The others do.
             metric.better = Better::Neither;
         }
     }

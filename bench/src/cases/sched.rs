@@ -1,4 +1,5 @@
-//! What spawning, waking and switching tasks costs, with the primitives of [`crate::common`].
+//! The cost of spawning, waking and switching tasks, measured with the primitives of
+//! [`crate::common`].
 
 use crate::common::{Gate, Latch, Mailbox, compute_for};
 use crate::measure::{Sample, Scale, time_turns, time_turns_blocking};
@@ -227,7 +228,7 @@ fn million_tasks<R: Runtime>(scale: Scale) -> Sample {
                     gate.pass().await;
                     done.count_down();
                 });
-                // So that they get to the gate as they come.
+                // Lets tasks reach the gate while others are spawned.
                 if i % 1024 == 0 {
                     R::yield_now().await;
                 }

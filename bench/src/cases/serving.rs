@@ -1,4 +1,4 @@
-//! What the cases about servers share.
+//! Shared code of the cases that measure servers.
 
 use crate::child;
 use crate::load::{Load, Traffic};
@@ -8,12 +8,13 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
-/// What a load generator may take on top of the time it was given.
+/// How long a load generator may take beyond the time of its traffic.
 const SLACK: Duration = Duration::from_secs(10);
 
-/// Has `serve`, which never returns, serve connections on a thread of its own, and gives how it bore the traffic.
+/// Runs `serve`, which never returns, on its own thread, and returns the measurements under
+/// `traffic`.
 ///
-/// The sample's process is the server, and the load comes from another.
+/// The process of the sample is the server. Another process generates the load.
 pub fn under_load(traffic: Traffic, serve: impl FnOnce(TcpListener) + Send + 'static) -> Sample {
     let listener = os::listen().expect("loopback can be listened on");
     let server = listener.local_addr().expect("a listener has an address");

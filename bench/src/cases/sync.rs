@@ -1,4 +1,4 @@
-//! What channels, locks and notifications cost, those of a library on tasks of a runtime.
+//! The cost of channels, locks and notifications. Those of a library run on the tasks of a runtime.
 
 use crate::common::{Latch, compute_for};
 use crate::measure::{Sample, Scale, time_turns};
@@ -9,7 +9,7 @@ use std::mem::replace;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// As many as listen to a broadcast or watch a value.
+/// How many tasks receive from a broadcast channel or watch a value.
 const LISTENERS: usize = 8;
 
 pub fn channel_cases<R: Runtime, C: Channel>() -> Vec<Case> {
@@ -113,7 +113,7 @@ fn pipeline<R: Runtime, C: Channel>(scale: Scale) -> Sample {
     })
 }
 
-/// How many values come until all senders are gone.
+/// Returns how many values arrive until all senders are dropped.
 async fn count<C: Channel>(mut receiver: C::Receiver) -> usize {
     let mut received = 0;
     while C::recv(&mut receiver).await.is_some() {
@@ -227,7 +227,8 @@ fn semaphore<R: Runtime, P: Permits>(scale: Scale) -> Sample {
     })
 }
 
-/// No batch is larger than the channel, and each is received by all before the next: nobody lags or holds others up.
+/// A batch fits into the channel, and all receivers have received it before the next one is sent.
+/// So no receiver lags, and none waits for a slow one.
 fn broadcast<R: Runtime, B: Broadcast>(scale: Scale) -> Sample {
     const BATCH: usize = 256;
     let batches = scale.pick(400, 60);
@@ -287,7 +288,7 @@ fn watch<R: Runtime, W: Watch>(scale: Scale) -> Sample {
     })
 }
 
-/// One for each step, which all listeners count down.
+/// Creates a latch for each step, which all listeners count down.
 fn latches(steps: usize) -> Arc<Vec<Arc<Latch>>> {
     Arc::new((0..steps).map(|_| Latch::new(LISTENERS)).collect())
 }

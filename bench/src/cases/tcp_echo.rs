@@ -1,4 +1,4 @@
-//! How many requests an echo server answers, how soon, and what each costs it.
+//! Throughput, latency and CPU time per request of an echo server.
 
 use super::serving::under_load;
 use crate::load::{Exchange, SERVER_CPU, Traffic};
@@ -7,7 +7,7 @@ use crate::runtime::EchoServer;
 use crate::suite::Case;
 use std::time::Duration;
 
-/// What a server has for each connection, at the least.
+/// The minimal size of a server's buffer for a connection.
 const BUFFER_BYTES_MIN: usize = 1024;
 
 pub fn cases<R: EchoServer>() -> Vec<Case> {
@@ -51,7 +51,7 @@ fn traffic(scale: Scale, connections: usize, bytes: usize) -> Traffic {
         pace: None,
         reconnects: false,
         warm_up: Duration::from_millis(scale.pick(150, 50) as u64),
-        // Long enough that one stop of 64 connections is no more than what the p99.9 leaves out.
+        // Long enough that one pause of all 64 connections stays above the p99.9.
         span: Duration::from_millis(scale.pick(750, 200) as u64),
     }
 }

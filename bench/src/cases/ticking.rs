@@ -1,5 +1,5 @@
-//! Tasks that should wake every millisecond, and how late they do: what a runtime with something else to do is to those
-//! who wait for it.
+//! Tasks that wake every millisecond, and their lateness. It shows how a runtime treats tasks that
+//! wait while it has other work.
 
 use crate::common::Latch;
 use crate::measure::{Sample, lateness};
@@ -32,7 +32,7 @@ impl Tickers {
         tickers
     }
 
-    /// Ends them, and gives how late every tick was seen.
+    /// Stops the tasks, and returns the lateness of all ticks.
     pub async fn stop(self) -> Sample {
         self.stop.store(true, Ordering::Relaxed);
         self.stopped.wait().await;
@@ -40,7 +40,8 @@ impl Tickers {
     }
 }
 
-/// Ticks that were missed during one long pause count one by one, so that a pause weighs what it should.
+/// Ticks missed during one long pause are counted one by one, so that the pause has its full
+/// weight.
 async fn tick_until<R: Timers>(stop: &AtomicBool) -> Vec<f64> {
     let mut late_us = Vec::with_capacity(4096);
     let mut due = Instant::now() + TICK;

@@ -1,4 +1,4 @@
-//! What sleeping costs, and how late sleepers wake.
+//! The cost of sleeping, and the lateness of sleeps.
 
 use crate::common::Latch;
 use crate::measure::{Metric, Sample, Scale, lateness, time_turns};
@@ -51,7 +51,7 @@ fn churn<R: Timers>(scale: Scale) -> Sample {
                             Poll::Ready(())
                         })
                         .await;
-                        // So that all of them take turns, as connections with timeouts do.
+                        // Lets all tasks take turns, as connections with timeouts do.
                         if i % 16 == 0 {
                             R::yield_now().await;
                         }
@@ -67,7 +67,7 @@ fn churn<R: Timers>(scale: Scale) -> Sample {
 
 fn fire<R: Timers>(tasks: usize, sleeps: usize) -> Sample {
     R::run(async move {
-        // A turn to warm up, and one that counts.
+        // The first turn is the warm-up, the second one counts.
         sleep_all::<R>(tasks, 1).await;
         let cpu = os::process_cpu_time();
         let late_us = sleep_all::<R>(tasks, sleeps).await;
@@ -84,7 +84,7 @@ fn fire_one<R: Timers>(scale: Scale) -> Sample {
     R::run(async move { lateness(sleep_each::<R>(sleeps, 1, 5_000).await) })
 }
 
-/// How late each of `tasks` times `sleeps` sleeps ended, in microseconds.
+/// Returns the lateness of each of `tasks` times `sleeps` sleeps, in microseconds.
 async fn sleep_all<R: Timers>(tasks: usize, sleeps: usize) -> Vec<f64> {
     let all_done = Latch::new(tasks);
     let late_us = Arc::new(Mutex::new(Vec::with_capacity(tasks * sleeps)));
@@ -100,7 +100,7 @@ async fn sleep_all<R: Timers>(tasks: usize, sleeps: usize) -> Vec<f64> {
     std::mem::take(&mut *late_us.lock().unwrap())
 }
 
-/// Sleeps for times between a millisecond and `longest_us`.
+/// Sleeps repeatedly, for durations between one millisecond and `longest_us`.
 async fn sleep_each<R: Timers>(sleeps: usize, seed: usize, longest_us: u64) -> Vec<f64> {
     let mut late_us = Vec::with_capacity(sleeps);
     let mut state = (seed as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);

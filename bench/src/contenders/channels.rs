@@ -1,5 +1,5 @@
-//! Channels without a runtime of their own, and Tokio's without Tokio's: all on Wakeful's multi-thread runtime, so that
-//! only the channel differs.
+//! Channels that have no runtime of their own, and Tokio's channels without Tokio. All of them run
+//! on Wakeful's multi-thread runtime, so that only the channels differ.
 
 use super::{tokio, wakeful};
 use crate::cases::sync;
@@ -87,7 +87,7 @@ impl Channel for Tachyonix {
     type Receiver = ::tachyonix::Receiver<u64>;
 
     fn new(room: Option<usize>) -> (Self::Sender, Self::Receiver) {
-        ::tachyonix::channel(room.expect("it has bounded channels only"))
+        ::tachyonix::channel(room.expect("tachyonix has only bounded channels"))
     }
 
     async fn send(sender: &Self::Sender, value: u64) {

@@ -1,4 +1,4 @@
-//! compio on io_uring: one thread, tasks never move.
+//! compio on io_uring: one thread; tasks never move.
 
 use super::thread_bound::ThreadBound;
 use crate::cases;
@@ -101,7 +101,7 @@ impl EchoServer for Compio {
 }
 
 impl ReadyChannel for Compio {
-    // It has no channel of its own.
+    // compio has no channel of its own.
     fn send_and_receive(times: usize) -> impl Future<Output = ()> + Send {
         super::smol::send_and_receive(times)
     }

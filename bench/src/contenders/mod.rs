@@ -1,4 +1,4 @@
-//! The contenders, one file each.
+//! The contenders, one per file.
 
 mod channels;
 mod compio;
@@ -15,7 +15,7 @@ mod wakeful;
 
 use crate::suite::Suite;
 
-/// In the order of the table's columns.
+/// Returns the suite. The order is that of the columns in the tables.
 pub fn suite() -> Suite {
     Suite {
         contenders: vec![
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_baseline_has_every_case_of_those_it_is_compared_with() {
+    fn baselines_have_every_case_of_their_contenders() {
         let suite = suite();
         for contender in &suite.contenders {
             let Some(baseline) = contender.baseline else { continue };

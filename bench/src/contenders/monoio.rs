@@ -1,4 +1,4 @@
-//! monoio on its io_uring driver: one thread, tasks never move.
+//! monoio with its io_uring driver: one thread; tasks never move.
 
 use super::thread_bound::ThreadBound;
 use crate::cases;
@@ -36,7 +36,7 @@ impl Runtime for Monoio {
         monoio::RuntimeBuilder::<monoio::IoUringDriver>::new()
             .with_entries(1024)
             .enable_timer()
-            // It has none of its own accord.
+            // By default, monoio has no thread pool.
             .attach_thread_pool(Box::new(DefaultThreadPool::new(4)))
             .build()
             .unwrap()
@@ -134,7 +134,7 @@ impl EchoServer for Monoio {
 }
 
 impl ReadyChannel for Monoio {
-    // It has no channel of its own.
+    // monoio has no channel of its own.
     fn send_and_receive(times: usize) -> impl Future<Output = ()> + Send {
         super::smol::send_and_receive(times)
     }

@@ -1,5 +1,5 @@
-//! The smol family: one `async_executor::Executor` run by two threads, each under `async_io::block_on`, beside the pool
-//! of the blocking crate.
+//! The smol family: one `async_executor::Executor` run by two threads, each of them in
+//! `async_io::block_on`, and the pool of the `blocking` crate.
 
 use super::channels::AsyncChannel;
 use crate::cases;
@@ -52,7 +52,8 @@ pub fn two_threads() -> Contender {
 
 struct Smol;
 
-/// Static, as in the smol crate; fresh all the same, since every sample has its own process.
+/// Static, as in the smol crate. It is new for each sample nevertheless, because each sample has
+/// its own process.
 static EXECUTOR: Executor<'static> = Executor::new();
 
 fn start_threads() {
@@ -209,7 +210,7 @@ impl ReadyChannel for Smol {
     }
 }
 
-/// Over async-channel, the one of the family.
+/// Sends and receives on `async-channel`, the channel of this family.
 pub async fn send_and_receive(times: usize) {
     let (sender, receiver) = async_channel::bounded(16);
     for i in 0..times {
@@ -218,7 +219,7 @@ pub async fn send_and_receive(times: usize) {
     }
 }
 
-/// hyper's traits of bytes over async-io's.
+/// hyper's I/O traits on async-io.
 struct HyperIo(Async<TcpStream>);
 
 impl hyper::rt::Read for HyperIo {
@@ -227,14 +228,15 @@ impl hyper::rt::Read for HyperIo {
         cx: &mut Context<'_>,
         mut buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        // SAFETY: nothing uninitialised is put where there may be something else.
+        // SAFETY: this function only writes initialized bytes to the unfilled part of the buffer.
         let unfilled = unsafe { buffer.as_mut() };
-        // async-io reads into initialised memory only.
+        // async-io reads only into initialized memory.
         unfilled.fill(MaybeUninit::new(0));
-        // SAFETY: all of it has just been written to, and MaybeUninit<u8> is laid out as u8.
+        // SAFETY: `fill` has just initialized all bytes, and `MaybeUninit<u8>` has the layout of
+        // `u8`. The slice borrows `unfilled` mutably, so nothing else accesses the bytes.
         let bytes = unsafe { &mut *(std::ptr::from_mut(unfilled) as *mut [u8]) };
         let n = ready!(Pin::new(&mut self.0).poll_read(cx, bytes))?;
-        // SAFETY: as many bytes have been filled.
+        // SAFETY: the read has filled the first `n` bytes.
         unsafe { buffer.advance(n) };
         Poll::Ready(Ok(()))
     }

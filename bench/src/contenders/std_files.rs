@@ -1,4 +1,4 @@
-//! No runtime at all, for what there is a plain system call for.
+//! The standard library without a runtime, for cases that are plain system calls.
 
 use crate::cases;
 use crate::suite::Contender;

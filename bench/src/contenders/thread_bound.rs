@@ -1,10 +1,10 @@
-//! Futures of runtimes whose tasks never leave their thread, for cases that are written for those whose tasks may.
+//! Futures of runtimes whose tasks never leave their thread, wrapped for cases that require `Send`.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A future that is used on the thread it was made on only, which every use checks.
+/// A future that may only be used on the thread that created it. Each use checks this.
 pub struct ThreadBound<F> {
     future: F,
     home: usize,
@@ -16,8 +16,9 @@ impl<F> ThreadBound<F> {
     }
 }
 
-// SAFETY: on another thread the future is neither polled nor dropped: both abort the process there, see
-// `assert_at_home`. Moving its bytes is all that is left to do with it, and does not use it.
+// SAFETY: moving the value to another thread moves only its bytes. The future cannot be used there:
+// `poll` and `drop` abort the process if `this_thread` differs from the thread that created it, and
+// the future is not accessible otherwise.
 unsafe impl<F> Send for ThreadBound<F> {}
 
 impl<F: Future> Future for ThreadBound<F> {
@@ -25,7 +26,8 @@ impl<F: Future> Future for ThreadBound<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         assert_at_home(self.home);
-        // SAFETY: the future is pinned with the struct, nothing else gives access to it, and `Drop` does not move it.
+        // SAFETY: the future is structurally pinned: nothing moves it out of the struct, `Drop`
+        // does not touch it, and the struct is not `Unpin` unless the future is.
         unsafe { self.map_unchecked_mut(|bound| &mut bound.future) }.poll(cx)
     }
 }
@@ -36,15 +38,15 @@ impl<F> Drop for ThreadBound<F> {
     }
 }
 
-/// Ends the process at once: unwinding would drop the future where it must not be.
+/// Aborts the process on a wrong thread. A panic would drop the future there when unwinding.
 fn assert_at_home(home: usize) {
     if home != this_thread() {
-        eprintln!("a future bound to one thread was used on another");
+        eprintln!("`ThreadBound`: the future was used outside the thread that created it");
         std::process::abort();
     }
 }
 
-/// Tells threads that are alive apart: the address of something each of them has.
+/// Returns an identifier that no other running thread has: the address of a thread-local.
 fn this_thread() -> usize {
     thread_local!(static PLACE: u8 = const { 0 });
     PLACE.with(|place| std::ptr::from_ref(place).addr())
@@ -55,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_are_told_apart() {
+    fn threads_have_different_identifiers() {
         let here = this_thread();
         assert_eq!(here, this_thread());
         let elsewhere = std::thread::spawn(this_thread).join().unwrap();

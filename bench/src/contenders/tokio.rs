@@ -1,4 +1,4 @@
-//! Tokio, the one to compare with: `tokio-mt` (multi-thread, 2 workers) and `tokio-ct` (current-thread).
+//! Tokio, the baseline: `tokio-mt` (multi-thread, 2 workers) and `tokio-ct` (current-thread).
 
 super::tokio_shaped::tokio_shaped!(tokio);
 

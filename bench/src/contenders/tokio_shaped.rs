@@ -1,7 +1,7 @@
-//! A runtime with Tokio's API, written once for every crate that has it.
+//! A runtime with Tokio's API, written once for all crates that have it.
 
-/// Defines `OnRuntime`, which runs cases on the runtime of crate `$library`, and `flavour`, which makes a contender of
-/// it.
+/// Defines `OnRuntime`, which runs the cases on the runtime of crate `$library`, and `flavour`,
+/// which creates a contender from it.
 macro_rules! tokio_shaped {
     ($library:ident) => {
         use crate::cases;

@@ -1,6 +1,6 @@
 //! The servers of a runtime with Tokio's API.
 
-/// Has `OnRuntime` of [`super::tokio_shaped`] serve echoes, and greetings by hyper.
+/// Implements the echo and hyper servers for `OnRuntime` of [`super::tokio_shaped`].
 macro_rules! servers {
     ($library:ident) => {
         impl<const MULTI_THREAD: bool> $crate::runtime::EchoServer for OnRuntime<MULTI_THREAD> {
@@ -60,7 +60,7 @@ macro_rules! servers {
             use std::pin::Pin;
             use std::task::{Context, Poll, ready};
 
-            /// hyper's traits of bytes over the runtime's.
+            /// hyper's I/O traits on the runtime's sockets.
             pub struct HyperIo(pub TcpStream);
 
             impl hyper::rt::Read for HyperIo {
@@ -69,11 +69,12 @@ macro_rules! servers {
                     cx: &mut Context<'_>,
                     mut buffer: ReadBufCursor<'_>,
                 ) -> Poll<Result<()>> {
-                    // SAFETY: a `ReadBuf` puts nothing uninitialised where there may be something else.
+                    // SAFETY: `ReadBuf` never writes uninitialized bytes to the unfilled part of
+                    // the buffer.
                     let mut unfilled = ReadBuf::uninit(unsafe { buffer.as_mut() });
                     ready!(Pin::new(&mut self.0).poll_read(cx, &mut unfilled))?;
                     let n = unfilled.filled().len();
-                    // SAFETY: as many bytes have been filled.
+                    // SAFETY: the read has filled the first `n` bytes.
                     unsafe { buffer.advance(n) };
                     Poll::Ready(Ok(()))
                 }

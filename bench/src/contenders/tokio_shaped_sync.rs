@@ -1,7 +1,7 @@
 //! The channels, locks and notifications of a library with Tokio's API.
 
-/// Defines `Sync`, which stands for the primitives of crate `$library`, and `sync_cases`, which measures them on the
-/// tasks of any runtime.
+/// Defines `Sync`, which stands for the primitives of crate `$library`, and `sync_cases`, which
+/// measures them on the tasks of any runtime.
 macro_rules! primitives {
     ($library:ident) => {
         use crate::cases::sync;

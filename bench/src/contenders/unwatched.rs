@@ -1,5 +1,5 @@
-//! Wakeful without the monitor, beside Wakeful as it is: what it costs to hand off the work of a task that blocks,
-//! where no task does. Only where it is asked for by name.
+//! Wakeful without its monitor, to compare with Wakeful as it is. It shows what the hand-off costs
+//! where no task blocks. It runs only if selected by name.
 
 use super::wakeful::OnRuntime;
 use crate::cases;

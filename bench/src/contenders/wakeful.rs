@@ -1,4 +1,5 @@
-//! Wakeful: `wakeful-mt` (multi-thread, 2 workers) and `wakeful-ct` (current-thread), each beside Tokio's like.
+//! Wakeful: `wakeful-mt` (multi-thread, 2 workers) and `wakeful-ct` (current-thread), each compared
+//! with Tokio's runtime of the same flavour.
 
 super::tokio_shaped::tokio_shaped!(wakeful);
 

@@ -1,4 +1,4 @@
-//! Waiting for many sockets on one thread, without a runtime.
+//! Waits for many sockets on one thread, without a runtime.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -15,23 +15,24 @@ impl EdgePoll {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: a descriptor just made, which nobody else owns.
+        // SAFETY: `epoll_create1` has just returned the descriptor, so nothing else owns it.
         Ok(EdgePoll(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Has `wait` give `id` whenever `descriptor` becomes readable or writable.
+    /// Registers a descriptor: `wait` returns `id` when it becomes readable or writable.
     pub fn add(&self, descriptor: &impl AsFd, id: u64) -> io::Result<()> {
         let events = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLET) as u32;
         let mut event = libc::epoll_event { events, u64: id };
         let (poll, watched) = (self.0.as_raw_fd(), descriptor.as_fd().as_raw_fd());
-        // SAFETY: both are open descriptors, and the kernel copies `event` during the call.
+        // SAFETY: both descriptors are open, and the kernel copies `event` during the call.
         match unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, watched, &mut event) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
     }
 
-    /// Waits for the first of what was added, or for `timeout`, and puts into `ready` what there is.
+    /// Waits until an event occurs or `timeout` has passed, and stores the ids of the events in
+    /// `ready`.
     pub fn wait(&self, timeout: Duration, ready: &mut Vec<u64>) -> io::Result<()> {
         const EVENTS_MAX: usize = 1024;
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX];
@@ -40,7 +41,8 @@ impl EdgePoll {
             tv_nsec: timeout.subsec_nanos() as _,
         };
         let (poll, no_mask) = (self.0.as_raw_fd(), ptr::null::<libc::sigset_t>());
-        // SAFETY: the kernel reads `timeout`, and writes at most EVENTS_MAX events, for which there is room.
+        // SAFETY: the kernel reads `timeout`, which lives through the call, and writes at most
+        // `EVENTS_MAX` events, for which `events` has capacity.
         let count = unsafe {
             let (call, events) = (libc::SYS_epoll_pwait2, events.as_mut_ptr());
             libc::syscall(

@@ -1,12 +1,12 @@
 use super::place::drive;
 use super::subject::sync::broadcast::error::{RecvError, TryRecvError};
 use super::subject::sync::broadcast::{self, Receiver, Sender, WeakSender};
-use crate::line::{Line, ONE_GO, pick, room, take};
 use crate::log::Log;
+use crate::pending_futures::{PendingFutures, WAKE_BATCH, pick, take, waiting_max};
 use crate::script::Script;
 use crate::scripts::broadcast::Op;
 use crate::value::Value;
-use crate::wakers::{self, Ring};
+use crate::wakers::{self, WakerSlot};
 use std::pin::pin;
 
 #[derive(Debug, Hash)]
@@ -51,9 +51,9 @@ struct Run<'a> {
     txs: Vec<Sender<Value>>,
     weaks: Vec<WeakSender<Value>>,
     rxs: Vec<Receiver<Value>>,
-    ring: Ring,
-    line: Line<'a, Received>,
-    closings: Line<'a, ()>,
+    waker_slot: WakerSlot,
+    futures: PendingFutures<'a, Received>,
+    closings: PendingFutures<'a, ()>,
 }
 
 impl Run<'_> {
@@ -71,16 +71,16 @@ impl Run<'_> {
             }
             Op::Recv { receiver, waker } => {
                 let Some(rx) = take(&mut self.rxs, receiver) else { return };
-                let received = self.line.begin(waker, recv(rx));
+                let received = self.futures.begin(waker, recv(rx));
                 self.keep(received, log);
             }
             Op::RecvOnce { receiver, waker } => {
                 let Some(rx) = pick(&mut self.rxs, receiver) else { return };
-                let polled = self.ring.poll(waker, |cx| pin!(rx.recv()).poll(cx));
+                let polled = self.waker_slot.poll(waker, |cx| pin!(rx.recv()).poll(cx));
                 log.note("received", &polled.map_err(Refused::from));
             }
             Op::Poll { which, waker } => {
-                let received = self.line.poll(which, waker);
+                let received = self.futures.poll(which, waker);
                 self.keep(received, log);
             }
             _ => {}
@@ -107,7 +107,7 @@ impl Run<'_> {
                 self.rxs.extend(rx);
             }
             Op::DropReceiver { receiver } => drop(take(&mut self.rxs, receiver)),
-            Op::GiveUp { which } => log.note("given up", &self.line.give_up(which)),
+            Op::GiveUp { which } => log.note("given up", &self.futures.give_up(which)),
             Op::SenderClosed { sender, waker } => {
                 let Some(tx) = pick(&mut self.txs, sender).cloned() else { return };
                 log.note("closed", &self.closings.begin(waker, closed(tx)));
@@ -152,10 +152,10 @@ impl Run<'_> {
 pub fn run(script: &Script<Op>, log: &mut Log) {
     let capacity = 1 + usize::from(script.size % 16);
     let (tx, rx) = broadcast::channel(capacity);
-    let room = room(script.size);
+    let waiting_max = waiting_max(script.size);
     let reacting = tx.downgrade();
     wakers::react(move |kind| {
-        let Some(tx) = reacting.upgrade().filter(|_| room == ONE_GO) else { return };
+        let Some(tx) = reacting.upgrade().filter(|_| waiting_max == WAKE_BATCH) else { return };
         match kind % 3 {
             0 => drop(tx.send(Value::new(1000))),
             1 => drop(tx.subscribe()),
@@ -167,14 +167,14 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
         txs: vec![tx],
         weaks: Vec::new(),
         rxs: vec![rx],
-        ring: Ring::default(),
-        line: Line::default(),
-        closings: Line::default(),
+        waker_slot: WakerSlot::default(),
+        futures: PendingFutures::default(),
+        closings: PendingFutures::default(),
     };
     drive(script, log, |op, log| {
         match op {
-            Op::Recv { .. } if run.line.len() >= room => return,
-            Op::SenderClosed { .. } if run.closings.len() >= room => return,
+            Op::Recv { .. } if run.futures.len() >= waiting_max => return,
+            Op::SenderClosed { .. } if run.closings.len() >= waiting_max => return,
             _ => {}
         }
         run.number += 1;

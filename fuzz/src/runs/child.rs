@@ -9,7 +9,7 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
-/// What the tasks of a script share.
+/// State that the tasks of a script share.
 #[derive(Default)]
 pub struct Shared {
     signals: [Notify; 3],
@@ -32,24 +32,24 @@ impl Shared {
         handle.into_iter().for_each(|handle| handle.abort());
     }
 
-    /// Which of the tasks have ended.
+    /// Returns which of the tasks have ended.
     pub fn finished(&self) -> Vec<bool> {
         let handles = self.handles.lock().expect("no holder panics");
         handles.iter().map(AbortHandle::is_finished).collect()
     }
 }
 
-/// What a task returns.
+/// The output of a task.
 #[derive(Debug, Hash)]
 pub struct Output(u32);
 
 impl Drop for Output {
     fn drop(&mut self) {
-        happened(self.0, What::OutputIsDropped, 0);
+        happened(self.0, What::OutputDropped, 0);
     }
 }
 
-/// Says when the future of a task is dropped, and does something more then.
+/// Records the drop of a task's future, and then may abort a task or panic.
 struct Dropped {
     task: u32,
     shared: Arc<Shared>,
@@ -59,7 +59,7 @@ struct Dropped {
 
 impl Drop for Dropped {
     fn drop(&mut self) {
-        happened(self.task, What::IsDropped, 0);
+        happened(self.task, What::Dropped, 0);
         self.aborts.into_iter().for_each(|which| self.shared.abort(which));
         if self.panics && !std::thread::panicking() {
             resume_unwind(Box::new("on purpose"));
@@ -67,8 +67,9 @@ impl Drop for Dropped {
     }
 }
 
-/// Wakes itself, and waits for its next turn. (Tasks that call `yield_now` in one turn go on in the reverse order on Tokio,
-/// and the order of tasks is promised by neither: docs/08-differences.md.)
+/// Wakes its own task and is pending once. `yield_now` would not do: Tokio reverses the order of
+/// tasks that yield at the same time, and neither library promises the order of tasks
+/// (docs/08-differences.md).
 async fn wait_for_turn() {
     let mut is_woken = false;
     poll_fn(|cx| {
@@ -81,7 +82,7 @@ async fn wait_for_turn() {
     .await;
 }
 
-/// Uses up the budget of this poll, if there is one, and returns how much that was.
+/// Uses up the budget of this poll, in at most 1,000 units. Returns how many.
 async fn use_budget() -> u64 {
     let mut count = 0;
     while count < 1000 && has_budget_remaining() {
@@ -91,9 +92,9 @@ async fn use_budget() -> u64 {
     count
 }
 
-/// A task that does one of several things.
+/// The future of a task, of one of several kinds.
 pub async fn child(task: u32, shared: Arc<Shared>, kind: u8, count: u8) -> Output {
-    happened(task, What::Begins, 0);
+    happened(task, What::Started, 0);
     let kind = kind % 12;
     let aborts = (kind == 10).then_some(count);
     let _dropped = Dropped { task, shared: shared.clone(), aborts, panics: kind == 11 };
@@ -102,7 +103,7 @@ pub async fn child(task: u32, shared: Arc<Shared>, kind: u8, count: u8) -> Outpu
         1 | 11 => {
             for step in 0..few {
                 wait_for_turn().await;
-                happened(task, What::GoesOn, step);
+                happened(task, What::Continues, step);
             }
         }
         2 | 10 => shared.signal(count).notified().await,
@@ -116,7 +117,7 @@ pub async fn child(task: u32, shared: Arc<Shared>, kind: u8, count: u8) -> Outpu
         5 => pending().await,
         6 => {
             for _ in 0..few {
-                happened(task, What::GoesOn, use_budget().await);
+                happened(task, What::Continues, use_budget().await);
                 wait_for_turn().await;
             }
         }
@@ -124,6 +125,6 @@ pub async fn child(task: u32, shared: Arc<Shared>, kind: u8, count: u8) -> Outpu
         9 => shared.signal(count).notify_one(),
         _ => {}
     }
-    happened(task, What::Ends, 0);
+    happened(task, What::Ended, 0);
     Output(task)
 }

@@ -3,11 +3,11 @@ use super::subject::io::{
     self, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, ReadHalf,
     SimplexStream, WriteHalf,
 };
-use crate::line::{Line, pick, take};
 use crate::log::Log;
+use crate::pending_futures::{PendingFutures, pick, take};
 use crate::script::Script;
 use crate::scripts::duplex::Op;
-use crate::wakers::Ring;
+use crate::wakers::WakerSlot;
 use std::io::{ErrorKind, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -44,15 +44,15 @@ impl Stream {
 
 struct End {
     stream: Stream,
-    /// The same for the ends of one stream.
+    /// The number of the stream. Both ends have the same.
     pipe: usize,
-    reader: Ring,
-    writer: Ring,
+    reader: WakerSlot,
+    writer: WakerSlot,
 }
 
 impl End {
     fn new((pipe, stream): (usize, Stream)) -> End {
-        End { stream, pipe, reader: Ring::default(), writer: Ring::default() }
+        End { stream, pipe, reader: WakerSlot::default(), writer: WakerSlot::default() }
     }
 
     fn split(self) -> End {
@@ -68,7 +68,8 @@ impl End {
     }
 }
 
-/// What a future that had ends gives back: the ends, and how many bytes went through, or the error.
+/// The output of a future that owns ends: the ends, and the number of bytes and the bytes read, or
+/// the error.
 type Done = (Vec<End>, Result<(u64, Vec<u8>), ErrorKind>);
 
 async fn read_exact(mut end: End, count: usize) -> Done {
@@ -108,7 +109,7 @@ async fn copy(mut from: End, mut to: End) -> Done {
 struct Run<'a> {
     number: u8,
     ends: Vec<End>,
-    line: Line<'a, Done>,
+    futures: PendingFutures<'a, Done>,
 }
 
 impl Run<'_> {
@@ -152,26 +153,27 @@ impl Run<'_> {
         let done = match op {
             Op::ReadExact { end, count, waker } => {
                 let Some(end) = take(&mut self.ends, end) else { return };
-                self.line.begin(waker, read_exact(end, count.into()))
+                self.futures.begin(waker, read_exact(end, count.into()))
             }
             Op::ReadToEnd { end, waker } => {
                 let Some(end) = take(&mut self.ends, end) else { return };
-                self.line.begin(waker, read_to_end(end))
+                self.futures.begin(waker, read_to_end(end))
             }
             Op::WriteAll { end, count, waker } => {
                 let Some(end) = take(&mut self.ends, end) else { return };
-                self.line.begin(waker, write_all(end, vec![number; count.into()]))
+                self.futures.begin(waker, write_all(end, vec![number; count.into()]))
             }
             Op::Copy { from, to, waker } => {
                 let Some(from) = take(&mut self.ends, from) else { return };
                 let Some(to) = take(&mut self.ends, to) else { return };
                 if from.pipe == to.pipe {
-                    // The copy would read what it has written, without end.
+                    // A copy between the ends of one stream would read what it has written, without
+                    // end.
                     return self.ends.extend([from, to]);
                 }
-                self.line.begin(waker, copy(from, to))
+                self.futures.begin(waker, copy(from, to))
             }
-            Op::Poll { which, waker } => self.line.poll(which, waker),
+            Op::Poll { which, waker } => self.futures.poll(which, waker),
             _ => return,
         };
         self.keep(done, log);
@@ -202,7 +204,7 @@ impl Run<'_> {
                 let end = take(&mut self.ends, end).map(End::split);
                 self.ends.extend(end);
             }
-            Op::GiveUp { which } => log.note("given up", &self.line.give_up(which)),
+            Op::GiveUp { which } => log.note("given up", &self.futures.give_up(which)),
             Op::ReadExact { .. }
             | Op::ReadToEnd { .. }
             | Op::WriteAll { .. }
@@ -226,13 +228,14 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
         (2, Stream::Duplex(other_far)),
         (3, Stream::Unsplit(SimplexStream::new_unsplit(size))),
     ];
-    let mut run = Run { number: 0, ends: streams.map(End::new).into(), line: Line::default() };
+    let mut run =
+        Run { number: 0, ends: streams.map(End::new).into(), futures: PendingFutures::default() };
     drive(script, log, |op, log| {
         run.number = run.number.wrapping_add(1);
         run.step(op, log);
         let are_vectored =
             |end: &mut End| end.stream.write_side().map(|side| side.is_write_vectored());
         let vectored: Vec<_> = run.ends.iter_mut().map(are_vectored).collect();
-        log.note("ends", &(vectored, run.line.len()));
+        log.note("ends", &(vectored, run.futures.len()));
     });
 }

@@ -6,11 +6,11 @@ use super::subject::task::{Id, JoinError, JoinHandle, JoinSet, LocalSet, yield_n
 use super::subject::time::{Instant, sleep};
 use crate::events;
 use crate::lengths::short_length;
-use crate::line::{pick, take};
 use crate::log::Log;
+use crate::pending_futures::{pick, take};
 use crate::script::{Place, Script};
 use crate::scripts::joinset::Op;
-use crate::wakers::Ring;
+use crate::wakers::WakerSlot;
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -31,9 +31,9 @@ struct Run {
     place: Place,
     shared: Arc<Shared>,
     set: JoinSet<Output>,
-    ring: Ring,
-    handles: Vec<(JoinHandle<Output>, Ring)>,
-    /// Ids are not the same on both: which task has which.
+    waker_slot: WakerSlot,
+    handles: Vec<(JoinHandle<Output>, WakerSlot)>,
+    /// The number of the task for each id, because ids differ between the libraries.
     tasks: HashMap<Id, u32>,
 }
 
@@ -61,10 +61,10 @@ impl Run {
         };
         self.tasks.insert(handle.id(), task);
         self.shared.add_handle(handle.abort_handle());
-        self.handles.push((handle, Ring::default()));
+        self.handles.push((handle, WakerSlot::default()));
     }
 
-    /// The number of a task and whether it ended by itself.
+    /// Returns the number of the task, and whether it failed.
     fn with_id(&self, joined: Result<(Id, Output), JoinError>) -> (Option<u32>, Option<Failed>) {
         match joined {
             Ok((id, _)) => (self.tasks.get(&id).copied(), None),
@@ -73,17 +73,17 @@ impl Run {
     }
 
     fn join(&mut self, op: Op, log: &mut Log) {
-        let Run { set, ring, .. } = self;
+        let Run { set, waker_slot, .. } = self;
         match op {
             Op::JoinNext { waker } => {
-                let polled = ring.poll(waker, |cx| set.poll_join_next(cx));
+                let polled = waker_slot.poll(waker, |cx| set.poll_join_next(cx));
                 log.note(
                     "joined",
                     &polled.map(|next| next.map(|joined| joined.map_err(Failed::from))),
                 );
             }
             Op::JoinNextWithId { waker } => {
-                let polled = ring.poll(waker, |cx| set.poll_join_next_with_id(cx));
+                let polled = waker_slot.poll(waker, |cx| set.poll_join_next_with_id(cx));
                 log.note("joined", &polled.map(|next| next.map(|joined| self.with_id(joined))));
             }
             Op::TryJoinNext => {
@@ -100,8 +100,8 @@ impl Run {
     fn handle(&mut self, op: Op, log: &mut Log) {
         match op {
             Op::PollHandle { which, waker } => {
-                let Some((handle, ring)) = pick(&mut self.handles, which) else { return };
-                let polled = ring.poll(waker, |cx| Pin::new(handle).poll(cx));
+                let Some((handle, waker_slot)) = pick(&mut self.handles, which) else { return };
+                let polled = waker_slot.poll(waker, |cx| Pin::new(handle).poll(cx));
                 let is_ready = polled.is_ready();
                 log.note("joined", &polled.map(|joined| joined.map_err(Failed::from)));
                 if is_ready {
@@ -122,8 +122,8 @@ impl Run {
             Op::SpendBudget { .. } => {}
             Op::Spawn { kind, count } => self.spawn(kind, count),
             Op::SpawnAlone { kind, count } => self.spawn_alone(kind, count),
-            // When `join_next` finds the budget used up, Tokio sets the task that it has found aside until the next turn,
-            // and others come first then.
+            // If `join_next` runs out of budget, Tokio puts the task that it found at the end, so
+            // that other tasks are returned first.
             Op::JoinNext { .. }
             | Op::JoinNextWithId { .. }
             | Op::TryJoinNext
@@ -137,8 +137,8 @@ impl Run {
             Op::AbortAll => self.set.abort_all(),
             Op::DetachAll => self.set.detach_all(),
             Op::Shutdown => {
-                // From now on the step itself waits for the tasks.
-                self.ring.forget_need();
+                // From now on, the step itself waits for the tasks.
+                self.waker_slot.forget_need();
                 self.set.shutdown().await;
             }
             Op::DropSet => self.set = JoinSet::new(),
@@ -164,7 +164,7 @@ async fn drive(script: &Script<Op>, log: &mut Log) {
         place: script.place,
         shared: Arc::default(),
         set: JoinSet::new(),
-        ring: Ring::counting_needed(),
+        waker_slot: WakerSlot::counting_needed(),
         handles: Vec::new(),
         tasks: HashMap::new(),
     };

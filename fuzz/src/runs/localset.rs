@@ -2,11 +2,11 @@ use super::child::{Output, Shared, child};
 use super::place::drive;
 use super::subject::task::{JoinError, JoinHandle, LocalSet, spawn_local};
 use crate::events;
-use crate::line::{Line, pick, take};
 use crate::log::Log;
+use crate::pending_futures::{PendingFutures, pick, take};
 use crate::script::Script;
 use crate::scripts::localset::Op;
-use crate::wakers::Ring;
+use crate::wakers::WakerSlot;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,9 +26,9 @@ impl From<JoinError> for Failed {
 struct Run<'a> {
     shared: Arc<Shared>,
     set: Rc<LocalSet>,
-    ring: Ring,
-    untils: Line<'a, ()>,
-    handles: Vec<(JoinHandle<Output>, Ring)>,
+    waker_slot: WakerSlot,
+    untils: PendingFutures<'a, ()>,
+    handles: Vec<(JoinHandle<Output>, WakerSlot)>,
     tasks: u32,
 }
 
@@ -44,7 +44,7 @@ impl Run<'_> {
 
     fn keep(&mut self, handle: JoinHandle<Output>) {
         self.shared.add_handle(handle.abort_handle());
-        self.handles.push((handle, Ring::default()));
+        self.handles.push((handle, WakerSlot::default()));
     }
 
     fn step(&mut self, op: Op, log: &mut Log) {
@@ -63,9 +63,9 @@ impl Run<'_> {
                 self.keep(handle);
             }
             Op::PollSet { waker } => {
-                // While a `run_until` holds it too, it can only be polled through that.
+                // While a `run_until` holds the set too, only that can poll it.
                 let Some(set) = Rc::get_mut(&mut self.set) else { return };
-                log.note("set", &self.ring.poll(waker, |cx| Pin::new(set).poll(cx)));
+                log.note("set", &self.waker_slot.poll(waker, |cx| Pin::new(set).poll(cx)));
             }
             Op::RunUntil { which, waker } => {
                 let until = run_until(self.set.clone(), self.shared.clone(), which);
@@ -77,12 +77,13 @@ impl Run<'_> {
             Op::DropRunUntil { which } => log.note("given up", &self.untils.give_up(which)),
             Op::DropSet => {
                 self.set = Rc::new(LocalSet::new());
-                // Tasks of the old set that are dropped pass signals on to others, in no order that is promised.
+                // Tasks of the old set signal others when they are dropped, in an order that is not
+                // promised.
                 self.shared = Arc::default();
             }
             Op::PollHandle { which, waker } => {
-                let Some((handle, ring)) = pick(&mut self.handles, which) else { return };
-                let polled = ring.poll(waker, |cx| Pin::new(handle).poll(cx));
+                let Some((handle, waker_slot)) = pick(&mut self.handles, which) else { return };
+                let polled = waker_slot.poll(waker, |cx| Pin::new(handle).poll(cx));
                 let is_ready = polled.is_ready();
                 log.note("joined", &polled.map(|joined| joined.map_err(Failed::from)));
                 if is_ready {
@@ -103,8 +104,8 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
     let mut run = Run {
         shared: Arc::default(),
         set: Rc::new(LocalSet::new()),
-        ring: Ring::counting_needed(),
-        untils: Line::counting_needed(),
+        waker_slot: WakerSlot::counting_needed(),
+        untils: PendingFutures::counting_needed(),
         handles: Vec::new(),
         tasks: 0,
     };

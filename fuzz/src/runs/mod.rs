@@ -1,4 +1,4 @@
-//! An interpreter for each family, against the `subject` of the module around this one.
+//! An interpreter for each family. It uses the `subject` of the parent module.
 
 use super::subject;
 

@@ -1,12 +1,12 @@
 use super::place::drive;
 use super::subject::sync::mpsc::error::{SendError, TryRecvError, TrySendError};
 use super::subject::sync::mpsc::{self, OwnedPermit, Receiver, Sender, WeakSender};
-use crate::line::{Line, pick, take};
 use crate::log::Log;
+use crate::pending_futures::{PendingFutures, pick, take};
 use crate::script::Script;
 use crate::scripts::mpsc::Op;
 use crate::value::Value;
-use crate::wakers::{self, Ring};
+use crate::wakers::{self, WakerSlot};
 use std::pin::pin;
 
 #[derive(Debug, Hash)]
@@ -56,7 +56,7 @@ impl From<TryRecvError> for Refused {
     }
 }
 
-/// What a sender that waited has got.
+/// The output of a sender that waited.
 enum Got {
     Permit(OwnedPermit<Value>),
     Count(usize),
@@ -70,7 +70,7 @@ async fn send(tx: Sender<Value>, value: Value) -> Sent {
     Ok(Got::Nothing)
 }
 
-/// Uses the permit at once.
+/// Waits for a permit and sends with it.
 async fn reserve(tx: Sender<Value>, value: Value) -> Sent {
     tx.reserve().await?.send(value);
     Ok(Got::Nothing)
@@ -80,7 +80,7 @@ async fn reserve_owned(tx: Sender<Value>) -> Sent {
     Ok(Got::Permit(tx.reserve_owned().await?))
 }
 
-/// Uses one of `count` permits.
+/// Waits for `count` permits and sends with one of them.
 async fn reserve_many(tx: Sender<Value>, count: usize, value: Value) -> Sent {
     let mut permits = tx.reserve_many(count).await?;
     permits.next().into_iter().for_each(|permit| permit.send(Value::new(value.0)));
@@ -97,8 +97,8 @@ struct Run<'a> {
     txs: Vec<Sender<Value>>,
     weaks: Vec<WeakSender<Value>>,
     rx: Option<Receiver<Value>>,
-    ring: Ring,
-    line: Line<'a, Sent>,
+    waker_slot: WakerSlot,
+    futures: PendingFutures<'a, Sent>,
     permits: Vec<OwnedPermit<Value>>,
 }
 
@@ -122,32 +122,34 @@ impl Run<'_> {
     fn wait(&mut self, op: Op, log: &mut Log) {
         let value = self.value();
         let tx = |which| self.txs.get(usize::from(which) % self.txs.len().max(1)).cloned();
-        let line = &mut self.line;
+        let futures = &mut self.futures;
         let got = match op {
             Op::Send { sender, waker } => {
                 let Some(tx) = tx(sender) else { return };
-                line.begin(waker, send(tx, value))
+                futures.begin(waker, send(tx, value))
             }
             Op::Reserve { sender, waker } => {
                 let Some(tx) = tx(sender) else { return };
-                line.begin(waker, reserve(tx, value))
+                futures.begin(waker, reserve(tx, value))
             }
             Op::ReserveMany { sender, count, waker } => {
                 let Some(tx) = tx(sender) else { return };
-                line.begin(waker, reserve_many(tx, usize::from(count % 8), value))
+                futures.begin(waker, reserve_many(tx, usize::from(count % 8), value))
             }
             Op::ReserveOwned { sender, waker } => {
                 let Some(tx) = tx(sender) else { return };
-                line.begin(waker, reserve_owned(tx))
+                futures.begin(waker, reserve_owned(tx))
             }
             Op::SenderClosed { sender, waker } => {
                 let Some(tx) = tx(sender) else { return };
-                line.begin(waker, closed(tx))
+                futures.begin(waker, closed(tx))
             }
-            Op::Poll { which, waker } => line.poll(which, waker),
+            Op::Poll { which, waker } => futures.poll(which, waker),
             _ => {
-                return log
-                    .note("given up", &matches!(op, Op::GiveUp { which } if line.give_up(which)));
+                return log.note(
+                    "given up",
+                    &matches!(op, Op::GiveUp { which } if futures.give_up(which)),
+                );
             }
         };
         self.keep(got, log);
@@ -198,21 +200,23 @@ impl Run<'_> {
         let Some(rx) = &mut self.rx else { return };
         match op {
             Op::PollRecv { waker } => {
-                log.note("received", &self.ring.poll(waker, |cx| rx.poll_recv(cx)));
+                log.note("received", &self.waker_slot.poll(waker, |cx| rx.poll_recv(cx)));
             }
             Op::PollRecvMany { count, waker } => {
                 let (mut values, limit) = (Vec::new(), usize::from(count % 64));
-                let polled = self.ring.poll(waker, |cx| rx.poll_recv_many(cx, &mut values, limit));
+                let polled =
+                    self.waker_slot.poll(waker, |cx| rx.poll_recv_many(cx, &mut values, limit));
                 log.note("received", &(polled, values));
             }
             Op::Recv { waker } => {
-                log.note("received", &self.ring.poll(waker, |cx| pin!(rx.recv()).poll(cx)));
+                log.note("received", &self.waker_slot.poll(waker, |cx| pin!(rx.recv()).poll(cx)));
             }
             Op::TryRecv => log.note("received", &rx.try_recv().map_err(Refused::from)),
             Op::Close => {
                 rx.close();
-                // The caller has the receiver at hand, and need not be told that there is nothing more. Tokio may do so.
-                self.ring.forget_need();
+                // The caller of `close` has the receiver, so it need not be woken to learn that the
+                // channel is closed. Tokio may wake it.
+                self.waker_slot.forget_need();
             }
             _ => self.rx = None,
         }
@@ -283,7 +287,7 @@ impl Run<'_> {
             log.note("receiver", &(rx.len(), rx.is_empty(), rx.is_closed(), rx.capacity()));
             log.note("senders", &(rx.sender_strong_count(), rx.sender_weak_count()));
         }
-        log.note("waiting", &(self.line.len(), self.permits.len(), self.txs.len()));
+        log.note("waiting", &(self.futures.len(), self.permits.len(), self.txs.len()));
     }
 }
 
@@ -304,8 +308,8 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
         txs: vec![tx],
         weaks: Vec::new(),
         rx: Some(rx),
-        ring: Ring::counting_needed(),
-        line: Line::default(),
+        waker_slot: WakerSlot::counting_needed(),
+        futures: PendingFutures::default(),
         permits: Vec::new(),
     };
     drive(script, log, |op, log| {

@@ -1,11 +1,11 @@
 use super::place::drive;
 use super::subject::sync::mpsc::{self, UnboundedReceiver, UnboundedSender, WeakUnboundedSender};
-use crate::line::{Line, pick, take};
 use crate::log::Log;
+use crate::pending_futures::{PendingFutures, pick, take};
 use crate::script::Script;
 use crate::scripts::mpsc_unbounded::Op;
 use crate::value::Value;
-use crate::wakers::{self, Ring};
+use crate::wakers::{self, WakerSlot};
 use std::pin::pin;
 
 struct Run<'a> {
@@ -13,8 +13,8 @@ struct Run<'a> {
     txs: Vec<UnboundedSender<Value>>,
     weaks: Vec<WeakUnboundedSender<Value>>,
     rx: Option<UnboundedReceiver<Value>>,
-    ring: Ring,
-    line: Line<'a, ()>,
+    waker_slot: WakerSlot,
+    futures: PendingFutures<'a, ()>,
 }
 
 async fn closed(tx: UnboundedSender<Value>) {
@@ -26,15 +26,16 @@ impl Run<'_> {
         let Some(rx) = &mut self.rx else { return };
         match op {
             Op::PollRecv { waker } => {
-                log.note("received", &self.ring.poll(waker, |cx| rx.poll_recv(cx)));
+                log.note("received", &self.waker_slot.poll(waker, |cx| rx.poll_recv(cx)));
             }
             Op::PollRecvMany { count, waker } => {
                 let (mut values, limit) = (Vec::new(), usize::from(count % 64));
-                let polled = self.ring.poll(waker, |cx| rx.poll_recv_many(cx, &mut values, limit));
+                let polled =
+                    self.waker_slot.poll(waker, |cx| rx.poll_recv_many(cx, &mut values, limit));
                 log.note("received", &(polled, values));
             }
             Op::Recv { waker } => {
-                log.note("received", &self.ring.poll(waker, |cx| pin!(rx.recv()).poll(cx)));
+                log.note("received", &self.waker_slot.poll(waker, |cx| pin!(rx.recv()).poll(cx)));
             }
             Op::TryRecv => {
                 let received =
@@ -43,8 +44,9 @@ impl Run<'_> {
             }
             Op::Close => {
                 rx.close();
-                // The caller has the receiver at hand, and need not be told that there is nothing more. Tokio may do so.
-                self.ring.forget_need();
+                // The caller of `close` has the receiver, so it need not be woken to learn that the
+                // channel is closed. Tokio may wake it.
+                self.waker_slot.forget_need();
             }
             _ => self.rx = None,
         }
@@ -66,10 +68,10 @@ impl Run<'_> {
             }
             Op::SenderClosed { sender, waker } => {
                 let Some(tx) = pick(&mut self.txs, sender).cloned() else { return };
-                log.note("closed", &self.line.begin(waker, closed(tx)));
+                log.note("closed", &self.futures.begin(waker, closed(tx)));
             }
-            Op::Poll { which, waker } => log.note("closed", &self.line.poll(which, waker)),
-            Op::GiveUp { which } => log.note("given up", &self.line.give_up(which)),
+            Op::Poll { which, waker } => log.note("closed", &self.futures.poll(which, waker)),
+            Op::GiveUp { which } => log.note("given up", &self.futures.give_up(which)),
             Op::CloneSender { sender } => {
                 let clone = pick(&mut self.txs, sender).cloned();
                 self.txs.extend(clone);
@@ -122,8 +124,9 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
             _ => drop(tx.clone()),
         }
     });
-    let (weaks, ring, line) = (Vec::new(), Ring::counting_needed(), Line::default());
-    let mut run = Run { number: 0, txs: vec![tx], weaks, rx: Some(rx), ring, line };
+    let (weaks, waker_slot, futures) =
+        (Vec::new(), WakerSlot::counting_needed(), PendingFutures::default());
+    let mut run = Run { number: 0, txs: vec![tx], weaks, rx: Some(rx), waker_slot, futures };
     drive(script, log, |op, log| {
         run.number += 1;
         run.step(op, log);

@@ -2,8 +2,8 @@ use super::place::drive;
 use super::subject::sync::{
     MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard,
 };
-use crate::line::{Line, pick, take};
 use crate::log::Log;
+use crate::pending_futures::{PendingFutures, pick, take};
 use crate::script::Script;
 use crate::scripts::mutex::Op;
 use crate::value::Value;
@@ -64,22 +64,23 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
     let mutex = Arc::new(Mutex::new(Value::new(0)));
     let reacting = mutex.clone();
     wakers::react(move |_| drop(reacting.try_lock().map(|mut guard| guard.0 += 100)));
-    let (mut line, mut held): (Line<'_, Guard<'_>>, Vec<Guard<'_>>) = (Line::default(), Vec::new());
+    let (mut futures, mut held): (PendingFutures<'_, Guard<'_>>, Vec<Guard<'_>>) =
+        (PendingFutures::default(), Vec::new());
     let mut number = 0;
     drive(script, log, |op, log| {
         number += 1;
         let taken = match op {
             Op::Turn | Op::SpendBudget { .. } => None,
-            Op::Lock { waker } => line.begin(waker, async { Guard::Lent(mutex.lock().await) }),
+            Op::Lock { waker } => futures.begin(waker, async { Guard::Lent(mutex.lock().await) }),
             Op::LockOwned { waker } => {
                 let lock = mutex.clone().lock_owned();
-                line.begin(waker, async { Guard::Own(lock.await) })
+                futures.begin(waker, async { Guard::Own(lock.await) })
             }
             Op::TryLock => mutex.try_lock().ok().map(Guard::Lent),
             Op::TryLockOwned => mutex.clone().try_lock_owned().ok().map(Guard::Own),
-            Op::Poll { which, waker } => line.poll(which, waker),
+            Op::Poll { which, waker } => futures.poll(which, waker),
             Op::GiveUp { which } => {
-                log.note("given up", &line.give_up(which));
+                log.note("given up", &futures.give_up(which));
                 None
             }
             Op::Unlock { which } => {
@@ -98,6 +99,6 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
         log.note("locked", &taken.is_some());
         held.extend(taken);
         log.note("value", &held.first_mut().map(|guard| *guard.number()));
-        log.note("waiting", &(line.len(), held.len(), Arc::strong_count(&mutex)));
+        log.note("waiting", &(futures.len(), held.len(), Arc::strong_count(&mutex)));
     });
 }

@@ -1,11 +1,11 @@
 use super::place::drive;
 use super::subject::sync::Notify;
 use super::subject::sync::futures::{Notified, OwnedNotified};
-use crate::line::{ONE_GO, pick, room, take};
 use crate::log::Log;
+use crate::pending_futures::{WAKE_BATCH, pick, take, waiting_max};
 use crate::script::Script;
 use crate::scripts::notify::Op;
-use crate::wakers::{self, Ring};
+use crate::wakers::{self, WakerSlot};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -17,22 +17,25 @@ enum Future<'a> {
 
 struct Waiting<'a> {
     future: Future<'a>,
-    ring: Ring,
+    waker_slot: WakerSlot,
 }
 
 impl<'a> Waiting<'a> {
     fn lent(notify: &'a Notify) -> Self {
-        Waiting { future: Future::Lent(Box::pin(notify.notified())), ring: Ring::default() }
+        Waiting {
+            future: Future::Lent(Box::pin(notify.notified())),
+            waker_slot: WakerSlot::default(),
+        }
     }
 
     fn own(notify: &Arc<Notify>) -> Self {
         let future = notify.clone().notified_owned();
-        Waiting { future: Future::Own(Box::pin(future)), ring: Ring::default() }
+        Waiting { future: Future::Own(Box::pin(future)), waker_slot: WakerSlot::default() }
     }
 
     fn poll(&mut self, waker: u8) -> Poll<()> {
         let future = &mut self.future;
-        self.ring.poll(waker, |cx| match future {
+        self.waker_slot.poll(waker, |cx| match future {
             Future::Lent(future) => future.as_mut().poll(cx),
             Future::Own(future) => future.as_mut().poll(cx),
         })
@@ -48,10 +51,10 @@ impl<'a> Waiting<'a> {
 
 pub fn run(script: &Script<Op>, log: &mut Log) {
     let notify = Arc::new(Notify::new());
-    let room = room(script.size);
+    let waiting_max = waiting_max(script.size);
     let reacting = notify.clone();
     wakers::react(move |kind| match kind % 4 {
-        _ if room > ONE_GO => {}
+        _ if waiting_max > WAKE_BATCH => {}
         0 => reacting.notify_one(),
         1 => reacting.notify_waiters(),
         2 => reacting.notify_last(),
@@ -61,7 +64,7 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
     drive(script, log, |op, log| match op {
         Op::Turn | Op::SpendBudget { .. } => {}
         Op::Wait { .. } | Op::WaitMany { .. } | Op::Notified | Op::NotifiedOwned
-            if waiting.len() >= room => {}
+            if waiting.len() >= waiting_max => {}
         Op::Wait { waker } => {
             waiting.push(Waiting::lent(&notify));
             log.note("polled", &waiting.last_mut().map(|last| last.poll(waker)));
@@ -69,7 +72,7 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
         Op::Notified => waiting.push(Waiting::lent(&notify)),
         Op::NotifiedOwned => waiting.push(Waiting::own(&notify)),
         Op::WaitMany { count } => {
-            for _ in 0..(30 + usize::from(count % 16)).min(room - waiting.len()) {
+            for _ in 0..(30 + usize::from(count % 16)).min(waiting_max - waiting.len()) {
                 waiting.push(Waiting::lent(&notify));
                 log.note("polled", &waiting.last_mut().map(|last| last.poll(1)));
             }

@@ -1,7 +1,7 @@
 use super::place::drive;
 use super::subject::sync::{Notify, OnceCell, SetError};
-use crate::line::Line;
 use crate::log::Log;
+use crate::pending_futures::PendingFutures;
 use crate::script::Script;
 use crate::scripts::once_cell::Op;
 use crate::value::Value;
@@ -35,7 +35,7 @@ async fn init(cell: Arc<OnceCell<Value>>, go: Arc<Notify>, number: u64, panics: 
 pub fn run(script: &Script<Op>, log: &mut Log) {
     let mut cell = Arc::new(OnceCell::new());
     let go = Arc::new(Notify::new());
-    let mut line = Line::default();
+    let mut futures = PendingFutures::default();
     let mut number = 0;
     drive(script, log, |op, log| {
         number += 1;
@@ -43,12 +43,12 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
         let got = match op {
             Op::Turn | Op::SpendBudget { .. } => None,
             Op::GetOrTryInit { outcome, waker } => {
-                line.begin(waker, try_init(own, own_go, number, outcome % 2 == 1))
+                futures.begin(waker, try_init(own, own_go, number, outcome % 2 == 1))
             }
-            Op::GetOrInit { waker } => line.begin(waker, init(own, own_go, number, false)),
-            Op::GetOrInitPanics { waker } => line.begin(waker, init(own, own_go, number, true)),
-            Op::Poll { which, waker } => line.poll(which, waker),
-            Op::GiveUp { which } => Some(Ok(line.give_up(which).into())),
+            Op::GetOrInit { waker } => futures.begin(waker, init(own, own_go, number, false)),
+            Op::GetOrInitPanics { waker } => futures.begin(waker, init(own, own_go, number, true)),
+            Op::Poll { which, waker } => futures.poll(which, waker),
+            Op::GiveUp { which } => Some(Ok(futures.give_up(which).into())),
             Op::GoOn => {
                 go.notify_one();
                 None
@@ -68,6 +68,6 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
             }
         };
         log.note("got", &got);
-        log.note("cell", &(cell.initialized(), cell.get().map(|value| value.0), line.len()));
+        log.note("cell", &(cell.initialized(), cell.get().map(|value| value.0), futures.len()));
     });
 }

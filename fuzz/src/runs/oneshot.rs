@@ -4,23 +4,23 @@ use crate::log::Log;
 use crate::script::Script;
 use crate::scripts::oneshot::Op;
 use crate::value::Value;
-use crate::wakers::{self, Ring};
+use crate::wakers::{self, WakerSlot};
 use std::pin::{Pin, pin};
 
 struct Run {
     number: u64,
     tx: Option<Sender<Value>>,
     rx: Option<Receiver<Value>>,
-    tx_ring: Ring,
-    rx_ring: Ring,
+    tx_waker: WakerSlot,
+    rx_waker: WakerSlot,
 }
 
 impl Run {
     fn new() -> Run {
         let (tx, rx) = oneshot::channel();
-        // A receiver that is closed and then dropped wakes the sender twice in Tokio.
-        let (tx_ring, rx_ring) = (Ring::counting_needed(), Ring::counting_needed());
-        Run { number: 0, tx: Some(tx), rx: Some(rx), tx_ring, rx_ring }
+        // Tokio wakes the sender twice if a receiver is closed and then dropped.
+        let (tx_waker, rx_waker) = (WakerSlot::counting_needed(), WakerSlot::counting_needed());
+        Run { number: 0, tx: Some(tx), rx: Some(rx), tx_waker, rx_waker }
     }
 
     fn step(&mut self, op: Op, log: &mut Log) {
@@ -34,11 +34,11 @@ impl Run {
             Op::DropSender => self.tx = None,
             Op::PollClosed { waker } => {
                 let Some(tx) = &mut self.tx else { return };
-                log.note("closed", &self.tx_ring.poll(waker, |cx| tx.poll_closed(cx)));
+                log.note("closed", &self.tx_waker.poll(waker, |cx| tx.poll_closed(cx)));
             }
             Op::Closed { waker } => {
                 let Some(tx) = &mut self.tx else { return };
-                log.note("closed", &self.tx_ring.poll(waker, |cx| pin!(tx.closed()).poll(cx)));
+                log.note("closed", &self.tx_waker.poll(waker, |cx| pin!(tx.closed()).poll(cx)));
             }
             Op::DropReceiver => self.rx = None,
             Op::Close => self.rx.iter_mut().for_each(Receiver::close),
@@ -49,7 +49,7 @@ impl Run {
             }
             Op::Poll { waker } => {
                 let Some(rx) = &mut self.rx else { return };
-                let polled = self.rx_ring.poll(waker, |cx| Pin::new(rx).poll(cx));
+                let polled = self.rx_waker.poll(waker, |cx| Pin::new(rx).poll(cx));
                 log.note("received", &polled.map(Result::ok));
             }
         }
@@ -57,7 +57,8 @@ impl Run {
 }
 
 pub fn run(script: &Script<Op>, log: &mut Log) {
-    // There is only one handle on each side, and it is in use when a waker is called.
+    // No reaction: there is only one handle on each side, and the operation that calls the waker is
+    // using it.
     wakers::react(|_| {});
     let mut run = Run::new();
     drive(script, log, |op, log| {

@@ -10,13 +10,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// A runtime on the calling thread, with a clock that stands still.
+/// Creates a current-thread runtime with a paused clock.
 pub fn runtime() -> Runtime {
     let mut builder = Builder::new_current_thread();
-    builder.enable_time().start_paused(true).build().expect("a runtime without I/O can be built")
+    builder.enable_time().start_paused(true).build().expect("cannot build a runtime without I/O")
 }
 
-/// Takes budget away, if the operation says so.
+/// Uses up budget if the operation says so.
 fn spend_budget<F: Family>(op: F) {
     let mut cx = Context::from_waker(Waker::noop());
     for _ in 0..op.spends().unwrap_or(0) {
@@ -26,13 +26,13 @@ fn spend_budget<F: Family>(op: F) {
     }
 }
 
-/// Takes all steps of a script, in the place that it names.
+/// Runs all steps of a script in the place that it names.
 pub fn drive<F: Family>(script: &Script<F>, log: &mut Log, mut step: impl FnMut(F, &mut Log)) {
     let mut ops = script.ops.iter().copied();
     let mut is_over = false;
     let turns = |cx: &mut Context<'_>| {
-        // Futures that found the budget used up: Tokio wakes them from last to first, Wakeful from first to last. Neither
-        // promises an order (docs/08-differences.md).
+        // These are the futures that ran out of budget. Tokio wakes them from last to first,
+        // Wakeful from first to last. Neither promises an order (docs/08-differences.md).
         log.note("woken between polls", &wakers::called_by_turn());
         for op in ops.by_ref() {
             if op == F::TURN {
@@ -44,8 +44,8 @@ pub fn drive<F: Family>(script: &Script<F>, log: &mut Log, mut step: impl FnMut(
             drive::step(script, op, has_budget_remaining(), log, &mut step);
             log.note("budget is left", &has_budget_remaining());
         }
-        // A future that found the budget used up is woken when its task has returned to the runtime, on Tokio not if
-        // that was the last time. So there is one turn more.
+        // A future that ran out of budget is woken when its task returns to the runtime; on Tokio
+        // not if the task has ended. One more poll makes this the same.
         if std::mem::replace(&mut is_over, true) {
             return Poll::Ready(());
         }
@@ -61,7 +61,7 @@ pub fn drive<F: Family>(script: &Script<F>, log: &mut Log, mut step: impl FnMut(
     }
 }
 
-/// As [`drive`], for steps that may wait.
+/// Runs all steps of a script, as [`drive`] does, with steps that may wait.
 pub async fn drive_async<F: Family>(
     script: &Script<F>,
     log: &mut Log,

@@ -3,8 +3,8 @@ use super::subject::sync::{
     OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
     RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
 };
-use crate::line::{Line, take};
 use crate::log::Log;
+use crate::pending_futures::{PendingFutures, take};
 use crate::script::Script;
 use crate::scripts::rwlock::Op;
 use crate::value::Value;
@@ -121,25 +121,26 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
         0 => drop(reacting.try_write().map(|mut guard| guard.0 += 100)),
         _ => drop(reacting.try_read()),
     });
-    let (mut line, mut held): (Line<'_, Guard<'_>>, Vec<Guard<'_>>) = (Line::default(), Vec::new());
+    let (mut futures, mut held): (PendingFutures<'_, Guard<'_>>, Vec<Guard<'_>>) =
+        (PendingFutures::default(), Vec::new());
     let mut number = 0;
     drive(script, log, |op, log| {
         number += 1;
         let own = || lock.clone();
         let taken = match op {
             Op::Turn | Op::SpendBudget { .. } => None,
-            Op::Read { waker } => line.begin(waker, async { Read(lock.read().await) }),
+            Op::Read { waker } => futures.begin(waker, async { Read(lock.read().await) }),
             Op::ReadOwned { waker } => {
                 let read = own().read_owned();
-                line.begin(waker, async { OwnRead(read.await) })
+                futures.begin(waker, async { OwnRead(read.await) })
             }
             Op::Write { waker } => {
                 let write = lock.write();
-                line.begin(waker, async move { written(write.await, number) })
+                futures.begin(waker, async move { written(write.await, number) })
             }
             Op::WriteOwned { waker } => {
                 let write = own().write_owned();
-                line.begin(waker, async move { written_owned(write.await, number) })
+                futures.begin(waker, async move { written_owned(write.await, number) })
             }
             Op::TryRead => lock.try_read().ok().map(Read),
             Op::TryReadOwned => own().try_read_owned().ok().map(OwnRead),
@@ -147,9 +148,9 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
             Op::TryWriteOwned => {
                 own().try_write_owned().ok().map(|guard| written_owned(guard, number))
             }
-            Op::Poll { which, waker } => line.poll(which, waker),
+            Op::Poll { which, waker } => futures.poll(which, waker),
             Op::GiveUp { which } => {
-                log.note("given up", &line.give_up(which));
+                log.note("given up", &futures.give_up(which));
                 None
             }
             Op::Unlock { which } => {
@@ -167,6 +168,6 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
         };
         log.note("locked", &taken.as_ref().map(Guard::number));
         held.extend(taken);
-        log.note("waiting", &(line.len(), held.len(), Arc::strong_count(&lock)));
+        log.note("waiting", &(futures.len(), held.len(), Arc::strong_count(&lock)));
     });
 }

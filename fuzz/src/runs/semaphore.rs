@@ -2,8 +2,8 @@ use super::place::drive;
 use super::subject::sync::{
     AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
 };
-use crate::line::{Line, pick, take};
 use crate::log::Log;
+use crate::pending_futures::{PendingFutures, pick, take};
 use crate::script::Script;
 use crate::scripts::semaphore::Op;
 use crate::wakers;
@@ -59,7 +59,7 @@ impl Permit<'_> {
         }
     }
 
-    /// Leaves both as they are if they are not of one kind.
+    /// Changes nothing if only one of them is owned.
     fn merge(&mut self, other: Self) -> Option<Self> {
         match (self, other) {
             (Permit::Lent(permit), Permit::Lent(other)) => permit.merge(other),
@@ -72,14 +72,14 @@ impl Permit<'_> {
 
 struct Run<'a> {
     semaphore: &'a Arc<Semaphore>,
-    line: Line<'a, Acquired<'a>>,
+    futures: PendingFutures<'a, Acquired<'a>>,
     held: Vec<Permit<'a>>,
 }
 
 impl<'a> Run<'a> {
     fn acquire(&mut self, count: u8, waker: u8) -> Option<Acquired<'a>> {
         let acquire = self.semaphore.acquire_many(u32::from(count % 8));
-        self.line.begin(waker, async { Ok(Permit::Lent(acquire.await?)) })
+        self.futures.begin(waker, async { Ok(Permit::Lent(acquire.await?)) })
     }
 
     fn keep(&mut self, acquired: Option<Acquired<'a>>, log: &mut Log) {
@@ -94,7 +94,8 @@ impl<'a> Run<'a> {
             Op::Turn | Op::SpendBudget { .. } => {}
             Op::Acquire { count: 1, waker } => {
                 let acquire = self.semaphore.acquire();
-                let acquired = self.line.begin(waker, async { Ok(Permit::Lent(acquire.await?)) });
+                let acquired =
+                    self.futures.begin(waker, async { Ok(Permit::Lent(acquire.await?)) });
                 self.keep(acquired, log);
             }
             Op::Acquire { count, waker } => {
@@ -103,7 +104,7 @@ impl<'a> Run<'a> {
             }
             Op::AcquireOwned { count, waker } => {
                 let acquire = self.semaphore.clone().acquire_many_owned(u32::from(count % 8));
-                let acquired = self.line.begin(waker, async { Ok(Permit::Own(acquire.await?)) });
+                let acquired = self.futures.begin(waker, async { Ok(Permit::Own(acquire.await?)) });
                 self.keep(acquired, log);
             }
             Op::AcquireOften { count } => {
@@ -121,10 +122,10 @@ impl<'a> Run<'a> {
                 self.keep(Some(tried.map(Permit::Own).map_err(Refused::from)), log);
             }
             Op::Poll { which, waker } => {
-                let acquired = self.line.poll(which, waker);
+                let acquired = self.futures.poll(which, waker);
                 self.keep(acquired, log);
             }
-            Op::GiveUp { which } => log.note("given up", &self.line.give_up(which)),
+            Op::GiveUp { which } => log.note("given up", &self.futures.give_up(which)),
             Op::Release { which } => log.note("released", &take(&mut self.held, which).is_some()),
             Op::Forget { which } => {
                 take(&mut self.held, which).into_iter().for_each(Permit::forget)
@@ -166,11 +167,12 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
         3 => reacting.close(),
         _ => reacting.try_acquire_many(2).into_iter().for_each(SemaphorePermit::forget),
     });
-    let mut run = Run { semaphore: &semaphore, line: Line::default(), held: Vec::new() };
+    let mut run =
+        Run { semaphore: &semaphore, futures: PendingFutures::default(), held: Vec::new() };
     drive(script, log, |op, log| {
         run.step(op, log);
         log.note("permits", &(semaphore.available_permits(), semaphore.is_closed()));
-        log.note("waiting", &(run.line.len(), run.held.len()));
+        log.note("waiting", &(run.futures.len(), run.held.len()));
         log.note("references", &Arc::strong_count(&semaphore));
     });
     drop(run);

@@ -1,7 +1,7 @@
 use super::place::drive;
 use super::subject::sync::SetOnce;
-use crate::line::Line;
 use crate::log::Log;
+use crate::pending_futures::PendingFutures;
 use crate::script::Script;
 use crate::scripts::set_once::Op;
 use crate::value::Value;
@@ -15,21 +15,21 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
     });
     let reacting = cell.clone();
     wakers::react(move |_| drop(reacting.set(Value::new(1000))));
-    let mut line = Line::default();
+    let mut futures = PendingFutures::default();
     let mut number = 0;
     drive(script, log, |op, log| {
         number += 1;
         let seen = match op {
             Op::Turn | Op::SpendBudget { .. } => None,
-            Op::Wait { waker } => line.begin(waker, async { cell.wait().await.0 }),
-            Op::Poll { which, waker } => line.poll(which, waker),
-            Op::GiveUp { which } => Some(line.give_up(which).into()),
+            Op::Wait { waker } => futures.begin(waker, async { cell.wait().await.0 }),
+            Op::Poll { which, waker } => futures.poll(which, waker),
+            Op::GiveUp { which } => Some(futures.give_up(which).into()),
             Op::Set => {
                 log.note("set", &cell.set(Value::new(number)).map_err(|error| error.0));
                 None
             }
         };
         log.note("seen", &seen);
-        log.note("cell", &(cell.initialized(), cell.get().map(|value| value.0), line.len()));
+        log.note("cell", &(cell.initialized(), cell.get().map(|value| value.0), futures.len()));
     });
 }

@@ -8,11 +8,11 @@ use super::subject::time::{
 };
 use crate::events::{self, What};
 use crate::lengths::{length, short_length};
-use crate::line::{pick, take};
 use crate::log::Log;
+use crate::pending_futures::{pick, take};
 use crate::script::Script;
 use crate::scripts::time::{Op, resets_sleeps};
-use crate::wakers::Ring;
+use crate::wakers::WakerSlot;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
@@ -22,9 +22,9 @@ type Limited = Pin<Box<dyn Future<Output = Result<(), Elapsed>>>>;
 struct Run {
     start: Instant,
     resets: bool,
-    sleeps: Vec<(Pin<Box<Sleep>>, Ring)>,
-    intervals: Vec<(Interval, Ring)>,
-    timeouts: Vec<(Limited, Ring)>,
+    sleeps: Vec<(Pin<Box<Sleep>>, WakerSlot)>,
+    intervals: Vec<(Interval, WakerSlot)>,
+    timeouts: Vec<(Limited, WakerSlot)>,
     tasks: u32,
 }
 
@@ -36,19 +36,19 @@ fn behavior(kind: u8) -> MissedTickBehavior {
     }
 }
 
-/// As long ago as that, or as long as the clock can tell.
+/// Returns a time in the past: a picked length ago, or now if the clock cannot represent that.
 fn ago(which: u8) -> Instant {
     let now = Instant::now();
     now.checked_sub(length(which)).unwrap_or(now)
 }
 
-/// In so long, or as long as the clock can tell.
+/// Returns a time in the future: after a picked length, or now if the clock cannot represent that.
 fn later(which: u8) -> Instant {
     let now = Instant::now();
     now.checked_add(length(which)).unwrap_or(now)
 }
 
-/// Is ready at the given poll, and never before it is polled again.
+/// Is ready at the `polls`-th poll after the first. It never wakes its task.
 async fn ready_after(polls: u8) {
     let mut left = polls % 8;
     poll_fn(|_| {
@@ -60,10 +60,10 @@ async fn ready_after(polls: u8) {
 }
 
 async fn sleeps(task: u32, which: u8, times: u8) {
-    events::happened(task, What::Begins, 0);
+    events::happened(task, What::Started, 0);
     for _ in 0..1 + times % 4 {
         sleep(short_length(which)).await;
-        events::happened(task, What::GoesOn, 0);
+        events::happened(task, What::Continues, 0);
     }
 }
 
@@ -73,7 +73,7 @@ async fn ticks(task: u32, period: u8, times: u8, kind: u8, busy: u8) {
     interval.set_missed_tick_behavior(behavior(kind));
     for _ in 0..1 + times % 4 {
         let tick = interval.tick().await;
-        events::happened(task, What::GoesOn, tick.duration_since(start).as_nanos() as u64);
+        events::happened(task, What::Continues, tick.duration_since(start).as_nanos() as u64);
         if busy % 4 == 3 {
             sleep(short_length(busy)).await;
         }
@@ -89,16 +89,16 @@ impl Run {
     }
 
     fn add_sleep(&mut self, sleep: Sleep, waker: Option<u8>, log: &mut Log) {
-        // Tokio calls the waker of a sleep that is over once more when it is reset to a time that is over.
-        self.sleeps.push((Box::pin(sleep), Ring::counting_needed()));
+        // Tokio wakes a sleep once more if it has elapsed and is reset to a time in the past.
+        self.sleeps.push((Box::pin(sleep), WakerSlot::counting_needed()));
         if let Some(waker) = waker {
             self.poll_sleep((self.sleeps.len() - 1) as u8, waker, log);
         }
     }
 
     fn poll_sleep(&mut self, which: u8, waker: u8, log: &mut Log) {
-        let Some((sleep, ring)) = pick(&mut self.sleeps, which) else { return };
-        log.note("slept", &ring.poll(waker, |cx| sleep.as_mut().poll(cx)));
+        let Some((sleep, waker_slot)) = pick(&mut self.sleeps, which) else { return };
+        log.note("slept", &waker_slot.poll(waker, |cx| sleep.as_mut().poll(cx)));
     }
 
     fn sleep(&mut self, op: Op, log: &mut Log) {
@@ -131,11 +131,11 @@ impl Run {
         match op {
             Op::Interval { period, start } => {
                 let interval = interval_at(later(start), length(period));
-                return self.intervals.push((interval, Ring::counting_needed()));
+                return self.intervals.push((interval, WakerSlot::counting_needed()));
             }
             Op::IntervalInPast { period, start } => {
                 let interval = interval_at(ago(start), length(period));
-                return self.intervals.push((interval, Ring::counting_needed()));
+                return self.intervals.push((interval, WakerSlot::counting_needed()));
             }
             Op::DropInterval { which } => return drop(take(&mut self.intervals, which)),
             Op::ResetInterval { .. }
@@ -149,11 +149,11 @@ impl Run {
             _ => {}
         }
         let start = self.start;
-        let Some((interval, ring)) = pick(&mut self.intervals, which_of(op)) else { return };
+        let Some((interval, waker_slot)) = pick(&mut self.intervals, which_of(op)) else { return };
         match op {
             Op::Behavior { kind, .. } => interval.set_missed_tick_behavior(behavior(kind)),
             Op::Tick { waker, .. } => {
-                let tick = ring.poll(waker, |cx| interval.poll_tick(cx));
+                let tick = waker_slot.poll(waker, |cx| interval.poll_tick(cx));
                 let since = |tick: Instant| (tick - start, start - tick);
                 log.note("tick", &tick.map(since));
             }
@@ -175,9 +175,10 @@ impl Run {
                 Box::pin(timeout_at(ago(length), ready_after(polls)))
             }
             Op::PollTimeout { which, waker } => {
-                let Some((limited, ring)) = pick(&mut self.timeouts, which) else { return };
-                let polled =
-                    ring.poll(waker, |cx| limited.as_mut().poll(cx)).map(|output| output.is_ok());
+                let Some((limited, waker_slot)) = pick(&mut self.timeouts, which) else { return };
+                let polled = waker_slot
+                    .poll(waker, |cx| limited.as_mut().poll(cx))
+                    .map(|output| output.is_ok());
                 log.note("limited", &polled);
                 if polled.is_ready() {
                     drop(take(&mut self.timeouts, which));
@@ -186,7 +187,7 @@ impl Run {
             }
             _ => return log.note("dropped", &take(&mut self.timeouts, which_of(op)).is_some()),
         };
-        self.timeouts.push((limited, Ring::counting_needed()));
+        self.timeouts.push((limited, WakerSlot::counting_needed()));
         let (Op::Timeout { waker, .. } | Op::TimeoutAtPast { waker, .. }) = op else { return };
         let which = (self.timeouts.len() - 1) as u8;
         self.timeout(Op::PollTimeout { which, waker }, log);
@@ -222,7 +223,8 @@ impl Run {
         }
     }
 
-    /// Lets each task that can go on do so: which comes first, this one or another, is promised by neither.
+    /// Lets all tasks run that can. Neither library promises whether this task or another one runs
+    /// first.
     async fn settle(&self) {
         if self.tasks > 0 {
             for _ in 0..4 {
@@ -245,7 +247,7 @@ impl Run {
     }
 }
 
-/// The operand that picks a sleep, an interval or a timeout.
+/// Returns the operand that picks a sleep, an interval or a timeout.
 fn which_of(op: Op) -> u8 {
     match op {
         Op::Poll { which, .. }

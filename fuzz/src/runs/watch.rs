@@ -1,14 +1,15 @@
 use super::place::drive;
 use super::subject::sync::watch::{self, Receiver, Sender};
-use crate::line::{Line, pick, take};
 use crate::log::Log;
+use crate::pending_futures::{PendingFutures, pick, take};
 use crate::script::Script;
 use crate::scripts::watch::Op;
 use crate::value::Value;
-use crate::wakers::{self, Ring};
+use crate::wakers::{self, WakerSlot};
 use std::pin::pin;
 
-/// The receiver that waited; the value it waited for and whether that was new, or nothing if the channel was closed.
+/// A receiver that waited, and the value it waited for with whether that had changed, or `None` if
+/// the channel was closed.
 type Waited = (Receiver<Value>, Option<(u64, bool)>);
 
 async fn changed(mut rx: Receiver<Value>) -> Waited {
@@ -35,9 +36,9 @@ struct Run<'a> {
     number: u64,
     txs: Vec<Sender<Value>>,
     rxs: Vec<Receiver<Value>>,
-    ring: Ring,
-    line: Line<'a, Waited>,
-    closings: Line<'a, ()>,
+    waker_slot: WakerSlot,
+    futures: PendingFutures<'a, Waited>,
+    closings: PendingFutures<'a, ()>,
 }
 
 impl Run<'_> {
@@ -91,22 +92,22 @@ impl Run<'_> {
         let waited = match op {
             Op::Changed { receiver, waker } => {
                 let Some(rx) = take(&mut self.rxs, receiver) else { return };
-                self.line.begin(waker, changed(rx))
+                self.futures.begin(waker, changed(rx))
             }
             Op::WaitFor { receiver, rest, waker } => {
                 let Some(rx) = take(&mut self.rxs, receiver) else { return };
-                self.line.begin(waker, wait_for(rx, u64::from(rest % 5)))
+                self.futures.begin(waker, wait_for(rx, u64::from(rest % 5)))
             }
             Op::WaitForPanics { receiver, waker } => {
                 let Some(rx) = take(&mut self.rxs, receiver) else { return };
-                self.line.begin(waker, wait_for_panics(rx))
+                self.futures.begin(waker, wait_for_panics(rx))
             }
             Op::ChangedOnce { receiver, waker } => {
                 let Some(rx) = pick(&mut self.rxs, receiver) else { return };
-                let polled = self.ring.poll(waker, |cx| pin!(rx.changed()).poll(cx));
+                let polled = self.waker_slot.poll(waker, |cx| pin!(rx.changed()).poll(cx));
                 return log.note("changed", &polled.map(|changed| changed.is_ok()));
             }
-            Op::Poll { which, waker } => self.line.poll(which, waker),
+            Op::Poll { which, waker } => self.futures.poll(which, waker),
             _ => return,
         };
         self.keep(waited, log);
@@ -162,7 +163,7 @@ impl Run<'_> {
                 self.rxs.extend(clone);
             }
             Op::DropReceiver { receiver } => drop(take(&mut self.rxs, receiver)),
-            Op::GiveUp { which } => log.note("given up", &self.line.give_up(which)),
+            Op::GiveUp { which } => log.note("given up", &self.futures.give_up(which)),
             Op::Changed { .. }
             | Op::WaitFor { .. }
             | Op::WaitForPanics { .. }
@@ -189,7 +190,8 @@ impl Run<'_> {
 
 pub fn run(script: &Script<Op>, log: &mut Log) {
     let (tx, rx) = watch::channel(Value::new(0));
-    // Only some scripts have wakers that look at the value: they need a receiver, and with it the channel is never closed.
+    // Wakers that look at the value need a receiver, and with one the channel never closes, so only
+    // some scripts have them.
     let reacting = (script.size % 4 == 3).then(|| rx.clone());
     wakers::react(move |kind| {
         let Some(rx) = &reacting else { return };
@@ -199,8 +201,9 @@ pub fn run(script: &Script<Op>, log: &mut Log) {
             _ => drop(rx.clone().borrow_and_update()),
         }
     });
-    let (ring, line, closings) = (Ring::default(), Line::default(), Line::default());
-    let mut run = Run { number: 0, txs: vec![tx], rxs: vec![rx], ring, line, closings };
+    let (waker_slot, futures, closings) =
+        (WakerSlot::default(), PendingFutures::default(), PendingFutures::default());
+    let mut run = Run { number: 0, txs: vec![tx], rxs: vec![rx], waker_slot, futures, closings };
     drive(script, log, |op, log| {
         run.number += 1;
         run.step(op, log);

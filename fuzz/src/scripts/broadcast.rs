@@ -6,7 +6,7 @@ crate::operations! {
     2 Resubscribe { receiver },
     2 DropReceiver { receiver },
     6 TryRecv { receiver },
-    /// Waits with a receiver, which is gone until the future is ready or dropped.
+    /// Waits with a receiver, which is in use until the future is ready or dropped.
     6 Recv { receiver, waker },
     /// Polls `recv` once and drops it.
     3 RecvOnce { receiver, waker },

@@ -7,13 +7,13 @@ crate::operations! {
     1 Flush { end, waker },
     1 Shutdown { end, waker },
     1 DropEnd { end },
-    /// Splits an end, or puts it together again.
+    /// Splits an end, or joins its halves.
     1 Split { end },
-    /// Begins to read exactly so many bytes, with an end that is gone until then.
+    /// Starts to read exactly this many bytes. The end is in use until then.
     2 ReadExact { end, count, waker },
     2 ReadToEnd { end, waker },
     2 WriteAll { end, count, waker },
-    /// Copies what comes from one end to another.
+    /// Copies from one end to another.
     1 Copy { from, to, waker },
     6 Poll { which, waker },
     2 GiveUp { which },

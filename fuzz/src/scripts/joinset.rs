@@ -1,9 +1,9 @@
 //! `JoinSet`, `JoinHandle` and `AbortHandle`, on a current-thread runtime.
 
 crate::operations! {
-    /// Adds a task to the set.
+    /// Spawns a task in the set.
     10 Spawn { kind, count },
-    /// Starts a task that is in no set.
+    /// Spawns a task outside the set.
     4 SpawnAlone { kind, count },
     6 JoinNext { waker },
     2 JoinNextWithId { waker },
@@ -12,7 +12,7 @@ crate::operations! {
     3 Abort { which },
     1 AbortAll,
     1 DetachAll,
-    /// Aborts all, and waits until they are gone.
+    /// Aborts all tasks and waits until they have ended.
     1 Shutdown,
     1 DropSet,
     5 PollHandle { which, waker },

@@ -4,13 +4,13 @@ crate::operations! {
     10 Spawn { kind, count },
     /// Polls the set.
     10 PollSet { waker },
-    /// Begins to run the set until a signal.
+    /// Starts to run the set until a signal.
     3 RunUntil { which, waker },
     4 PollRunUntil { which, waker },
     2 DropRunUntil { which },
-    /// Starts a task while the set is entered.
+    /// Spawns a task while the set is entered.
     3 SpawnEntered { kind, count },
-    /// Drops the set with its tasks, and makes a new one.
+    /// Drops the set with its tasks, and creates a new one.
     1 DropSet,
     5 PollHandle { which, waker },
     3 AbortHandle { which },

@@ -2,7 +2,7 @@
 
 crate::operations! {
     6 TrySend { sender },
-    /// Sends as many as fill some blocks of the channel's queue.
+    /// Sends enough messages to fill several blocks of the channel's queue.
     1 TrySendMany { sender, count },
     4 Send { sender, waker },
     4 Reserve { sender, waker },

@@ -2,7 +2,7 @@
 
 crate::operations! {
     8 Send { sender },
-    /// Sends as many as fill some blocks of the channel's queue.
+    /// Sends enough messages to fill several blocks of the channel's queue.
     1 SendMany { sender, count },
     2 SenderClosed { sender, waker },
     2 CloneSender { sender },

@@ -9,7 +9,7 @@ crate::operations! {
     3 GiveUp { which },
     5 Unlock { which },
     2 Map { which },
-    /// Fails to map every other time.
+    /// Fails to map if `fails` is odd.
     2 TryMap { which, fails },
     2 Write { which },
 }

@@ -1,13 +1,13 @@
 //! `Notify`.
 
 crate::operations! {
-    /// Makes a future and polls it.
+    /// Creates a future and polls it.
     6 Wait { waker },
-    /// Makes a future that is not polled yet.
+    /// Creates a future without polling it.
     3 Notified,
-    /// Makes one that owns the `Notify`.
+    /// Creates a future that owns the `Notify`.
     3 NotifiedOwned,
-    /// Makes more futures than are woken in one go, and polls them.
+    /// Creates and polls more futures than are woken in one batch.
     1 WaitMany { count },
     8 Poll { which, waker },
     3 Enable { which },

@@ -1,7 +1,7 @@
 //! `OnceCell`.
 
 crate::operations! {
-    /// Initializes with a future that waits until `Notify` lets it go on, and may fail.
+    /// Initializes with a future that waits for a `Notify`, and may fail.
     6 GetOrTryInit { outcome, waker },
     3 GetOrInit { waker },
     /// Initializes with a future that panics.
@@ -10,6 +10,6 @@ crate::operations! {
     3 GiveUp { which },
     4 GoOn,
     1 Set,
-    /// Takes the value out, if there is nothing that waits.
+    /// Takes the value out, if no future is waiting.
     2 Take,
 }

@@ -1,7 +1,7 @@
-//! `oneshot`, one channel after the other.
+//! `oneshot`: one channel after the other.
 
 crate::operations! {
-    /// Drops what there is and makes a new channel.
+    /// Drops the channel and creates a new one.
     2 New,
     3 Send,
     2 DropSender,

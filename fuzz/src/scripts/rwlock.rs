@@ -13,9 +13,9 @@ crate::operations! {
     3 GiveUp { which },
     8 Unlock { which },
     3 Downgrade { which },
-    /// Fails to downgrade every other time.
+    /// Fails to downgrade if `fails` is odd.
     2 TryDowngrade { which, fails },
     2 Map { which },
-    /// Fails to map every other time.
+    /// Fails to map if `fails` is odd.
     2 TryMap { which, fails },
 }

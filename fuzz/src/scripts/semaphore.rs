@@ -3,7 +3,7 @@
 crate::operations! {
     6 Acquire { count, waker },
     3 AcquireOwned { count, waker },
-    /// Waits with more futures than are woken in one go.
+    /// Waits with more futures than are woken in one batch.
     1 AcquireOften { count },
     3 TryAcquire { count },
     3 TryAcquireOwned { count },
@@ -16,6 +16,6 @@ crate::operations! {
     1 Close,
     2 Split { which, count },
     2 Merge { which, with },
-    /// Makes another semaphore, whose permits cannot be merged with this one's.
+    /// Creates another semaphore, whose permits cannot be merged with this one's.
     1 MergeForeign { which },
 }

@@ -2,10 +2,10 @@
 
 crate::operations! {
     8 Sleep { length, waker },
-    /// Makes a sleep that is not polled yet.
+    /// Creates a sleep without polling it.
     3 SleepLater { length },
     3 SleepUntil { length, waker },
-    /// Sleeps until a time that is over.
+    /// Sleeps until a time in the past.
     2 SleepUntilPast { length, waker },
     10 Poll { which, waker },
     3 Reset { which, length },
@@ -20,22 +20,22 @@ crate::operations! {
     1 ResetAfter { which, length },
     1 ResetAt { which, length },
     1 DropInterval { which },
-    /// Limits a future that is ready after so many polls.
+    /// Sets a timeout on a future that is ready after this many polls.
     4 Timeout { length, polls, waker },
     2 TimeoutAtPast { length, polls, waker },
     4 PollTimeout { which, waker },
     2 DropTimeout { which },
-    /// Starts a task that sleeps several times.
+    /// Spawns a task that sleeps several times.
     3 Spawn { length, times },
-    /// Starts a task that ticks several times, and is busy in between.
+    /// Spawns a task that waits for several ticks of an interval, and is busy in between.
     2 SpawnTicks { period, times, kind, busy },
     6 Advance { length },
-    /// Sleeps itself, so that the clock goes on when all tasks wait.
+    /// Sleeps in the script itself, so that the clock advances when all tasks wait.
     4 Wait { length },
 }
 
-/// Tells whether a script of this size puts sleeps off: among those that are due in the same millisecond, Tokio fires them
-/// in an order that depends on where its wheel had them before.
+/// Returns whether a script of this size resets sleeps. For sleeps that are due in the same
+/// millisecond, Tokio's order then depends on their earlier place in its wheel.
 pub fn resets_sleeps(size: u8) -> bool {
     size % 2 == 0
 }

@@ -21,7 +21,7 @@ crate::operations! {
     3 HasChanged { receiver },
     2 MarkChanged { receiver },
     2 MarkUnchanged { receiver },
-    /// Waits with a receiver, which is gone until the future is ready or dropped.
+    /// Waits with a receiver, which is in use until the future is ready or dropped.
     5 Changed { receiver, waker },
     4 WaitFor { receiver, rest, waker },
     1 WaitForPanics { receiver, waker },

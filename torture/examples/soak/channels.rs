@@ -1,4 +1,4 @@
-//! All channels: what was sent is received, once.
+//! Channels: each message that was sent is received exactly once.
 
 use std::time::Duration;
 use wakeful::select;
@@ -8,16 +8,16 @@ use wakeful::time::{sleep, timeout};
 use wakeful_torture::rng::Rng;
 
 use crate::scene::{Scene, join, join_all, moment};
-use crate::sums::{SUMS, Token, What, finding, note};
+use crate::sums::{Pair, SUMS, Token, finding, note};
 
 const SENDERS: usize = 6;
 const MESSAGES: u64 = 200;
 const RECEIVERS: usize = 4;
 
-/// One channel after the other, until the scene ends.
+/// Uses bounded channels, one after the other, until the scene ends.
 pub async fn mpsc(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let (tx, rx) = mpsc::channel(1 + rng.below(40));
         let senders: Vec<_> =
             (0..SENDERS).map(|_| scene.spawn(sender(tx.clone(), rng.fork()))).collect();
@@ -25,7 +25,7 @@ pub async fn mpsc(mut scene: Scene) {
         let receiver = scene.spawn(receive(rx, rng.fork()));
         if rng.chance(300) {
             sleep(moment(&mut rng, 1000)).await;
-            // It has counted all that it has sent.
+            // The aborted sender has counted all messages that it sent.
             senders[0].abort();
         }
         join_all(senders).await;
@@ -38,7 +38,7 @@ async fn sender(tx: mpsc::Sender<Token>, mut rng: Rng) {
         let id = rng.next_u64() >> 32;
         let token = Token::new(id);
         let sent = match rng.below(5) {
-            // A send that is given up has sent nothing.
+            // A send that is dropped has sent nothing.
             0 => {
                 let limit = moment(&mut rng, 200);
                 select! {
@@ -59,8 +59,8 @@ async fn sender(tx: mpsc::Sender<Token>, mut rng: Rng) {
         };
         match sent {
             true => {
-                SUMS.left(What::Mpsc, 1);
-                SUMS.left(What::MpscIds, id);
+                SUMS.left(Pair::Mpsc, 1);
+                SUMS.left(Pair::MpscIds, id);
             }
             false => note("messages not sent"),
         }
@@ -75,7 +75,7 @@ async fn receive(mut rx: mpsc::Receiver<Token>, mut rng: Rng) {
                 rx.recv_many(&mut tokens, 10).await;
                 tokens
             }
-            // A receive that is given up has received nothing.
+            // A receive that is dropped has received nothing.
             1 => match timeout(moment(&mut rng, 200), rx.recv()).await {
                 Ok(token) => token.into_iter().collect(),
                 Err(_) => continue,
@@ -86,16 +86,16 @@ async fn receive(mut rx: mpsc::Receiver<Token>, mut rng: Rng) {
             return;
         }
         for token in tokens {
-            SUMS.right(What::Mpsc, 1);
-            SUMS.right(What::MpscIds, token.id);
+            SUMS.right(Pair::Mpsc, 1);
+            SUMS.right(Pair::MpscIds, token.id);
         }
     }
 }
 
-/// Without a bound, and the order of each sender kept.
+/// Checks that messages of each sender arrive in order.
 pub async fn unbounded(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let (tx, mut rx) = mpsc::unbounded_channel();
         let senders: Vec<_> = (0..SENDERS)
             .map(|sender| {
@@ -103,7 +103,7 @@ pub async fn unbounded(mut scene: Scene) {
                 scene.spawn(async move {
                     for number in 0..MESSAGES {
                         if tx.send((sender, Token::new(number))).is_ok() {
-                            SUMS.left(What::Unbounded, 1);
+                            SUMS.left(Pair::Unbounded, 1);
                         }
                         if number % 50 == pauses {
                             yield_now().await;
@@ -119,20 +119,20 @@ pub async fn unbounded(mut scene: Scene) {
                 finding(format!("sender {sender}: message {} after {}", token.id, next[sender]));
             }
             next[sender] = token.id + 1;
-            SUMS.right(What::Unbounded, 1);
+            SUMS.right(Pair::Unbounded, 1);
         }
         join_all(senders).await;
     }
 }
 
-/// Questions, of which some are not waited for.
+/// Sends a question and waits for the answer, sometimes not long enough.
 pub async fn oneshots(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let (tx, rx) = oneshot::channel();
         let (id, late) = (rng.next_u64(), moment(&mut rng, 300));
         let is_late = rng.chance(300);
-        SUMS.left(What::Oneshots, 1);
+        SUMS.left(Pair::Oneshots, 1);
         let answering = scene.spawn(async move {
             if is_late {
                 sleep(late).await;
@@ -150,15 +150,15 @@ pub async fn oneshots(mut scene: Scene) {
             Ok(Err(_)) => note("questions whose answer was aborted"),
             Err(_) => note("questions given up"),
         }
-        SUMS.right(What::Oneshots, 1);
+        SUMS.right(Pair::Oneshots, 1);
         join(answering).await;
     }
 }
 
-/// Each receiver gets each value, or is told how many it has missed.
+/// Checks that each receiver gets each value, or learns how many it missed.
 pub async fn broadcasts(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let tx = broadcast::Sender::new(1 + rng.below(60));
         let receivers: Vec<_> = (0..RECEIVERS)
             .map(|_| {
@@ -168,12 +168,12 @@ pub async fn broadcasts(mut scene: Scene) {
                         match rx.recv().await {
                             Ok(token) => drop::<Token>(token),
                             Err(broadcast::error::RecvError::Lagged(missed)) => {
-                                SUMS.right(What::Broadcast, missed);
+                                SUMS.right(Pair::Broadcast, missed);
                                 continue;
                             }
                             Err(broadcast::error::RecvError::Closed) => return,
                         }
-                        SUMS.right(What::Broadcast, 1);
+                        SUMS.right(Pair::Broadcast, 1);
                         if rng.chance(20) {
                             sleep(moment(&mut rng, 300)).await;
                         }
@@ -183,7 +183,7 @@ pub async fn broadcasts(mut scene: Scene) {
             .collect();
         for number in 0..MESSAGES {
             if let Ok(count) = tx.send(Token::new(number)) {
-                SUMS.left(What::Broadcast, count as u64);
+                SUMS.left(Pair::Broadcast, count as u64);
             }
             if number % 16 == 0 {
                 yield_now().await;
@@ -194,10 +194,10 @@ pub async fn broadcasts(mut scene: Scene) {
     }
 }
 
-/// Values come in order, and the last is seen by each receiver.
+/// Checks that values arrive in order, and that each receiver sees the last.
 pub async fn watches(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let (tx, rx) = watch::channel(Token::new(0));
         let receivers: Vec<_> = (0..RECEIVERS)
             .map(|_| {
@@ -212,13 +212,13 @@ pub async fn watches(mut scene: Scene) {
                         last = now;
                     }
                     if rx.borrow().id == MESSAGES && last == MESSAGES {
-                        SUMS.right(What::Watch, 1);
+                        SUMS.right(Pair::Watch, 1);
                     }
                 })
             })
             .collect();
         drop(rx);
-        SUMS.left(What::Watch, RECEIVERS as u64);
+        SUMS.left(Pair::Watch, RECEIVERS as u64);
         for number in 1..=MESSAGES {
             tx.send_replace(Token::new(number));
             if rng.chance(200) {

@@ -1,4 +1,4 @@
-//! Notify, Semaphore, Mutex, RwLock and Barrier, with waits that are given up.
+//! `Notify`, `Semaphore`, `Mutex`, `RwLock` and `Barrier`, with waits that are dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -8,29 +8,29 @@ use wakeful::time::timeout;
 use wakeful_torture::rng::Rng;
 
 use crate::scene::{Scene, join, join_all, moment};
-use crate::sums::{SUMS, What, finding, note};
+use crate::sums::{Pair, SUMS, finding, note};
 
 const TASKS: usize = 6;
 const ROUNDS: usize = 60;
 
-/// Two tasks that notify each other: each notification is heard.
+/// Two tasks notify each other. Each notification must arrive.
 pub async fn notify(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let [ping, pong] = [(); 2].map(|()| Arc::new(Notify::new()));
         let rounds = rng.below(ROUNDS);
-        let (heard, answer) = (ping.clone(), pong.clone());
+        let (pinged, answer) = (ping.clone(), pong.clone());
         let other = scene.spawn(async move {
             for _ in 0..rounds {
-                heard.notified().await;
-                SUMS.right(What::Notify, 1);
+                pinged.notified().await;
+                SUMS.right(Pair::Notify, 1);
                 answer.notify_one();
             }
         });
         for _ in 0..rounds {
-            SUMS.left(What::Notify, 1);
+            SUMS.left(Pair::Notify, 1);
             ping.notify_one();
-            // One that is given up leaves the permit to the next.
+            // A wait that is dropped leaves its permit to the next one.
             while timeout(moment(&mut rng, 500), pong.notified()).await.is_err() {
                 note("waits for a notification given up");
             }
@@ -39,10 +39,10 @@ pub async fn notify(mut scene: Scene) {
     }
 }
 
-/// A task that gives up returns its permits, and all of them are there in the end.
+/// A task that stops waiting returns its permits: all are available in the end.
 pub async fn semaphore(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let permits = 1 + rng.below(6);
         let semaphore = Arc::new(Semaphore::new(permits));
         let tasks: Vec<_> = (0..TASKS)
@@ -55,7 +55,7 @@ pub async fn semaphore(mut scene: Scene) {
         join_all(tasks).await;
         if semaphore.available_permits() != permits {
             let free = semaphore.available_permits();
-            finding(format!("of {permits} permits {free} are free in the end"));
+            finding(format!("{free} of {permits} permits are available in the end"));
         }
     }
 }
@@ -68,7 +68,7 @@ async fn acquire(semaphore: Arc<Semaphore>, permits: usize, mut rng: Rng) {
             note("waits for permits given up");
             continue;
         };
-        // Counted when dropped, in an abort too.
+        // Counts when dropped, so also if the task is aborted.
         let released = CountedRelease::new();
         if rng.chance(500) {
             yield_now().await;
@@ -82,21 +82,21 @@ struct CountedRelease;
 
 impl CountedRelease {
     fn new() -> CountedRelease {
-        SUMS.left(What::Permits, 1);
+        SUMS.left(Pair::Permits, 1);
         CountedRelease
     }
 }
 
 impl Drop for CountedRelease {
     fn drop(&mut self) {
-        SUMS.right(What::Permits, 1);
+        SUMS.right(Pair::Permits, 1);
     }
 }
 
-/// Counts that are changed under a lock only, not atomically.
+/// Counts under a lock, with a yield between read and write.
 pub async fn mutex(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let mutex = Arc::new(Mutex::new(0));
         let tasks: Vec<_> = (0..TASKS)
             .map(|_| {
@@ -108,7 +108,7 @@ pub async fn mutex(mut scene: Scene) {
                                 let before = *count;
                                 yield_now().await;
                                 *count = before + 1;
-                                SUMS.left(What::Mutex, 1);
+                                SUMS.left(Pair::Mutex, 1);
                             }
                             Err(_) => note("waits for a mutex given up"),
                         }
@@ -117,14 +117,14 @@ pub async fn mutex(mut scene: Scene) {
             })
             .collect();
         join_all(tasks).await;
-        SUMS.right(What::Mutex, *mutex.lock().await);
+        SUMS.right(Pair::Mutex, *mutex.lock().await);
     }
 }
 
-/// As [`mutex`], with readers that must not see a write half done.
+/// As [`mutex`], with readers that must not see half of a write.
 pub async fn rwlock(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let rwlock = Arc::new(RwLock::new((0, 0)));
         let tasks: Vec<_> = (0..TASKS)
             .map(|_| {
@@ -137,7 +137,7 @@ pub async fn rwlock(mut scene: Scene) {
             })
             .collect();
         join_all(tasks).await;
-        SUMS.right(What::RwLock, rwlock.read().await.0);
+        SUMS.right(Pair::RwLock, rwlock.read().await.0);
     }
 }
 
@@ -147,21 +147,21 @@ async fn read_or_write(rwlock: &RwLock<(u64, u64)>, rng: &mut Rng) {
         if let Ok(pair) = timeout(limit, rwlock.read()).await {
             yield_now().await;
             if pair.0 != pair.1 {
-                finding("a reader sees a write half done");
+                finding("a reader saw half of a write");
             }
         }
     } else if let Ok(mut pair) = timeout(limit, rwlock.write()).await {
         pair.0 += 1;
         yield_now().await;
         pair.1 += 1;
-        SUMS.left(What::RwLock, 1);
+        SUMS.left(Pair::RwLock, 1);
     }
 }
 
-/// Each round has one leader, and no task is ahead of another.
+/// Each round has one leader, and no task passes the barrier before all have arrived.
 pub async fn barrier(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let barrier = Arc::new(Barrier::new(TASKS));
         let arrived = Arc::new(AtomicU64::new(0));
         let rounds = 1 + rng.below(ROUNDS) as u64;
@@ -172,16 +172,16 @@ pub async fn barrier(mut scene: Scene) {
                     for round in 1..=rounds {
                         arrived.fetch_add(1, SeqCst);
                         if barrier.wait().await.is_leader() {
-                            SUMS.right(What::Barrier, 1);
+                            SUMS.right(Pair::Barrier, 1);
                         }
                         if arrived.load(SeqCst) < round * TASKS as u64 {
-                            finding("a task is past the barrier before all have arrived");
+                            finding("a task passed the barrier before all have arrived");
                         }
                     }
                 })
             })
             .collect();
-        SUMS.left(What::Barrier, rounds);
+        SUMS.left(Pair::Barrier, rounds);
         join_all(tasks).await;
     }
 }

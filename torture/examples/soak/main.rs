@@ -1,7 +1,7 @@
-//! Everything at once for a while: sockets, channels, locks, blocking calls, files and timers, on a
-//! current-thread and a multi-thread runtime, a `LocalSet` and a `LocalRuntime` side by side. Much
-//! of it is given up, aborted or reset in the middle; what was begun and what has ended must agree,
-//! and the process must be as small after it as before.
+//! A mixed load: sockets, channels, locks, blocking calls, files and timers, on a current-thread
+//! and a multi-thread runtime, a `LocalSet` and a `LocalRuntime` at the same time. Many operations
+//! are dropped, aborted or reset in the middle. In the end, pairs of counters must agree
+//! (`sums.rs`), and the process must be as small as after the first seconds.
 //!
 //! ```text
 //! cargo run --release -p wakeful-torture --example soak -- --for 2m
@@ -29,26 +29,26 @@ use sums::{SUMS, finding, has_found, noted};
 const USAGE: &str = "\
 usage: soak [OPTIONS]
 
-  --for TIME     how long to go on, such as 30s or 2m (30s)
-  --workers N    of the multi-thread runtime (4)
-  --seed N       other lengths, pauses and ways to end (1)";
+  --for TIME     run for TIME, such as 30s or 2m (default: 30s)
+  --workers N    use N workers on the multi-thread runtime (default: 4)
+  --seed N       draw lengths, pauses and endings from N (default: 1)";
 
 const FLAVOURS: &[Flavour] =
     &[Flavour::CurrentThread, Flavour::MultiThread, Flavour::LocalSet, Flavour::LocalRuntime];
 
-/// After which all runtimes are replaced by new ones.
+/// How long runtimes are used before new ones replace them.
 const GENERATION: Duration = Duration::from_secs(10);
 
-/// The first, shorter one shows how large the process is.
+/// The length of the first generation, after which the process is measured.
 const FIRST: Duration = Duration::from_secs(2);
 
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 
-/// For what is under way at the end of a generation.
+/// How long unfinished work may take at the end of a generation.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What may be resident beyond what was after the first generation: what the allocators keep of the
-/// largest load.
+/// How much resident memory may grow after the first generation: memory that the allocators keep
+/// from the largest load.
 const GROWTH_MAX_KIB: u64 = 48 * 1024;
 
 fn main() -> io::Result<ExitCode> {
@@ -77,14 +77,14 @@ fn main() -> io::Result<ExitCode> {
     SUMS.check();
     compare(&first, &last);
     if fs::read_dir(&folder)?.next().is_some() {
-        finding(format!("files are left in {}", folder.display()));
+        finding(format!("files were not removed from {}", folder.display()));
     } else {
         fs::remove_dir(&folder)?;
     }
     Ok(if has_found() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// All flavours at once, each on a thread and a runtime of its own, which is dropped in the end.
+/// Runs all flavours at once, each on its own thread and runtime, which is dropped in the end.
 fn generation(time: Duration, workers: usize, seeds: &mut Rng, folder: &Path) -> io::Result<()> {
     let threads: Vec<_> = FLAVOURS
         .iter()
@@ -102,7 +102,9 @@ fn generation(time: Duration, workers: usize, seeds: &mut Rng, folder: &Path) ->
         println!("{}", SUMS.line());
     }
     for thread in threads {
-        thread.join().unwrap_or_else(|_| Err(io::Error::other("a flavour has panicked")))?;
+        thread
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the thread of a flavour panicked")))?;
     }
     Ok(())
 }
@@ -128,7 +130,7 @@ async fn load(mut scene: Scene, folder: PathBuf) {
     join_all(parts).await;
 }
 
-/// The process must not hold more than after the first generation.
+/// Checks that the process is no larger than after the first generation.
 fn compare(first: &Footprint, last: &Footprint) {
     if last.threads > first.threads {
         finding(format!("{} threads at first, {} in the end", first.threads, last.threads));
@@ -141,6 +143,6 @@ fn compare(first: &Footprint, last: &Footprint) {
     }
     let growth = last.resident_kib.saturating_sub(first.resident_kib);
     if growth > GROWTH_MAX_KIB {
-        finding(format!("{growth} KiB more are resident than at first"));
+        finding(format!("resident memory grew by {growth} KiB"));
     }
 }

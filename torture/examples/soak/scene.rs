@@ -1,4 +1,4 @@
-//! Where the loads run: a runtime of some flavour, for some time.
+//! Where and how long a load runs.
 
 use std::future::Future;
 use std::io;
@@ -7,9 +7,9 @@ use wakeful::runtime::{Builder, LocalOptions};
 use wakeful::task::{self, JoinHandle, LocalSet};
 use wakeful_torture::rng::Rng;
 
-use crate::sums::{SUMS, What, finding, note};
+use crate::sums::{Pair, SUMS, finding, note};
 
-/// How a runtime runs its tasks.
+/// The kind of runtime that runs the tasks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Flavour {
     CurrentThread,
@@ -18,7 +18,7 @@ pub enum Flavour {
     LocalRuntime,
 }
 
-/// One load's view of where it runs.
+/// The context of a load: its runtime, its end and its random numbers.
 #[derive(Clone)]
 pub struct Scene {
     pub flavour: Flavour,
@@ -31,8 +31,8 @@ impl Scene {
         Scene { flavour, until: Instant::now() + time, rng: Rng::new(seed) }
     }
 
-    /// Whether to go on.
-    pub fn goes_on(&self) -> bool {
+    /// Returns whether the load should continue.
+    pub fn should_continue(&self) -> bool {
         Instant::now() < self.until
     }
 
@@ -40,7 +40,7 @@ impl Scene {
         self.rng.fork()
     }
 
-    /// Spawns a load, which goes on until the scene ends.
+    /// Spawns a load that runs until the scene ends.
     pub fn part<F>(&mut self, load: impl FnOnce(Scene) -> F) -> JoinHandle<()>
     where
         F: Future<Output = ()> + Send + 'static,
@@ -49,16 +49,16 @@ impl Scene {
         self.spawn(load(part))
     }
 
-    /// Spawns a task that is to be joined by [`join`].
+    /// Spawns a task. Join it with [`join`].
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
-        SUMS.left(What::Tasks, 1);
+        SUMS.left(Pair::Tasks, 1);
         match self.flavour {
             Flavour::CurrentThread | Flavour::MultiThread => task::spawn(future),
             Flavour::LocalSet | Flavour::LocalRuntime => task::spawn_local(future),
         }
     }
 
-    /// Runs `load` on a new runtime, and drops that.
+    /// Runs `load` on a new runtime, which is dropped afterwards.
     pub fn run(&self, workers: usize, load: impl Future<Output = ()>) -> io::Result<()> {
         match self.flavour {
             Flavour::CurrentThread => {
@@ -81,24 +81,24 @@ impl Scene {
     }
 }
 
-/// Waits for a task of [`Scene::spawn`], which may have been aborted, but not have panicked.
+/// Waits for a task of [`Scene::spawn`]. The task may be aborted but must not panic.
 pub async fn join(handle: JoinHandle<()>) {
     match handle.await {
         Ok(()) => {}
         Err(error) if error.is_cancelled() => note("tasks aborted"),
         Err(error) => finding(format!("a task ended with {error}")),
     }
-    SUMS.right(What::Tasks, 1);
+    SUMS.right(Pair::Tasks, 1);
 }
 
-/// As [`join`], for all of them.
+/// Waits for all tasks, as [`join`] does for one.
 pub async fn join_all(handles: impl IntoIterator<Item = JoinHandle<()>>) {
     for handle in handles {
         join(handle).await;
     }
 }
 
-/// A moment of up to so many microseconds.
+/// Returns a duration below `micros_max` microseconds.
 pub fn moment(rng: &mut Rng, micros_max: usize) -> Duration {
     Duration::from_micros(rng.below(micros_max) as u64)
 }

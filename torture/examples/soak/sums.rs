@@ -1,13 +1,13 @@
-//! Counters in pairs that must agree in the end.
+//! Pairs of counters that must agree in the end.
 
 use std::fmt;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// A pair of counters.
+/// The pairs.
 #[derive(Debug, Clone, Copy)]
-pub enum What {
+pub enum Pair {
     Connections,
     Handlers,
     Echoes,
@@ -30,7 +30,7 @@ pub enum What {
     Sleeps,
 }
 
-/// What is counted, and the names of both counters.
+/// The name of each pair, and of its two counters.
 const NAMES: &[(&str, &str, &str)] = &[
     ("connections", "opened", "accepted"),
     ("handlers", "begun", "ended"),
@@ -41,7 +41,7 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("oneshot", "asked", "answered or given up"),
     ("broadcast", "sent to receivers", "received or lagged"),
     ("watch", "last values", "seen by each"),
-    ("notify", "notified", "heard"),
+    ("notify", "notified", "received"),
     ("semaphore", "acquired", "released"),
     ("mutex", "locked", "counted under it"),
     ("rwlock", "written", "counted under it"),
@@ -54,7 +54,7 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("sleeps", "begun", "ended or given up"),
 ];
 
-/// All pairs, of all flavours together.
+/// The counters of all flavours together.
 pub struct Sums {
     pairs: [[AtomicU64; 2]; NAMES.len()],
 }
@@ -62,20 +62,20 @@ pub struct Sums {
 pub static SUMS: Sums = Sums { pairs: [const { [const { AtomicU64::new(0) }; 2] }; NAMES.len()] };
 
 impl Sums {
-    /// Counts in the first of the pair.
-    pub fn left(&self, what: What, count: u64) {
-        self.pairs[what as usize][0].fetch_add(count, Relaxed);
+    /// Adds to the first counter of a pair.
+    pub fn left(&self, pair: Pair, count: u64) {
+        self.pairs[pair as usize][0].fetch_add(count, Relaxed);
     }
 
-    /// Counts in the second of the pair.
-    pub fn right(&self, what: What, count: u64) {
-        self.pairs[what as usize][1].fetch_add(count, Relaxed);
+    /// Adds to the second counter of a pair.
+    pub fn right(&self, pair: Pair, count: u64) {
+        self.pairs[pair as usize][1].fetch_add(count, Relaxed);
     }
 
-    /// The first counters, on one line, to see that it goes on.
+    /// Returns a line with some first counters, to show progress.
     pub fn line(&self) -> String {
-        let shown = [What::Connections, What::Echoes, What::Mpsc, What::Permits, What::Tasks];
-        let shown = shown.iter().chain(&[What::Blocking, What::FileBytes, What::Sleeps]);
+        let shown = [Pair::Connections, Pair::Echoes, Pair::Mpsc, Pair::Permits, Pair::Tasks];
+        let shown = shown.iter().chain(&[Pair::Blocking, Pair::FileBytes, Pair::Sleeps]);
         let shown = shown.map(|what| {
             let count = self.pairs[*what as usize][0].load(Relaxed);
             format!("{count} {}", NAMES[*what as usize].0)
@@ -83,7 +83,7 @@ impl Sums {
         shown.collect::<Vec<_>>().join(", ")
     }
 
-    /// Notes each pair that does not agree.
+    /// Reports each pair that does not agree.
     pub fn check(&self) {
         for ((name, left, right), pair) in NAMES.iter().zip(&self.pairs) {
             let (a, b) = (pair[0].load(Relaxed), pair[1].load(Relaxed));
@@ -106,21 +106,21 @@ impl fmt::Display for Sums {
 
 static FOUND: AtomicBool = AtomicBool::new(false);
 
-/// Notes something that is wrong.
+/// Reports a finding.
 pub fn finding(text: impl fmt::Display) {
     FOUND.store(true, Relaxed);
     eprintln!("FINDING: {text}");
 }
 
-/// Whether something was found.
+/// Returns whether there was a finding.
 pub fn has_found() -> bool {
     FOUND.load(Relaxed)
 }
 
-/// What is tried and does not work out, by name: not in pairs, but to be seen.
+/// Counters without a counterpart, such as operations that were dropped, by name.
 static OTHER: Mutex<Vec<(&str, u64)>> = Mutex::new(Vec::new());
 
-/// Counts something that has no counterpart.
+/// Adds 1 to a counter without a counterpart.
 pub fn note(name: &'static str) {
     let mut other = OTHER.lock().unwrap_or_else(PoisonError::into_inner);
     match other.iter_mut().find(|(noted, _)| *noted == name) {
@@ -129,13 +129,13 @@ pub fn note(name: &'static str) {
     }
 }
 
-/// What was [noted](note).
+/// Returns the counters of [`note`] as text.
 pub fn noted() -> String {
     let other = OTHER.lock().unwrap_or_else(PoisonError::into_inner);
     other.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A value whose drop is counted.
+/// A value that counts its drop.
 #[derive(Debug)]
 pub struct Token {
     pub id: u64,
@@ -143,7 +143,7 @@ pub struct Token {
 
 impl Token {
     pub fn new(id: u64) -> Token {
-        SUMS.left(What::Tokens, 1);
+        SUMS.left(Pair::Tokens, 1);
         Token { id }
     }
 }
@@ -156,6 +156,6 @@ impl Clone for Token {
 
 impl Drop for Token {
     fn drop(&mut self) {
-        SUMS.right(What::Tokens, 1);
+        SUMS.right(Pair::Tokens, 1);
     }
 }

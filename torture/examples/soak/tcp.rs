@@ -1,7 +1,7 @@
-//! Clients and servers on 127.0.0.1 that close, half-close, reset, time out and give up.
+//! Clients and servers on 127.0.0.1 that close, half-close, reset and time out.
 //!
-//! A message is a header of 11 bytes, kind, length and id, and as many bytes made from the id. The
-//! server sends it back, at once or late, or resets the connection.
+//! A message is a header of 11 bytes (kind, length, id) and bytes made from the id. The server
+//! sends it back, at once or late, or resets the connection.
 
 use std::future::pending;
 use std::io::{self, ErrorKind};
@@ -17,18 +17,17 @@ use wakeful::time::{sleep, timeout};
 use wakeful_torture::rng::Rng;
 
 use crate::scene::{Scene, join, join_all, moment};
-use crate::sums::{SUMS, What, finding, note};
+use crate::sums::{Pair, SUMS, finding, note};
 
 const CLIENTS: usize = 8;
 const EXCHANGES_MAX: usize = 60;
 const BYTES_MAX: usize = 6000;
 
-/// How late a late answer is, and what its client waits.
+/// When a late answer comes, and how long its client waits.
 const LATE: Duration = Duration::from_millis(8);
 const IMPATIENCE: Duration = Duration::from_millis(2);
 
-/// In which a connection that a client has opened is accepted, and a handler whose client is gone
-/// ends.
+/// How long an opened connection may wait to be accepted, and a handler may outlive its client.
 const LIMIT: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -40,15 +39,16 @@ enum Kind {
 
 /// Runs clients and their server until the scene ends.
 pub async fn run(mut scene: Scene) {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
-    let address = listener.local_addr().expect("its address");
+    let listener =
+        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("cannot listen on 127.0.0.1");
+    let address = listener.local_addr().expect("a listener has an address");
     let opened = Arc::new(AtomicU64::new(0));
     let (stop, stopped) = oneshot::channel();
     let server = scene.spawn(serve(scene.clone(), listener, opened.clone(), stopped));
     let clients: Vec<_> = (0..CLIENTS)
         .map(|_| {
-            let (goes_on, rng) = (scene.clone(), scene.rng());
-            scene.spawn(client(goes_on, address, opened.clone(), rng))
+            let (client_scene, rng) = (scene.clone(), scene.rng());
+            scene.spawn(client(client_scene, address, opened.clone(), rng))
         })
         .collect();
     join_all(clients).await;
@@ -70,7 +70,7 @@ async fn serve(
             connection = listener.accept() => match connection {
                 Ok((stream, _)) => {
                     accepted += 1;
-                    SUMS.right(What::Connections, 1);
+                    SUMS.right(Pair::Connections, 1);
                     handlers.push(scene.spawn(handle(stream)));
                 }
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {
@@ -80,7 +80,7 @@ async fn serve(
             },
             _ = &mut stopped, if !has_stopped => has_stopped = true,
             () = sleep(LIMIT), if has_stopped => {
-                finding("connections that were opened are not accepted");
+                finding("opened connections were not accepted");
                 break;
             }
         }
@@ -92,7 +92,7 @@ async fn serve(
         }
     }
     if timeout(LIMIT, join_all(handlers)).await.is_err() {
-        finding("a connection's handler does not end although its client has");
+        finding("the handler of a connection did not end after its client");
     }
 }
 
@@ -104,10 +104,10 @@ async fn join_finished(handlers: &mut Vec<wakeful::task::JoinHandle<()>>) {
 }
 
 async fn handle(mut stream: TcpStream) {
-    SUMS.left(What::Handlers, 1);
-    // However the client goes away.
+    SUMS.left(Pair::Handlers, 1);
+    // The client may go away in any way, so errors are not findings.
     _ = answer(&mut stream).await;
-    SUMS.right(What::Handlers, 1);
+    SUMS.right(Pair::Handlers, 1);
 }
 
 async fn answer(stream: &mut TcpStream) -> io::Result<()> {
@@ -130,7 +130,7 @@ async fn answer(stream: &mut TcpStream) -> io::Result<()> {
 }
 
 async fn client(scene: Scene, address: SocketAddr, opened: Arc<AtomicU64>, mut rng: Rng) {
-    while scene.goes_on() {
+    while scene.should_continue() {
         let stream = match TcpStream::connect(address).await {
             Ok(stream) => stream,
             Err(error) if error.kind() == ErrorKind::AddrNotAvailable => {
@@ -141,15 +141,15 @@ async fn client(scene: Scene, address: SocketAddr, opened: Arc<AtomicU64>, mut r
             Err(error) => return finding(format!("connect: {error}")),
         };
         opened.fetch_add(1, SeqCst);
-        SUMS.left(What::Connections, 1);
+        SUMS.left(Pair::Connections, 1);
         let rounds = rng.below(EXCHANGES_MAX);
         if let Err(error) = connection(&scene, stream, rounds, &mut rng).await {
-            finding(format!("a connection that should have worked: {error}"));
+            finding(format!("a connection failed that should have worked: {error}"));
         }
     }
 }
 
-/// Some exchanges, then one of the ways to end a connection.
+/// Exchanges some messages, then ends the connection in one of several ways.
 async fn connection(
     scene: &Scene,
     mut stream: TcpStream,
@@ -158,14 +158,14 @@ async fn connection(
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
     for _ in 0..rounds {
-        SUMS.left(What::Echoes, 1);
+        SUMS.left(Pair::Echoes, 1);
         exchange(&mut stream, Kind::AtOnce, rng).await?;
-        SUMS.right(What::Echoes, 1);
+        SUMS.right(Pair::Echoes, 1);
     }
     match rng.below(8) {
         0 => half_close(stream).await?,
         1 => {
-            note("connections reset in a message");
+            note("connections reset within a message");
             stream.write_all(&message(Kind::AtOnce, rng)[..HEADER]).await?;
             stream.set_zero_linger()?;
         }
@@ -190,7 +190,7 @@ async fn connection(
             note("connections reset by the server");
             let reset = exchange(&mut stream, Kind::Reset, rng).await;
             if reset.is_ok() {
-                finding("an answer came over a connection that was reset");
+                finding("an answer arrived on a connection that was reset");
             }
         }
         _ => both_ways(scene, stream, rng).await?,
@@ -198,7 +198,7 @@ async fn connection(
     Ok(())
 }
 
-/// Nothing may come after the end, and the end must come.
+/// Shuts down the writing side. The end of the stream must follow, without further bytes.
 async fn half_close(mut stream: TcpStream) -> io::Result<()> {
     stream.shutdown().await?;
     let mut rest = Vec::new();
@@ -215,7 +215,7 @@ async fn abort_in_the_middle(scene: &Scene, mut stream: TcpStream, rng: &mut Rng
     let task = scene.spawn(async move {
         loop {
             if exchange(&mut stream, Kind::AtOnce, &mut numbers).await.is_err() {
-                finding("an exchange fails in a task that is to be aborted");
+                finding("an exchange failed in a task that is to be aborted");
                 return pending().await;
             }
         }
@@ -225,12 +225,12 @@ async fn abort_in_the_middle(scene: &Scene, mut stream: TcpStream, rng: &mut Rng
     join(task).await;
 }
 
-/// One task writes several messages while this one reads the answers.
+/// Writes messages in one task and reads the answers in this one.
 async fn both_ways(scene: &Scene, stream: TcpStream, rng: &mut Rng) -> io::Result<()> {
     let messages: Vec<_> = (0..10).map(|_| message(Kind::AtOnce, rng)).collect();
     let expected = messages.concat();
     let (mut reader, mut writer) = stream.into_split();
-    SUMS.left(What::Echoes, messages.len() as u64);
+    SUMS.left(Pair::Echoes, messages.len() as u64);
     let count = messages.len() as u64;
     let task = scene.spawn(async move {
         for message in messages {
@@ -238,12 +238,12 @@ async fn both_ways(scene: &Scene, stream: TcpStream, rng: &mut Rng) -> io::Resul
                 finding(format!("the writing half: {error}"));
             }
         }
-        // Dropped, the half shuts down its side.
+        // Dropping the writing half shuts down its side.
     });
     let mut answers = Vec::new();
     reader.read_to_end(&mut answers).await?;
     if answers == expected {
-        SUMS.right(What::Echoes, count);
+        SUMS.right(Pair::Echoes, count);
     }
     join(task).await;
     Ok(())
@@ -254,7 +254,11 @@ async fn exchange(stream: &mut TcpStream, kind: Kind, rng: &mut Rng) -> io::Resu
     stream.write_all(&sent).await?;
     let mut received = vec![0; sent.len()];
     stream.read_exact(&mut received).await?;
-    if sent == received { Ok(()) } else { Err(io::Error::other("another answer than was sent")) }
+    if sent == received {
+        Ok(())
+    } else {
+        Err(io::Error::other("the answer differs from the message"))
+    }
 }
 
 const HEADER: usize = 1 + 2 + 8;

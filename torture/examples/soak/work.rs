@@ -10,17 +10,17 @@ use wakeful::time::{interval, sleep, timeout};
 use wakeful_torture::rng::Rng;
 
 use crate::scene::{Flavour, Scene, join_all, moment};
-use crate::sums::{SUMS, Token, What, finding, note};
+use crate::sums::{Pair, SUMS, Token, finding, note};
 
 const SLEEPERS: usize = 20;
 
-/// Calls on the pool, of which some are not waited for, and on workers.
+/// Calls blocking functions on the pool, some without waiting for them, and on workers.
 pub async fn blocking(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let (token, pause) = (Token::new(rng.next_u64()), moment(&mut rng, 500));
         let id = token.id;
-        SUMS.left(What::Blocking, 1);
+        SUMS.left(Pair::Blocking, 1);
         let ended = CountedEnd;
         let call = task::spawn_blocking(move || {
             thread::sleep(pause);
@@ -35,7 +35,7 @@ pub async fn blocking(mut scene: Scene) {
                 other => finding(format!("a blocking call: {other:?}")),
             },
             _ if call.await.is_ok_and(|token| token.id == id) => {}
-            _ => finding("a blocking call has returned something else"),
+            _ => finding("a blocking call returned a wrong value"),
         }
         if scene.flavour == Flavour::MultiThread {
             in_place(&scene, pause).await;
@@ -43,29 +43,29 @@ pub async fn blocking(mut scene: Scene) {
     }
 }
 
-/// Counts a call that was made, or that was dropped with its runtime.
+/// Counts a closure when it has run or is dropped with its runtime.
 struct CountedEnd;
 
 impl Drop for CountedEnd {
     fn drop(&mut self) {
-        SUMS.right(What::Blocking, 1);
+        SUMS.right(Pair::Blocking, 1);
     }
 }
 
 async fn in_place(scene: &Scene, pause: Duration) {
-    SUMS.left(What::InPlace, 1);
+    SUMS.left(Pair::InPlace, 1);
     let task = scene.spawn(async move {
         task::block_in_place(|| thread::sleep(pause));
         yield_now().await;
-        SUMS.right(What::InPlace, 1);
+        SUMS.right(Pair::InPlace, 1);
     });
     join_all([task]).await;
 }
 
-/// Files that are written, read back, renamed and removed in a folder of the caller's.
+/// Writes, reads back, renames and removes files in `folder`.
 pub async fn files(mut scene: Scene, folder: PathBuf) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let path = folder.join(format!("{:?}-{:x}", scene.flavour, rng.next_u64()));
         if let Err(error) = one_file(&path, &mut rng).await {
             finding(format!("{}: {error}", path.display()));
@@ -76,7 +76,7 @@ pub async fn files(mut scene: Scene, folder: PathBuf) {
 async fn one_file(path: &Path, rng: &mut Rng) -> std::io::Result<()> {
     let id = rng.next_u64();
     let bytes: Vec<u8> = (0..rng.below(100_000)).map(|at| (id >> (at % 8 * 8)) as u8).collect();
-    SUMS.left(What::FileBytes, bytes.len() as u64);
+    SUMS.left(Pair::FileBytes, bytes.len() as u64);
     let renamed = path.with_extension("renamed");
     let read = if rng.chance(500) {
         fs::write(path, &bytes).await?;
@@ -90,7 +90,7 @@ async fn one_file(path: &Path, rng: &mut Rng) -> std::io::Result<()> {
         }
         file.flush().await?;
         file.rewind().await?;
-        // A read that is given up changes nothing but the place in the file.
+        // A read that is dropped changes nothing but the position in the file.
         _ = timeout(Duration::ZERO, file.read(&mut [0; 100])).await;
         file.rewind().await?;
         let mut read = Vec::new();
@@ -99,18 +99,18 @@ async fn one_file(path: &Path, rng: &mut Rng) -> std::io::Result<()> {
         read
     };
     if read == bytes {
-        SUMS.right(What::FileBytes, read.len() as u64);
+        SUMS.right(Pair::FileBytes, read.len() as u64);
     }
     fs::remove_file(&renamed).await
 }
 
-/// Sleeps that are not early, sleeps that are given up, ticks.
+/// Sleeps that must not end early, sleeps that are dropped, and intervals.
 pub async fn timers(mut scene: Scene) {
     let sleepers: Vec<_> = (0..SLEEPERS)
         .map(|_| {
-            let (goes_on, mut rng) = (scene.clone(), scene.rng());
+            let (sleeper_scene, mut rng) = (scene.clone(), scene.rng());
             scene.spawn(async move {
-                while goes_on.goes_on() {
+                while sleeper_scene.should_continue() {
                     one_sleep(&mut rng).await;
                 }
             })
@@ -121,7 +121,7 @@ pub async fn timers(mut scene: Scene) {
 
 async fn one_sleep(rng: &mut Rng) {
     let (start, time) = (Instant::now(), moment(rng, 8000));
-    SUMS.left(What::Sleeps, 1);
+    SUMS.left(Pair::Sleeps, 1);
     match rng.below(4) {
         0 => {
             if timeout(moment(rng, 8000), sleep(time)).await.is_err() {
@@ -141,13 +141,13 @@ async fn one_sleep(rng: &mut Rng) {
             }
         }
     }
-    SUMS.right(What::Sleeps, 1);
+    SUMS.right(Pair::Sleeps, 1);
 }
 
-/// Sets of tasks that end in all ways.
+/// Sets of tasks that are joined, shut down, aborted or dropped.
 pub async fn sets(mut scene: Scene) {
     let mut rng = scene.rng();
-    while scene.goes_on() {
+    while scene.should_continue() {
         let mut set = JoinSet::new();
         let count = rng.below(60);
         for number in 0..count {

@@ -16,10 +16,10 @@ fn options_switches_and_the_last_of_each() {
 }
 
 #[test]
-fn what_is_not_known_or_lacks_its_value_is_refused() {
-    assert_eq!(parse("--fro 3s").unwrap_err(), "`--fro` is not an option");
-    assert_eq!(parse("for").unwrap_err(), "`for` is not an option");
-    assert_eq!(parse("--for").unwrap_err(), "`--for` takes a value");
+fn unknown_options_and_missing_values_are_errors() {
+    assert_eq!(parse("--fro 3s").unwrap_err(), "`--fro` is not an option of this program");
+    assert_eq!(parse("for").unwrap_err(), "`for` is not an option of this program");
+    assert_eq!(parse("--for").unwrap_err(), "`--for` needs a value");
 }
 
 #[test]

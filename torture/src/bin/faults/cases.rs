@@ -1,7 +1,7 @@
-//! All cases, and what is to come of each.
+//! All cases, and the expected outcome of each.
 //!
-//! This is the one table of what Wakeful does when something goes wrong; the guide's page on it is checked against
-//! this one (`page.rs`).
+//! This table defines what Wakeful does when something goes wrong. A test compares the guide's page
+//! with it (`page.rs`).
 
 mod system_calls;
 mod the_rest;
@@ -9,12 +9,12 @@ mod the_rest;
 use crate::fault::Fault;
 use crate::workload::Flavour;
 
-/// When the fault comes.
+/// When the fault begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// Before there is a runtime.
+    /// Before the runtime is built.
     Start,
-    /// When a runtime has been at work for a moment, and still is.
+    /// When the runtime has been running for a moment.
     Later,
 }
 
@@ -27,31 +27,34 @@ impl When {
     }
 }
 
-/// What is to come of a case. Never that something hangs, that a result is wrong, or that the process dies without a word.
+/// The expected outcome of a case. A hang, a wrong result, or the end of the process without a
+/// message is never expected.
 ///
-/// An operation fails with an error or a panic. In a text, `{call}` stands for the system call that fails, and
-/// `{errno}` for what the system says to its error.
+/// An operation fails with an error or a panic. In the texts, `{call}` stands for the system call
+/// that fails, and `{errno}` for the system's message for its error.
 #[derive(Debug, Clone, Copy)]
 pub enum Expected {
-    /// Everything does what it does elsewhere.
+    /// All operations work as usual.
     Works,
-    /// These operations fail and say so; all others work.
+    /// These operations fail with this text. All others work.
     Without(&'static [(&'static str, &'static str)]),
-    /// Some operations may fail, which is up to the number of threads or descriptors that are left. Each says one of the
-    /// texts, and so does a process that ends, for want of memory.
+    /// Any operation may fail, depending on how many threads or descriptors are left. Each failure
+    /// contains one of the texts. The process may also end for lack of memory, if its stderr
+    /// contains one of them.
     MayFail(&'static [&'static str]),
-    /// There is no runtime: `Builder::build` returns an error that contains the text.
+    /// `Builder::build` returns an error that contains the text.
     NoRuntime(&'static str),
-    /// The runtime goes on, and its I/O does not: operations with I/O that fail say so, and standard error says why, in this
-    /// text.
+    /// The runtime keeps running without I/O: I/O operations fail, and the text is printed to
+    /// stderr.
     IoEnds(&'static str),
-    /// The runtime cannot go on. Every operation that fails says so, or the process ends and does.
+    /// The runtime cannot continue. Each operation that fails contains one of the texts, or the
+    /// process ends and its stderr contains one.
     Ends(&'static [&'static str]),
 }
 
 #[cfg(test)]
 impl Expected {
-    /// The word for it in the guide's table, in English and in Chinese.
+    /// The word for this outcome in the guide's table, in English and in Chinese.
     pub fn words(&self) -> [&'static str; 2] {
         match self {
             Expected::Works => ["works", "照常"],
@@ -63,16 +66,16 @@ impl Expected {
     }
 }
 
-/// Faults of one kind.
+/// Cases with faults of one kind.
 pub struct Group {
-    /// What the cases' names begin with.
+    /// The start of the names of the cases.
     pub name: &'static str,
-    /// What the row of the guide's table begins with; groups may share one.
+    /// The first words of the row in the guide's table. Several groups may share a row.
     pub row: &'static str,
-    /// With a name for each, empty if there is but one.
+    /// Each fault with its name, which is empty if there is only one.
     pub faults: Vec<(String, Fault)>,
     pub expected: Vec<(When, Option<Flavour>, Expected)>,
-    /// Whether the first fault is tried in the quick form.
+    /// Whether a run without `--all` includes the first fault.
     pub quick: bool,
 }
 
@@ -100,7 +103,7 @@ impl Group {
         self.start(expected).later(expected)
     }
 
-    /// For one kind of runtime.
+    /// Sets the expected outcome for one kind of runtime.
     fn on(mut self, flavour: Flavour, when: When, expected: Expected) -> Group {
         self.expected.push((when, Some(flavour), expected));
         self
@@ -112,11 +115,11 @@ impl Group {
     }
 }
 
-/// One run of a child process.
+/// A case: a fault at a time on one kind of runtime, run in a child process.
 pub struct Case {
-    /// As it is given to `--only`, and to the child.
+    /// The name, as passed to `--only` and to the child.
     pub name: String,
-    /// Unlike all others'.
+    /// A number that no other case has.
     pub number: usize,
     pub fault: Fault,
     pub when: When,

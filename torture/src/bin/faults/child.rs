@@ -1,6 +1,7 @@
-//! What the child process of a case does.
+//! The child process of a case.
 //!
-//! It reports to its parent on standard output, a line for each thing done, so that the parent knows what hangs.
+//! It reports each step to its parent with a line on standard output, so that the parent knows
+//! which step hangs.
 
 use crate::cases::{Case, When};
 use crate::fault::Fault;
@@ -12,17 +13,20 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-/// How long a runtime is under a fault that comes and goes.
+/// How long the runtime runs under a fault that comes and goes.
 const UNDER_FAULT: Duration = Duration::from_millis(1500);
 
-/// How long a runtime that has nothing to do takes to end.
+/// How long the shutdown of an idle runtime may take.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(3);
 
-/// Runs a case; errors are those of the test itself.
+/// Runs a case.
+///
+/// # Errors
+/// Returns an error if the test itself fails.
 pub fn run(case: &Case) -> io::Result<()> {
     let folder = env::temp_dir().join(format!("wakeful-faults-{}", std::process::id()));
     std::fs::create_dir(&folder)?;
-    // The case may go on as another user.
+    // The fault may switch to another user, which must be able to write there.
     std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o777))?;
     report(&Event::Folder(folder.display().to_string()))?;
 
@@ -31,15 +35,15 @@ pub fn run(case: &Case) -> io::Result<()> {
     let Some(runtime) = build(case)? else { return report(&Event::Done) };
     let background = Background::start(&runtime);
     let site = Site { runtime: &runtime, folder };
-    let in_force = match from_start {
-        Some(in_force) => in_force,
+    let active_fault = match from_start {
+        Some(active_fault) => active_fault,
         None => {
             run_operations(case, Phase::Before, &site, &background)?;
             case.fault.begin(case.number)?
         }
     };
     under_fault(case, &site, &background)?;
-    if in_force.end()? {
+    if active_fault.end()? {
         run_operations(case, Phase::After, &site, &background)?;
     }
     shut_down(runtime)
@@ -102,7 +106,7 @@ fn shut_down(runtime: wakeful::runtime::Runtime) -> io::Result<()> {
     });
     let took = begun.elapsed();
     if outcome == Outcome::Works && took > SHUTDOWN_LIMIT {
-        outcome = Outcome::Error(format!("took {took:?}"));
+        outcome = Outcome::Error(format!("the shutdown took {took:?}"));
     }
     report(&Event::Outcome(Phase::During, "shutdown".to_owned(), outcome))?;
     report(&Event::HandOffs(metrics.stall_handoff_count()))?;
@@ -110,6 +114,6 @@ fn shut_down(runtime: wakeful::runtime::Runtime) -> io::Result<()> {
 }
 
 fn report(event: &Event) -> io::Result<()> {
-    // In one piece, and without the buffer of `Stdout`: the process may end at once.
+    // One write, without the buffer of `Stdout`: the process may end at any moment.
     io::stdout().lock().write_all(format!("{event}\n").as_bytes())
 }

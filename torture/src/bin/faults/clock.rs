@@ -1,8 +1,9 @@
-//! A wall clock that goes wrong, for this program only.
+//! A wall clock that jumps, for this process only.
 //!
-//! To set the machine's clock would disturb it. Instead this program has a `clock_gettime` of its own, which the standard
-//! library and all crates are linked with: what it says of the wall clock can be set, forwards and back. What the kernel
-//! is told to wait for is watched: no timer and no futex may be on the wall clock.
+//! Setting the machine's clock would disturb other programs. This program instead defines its own
+//! `clock_gettime`, which the standard library and all crates link to, and which adds an offset to
+//! the wall clock. A seccomp filter ends the process if it asks the kernel for a timer or a futex
+//! on the wall clock.
 
 use crate::seccomp::{self, Action, Argument, Rule};
 use std::io;
@@ -10,32 +11,33 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-/// How far the wall clock is set.
+/// The offset that is added to the wall clock.
 static OFFSET_SECONDS: AtomicI64 = AtomicI64::new(0);
 static STEPS: AtomicBool = AtomicBool::new(false);
 
-/// In the place of the C library's.
+/// Replaces the function of the C library.
 ///
 /// # Safety
-/// As of the C library's: `time` must be valid for a write.
+/// As for the C library's: `time` must be valid for a write.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -> i32 {
-    // SAFETY: by contract.
+    // SAFETY: `time` is valid for a write, by this function's contract.
     let result = unsafe { libc::syscall(libc::SYS_clock_gettime, clock, time) };
     if result == 0 && clock == libc::CLOCK_REALTIME {
-        // SAFETY: just written.
+        // SAFETY: as above; the system call has just initialized it.
         unsafe { (*time).tv_sec += OFFSET_SECONDS.load(Relaxed) };
     }
     result as i32
 }
 
-/// Sets the wall clock forwards and back, each 5 ms, until the process ends.
+/// Moves the wall clock forwards and back every 5 ms, until the process ends.
 pub fn begin_to_step() -> io::Result<()> {
     const REALTIME: u32 = libc::CLOCK_REALTIME as u32;
     const ON_REALTIME: u32 = libc::FUTEX_CLOCK_REALTIME as u32;
     let argument = |index, mask, value, is| Argument { index, mask, value, is };
     let is_realtime = || vec![argument(0, u32::MAX, REALTIME, true)];
-    // Not without a timeout, as when a thread waits for another's end: then the clock does not matter.
+    // Only waits with a timeout matter. Waits without one, such as joining a thread, may use any
+    // clock.
     let timed = vec![argument(1, ON_REALTIME, ON_REALTIME, true), argument(3, u32::MAX, 0, false)];
     let rule = |call, arguments| Rule { call, arguments, action: Action::Kill };
     seccomp::enforce(&[

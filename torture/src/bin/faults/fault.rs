@@ -1,4 +1,4 @@
-//! What goes wrong in a case, and how that is brought about.
+//! The faults, and the code that causes them.
 
 use crate::seccomp::{self, Rule};
 use std::ffi::c_int;
@@ -7,43 +7,44 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
-/// What goes wrong.
+/// What goes wrong in a case.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// System calls fail.
+    /// System calls fail or end the process.
     Calls(Vec<Rule>),
-    /// So many descriptors are all that the process may have.
+    /// `RLIMIT_NOFILE` is this number.
     DescriptorLimit(u64),
-    /// All descriptors are in use, for a while.
+    /// All descriptors are in use until the fault ends.
     DescriptorsUsedUp,
-    /// The process has a user to itself, who may have so many threads more than there are.
+    /// The process switches to a user of its own, which may start this many more threads than are
+    /// running.
     ThreadLimit(u64),
-    /// So many bytes of address space more than there are.
+    /// The address space may grow by this many bytes.
     MemoryLimit(u64),
     /// All descriptors of this kind are closed or replaced behind the runtime's back.
-    Descriptors { kind: DescriptorKind, how: Spoiled },
-    /// The parent stops this process, and lets it go on, again and again.
+    Descriptors { kind: DescriptorKind, how: Damage },
+    /// The parent stops this process and continues it, repeatedly.
     Stops,
-    /// Signals interrupt system calls on all threads.
+    /// Signals interrupt the system calls of all threads.
     Signals,
-    /// The process forks, and the child makes a runtime of its own.
+    /// The process forks, and the child builds its own runtime.
     Fork,
-    /// The wall clock is set, forwards and back.
+    /// The wall clock jumps forwards and back.
     Clock,
 }
 
-/// What becomes of a descriptor.
+/// What is done to a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spoiled {
+pub enum Damage {
     Closed,
-    /// All calls but `close` fail as if it were closed (`EBADF`); but no other file gets its number, by which its owner would
-    /// close that one in the end.
+    /// All calls but `close` fail as if it were closed (`EBADF`). The number stays in use, so that
+    /// no other file can get it, which the owner would later close by mistake.
     AsIfClosed,
-    /// `/dev/null` is in its place.
+    /// It refers to `/dev/null` instead.
     Replaced,
 }
 
-/// What `/proc/self/fd` says that a descriptor is.
+/// The kinds of descriptors, as told apart by their link in `/proc/self/fd`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DescriptorKind {
     Epoll,
@@ -62,13 +63,15 @@ impl DescriptorKind {
         }
     }
 
-    /// Those of this process, without standard input, output and error.
+    /// Returns all descriptors of this kind in this process, without standard input, output and
+    /// error.
     fn list(self) -> io::Result<Vec<c_int>> {
         let mut list = Vec::new();
         for entry in fs::read_dir("/proc/self/fd")? {
             let entry = entry?;
             let number: Option<c_int> = entry.file_name().to_str().and_then(|n| n.parse().ok());
-            // The folder that is being read is closed before anything is done to the list.
+            // The list also has the descriptor of the directory that is being read. It is closed
+            // before the list is used.
             let Ok(target) = fs::read_link(entry.path()) else { continue };
             let Some(number) = number.filter(|&number| number > 2) else { continue };
             if !target.starts_with("/proc") && self.is(&target.to_string_lossy()) {
@@ -79,24 +82,24 @@ impl DescriptorKind {
     }
 }
 
-/// A fault that is there.
+/// A fault that has begun.
 #[derive(Default)]
-pub struct InForce {
-    /// Descriptors that nobody needs.
+pub struct ActiveFault {
+    /// Descriptors held open so that none is free.
     taken: Vec<File>,
-    /// What limits were before.
+    /// The previous limits.
     limits: Vec<(Resource, libc::rlimit)>,
 }
 
 type Resource = libc::__rlimit_resource_t;
 
-impl InForce {
-    /// Puts things right, as far as that is possible. Whether all is as before.
+impl ActiveFault {
+    /// Ends the fault, if that is possible. Returns whether everything is as before.
     pub fn end(self) -> io::Result<bool> {
         let can_end = !self.taken.is_empty() || !self.limits.is_empty();
         drop(self.taken);
         for (resource, limit) in self.limits {
-            // SAFETY: the limit lives through the call.
+            // SAFETY: `limit` is a live local during the call.
             result_of(unsafe { libc::setrlimit(resource, &raw const limit) })?;
         }
         Ok(can_end)
@@ -104,10 +107,10 @@ impl InForce {
 
     fn limit(&mut self, resource: Resource, limit: u64) -> io::Result<()> {
         let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: the limit is written to.
+        // SAFETY: `before` is a live local that the call writes to.
         result_of(unsafe { libc::getrlimit(resource, &raw mut before) })?;
         let limit = libc::rlimit { rlim_cur: limit, ..before };
-        // SAFETY: the limit lives through the call.
+        // SAFETY: `limit` is a live local during the call.
         result_of(unsafe { libc::setrlimit(resource, &raw const limit) })?;
         self.limits.push((resource, before));
         Ok(())
@@ -115,46 +118,48 @@ impl InForce {
 }
 
 impl Fault {
-    /// Whether only root can bring it about.
+    /// Returns whether only root can cause this fault.
     pub fn needs_root(&self) -> bool {
         matches!(self, Fault::ThreadLimit(_))
     }
 
-    /// Brings it about. `number` is the case's, unlike all others'.
-    pub fn begin(&self, number: usize) -> io::Result<InForce> {
-        let mut in_force = InForce::default();
+    /// Causes the fault. `number` is the number of the case.
+    pub fn begin(&self, number: usize) -> io::Result<ActiveFault> {
+        let mut active_fault = ActiveFault::default();
         match self {
             Fault::Calls(rules) => seccomp::enforce(rules)?,
-            Fault::DescriptorLimit(limit) => in_force.limit(libc::RLIMIT_NOFILE, *limit)?,
+            Fault::DescriptorLimit(limit) => active_fault.limit(libc::RLIMIT_NOFILE, *limit)?,
             Fault::DescriptorsUsedUp => {
-                in_force.limit(libc::RLIMIT_NOFILE, 256)?;
+                active_fault.limit(libc::RLIMIT_NOFILE, 256)?;
                 while let Ok(file) = File::open("/dev/null") {
-                    in_force.taken.push(file);
+                    active_fault.taken.push(file);
                 }
             }
             Fault::ThreadLimit(more) => {
                 become_user(60_000 + number as libc::uid_t)?;
-                in_force.limit(libc::RLIMIT_NPROC, threads()? + more)?;
+                active_fault.limit(libc::RLIMIT_NPROC, threads()? + more)?;
             }
             Fault::MemoryLimit(more) => {
-                in_force.limit(libc::RLIMIT_AS, address_space()? + more)?;
+                active_fault.limit(libc::RLIMIT_AS, address_space()? + more)?;
             }
             Fault::Descriptors { kind, how } => {
                 for number in kind.list()? {
-                    spoil(number, *how)?;
+                    damage(number, *how)?;
                 }
             }
             Fault::Signals => crate::storms::interrupt_all_threads()?,
-            // Seen to where the operations run.
+            // These are started where the operations run, or by the parent.
             Fault::Stops | Fault::Fork | Fault::Clock => {}
         }
-        Ok(in_force)
+        Ok(active_fault)
     }
 }
 
-/// Limits on processes do not hold for root, and count all that the user has.
+/// Switches to a user that runs nothing else: limits on threads do not apply to root, and count all
+/// threads of a user.
 fn become_user(user: libc::uid_t) -> io::Result<()> {
-    // SAFETY: no groups are read; the rest takes numbers. All threads are told.
+    // SAFETY: `setgroups` with a length of 0 reads no memory; the other calls take only numbers.
+    // The C library applies them to all threads.
     unsafe {
         result_of(libc::setgroups(0, std::ptr::null()))?;
         result_of(libc::setresgid(user, user, user))?;
@@ -162,24 +167,25 @@ fn become_user(user: libc::uid_t) -> io::Result<()> {
     }
 }
 
-/// Does to a descriptor what its owner would not.
-fn spoil(number: c_int, how: Spoiled) -> io::Result<()> {
+/// Closes or replaces a descriptor that belongs to other code.
+fn damage(number: c_int, how: Damage) -> io::Result<()> {
     let mut other = OpenOptions::new();
     match how {
-        Spoiled::Replaced => other.read(true).write(true),
-        Spoiled::AsIfClosed => other.read(true).custom_flags(libc::O_PATH),
-        Spoiled::Closed => {
-            // SAFETY: takes a number. That its owner will close it again, or another file in its place, is the fault that
-            // is tried.
+        Damage::Replaced => other.read(true).write(true),
+        Damage::AsIfClosed => other.read(true).custom_flags(libc::O_PATH),
+        Damage::Closed => {
+            // SAFETY: takes a number. The owner of the descriptor will use or close it later, or
+            // another file with its number: this breach of I/O safety is the fault under test.
             return match result_of(unsafe { libc::close(number) }) {
-                // Its owner was faster.
+                // The owner has closed it already.
                 Err(error) if error.raw_os_error() == Some(libc::EBADF) => Ok(()),
                 result => result,
             };
         }
     };
     let other = other.open("/dev/null")?;
-    // SAFETY: takes numbers. The owner of the old file owns the new one.
+    // SAFETY: takes numbers. `other` stays open during the call; the duplicate belongs to the owner
+    // of `number`.
     result_of(unsafe { libc::dup2(other.as_raw_fd(), number) })
 }
 

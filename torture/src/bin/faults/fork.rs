@@ -1,4 +1,4 @@
-//! A process that forks while its runtime is at work.
+//! A process that forks while its runtime is running.
 
 use crate::workload::Flavour;
 use std::io;
@@ -7,22 +7,27 @@ use wakeful::io::{AsyncReadExt, AsyncWriteExt};
 use wakeful::net::UnixStream;
 use wakeful::time::sleep;
 
-/// How often it forks.
+/// The number of forks.
 const FORKS: usize = 20;
 
-/// Forks; each child makes a runtime of its own, uses it, and ends. An error if one did not get through.
+/// Forks several times. Each child builds a runtime, uses it and exits.
+///
+/// # Errors
+/// Returns an error if a child does not exit with success.
 pub fn with_a_runtime_in_the_child(flavour: Flavour) -> Result<(), String> {
     for _ in 0..FORKS {
-        // SAFETY: the child has one thread, and that takes no lock which another could have held: the memory allocator of
-        // the C library sees to its own, and the child writes nothing through the standard library.
+        // SAFETY: after the fork the child has one thread. It must not take a lock that another
+        // thread of the parent may have held: the C library makes its allocator usable after a
+        // fork, and the child does not write through the standard library.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let code = if use_a_runtime(flavour).is_ok() { 0 } else { 1 };
-            // SAFETY: takes a number, and does not return. Nothing of the parent's is dropped.
+            // SAFETY: takes a number and does not return. The child runs none of the parent's
+            // destructors.
             unsafe { libc::_exit(code) };
         }
         let mut status = 0;
-        // SAFETY: takes a place to write to.
+        // SAFETY: `status` is a live local that the call writes to.
         if child < 0 || unsafe { libc::waitpid(child, &raw mut status, 0) } != child {
             return Err(io::Error::last_os_error().to_string());
         }

@@ -1,8 +1,10 @@
-//! What happens when something goes wrong: system calls that fail, limits, descriptors that are closed, storms of signals.
+//! Runs a workload while something fails: system calls, limits, closed descriptors, storms of
+//! signals, forks, a clock that jumps.
 //!
-//! Each case is a child process of this program (`child.rs`) in which one thing goes wrong (`fault.rs`) while a runtime is at
-//! work (`workload.rs`). What is to come of it is in one table (`cases.rs`), with which the guide's page is compared
-//! (`page.rs`).
+//! Each case is a child process of this program (`child.rs`), in which one fault (`fault.rs`)
+//! occurs while a runtime runs a workload (`workload.rs`). The parent (`parent.rs`) collects the
+//! child's reports (`report.rs`), and `verdict.rs` compares them with the expected outcome in the
+//! table of cases (`cases.rs`). A test compares this table with the guide's page (`page.rs`).
 
 mod cases;
 mod child;
@@ -31,21 +33,21 @@ use workload::Outcome;
 const USAGE: &str = "\
 usage: faults [OPTIONS]
 
-  --all        all cases; else some of each kind, in less than a minute
-  --only TEXT  the cases whose names contain TEXT
-  --list       print the names, and run nothing
-  --show       print what became of every operation
-  --jobs N     so many cases at a time (4)";
+  --all        run all cases; by default some of each kind, in less than a minute
+  --only TEXT  run the cases whose name contains TEXT
+  --list       print the names of the cases
+  --show       print every operation that failed, expected or not
+  --jobs N     run N cases at a time (default: 4)";
 
 fn main() -> ExitCode {
     let args = Args::from_env(USAGE, &["only", "jobs", "child"], &["all", "list", "show"]);
     let mut cases = cases::all();
     if let Some(name) = args.text("child") {
-        let case = cases.iter().find(|case| case.name == name).expect("the parent knows the names");
+        let case = cases.iter().find(|case| case.name == name).expect("`--child`: no such case");
         return match child::run(case) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                eprintln!("the case itself failed: {error}");
+                eprintln!("cannot run the case: {error}");
                 ExitCode::from(3)
             }
         };
@@ -59,11 +61,11 @@ fn main() -> ExitCode {
         cases.iter().for_each(|case| println!("{}", case.name));
         return ExitCode::SUCCESS;
     }
-    // SAFETY: takes nothing, and returns a number.
+    // SAFETY: takes nothing and returns a number.
     if unsafe { libc::geteuid() } != 0 {
         let before = cases.len();
         cases.retain(|case| !case.fault.needs_root());
-        println!("left out, since only root can become another user: {}", before - cases.len());
+        println!("cases skipped, because they need root: {}", before - cases.len());
     }
     let jobs = args.number("jobs").unwrap_or(4).max(1);
     run_all(&cases, jobs as usize, args.has("show"))
@@ -77,17 +79,17 @@ fn run_all(cases: &[Case], jobs: usize, shows: bool) -> ExitCode {
         for _ in 0..jobs.min(cases.len()) {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Relaxed)) {
-                    let run = parent::run(case).expect("a child process starts");
+                    let run = parent::run(case).expect("cannot run the child process");
                     let findings = verdict::findings(case, &run);
-                    let _one_at_a_time = printing.lock().expect("nothing panics while it prints");
+                    let _one_at_a_time = printing.lock().expect("no thread panics while printing");
                     print(case, &run, shows);
                     if !findings.is_empty() {
                         failed.fetch_add(1, Relaxed);
                     }
                     if !findings.is_empty() && !shows {
-                        println!("FINDING {}, expected {:?}", case.name, case.expected);
+                        println!("FINDING: {}, expected {:?}", case.name, case.expected);
                         findings.iter().for_each(|finding| println!("    {finding}"));
-                        println!("    again: cargo xtask faults --only {}", case.name);
+                        println!("    repeat: cargo xtask faults --only {}", case.name);
                     }
                 }
             });

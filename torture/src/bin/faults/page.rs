@@ -1,17 +1,17 @@
-//! The guide's page on faults says what the table of cases does.
+//! Tests that the guide's page on faults agrees with the table of cases.
 
 use crate::cases::{self, When};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// In the order in which `Expected::words` has the languages.
+/// In the order of the languages in `Expected::words`.
 const PAGES: [&str; 2] = ["09-faults.md", "09-faults.zh-CN.md"];
 
-/// What stands in the table where there is no case.
+/// The content of a table cell for which there is no case.
 const NO_CASE: &str = "–";
 
-/// The words of each row: for faults from the start, and for those that come later.
+/// For each row, the words for faults from the start, and for later ones.
 type Rows = BTreeMap<String, [BTreeSet<String>; 2]>;
 
 fn rows_of_cases(language: usize) -> Rows {
@@ -26,7 +26,8 @@ fn rows_of_cases(language: usize) -> Rows {
     rows
 }
 
-/// Rows begin with what they are called in code, as in `| `timerfd` … | **works** | **works** | … |`.
+/// Each row begins with the name of the call or fault in code, as in `| `timerfd` … | **works** |
+/// **works** | … |`.
 fn rows_of_page(text: &str) -> Rows {
     let mut rows = Rows::new();
     for line in text.lines() {
@@ -46,7 +47,7 @@ fn rows_of_page(text: &str) -> Rows {
 }
 
 #[test]
-fn the_guide_says_what_comes_of_each_fault() {
+fn guide_agrees_with_the_table_of_cases() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     for (language, page) in PAGES.iter().enumerate() {
         let text = fs::read_to_string(docs.join(page)).expect("the page is there");

@@ -1,4 +1,4 @@
-//! Runs a case in a child process, and takes down what becomes of it.
+//! Runs a case in a child process and records the outcome.
 
 use crate::cases::Case;
 use crate::report::{Event, Phase};
@@ -15,35 +15,37 @@ use std::thread;
 use std::time::Duration;
 use wakeful_torture::rng::Rng;
 
-/// How long a child may be silent.
+/// The child hangs if it reports nothing for this long.
 const SILENCE: Duration = Duration::from_secs(12);
 
 /// How a child ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// By itself, when all was done.
+    /// It exited with success after its last report.
     Done,
-    /// By itself, too early.
+    /// It exited earlier, with this status.
     Code(i32),
     Signal(i32),
-    /// It stood still in this operation, and was ended. With what its threads did.
+    /// It hung in this operation and was killed. Contains the state of its threads.
     Hang(String, String),
 }
 
-/// What became of a case.
+/// The outcome of a case.
 pub struct Run {
     pub outcomes: Vec<(Phase, String, Outcome)>,
-    /// What it did last.
+    /// The operation that began last.
     pub last: String,
     pub end: End,
     pub stderr: String,
     pub hand_offs: u64,
-    /// How often the parent stopped it.
+    /// How often the parent stopped the child.
     pub stops: u64,
 }
 
+/// Runs a case.
+///
 /// # Errors
-/// If there is no child process to be had.
+/// Returns an error if the child process cannot be started or waited for.
 pub fn run(case: &Case) -> io::Result<Run> {
     let mut child = Command::new(std::env::current_exe()?)
         .args(["--child", &case.name])
@@ -56,7 +58,7 @@ pub fn run(case: &Case) -> io::Result<Run> {
     let mut stderr = child.stderr.take().expect("it is piped");
     let errors = thread::spawn(move || {
         let mut bytes = Vec::new();
-        // Short if the pipe fails, which shows.
+        // If the read fails, the text is incomplete, which the finding shows.
         let _ = stderr.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     });
@@ -72,7 +74,7 @@ pub fn run(case: &Case) -> io::Result<Run> {
     run.follow(&mut child, &lines, &mut folder)?;
     run.stderr = errors.join().unwrap_or_default();
     if let Some(folder) = folder {
-        // Not there if the child could not make it.
+        // The folder does not exist if the child could not create it.
         let _ = fs::remove_dir_all(folder);
     }
     Ok(run)
@@ -113,7 +115,8 @@ impl Run {
                 }
                 Ok(Event::HandOffs(count)) => self.hand_offs = count,
                 Ok(Event::Done) => {
-                    // Not to its end: a process that it could not kill may still write there.
+                    // Does not wait for the end of the output: a process that the child could not
+                    // kill may keep the pipe open.
                     is_done = true;
                     break;
                 }
@@ -137,7 +140,7 @@ impl Run {
     }
 }
 
-/// A thread that stops a process and lets it go on, for some milliseconds each.
+/// A thread that stops and continues a process every few milliseconds.
 struct Stops {
     is_over: Arc<AtomicBool>,
     thread: thread::JoinHandle<u64>,
@@ -152,7 +155,8 @@ impl Stops {
             let mut count = 0;
             while !over.load(Relaxed) {
                 for signal in [libc::SIGSTOP, libc::SIGCONT] {
-                    // SAFETY: takes numbers. The child has not been waited for, so that the number is still its own.
+                    // SAFETY: takes numbers. The child has not been waited for, so the id has not
+                    // been reused.
                     unsafe { libc::kill(process as i32, signal) };
                     thread::sleep(Duration::from_micros(200 + rng.below(4_000) as u64));
                 }
@@ -163,21 +167,21 @@ impl Stops {
         Stops { is_over, thread }
     }
 
-    /// Returns how often it was stopped.
+    /// Ends the thread. Returns how often it stopped the process.
     fn end(self) -> u64 {
         self.is_over.store(true, Relaxed);
         self.thread.join().unwrap_or_default()
     }
 }
 
-/// What each thread of a process is doing: its name and the system call it is in.
+/// Returns the name of each thread of a process and the system call it is in.
 fn threads_of(process: u32) -> String {
     let mut text = String::new();
     for entry in fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
         let read = |name: &str| fs::read_to_string(entry.path().join(name)).unwrap_or_default();
         let (name, call) = (read("comm"), read("syscall"));
         let call = call.split(' ').next().unwrap_or_default();
-        // To write to a `String` does not fail.
+        // Writing to a `String` does not fail.
         let _ = write!(text, "[{} in call {}] ", name.trim(), call.trim());
     }
     text

@@ -1,9 +1,9 @@
-//! What a child tells its parent, a line each.
+//! The messages that a child sends to its parent, one per line.
 
 use crate::workload::Outcome;
 use std::fmt;
 
-/// Before the fault, under it, or when it is over.
+/// Whether an operation ran before the fault, under it, or after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     Before,
@@ -13,17 +13,17 @@ pub enum Phase {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// The folder that it writes to.
+    /// The folder of the child, for the parent to remove.
     Folder(String),
     /// An operation has begun.
     Begun(String),
-    /// One has ended.
+    /// An operation has ended.
     Outcome(Phase, String, Outcome),
-    /// Whether the parent is to stop the child again and again.
+    /// Whether the parent is to stop and continue the child repeatedly.
     StopsWanted(bool),
-    /// How often a worker was handed on.
+    /// The number of hand-offs so far.
     HandOffs(u64),
-    /// The child is through.
+    /// The child has finished.
     Done,
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for Event {
 }
 
 impl Event {
-    /// None for a line that is something else.
+    /// Parses a line. Returns `None` if it is not a message.
     pub fn parse(line: &str) -> Option<Event> {
         let mut parts = line.splitn(4, '\t');
         let first = parts.next()?;
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_understood() {
+    fn messages_parse_as_they_were_printed() {
         let works = Event::Outcome(Phase::Before, "new runtime".into(), Outcome::Works);
         let panics = Outcome::Panic("a: b\tc".into());
         let panics = Event::Outcome(Phase::During, "timers".into(), panics);

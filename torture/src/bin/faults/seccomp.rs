@@ -1,13 +1,13 @@
-//! System calls that fail as they do on an old kernel, in a sandbox, or where something has run out.
+//! Makes system calls fail as on an old kernel, in a sandbox, or without resources.
 
 use std::ffi::{c_int, c_long};
 use std::io;
 
-/// A system call, and what becomes of it.
+/// A system call, and what happens to it.
 #[derive(Debug, Clone)]
 pub struct Rule {
     pub call: c_long,
-    /// Only calls with all of these.
+    /// The rule applies only to calls whose arguments match all of these.
     pub arguments: Vec<Argument>,
     pub action: Action,
 }
@@ -19,14 +19,14 @@ pub enum Action {
     Kill,
 }
 
-/// What the lower half of an argument has to be.
+/// A condition on the lower half of an argument.
 #[derive(Debug, Clone, Copy)]
 pub struct Argument {
     pub index: u32,
-    /// The bits that count.
+    /// The bits to compare.
     pub mask: u32,
     pub value: u32,
-    /// Applies the rule where it is this, or where it is not.
+    /// Whether the condition is that the bits equal `value`, or that they differ.
     pub is: bool,
 }
 
@@ -36,7 +36,8 @@ impl Rule {
     }
 
     fn program(&self) -> Vec<libc::sock_filter> {
-        // In `seccomp_data`: the call's number, the machine, the address, then six arguments.
+        // Offsets in `seccomp_data`: number of the call, architecture, instruction pointer, six
+        // arguments.
         const NUMBER: u32 = 0;
         const ARGUMENTS: u32 = 16;
         const TEST_LEN: u8 = 3;
@@ -45,7 +46,7 @@ impl Rule {
             Action::Fail(errno) => libc::SECCOMP_RET_ERRNO | errno as u32,
             Action::Kill => libc::SECCOMP_RET_KILL_PROCESS,
         };
-        // How much is skipped if a test fails.
+        // How many instructions to skip if a test fails.
         let mut rest = TEST_LEN * self.arguments.len() as u8 + 1;
         let mut program = vec![load(NUMBER), jump_if_equal(self.call as u32, 0, rest)];
         for argument in &self.arguments {
@@ -65,13 +66,14 @@ fn statement(code: u32, k: u32) -> libc::sock_filter {
     libc::sock_filter { code: code as u16, jt: 0, jf: 0, k }
 }
 
-/// Skips so many operations if the value is `k`, and so many if not.
+/// Skips `jt` instructions if the value is `k`, else `jf`.
 fn jump_if_equal(k: u32, jt: u8, jf: u8) -> libc::sock_filter {
     let code = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
     libc::sock_filter { code, jt, jf, k }
 }
 
-/// Puts the rules in force, on all threads of this process and in all that it starts. They cannot be taken back.
+/// Applies the rules to all threads of this process and to all processes that it starts. Rules
+/// cannot be removed.
 pub fn enforce(rules: &[Rule]) -> io::Result<()> {
     let mut program: Vec<_> = rules.iter().flat_map(|rule| rule.program()).collect();
     program.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW));
@@ -80,7 +82,7 @@ pub fn enforce(rules: &[Rule]) -> io::Result<()> {
     if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the program lives through the call.
+    // SAFETY: `program` and the filter that it points to live through the call.
     let set = unsafe {
         libc::syscall(
             libc::SYS_seccomp,

@@ -1,4 +1,4 @@
-//! Whether what became of a case is what was to come of it.
+//! Compares the outcome of a case with the expected one.
 
 use crate::cases::{Case, Expected, When};
 use crate::fault::Fault;
@@ -7,20 +7,20 @@ use crate::report::Phase;
 use crate::seccomp::Action;
 use crate::workload::Outcome;
 
-/// The operations that a driver without working descriptors cannot serve.
+/// The operations that need the driver's descriptors.
 const USE_IO: [&str; 7] = ["tcp", "udp", "unix", "pipe", "signal", "process", "background"];
 
-/// What they say, and `Builder::build`.
+/// What these operations report without a driver, and what `Builder::build` reports.
 const NO_IO: &str = "the I/O driver of the runtime that this I/O resource belongs to has failed";
 const NO_DRIVER: &str = "cannot make the I/O driver";
 
-/// Returns what is not as expected, a line each.
+/// Returns a line for each difference from the expected outcome.
 pub fn findings(case: &Case, run: &Run) -> Vec<String> {
     let mut findings = Vec::new();
     for (phase, name, outcome) in &run.outcomes {
         let is_expected = match phase {
             Phase::Before => *outcome == Outcome::Works,
-            // A runtime whose monitor could not be started goes without.
+            // A runtime that could not start its monitor has no hand-off from then on.
             Phase::After if case.when == When::Start && name.starts_with("hand-off") => {
                 is_expected(case, name, outcome)
             }
@@ -37,7 +37,7 @@ pub fn findings(case: &Case, run: &Run) -> Vec<String> {
     findings
 }
 
-/// The error of an operation whose results were not right, which no fault excuses.
+/// Whether an operation had a wrong result. No fault excuses that.
 fn is_wrong(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Error(why) | Outcome::Panic(why) if why.contains("WRONG"))
 }
@@ -105,7 +105,7 @@ pub fn name_of(phase: Phase) -> &'static str {
     }
 }
 
-/// The last few lines.
+/// Returns the last lines of a text.
 pub fn tail(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(6)..].join(" | ")

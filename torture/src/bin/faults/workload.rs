@@ -1,6 +1,6 @@
-//! What each case runs: a bit of everything that a program does with a runtime.
+//! The workload of each case: a bit of everything that programs do with a runtime.
 //!
-//! Each operation checks its own results, so that "it works" means that it did what it should.
+//! Each operation checks its own results: "works" means that the results were right.
 
 mod background;
 mod files;
@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use wakeful::runtime::{Builder, Runtime};
 
-/// The kinds of runtime that each case is tried in.
+/// The kinds of runtime that each case runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
     CurrentThread,
@@ -49,7 +49,7 @@ impl Flavour {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Works,
-    /// With the call that failed, and what it said.
+    /// The call that failed, and its error.
     Error(String),
     Panic(String),
 }
@@ -58,7 +58,7 @@ pub enum Outcome {
 pub struct Operation {
     pub name: &'static str,
     run: fn(&Site<'_>) -> Result<(), String>,
-    /// Whether a current-thread runtime has it.
+    /// Whether it also runs on a current-thread runtime.
     everywhere: bool,
 }
 
@@ -70,7 +70,7 @@ pub struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Runs `future` as a task, and waits for it.
+    /// Runs `future` as a task and waits for it.
     fn in_a_task<F>(&self, future: F) -> Result<(), String>
     where
         F: Future<Output = Result<(), String>> + Send + 'static,
@@ -112,7 +112,7 @@ impl Operation {
     }
 }
 
-/// Calls `f`, and takes down a panic.
+/// Calls `f` and catches a panic.
 pub fn outcome_of(f: impl FnOnce() -> Result<(), String>) -> Outcome {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(Ok(())) => Outcome::Works,
@@ -125,7 +125,7 @@ pub fn outcome_of(f: impl FnOnce() -> Result<(), String>) -> Outcome {
     }
 }
 
-/// Names the call that failed.
+/// Adds the name of the failed call to an error.
 trait At<T> {
     fn at(self, call: &str) -> Result<T, String>;
 }
@@ -136,11 +136,11 @@ impl<T> At<T> for io::Result<T> {
     }
 }
 
-/// An error unless the two are equal.
+/// Returns an error unless the two values are equal.
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, wanted: T) -> Result<(), String> {
     if found == wanted {
         Ok(())
     } else {
-        Err(format!("WRONG {what}: {found:?} instead of {wanted:?}"))
+        Err(format!("WRONG {what}: {found:?} , expected {wanted:?}"))
     }
 }

@@ -1,14 +1,14 @@
-//! Things that all parties of a scenario share, one party at a time.
+//! A collection of handles that all parties of a scenario share.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wakeful_torture::rng::Rng;
 
 use crate::world::{attempt, discard};
 
-/// What does not fit is dropped.
+/// How many things it holds. Putting more drops them.
 const CAPACITY: usize = 16;
 
-/// A few things of one kind. The lock is not held while one is used.
+/// Holds a few things of one kind. The lock is not held while a thing is used or dropped.
 #[derive(Debug)]
 pub struct Basket<T>(Mutex<Vec<T>>);
 
@@ -38,7 +38,7 @@ impl<T> Basket<T> {
         Some(things.swap_remove(at))
     }
 
-    /// Takes a thing, uses it, and puts it back even if `f` panics.
+    /// Takes a thing, calls `f` with it, and puts it back even if `f` panics.
     pub fn with(&self, rng: &mut Rng, f: impl FnOnce(&mut T)) {
         if let Some(mut thing) = self.take(rng) {
             attempt(|| f(&mut thing));
@@ -53,7 +53,7 @@ impl<T> Basket<T> {
         }
     }
 
-    /// Drops all of them. A drop may come back and put something in.
+    /// Drops all things. A drop may put another one in, which is dropped too.
     pub fn clear(&self) {
         while let Some(thing) = { self.lock().pop() } {
             discard(thing);

@@ -20,7 +20,7 @@ use wakeful_torture::rng::Rng;
 
 use crate::scenario::run;
 
-/// A family: its name, and what runs one of its scenarios.
+/// The name of a family, and the function that runs one of its scenarios.
 pub type Family = (&'static str, fn(&mut Rng));
 
 pub const FAMILIES: &[Family] = &[

@@ -1,10 +1,19 @@
-//! Wakers, values, closures and hooks that panic at random, at every primitive of the runtime.
+//! Runs random operations on every primitive of the runtime with wakers, values, closures and hooks
+//! that panic at random.
 //!
-//! A scenario is a family (a primitive), and a seed, from which all else follows: how likely which
-//! hostile code is to panic, the operations, how many parties there are, and where they run: by
-//! hand, on threads, in a runtime of either kind. After each the runtime must still run tasks, its
-//! drop must return, nothing may be dropped twice or not at all, and no panic may have been raised
-//! but by hostile code.
+//! A scenario has a family (a primitive) and a seed. The seed decides everything else: the
+//! probability of each kind of panic, the operations, the number of parties, and where they run (by
+//! hand, on threads, or in a runtime of either kind). After each scenario the runtime must still
+//! run tasks, its drop must return, no value may be dropped twice or leaked, and only hostile code
+//! may have panicked.
+//!
+//! | file | content |
+//! |---|---|
+//! | `scenario.rs` | runs a scenario |
+//! | `shared.rs`, `families/` | the trait of a primitive under test, and its implementations |
+//! | `world.rs` | when hostile code panics; counts and findings |
+//! | `wakers.rs`, `values.rs`, `runtimes.rs` | the hostile parts |
+//! | `pool.rs`, `basket.rs` | futures and handles that a scenario keeps |
 
 mod basket;
 mod families;
@@ -22,19 +31,19 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use wakeful_torture::args::Args;
 use wakeful_torture::counts::Counts;
-use wakeful_torture::crash::Doing;
+use wakeful_torture::crash::CrashReport;
 use wakeful_torture::rng::Rng;
 use wakeful_torture::watchdog::Watchdog;
 
 const USAGE: &str = "\
 usage: hostile [OPTIONS]
 
-  --for TIME       how long to go on, such as 10s or 10m (10s)
-  --seed N         from which the seeds of the scenarios are drawn (1)
-  --only FAMILY    just these scenarios
-  --scenario SEED  one scenario, again and again; with --only";
+  --for TIME       run for TIME, such as 30s or 10m (default: 10s)
+  --seed N         draw the seeds of the scenarios from N (default: 1)
+  --only FAMILY    run only scenarios of this family; an unknown name lists all
+  --scenario SEED  repeat the scenario with this seed; needs --only";
 
-/// For one scenario. Most take milliseconds.
+/// The time limit of a scenario. Most take milliseconds.
 const LIMIT: Duration = Duration::from_secs(30);
 
 fn main() -> ExitCode {
@@ -45,7 +54,7 @@ fn main() -> ExitCode {
     };
     let names: Vec<&str> = FAMILIES.iter().map(|(name, _)| *name).collect();
     if families.is_empty() || (args.has("scenario") && families.len() > 1) {
-        eprintln!("--only takes one of: {}\n{USAGE}", names.join(", "));
+        eprintln!("`--only` needs one of these families: {}\n{USAGE}", names.join(", "));
         return ExitCode::from(2);
     }
     report_panics_of_others();
@@ -58,7 +67,7 @@ fn main() -> ExitCode {
     while is_sound && start.elapsed() < time {
         for family in &families {
             let seed = args.number("scenario").unwrap_or_else(|| seeds.next_u64());
-            is_sound = is_sound && one(family, seed, &mut counts);
+            is_sound = is_sound && run_scenario(family, seed, &mut counts);
         }
     }
     println!("hostile: {:.1} s", start.elapsed().as_secs_f64());
@@ -67,14 +76,16 @@ fn main() -> ExitCode {
 }
 
 /// Runs a scenario. Returns whether nothing was found.
-fn one((name, run): &Family, seed: u64, counts: &mut Counts) -> bool {
-    let again = format!("scenario of {name}; again with --only {name} --scenario {seed:#x}");
-    let doing = Doing::new(&again);
+fn run_scenario((name, run): &Family, seed: u64, counts: &mut Counts) -> bool {
+    let again = format!(
+        "scenario of {name}; repeat with: cargo xtask hostile --only {name} --scenario {seed:#x}"
+    );
+    let crash_report = CrashReport::new(&again);
     let watchdog = Watchdog::start(LIMIT, &again);
     run(&mut Rng::new(seed));
     let leaked = scenario::leaked();
     drop(watchdog);
-    drop(doing);
+    drop(crash_report);
     counts.add(name, "scenarios", 1);
     counts.add(name, "leaked by Rust", leaked);
     for (column, count) in world::take_counts() {
@@ -87,13 +98,13 @@ fn one((name, run): &Family, seed: u64, counts: &mut Counts) -> bool {
     found.is_empty()
 }
 
-/// What may rightly panic around hostile code.
+/// Panics of the runtime that are right around hostile code.
 const EXPECTED: &[&str] = &[
-    // A sleep that is polled by a waker that the end of its runtime calls.
+    // The shutdown of a runtime calls a waker, and this waker polls a sleep of the runtime.
     "context was found, but it is being shutdown",
 ];
 
-/// Hostile code panics without calling the hook; whatever calls it has panicked on its own.
+/// Hostile code panics without calling the hook, so each panic that calls it is a finding.
 fn report_panics_of_others() {
     panic::set_hook(Box::new(|panic| {
         let text = panic.to_string();
@@ -101,6 +112,6 @@ fn report_panics_of_others() {
             return;
         }
         let trace = std::backtrace::Backtrace::force_capture();
-        world::finding(format!("a panic that hostile code has not raised: {text}\n{trace}"));
+        world::finding(format!("a panic that hostile code did not raise: {text}\n{trace}"));
     }));
 }

@@ -1,4 +1,4 @@
-//! Futures that are polled by hand, with hostile wakers, and dropped when it suits.
+//! Futures that are polled by hand with hostile wakers, and dropped at random.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,10 +8,10 @@ use wakeful_torture::rng::Rng;
 use crate::wakers;
 use crate::world::{attempt, discard};
 
-/// More futures than this are not kept waiting: the oldest are dropped.
+/// How many futures may wait. Beyond it the oldest is dropped.
 const WAITING_MAX: usize = 24;
 
-/// Wakers that are used for more than one poll.
+/// How many wakers are kept for more polls.
 const WAKERS: usize = 3;
 
 #[derive(Default)]
@@ -24,17 +24,17 @@ type BoxedFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 struct Waiting {
     future: BoxedFuture,
-    /// May be polled after it has panicked: not an async block.
+    /// May be polled again after a panic. An async block must not be.
     survives: bool,
 }
 
 impl Pool {
-    /// Takes an async block, which is dropped after a panic.
+    /// Adds an async block. It is dropped after a panic.
     pub fn add(&mut self, future: impl Future<Output = ()> + Send + 'static) {
         self.push(Box::pin(future), false);
     }
 
-    /// Takes a future of the runtime's, which is polled again after a panic.
+    /// Adds one of the runtime's own futures. It is polled again after a panic.
     pub fn add_direct<F>(&mut self, future: F)
     where
         F: Future<Output: Send> + Send + 'static,
@@ -49,7 +49,7 @@ impl Pool {
         self.waiting.push(Waiting { future, survives });
     }
 
-    /// Polls a future, drops one, or uses a waker in one of the other ways.
+    /// Polls a future, drops a future or a waker, or wakes a waker.
     pub fn step(&mut self, rng: &mut Rng) {
         match rng.below(12) {
             0 if !self.waiting.is_empty() => {
@@ -109,14 +109,14 @@ impl Pool {
     }
 }
 
-/// A pool that is dropped as a local variable, in mischief, is emptied as carefully.
+/// Mischief creates pools as local variables. Their futures are dropped with panics caught, too.
 impl Drop for Pool {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
-/// Drops the output of a future, and is done whether or not that panics.
+/// Drops the output of a future, and is ready even if that panics.
 struct Direct<F> {
     future: Pin<Box<F>>,
     done: bool,

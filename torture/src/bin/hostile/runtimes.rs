@@ -1,4 +1,4 @@
-//! Runtimes with random settings and hostile hooks, and the proof that one still works.
+//! Runtimes with random settings and hostile hooks, and a check that a runtime still works.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use wakeful_torture::rng::Rng;
 use crate::values::Value;
 use crate::world::{self, Act, attempt, finding};
 
-/// How often hooks are hostile, in thousandths.
+/// The probability that a runtime has hostile hooks, in thousandths.
 const HOOKS_CHANCE: u32 = 250;
 
 const CANARY_OUTPUT: u32 = 7;
 
-/// Either a current-thread runtime or one with a few workers.
+/// Builds a current-thread runtime, or a multi-thread runtime with a few workers.
 pub fn any(rng: &mut Rng) -> Arc<Runtime> {
     match rng.below(5) {
         0 | 1 => build(Builder::new_current_thread(), rng),
@@ -50,10 +50,10 @@ fn build(mut builder: Builder, rng: &mut Rng) -> Arc<Runtime> {
     if rng.chance(HOOKS_CHANCE) {
         hooks(&mut builder, rng);
     }
-    Arc::new(builder.build().expect("a runtime"))
+    Arc::new(builder.build().expect("cannot build a runtime"))
 }
 
-/// Each hook panics at random, and holds a value whose drop does.
+/// Sets hooks that panic at random and hold a value whose drop does.
 fn hooks(builder: &mut Builder, rng: &mut Rng) {
     let hook = || {
         let value = Value::new();
@@ -97,8 +97,8 @@ fn hooks(builder: &mut Builder, rng: &mut Rng) {
     }
 }
 
-/// Shows that the runtime still runs tasks, timers and blocking calls. Nothing may be hostile by
-/// now.
+/// Checks that the runtime still runs tasks, timers and blocking calls. Hostile code must be
+/// disarmed.
 pub fn check(runtime: &Runtime) {
     let output = attempt(|| {
         runtime.block_on(async {
@@ -111,6 +111,6 @@ pub fn check(runtime: &Runtime) {
         })
     });
     if !matches!(output, Some(Ok(Ok(CANARY_OUTPUT)))) {
-        finding(format!("the runtime does not run a task any more: {output:?}"));
+        finding(format!("the runtime no longer runs tasks: {output:?}"));
     }
 }

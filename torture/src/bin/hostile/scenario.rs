@@ -1,4 +1,4 @@
-//! One scenario: several parties at one primitive, somewhere, and what must hold after it.
+//! Runs a scenario: several parties use one primitive. Afterwards it checks that nothing is leaked.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,13 +12,13 @@ use crate::runtimes;
 use crate::shared::Shared;
 use crate::world::{self, attempt, discard, finding};
 
-/// Steps of all parties together, and on how many a party gives way.
+/// The number of steps of all parties together, and after how many a party yields.
 const STEPS_MAX: usize = 600;
 const STEPS_PER_TURN: usize = 12;
 
 const PARTIES_MAX: usize = 4;
 
-/// What threads that outlive their runtime may take to drop what they hold.
+/// How long threads that outlive their runtime may take to drop their values.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs a scenario of a primitive.
@@ -28,7 +28,8 @@ pub fn run<S: Shared>(rng: &mut Rng) {
     if rng.chance(500) {
         let weak = Arc::downgrade(&shared);
         world::set_mischief(Some(Arc::new(move |rng: &mut Rng| {
-            // On a thread that is not the runtime's, what needs one would rightly panic.
+            // On a thread outside the runtime, an operation that needs one would panic, and rightly
+            // so.
             if S::NEEDS_RUNTIME && Handle::try_current().is_err() {
                 return;
             }
@@ -45,7 +46,8 @@ pub fn run<S: Shared>(rng: &mut Rng) {
     } else {
         on_threads(parties, None);
     }
-    // What is left is dropped by the last party, or here.
+    // Drops the handles that are left. A party that still runs may put back more, and the last one
+    // drops those.
     shared.clear();
     world::set_mischief(None);
     world::arm(false);
@@ -53,8 +55,8 @@ pub fn run<S: Shared>(rng: &mut Rng) {
     drop(shared);
 }
 
-/// Waits until everything that the scenario has made is dropped. Returns how much was leaked by
-/// panics of drops.
+/// Waits until all values and wakers of the scenario are dropped. Returns how many leaked because a
+/// drop panicked.
 pub fn leaked() -> u64 {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -97,7 +99,7 @@ impl<S: Shared> Party<S> {
         }
     }
 
-    /// A few steps. Returns `false` after the last one.
+    /// Runs a few steps. Returns `false` after the last one.
     fn turn(&mut self) -> bool {
         let steps = self.steps.min(STEPS_PER_TURN);
         (0..steps).for_each(|_| self.step());
@@ -117,7 +119,7 @@ impl<S: Shared> Party<S> {
     }
 }
 
-/// On one thread, without a runtime, in random order.
+/// Runs the parties on this thread, in random order, without a runtime.
 fn by_turns<S: Shared>(mut parties: Vec<Party<S>>, rng: &mut Rng) {
     while !parties.is_empty() {
         let at = rng.below(parties.len());
@@ -129,7 +131,7 @@ fn by_turns<S: Shared>(mut parties: Vec<Party<S>>, rng: &mut Rng) {
     }
 }
 
-/// Each on its thread.
+/// Runs each party on its own thread.
 fn on_threads<S: Shared>(parties: Vec<Party<S>>, runtime: Option<&Handle>) {
     thread::scope(|scope| {
         for party in parties {
@@ -150,7 +152,7 @@ fn with_runtime<S: Shared>(parties: Vec<Party<S>>, rng: &mut Rng) {
             by_turns(parties, rng);
         }
         2 => on_local_set(&runtime, parties),
-        // No thread waits for the parties: the runtime is dropped while they run.
+        // Drops the runtime while the parties run, since no thread waits for them.
         3 if rng.chance(500) => parties.into_iter().for_each(|party| {
             attempt(|| drop(runtime.spawn(party.all_turns_async())));
         }),
@@ -174,7 +176,7 @@ fn as_tasks<S: Shared>(runtime: &Runtime, mut parties: Vec<Party<S>>) {
                 party.all_turns_async().await;
             }
             for other in others {
-                // Hooks may have ended a party.
+                // A hook may have panicked and ended the task of a party.
                 if let Err(error) = other.await
                     && let Ok(payload) = error.try_into_panic()
                 {

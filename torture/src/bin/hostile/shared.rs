@@ -1,4 +1,4 @@
-//! What a family of scenarios is: a primitive with its handles, and random operations on it.
+//! The trait of a primitive under test.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,18 +9,18 @@ use wakeful_torture::rng::Rng;
 use crate::pool::Pool;
 use crate::wakers;
 
-/// A primitive and all handles to it that no future holds.
+/// A primitive and its handles, except those that futures hold.
 pub trait Shared: Send + Sync + Sized + 'static {
-    /// Whether it needs timers, I/O or tasks, and so a runtime around it.
+    /// Whether it needs timers, I/O or tasks, and so a runtime.
     const NEEDS_RUNTIME: bool = false;
 
     fn make(rng: &mut Rng) -> Self;
 
-    /// Does something with it, or puts a future into `pool` that will. A panic of hostile code may
-    /// come out.
+    /// Performs a random operation. It may add a future to `pool` that performs one. Hostile code
+    /// may panic in it.
     fn act(self: &Arc<Self>, pool: &mut Pool, rng: &mut Rng);
 
-    /// Drops all handles, and checks what must be true then.
+    /// Drops all handles, and checks the invariants of the primitive.
     fn clear(&self);
 }
 
@@ -30,7 +30,8 @@ pub fn with_context<R>(f: impl FnOnce(&mut Context<'_>) -> R) -> R {
     f(&mut Context::from_waker(&waker))
 }
 
-/// Is pending once, and counts on being polled again without a wake.
+/// Returns a future that is pending once. It does not wake its waker: the pool polls it again in
+/// any case.
 pub fn pause() -> impl Future<Output = ()> + Send {
     Pause { paused: false }
 }

@@ -1,13 +1,13 @@
-//! Values whose clone and drop panic.
+//! Values whose clone and drop panic, or call the primitive that holds them.
 
 use crate::world::{self, Act, Counted};
 
-/// What the memory of a live value holds, and of a dropped one.
+/// The memory of a live value, and of a dropped one.
 const ALIVE: u64 = 0xa11f_e000_a11f_e000;
 const DROPPED: u64 = 0xdead_0000_dead_0000;
 
-/// Tells a live value from one that was dropped. Its memory is of its own, so that AddressSanitizer
-/// sees a use after the drop.
+/// Tells a live value from a dropped one. The mark has its own allocation, so that AddressSanitizer
+/// detects a use after the drop.
 #[derive(Debug)]
 struct Life {
     mark: Box<u64>,
@@ -21,7 +21,7 @@ impl Life {
 
     fn check(&self) {
         if *self.mark != ALIVE {
-            world::finding(format!("a value was used that is not alive (mark {:#x})", *self.mark));
+            world::finding(format!("a dropped value was used (mark {:#x})", *self.mark));
         }
     }
 }
@@ -33,7 +33,7 @@ impl Drop for Life {
     }
 }
 
-/// A value whose clone and drop panic, or come back to the primitive that calls them.
+/// A value whose clone and drop may panic, and whose drop may call the primitive that drops it.
 #[derive(Debug)]
 pub struct Value {
     life: Life,
@@ -44,7 +44,7 @@ impl Value {
         Value { life: Life::new() }
     }
 
-    /// Reads it.
+    /// Checks that the value is alive.
     pub fn look(&self) {
         self.life.check();
     }
@@ -62,12 +62,12 @@ impl Drop for Value {
     fn drop(&mut self) {
         self.look();
         world::maybe_mischief();
-        // The field is dropped after this, whether it panics or not.
+        // The field is dropped after this call, even if it panics.
         world::maybe_panic(Act::ValueDrop);
     }
 }
 
-/// Uses a value that a closure or a future has captured, and panics, or not.
+/// Checks a captured value, then may panic. Closures and futures of the scenarios call it.
 pub fn call_hostile(value: &Value) {
     value.look();
     world::maybe_panic(Act::Call);

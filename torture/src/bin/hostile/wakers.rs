@@ -1,4 +1,4 @@
-//! Wakers whose clone, wake and drop panic, or come back to the primitive that calls them.
+//! Wakers whose clone, wake and drop panic, or call the primitive that calls them.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,11 +7,12 @@ use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
 use crate::world::{self, Act, Counted};
 
-/// What a hostile waker points to.
+/// The data of a hostile waker.
 struct Target {
-    /// Called in any case, and before a panic, so that the task behind a hostile waker is woken.
+    /// Always woken before a panic, so that the task behind a hostile waker does not miss its
+    /// wake-up.
     real: Option<Waker>,
-    /// Shows a use after the last drop.
+    /// Detects a use after the last drop.
     mark: Box<u64>,
     _counted: Counted,
 }
@@ -28,7 +29,7 @@ impl Target {
 
     fn check(&self) {
         if *self.mark != ALIVE {
-            world::finding(format!("a waker was used that is not alive (mark {:#x})", *self.mark));
+            world::finding(format!("a dropped waker was used (mark {:#x})", *self.mark));
         }
     }
 }
@@ -40,7 +41,7 @@ impl Drop for Target {
     }
 }
 
-/// A hostile waker that wakes nothing.
+/// Creates a hostile waker that wakes nothing.
 pub fn hostile() -> Waker {
     new(None)
 }
@@ -48,25 +49,27 @@ pub fn hostile() -> Waker {
 fn new(real: Option<Waker>) -> Waker {
     let target = Target { real, mark: Box::new(ALIVE), _counted: Counted::waker() };
     let data = Arc::into_raw(Arc::new(target));
-    // SAFETY: the functions of the table take the pointer for what it is: a reference of an
-    // `Arc<Target>`, which is `Send` and `Sync`.
+    // SAFETY: the pointer comes from `Arc::into_raw` and stands for one reference of an
+    // `Arc<Target>`. The functions of `TABLE` treat it as such, from any thread: `Target` is `Send`
+    // and `Sync`.
     unsafe { Waker::from_raw(RawWaker::new(data.cast(), &TABLE)) }
 }
 
 static TABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
 
 unsafe fn clone(data: *const ()) -> RawWaker {
-    // SAFETY: the waker that is cloned holds a reference, so the target is alive.
+    // SAFETY: the waker that is being cloned holds a reference, so the target is alive.
     unsafe { &*data.cast::<Target>() }.check();
     world::maybe_mischief();
     world::maybe_panic(Act::WakerClone);
-    // SAFETY: as above. The new waker takes this reference.
+    // SAFETY: as above. The new waker owns the reference that is added.
     unsafe { Arc::increment_strong_count(data.cast::<Target>()) };
     RawWaker::new(data, &TABLE)
 }
 
 unsafe fn wake(data: *const ()) {
-    // SAFETY: the waker is consumed; its reference ends with this function, if by a panic.
+    // SAFETY: the call consumes the waker, so this function owns its reference. It drops the
+    // reference on return and when unwinding.
     let target = unsafe { Arc::from_raw(data.cast::<Target>()) };
     target.wake();
     world::maybe_mischief();
@@ -81,13 +84,13 @@ unsafe fn wake_by_ref(data: *const ()) {
 }
 
 unsafe fn release(data: *const ()) {
-    // SAFETY: the waker is dropped, and its reference with it.
+    // SAFETY: the waker is being dropped, so this function owns its reference.
     drop(unsafe { Arc::from_raw(data.cast::<Target>()) });
     world::maybe_mischief();
     world::maybe_panic(Act::WakerDrop);
 }
 
-/// Polls a future with hostile wakers that wake the real one before they panic.
+/// Polls a future with hostile wakers. They wake the real waker before they panic.
 pub struct Masked<F>(pub Pin<Box<F>>);
 
 impl<F: Future> Masked<F> {

@@ -1,5 +1,5 @@
-//! When hostile code panics, and what is counted. One scenario runs at a time, so all of it is
-//! static.
+//! Decides when hostile code panics, and counts what is alive. The state is static, because only
+//! one scenario runs at a time.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use wakeful_torture::rng::Rng;
 
-/// What hostile code was called for when it panics.
+/// What hostile code is called for.
 #[derive(Debug, Clone, Copy)]
 pub enum Act {
     WakerClone,
@@ -17,7 +17,7 @@ pub enum Act {
     WakerDrop,
     ValueClone,
     ValueDrop,
-    /// A future's poll, or a closure.
+    /// The poll of a future, or the call of a closure.
     Call,
     Hook,
     PayloadDrop,
@@ -25,18 +25,19 @@ pub enum Act {
 
 const ACTS: usize = Act::PayloadDrop as usize + 1;
 
-/// How likely an act may be to panic, in thousandths. A scenario draws one for each act.
+/// Probabilities of a panic, in thousandths. Each scenario draws one for each act.
 const CHANCES: &[u32] = &[0, 0, 20, 100, 400];
 
-/// What is called by drops. A panic there may leak values by Rust's own rules: what a function is
-/// about to return is not dropped if the drop of one of its locals panics.
+/// Acts that drops perform. A panic in a drop may leak values by the rules of Rust: if dropping a
+/// local panics, the return value of the function is not dropped.
 const DROPS: &[Act] = &[Act::Wake, Act::WakerDrop, Act::ValueDrop, Act::PayloadDrop];
 
-/// How often drops may panic, in thousandths. In the other scenarios nothing may leak.
+/// The probability that drops may panic in a scenario, in thousandths. In the other scenarios any
+/// leak is a finding.
 const DROPS_CHANCE: u32 = 600;
 
-/// How likely a wake or a drop is to come back to the primitive that it is called by, where that is
-/// wanted.
+/// The probability that a wake or a drop calls the primitive that is calling it, in thousandths, in
+/// scenarios with mischief.
 const MISCHIEF_CHANCE: u32 = 150;
 
 static ARMED: AtomicBool = AtomicBool::new(false);
@@ -46,21 +47,21 @@ static ROLLS: AtomicU64 = AtomicU64::new(0);
 static OPERATIONS: AtomicU64 = AtomicU64::new(0);
 static PANICS: AtomicU64 = AtomicU64::new(0);
 static MISCHIEFS: AtomicU64 = AtomicU64::new(0);
-/// Of this scenario.
+/// In the current scenario.
 static DROP_PANICS: AtomicU64 = AtomicU64::new(0);
 static LIVE_VALUES: AtomicI64 = AtomicI64::new(0);
 static LIVE_WAKERS: AtomicI64 = AtomicI64::new(0);
 static SCENARIO: AtomicU64 = AtomicU64::new(0);
 
-/// An operation on the primitive under test, called from inside of wakers and drops.
+/// An operation on the primitive under test, called from wakers and drops.
 pub type Mischief = Arc<dyn Fn(&mut Rng) + Send + Sync>;
 
 static MISCHIEF: Mutex<Option<Mischief>> = Mutex::new(None);
 
-/// What has been found in this scenario; the panic hook adds to it.
+/// The findings of this scenario. The panic hook adds to it.
 static FINDINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// The payload of a panic that hostile code raises, if it is not a [`Payload`].
+/// The payload of most panics that hostile code raises. The others have a [`Payload`].
 struct Plain;
 
 /// A panic payload whose drop panics.
@@ -74,7 +75,7 @@ impl Drop for Payload {
     }
 }
 
-/// Starts a scenario: draws how likely each act is to panic.
+/// Starts a scenario: draws the probability of a panic for each act.
 pub fn begin(rng: &mut Rng) {
     SCENARIO.fetch_add(1, Relaxed);
     [&LIVE_VALUES, &LIVE_WAKERS].iter().for_each(|live| live.store(0, Relaxed));
@@ -89,19 +90,19 @@ pub fn begin(rng: &mut Rng) {
     ARMED.store(true, Relaxed);
 }
 
-/// Whether hostile code may panic from now on.
+/// Sets whether hostile code may panic.
 pub fn arm(armed: bool) {
     ARMED.store(armed, Relaxed);
 }
 
-/// A random number, whichever thread asks.
+/// Returns a generator of random numbers. Any thread may call it.
 fn roll() -> Rng {
     Rng::new(ROLLS.fetch_add(0x9e37_79b9_7f4a_7c15, Relaxed))
 }
 
-/// Panics, if the scenario's dice say so.
+/// Panics with the probability that the scenario has drawn for `act`.
 pub fn maybe_panic(act: Act) {
-    // A panic out of a drop while another one unwinds would abort the process, by Rust's own rule.
+    // A second panic during unwinding would abort the process.
     if !ARMED.load(Relaxed) || thread::panicking() {
         return;
     }
@@ -113,15 +114,16 @@ pub fn maybe_panic(act: Act) {
     if DROPS.iter().any(|drop| *drop as usize == act as usize) {
         DROP_PANICS.fetch_add(1, Relaxed);
     }
-    // Without the panic hook, which is for the panics of others. A payload whose own drop panics
-    // must not throw another one: the code that catches it may have to leak it.
+    // `resume_unwind` does not call the panic hook, which reports the panics of other code. When
+    // the drop of a payload panics, the new payload must not panic too: the code that catches it
+    // may have to leak it.
     if matches!(act, Act::PayloadDrop) || rng.chance(700) {
         resume_unwind(Box::new(Plain));
     }
     resume_unwind(Box::new(Payload { _counted: Counted::value() }));
 }
 
-/// Comes back to the primitive under test, if there is one for that and the dice say so.
+/// With some probability, calls the primitive under test, if the scenario has mischief.
 pub fn maybe_mischief() {
     thread_local! {
         static INSIDE: Cell<bool> = const { Cell::new(false) };
@@ -148,7 +150,7 @@ pub fn set_mischief(mischief: Option<Mischief>) {
     attempt(|| drop(before));
 }
 
-/// Calls `f` and returns `None` if it panics.
+/// Calls `f`. Returns `None` if it panics.
 pub fn attempt<R>(f: impl FnOnce() -> R) -> Option<R> {
     OPERATIONS.fetch_add(1, Relaxed);
     match catch_unwind(AssertUnwindSafe(f)) {
@@ -165,25 +167,25 @@ pub fn discard<T>(value: T) {
     attempt(|| drop(value));
 }
 
-/// Drops a payload, and what its drop throws.
+/// Drops a payload, and each payload that such a drop throws.
 pub fn drop_payload(mut payload: Box<dyn Any + Send>) {
     while let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         payload = next;
     }
 }
 
-/// Notes something that is wrong.
+/// Reports and records a finding.
 pub fn finding(text: String) {
     eprintln!("FINDING: {text}");
     locked(&FINDINGS).push(text);
 }
 
-/// Takes what was noted.
+/// Returns the findings and clears them.
 pub fn take_findings() -> Vec<String> {
     std::mem::take(&mut *locked(&FINDINGS))
 }
 
-/// Counts something that is made and dropped, for the scenario that it was made in.
+/// Counts a live value or waker of the scenario in which it was created.
 #[derive(Debug)]
 pub struct Counted {
     live: &'static AtomicI64,
@@ -213,18 +215,18 @@ impl Drop for Counted {
     }
 }
 
-/// Values and wakers of this scenario that were made and not dropped.
+/// Returns how many values and wakers of this scenario are alive.
 pub fn live() -> (i64, i64) {
     (LIVE_VALUES.load(Relaxed), LIVE_WAKERS.load(Relaxed))
 }
 
-/// Whether a drop has panicked in this scenario.
+/// Returns whether a drop has panicked in this scenario.
 pub fn has_drop_panicked() -> bool {
     DROP_PANICS.load(Relaxed) > 0
 }
 
-/// Operations, panics raised by hostile code, and operations from inside of wakers and drops, since
-/// it was called last.
+/// Returns the number of operations, of panics that hostile code raised, and of calls from wakers
+/// and drops, since the last call.
 pub fn take_counts() -> [(&'static str, u64); 3] {
     [
         ("operations", OPERATIONS.swap(0, Relaxed)),

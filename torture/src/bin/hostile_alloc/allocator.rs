@@ -1,4 +1,4 @@
-//! The program's allocator, which calls the runtime on each so many-th allocation.
+//! The allocator of this program: on every N-th allocation it calls the runtime.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -9,10 +9,11 @@ struct Calling;
 #[global_allocator]
 static CALLING: Calling = Calling;
 
-/// On each so many-th allocation of a thread; 0 for never.
+/// How many allocations of a thread there are per call. 0 means no calls.
 static PERIOD: AtomicU64 = AtomicU64::new(0);
 
-/// Only on allocations of so many bytes or more: a run queue that grows, for example.
+/// Only allocations of at least this many bytes count: this selects, for example, run queues that
+/// grow.
 static SIZE_MIN: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
@@ -20,13 +21,13 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Has allocations call the runtime from now on.
+/// Makes every `period`-th allocation of at least `size_min` bytes call the runtime.
 pub fn call_on_each(period: u64, size_min: usize) {
     SIZE_MIN.store(size_min, Relaxed);
     PERIOD.store(period, Relaxed);
 }
 
-/// Has allocations do nothing else from now on. Calls of other threads may still be under way.
+/// Stops calling the runtime. Calls on other threads may still be in progress.
 pub fn stop_calling() {
     PERIOD.store(0, Relaxed);
 }
@@ -36,7 +37,7 @@ fn allocated(size: usize) {
     if period == 0 || size < SIZE_MIN.load(Relaxed) {
         return;
     }
-    // Neither needs a destructor, so both are there to the very end of a thread.
+    // Neither thread-local has a destructor, so both are usable until the thread ends.
     let count = COUNT.get() + 1;
     COUNT.set(count);
     if count % period == 0 && !INSIDE.replace(true) {
@@ -45,23 +46,23 @@ fn allocated(size: usize) {
     }
 }
 
-// SAFETY: all memory is the system allocator's. What is called in between does not unwind, and
-// memory that it allocates comes from here, too, without being called again.
+// SAFETY: every method passes its arguments on to the system allocator. The call of the runtime
+// does not unwind. Its own allocations go through this allocator too, without a nested call.
 unsafe impl GlobalAlloc for Calling {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         allocated(layout.size());
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller upholds the contract of `dealloc`; all memory comes from `System`.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         allocated(size);
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller upholds the contract of `realloc`; all memory comes from `System`.
         unsafe { System.realloc(memory, layout, size) }
     }
 }

@@ -1,4 +1,5 @@
-//! What the allocator does to the runtime. Nothing in here waits, and no lock is waited for.
+//! The calls that the allocator makes into the runtime. None of them waits, and locks are only
+//! tried.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,7 +12,7 @@ use wakeful_torture::rng::Rng;
 
 pub const NOTIFIES: usize = 32;
 
-/// How often each of [`NAMES`] was done.
+/// How often each of [`NAMES`] was called with effect.
 static DONE: [AtomicU64; NAMES.len()] = [const { AtomicU64::new(0) }; NAMES.len()];
 static ROLLS: AtomicU64 = AtomicU64::new(0);
 
@@ -31,8 +32,8 @@ const NAMES: &[&str] = &[
     "Handle::current",
 ];
 
-/// What the tasks of a round and the allocator share. A vector is only changed under `try_lock` by
-/// the allocator: the task that holds it may be the one that allocates.
+/// State that the tasks of a round and the allocator share. The allocator uses only `try_lock`,
+/// because the task that holds a lock may be the one that allocates.
 pub struct Shared {
     pub handle: Handle,
     pub notifies: [Notify; NOTIFIES],
@@ -52,20 +53,22 @@ fn current() -> &'static RwLock<Option<Arc<Shared>>> {
     CURRENT.get_or_init(RwLock::default)
 }
 
-/// Says what [`call_runtime`] is to call. Not while the allocator calls.
+/// Sets the round that [`call_runtime`] uses. Called only while the calls are stopped.
 pub fn set_current(shared: Option<Arc<Shared>>) {
-    let before =
-        std::mem::replace(&mut *current().write().expect("nothing panics under it"), shared);
+    let before = std::mem::replace(
+        &mut *current().write().expect("no thread panics while it holds this lock"),
+        shared,
+    );
     drop(before);
 }
 
-/// Calls the runtime in a random way.
+/// Makes a random call into the runtime.
 pub fn call_runtime() {
     let Ok(shared) = current().try_read().map(|current| current.clone()) else { return };
     let Some(shared) = shared else { return };
     let mut rng = Rng::new(ROLLS.fetch_add(0x9e37_79b9_7f4a_7c15, Relaxed));
     let kind = rng.below(NAMES.len());
-    // A panic has been reported by its hook; it must not unwind through the allocator.
+    // The panic hook has reported a panic. It must not unwind through the allocator.
     let done = catch_unwind(AssertUnwindSafe(|| call(kind, &shared, &mut rng)));
     if done.unwrap_or(false) {
         DONE[kind].fetch_add(1, Relaxed);
@@ -102,12 +105,12 @@ fn wake(waker: Waker, rng: &mut Rng) {
 fn pop<T>(things: &Mutex<Vec<T>>) -> Option<T> {
     let mut things = things.try_lock().ok()?;
     let thing = things.pop();
-    // Its drop may come back.
+    // The drop of the thing may allocate, and so call this function again.
     drop(things);
     thing
 }
 
-/// How often what was done, by name.
+/// Returns the name and the number of each call.
 pub fn done() -> impl Iterator<Item = (&'static str, u64)> {
     NAMES.iter().zip(&DONE).map(|(name, done)| (*name, done.load(Relaxed)))
 }

@@ -1,4 +1,4 @@
-//! A round: some hundred tasks that wait in all ways while the allocator calls the runtime.
+//! A round: several hundred tasks wait in different ways while the allocator calls the runtime.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::calls::{self, NOTIFIES, Shared};
 
 const TASKS: usize = 500;
 
-/// What one task spawns at once at most: the run queue's ring grows from 256 to 512.
+/// How many tasks one task spawns at once at most: enough to grow a run queue from 256 to 512.
 const CHILDREN: usize = 300;
 
-/// For a wait that nothing may end.
+/// The time limit of a wait that possibly nothing ends.
 const LIMIT: Duration = Duration::from_millis(3);
 
-/// How often the allocator calls, and from which size on.
+/// The periods of the allocator's calls, each with the size of an allocation from which it counts.
 const PERIODS: &[(u64, usize)] =
     &[(1, 4096), (1, 1024), (2, 0), (3, 0), (7, 0), (10, 0), (50, 0), (200, 0)];
 
@@ -42,7 +42,7 @@ impl Drop for Alive {
     }
 }
 
-/// Runs a round to its end. Returns the number of its tasks, without children.
+/// Runs a round to its end. Returns the number of its tasks, without those that they spawned.
 pub fn round(runtime: &Runtime, rng: &mut Rng) -> Result<usize, String> {
     let (shared, receivers) = begin(runtime, rng);
     let alive = Arc::new(AtomicUsize::new(0));
@@ -51,14 +51,15 @@ pub fn round(runtime: &Runtime, rng: &mut Rng) -> Result<usize, String> {
             .map(|_| task::spawn(member(shared.clone(), rng.fork(), Alive::new(&alive))))
             .collect();
         for task in tasks {
-            // `Err` if the allocator has aborted it.
+            // `Err` if the allocator has aborted the task.
             _ = task.await;
         }
         end();
-        // Those that are not joined, too; they hold the senders.
+        // The tasks that are not joined hold senders as well. The receivers end when all of them
+        // have ended.
         drop(shared);
         for receiver in receivers {
-            receiver.await.map_err(|error| format!("a receiver ended: {error}"))?;
+            receiver.await.map_err(|error| format!("a receiver task failed: {error}"))?;
         }
         while alive.load(SeqCst) > 0 {
             task::yield_now().await;
@@ -67,7 +68,7 @@ pub fn round(runtime: &Runtime, rng: &mut Rng) -> Result<usize, String> {
     })
 }
 
-/// Begins a round and drops the runtime in the middle of it, while the allocator calls it.
+/// Starts a round, and drops the runtime in the middle of it while the allocator makes calls.
 pub fn abandoned_round(runtime: Runtime, rng: &mut Rng) -> Result<usize, String> {
     let (shared, receivers) = begin(&runtime, rng);
     let alive = Arc::new(AtomicUsize::new(0));
@@ -76,11 +77,11 @@ pub fn abandoned_round(runtime: Runtime, rng: &mut Rng) -> Result<usize, String>
     }
     drop(runtime);
     end();
-    // Wakers of tasks hold their memory only; what the tasks held is gone.
+    // Wakers keep the memory of their task alive, but its future must be dropped.
     drop((shared, receivers));
     match alive.load(SeqCst) {
         0 => Ok(TASKS),
-        left => Err(format!("{left} futures are alive after the drop of their runtime")),
+        left => Err(format!("{left} futures were not dropped after the drop of their runtime")),
     }
 }
 
@@ -135,7 +136,7 @@ async fn member(shared: Arc<Shared>, mut rng: Rng, alive: Alive) {
             5 => _ = timeout(LIMIT, shared.broadcast.subscribe().recv()).await,
             6 => {
                 let (tx, rx) = oneshot::channel();
-                shared.oneshots.lock().expect("nothing panics under it").push(tx);
+                shared.oneshots.lock().expect("no thread panics while it holds this lock").push(tx);
                 _ = timeout(LIMIT, rx).await;
             }
             7 if rng.chance(100) => spawn_many(&shared, &alive, CHILDREN),
@@ -148,7 +149,7 @@ async fn member(shared: Arc<Shared>, mut rng: Rng, alive: Alive) {
             }
             _ => task::yield_now().await,
         }
-        // Something to allocate.
+        // Allocates, which may call the runtime.
         drop(Vec::<u8>::with_capacity(1 + rng.below(6000)));
     }
     drop(alive);
@@ -163,7 +164,7 @@ fn spawn_many(shared: &Shared, alive: &Alive, count: usize) {
     shared.join_handles.lock().expect("as above").extend(children);
 }
 
-/// Is pending once, with its waker in others' hands, and woken by itself in any case.
+/// Is pending once, leaves its waker in the shared list, and wakes itself.
 async fn leave_waker(shared: &Shared) {
     let mut polled = false;
     poll_fn(|cx| {

@@ -1,5 +1,5 @@
-//! An allocator that uses the runtime: it notifies, spawns, sends, aborts and wakes on each so
-//! many-th allocation, which may be one of the runtime's own. All tasks must end.
+//! Runs tasks under an allocator that calls the runtime: on every N-th allocation it notifies,
+//! spawns, sends, aborts or wakes, even if the runtime itself is allocating. All tasks must end.
 
 mod allocator;
 mod calls;
@@ -12,24 +12,24 @@ use std::time::{Duration, Instant};
 use wakeful::runtime::{Builder, Runtime};
 use wakeful_torture::args::Args;
 use wakeful_torture::counts::Counts;
-use wakeful_torture::crash::Doing;
+use wakeful_torture::crash::CrashReport;
 use wakeful_torture::rng::Rng;
 use wakeful_torture::watchdog::Watchdog;
 
 const USAGE: &str = "\
 usage: hostile_alloc [OPTIONS]
 
-  --for TIME      how long to go on, such as 10s or 10m (5s)
-  --seed N        from which the seeds of the rounds are drawn (1)
-  --round SEED    one round, again and again; with --workers
-  --workers N     just this many; 0 for the current-thread runtime";
+  --for TIME      run for TIME, such as 10s or 10m (default: 5s)
+  --seed N        draw the seeds of the rounds from N (default: 1)
+  --round SEED    repeat the round with this seed; add the printed --workers
+  --workers N     use N workers, 0 for a current-thread runtime (default: varies)";
 
-/// For one round, and for the end of its runtime. It takes milliseconds.
+/// The time limit of a round, including the drop of its runtime. A round takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(20);
 
 const WORKERS: &[u64] = &[0, 1, 2, 4];
 
-/// A sleep that a task polls while its runtime is dropped, after the timers have ended.
+/// The panic of a task that polls a sleep while its runtime shuts down, which is right.
 const EXPECTED: &str = "context was found, but it is being shutdown";
 
 fn main() -> ExitCode {
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
             return;
         }
         PANICKED.store(true, SeqCst);
-        eprintln!("FINDING: a panic");
+        eprintln!("FINDING: a panic:");
         report(panic);
     }));
 
@@ -54,12 +54,14 @@ fn main() -> ExitCode {
         let seed = args.number("round").unwrap_or_else(|| seeds.next_u64());
         let mut rng = Rng::new(seed);
         let workers = args.number("workers").unwrap_or(WORKERS[rng.below(WORKERS.len())]);
-        let again = format!("round with {workers} workers; again with --round {seed:#x}");
-        let doing = Doing::new(&again);
+        let command =
+            format!("cargo xtask hostile --only allocator --round {seed:#x} --workers {workers}");
+        let again = format!("round with {workers} workers; repeat with: {command}");
+        let crash_report = CrashReport::new(&again);
         let watchdog = Watchdog::start(LIMIT, &again);
-        let outcome = one(workers, &mut rng);
+        let outcome = run_rounds(workers, &mut rng);
         drop(watchdog);
-        drop(doing);
+        drop(crash_report);
         let row = format!("{workers} workers");
         counts.add(&row, "rounds", 1);
         match outcome {
@@ -81,7 +83,7 @@ fn main() -> ExitCode {
     if found { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-fn one(workers: u64, rng: &mut Rng) -> Result<usize, String> {
+fn run_rounds(workers: u64, rng: &mut Rng) -> Result<usize, String> {
     let runtime = build(workers, rng);
     Ok(load::round(&runtime, rng)? + load::abandoned_round(runtime, rng)?)
 }
@@ -97,5 +99,5 @@ fn build(workers: u64, rng: &mut Rng) -> Runtime {
     if rng.chance(200) {
         builder.disable_stall_handoff();
     }
-    builder.enable_all().build().expect("a runtime")
+    builder.enable_all().build().expect("cannot build a runtime")
 }

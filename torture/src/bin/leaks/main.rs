@@ -1,8 +1,10 @@
-//! Whether descriptors, threads and memory come back: after many runtimes, and after bursts of tasks and messages.
+//! Checks that descriptors, threads and memory are released: after many runtimes, and after bursts
+//! of tasks and messages.
 //!
-//! Each measurement is a child process of its own, so that what one leaves in the memory allocator does not hide what the
-//! next does. Memory is what is resident. Some of it stays with the C library's allocator, which a call (`malloc_trim`) has it
-//! give back: what stays even then is the runtime's, or lies scattered.
+//! Each measurement runs in its own child process, so that memory that one leaves in the allocator
+//! does not hide a leak of the next. The memory measured is the resident memory. The C library's
+//! allocator keeps some of it until `malloc_trim` is called; what stays after this call belongs to
+//! the runtime, or is fragmented.
 
 mod bursts;
 mod runtimes;
@@ -13,22 +15,23 @@ use wakeful_torture::args::Args;
 const USAGE: &str = "\
 usage: leaks [OPTIONS]
 
-  --all         1000 runtimes of each kind, bursts of 2,000,000, and a look 10 s later; else a tenth, and 1 s
-  --only NAME   one measurement; --list prints their names
-  --list        print the names, and run nothing";
+  --all         1,000 runtimes of each kind, bursts of 2,000,000, memory measured up to 10 s later;
+                by default a tenth of each, and 1 s
+  --only TEXT   run the measurements whose name contains TEXT
+  --list        print the names of the measurements";
 
-/// How much is measured.
+/// The size of the measurements.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
     /// Runtimes of each kind.
     pub runtimes: usize,
     /// Tasks or messages at once.
     pub burst: usize,
-    /// When memory is looked at for the last time.
+    /// How many seconds after the burst the memory is measured for the last time.
     pub patience_s: u64,
 }
 
-/// A measurement: prints what it finds; an error says what did not come back.
+/// A measurement. Prints its figures, and returns an error that says what was not released.
 type Measure = fn(Size) -> Result<(), String>;
 
 const MEASUREMENTS: &[(&str, Measure)] = &[
@@ -52,8 +55,10 @@ fn main() -> ExitCode {
         Size { runtimes: 100, burst: 200_000, patience_s: 1 }
     };
     if let Some(name) = args.text("child") {
-        let (_, measure) =
-            MEASUREMENTS.iter().find(|(known, _)| *known == name).expect("the parent knows them");
+        let (_, measure) = MEASUREMENTS
+            .iter()
+            .find(|(known, _)| *known == name)
+            .expect("`--child`: no such measurement");
         return match measure(size) {
             Ok(()) => ExitCode::SUCCESS,
             Err(why) => {
@@ -74,7 +79,7 @@ fn main() -> ExitCode {
         done += 1;
         if !run_child(name, args.has("all")) {
             failed += 1;
-            println!("    again: cargo xtask leaks --only \"{name}\"");
+            println!("    repeat: cargo xtask leaks --only \"{name}\"");
         }
     }
     println!("leaks: {done} measurements, {failed} findings");
@@ -82,14 +87,14 @@ fn main() -> ExitCode {
 }
 
 fn run_child(name: &str, is_all: bool) -> bool {
-    let program = std::env::current_exe().expect("a program has a path");
+    let program = std::env::current_exe().expect("cannot find the path of this program");
     let mut child = Command::new(program);
     child.args(["--child", name]);
-    // By default glibc raises these thresholds whenever a large block is freed. `malloc_trim` leaves
-    // the end of a thread's heap alone, so up to a raised threshold would stay resident.
+    // By default, glibc raises these thresholds when a large block is freed. `malloc_trim` keeps
+    // the free end of a thread's heap up to the threshold, so this memory would stay resident.
     child.env("MALLOC_TRIM_THRESHOLD_", "131072").env("MALLOC_MMAP_THRESHOLD_", "131072");
     if is_all {
         child.arg("--all");
     }
-    child.status().expect("a child process starts").success()
+    child.status().expect("cannot start a child process").success()
 }

@@ -1,4 +1,4 @@
-//! Many runtimes, made, used a bit and dropped one after the other.
+//! Many runtimes, each built, used briefly and dropped, one after the other.
 
 use crate::Size;
 use std::io;
@@ -13,11 +13,11 @@ use wakeful::task::{JoinSet, spawn_blocking};
 use wakeful::time::sleep;
 use wakeful_torture::process::Footprint;
 
-/// How many runtimes come first, until what the process keeps for all of them is there.
+/// How many runtimes run first, so that memory which the process keeps for all runtimes exists.
 const WARM_UP: usize = 20;
 
-/// How much more memory may be resident after the second half of the runtimes than after the first: less than a page for
-/// each would show, 4 KiB times 500.
+/// How much resident memory may grow in the second half of the runtimes. A leak of less than a page
+/// per runtime would exceed it (500 times 4 KiB).
 const GROWTH_MAX_KIB: u64 = 1_024;
 
 /// How long threads may take to end after their runtime was dropped.
@@ -53,15 +53,15 @@ fn measure(size: Size, build: impl Fn() -> io::Result<Runtime>) -> Result<(), St
     let growth_kib = after.resident_kib.saturating_sub(halfway.resident_kib);
     if growth_kib > GROWTH_MAX_KIB {
         return Err(format!(
-            "{growth_kib} KiB more after the second half of {} runtimes",
+            "resident memory grew by {growth_kib} KiB in the second half of {} runtimes",
             size.runtimes
         ));
     }
     Ok(())
 }
 
-/// Waits until there is one thread, and there are as many descriptors as there were. The last child of a runtime that is
-/// gone may still be about to end, and has a thread that waits for it.
+/// Waits until only one thread is left, and as many descriptors as before. The last child process
+/// of a dropped runtime may still be running; a thread waits for it.
 fn settled(descriptors: Option<u64>) -> Result<Footprint, String> {
     let begun = Instant::now();
     loop {
@@ -70,13 +70,13 @@ fn settled(descriptors: Option<u64>) -> Result<Footprint, String> {
             return Ok(now);
         }
         if begun.elapsed() > THREADS_END {
-            return Err(format!("threads or descriptors stay: {now}"));
+            return Err(format!("threads or descriptors were not released: {now}"));
         }
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// A bit of everything.
+/// Uses tasks, timers, channels, sockets, blocking calls, signals, files and child processes.
 async fn use_a_bit() -> io::Result<()> {
     let (to, mut from) = mpsc::channel(2);
     let mut set = JoinSet::new();
@@ -99,9 +99,9 @@ async fn use_a_bit() -> io::Result<()> {
     let listener = signal(SignalKind::user_defined1())?;
     let size = wakeful::fs::read("/proc/self/stat").await?.len();
     drop(listener);
-    // Left behind: the runtime is dropped with a task that waits, and a child that is not awaited.
+    // Left to the drop of the runtime: a pending task, and a child process that is not awaited.
     wakeful::spawn(std::future::pending::<()>());
     let child = Command::new("true").spawn()?;
     drop(child);
-    if blocked == 190 && size > 0 { Ok(()) } else { Err(io::Error::other("wrong sum")) }
+    if blocked == 190 && size > 0 { Ok(()) } else { Err(io::Error::other("wrong results")) }
 }

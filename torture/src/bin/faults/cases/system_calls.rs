@@ -1,8 +1,9 @@
-//! System calls that are refused, or fail.
+//! System calls that are refused, or that fail.
 //!
-//! The calls are those that `strace -f -c` shows of the workload, without the loader's, the memory allocator's and those of
-//! threads that start, which can do nothing without them. Each fails as a sandbox refuses it (`EPERM`), as on a kernel that
-//! does not have it (`ENOSYS`), and as it may fail where something has run out.
+//! These are the calls that `strace -f -c` shows of the workload, without those of the loader, the
+//! memory allocator and starting threads, which cannot do without them. Each call fails as in a
+//! sandbox (`EPERM`), as on a kernel that lacks it (`ENOSYS`), and as it may fail when a resource
+//! has run out.
 
 use super::Expected::{IoEnds, NoRuntime, Without, Works};
 use super::{Expected, Flavour, Group, When};
@@ -16,7 +17,8 @@ const NO_NEW_RUNTIME: Expected = Without(&[("new runtime", NO_DRIVER)]);
 const NO_WORKER: &str = "`Builder::build`: cannot start a worker thread: {errno}";
 const NO_THREAD: &str = "gave no thread for it: {errno}";
 
-/// A group for system calls that fail one way or another, all with the same error.
+/// Creates a group in which these system calls fail, all with the same error: a case for each
+/// error.
 fn calls(name: &'static str, calls: &[c_long], errors: &[(&str, c_int)]) -> Group {
     let fault = |&(error, errno): &(&str, c_int)| {
         let rules = calls.iter().map(|&call| Rule::fail(call, errno)).collect();
@@ -74,8 +76,8 @@ fn driver() -> Vec<Group> {
 fn threads() -> Vec<Group> {
     let none = [("EAGAIN", EAGAIN), ("EPERM", EPERM)];
     let fault = |&(name, errno): &(&str, c_int)| {
-        // A call that is refused with its arguments in memory cannot be told from others; `ENOSYS` has the C library take the
-        // older one, of which those for a thread can.
+        // A filter cannot read the arguments of `clone3`, which are in memory. If `clone3` fails
+        // with `ENOSYS`, the C library calls `clone`, whose flags tell threads from processes.
         let thread = Argument {
             index: 0,
             mask: libc::CLONE_THREAD as u32,
@@ -112,7 +114,7 @@ fn threads() -> Vec<Group> {
     ]
 }
 
-/// What a runtime does without where it has to.
+/// Calls that a runtime can do without.
 fn small_calls() -> Vec<Group> {
     const CPU_CLOCK: u32 = libc::CLOCK_THREAD_CPUTIME_ID as u32;
     let clock = Argument { index: 0, mask: u32::MAX, value: CPU_CLOCK, is: true };
@@ -134,7 +136,7 @@ fn small_calls() -> Vec<Group> {
     calls.into_iter().chain([clock]).map(|group| group.row("small calls").both(Works)).collect()
 }
 
-/// What looks whether a descriptor is ready.
+/// The call that checks whether a descriptor is ready.
 const POLL: c_long = if cfg!(target_arch = "x86_64") { 7 } else { libc::SYS_ppoll };
 
 fn sockets() -> Vec<Group> {
@@ -238,14 +240,14 @@ fn processes() -> Vec<Group> {
             .both(Without(&[("process", "`kill`: {errno}"), ("signal", "`kill`: {errno}")])),
         calls("rt_sigaction", &[libc::SYS_rt_sigaction], REFUSED)
             .start(Without(&[("signal", "`signal`: {errno}")]))
-            // The handler is there.
+            // The handler is installed already.
             .later(Works),
     ]
 }
 
-/// Several refusals at once, as there are.
+/// Sets of refused calls as they occur in practice.
 fn sandboxes() -> Vec<Group> {
-    // What Docker's profile has refused since 2023, and has always.
+    // Calls that Docker's profile refuses, including those added in 2023.
     let default = [
         libc::SYS_io_uring_setup,
         libc::SYS_io_uring_enter,
@@ -259,7 +261,7 @@ fn sandboxes() -> Vec<Group> {
         libc::SYS_unshare,
         libc::SYS_clock_settime,
     ];
-    // What a profile does not know that is older than the kernel.
+    // Calls that a profile from before these calls existed refuses.
     let old = [
         libc::SYS_openat2,
         libc::SYS_pidfd_open,
@@ -268,7 +270,7 @@ fn sandboxes() -> Vec<Group> {
         libc::SYS_faccessat2,
         libc::SYS_membarrier,
     ];
-    // What a kernel in user space leaves out.
+    // Calls that a kernel in user space lacks.
     let mut other_kernel = calls("", &[libc::SYS_preadv2, libc::SYS_pwritev2], &[("", EOPNOTSUPP)]);
     let missing = [
         libc::SYS_membarrier,
@@ -281,7 +283,7 @@ fn sandboxes() -> Vec<Group> {
         libc::SYS_io_uring_setup,
     ];
     let (_, fault) = other_kernel.faults.remove(0);
-    let Fault::Calls(mut rules) = fault else { unreachable!("made of calls") };
+    let Fault::Calls(mut rules) = fault else { unreachable!("`calls` makes `Fault::Calls`") };
     rules.extend(missing.map(|call| Rule::fail(call, ENOSYS)));
     vec![
         calls("Docker profile", &default, &[("", EPERM)]).both(Works).quick(),

@@ -1,8 +1,8 @@
-//! Limits, descriptors that are closed, storms of signals, forks, clocks.
+//! Limits, closed descriptors, storms of signals, forks, clocks.
 
 use super::Expected::{self, Ends, IoEnds, MayFail, Without, Works};
 use super::Group;
-use crate::fault::Spoiled::{AsIfClosed, Closed, Replaced};
+use crate::fault::Damage::{AsIfClosed, Closed, Replaced};
 use crate::fault::{DescriptorKind, Fault};
 use std::fmt::Display;
 
@@ -10,7 +10,8 @@ const NO_DESCRIPTORS: &str = "Too many open files";
 const NO_THREADS: &str = "Resource temporarily unavailable";
 const NO_HAND_OFF: &str = "no hand-off";
 
-/// The standard library's, of a debug build; another one goes on, to where the driver waits.
+/// The standard library's text, in a debug build. In a release build the driver fails later, in its
+/// wait.
 const NOT_OPEN: &str = "owned file descriptor already closed";
 const NO_IO: &str = "the I/O driver of the runtime that this I/O resource belongs to has failed";
 
@@ -48,7 +49,7 @@ pub fn groups() -> Vec<Group> {
     let descriptors = |name, kind, how| one(name, Fault::Descriptors { kind, how });
     let memory = [1_u64, 0, 2, 4, 8, 12, 16, 24, 32, 48, 64, 128];
     vec![
-        // First those of which all do something.
+        // The order puts a limit first under which every operation does something.
         each("descriptor limit", (3..26).map(|n| 3 + (n + 8) % 23), Fault::DescriptorLimit)
             .start(MayFail(&[NO_DESCRIPTORS]))
             .quick(),

@@ -1,4 +1,4 @@
-//! What goes on all the time, while faults come: a runtime that is busy with a bit of all.
+//! Tasks that keep a runtime busy while faults occur.
 
 use super::same;
 use std::io;
@@ -12,20 +12,21 @@ use wakeful::runtime::Runtime;
 use wakeful::sync::mpsc;
 use wakeful::time::sleep;
 
-/// How long each of them may stand still.
+/// How long each of these tasks may make no progress.
 const LIMIT: Duration = Duration::from_secs(5);
 
 const SOCKET: &str = "socket";
 
-/// Tasks that count what they get done.
+/// Tasks that count their progress.
 pub struct Background {
     counters: Vec<(&'static str, Arc<AtomicU64>)>,
-    /// Why the socket's task has ended, if it has.
+    /// The error that ended the socket's task, if any.
     socket: Arc<OnceLock<io::Error>>,
 }
 
 impl Background {
-    /// Starts them on `runtime`. Without descriptors for it there is no socket among them.
+    /// Starts the tasks on `runtime`. If no socket pair can be created, the socket's task is left
+    /// out.
     pub fn start(runtime: &Runtime) -> Background {
         let mut background = Background { counters: Vec::new(), socket: Arc::default() };
         let _inside = runtime.enter();
@@ -51,7 +52,7 @@ impl Background {
             let socket = background.socket.clone();
             wakeful::spawn(async move {
                 if let Err(error) = ping(one, other, rounds).await {
-                    // Nobody else sets it.
+                    // Only this task sets it.
                     let _ = socket.set(error);
                 }
             });
@@ -65,7 +66,7 @@ impl Background {
         counter
     }
 
-    /// Whether all of them still get something done.
+    /// Checks that all tasks still make progress.
     pub fn check(&self, runtime: &Runtime) -> Result<(), String> {
         let before: Vec<u64> = self.counters.iter().map(|(_, count)| count.load(Relaxed)).collect();
         let begun = Instant::now();
@@ -75,7 +76,7 @@ impl Background {
                     return Err(format!("socket: {error}"));
                 }
                 same(name, begun.elapsed() > LIMIT, false)
-                    .map_err(|_| format!("{name}: stands still"))?;
+                    .map_err(|_| format!("{name}: no progress for {LIMIT:?}"))?;
                 runtime.block_on(async { sleep(Duration::from_millis(1)).await });
             }
         }
@@ -99,7 +100,7 @@ async fn pass_messages(rounds: Arc<AtomicU64>) {
     }
 }
 
-/// Sends a byte to and fro.
+/// Sends a byte back and forth.
 async fn ping(
     mut one: UnixStream,
     mut other: UnixStream,

@@ -10,7 +10,7 @@ const TEXT: &[u8] = b"what is written is there";
 pub fn files(site: &Site<'_>) -> Result<(), String> {
     let folder = site.folder.join("files");
     site.in_a_task(async move {
-        // Left over from an operation that failed; else it is not there.
+        // Removes what an operation that failed has left, if anything.
         let _ = fs::remove_dir_all(&folder).await;
         fs::create_dir(&folder).await.at("create_dir")?;
         let (path, copy) = (folder.join("a"), folder.join("b"));

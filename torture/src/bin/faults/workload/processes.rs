@@ -9,7 +9,8 @@ pub fn signal(site: &Site<'_>) -> Result<(), String> {
     site.in_a_task(async {
         let mut signals = listen(SignalKind::user_defined1()).at("signal")?;
         for _ in 0..3 {
-            // SAFETY: takes numbers; there is a handler for this signal.
+            // SAFETY: takes numbers. A handler for this signal is installed, so it does not end the
+            // process.
             if unsafe { libc::kill(libc::getpid(), libc::SIGUSR1) } != 0 {
                 return Err(std::io::Error::last_os_error()).at("kill");
             }

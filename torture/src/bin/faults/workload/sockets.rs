@@ -1,4 +1,4 @@
-//! Sockets and pipes, on this machine only.
+//! Sockets and pipes within this machine.
 
 use super::{At, Site, same};
 use wakeful::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -7,7 +7,7 @@ use wakeful::net::{TcpListener, TcpStream, UdpSocket, UnixListener, UnixStream};
 
 const LOOPBACK: &str = "127.0.0.1:0";
 
-/// What is sent at once: more than a socket's buffer takes, so that both sides have to wait.
+/// The size of a message: more than a socket's buffer, so that both sides have to wait.
 const MANY: usize = 1 << 20;
 
 pub fn tcp(site: &Site<'_>) -> Result<(), String> {
@@ -33,7 +33,7 @@ pub fn unix(site: &Site<'_>) -> Result<(), String> {
         let (one, other) = UnixStream::pair().at("UnixStream::pair")?;
         wakeful::try_join!(echo(other), ask(one, 1_000))?;
 
-        // Left over from an operation that failed; else it is not there.
+        // Removes what an operation that failed has left, if anything.
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path).at("UnixListener::bind")?;
         let server = async {
@@ -46,7 +46,7 @@ pub fn unix(site: &Site<'_>) -> Result<(), String> {
     })
 }
 
-/// Sends back all that comes.
+/// Sends back everything that it receives.
 async fn echo<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S) -> Result<(), String> {
     let mut buffer = vec![0; 8 * 1024];
     loop {
@@ -57,7 +57,7 @@ async fn echo<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S) -> Result<(), St
     }
 }
 
-/// Sends `len` bytes to a peer that echoes them, and sees whether they come back.
+/// Sends `len` bytes to a peer that echoes them, and checks the echo.
 async fn ask<S: AsyncRead + AsyncWrite>(stream: S, len: usize) -> Result<(), String> {
     let (mut reader, mut writer) = wakeful::io::split(stream);
     let sent: Vec<u8> = (0..len).map(|n| n as u8).collect();

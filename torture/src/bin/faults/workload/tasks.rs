@@ -1,4 +1,4 @@
-//! Tasks, timers, channels: what needs no descriptor.
+//! Operations without descriptors: tasks, timers, channels.
 
 use super::{Site, same};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub fn timers(site: &Site<'_>) -> Result<(), String> {
         same("early sleep", took < Duration::from_millis(5), false)?;
         same("late sleep", took > Duration::from_secs(2), false)?;
         let never = timeout(Duration::from_millis(2), std::future::pending::<()>());
-        same("timeout of what never comes", never.await.is_err(), true)?;
+        same("timeout of a future that never completes", never.await.is_err(), true)?;
         let mut ticks = interval(Duration::from_millis(1));
         for _ in 0..5 {
             ticks.tick().await;

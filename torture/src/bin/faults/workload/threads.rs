@@ -1,4 +1,4 @@
-//! What needs threads: blocking calls, tasks that block, further runtimes.
+//! Operations that need threads: blocking calls, tasks that block, additional runtimes.
 
 use super::{At, Flavour, Site, same};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use wakeful::task::{self, JoinSet};
 use wakeful::time::sleep;
 
-/// How long a task waits, on its worker, for one that is behind it.
+/// How long a task blocks its worker while it waits for a task behind it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub fn spawn_blocking(site: &Site<'_>) -> Result<(), String> {
@@ -21,7 +21,7 @@ pub fn spawn_blocking(site: &Site<'_>) -> Result<(), String> {
         }
         let mut sum = 0;
         while let Some(n) = set.join_next().await {
-            // A panic of `spawn_blocking` itself does not come this way.
+            // Panics of `spawn_blocking` itself take another way: `outcome_of` catches them.
             sum += n.map_err(|error| format!("`spawn_blocking`: {error}"))?;
         }
         same("sum of 4 closures", sum, 6)
@@ -40,7 +40,7 @@ pub fn block_in_place(site: &Site<'_>) -> Result<(), String> {
     })
 }
 
-/// A task that blocks its thread for 50 ms, and others behind it; all get done in the end.
+/// Blocks the thread of a task for 50 ms while other tasks are queued. All must finish.
 pub fn block(site: &Site<'_>) -> Result<(), String> {
     site.in_a_task(async {
         let blocks = wakeful::spawn(async { thread::sleep(Duration::from_millis(50)) });
@@ -52,7 +52,7 @@ pub fn block(site: &Site<'_>) -> Result<(), String> {
     })
 }
 
-/// As many tasks as there are workers block until another one has run.
+/// Blocks all workers until another task has run.
 pub fn hand_off(site: &Site<'_>) -> Result<(), String> {
     site.in_a_task(async {
         let mut blocked = JoinSet::new();
@@ -68,7 +68,7 @@ pub fn hand_off(site: &Site<'_>) -> Result<(), String> {
     })
 }
 
-/// Makes one runtime of each kind beside the one that is there.
+/// Builds one more runtime of each kind.
 pub fn new_runtime(_: &Site<'_>) -> Result<(), String> {
     for flavour in Flavour::ALL {
         let runtime = flavour.build().at("Builder::build")?;

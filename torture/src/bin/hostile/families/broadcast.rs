@@ -1,4 +1,4 @@
-//! Channels whose values all receivers get a clone of.
+//! Channels that give each receiver a clone of each value.
 
 use std::sync::Arc;
 use wakeful::sync::broadcast::{self, Receiver, Sender, WeakSender};

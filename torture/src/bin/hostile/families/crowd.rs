@@ -1,6 +1,7 @@
-//! Tasks on several workers that exchange hostile values, and wait behind hostile wakers.
+//! Tasks on several workers that exchange hostile values and wait with hostile wakers.
 //!
-//! Wakers wake the task before they panic, and all waits are bounded, so all tasks end.
+//! Hostile wakers wake the task before they panic, and all waits have a time limit, so all tasks
+//! end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use crate::world::{self, attempt, discard};
 const TASKS: usize = 40;
 const ROUNDS: usize = 12;
 
-/// For one wait.
+/// The time limit of a wait.
 const LIMIT: Duration = Duration::from_millis(2);
 
 struct Crowd {
@@ -64,7 +65,7 @@ async fn crowd(rng: &mut Rng) {
     for _ in 0..TASKS {
         tasks.push(spawn(member(crowd.clone(), rng.fork())));
     }
-    // The receivers end when the last member is gone.
+    // The receivers end when the last member has ended.
     drop(crowd);
     for task in tasks.into_iter().flatten() {
         if rng.chance(50) {
@@ -123,7 +124,7 @@ async fn member(crowd: Arc<Crowd>, mut rng: Rng) {
     }
 }
 
-/// A child that answers, from a worker or from the blocking pool.
+/// Waits for the answer of a child task or of a blocking call.
 async fn ask_a_child(rng: &mut Rng) {
     let (tx, rx) = oneshot::channel();
     let value = Value::new();

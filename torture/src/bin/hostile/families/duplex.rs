@@ -1,5 +1,5 @@
-//! Pipes in memory. Not `io::split`, whose halves hold a lock while the stream calls a waker, as
-//! Tokio's do.
+//! In-memory pipes. `io::split` is left out: its halves hold a lock while the stream calls a waker,
+//! as Tokio's do.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Local sets: polled by hand with hostile wakers, driven by a runtime, dropped with what is in
-//! them.
+//! Local sets that are polled by hand with hostile wakers, driven by a runtime, and dropped with
+//! their tasks.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -20,13 +20,13 @@ use crate::world::{self, attempt, discard};
 
 const STEPS_MAX: usize = 150;
 
-/// A set and what belongs to it; dropped in random order.
+/// A set with its tasks, handles and wakers, which are dropped in random order.
 struct Scene {
     set: LocalSet,
     runtime: Arc<Runtime>,
     local: Vec<JoinHandle<Value>>,
     remote: Vec<JoinHandle<Value>>,
-    /// Of tasks in the set; they outlive it.
+    /// Wakers of tasks in the set. They outlive it.
     wakers: Rc<RefCell<Vec<Waker>>>,
     notify: Arc<Notify>,
 }
@@ -105,7 +105,7 @@ impl Scene {
         });
     }
 
-    /// A task in the set that waits for one outside of it, or for one beside it.
+    /// Spawns a task in the set that waits for a task outside the set, or for one in it.
     fn join_in_set(&mut self, rng: &mut Rng) {
         let tasks = if rng.chance(600) { &mut self.remote } else { &mut self.local };
         let Some(handle) = take(tasks, rng) else { return };
@@ -120,7 +120,7 @@ impl Scene {
         }));
     }
 
-    /// In a runtime, for a moment.
+    /// Drives the set in a runtime for a moment.
     fn drive(&mut self, rng: &mut Rng) {
         let turns = rng.below(10);
         let moment = async {
@@ -142,7 +142,8 @@ impl Scene {
         });
     }
 
-    /// A thread of the runtime wakes a task of the set, and with it the waker that polled the set.
+    /// A thread of the runtime wakes a task of the set, and so the waker with which the set was
+    /// polled.
     fn wake_from_afar(&mut self, rng: &mut Rng) {
         let waker = take(&mut self.wakers.borrow_mut(), rng);
         if let Some(waker) = waker {
@@ -171,7 +172,7 @@ impl Scene {
 
     fn end(self, rng: &mut Rng) {
         let Scene { set, runtime, local, remote, wakers, notify } = self;
-        // Held elsewhere, so that the basket is empty when the tasks are dropped.
+        // Held outside the shared list, so that tasks which are dropped do not find wakers there.
         let taken = std::mem::take(&mut *wakers.borrow_mut());
         let mut ends: Vec<Box<dyn FnOnce()>> = vec![
             Box::new(move || drop(set)),
@@ -190,7 +191,7 @@ impl Scene {
     }
 }
 
-/// Also a future that is not `Send`, and leaves its waker to others.
+/// A future that is not `Send`. It may panic, wake itself, or leave its waker in the shared list.
 struct LocalTask {
     captured: Rc<Value>,
     polls_left: usize,

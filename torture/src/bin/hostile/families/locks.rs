@@ -1,4 +1,4 @@
-//! Mutex and RwLock. Whatever panics, both must be free in the end.
+//! `Mutex` and `RwLock`. Both must be unlocked in the end, whatever panics.
 
 use std::sync::Arc;
 use wakeful::sync::{
@@ -50,10 +50,10 @@ impl Shared for Locks {
         self.readers.clear();
         self.writers.clear();
         if Arc::strong_count(&self.mutex) == 1 && self.mutex.try_lock().is_err() {
-            finding("the Mutex is locked, and there is no guard".into());
+            finding("the Mutex is locked, but no guard exists".into());
         }
         if Arc::strong_count(&self.rwlock) == 1 && self.rwlock.try_write().is_err() {
-            finding("the RwLock is locked, and there is no guard".into());
+            finding("the RwLock is locked, but no guard exists".into());
         }
     }
 }

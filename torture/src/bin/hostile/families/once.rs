@@ -1,4 +1,4 @@
-//! OnceCell, SetOnce and Barrier.
+//! `OnceCell`, `SetOnce` and `Barrier`.
 
 use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,7 @@ use crate::shared::{Shared, pause};
 use crate::values::{Value, call_hostile};
 use crate::world::discard;
 
-/// One of each; all are replaced now and then, since they are good for one use.
+/// One of each primitive. The set is replaced now and then, because they can be used only once.
 #[derive(Clone)]
 struct Set {
     cell: Arc<OnceCell<Value>>,

@@ -52,7 +52,7 @@ impl Shared for Readiness {
     }
 }
 
-/// Nothing can be opened while the runtime ends.
+/// All of these fail while the runtime shuts down.
 impl Readiness {
     fn open_unix(&self) -> io::Result<()> {
         let (one, other) = UnixStream::pair()?;
@@ -76,8 +76,8 @@ impl Readiness {
         let (one, other) = StdUnixStream::pair()?;
         for stream in [one, other] {
             stream.set_nonblocking(true)?;
-            // SAFETY: the `AsyncFd` owns the stream, whose descriptor stays open until it is
-            // dropped.
+            // SAFETY: the `AsyncFd` owns the stream, so the descriptor stays open as long as it is
+            // registered.
             let descriptor = unsafe { AsyncFd::register(stream)? };
             self.descriptors.put(Arc::new(descriptor));
         }
@@ -92,7 +92,7 @@ impl Readiness {
                 self.unix.with(rng, |stream| discard(with_context(|cx| stream.poll_read_ready(cx))))
             }
             3 => self.unix.with(rng, |stream| {
-                // Given up after one poll.
+                // Dropped after one poll.
                 let ready = pin!(stream.ready(Interest::READABLE | Interest::WRITABLE));
                 discard(with_context(|cx| ready.poll(cx)));
             }),

@@ -1,4 +1,4 @@
-//! Semaphores. Whatever panics, no permit may be lost.
+//! Semaphores. No permit may be lost, whatever panics.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -13,7 +13,7 @@ use crate::world::{discard, finding};
 pub struct Permits {
     semaphore: Arc<Semaphore>,
     held: Basket<OwnedSemaphorePermit>,
-    /// How many there are in all, those that are held included.
+    /// All permits, including those that are held.
     exist: AtomicUsize,
 }
 
@@ -77,7 +77,7 @@ impl Shared for Permits {
     fn clear(&self) {
         self.held.clear();
         let (free, exist) = (self.semaphore.available_permits(), self.exist.load(SeqCst));
-        // Futures that other parties have not dropped yet may hold the rest.
+        // Otherwise futures that other parties have not dropped yet may hold permits.
         if Arc::strong_count(&self.semaphore) == 1 && free != exist {
             finding(format!("{exist} permits should be free, and {free} are"));
         }

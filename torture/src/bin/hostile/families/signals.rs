@@ -26,16 +26,16 @@ impl Shared for Signals {
     fn act(self: &Arc<Self>, pool: &mut Pool, rng: &mut Rng) {
         let shared = self.clone();
         match rng.below(12) {
-            // Neither can be had while the runtime ends.
+            // Both fail while the runtime shuts down.
             0 => {
                 let signal = signal(SignalKind::user_defined1());
                 signal.into_iter().for_each(|signal| self.signals.put(signal));
             }
             1 | 2 => {
-                // Before there is a handler the signal would end the process.
+                // Without a handler the signal would end the process, so a listener must exist.
                 if let Some(signal) = self.signals.take(rng) {
                     self.signals.put(signal);
-                    // SAFETY: no pointers are involved; there is a handler for it.
+                    // SAFETY: takes a number. The listener shows that a handler is installed.
                     unsafe { libc::raise(libc::SIGUSR1) };
                 }
             }

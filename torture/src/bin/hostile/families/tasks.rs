@@ -1,4 +1,4 @@
-//! Tasks, their handles and wakers, sets of tasks, blocking calls, task-locals.
+//! Tasks with their handles and wakers, sets of tasks, blocking calls, task-locals.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -24,7 +24,7 @@ pub struct Tasks {
     handles: Basket<JoinHandle<Value>>,
     abort_handles: Basket<AbortHandle>,
     sets: Basket<JoinSet<Value>>,
-    /// Of tasks.
+    /// Wakers of tasks.
     wakers: Basket<Waker>,
 }
 
@@ -92,7 +92,7 @@ impl Tasks {
         self.handles.put(handle);
     }
 
-    /// A task that waits for another.
+    /// Spawns a task that waits for another.
     fn join_by_task(&self, rng: &mut Rng) {
         if let Some(handle) = self.handles.take(rng) {
             self.handles.put(task::spawn(async move {
@@ -149,7 +149,7 @@ impl Tasks {
     }
 }
 
-/// A task's future that panics, wakes itself, or leaves its waker to others.
+/// The future of a task. It may panic, wake itself, or leave its waker in the shared list.
 struct HostileTask {
     captured: Value,
     polls_left: usize,

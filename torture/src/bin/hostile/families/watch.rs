@@ -43,7 +43,8 @@ impl Shared for Watch {
     }
 }
 
-/// No value is dropped while the channel's lock is held: its drop may come back and want it.
+/// Drops no value while the channel's lock is held: the drop of a value may call the channel, which
+/// would take the lock again.
 impl Watch {
     fn open(&self) {
         let (tx, rx) = watch::channel(Value::new());
