@@ -11,6 +11,7 @@
 //! | [`asymmetric_fence`] | fences that cost only their rare side |
 //! | [`slab_alloc`], [`prefetch`](mod@prefetch) | memory for small objects; prefetching |
 //! | [`catch_panic`], [`diagnostics`] | panics of user code; messages on standard error |
+//! | [`on_unwind`] | guards that finish an operation when user code panics |
 //! | [`alarm`], [`cpu_time`], [`thread_number`] | a kernel timer; CPU time and id of a thread |
 //! | [`rng`], [`cache_padded`] | random numbers; values on cache lines of their own |
 //!
@@ -25,6 +26,7 @@ pub mod cpu_time;
 pub mod diagnostics;
 pub mod enter;
 pub mod list;
+pub mod on_unwind;
 pub mod parker;
 pub mod prefetch;
 pub mod rng;

@@ -12,6 +12,7 @@ use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{RawWaker, RawWakerVTable, Waker};
 use std::time::Duration;
 use wakeful_task::{Id, JoinHandle, Runnable, Schedule, new_task};
 
@@ -101,6 +102,49 @@ impl Entries {
         let made = self.made.load(SeqCst);
         assert_eq!(self.dropped.load(SeqCst), made, "futures dropped and made");
         assert_eq!(self.freed.load(SeqCst), made, "cells freed and made");
+    }
+}
+
+/// The target of a waker that calls a function when it is cloned, and counts its wake-ups.
+pub(crate) struct CloneHook {
+    on_clone: Box<dyn Fn() + Send + Sync>,
+    wakes: AtomicUsize,
+}
+
+impl CloneHook {
+    pub(crate) fn new(on_clone: impl Fn() + Send + Sync + 'static) -> Arc<CloneHook> {
+        Arc::new(CloneHook { on_clone: Box::new(on_clone), wakes: 0.into() })
+    }
+
+    pub(crate) fn wakes(&self) -> usize {
+        self.wakes.load(SeqCst)
+    }
+
+    pub(crate) fn waker(self: &Arc<Self>) -> Waker {
+        static VTABLE: RawWakerVTable = RawWakerVTable::new(
+            |data| {
+                // SAFETY: the waker that is cloned keeps its count, so the hook is alive.
+                unsafe { ((*data.cast::<CloneHook>()).on_clone)() };
+                // SAFETY: the data of each waker is a pointer of `Arc::into_raw` with a count; here
+                // the clone gets its own.
+                unsafe { Arc::increment_strong_count(data.cast::<CloneHook>()) };
+                RawWaker::new(data, &VTABLE)
+            },
+            |data| {
+                // SAFETY: as above; `wake` consumes the waker and its count.
+                let hook = unsafe { Arc::from_raw(data.cast::<CloneHook>()) };
+                hook.wakes.fetch_add(1, SeqCst);
+            },
+            |data| {
+                // SAFETY: as above; the waker keeps its count.
+                unsafe { (*data.cast::<CloneHook>()).wakes.fetch_add(1, SeqCst) };
+            },
+            // SAFETY: as above; `drop` consumes the waker and its count.
+            |data| unsafe { drop(Arc::from_raw(data.cast::<CloneHook>())) },
+        );
+        let data = Arc::into_raw(self.clone());
+        // SAFETY: the hook is `Send` and `Sync`, and each waker owns a count of it.
+        unsafe { Waker::from_raw(RawWaker::new(data.cast(), &VTABLE)) }
     }
 }
 

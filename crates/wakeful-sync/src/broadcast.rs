@@ -50,6 +50,7 @@ mod ring;
 
 use std::fmt;
 
+use wakeful_base::on_unwind::{OnUnwind, drop_all};
 use wakeful_base::sync::Arc;
 use wakeful_base::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
@@ -57,7 +58,6 @@ use self::error::{RecvError, SendError, TryRecvError};
 use self::recv::Recv;
 use self::ring::Ring;
 use crate::cooperative::cooperative;
-use crate::on_unwind::{OnUnwind, drop_all};
 use crate::wait_queue::Round;
 
 /// The sending end of a broadcast [`channel`].

@@ -65,7 +65,6 @@ mod cooperative;
 pub mod mpsc;
 mod mutex;
 mod notify;
-mod on_unwind;
 mod once_cell;
 pub mod oneshot;
 mod permit_queue;

@@ -20,7 +20,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::on_unwind::OnUnwind;
+use wakeful_base::on_unwind::OnUnwind;
+
 use crate::wait_queue::{WaitQueue, WaitStatus, Waiter, WaiterStage, Word};
 
 /// Wakes tasks that wait for an event.

@@ -18,6 +18,7 @@ use crate::{Interest, Ready};
 use std::ptr::NonNull;
 use std::task::{Poll, Waker};
 use wakeful_base::list::{Link, Links, List};
+use wakeful_base::on_unwind::drop_all;
 use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
 use wakeful_base::sync::{Mutex, MutexGuard};
 use wakeful_base::{CallWaker, WakeList};
@@ -98,11 +99,21 @@ pub(crate) struct IoWaiters {
 unsafe impl Send for IoWaiters {}
 
 /// The wakers that were left in a slot when it was retired. They are dropped, not called.
+///
+/// Any number of them may panic when they are dropped: the first panic continues after the last
+/// waker has been dropped.
 #[derive(Debug)]
 pub(crate) struct LeftWakers {
-    _polled: [Option<Waker>; 2],
+    polled: [Option<Waker>; 2],
     /// The wakers of futures that were forgotten instead of dropped.
-    _forgotten: Vec<Waker>,
+    forgotten: Vec<Waker>,
+}
+
+impl Drop for LeftWakers {
+    fn drop(&mut self) {
+        let LeftWakers { polled, forgotten } = self;
+        drop_all(|| polled.iter_mut().find_map(Option::take).or_else(|| forgotten.pop()));
+    }
 }
 
 /// A future that waits, as a node of its slot's list. All fields but `interest` are accessed under
@@ -225,7 +236,7 @@ impl IoSlot {
             // SAFETY: a waiter in the list is live, and accessed under the lock only.
             forgotten.extend(unsafe { waiter.as_mut() }.waker.take());
         }
-        LeftWakers { _polled: polled, _forgotten: forgotten }
+        LeftWakers { polled, forgotten }
     }
 
     fn change(&self, new: impl Fn(IoSlotState) -> Option<u64>) -> bool {

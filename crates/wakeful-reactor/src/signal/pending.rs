@@ -143,23 +143,24 @@ impl Listener<'_> {
     /// Waits for the next delivery without using a budget, for code that is not a task.
     pub fn poll_delivery(&mut self, waker: &Waker) -> Poll<()> {
         let channel = self.channel;
-        if self.sees_new(channel.deliveries.load(Acquire)) {
-            return Poll::Ready(());
+        let mut deliveries = channel.deliveries.load(Acquire);
+        if deliveries == self.seen {
+            // Cloned and dropped without the lock, since both run external code.
+            let mut other = Some(waker.clone());
+            let mut listeners = channel.listeners.lock();
+            deliveries = channel.deliveries.load(Relaxed);
+            if deliveries == self.seen {
+                std::mem::swap(&mut listeners.wakers[self.index], &mut other);
+            }
+            drop(listeners);
+            drop(other);
         }
-        // Cloned and dropped without the lock, since both run external code.
-        let mut other = Some(waker.clone());
-        let mut listeners = channel.listeners.lock();
-        let is_new = self.sees_new(channel.deliveries.load(Relaxed));
-        if !is_new {
-            std::mem::swap(&mut listeners.wakers[self.index], &mut other);
+        if deliveries == self.seen {
+            return Poll::Pending;
         }
-        drop(listeners);
-        drop(other);
-        if is_new { Poll::Ready(()) } else { Poll::Pending }
-    }
-
-    fn sees_new(&mut self, deliveries: u64) -> bool {
-        std::mem::replace(&mut self.seen, deliveries) != deliveries
+        // Last, because the drop of a waker may panic. The next poll then finds the delivery.
+        self.seen = deliveries;
+        Poll::Ready(())
     }
 }
 

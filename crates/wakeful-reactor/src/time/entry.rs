@@ -13,6 +13,7 @@ use super::state::{EntryState, Fire, Leave};
 use super::wheel::TimerNode;
 use std::ptr::{self, NonNull};
 use std::task::{Poll, Waker};
+use wakeful_base::on_unwind::drop_all;
 use wakeful_base::slab_alloc;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::AtomicPtr;
@@ -102,11 +103,11 @@ impl ArmedTimer {
             return if entry.state.end_change() {
                 Poll::Pending
             } else {
-                self.due_while_changing()
+                self.due_while_changing(None)
             };
         }
         if !entry.state.end_change() {
-            return self.due_while_changing();
+            return self.due_while_changing(None);
         }
         let new = waker.clone();
         if !entry.state.begin_change() {
@@ -114,15 +115,22 @@ impl ArmedTimer {
         }
         // SAFETY: as above.
         let old = entry.waker.with_mut(|slot| unsafe { (*slot).replace(new) });
-        let is_armed = entry.state.end_change();
-        drop(old);
-        if is_armed { Poll::Pending } else { self.due_while_changing() }
+        if entry.state.end_change() {
+            drop(old);
+            return Poll::Pending;
+        }
+        self.due_while_changing(old)
     }
 
     /// The owner found that we were accessing the waker, and left the entry with the waker to us.
-    fn due_while_changing(&mut self) -> Poll<()> {
+    ///
+    /// `old` is the waker that was in the entry before, if we have replaced it. Both may panic when
+    /// they are dropped. By then the entry is without a waker, so it can be freed.
+    fn due_while_changing(&mut self, old: Option<Waker>) -> Poll<()> {
         // SAFETY: the state is `FIRED`, so only the sleeper accesses the entry.
-        drop(self.entry().waker.with_mut(|slot| unsafe { (*slot).take() }));
+        let set = self.entry().waker.with_mut(|slot| unsafe { (*slot).take() });
+        let mut wakers = [old, set];
+        drop_all(|| wakers.iter_mut().find_map(Option::take));
         Poll::Ready(())
     }
 

@@ -65,6 +65,7 @@ impl Timers {
     /// Checks whether one of these timers is due, and whether it would wake `waker`.
     ///
     /// The caller is the timer's sleeper.
+    #[inline]
     pub fn look(&self, timer: &mut ArmedTimer, waker: &Waker) -> Looked {
         let entry = self.own(timer);
         if entry.state.is_fired_here() {
@@ -80,6 +81,7 @@ impl Timers {
     /// Makes the timer wake `waker`.
     ///
     /// Returns the waker that was set before, or `waker` itself as an `Err` if the timer is due.
+    #[inline]
     pub fn set_waker(
         &mut self,
         timer: &mut ArmedTimer,
@@ -129,9 +131,12 @@ impl Timers {
         waker
     }
 
+    #[inline]
     fn own<'a>(&self, timer: &'a ArmedTimer) -> &'a TimerEntry {
         let entry = timer.entry();
-        debug_assert_eq!(entry.owner, self.id, "this timer is in another wheel");
+        // Also checked in release builds: the callers are safe functions whose unsafe code relies
+        // on being the entry's owner.
+        assert!(entry.owner == self.id, "this timer is in another wheel");
         entry
     }
 

@@ -10,6 +10,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::task::{Context, Poll, Waker, ready};
 
+use wakeful_base::on_unwind::{OnUnwind, drop_all};
 use wakeful_base::sync::atomic::AtomicUsize;
 use wakeful_base::{budget, call_now};
 
@@ -21,7 +22,6 @@ use crate::acquire::{Enqueued, PermitSource};
 use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::backoff::Backoff;
 use crate::batch_semaphore::BatchSemaphore;
-use crate::on_unwind::{OnUnwind, drop_all};
 use crate::permit_queue::{PermitQueue, Waiter};
 
 /// How the capacity of a channel is accounted for: [`Capacity`] in a bounded channel, [`Unlimited`]

@@ -31,13 +31,13 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use wakeful_base::CachePadded;
+use wakeful_base::on_unwind::drop_all;
 use wakeful_base::sync::atomic::AtomicPtr;
 
 use super::block::{Block, ValueSlot, is_last};
 use super::state::{ClaimWord, ReceivedWord};
 use crate::acquire_error::TryAcquireError;
 use crate::backoff::Backoff;
-use crate::on_unwind::drop_all;
 
 const SPARE_BLOCKS_MAX: usize = 4;
 

@@ -20,10 +20,9 @@
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::task::Waker;
 
+use wakeful_base::on_unwind::OnUnwind;
 use wakeful_base::sync::atomic::AtomicUsize;
 use wakeful_base::sync::{UnsafeCell, hint};
-
-use crate::on_unwind::OnUnwind;
 
 const IDLE: usize = 0;
 const REGISTERING: usize = 1;

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::sync::{Arc, Mutex, mpsc};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 use wakeful::runtime::{Builder, Runtime};
@@ -133,6 +133,49 @@ impl WakeCount {
 impl Wake for WakeCount {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, SeqCst);
+    }
+}
+
+/// A waker that calls a function when it is cloned, and counts its wake-ups.
+pub struct CloneHook {
+    on_clone: Box<dyn Fn() + Send + Sync>,
+    wakes: AtomicUsize,
+}
+
+impl CloneHook {
+    pub fn new(on_clone: impl Fn() + Send + Sync + 'static) -> Arc<CloneHook> {
+        Arc::new(CloneHook { on_clone: Box::new(on_clone), wakes: AtomicUsize::new(0) })
+    }
+
+    pub fn wakes(&self) -> usize {
+        self.wakes.load(SeqCst)
+    }
+
+    pub fn waker(self: &Arc<Self>) -> Waker {
+        static VTABLE: RawWakerVTable = RawWakerVTable::new(
+            |data| {
+                // SAFETY: the waker that is cloned keeps its count, so the hook is alive.
+                unsafe { ((*data.cast::<CloneHook>()).on_clone)() };
+                // SAFETY: the data of each waker is a pointer of `Arc::into_raw` with a count; here
+                // the clone gets its own.
+                unsafe { Arc::increment_strong_count(data.cast::<CloneHook>()) };
+                RawWaker::new(data, &VTABLE)
+            },
+            |data| {
+                // SAFETY: as above; `wake` consumes the waker and its count.
+                let hook = unsafe { Arc::from_raw(data.cast::<CloneHook>()) };
+                hook.wakes.fetch_add(1, SeqCst);
+            },
+            |data| {
+                // SAFETY: as above; the waker keeps its count.
+                unsafe { (*data.cast::<CloneHook>()).wakes.fetch_add(1, SeqCst) };
+            },
+            // SAFETY: as above; `drop` consumes the waker and its count.
+            |data| unsafe { drop(Arc::from_raw(data.cast::<CloneHook>())) },
+        );
+        let data = Arc::into_raw(self.clone());
+        // SAFETY: the hook is `Send` and `Sync`, and each waker owns a count of it.
+        unsafe { Waker::from_raw(RawWaker::new(data.cast(), &VTABLE)) }
     }
 }
 

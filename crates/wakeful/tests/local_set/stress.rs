@@ -2,8 +2,9 @@
 
 use super::probes::*;
 use std::collections::VecDeque;
-use std::future::poll_fn;
-use std::pin::Pin;
+use std::future::{pending, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Poll, Waker};
 use std::thread;
@@ -191,4 +192,52 @@ fn ping_pong() {
             there.join().unwrap();
         });
     }
+}
+
+/// The set once wrote the slot of its waker while another thread took the waker out.
+#[test]
+fn wakers_whose_clone_polls_the_set_are_called_and_dropped_once() {
+    thread_local! {
+        static SET: LocalSet = LocalSet::new();
+    }
+    fn poll_set(waker: &Waker) {
+        SET.with(|set| assert!(poll(pin!(set.run_until(pending::<()>())), waker).is_pending()));
+    }
+
+    watched(|| {
+        let (to_us, wakers) = mpsc::channel();
+        for _ in 0..32 {
+            let mut to_us = Some(to_us.clone());
+            let task = poll_fn(move |cx| -> Poll<()> {
+                if let Some(to_us) = to_us.take() {
+                    to_us.send(cx.waker().clone()).unwrap();
+                }
+                Poll::Pending
+            });
+            drop(SET.with(|set| set.spawn_local(task)));
+        }
+        poll_set(Waker::noop());
+        let wakers: Vec<Waker> = wakers.try_iter().collect();
+        assert_eq!(wakers.len(), 32);
+        let (_, inner) = WakeCount::new();
+        let for_clone = inner.clone();
+        let outer = CloneHook::new(move || poll_set(&for_clone));
+        let is_done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(Relaxed) {
+                    wakers.iter().for_each(Waker::wake_by_ref);
+                }
+            });
+            let start = Instant::now();
+            while start.elapsed() < stress_time() {
+                // Another waker each time, so that each poll clones it.
+                poll_set(Waker::noop());
+                poll_set(&outer.waker());
+            }
+            is_done.store(true, Relaxed);
+        });
+        poll_set(Waker::noop());
+        assert_eq!(Arc::strong_count(&outer), 1, "the set has kept or lost a waker");
+    });
 }

@@ -1,7 +1,9 @@
 //! Wake-ups and aborts, from the set's thread and from others.
 
 use super::probes::*;
-use std::pin::Pin;
+use std::cell::RefCell;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::sync::mpsc;
 use std::thread;
 use wakeful::task::{self, JoinHandle, LocalSet, spawn_local};
@@ -207,4 +209,52 @@ fn handles_outlive_the_set() {
     })
     .join()
     .unwrap();
+}
+
+#[test]
+fn a_poll_whose_wakers_clone_panics_leaves_wake_ups_to_the_previous_poller() {
+    for is_woken_by_clone in [true, false] {
+        let (wakes, waker) = WakeCount::new();
+        let mut local = LocalSet::new();
+        let go = Event::default();
+        let (for_task, for_clone) = (go.clone(), go.clone());
+        let join = local.spawn_local(async move { for_task.wait().await });
+        assert!(poll(Pin::new(&mut local), &waker).is_pending());
+        let panics = CloneHook::new(move || {
+            if is_woken_by_clone {
+                for_clone.set();
+            }
+            panic!("the clone of a waker panics");
+        });
+        let (text, _) =
+            panic_of(|| assert!(poll(Pin::new(&mut local), &panics.waker()).is_ready()));
+        assert_eq!(text, "the clone of a waker panics");
+        thread::spawn(move || go.set()).join().unwrap();
+        assert_eq!((wakes.get(), panics.wakes()), (1, 0), "by the clone: {is_woken_by_clone}");
+        assert!(poll(Pin::new(&mut local), &waker).is_ready());
+        assert!(join.is_finished());
+    }
+}
+
+#[test]
+fn a_waker_whose_clone_polls_the_set_is_woken() {
+    let (wakes, waker) = WakeCount::new();
+    let local = Rc::new(LocalSet::new());
+    let go = Event::default();
+    let for_task = go.clone();
+    local.spawn_local(async move { for_task.wait().await });
+    thread_local! {
+        static SET: RefCell<Option<Rc<LocalSet>>> = const { RefCell::new(None) };
+    }
+    SET.set(Some(local.clone()));
+    let outer = CloneHook::new(move || {
+        if let Some(set) = SET.take() {
+            let mut inner = pin!(set.run_until(std::future::pending::<()>()));
+            assert!(poll(inner.as_mut(), &waker).is_pending());
+        }
+    });
+    let mut run = pin!(local.run_until(std::future::pending::<()>()));
+    assert!(poll(run.as_mut(), &outer.waker()).is_pending());
+    thread::spawn(move || go.set()).join().unwrap();
+    assert_eq!((wakes.get(), outer.wakes()), (0, 1), "the outer poll was the last to end");
 }

@@ -1,7 +1,8 @@
 use super::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::task::Wake;
+use std::task::{RawWaker, RawWakerVTable, Wake};
 use wakeful_base::call_now;
 
 #[derive(Default)]
@@ -122,4 +123,38 @@ fn a_waker_may_poll_listen_and_drop() {
     pending.set_pending(0);
     pending.distribute(&mut call_now);
     assert!(busy.0.lock().is_none());
+}
+
+#[test]
+fn a_delivery_is_not_lost_if_the_drop_of_a_wakers_clone_panics() {
+    /// Its clone delivers a signal, and panics when it is dropped.
+    static HOSTILE: RawWakerVTable = RawWakerVTable::new(
+        |_| {
+            PENDING.with(|pending| {
+                pending.set_pending(0);
+                pending.distribute(&mut call_now);
+            });
+            RawWaker::new(std::ptr::null(), &PANICS_ON_DROP)
+        },
+        |_| (),
+        |_| (),
+        |_| (),
+    );
+    static PANICS_ON_DROP: RawWakerVTable = RawWakerVTable::new(
+        |data| RawWaker::new(data, &PANICS_ON_DROP),
+        |_| (),
+        |_| (),
+        |_| panic!("the drop of a waker panics"),
+    );
+    thread_local! {
+        static PENDING: &'static PendingSignals = Box::leak(Box::new(PendingSignals::new(1)));
+    }
+
+    let mut listener = PENDING.with(|pending| pending.listen(0));
+    // SAFETY: the functions of both tables ignore their data and access a thread-local.
+    let hostile = unsafe { Waker::from_raw(RawWaker::new(std::ptr::null(), &HOSTILE)) };
+    let polled = catch_unwind(AssertUnwindSafe(|| listener.poll_delivery(&hostile)));
+    polled.expect_err("the drop panics, which goes to the caller: it is its waker");
+    assert!(poll(&mut listener).is_ready(), "the delivery is lost");
+    assert!(poll(&mut listener).is_pending());
 }

@@ -1,5 +1,6 @@
 use super::super::entry::{LeftTimer, live};
 use super::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::task::{Poll, Wake};
@@ -87,6 +88,23 @@ fn rearming_moves_a_timer_both_ways_wherever_it_is() {
         drop(timers.set_waker(&mut timer, counted().1));
         fire(timers, 40_000_000);
         assert!(timer.is_due());
+        assert!(timers.disarm(timer).is_none());
+    });
+}
+
+#[test]
+fn a_timer_of_another_wheel_is_refused() {
+    with_timers(|timers, _| {
+        let mut other = Timers::new(OwnerId(8));
+        let (count, waker) = counted();
+        let mut timer = timers.arm(5, Some(waker.clone()));
+        let looked = catch_unwind(AssertUnwindSafe(|| other.look(&mut timer, &waker)));
+        let set = catch_unwind(AssertUnwindSafe(|| other.set_waker(&mut timer, waker)));
+        let rearmed = catch_unwind(AssertUnwindSafe(|| other.rearm(&mut timer, 10)));
+        assert!(looked.is_err() && set.is_err() && rearmed.is_err());
+        assert!(other.is_empty());
+        fire(timers, 5);
+        assert_eq!(count.0.load(SeqCst), 1);
         assert!(timers.disarm(timer).is_none());
     });
 }

@@ -99,11 +99,12 @@ impl Owner {
 
     /// Begins a poll of the set. `waker` is woken when a task becomes ready after the poll.
     pub(super) fn begin_poll(self: &Rc<Self>, waker: &Waker) -> PollGuard<'_> {
-        let guard = self.enter();
+        // Before `enter`: if the clone of `waker` wakes a task and then panics, no poll follows
+        // that would run the task, so the previous poller is woken.
         // SAFETY: only one thread may call `arm`. An `Owner` is neither `Send` nor `Sync`, so that
         // is the owning thread.
         unsafe { self.tasks.poller.arm(waker) };
-        guard
+        self.enter()
     }
 
     /// Puts this thread into the set until the guard is dropped.

@@ -9,7 +9,8 @@ use super::super::entry::{LeftTimer, live};
 use super::*;
 use ::loom::sync::Arc;
 use ::loom::thread;
-use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use std::task::{Poll, Wake};
 
 #[derive(Default)]
@@ -148,6 +149,45 @@ fn two_polls_and_a_drop_on_another_thread() {
         owner.end();
         sleeper.join().unwrap();
         assert_eq!(std::sync::Arc::strong_count(&first), 1);
+    });
+}
+
+/// The target of a waker that panics if it is dropped and not woken.
+#[derive(Default)]
+struct PanicsUnlessWoken(AtomicBool);
+
+impl Wake for PanicsUnlessWoken {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.store(true, SeqCst);
+    }
+}
+
+impl Drop for PanicsUnlessWoken {
+    fn drop(&mut self) {
+        if !*self.0.get_mut() {
+            std::panic::resume_unwind(Box::new("the drop of a waker panics"));
+        }
+    }
+}
+
+#[test]
+fn a_poll_leaves_no_waker_in_a_due_entry_if_the_old_wakers_drop_panics() {
+    model(|| {
+        let mut owner = Owner::new();
+        let old = std::sync::Arc::<PanicsUnlessWoken>::default().into();
+        let mut timer = owner.timers.arm(DEADLINE_NS, Some(old));
+        let inbox = owner.inbox.clone();
+        let sleeper = thread::spawn(move || {
+            let (new, waker) = counted();
+            let _panics_or_not = catch_unwind(AssertUnwindSafe(|| timer.poll(&waker)));
+            (timer, new)
+        });
+        owner.fire();
+        let (timer, new) = sleeper.join().unwrap();
+        assert!(timer.is_due());
+        assert_eq!(std::sync::Arc::strong_count(&new), 1, "the entry has kept the waker");
+        drop(leave(timer, &inbox));
+        owner.end();
     });
 }
 

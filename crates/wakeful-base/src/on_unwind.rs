@@ -1,10 +1,11 @@
 //! Guards that finish an operation when a panic unwinds through it.
 
-use wakeful_base::catch_panic::contain_panic;
+use crate::catch_panic::contain_panic;
 
 /// Calls its function when dropped, that is, during unwinding: past the call that may panic, the
 /// guard is forgotten.
-pub(crate) struct OnUnwind<F: FnMut()>(pub(crate) F);
+#[derive(Debug)]
+pub struct OnUnwind<F: FnMut()>(pub F);
 
 impl<F: FnMut()> Drop for OnUnwind<F> {
     fn drop(&mut self) {
@@ -17,7 +18,7 @@ impl<F: FnMut()> Drop for OnUnwind<F> {
 /// the panic continues.
 ///
 /// `next` itself must not panic.
-pub(crate) fn drop_all<T>(next: impl FnMut() -> Option<T>) {
+pub fn drop_all<T>(next: impl FnMut() -> Option<T>) {
     struct Rest<T, N: FnMut() -> Option<T>>(N);
     impl<T, N: FnMut() -> Option<T>> Drop for Rest<T, N> {
         fn drop(&mut self) {
