@@ -16,7 +16,7 @@ fn function(lines: usize) -> String {
 fn a_long_function_is_noted_at_its_line() {
     assert_eq!(notes("src/a.rs", &function(70)), Vec::<String>::new());
     let text = format!("type F = fn(u8);\nfn declared(a: [u8; 2]);\n{}", function(71));
-    let expected = "src/a.rs:3: function `f` of 71 code lines (guideline: at most 70)";
+    let expected = "src/a.rs:3: function `f` of 71 code lines (aim: at most 70)";
     assert_eq!(notes("src/a.rs", &text), [expected]);
 }
 
@@ -25,7 +25,7 @@ fn a_long_file_is_noted_without_its_tests() {
     let text = "a!();\n".repeat(400);
     let with_tests = format!("{text}#[cfg(test)]\nmod tests {{\n b!();\n}}\n");
     assert_eq!(notes("src/a.rs", &with_tests), Vec::<String>::new());
-    let expected = "src/a.rs:1: file of 401 code lines (guideline: at most 400)";
+    let expected = "src/a.rs:1: file of 401 code lines (aim: at most 400)";
     assert_eq!(notes("src/a.rs", &format!("{text}a!();")), [expected]);
 }
 
