@@ -26,6 +26,7 @@ use wakeful_base::sync::{Mutex, MutexGuard};
 
 use super::error::{SendError, TryRecvError};
 use crate::Notify;
+use crate::on_unwind::hold_during;
 use crate::wait_queue::{Round, WaitQueue, Word};
 
 /// The most receivers of a channel, chosen so that counts cannot overflow.
@@ -140,8 +141,7 @@ impl<T> Ring<T> {
             (slot.number, slot.remaining) = (word.round(), receivers);
             line.set_word(word.in_next_round());
             drop(slot);
-            line.release_stale();
-            drop(old);
+            drop(hold_during(old, |_| line.release_stale()));
             return Ok(receivers);
         }
     }
