@@ -4,12 +4,17 @@
 
 mod support;
 
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
 
 use support::*;
-use wakeful_sync::broadcast;
+use wakeful_sync::{broadcast, oneshot};
 
 const WAKE_PANICS: &str = "a waker panics";
+const DROP_OF_WAKER_PANICS: &str = "the drop of a waker panics";
 
 /// Calls `f`, which has to panic, and returns the message.
 #[track_caller]
@@ -19,6 +24,22 @@ fn panic_of<R>(f: impl FnOnce() -> R) -> String {
         Ok(text) => *text,
         Err(payload) => payload.downcast_ref::<&str>().unwrap().to_string(),
     }
+}
+
+/// A waker whose last reference panics when it is dropped, during unwinding too.
+fn drop_panics() -> Waker {
+    struct DropPanics;
+    impl Wake for DropPanics {
+        fn wake(self: Arc<Self>) {
+            std::mem::forget(self);
+        }
+    }
+    impl Drop for DropPanics {
+        fn drop(&mut self) {
+            panic!("{DROP_OF_WAKER_PANICS}");
+        }
+    }
+    Arc::new(DropPanics).into()
 }
 
 #[test]
@@ -37,4 +58,31 @@ fn broadcast_send_with_a_waker_and_the_overwritten_value() {
     drop(waiting);
     drop((rx, lagging));
     assert_eq!(alive.count(), 1, "only the clone that was forgotten is left");
+}
+
+/// Returns a channel whose receiver's waker panics when it is dropped, and whose sender's waker
+/// panics when it is called.
+fn oneshot_with_hostile_wakers<T>() -> (oneshot::Sender<T>, oneshot::Receiver<T>) {
+    let (mut tx, mut rx) = oneshot::channel();
+    {
+        let waker = drop_panics();
+        assert!(Pin::new(&mut rx).poll(&mut Context::from_waker(&waker)).is_pending());
+    }
+    assert!(tx.poll_closed(&mut Context::from_waker(&panicking_waker())).is_pending());
+    (tx, rx)
+}
+
+#[test]
+fn oneshot_receiver_dropped_with_both_wakers() {
+    let (tx, rx) = oneshot_with_hostile_wakers::<u8>();
+    assert_eq!(panic_of(|| drop(rx)), WAKE_PANICS);
+    assert_eq!(tx.send(1), Err(1));
+}
+
+#[test]
+fn oneshot_receiver_closed_with_both_wakers() {
+    let (tx, mut rx) = oneshot_with_hostile_wakers::<u8>();
+    assert_eq!(panic_of(|| rx.close()), WAKE_PANICS);
+    assert!(rx.try_recv().is_err());
+    assert_eq!(tx.send(1), Err(1));
 }

@@ -18,6 +18,7 @@ use wakeful_base::slab_alloc;
 use wakeful_base::sync::UnsafeCell;
 
 use super::state::{Closed, EndsLeft, Finished, OneshotState};
+use crate::on_unwind::hold_during;
 
 pub(super) struct ChannelCell<T> {
     pub(super) state: OneshotState,
@@ -273,10 +274,13 @@ impl<T> ChannelCell<T> {
         // SAFETY: the result comes from this cell's state, and the receiver does not touch the cell
         // afterwards.
         unsafe { free_if_both_left(cell.state.leave_receiver(), this) };
-        if let Some(waker) = sender_waker {
-            waker.wake();
-        }
-        drop((own_waker, value));
+        // At most one of the two is there: the own waker was taken only if the sender has not
+        // finished, and the value only if it has.
+        drop(hold_during((own_waker, value), |_| {
+            if let Some(waker) = sender_waker {
+                waker.wake();
+            }
+        }));
     }
 
     /// # Safety
