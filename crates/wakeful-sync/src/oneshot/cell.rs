@@ -201,7 +201,7 @@ impl<T> ChannelCell<T> {
         // SAFETY: the sender finished before the bit was set, so it did not see the waker, and the
         // waker is still the receiver's.
         let unseen = (!registered).then(|| unsafe { self.rx_waker.take() });
-        drop((old, unseen));
+        drop(hold_during(unseen, |_| drop(old)));
         registered
     }
 
@@ -234,7 +234,7 @@ impl<T> ChannelCell<T> {
         // SAFETY: the receiver closed before the bit was set, so it did not see the waker, and the
         // waker is still the sender's.
         let unseen = (!registered).then(|| unsafe { self.tx_waker.take() });
-        drop((old, unseen));
+        drop(hold_during(unseen, |_| drop(old)));
         registered
     }
 
