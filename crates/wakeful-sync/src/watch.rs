@@ -62,6 +62,7 @@ use wakeful_base::sync::{Arc, RwLockReadGuard};
 use self::error::{RecvError, SendError};
 use self::state::{Changed, WatchState};
 use crate::cooperative::cooperative;
+use crate::on_unwind::hold_during;
 use crate::wait_queue::Round;
 
 /// The receiving end of a watch [`channel`]: reads the value and waits for it to change.
@@ -388,8 +389,9 @@ impl<T> Sender<T> {
         if self.receiver_count() == 0 {
             return Err(SendError(value));
         }
-        let mut other = value;
-        self.send_modify(|current| std::mem::swap(current, &mut other));
+        drop(hold_during(value, |other| {
+            self.send_modify(|current| std::mem::swap(current, other));
+        }));
         Ok(())
     }
 

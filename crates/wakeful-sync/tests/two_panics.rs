@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 
 use support::*;
-use wakeful_sync::{broadcast, oneshot};
+use wakeful_sync::{broadcast, oneshot, watch};
 
 const WAKE_PANICS: &str = "a waker panics";
 const DROP_OF_WAKER_PANICS: &str = "the drop of a waker panics";
@@ -85,4 +85,19 @@ fn oneshot_receiver_closed_with_both_wakers() {
     assert_eq!(panic_of(|| rx.close()), WAKE_PANICS);
     assert!(rx.try_recv().is_err());
     assert_eq!(tx.send(1), Err(1));
+}
+
+#[test]
+fn watch_send_with_a_waker_and_the_replaced_value() {
+    let alive = Alive::default();
+    let (tx, mut rx) = watch::channel(PanicsWhenDropped(alive.value(1), true));
+    let mut changed = manual(rx.changed());
+    assert!(changed.poll_with(&panicking_waker()).is_pending());
+
+    assert_eq!(panic_of(|| tx.send(PanicsWhenDropped(alive.value(2), false))), WAKE_PANICS);
+    assert!(changed.ready().is_ok());
+    drop(changed);
+    assert_eq!(rx.borrow().0.number, 2);
+    drop((tx, rx));
+    alive.assert_none();
 }
