@@ -8,10 +8,10 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, RawWaker, RawWakerVTable, Wake, Waker};
 
 use support::*;
-use wakeful_sync::{broadcast, oneshot, watch};
+use wakeful_sync::{broadcast, mpsc, oneshot, watch};
 
 const WAKE_PANICS: &str = "a waker panics";
 const DROP_OF_WAKER_PANICS: &str = "the drop of a waker panics";
@@ -40,6 +40,42 @@ fn drop_panics() -> Waker {
         }
     }
     Arc::new(DropPanics).into()
+}
+
+/// Returns a waker that calls `on_clone` when it is cloned, and whose clones panic when they are
+/// dropped, during unwinding too.
+fn clones_panic<F: Fn() + Send + Sync>(on_clone: &'static F, on_wake: fn()) -> Waker {
+    struct Data<F: 'static> {
+        on_clone: &'static F,
+        on_wake: fn(),
+    }
+    impl<F: Fn()> Data<F> {
+        const ORIGINAL: &'static RawWakerVTable = &RawWakerVTable::new(
+            |data| {
+                (Self::get(data).on_clone)();
+                RawWaker::new(data, Self::CLONE)
+            },
+            |_| (),
+            |_| (),
+            |_| (),
+        );
+        const CLONE: &'static RawWakerVTable = &RawWakerVTable::new(
+            |data| RawWaker::new(data, Self::CLONE),
+            |data| (Self::get(data).on_wake)(),
+            |data| (Self::get(data).on_wake)(),
+            |_| panic!("{DROP_OF_WAKER_PANICS}"),
+        );
+
+        fn get(data: *const ()) -> &'static Self {
+            // SAFETY: `data` is the box that is leaked below.
+            unsafe { &*data.cast() }
+        }
+    }
+    let data: &'static Data<F> = Box::leak(Box::new(Data { on_clone, on_wake }));
+    let raw = RawWaker::new(std::ptr::from_ref(data).cast(), Data::<F>::ORIGINAL);
+    // SAFETY: `F` is `Sync` and the data leaked, so it may be used on any thread at any time. The
+    // vtables' functions release nothing.
+    unsafe { Waker::from_raw(raw) }
 }
 
 #[test]
@@ -100,4 +136,18 @@ fn watch_send_with_a_waker_and_the_replaced_value() {
     assert_eq!(rx.borrow().0.number, 2);
     drop((tx, rx));
     alive.assert_none();
+}
+
+#[test]
+fn mpsc_registration_with_the_new_and_the_old_waker() {
+    let (tx, mut rx) = mpsc::unbounded_channel();
+    {
+        let waker = drop_panics();
+        assert!(rx.poll_recv(&mut Context::from_waker(&waker)).is_pending());
+    }
+    // The send comes while the waker is registered, which leaves the wake-up to the receiver.
+    let send = Box::leak(Box::new(move || tx.send(1).unwrap()));
+    let waker = clones_panic(send, || panic!("{WAKE_PANICS}"));
+    assert_eq!(panic_of(|| rx.poll_recv(&mut Context::from_waker(&waker))), WAKE_PANICS);
+    assert_eq!(rx.try_recv(), Ok(1));
 }

@@ -23,7 +23,7 @@ use std::task::Waker;
 use wakeful_base::sync::atomic::AtomicUsize;
 use wakeful_base::sync::{UnsafeCell, hint};
 
-use crate::on_unwind::OnUnwind;
+use crate::on_unwind::{OnUnwind, hold_during};
 
 const IDLE: usize = 0;
 const REGISTERING: usize = 1;
@@ -62,8 +62,7 @@ impl RxWaker {
             }
         });
         std::mem::forget(clone_panics);
-        self.end_registration();
-        drop(old);
+        drop(hold_during(old, |_| self.end_registration()));
     }
 
     fn end_registration(&self) {
