@@ -7,7 +7,7 @@ mod support;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, RawWaker, RawWakerVTable, Wake, Waker};
 
 use support::*;
@@ -40,6 +40,17 @@ fn drop_panics() -> Waker {
         }
     }
     Arc::new(DropPanics).into()
+}
+
+/// A waker that calls a function when it is called.
+fn on_wake(f: impl Fn() + Send + Sync + 'static) -> Waker {
+    struct OnWake<F>(F);
+    impl<F: Fn() + Send + Sync> Wake for OnWake<F> {
+        fn wake(self: Arc<Self>) {
+            (self.0)();
+        }
+    }
+    Arc::new(OnWake(f)).into()
 }
 
 /// Returns a waker that calls `on_clone` when it is cloned, and whose clones panic when they are
@@ -150,4 +161,23 @@ fn mpsc_registration_with_the_new_and_the_old_waker() {
     let waker = clones_panic(send, || panic!("{WAKE_PANICS}"));
     assert_eq!(panic_of(|| rx.poll_recv(&mut Context::from_waker(&waker))), WAKE_PANICS);
     assert_eq!(rx.try_recv(), Ok(1));
+}
+
+#[test]
+fn mpsc_owned_permit_with_two_wakers_of_the_receiver() {
+    let (tx, rx) = mpsc::channel(1);
+    let permit = tx.try_reserve_owned().unwrap();
+    let rx = Arc::new(Mutex::new(rx));
+    let receiver = rx.clone();
+    let waker = on_wake(move || {
+        let mut rx = receiver.lock().unwrap();
+        assert_eq!(rx.try_recv(), Ok(1));
+        assert!(rx.poll_recv(&mut Context::from_waker(&panicking_waker())).is_pending());
+        drop(rx);
+        panic!("the first waker panics");
+    });
+    assert!(rx.lock().unwrap().poll_recv(&mut Context::from_waker(&waker)).is_pending());
+    // The drop of the only sender, which the call would have returned, calls the second waker.
+    assert_eq!(panic_of(|| permit.send(1)), "the first waker panics");
+    assert!(rx.lock().unwrap().is_closed());
 }
