@@ -26,6 +26,7 @@ use std::task::{Context, Poll, Waker, ready};
 use wakeful_base::budget;
 
 use crate::acquire_error::{AcquireError, TryAcquireError};
+use crate::on_unwind::OnUnwind;
 use crate::permit_queue::{PermitQueue, Waiter};
 
 /// A set of permits that can be taken and waited for.
@@ -58,8 +59,8 @@ pub(crate) trait PermitSource {
 
     /// Removes `waiter` from the queue and gives back the permits it was dealt out of its `n`.
     ///
-    /// This can wake other waiters. If a waker panics, `waiter` has left nevertheless, and a second
-    /// call has no effect.
+    /// This unlinks `waiter` and can then wake other waiters. If one of their wakers panics,
+    /// `waiter` has left nevertheless, and a second call has no effect.
     ///
     /// # Safety
     /// `waiter` must be live. If it is in a queue, that queue must be this source's.
@@ -100,6 +101,20 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
         Acquire { source, n, phase: Phase::Start, waiter: Waiter::new() }
     }
 
+    /// Takes the waiter out of the queue, and gives back the permits it was dealt.
+    ///
+    /// That may wake other waiters. If one of their wakers panics, this future is dropped during
+    /// the unwinding, and with it the waiter's own waker.
+    fn leave(&self) {
+        // SAFETY: only the owner, which this future is, puts the waiter into a queue, and `leave`
+        // below unlinks it before it wakes others.
+        let waker_panics = OnUnwind(|| drop(unsafe { self.waiter.take_waker() }));
+        // SAFETY: the waiter is live as part of `self`. It entered this source's queue, or none if
+        // its permits were taken at once.
+        unsafe { self.source.leave(self.n, NonNull::from(&self.waiter)) };
+        std::mem::forget(waker_panics);
+    }
+
     /// Polls a waiter that is past `Start`. If it still waits, stores `waker` in it.
     #[inline(never)]
     fn poll_queued(&self, waker: &Waker) -> Result<Enqueued, AcquireError> {
@@ -108,9 +123,7 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
         let mut new = None;
         loop {
             if self.source.is_closed() {
-                // SAFETY: the waiter is live as part of `self`. It entered this source's queue, or
-                // none if its permits were taken at once.
-                unsafe { self.source.leave(self.n, NonNull::from(&self.waiter)) };
+                self.leave();
                 return Err(AcquireError::closed());
             }
             if self.waiter.is_granted() {
@@ -197,9 +210,7 @@ impl<S: PermitSource> Drop for Acquire<'_, S> {
         if self.waiter.is_granted() {
             self.source.release(self.n);
         } else {
-            // SAFETY: the waiter is live as part of `self`, and a waiter that is not granted
-            // entered this source's queue.
-            unsafe { self.source.leave(self.n, NonNull::from(&self.waiter)) };
+            self.leave();
         }
     }
 }

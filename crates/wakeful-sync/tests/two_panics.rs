@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, RawWaker, RawWakerVTable, Wake, Waker};
 
 use support::*;
-use wakeful_sync::{broadcast, mpsc, oneshot, watch};
+use wakeful_sync::{Semaphore, broadcast, mpsc, oneshot, watch};
 
 const WAKE_PANICS: &str = "a waker panics";
 const DROP_OF_WAKER_PANICS: &str = "the drop of a waker panics";
@@ -180,4 +180,20 @@ fn mpsc_owned_permit_with_two_wakers_of_the_receiver() {
     // The drop of the only sender, which the call would have returned, calls the second waker.
     assert_eq!(panic_of(|| permit.send(1)), "the first waker panics");
     assert!(rx.lock().unwrap().is_closed());
+}
+
+#[test]
+fn semaphore_waiter_that_leaves_with_its_waker_and_that_of_the_next() {
+    let semaphore = Semaphore::new(1);
+    let mut first = manual(semaphore.acquire_many(2));
+    {
+        let waker = drop_panics();
+        assert!(first.poll_with(&waker).is_pending());
+    }
+    let mut second = manual(semaphore.acquire());
+    assert!(second.poll_with(&panicking_waker()).is_pending());
+
+    assert_eq!(panic_of(|| drop(first)), WAKE_PANICS);
+    drop(second.ready().unwrap());
+    assert_eq!(semaphore.available_permits(), 1);
 }
