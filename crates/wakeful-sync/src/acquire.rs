@@ -24,6 +24,7 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker, ready};
 
 use wakeful_base::budget;
+use wakeful_base::catch_panic::contain_panic;
 
 use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::on_unwind::OnUnwind;
@@ -122,31 +123,38 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
         // and the old one is dropped after the lock is released.
         let mut new = None;
         loop {
-            if self.source.is_closed() {
-                self.leave();
-                return Err(AcquireError::closed());
-            }
-            if self.waiter.is_granted() {
+            let is_closed = self.source.is_closed();
+            if is_closed || self.waiter.is_granted() {
+                // A clone was not needed. If its drop panicked, the caller would not get its
+                // permits.
+                contain_panic(|| drop(new.take()));
+                if is_closed {
+                    self.leave();
+                    return Err(AcquireError::closed());
+                }
                 return Ok(Enqueued::Granted);
             }
-            let (outcome, _old) = self.source.with_queue(|queue| {
+            let (is_stored, old) = self.source.with_queue(|queue| {
                 if self.waiter.is_granted() || self.source.is_closed() {
-                    return (None, new.take());
+                    return (false, None);
                 }
                 // SAFETY: a waiter past `Start` that is neither granted nor closed is still in the
                 // queue. Both were checked under the lock, and only a lock holder removes waiters.
                 unsafe {
                     let waiter = NonNull::from(&self.waiter);
                     match new.take() {
-                        Some(new) => (Some(Enqueued::Waiting), queue.set_waker(waiter, new)),
-                        None if queue.will_wake(waiter, waker) => (Some(Enqueued::Waiting), None),
-                        None => (None, None),
+                        Some(new) => (true, queue.set_waker(waiter, new)),
+                        None => (queue.will_wake(waiter, waker), None),
                     }
                 }
             });
-            match outcome {
-                Some(outcome) => return Ok(outcome),
-                None => new = Some(waker.clone()),
+            if is_stored {
+                drop(old);
+                return Ok(Enqueued::Waiting);
+            }
+            // If there is a clone already, the waiter was granted or the source closed meanwhile.
+            if new.is_none() {
+                new = Some(waker.clone());
             }
         }
     }

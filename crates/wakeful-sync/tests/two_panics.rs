@@ -7,6 +7,7 @@ mod support;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, RawWaker, RawWakerVTable, Wake, Waker};
 
@@ -195,5 +196,22 @@ fn semaphore_waiter_that_leaves_with_its_waker_and_that_of_the_next() {
 
     assert_eq!(panic_of(|| drop(first)), WAKE_PANICS);
     drop(second.ready().unwrap());
+    assert_eq!(semaphore.available_permits(), 1);
+}
+
+#[test]
+fn semaphore_permit_is_acquired_though_the_drop_of_a_clone_panics() {
+    static CLONES: AtomicUsize = AtomicUsize::new(0);
+    let semaphore = Arc::new(Semaphore::new(0));
+    let mut waiting = manual(semaphore.acquire());
+    waiting.pending();
+    let released = semaphore.clone();
+    let on_clone = Box::leak(Box::new(move || match CLONES.fetch_add(1, SeqCst) {
+        0 => released.add_permits(1),
+        _ => panic!("the clone of a waker panics"),
+    }));
+    // The clone is not needed, since its creation grants the permit.
+    assert!(waiting.poll_with(&clones_panic(on_clone, || ())).is_ready());
+    drop(waiting);
     assert_eq!(semaphore.available_permits(), 1);
 }
