@@ -66,6 +66,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Poll, Waker};
 
+use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
 
@@ -329,7 +330,8 @@ impl WaitQueue {
         // SAFETY: we hold the lock. The waiter is queued, and by contract in this line.
         let waker = unsafe { locked.remove(waiter, WaiterStage::Idle) };
         drop(locked);
-        drop(waker);
+        // The caller may hold the value that it waited for, or have other user code to drop.
+        contain_panic(|| drop(waker));
         WaiterStage::Idle
     }
 }

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, RawWaker, RawWakerVTable, Wake, Waker};
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 
 use support::*;
 use wakeful_sync::{Semaphore, broadcast, mpsc, oneshot, watch};
@@ -214,4 +214,30 @@ fn semaphore_permit_is_acquired_though_the_drop_of_a_clone_panics() {
     assert!(waiting.poll_with(&clones_panic(on_clone, || ())).is_ready());
     drop(waiting);
     assert_eq!(semaphore.available_permits(), 1);
+}
+
+/// More waiters than one batch of wakers holds.
+const MANY: usize = 40;
+
+#[test]
+fn broadcast_value_is_received_though_the_drop_of_the_waker_panics() {
+    let (tx, _) = broadcast::channel(1);
+    let wait = || {
+        let mut rx = tx.subscribe();
+        manual(async move { rx.recv().await })
+    };
+    let mut waiting: Vec<_> = (0..MANY).map(|_| wait()).collect();
+    let last = Arc::new(Mutex::new(wait()));
+    let received = Arc::new(Mutex::new(Poll::Pending));
+    let (polled, result) = (last.clone(), received.clone());
+    // Called before the last waiter is released, which holds a waker whose drop panics.
+    let waker = on_wake(move || *result.lock().unwrap() = polled.lock().unwrap().poll());
+    assert!(waiting[0].poll_with(&waker).is_pending());
+    waiting[1..].iter_mut().for_each(Manual::pending);
+    {
+        let waker = drop_panics();
+        assert!(last.lock().unwrap().poll_with(&waker).is_pending());
+    }
+    tx.send(7).unwrap();
+    assert_eq!(*received.lock().unwrap(), Poll::Ready(Ok(7)));
 }
