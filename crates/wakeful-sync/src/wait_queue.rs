@@ -285,7 +285,9 @@ impl WaitQueue {
                 return WaitStatus::Over;
             }
             if locked.has_stale() {
-                locked.release_stale();
+                // Contains panics of their wakers, which belong to other tasks: this is a poll, and
+                // its unwinding would drop the wakers of the future that is polled.
+                contain_panic(|| locked.release_stale());
                 continue;
             }
             let Some(waker) = waker else {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 
 use support::*;
-use wakeful_sync::{Semaphore, broadcast, mpsc, oneshot, watch};
+use wakeful_sync::{Notify, Semaphore, broadcast, mpsc, oneshot, watch};
 
 const WAKE_PANICS: &str = "a waker panics";
 const DROP_OF_WAKER_PANICS: &str = "the drop of a waker panics";
@@ -240,4 +240,31 @@ fn broadcast_value_is_received_though_the_drop_of_the_waker_panics() {
     }
     tx.send(7).unwrap();
     assert_eq!(*received.lock().unwrap(), Poll::Ready(Ok(7)));
+}
+
+#[test]
+fn poll_that_releases_other_waiters_with_their_wakers_and_its_own() {
+    static POLLS: AtomicUsize = AtomicUsize::new(0);
+    let notify = Arc::new(Notify::new());
+    let mut waiting: Vec<_> = (0..MANY).map(|_| manual(notify.notified())).collect();
+    let own = std::mem::ManuallyDrop::new(clones_panic(&|| (), || ()).clone());
+    let other = notify.clone();
+    // The waiters behind the first batch are released by the second poll of `late`.
+    let waker = on_wake(move || {
+        let mut late = Box::pin(async { other.notified().await });
+        for _ in 0..2 {
+            assert!(late.as_mut().poll(&mut Context::from_waker(&own)).is_pending());
+            POLLS.fetch_add(1, SeqCst);
+        }
+    });
+    for (i, waiter) in waiting.iter_mut().enumerate() {
+        match i {
+            0 => assert!(waiter.poll_with(&waker).is_pending()),
+            35 => assert!(waiter.poll_with(&panicking_waker()).is_pending()),
+            _ => waiter.pending(),
+        }
+    }
+    notify.notify_waiters();
+    assert_eq!(POLLS.load(SeqCst), 2);
+    waiting.iter_mut().for_each(|waiter| waiter.ready());
 }
