@@ -218,7 +218,9 @@ impl WaitQueue {
                 if unsafe { self.refresh(waiter, Some(waker)) } == WaitStatus::Waiting {
                     return Poll::Pending;
                 }
-                waiter.reset();
+                // SAFETY: the waiter is the caller's, by contract. `refresh` found that it has been
+                // released, so it is in no line, and only its owner makes it enter one.
+                unsafe { waiter.reset() };
                 word = self.load();
                 continue;
             }
