@@ -14,6 +14,25 @@ impl<F: FnMut()> Drop for OnUnwind<F> {
     }
 }
 
+/// Calls `f` with `value`, and returns `value`.
+///
+/// For a value whose drop is user code and that outlives a call of other user code. If `f` panics,
+/// `value` is dropped during the unwinding, and a panic of that drop is contained: the first panic
+/// reaches the caller.
+pub fn hold_during<T>(value: T, f: impl FnOnce(&mut T)) -> T {
+    struct Held<T>(Option<T>);
+    impl<T> Drop for Held<T> {
+        fn drop(&mut self) {
+            if let Some(value) = self.0.take() {
+                contain_panic(|| drop(value));
+            }
+        }
+    }
+    let mut held = Held(Some(value));
+    held.0.as_mut().map(f);
+    held.0.take().expect("the value is taken only here, or during unwinding")
+}
+
 /// Drops all values that `next` returns. If a drop panics, the remaining values are dropped before
 /// the panic continues.
 ///

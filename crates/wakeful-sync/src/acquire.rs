@@ -24,6 +24,8 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker, ready};
 
 use wakeful_base::budget;
+use wakeful_base::catch_panic::contain_panic;
+use wakeful_base::on_unwind::OnUnwind;
 
 use crate::acquire_error::{AcquireError, TryAcquireError};
 use crate::permit_queue::{PermitQueue, Waiter};
@@ -58,8 +60,8 @@ pub(crate) trait PermitSource {
 
     /// Removes `waiter` from the queue and gives back the permits it was dealt out of its `n`.
     ///
-    /// This can wake other waiters. If a waker panics, `waiter` has left nevertheless, and a second
-    /// call has no effect.
+    /// This unlinks `waiter` and can then wake other waiters. If one of their wakers panics,
+    /// `waiter` has left nevertheless, and a second call has no effect.
     ///
     /// # Safety
     /// `waiter` must be live. If it is in a queue, that queue must be this source's.
@@ -100,6 +102,20 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
         Acquire { source, n, phase: Phase::Start, waiter: Waiter::new() }
     }
 
+    /// Takes the waiter out of the queue, and gives back the permits it was dealt.
+    ///
+    /// That may wake other waiters. If one of their wakers panics, this future is dropped during
+    /// the unwinding, and with it the waiter's own waker.
+    fn leave(&self) {
+        // SAFETY: only the owner, which this future is, puts the waiter into a queue, and `leave`
+        // below unlinks it before it wakes others.
+        let waker_panics = OnUnwind(|| drop(unsafe { self.waiter.take_waker() }));
+        // SAFETY: the waiter is live as part of `self`. It entered this source's queue, or none if
+        // its permits were taken at once.
+        unsafe { self.source.leave(self.n, NonNull::from(&self.waiter)) };
+        std::mem::forget(waker_panics);
+    }
+
     /// Polls a waiter that is past `Start`. If it still waits, stores `waker` in it.
     #[inline(never)]
     fn poll_queued(&self, waker: &Waker) -> Result<Enqueued, AcquireError> {
@@ -107,33 +123,38 @@ impl<'a, S: PermitSource> Acquire<'a, S> {
         // and the old one is dropped after the lock is released.
         let mut new = None;
         loop {
-            if self.source.is_closed() {
-                // SAFETY: the waiter is live as part of `self`. It entered this source's queue, or
-                // none if its permits were taken at once.
-                unsafe { self.source.leave(self.n, NonNull::from(&self.waiter)) };
-                return Err(AcquireError::closed());
-            }
-            if self.waiter.is_granted() {
+            let is_closed = self.source.is_closed();
+            if is_closed || self.waiter.is_granted() {
+                // A clone was not needed. If its drop panicked, the caller would not get its
+                // permits.
+                contain_panic(|| drop(new.take()));
+                if is_closed {
+                    self.leave();
+                    return Err(AcquireError::closed());
+                }
                 return Ok(Enqueued::Granted);
             }
-            let (outcome, _old) = self.source.with_queue(|queue| {
+            let (is_stored, old) = self.source.with_queue(|queue| {
                 if self.waiter.is_granted() || self.source.is_closed() {
-                    return (None, new.take());
+                    return (false, None);
                 }
                 // SAFETY: a waiter past `Start` that is neither granted nor closed is still in the
                 // queue. Both were checked under the lock, and only a lock holder removes waiters.
                 unsafe {
                     let waiter = NonNull::from(&self.waiter);
                     match new.take() {
-                        Some(new) => (Some(Enqueued::Waiting), queue.set_waker(waiter, new)),
-                        None if queue.will_wake(waiter, waker) => (Some(Enqueued::Waiting), None),
-                        None => (None, None),
+                        Some(new) => (true, queue.set_waker(waiter, new)),
+                        None => (queue.will_wake(waiter, waker), None),
                     }
                 }
             });
-            match outcome {
-                Some(outcome) => return Ok(outcome),
-                None => new = Some(waker.clone()),
+            if is_stored {
+                drop(old);
+                return Ok(Enqueued::Waiting);
+            }
+            // If there is a clone already, the waiter was granted or the source closed meanwhile.
+            if new.is_none() {
+                new = Some(waker.clone());
             }
         }
     }
@@ -197,9 +218,7 @@ impl<S: PermitSource> Drop for Acquire<'_, S> {
         if self.waiter.is_granted() {
             self.source.release(self.n);
         } else {
-            // SAFETY: the waiter is live as part of `self`, and a waiter that is not granted
-            // entered this source's queue.
-            unsafe { self.source.leave(self.n, NonNull::from(&self.waiter)) };
+            self.leave();
         }
     }
 }

@@ -396,7 +396,9 @@ impl Waiting {
         if wait == WaitStatus::Waiting {
             return Poll::Pending;
         }
-        waiter.finish();
+        // SAFETY: the waiter is ours. It is in no line: it has been released, or never entered, and
+        // only its owner makes it enter one.
+        unsafe { waiter.finish() };
         Poll::Ready(())
     }
 

@@ -62,6 +62,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use wakeful_base::budget;
+use wakeful_base::on_unwind::hold_during;
 
 use self::cell::{CellRef, ChannelCell};
 use self::error::{RecvError, TryRecvError};
@@ -230,10 +231,11 @@ impl<T> Receiver<T> {
             // SAFETY: this is the receiver, borrowed by `&mut self`. It has not left the cell,
             // since `self.cell` is `Some`.
             let (own_waker, sender_waker) = unsafe { cell.close() };
-            if let Some(waker) = sender_waker {
-                waker.wake();
-            }
-            drop(own_waker);
+            drop(hold_during(own_waker, |_| {
+                if let Some(waker) = sender_waker {
+                    waker.wake();
+                }
+            }));
         }
     }
 

@@ -82,6 +82,15 @@ impl Waiter {
     pub(crate) fn is_granted(&self) -> bool {
         self.needed.load(Acquire) == 0
     }
+
+    /// Takes the waker that a waiter keeps when it is removed without a grant.
+    ///
+    /// # Safety
+    /// Only its owner may call this, and the waiter must be in no queue.
+    pub(crate) unsafe fn take_waker(&self) -> Option<Waker> {
+        // SAFETY: the waker of a waiter that is not linked belongs to the owner, the caller.
+        self.waker.with_mut(|place| unsafe { (*place).take() })
+    }
 }
 
 /// The waiters in the order in which they came.

@@ -161,7 +161,8 @@ impl<T: ?Sized> RwLock<T> {
     /// access that it was given already is released.
     pub async fn read(&self) -> RwLockReadGuard<'_, T> {
         self.take_permits(1).await;
-        RwLockReadGuard::new(HeldPermits::new(&self.permits, 1), self.value.get())
+        // SAFETY: the permit has been taken, so no writer accesses the value.
+        unsafe { RwLockReadGuard::new(HeldPermits::new(&self.permits, 1), self.value.get()) }
     }
 
     /// Waits for read access, blocking the current thread.
@@ -195,7 +196,8 @@ impl<T: ?Sized> RwLock<T> {
     pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
         self.take_permits(1).await;
         let value = self.value.get();
-        OwnedRwLockReadGuard::new(OwnedHeldPermits::new(self, 1), value)
+        // SAFETY: the permit has been taken, so no writer accesses the value.
+        unsafe { OwnedRwLockReadGuard::new(OwnedHeldPermits::new(self, 1), value) }
     }
 
     /// Takes read access if that is possible now.
@@ -214,7 +216,9 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
         self.try_take_permits(1)?;
-        Ok(RwLockReadGuard::new(HeldPermits::new(&self.permits, 1), self.value.get()))
+        let held = HeldPermits::new(&self.permits, 1);
+        // SAFETY: the permit has been taken, so no writer accesses the value.
+        Ok(unsafe { RwLockReadGuard::new(held, self.value.get()) })
     }
 
     /// Takes read access if that is possible now; the guard holds an `Arc` of the lock.
@@ -225,7 +229,8 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError> {
         self.try_take_permits(1)?;
         let value = self.value.get();
-        Ok(OwnedRwLockReadGuard::new(OwnedHeldPermits::new(self, 1), value))
+        // SAFETY: the permit has been taken, so no writer accesses the value.
+        Ok(unsafe { OwnedRwLockReadGuard::new(OwnedHeldPermits::new(self, 1), value) })
     }
 
     /// Waits for write access.
@@ -236,7 +241,9 @@ impl<T: ?Sized> RwLock<T> {
     /// access that it was given already is released.
     pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.take_permits(self.max_readers).await;
-        RwLockWriteGuard::new(HeldPermits::new(&self.permits, self.max_readers), self.value.get())
+        let held = HeldPermits::new(&self.permits, self.max_readers);
+        // SAFETY: all permits have been taken, so no other guard accesses the value.
+        unsafe { RwLockWriteGuard::new(held, self.value.get()) }
     }
 
     /// Waits for write access, blocking the current thread.
@@ -259,7 +266,8 @@ impl<T: ?Sized> RwLock<T> {
         let all = self.max_readers;
         self.take_permits(all).await;
         let value = self.value.get();
-        OwnedRwLockWriteGuard::new(OwnedHeldPermits::new(self, all), value)
+        // SAFETY: all permits have been taken, so no other guard accesses the value.
+        unsafe { OwnedRwLockWriteGuard::new(OwnedHeldPermits::new(self, all), value) }
     }
 
     /// Takes write access if that is possible now.
@@ -269,10 +277,9 @@ impl<T: ?Sized> RwLock<T> {
     /// If a reader or writer holds the lock, or a task waits for it.
     pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
         self.try_take_permits(self.max_readers)?;
-        Ok(RwLockWriteGuard::new(
-            HeldPermits::new(&self.permits, self.max_readers),
-            self.value.get(),
-        ))
+        let held = HeldPermits::new(&self.permits, self.max_readers);
+        // SAFETY: all permits have been taken, so no other guard accesses the value.
+        Ok(unsafe { RwLockWriteGuard::new(held, self.value.get()) })
     }
 
     /// Takes write access if that is possible now; the guard holds an `Arc` of the lock.
@@ -284,7 +291,8 @@ impl<T: ?Sized> RwLock<T> {
         let all = self.max_readers;
         self.try_take_permits(all)?;
         let value = self.value.get();
-        Ok(OwnedRwLockWriteGuard::new(OwnedHeldPermits::new(self, all), value))
+        // SAFETY: all permits have been taken, so no other guard accesses the value.
+        Ok(unsafe { OwnedRwLockWriteGuard::new(OwnedHeldPermits::new(self, all), value) })
     }
 
     /// Returns a mutable reference to the value. No lock is needed: `&mut self` shows that there is

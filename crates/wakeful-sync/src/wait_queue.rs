@@ -66,6 +66,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Poll, Waker};
 
+use wakeful_base::catch_panic::contain_panic;
 use wakeful_base::sync::UnsafeCell;
 use wakeful_base::sync::atomic::{AtomicU64, Ordering::*};
 
@@ -217,7 +218,9 @@ impl WaitQueue {
                 if unsafe { self.refresh(waiter, Some(waker)) } == WaitStatus::Waiting {
                     return Poll::Pending;
                 }
-                waiter.reset();
+                // SAFETY: the waiter is the caller's, by contract. `refresh` found that it has been
+                // released, so it is in no line, and only its owner makes it enter one.
+                unsafe { waiter.reset() };
                 word = self.load();
                 continue;
             }
@@ -284,7 +287,9 @@ impl WaitQueue {
                 return WaitStatus::Over;
             }
             if locked.has_stale() {
-                locked.release_stale();
+                // Contains panics of their wakers, which belong to other tasks: this is a poll, and
+                // its unwinding would drop the wakers of the future that is polled.
+                contain_panic(|| locked.release_stale());
                 continue;
             }
             let Some(waker) = waker else {
@@ -329,7 +334,8 @@ impl WaitQueue {
         // SAFETY: we hold the lock. The waiter is queued, and by contract in this line.
         let waker = unsafe { locked.remove(waiter, WaiterStage::Idle) };
         drop(locked);
-        drop(waker);
+        // The caller may hold the value that it waited for, or have other user code to drop.
+        contain_panic(|| drop(waker));
         WaiterStage::Idle
     }
 }

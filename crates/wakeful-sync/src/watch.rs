@@ -56,6 +56,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use wakeful_base::catch_panic::contain_panic;
+use wakeful_base::on_unwind::hold_during;
 use wakeful_base::sync::atomic::Ordering::{AcqRel, Relaxed};
 use wakeful_base::sync::{Arc, RwLockReadGuard};
 
@@ -388,8 +389,9 @@ impl<T> Sender<T> {
         if self.receiver_count() == 0 {
             return Err(SendError(value));
         }
-        let mut other = value;
-        self.send_modify(|current| std::mem::swap(current, &mut other));
+        drop(hold_during(value, |other| {
+            self.send_modify(|current| std::mem::swap(current, other));
+        }));
         Ok(())
     }
 

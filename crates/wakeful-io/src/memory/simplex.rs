@@ -41,6 +41,8 @@ pub struct SimplexStream {
 ///
 /// The pipe holds at most `max_buf_size` unread bytes. Writes wait when it is full.
 ///
+/// The halves are those of [`split`]: a waker that polls the other half itself deadlocks.
+///
 /// # Panics
 ///
 /// Panics if `max_buf_size` is zero.

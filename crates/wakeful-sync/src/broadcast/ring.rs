@@ -21,6 +21,7 @@
 //! tries the next slot.
 
 use wakeful_base::catch_panic::contain_panic;
+use wakeful_base::on_unwind::hold_during;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use wakeful_base::sync::{Mutex, MutexGuard};
 
@@ -140,8 +141,7 @@ impl<T> Ring<T> {
             (slot.number, slot.remaining) = (word.round(), receivers);
             line.set_word(word.in_next_round());
             drop(slot);
-            line.release_stale();
-            drop(old);
+            drop(hold_during(old, |_| line.release_stale()));
             return Ok(receivers);
         }
     }

@@ -32,14 +32,21 @@ pub(super) struct ValueSlot<T> {
 impl<T> ValueSlot<T> {
     /// Writes the value, and hands the slot over to the receiver.
     ///
+    /// Takes a pointer, because the receiver may free the block before this function returns, and
+    /// the memory behind a reference must stay allocated until the function that got it returns.
+    ///
     /// # Safety
     /// The caller must have claimed the slot, and must not touch the slot or its block afterwards.
     #[inline]
-    pub(super) unsafe fn publish(&self, value: T) {
+    pub(super) unsafe fn publish(this: NonNull<Self>, value: T) {
+        let slot = this.as_ptr();
         // SAFETY: the sender that claimed the slot has exclusive access to its value until it sets
-        // `is_ready`. The caller is that sender, by contract, and sets it only below.
-        self.value.with_mut(|place| unsafe { (*place).write(value) });
-        self.is_ready.store(true, Release);
+        // `is_ready`. The caller is that sender, by contract, and sets it only below. The receiver
+        // does not free the block before that.
+        unsafe { (*slot).value.with_mut(|place| (*place).write(value)) };
+        // SAFETY: the block is alive, as above. The store is the last access to it; the reference
+        // that it goes through covers the atomic only, which may be freed during the call.
+        unsafe { (*slot).is_ready.store(true, Release) };
     }
 
     #[inline]
@@ -131,4 +138,40 @@ impl<T> Block<T> {
 #[inline]
 pub(super) fn is_last(position: u64) -> bool {
     position as usize % SLOTS == SLOTS - 1
+}
+
+#[cfg(all(test, not(wakeful_loom)))]
+mod tests {
+    use super::*;
+
+    struct SendPtr<P>(NonNull<P>);
+    // SAFETY: the test synchronizes the access to what it points to.
+    unsafe impl<P> Send for SendPtr<P> {}
+
+    /// Miri reports an error if `publish` still has a reference to the slot when the block is
+    /// freed.
+    #[test]
+    fn a_block_may_be_freed_before_publish_returns() {
+        for number in 0..20_u64 {
+            let block = Block::new();
+            // SAFETY: the block is live until `free` below.
+            let slot = unsafe { block.as_ref() }.slot(0);
+            let claimed = SendPtr(NonNull::from(slot));
+            let sender = std::thread::spawn(move || {
+                let SendPtr(slot) = { claimed };
+                // SAFETY: only this thread publishes the slot, and does not use it afterwards.
+                unsafe { ValueSlot::publish(slot, number) };
+            });
+            while !slot.is_ready() {
+                std::thread::yield_now();
+            }
+            // SAFETY: the slot is ready, and its value is taken only here. The sender's last access
+            // to the block was to make it ready.
+            unsafe {
+                assert_eq!(slot.take(), number);
+                Block::free(block);
+            }
+            sender.join().unwrap();
+        }
+    }
 }

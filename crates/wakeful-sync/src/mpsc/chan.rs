@@ -394,7 +394,7 @@ impl<T> PermitSource for Chan<T, Capacity> {
         waiter: NonNull<Waiter>,
         waker: &Waker,
     ) -> Result<Enqueued, AcquireError> {
-        // SAFETY: the caller is the receiver (contract of this function).
+        // SAFETY: the caller's promise for `waiter`.
         unsafe { self.flow.enqueue(self.words(), n, waiter, waker) }
     }
 
@@ -403,7 +403,7 @@ impl<T> PermitSource for Chan<T, Capacity> {
     }
 
     unsafe fn leave(&self, n: usize, waiter: NonNull<Waiter>) {
-        // SAFETY: the caller is the receiver (contract of this function).
+        // SAFETY: the caller's promise for `waiter`.
         unsafe { self.flow.leave(self.words(), n, waiter) };
         self.after_release();
     }

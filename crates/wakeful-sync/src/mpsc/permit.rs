@@ -11,6 +11,7 @@ use super::capacity::Capacity;
 use super::chan::Chan;
 use super::sender::Sender;
 use crate::acquire::PermitSource;
+use wakeful_base::on_unwind::hold_during;
 
 /// Reserved room for one value in a bounded channel, returned by [`Sender::reserve`].
 ///
@@ -149,9 +150,8 @@ impl<T> OwnedPermit<T> {
     /// # });
     /// ```
     pub fn send(mut self, value: T) -> Sender<T> {
-        let sender = self.take_sender();
-        sender.chan.send_paid(value);
-        sender
+        // If the receiver's waker panics, the drop of the sender may call another waker.
+        hold_during(self.take_sender(), |sender| sender.chan.send_paid(value))
     }
 
     /// Gives the room back without sending, and returns the sender.

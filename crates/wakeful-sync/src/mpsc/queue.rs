@@ -74,7 +74,7 @@ impl<T> Claimed<T> {
         // SAFETY: this sender has claimed the slot, since only `claim` and `claim_slow` make a
         // `Claimed`. The receiver cannot pass a slot that is not published, so its block is still
         // alive. `self` is consumed, so the slot is not used again.
-        unsafe { self.slot.as_ref().publish(value) };
+        unsafe { ValueSlot::publish(self.slot, value) };
         self.is_awaited
     }
 }

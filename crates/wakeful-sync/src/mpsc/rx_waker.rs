@@ -20,7 +20,7 @@
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::task::Waker;
 
-use wakeful_base::on_unwind::OnUnwind;
+use wakeful_base::on_unwind::{OnUnwind, hold_during};
 use wakeful_base::sync::atomic::AtomicUsize;
 use wakeful_base::sync::{UnsafeCell, hint};
 
@@ -61,8 +61,7 @@ impl RxWaker {
             }
         });
         std::mem::forget(clone_panics);
-        self.end_registration();
-        drop(old);
+        drop(hold_during(old, |_| self.end_registration()));
     }
 
     fn end_registration(&self) {

@@ -14,6 +14,7 @@ use std::ptr::NonNull;
 use std::task::{Poll, Waker};
 
 use wakeful_base::catch_panic::contain_panic;
+use wakeful_base::on_unwind::hold_during;
 use wakeful_base::slab_alloc;
 use wakeful_base::sync::UnsafeCell;
 
@@ -200,7 +201,7 @@ impl<T> ChannelCell<T> {
         // SAFETY: the sender finished before the bit was set, so it did not see the waker, and the
         // waker is still the receiver's.
         let unseen = (!registered).then(|| unsafe { self.rx_waker.take() });
-        drop((old, unseen));
+        drop(hold_during(unseen, |_| drop(old)));
         registered
     }
 
@@ -233,7 +234,7 @@ impl<T> ChannelCell<T> {
         // SAFETY: the receiver closed before the bit was set, so it did not see the waker, and the
         // waker is still the sender's.
         let unseen = (!registered).then(|| unsafe { self.tx_waker.take() });
-        drop((old, unseen));
+        drop(hold_during(unseen, |_| drop(old)));
         registered
     }
 
@@ -273,10 +274,13 @@ impl<T> ChannelCell<T> {
         // SAFETY: the result comes from this cell's state, and the receiver does not touch the cell
         // afterwards.
         unsafe { free_if_both_left(cell.state.leave_receiver(), this) };
-        if let Some(waker) = sender_waker {
-            waker.wake();
-        }
-        drop((own_waker, value));
+        // At most one of the two is there: the own waker was taken only if the sender has not
+        // finished, and the value only if it has.
+        drop(hold_during((own_waker, value), |_| {
+            if let Some(waker) = sender_waker {
+                waker.wake();
+            }
+        }));
     }
 
     /// # Safety

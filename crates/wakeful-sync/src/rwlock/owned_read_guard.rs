@@ -38,9 +38,13 @@ unsafe impl<T: ?Sized + Send + Sync, U: ?Sized + Sync> Send for OwnedRwLockReadG
 unsafe impl<T: ?Sized + Send + Sync, U: ?Sized + Send + Sync> Sync for OwnedRwLockReadGuard<T, U> {}
 
 impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
-    /// Creates a guard. `value` must be readable while `held` is not dropped.
+    /// Creates a guard.
+    ///
+    /// # Safety
+    /// `held` must have a permit of the lock, and `value` must be valid for reads as long as it has
+    /// one.
     #[inline]
-    pub(super) fn new(held: OwnedHeldPermits<T>, value: *const U) -> Self {
+    pub(super) unsafe fn new(held: OwnedHeldPermits<T>, value: *const U) -> Self {
         OwnedRwLockReadGuard { held, value, _value: PhantomData }
     }
 
@@ -53,7 +57,9 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
         F: FnOnce(&U) -> &V,
     {
         let part: *const V = f(&*this);
-        OwnedRwLockReadGuard::new(this.held, part)
+        // SAFETY: the new guard gets the permit, which keeps the borrow that `f` got valid, and
+        // `part` with it.
+        unsafe { OwnedRwLockReadGuard::new(this.held, part) }
     }
 
     /// Makes a guard for a part of the value if `f` returns one, otherwise gives this guard back.
@@ -63,7 +69,8 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
         F: FnOnce(&U) -> Option<&V>,
     {
         match f(&*this).map(ptr::from_ref) {
-            Some(part) => Ok(OwnedRwLockReadGuard::new(this.held, part)),
+            // SAFETY: as in `map`.
+            Some(part) => Ok(unsafe { OwnedRwLockReadGuard::new(this.held, part) }),
             None => Err(this),
         }
     }

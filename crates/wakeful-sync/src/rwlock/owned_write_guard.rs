@@ -74,9 +74,13 @@ where
 }
 
 impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
-    /// Creates a guard. `value` must be writable while `held` has all permits.
+    /// Creates a guard.
+    ///
+    /// # Safety
+    /// `held` must have all permits of the lock, and `value` must be valid for reads and writes as
+    /// long as it has them.
     #[inline]
-    pub(super) fn new(held: OwnedHeldPermits<T>, value: *mut T) -> Self {
+    pub(super) unsafe fn new(held: OwnedHeldPermits<T>, value: *mut T) -> Self {
         OwnedRwLockWriteGuard { held, value, _value: PhantomData }
     }
 
@@ -99,7 +103,9 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         F: FnOnce(&T) -> &U,
     {
         let part: *const U = f(&*this);
-        this.into_reader_of(part)
+        // SAFETY: the new guard keeps a permit, which keeps the borrow that `f` got valid, and
+        // `part` with it.
+        unsafe { this.into_reader_of(part) }
     }
 
     /// Makes a guard for a part of the value if `f` returns one, otherwise gives this guard back.
@@ -130,7 +136,8 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         F: FnOnce(&T) -> Option<&U>,
     {
         match f(&*this).map(ptr::from_ref) {
-            Some(part) => Ok(this.into_reader_of(part)),
+            // SAFETY: as in `downgrade_map`.
+            Some(part) => Ok(unsafe { this.into_reader_of(part) }),
             None => Err(this),
         }
     }
@@ -159,7 +166,8 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     /// ```
     pub fn downgrade(self) -> OwnedRwLockReadGuard<T> {
         let value = self.value;
-        self.into_reader_of(value)
+        // SAFETY: as long as a guard has a permit, no writer accesses the value.
+        unsafe { self.into_reader_of(value) }
     }
 
     /// Returns the lock that this guard holds.
@@ -167,9 +175,14 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         this.held.lock()
     }
 
-    fn into_reader_of<U: ?Sized>(mut self, part: *const U) -> OwnedRwLockReadGuard<T, U> {
+    /// Gives all permits but one back, and makes a read guard for `part`.
+    ///
+    /// # Safety
+    /// `part` must be valid for reads as long as the guard has a permit.
+    unsafe fn into_reader_of<U: ?Sized>(mut self, part: *const U) -> OwnedRwLockReadGuard<T, U> {
         self.held.keep_one();
-        OwnedRwLockReadGuard::new(self.held, part)
+        // SAFETY: `held` has one permit left. The rest is the caller's promise.
+        unsafe { OwnedRwLockReadGuard::new(self.held, part) }
     }
 }
 

@@ -34,9 +34,13 @@ unsafe impl<T: ?Sized + Sync> Send for RwLockReadGuard<'_, T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockReadGuard<'_, T> {}
 
 impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
-    /// Creates a guard. `value` must be readable while `held` is not dropped.
+    /// Creates a guard.
+    ///
+    /// # Safety
+    /// `held` must have a permit of the lock, and `value` must be valid for reads as long as it has
+    /// one.
     #[inline]
-    pub(super) fn new(held: HeldPermits<'a>, value: *const T) -> Self {
+    pub(super) unsafe fn new(held: HeldPermits<'a>, value: *const T) -> Self {
         RwLockReadGuard { held, value, _value: PhantomData }
     }
 
@@ -59,7 +63,9 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
         F: FnOnce(&T) -> &U,
     {
         let part: *const U = f(&*this);
-        RwLockReadGuard::new(this.held, part)
+        // SAFETY: the new guard gets the permit, which keeps the borrow that `f` got valid, and
+        // `part` with it.
+        unsafe { RwLockReadGuard::new(this.held, part) }
     }
 
     /// Makes a guard for a part of the value if `f` returns one, otherwise gives this guard back.
@@ -69,7 +75,8 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
         F: FnOnce(&T) -> Option<&U>,
     {
         match f(&*this).map(ptr::from_ref) {
-            Some(part) => Ok(RwLockReadGuard::new(this.held, part)),
+            // SAFETY: as in `map`.
+            Some(part) => Ok(unsafe { RwLockReadGuard::new(this.held, part) }),
             None => Err(this),
         }
     }

@@ -64,9 +64,13 @@ unsafe impl<T: ?Sized + Send + Sync> Send for RwLockMappedWriteGuard<'_, T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockMappedWriteGuard<'_, T> {}
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
-    /// Creates a guard. `value` must be writable while `held` has all permits.
+    /// Creates a guard.
+    ///
+    /// # Safety
+    /// `held` must have all permits of the lock, and `value` must be valid for reads and writes as
+    /// long as it has them.
     #[inline]
-    pub(super) fn new(held: HeldPermits<'a>, value: *mut T) -> Self {
+    pub(super) unsafe fn new(held: HeldPermits<'a>, value: *mut T) -> Self {
         RwLockWriteGuard { held, value, _value: PhantomData }
     }
 
@@ -113,7 +117,9 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         F: FnOnce(&T) -> &U,
     {
         let part: *const U = f(&*this);
-        this.into_reader_of(part)
+        // SAFETY: the new guard keeps a permit, which keeps the borrow that `f` got valid, and
+        // `part` with it.
+        unsafe { this.into_reader_of(part) }
     }
 
     /// Makes a guard for a part of the value if `f` returns one, otherwise gives this guard back.
@@ -139,7 +145,8 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         F: FnOnce(&T) -> Option<&U>,
     {
         match f(&*this).map(ptr::from_ref) {
-            Some(part) => Ok(this.into_reader_of(part)),
+            // SAFETY: as in `downgrade_map`.
+            Some(part) => Ok(unsafe { this.into_reader_of(part) }),
             None => Err(this),
         }
     }
@@ -166,12 +173,18 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// ```
     pub fn downgrade(self) -> RwLockReadGuard<'a, T> {
         let value = self.value;
-        self.into_reader_of(value)
+        // SAFETY: as long as a guard has a permit, no writer accesses the value.
+        unsafe { self.into_reader_of(value) }
     }
 
-    fn into_reader_of<U: ?Sized>(mut self, part: *const U) -> RwLockReadGuard<'a, U> {
+    /// Gives all permits but one back, and makes a read guard for `part`.
+    ///
+    /// # Safety
+    /// `part` must be valid for reads as long as the guard has a permit.
+    unsafe fn into_reader_of<U: ?Sized>(mut self, part: *const U) -> RwLockReadGuard<'a, U> {
         self.held.keep_one();
-        RwLockReadGuard::new(self.held, part)
+        // SAFETY: `held` has one permit left. The rest is the caller's promise.
+        unsafe { RwLockReadGuard::new(self.held, part) }
     }
 }
 

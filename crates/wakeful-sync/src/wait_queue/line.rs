@@ -1,5 +1,7 @@
 //! The line: the list of waiters, and exclusive access to it.
 
+use std::cell::Cell;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::Waker;
@@ -44,19 +46,22 @@ pub(crate) struct LockedLine<'a> {
     queue: &'a WaitQueue,
     /// The word to unlock with, but for LOCKED and WAITING.
     word: Word,
+    /// Makes this type `!Sync`: `with_line` gives access to the line through a shared reference.
+    _not_sync: PhantomData<Cell<()>>,
 }
 
 impl<'a> LockedLine<'a> {
     /// Wraps the lock that the caller has just taken; `word` was the word then.
     #[inline]
     pub(super) fn new(queue: &'a WaitQueue, word: Word) -> Self {
-        LockedLine { queue, word }
+        LockedLine { queue, word, _not_sync: PhantomData }
     }
 
     #[inline]
     fn with_line<R>(&self, f: impl FnOnce(&mut Line) -> R) -> R {
-        // SAFETY: the lock's holder has exclusive access to the line, and this `LockedLine`, which
-        // stays on one thread's stack, is that lock. `f` cannot reach this function again.
+        // SAFETY: the lock's holder has exclusive access to the line, and this `LockedLine` is that
+        // lock. It is `!Sync`, so only one thread uses it at a time. The closures, all in this
+        // file, do not call this function.
         self.queue.line.with_mut(|line| f(unsafe { &mut *line }))
     }
 

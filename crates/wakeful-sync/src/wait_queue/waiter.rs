@@ -155,20 +155,33 @@ impl Waiter {
         self.stage_data.with(|stage_data| unsafe { (*stage_data).round })
     }
 
-    /// Makes a released waiter idle, so that it can enter again. Only for its owner.
+    /// Makes a released waiter idle, so that it can enter again.
+    ///
+    /// # Safety
+    /// Only its owner may call this, and the waiter must be in no line.
     #[inline]
-    pub(crate) fn reset(&self) {
-        self.set_unqueued(WaiterStage::Idle);
+    pub(crate) unsafe fn reset(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.set_unqueued(WaiterStage::Idle) };
     }
 
-    /// Marks a waiter that is in no line as over, for good. Only for its owner.
+    /// Marks a waiter as over, for good.
+    ///
+    /// # Safety
+    /// Only its owner may call this, and the waiter must be in no line.
     #[inline]
-    pub(crate) fn finish(&self) {
-        self.set_unqueued(WaiterStage::Over);
+    pub(crate) unsafe fn finish(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.set_unqueued(WaiterStage::Over) };
     }
 
+    /// Stores a stage without a waker.
+    ///
+    /// # Safety
+    /// Only its owner may call this, and the waiter must be in no line: one in line would keep its
+    /// links when it is dropped, and would lose its waker.
     #[inline]
-    fn set_unqueued(&self, stage: WaiterStage) {
+    unsafe fn set_unqueued(&self, stage: WaiterStage) {
         debug_assert_ne!(self.stage(), WaiterStage::Queued, "a waiter in line belongs to the line");
         self.packed_stage.store(PackedStage::unqueued(stage).0, Relaxed);
     }
