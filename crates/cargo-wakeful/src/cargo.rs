@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
-use std::thread;
+use std::thread::JoinHandle;
 
 use crate::signals;
 
@@ -81,8 +81,8 @@ impl Cargo {
     }
 }
 
-fn read_in_thread(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
-    thread::spawn(move || {
+fn read_in_thread(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+    signals::spawn_without_signals(move || {
         let mut bytes = Vec::new();
         // After an error, the bytes read before it are used.
         let _ = pipe.read_to_end(&mut bytes);

@@ -1,13 +1,27 @@
 //! Signals that would end this process before `Cargo.lock` is restored.
 //!
-//! They only take effect in the child process: the terminal sends them to both processes, and the
-//! handler here forwards all others. The child ends or continues as it would without cargo-wakeful.
-//! Once it has ended and `Cargo.lock` is restored, this process ends in the same way.
+//! Such a signal only takes effect in the child process: the terminal sends it to both processes,
+//! and the handler here forwards those that other processes send. The child ends or continues as it
+//! would without cargo-wakeful. Once the child has ended and `Cargo.lock` is restored, this process
+//! ends in the same way.
+//!
+//! The handler only runs on the main thread, which also waits for the child. So the handler cannot
+//! run between [`wait_for`] clearing `CHILD` and reaping the child with an id that it loaded before.
+//! Other threads must be started by [`spawn_without_signals`].
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
+use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::thread::{self, JoinHandle};
+
+#[cfg(test)]
+mod tests;
+
+/// The signals that this process handles.
+const HANDLED: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
 /// The last signal received, or 0.
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
@@ -18,13 +32,13 @@ static CHILD: AtomicI32 = AtomicI32::new(0);
 /// Installs the handlers for signals that end a program. Signals that are ignored already, as under
 /// `nohup`, stay ignored.
 pub fn install_handlers() {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+    for signal in HANDLED {
         // SAFETY: `sigaction` is plain data for which zeroes are valid, and the pointers are valid
-        // during the calls. The handler only uses atomics and async-signal-safe functions. (Without
-        // SA_RESTART, so that a signal interrupts the wait for the gate of the lock file.)
+        // during the calls. The handler only uses atomics and async-signal-safe functions.
+        // SA_RESTART is not set, so that a signal interrupts the wait for the gate of the lock file.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(signal, std::ptr::null(), &mut action);
+            libc::sigaction(signal, ptr::null(), &mut action);
             if action.sa_sigaction == libc::SIG_IGN {
                 continue;
             }
@@ -32,9 +46,32 @@ pub fn install_handlers() {
             action.sa_sigaction =
                 on_signal as extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) as usize;
             action.sa_flags = libc::SA_SIGINFO;
-            libc::sigaction(signal, &action, std::ptr::null_mut());
+            libc::sigaction(signal, &action, ptr::null_mut());
         }
     }
+}
+
+/// Starts a thread on which the handler never runs: a thread inherits the mask of blocked signals.
+/// A signal that arrives while this thread blocks it is delivered once the mask is restored.
+pub fn spawn_without_signals<T: Send + 'static>(
+    run: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
+    let mut previous = MaybeUninit::uninit();
+    // SAFETY: `sigset_t` is plain data, which `sigemptyset` initializes, and all pointers are valid
+    // during the calls.
+    unsafe {
+        let mut blocked = MaybeUninit::uninit();
+        libc::sigemptyset(blocked.as_mut_ptr());
+        for signal in HANDLED {
+            libc::sigaddset(blocked.as_mut_ptr(), signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, blocked.as_ptr(), previous.as_mut_ptr());
+    }
+    let thread = thread::Builder::new().spawn(run);
+    // SAFETY: the first call of `pthread_sigmask` has written `previous`. It fails only for an
+    // invalid first argument.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, previous.as_ptr(), ptr::null_mut()) };
+    thread.expect("could not start a thread")
 }
 
 extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
@@ -70,7 +107,7 @@ pub fn wait_for(mut child: Child) -> io::Result<ExitStatus> {
         unsafe { libc::kill(pid as i32, signal) };
     }
     // The kernel may reuse the id once `child.wait()` has reaped the child, so the handler must not
-    // send signals to it any more.
+    // send signals to it any more. No handler still runs with the old id: it runs on this thread.
     while !has_ended(pid)? {}
     CHILD.store(0, Ordering::SeqCst);
     child.wait()
