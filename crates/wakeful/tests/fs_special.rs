@@ -115,15 +115,15 @@ fn a_file_that_replaced_another_is_read_whole() {
     let stop = Arc::new(AtomicBool::new(false));
     let (short, long) = (vec![1; 10], vec![2; 5000]);
     std::fs::write(&path, &short).unwrap();
-    let (for_changer, beside, stopped) = (path.clone(), dir.join("new"), stop.clone());
+    let (for_changer, replacement, stopped) = (path.clone(), dir.join("new"), stop.clone());
     let contents = [short.clone(), long.clone()];
     let changer = thread::spawn(move || {
         for round in 0.. {
             if stopped.load(SeqCst) {
                 return;
             }
-            std::fs::write(&beside, &contents[round % 2]).unwrap();
-            std::fs::rename(&beside, &for_changer).unwrap();
+            std::fs::write(&replacement, &contents[round % 2]).unwrap();
+            std::fs::rename(&replacement, &for_changer).unwrap();
         }
     });
     multi_thread(2).block_on(async {

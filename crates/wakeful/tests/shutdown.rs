@@ -170,7 +170,7 @@ fn the_drop_waits_for_running_blocking_tasks_and_cancels_queued_ones() {
 }
 
 #[test]
-fn a_blocking_task_with_a_thread_on_its_way_is_run() {
+fn a_blocking_task_whose_thread_is_still_starting_is_run() {
     for _ in 0..20 {
         for runtime in each_flavor() {
             let call = runtime.spawn_blocking(|| 1);

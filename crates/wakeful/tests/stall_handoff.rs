@@ -574,8 +574,8 @@ fn timers_of_a_worker_without_a_thread_fire() {
     runtime.block_on(taken).unwrap();
 }
 
-/// Computing tasks compete for the CPUs, so there is a limit to the threads that take over from
-/// them.
+/// Computing tasks compete for the CPUs, so the number of threads that take over from them is
+/// limited.
 #[test]
 #[cfg(target_os = "linux")]
 fn computing_tasks_do_not_get_a_thread_each() {

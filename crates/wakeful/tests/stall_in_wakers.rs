@@ -33,7 +33,7 @@ impl Wake for Stuck {
 }
 
 impl Stuck {
-    /// Lets the waker return, and checks that it had not timed out before.
+    /// Lets the waker return, and waits until it has. Fails if the waker had timed out before.
     fn end(&self) {
         self.others_done.set();
         self.has_returned.block();

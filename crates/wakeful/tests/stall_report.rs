@@ -223,8 +223,8 @@ fn stderr_of_child(name: &str, report: &str) -> String {
 }
 
 #[test]
-fn an_environment_variable_makes_stalls_be_printed() {
-    const NAME: &str = "an_environment_variable_makes_stalls_be_printed";
+fn an_environment_variable_enables_printed_reports() {
+    const NAME: &str = "an_environment_variable_enables_printed_reports";
     if is_child() {
         for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
             let runtime = builder.worker_threads(1).build().unwrap();

@@ -55,15 +55,15 @@ fn forbidden_in_the_drop_of_a_task() {
 }
 
 #[test]
-fn allowed_after_and_beside_the_set() {
+fn allowed_after_the_set_and_in_tasks_of_the_runtime() {
     multi_thread().block_on(async {
         let local = LocalSet::new();
         local.run_until(async { spawn_local(async {}).await.unwrap() }).await;
         assert_eq!(block_in_place(|| 1), 1);
         local
             .run_until(async {
-                let beside = task::spawn(async { block_in_place(|| 2) });
-                assert_eq!(beside.await.unwrap(), 2);
+                let of_runtime = task::spawn(async { block_in_place(|| 2) });
+                assert_eq!(of_runtime.await.unwrap(), 2);
             })
             .await;
         local.await;

@@ -1,5 +1,5 @@
-//! Tasks that wait for each other move from worker to worker, until one of the workers leaves them
-//! to the others. No task is lost, and a task that needs a second worker gets one.
+//! Tasks that wait for each other move between workers, until the runtime keeps them on one worker.
+//! No task is lost, and a task that needs a second worker gets one.
 
 mod support;
 
@@ -12,7 +12,8 @@ use wakeful::sync::Semaphore;
 use wakeful::task::yield_now;
 use wakeful::time::sleep;
 
-/// How long the tasks run. Far longer than the runtime needs to find that one worker is enough.
+/// How long the tasks run. This is far longer than the runtime needs to find that one worker is
+/// enough.
 const TIME: Duration = Duration::from_millis(150);
 
 /// Runs sixteen tasks that share four permits for a while. Returns how often a task acquired one.

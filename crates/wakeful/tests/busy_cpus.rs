@@ -1,5 +1,5 @@
-//! All CPUs are busy with something else. Workers with little to do then leave them to other
-//! threads, and no task is forgotten.
+//! Other threads keep all CPUs busy. Workers with little work then leave the CPUs to those threads,
+//! and all tasks still complete.
 
 mod support;
 
@@ -13,7 +13,7 @@ use wakeful::task::{block_in_place, yield_now};
 use wakeful::time::sleep;
 
 /// Calls `f` while other threads keep every CPU busy.
-fn in_a_crowd(f: impl FnOnce()) {
+fn with_busy_cpus(f: impl FnOnce()) {
     struct SetOnDrop<'a>(&'a AtomicBool);
     impl Drop for SetOnDrop<'_> {
         fn drop(&mut self) {
@@ -34,16 +34,17 @@ fn in_a_crowd(f: impl FnOnce()) {
     });
 }
 
-/// A task whose polls were short so far blocks its worker in `block` until `unblocks` has happened
-/// on another thread.
-fn block_until<F>(runtime: &Runtime, block: fn(Flag), unblocks: F)
+/// Runs two tasks. One blocks its worker in `block`, after many short polls. The other, which has
+/// to run on another thread meanwhile, awaits `event` and then sets the flag that `block` waits
+/// for.
+fn block_until<F>(runtime: &Runtime, block: fn(Flag), event: F)
 where
     F: Future<Output = ()> + Send + 'static,
 {
     let happened = Flag::default();
     let happens = happened.clone();
     let waits = runtime.spawn(async move {
-        unblocks.await;
+        event.await;
         happens.set();
     });
     let blocks = runtime.spawn(async move {
@@ -58,7 +59,7 @@ where
     });
 }
 
-/// Messages come in, each while a task does `block` its worker until then.
+/// Receives messages, each while a task blocks its worker in `block` until the message has arrived.
 fn receive_while(runtime: &Runtime, block: fn(Flag)) {
     for _ in 0..10 {
         let from = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -77,27 +78,27 @@ fn receive_while(runtime: &Runtime, block: fn(Flag)) {
 }
 
 #[test]
-fn a_message_comes_in_beside_a_worker_that_blocks() {
+fn a_message_is_received_while_a_worker_blocks() {
     let runtime = multi_thread(2);
-    in_a_crowd(|| receive_while(&runtime, |happened| happened.block()));
+    with_busy_cpus(|| receive_while(&runtime, |happened| happened.block()));
 }
 
 #[test]
-fn a_message_comes_in_beside_a_seat_for_which_no_thread_is_to_be_had() {
+fn a_message_is_received_while_no_thread_can_take_over_a_worker() {
     let mut builder = Builder::new_multi_thread();
     let runtime = builder.worker_threads(2).max_blocking_threads(1).enable_all().build().unwrap();
     let done = Flag::default();
     let waits = done.clone();
     let has_only_thread = runtime.spawn_blocking(move || waits.block());
-    in_a_crowd(|| receive_while(&runtime, |happened| block_in_place(|| happened.block())));
+    with_busy_cpus(|| receive_while(&runtime, |happened| block_in_place(|| happened.block())));
     done.set();
     runtime.block_on(has_only_thread).unwrap();
 }
 
 #[test]
-fn a_timer_fires_beside_a_worker_that_blocks() {
+fn a_timer_fires_while_a_worker_blocks() {
     let runtime = multi_thread(2);
-    in_a_crowd(|| {
+    with_busy_cpus(|| {
         for _ in 0..10 {
             block_until(&runtime, |happened| happened.block(), async {
                 sleep(Duration::from_millis(20)).await
@@ -107,9 +108,9 @@ fn a_timer_fires_beside_a_worker_that_blocks() {
 }
 
 #[test]
-fn tasks_that_compute_are_all_done() {
+fn all_computing_tasks_complete() {
     let runtime = multi_thread(4);
-    in_a_crowd(|| {
+    with_busy_cpus(|| {
         let tasks = (0..100).map(|n| {
             runtime.spawn(async move {
                 for _ in 0..n {
