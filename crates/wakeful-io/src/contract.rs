@@ -1,8 +1,8 @@
 //! Checked calls to user-implemented readers and writers.
 //!
 //! `AsyncRead` and `AsyncWrite` are safe traits: an implementation may return any number, or
-//! replace the buffer it was given by another one. The functions here check the results, so that
-//! the rest of the crate can rely on them, in `unsafe` code too. A broken rule becomes a panic that
+//! replace the given buffer with another one. The functions here check the results, so that the
+//! rest of the crate can rely on them, in `unsafe` code too. A broken rule becomes a panic that
 //! names it.
 //!
 //! Each read gets a fresh [`ReadBuf`] over the remaining room. Bytes of earlier reads are not in

@@ -48,8 +48,8 @@ pub struct WriteHalf<T> {
 
 /// The stream that both halves share. It never moves while a half exists, since polls pin it.
 ///
-/// The lock is std's because it is poisoned by panics: polls run under the lock, and after a poll
-/// that panicked the stream should not be used.
+/// The lock is std's because a panic poisons it: polls run under the lock, and the stream should
+/// not be used after a poll that panicked.
 struct SharedStream<T> {
     stream: Mutex<T>,
     is_write_vectored: bool,

@@ -1,11 +1,11 @@
 //! Sockets and pipes.
 //!
-//! | to | there is |
+//! | to | use |
 //! |---|---|
 //! | stream over TCP | [`TcpListener`], [`TcpStream`]; [`TcpSocket`] to set options first |
 //! | send datagrams over UDP | [`UdpSocket`] |
 //! | talk to local processes | [`UnixListener`], [`UnixStream`], [`UnixDatagram`]; [`unix::pipe`] |
-//! | look names up | [`lookup_host`] |
+//! | resolve host names | [`lookup_host`] |
 //!
 //! A socket belongs to the runtime in which it is created, and the I/O driver of that runtime must
 //! be enabled. Tasks of other runtimes may use the socket too. Once its runtime shuts down, pending

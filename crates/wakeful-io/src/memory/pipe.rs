@@ -8,7 +8,8 @@ use wakeful_base::sync::Mutex;
 
 use crate::traits::ReadBuf;
 
-/// A bounded byte queue with one writer and one reader, and the wakers of those that wait.
+/// A bounded byte queue with one writer and one reader, and the wakers of the tasks that wait for
+/// it.
 ///
 /// It has no lock of its own. A caller that keeps the pipe in a lock passes [`DeferredWakers`], and
 /// releases the lock before it drops them and before it clones a waker: wakers are user code, which

@@ -39,7 +39,7 @@ impl<R: AsyncRead, F: NumberFormat> Future for ReadNumber<R, F> {
         loop {
             let bytes = me.bytes.as_mut();
             let result = if *me.filled == 0 {
-                // Nearly always the only read. A separate call, so that its length is a constant.
+                // Nearly always the only read. In this call the length is a compile-time constant.
                 ready!(contract::poll_read(me.reader.as_mut(), cx, bytes))
             } else {
                 let rest = &mut bytes[usize::from(*me.filled)..];

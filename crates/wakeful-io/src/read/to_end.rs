@@ -48,8 +48,8 @@ const ROOM_MIN: usize = 32;
 ///
 /// Spare capacity is offered to the reader without being zeroed. It doubles when it is used up, so
 /// that a long stream takes few large reads and a short one allocates little. A vector whose
-/// initial capacity fits exactly should not grow only to find the end of the stream: once full, it
-/// is followed by reads into a small buffer on the stack (the probe).
+/// initial capacity fits exactly should not grow only to find the end of the stream. So once such a
+/// vector is full, the next read goes into a small buffer on the stack (the probe).
 #[derive(Debug)]
 pub(super) struct VecGrowth {
     starting_len: usize,

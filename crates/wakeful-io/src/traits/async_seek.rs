@@ -37,8 +37,8 @@ pub trait AsyncSeek {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Other`](io::ErrorKind::Other) if an earlier seek has not completed. To rule
-    /// this out, call [`poll_complete`](Self::poll_complete) first.
+    /// May return [`ErrorKind::Other`](io::ErrorKind::Other) if an earlier seek has not completed.
+    /// To rule this out, call [`poll_complete`](Self::poll_complete) first.
     fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()>;
 
     /// Waits for the seek to complete and returns the new position, counted from the start.
@@ -48,7 +48,7 @@ pub trait AsyncSeek {
     ///
     /// # Errors
     ///
-    /// Fails, among other reasons, if the seek leads to a position before the start.
+    /// Returns an error if the seek fails, for example because the position is before the start.
     fn poll_complete(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>>;
 }
 

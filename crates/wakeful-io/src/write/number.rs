@@ -39,7 +39,7 @@ impl<W: AsyncWrite, F: NumberFormat> Future for WriteNumber<W, F> {
         loop {
             let bytes = me.bytes.as_ref();
             let result = if *me.written == 0 {
-                // Nearly always the only write. A separate call, so that its length is a constant.
+                // Nearly always the only write. In this call the length is a compile-time constant.
                 ready!(contract::poll_write(me.writer.as_mut(), cx, bytes))
             } else {
                 let rest = &bytes[usize::from(*me.written)..];

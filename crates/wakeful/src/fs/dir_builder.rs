@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-/// Options for creating a directory, as [`std::fs::DirBuilder`].
+/// Options for creating a directory, like [`std::fs::DirBuilder`].
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -46,7 +46,7 @@ impl DirBuilder {
     /// Returns the errors of [`std::fs::DirBuilder::create`].
     ///
     /// # Panics
-    /// If the future is polled outside a runtime.
+    /// Panics if the future is polled outside a runtime.
     pub async fn create(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let path = path.as_ref().to_owned();
         let mut builder = std::fs::DirBuilder::new();

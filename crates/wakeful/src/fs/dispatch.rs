@@ -11,14 +11,14 @@ use wakeful_runtime::task::spawn_blocking_or_run;
 /// moves many bytes per operation runs before it yields.
 const BYTES_PER_UNIT: usize = 64 * 1024;
 
-/// Runs `operation` on the blocking pool, on behalf of the public function `call`, which panic
-/// messages name. If no pool thread can be started, runs it on the calling thread.
+/// Runs `operation` on the blocking pool. If no pool thread can be started, runs it on the calling
+/// thread. `call` is the public function that panic messages name.
 ///
 /// # Errors
 /// Returns the operation's error, or [`background_task_failed`] if the runtime has shut down.
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 pub(super) async fn on_pool<F, T>(call: &'static str, operation: F) -> io::Result<T>
 where
     F: FnOnce() -> io::Result<T> + Send + 'static,
@@ -36,11 +36,11 @@ pub(super) fn background_task_failed() -> io::Error {
     io::Error::other("background task failed")
 }
 
-/// Runs `operation` inline. It returns `None` if it would have to block; otherwise it costs one
-/// unit of the budget.
+/// Runs `operation` inline. An operation that returns `None` would have to block; any other one
+/// costs one unit of the budget.
 ///
 /// # Panics
-/// If the future is polled outside a runtime, as [`on_pool`] does.
+/// Panics if the future is polled outside a runtime, as [`on_pool`] does.
 pub(super) async fn try_inline<T>(
     call: &'static str,
     mut operation: impl FnMut(&mut Context<'_>) -> Option<T>,
@@ -62,7 +62,7 @@ pub(super) async fn try_inline<T>(
 /// it, so operations fail after a shutdown whether or not their data is cached.
 ///
 /// # Panics
-/// If called outside a runtime.
+/// Panics if called outside a runtime.
 #[inline]
 pub(super) fn poll_inline_unit(call: &str, cx: &mut Context<'_>) -> Poll<Option<RestoreOnPending>> {
     if !expect_current(call) {

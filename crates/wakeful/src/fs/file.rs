@@ -69,7 +69,7 @@ impl File {
     /// Returns the errors of [`std::fs::File::open`].
     ///
     /// # Panics
-    /// If the future is polled outside a runtime.
+    /// Panics if the future is polled outside a runtime.
     pub async fn open(path: impl AsRef<Path>) -> io::Result<File> {
         File::options().read(true).open(path).await
     }
@@ -80,7 +80,7 @@ impl File {
     /// Returns the errors of [`std::fs::File::create`].
     ///
     /// # Panics
-    /// If the future is polled outside a runtime.
+    /// Panics if the future is polled outside a runtime.
     pub async fn create(path: impl AsRef<Path>) -> io::Result<File> {
         File::options().write(true).create(true).truncate(true).open(path).await
     }
@@ -91,7 +91,7 @@ impl File {
     /// Returns the errors of [`std::fs::File::create_new`].
     ///
     /// # Panics
-    /// If the future is polled outside a runtime.
+    /// Panics if the future is polled outside a runtime.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -152,14 +152,14 @@ impl File {
 
     /// Waits until the contents and the metadata of the file are on the disk.
     ///
-    /// Writes still under way are waited for first.
+    /// First waits for writes that are still under way.
     ///
     /// # Errors
     /// Returns the errors of [`std::fs::File::sync_all`]. The error of an earlier write is returned
     /// by the next write or flush instead.
     ///
     /// # Panics
-    /// If the future is polled outside a runtime.
+    /// Panics if the future is polled outside a runtime.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -186,14 +186,14 @@ impl File {
     /// Unlike [`sync_all`](Self::sync_all), this may leave out metadata that is not needed to read
     /// the file.
     ///
-    /// Writes still under way are waited for first.
+    /// First waits for writes that are still under way.
     ///
     /// # Errors
     /// Returns the errors of [`std::fs::File::sync_data`]. The error of an earlier write is
     /// returned by the next write or flush instead.
     ///
     /// # Panics
-    /// If the future is polled outside a runtime.
+    /// Panics if the future is polled outside a runtime.
     pub async fn sync_data(&self) -> io::Result<()> {
         let mut in_flight = self.in_flight.lock().await;
         in_flight.settle().await;
@@ -203,13 +203,13 @@ impl File {
 
     /// Truncates the file to `size` bytes, or extends it with zeros. The cursor does not move.
     ///
-    /// Writes still under way are waited for first.
+    /// First waits for writes that are still under way.
     ///
     /// # Errors
     /// Returns the errors of [`std::fs::File::set_len`].
     ///
     /// # Panics
-    /// If the future is polled outside a runtime.
+    /// Panics if the future is polled outside a runtime.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -251,7 +251,7 @@ impl File {
     /// Returns the errors of [`std::fs::File::metadata`].
     ///
     /// # Panics
-    /// If the future is polled outside a runtime.
+    /// Panics if the future is polled outside a runtime.
     pub async fn metadata(&self) -> io::Result<Metadata> {
         let call = "fs::File::metadata";
         let answer = try_inline(call, |_| self.is_local.then(|| self.std.metadata())).await;
@@ -264,13 +264,13 @@ impl File {
 
     /// Duplicates the descriptor. Both refer to the same open file and share its cursor.
     ///
-    /// Operations still under way are waited for first.
+    /// First waits for operations that are still under way.
     ///
     /// # Errors
     /// Returns the errors of [`std::fs::File::try_clone`].
     ///
     /// # Panics
-    /// If the future is polled outside a runtime.
+    /// Panics if the future is polled outside a runtime.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -297,7 +297,7 @@ impl File {
     /// Waits for operations under way, then converts the file into a [`std::fs::File`].
     ///
     /// # Panics
-    /// If the future of an earlier call, of [`metadata`](Self::metadata) or
+    /// Panics if the future of an earlier call, of [`metadata`](Self::metadata) or
     /// [`sync_all`](Self::sync_all) for example, was dropped while the call still runs on the pool.
     ///
     /// ```
@@ -345,7 +345,7 @@ impl File {
     /// Returns the errors of [`std::fs::File::set_permissions`].
     ///
     /// # Panics
-    /// If the future is polled outside a runtime.
+    /// Panics if the future is polled outside a runtime.
     pub async fn set_permissions(&self, perm: Permissions) -> io::Result<()> {
         let std = self.std.clone();
         on_pool("fs::File::set_permissions", move || std.set_permissions(perm)).await
@@ -357,7 +357,7 @@ impl File {
     /// Returns the errors of [`std::fs::File::set_times`].
     ///
     /// # Panics
-    /// If the future is polled outside a runtime.
+    /// Panics if the future is polled outside a runtime.
     pub async fn set_times(&self, times: FileTimes) -> io::Result<()> {
         self.in_flight.lock().await.settle().await;
         let (std, times) = (self.std.clone(), times.into_std());
@@ -370,7 +370,7 @@ impl File {
     /// Returns the errors of [`std::fs::File::set_modified`].
     ///
     /// # Panics
-    /// If the future is polled outside a runtime.
+    /// Panics if the future is polled outside a runtime.
     pub async fn set_modified(&self, time: SystemTime) -> io::Result<()> {
         self.set_times(FileTimes::new().set_modified(time)).await
     }
@@ -378,7 +378,7 @@ impl File {
     /// Sets how many bytes one read or write transfers at most. The default is two mebibytes.
     ///
     /// # Panics
-    /// If it is zero.
+    /// Panics if `max_buf_size` is zero.
     #[track_caller]
     pub fn set_max_buf_size(&mut self, max_buf_size: usize) {
         assert!(max_buf_size > 0, "`max_buf_size` must be greater than 0");

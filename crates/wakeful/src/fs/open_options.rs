@@ -8,7 +8,7 @@ use std::path::Path;
 
 const OPEN: &str = "fs::OpenOptions::open";
 
-/// Options for opening a file, as [`std::fs::OpenOptions`].
+/// Options for opening a file, like [`std::fs::OpenOptions`].
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -114,7 +114,7 @@ impl OpenOptions {
     /// Returns the errors of [`std::fs::OpenOptions::open`].
     ///
     /// # Panics
-    /// If the future is polled outside a runtime.
+    /// Panics if the future is polled outside a runtime.
     pub async fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
         self.open_path(path.as_ref()).await
     }

@@ -1,5 +1,5 @@
-//! Bytes that another thread writes, and which it must therefore own. Owned buffers are moved, not
-//! copied.
+//! The bytes of a write that runs on another thread, which must therefore own them. Owned buffers
+//! are moved, not copied.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -51,7 +51,7 @@ fn cast<T, Owned: 'static>(value: T) -> Result<Owned, T> {
     let value = ManuallyDrop::new(value);
     // SAFETY: the type ids are equal, so `T` and `Owned` are the same type up to lifetimes. `Owned`
     // is one of three types without lifetime parameters, so they are the same type. The copy takes
-    // the ownership over, because the original is in a `ManuallyDrop` and not used again.
+    // over the ownership, because the original is in a `ManuallyDrop` and not used again.
     Ok(unsafe { std::mem::transmute_copy::<ManuallyDrop<T>, Owned>(&value) })
 }
 

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Returns the errors of [`std::fs::canonicalize`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -37,7 +37,7 @@ pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 /// Returns the errors of [`std::fs::copy`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -52,9 +52,9 @@ pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u6
     on_pool("fs::copy", move || copy_again_if_interrupted(&to, || std::fs::copy(&from, &to))).await
 }
 
-/// Calls `copy`, which overwrites `to`, again while a signal interrupts it.
+/// Calls `copy`, which overwrites `to`, until no signal interrupts it.
 ///
-/// `std::fs::copy` does not continue after `EINTR` but returns it. Starting over is safe only if
+/// `std::fs::copy` returns `EINTR` instead of continuing. Starting over is safe only if
 /// `to` is a regular file, which is truncated first: a pipe would receive the first bytes twice.
 fn copy_again_if_interrupted(
     to: &Path,
@@ -76,7 +76,7 @@ fn copy_again_if_interrupted(
 /// Returns the errors of [`std::fs::create_dir`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -100,7 +100,7 @@ pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
 /// Returns the errors of [`std::fs::create_dir_all`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -121,7 +121,7 @@ pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 /// Returns the errors of [`std::fs::hard_link`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -147,7 +147,7 @@ pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io
 /// Returns the errors of [`std::fs::metadata`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -183,7 +183,7 @@ async fn metadata_of(
 /// Returns the errors of [`std::fs::read_link`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -206,7 +206,7 @@ pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 /// Returns the errors of [`std::fs::remove_dir`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -230,7 +230,7 @@ pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
 /// Returns the errors of [`std::fs::remove_dir_all`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -253,7 +253,7 @@ pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 /// Returns the errors of [`std::fs::remove_file`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -276,7 +276,7 @@ pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
 /// Returns the errors of [`std::fs::rename`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// To replace a file so that no reader ever sees part of it:
 ///
@@ -304,7 +304,7 @@ pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<
 /// Returns the errors of [`std::fs::set_permissions`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -331,7 +331,7 @@ pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::R
 /// Returns the errors of [`std::os::unix::fs::symlink`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -357,7 +357,7 @@ pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::
 /// Returns the errors of [`std::fs::symlink_metadata`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -379,10 +379,10 @@ pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// Returns whether the path exists. Follows symbolic links.
 ///
 /// # Errors
-/// If existence cannot be determined, for lack of permissions for example.
+/// Returns an error if existence cannot be determined, for lack of permissions for example.
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

@@ -25,7 +25,7 @@ const CHUNK: usize = 128;
 /// Returns the errors of [`std::fs::read_dir`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -109,7 +109,7 @@ impl ReadDir {
     /// This method is cancel safe: if the future is dropped, no entry is lost.
     ///
     /// # Errors
-    /// If the entry, or the next part of the directory, cannot be read.
+    /// Returns an error if the entry, or the next part of the directory, cannot be read.
     pub async fn next_entry(&mut self) -> io::Result<Option<DirEntry>> {
         poll_fn(|cx| self.poll_next_entry(cx)).await
     }
@@ -119,7 +119,7 @@ impl ReadDir {
     /// If several tasks call this method, only the task of the last call is woken.
     ///
     /// # Errors
-    /// If the entry, or the next part of the directory, cannot be read.
+    /// Returns an error if the entry, or the next part of the directory, cannot be read.
     pub fn poll_next_entry(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<DirEntry>>> {
         loop {
             match &mut self.0 {
@@ -190,7 +190,7 @@ impl DirEntry {
     /// Returns the errors of [`std::fs::DirEntry::metadata`].
     ///
     /// # Panics
-    /// If the future is polled outside a runtime.
+    /// Panics if the future is polled outside a runtime.
     pub async fn metadata(&self) -> io::Result<Metadata> {
         let std = self.std.clone();
         on_pool("fs::DirEntry::metadata", move || std.metadata()).await
@@ -202,8 +202,8 @@ impl DirEntry {
     /// Returns the errors of [`std::fs::DirEntry::file_type`].
     ///
     /// # Panics
-    /// If the future is polled outside a runtime and the file system did not return the type with
-    /// the name.
+    /// Panics if the future is polled outside a runtime and the file system did not return the type
+    /// with the name.
     pub async fn file_type(&self) -> io::Result<FileType> {
         if let Some(file_type) = self.file_type {
             return Ok(file_type);

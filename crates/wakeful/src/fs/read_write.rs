@@ -22,7 +22,7 @@ const INLINE_MAX: u64 = 256 * 1024;
 /// Returns the errors of [`std::fs::read`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -40,11 +40,11 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// pool.
 ///
 /// # Errors
-/// Returns the errors of [`std::fs::read_to_string`], one of kind
-/// [`InvalidData`](std::io::ErrorKind::InvalidData) if the file is not valid UTF-8 among them.
+/// Returns the errors of [`std::fs::read_to_string`], including one of kind
+/// [`InvalidData`](std::io::ErrorKind::InvalidData) if the file is not valid UTF-8.
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -71,7 +71,7 @@ pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
 /// Returns the errors of [`std::fs::write`].
 ///
 /// # Panics
-/// If the future is polled outside a runtime.
+/// Panics if the future is polled outside a runtime.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

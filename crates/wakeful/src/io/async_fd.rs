@@ -68,10 +68,10 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Registers `inner` with the current runtime, for reading and writing.
     ///
     /// # Errors
-    /// If the kernel cannot watch the descriptor, or the runtime has shut down.
+    /// Returns an error if the kernel cannot watch the descriptor, or the runtime has shut down.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     ///
     /// # Safety
     /// `inner.as_raw_fd()` must always return the same open descriptor, until `inner` is dropped or
@@ -86,10 +86,10 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Registers `inner` with the current runtime, for `interest`.
     ///
     /// # Errors
-    /// If the kernel cannot watch the descriptor, or the runtime has shut down.
+    /// Returns an error if the kernel cannot watch the descriptor, or the runtime has shut down.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     ///
     /// # Safety
     /// Same as for [`register`](Self::register).
@@ -108,10 +108,10 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Registers `inner` like [`register`](Self::register), without the safety contract.
     ///
     /// # Errors
-    /// If the kernel cannot watch the descriptor, or the runtime has shut down.
+    /// Returns an error if the kernel cannot watch the descriptor, or the runtime has shut down.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     #[inline]
     #[track_caller]
     #[deprecated(note = "does not require the descriptor to stay open; use `AsyncFd::register`")]
@@ -125,10 +125,10 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// safety contract.
     ///
     /// # Errors
-    /// If the kernel cannot watch the descriptor, or the runtime has shut down.
+    /// Returns an error if the kernel cannot watch the descriptor, or the runtime has shut down.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     #[inline]
     #[track_caller]
     #[deprecated(
@@ -142,10 +142,10 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Registers `inner` like [`new`](Self::new), with an error that returns `inner`.
     ///
     /// # Errors
-    /// If the kernel cannot watch the descriptor, or the runtime has shut down.
+    /// Returns an error if the kernel cannot watch the descriptor, or the runtime has shut down.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     #[inline]
     #[track_caller]
     #[deprecated(note = "does not require the descriptor to stay open; use `AsyncFd::register`")]
@@ -158,10 +158,10 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// `inner`.
     ///
     /// # Errors
-    /// If the kernel cannot watch the descriptor, or the runtime has shut down.
+    /// Returns an error if the kernel cannot watch the descriptor, or the runtime has shut down.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     #[inline]
     #[track_caller]
     #[deprecated(
@@ -211,7 +211,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Polls for readability. If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     pub fn poll_read_ready<'a>(
         &'a self,
         cx: &mut Context<'_>,
@@ -223,7 +223,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Polls for readability; the guard has mutable access.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     pub fn poll_read_ready_mut<'a>(
         &'a mut self,
         cx: &mut Context<'_>,
@@ -235,7 +235,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Polls for writability. If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     pub fn poll_write_ready<'a>(
         &'a self,
         cx: &mut Context<'_>,
@@ -247,7 +247,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Polls for writability; the guard has mutable access.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     pub fn poll_write_ready_mut<'a>(
         &'a mut self,
         cx: &mut Context<'_>,
@@ -259,7 +259,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Waits until the descriptor is ready for any of `interest`.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     ///
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, no event is lost.
@@ -271,7 +271,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Waits until the descriptor is ready; the guard has mutable access.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     pub async fn ready_mut(
         &mut self,
         interest: Interest,
@@ -283,7 +283,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Waits until the descriptor is readable.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     ///
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, no event is lost.
@@ -294,7 +294,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Waits until the descriptor is readable; the guard has mutable access.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     pub async fn readable_mut(&mut self) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
         self.ready_mut(Interest::READABLE).await
     }
@@ -302,7 +302,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Waits until the descriptor is writable.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     ///
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, no event is lost.
@@ -313,7 +313,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Waits until the descriptor is writable; the guard has mutable access.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     pub async fn writable_mut(&mut self) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
         self.ready_mut(Interest::WRITABLE).await
     }
@@ -321,7 +321,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Runs `f` each time the object is ready, until it returns something other than `WouldBlock`.
     ///
     /// # Errors
-    /// The errors of `f`, or an error if the runtime has shut down.
+    /// Returns the errors of `f`, or an error if the runtime has shut down.
     ///
     /// # Cancel safety
     /// This method is cancel safe: it waits only before `f` runs or after `f` returned
@@ -357,7 +357,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Runs `f` like [`async_io`](Self::async_io), with mutable access to the object.
     ///
     /// # Errors
-    /// The errors of `f`, or an error if the runtime has shut down.
+    /// Returns the errors of `f`, or an error if the runtime has shut down.
     pub async fn async_io_mut<R>(
         &mut self,
         interest: Interest,
@@ -369,7 +369,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Runs `f` if the object is known to be ready for any of `interest`.
     ///
     /// # Errors
-    /// `WouldBlock` if it is not, or the errors of `f`.
+    /// Returns `WouldBlock` if the object is not known to be ready, or the errors of `f`.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -396,7 +396,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Runs `f` like [`try_io`](Self::try_io), with mutable access to the object.
     ///
     /// # Errors
-    /// `WouldBlock` if it is not known to be ready, or the errors of `f`.
+    /// Returns `WouldBlock` if the object is not known to be ready, or the errors of `f`.
     pub fn try_io_mut<R>(
         &mut self,
         interest: Interest,

@@ -52,16 +52,16 @@ impl Staging {
             filled.copy_from_slice(&part[..filled.len()]);
             room = rest;
         }
-        debug_assert!(room.is_empty(), "the slices are shorter than said");
+        debug_assert!(room.is_empty(), "`slices` hold fewer than `skip + n` bytes");
         self.end = n;
     }
 
     /// Blocks to read up to `n` more bytes, with one successful or failed call.
     ///
-    /// If there already are bytes, an error is not reported: the next read, after they are taken,
-    /// returns it again.
+    /// If the buffer is not empty, errors are not reported: the next read, after these bytes were
+    /// taken, fails again.
     pub(crate) fn read_from(&mut self, source: &mut impl Read, n: usize) -> io::Result<()> {
-        debug_assert_eq!(self.start, 0, "read on with bytes half taken");
+        debug_assert_eq!(self.start, 0, "a read must not follow bytes that were taken in part");
         let room = self.room(n);
         let result = loop {
             match source.read(room) {

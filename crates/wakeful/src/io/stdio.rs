@@ -82,7 +82,7 @@ pub fn stderr() -> Stderr {
     Stderr { writer: PoolWriter::new() }
 }
 
-/// A handle to standard input. From [`stdin`].
+/// A handle to standard input. Returned by [`stdin`].
 ///
 /// ```
 /// use std::os::fd::AsRawFd;
@@ -97,7 +97,7 @@ pub struct Stdin {
     reader: PoolReader,
 }
 
-/// A handle to standard output. From [`stdout`].
+/// A handle to standard output. Returned by [`stdout`].
 ///
 /// ```
 /// use wakeful::io::{AsyncWriteExt, Stdout, stdout};
@@ -120,7 +120,7 @@ pub struct Stdout {
     writer: PoolWriter<ToStdout>,
 }
 
-/// A handle to standard error. From [`stderr`].
+/// A handle to standard error. Returned by [`stderr`].
 ///
 /// ```
 /// use wakeful::io::{AsyncWriteExt, Stderr, stderr};

@@ -24,7 +24,7 @@ const SLICES_MAX: usize = 1024;
 ///
 /// Readiness is edge-triggered: the kernel reports an event only on a change. So an operation is
 /// repeated until it would block, and only then waits for the next event. A transfer that is
-/// shorter than its buffer shows the same and saves the failing call.
+/// shorter than its buffer also shows that the next one would block, and saves that call.
 pub(crate) struct Watched<E> {
     // Before the object, because fields are dropped in order: the registration must be removed from
     // the driver before the descriptor is closed.

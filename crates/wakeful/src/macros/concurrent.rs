@@ -41,7 +41,7 @@ pub fn thread_rng_n(n: u32) -> u32 {
 /// ```
 ///
 /// # Panics
-/// If all branches are disabled and there is no `else`.
+/// Panics if all branches are disabled and there is no `else`.
 ///
 /// # Loops
 /// The futures of the branches that were not first are dropped, and their progress is lost unless

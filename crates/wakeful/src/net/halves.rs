@@ -152,7 +152,7 @@ macro_rules! halves {
             /// Reunites the two halves of a stream.
             ///
             /// # Errors
-            /// If the halves come from different streams.
+            /// Returns an error if the halves come from different streams.
             ///
             /// ```
             /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -173,7 +173,7 @@ macro_rules! halves {
             /// Reunites the two halves of a stream.
             ///
             /// # Errors
-            /// If the halves come from different streams.
+            /// Returns an error if the halves come from different streams.
             pub fn reunite(self, other: OwnedReadHalf) -> Result<$stream, ReuniteError> {
                 reunite(other, self)
             }
@@ -215,7 +215,7 @@ macro_rules! reading_half {
             #[doc = concat!("Same as [`", stringify!($stream), "::ready`].")]
             ///
             /// # Errors
-            /// If the runtime has shut down.
+            /// Returns an error if the runtime has shut down.
             pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
                 self.$field.ready(interest).await
             }
@@ -223,7 +223,7 @@ macro_rules! reading_half {
             #[doc = concat!("Same as [`", stringify!($stream), "::readable`].")]
             ///
             /// # Errors
-            /// If the runtime has shut down.
+            /// Returns an error if the runtime has shut down.
             pub async fn readable(&self) -> io::Result<()> {
                 self.$field.readable().await
             }
@@ -231,7 +231,7 @@ macro_rules! reading_half {
             #[doc = concat!("Same as [`", stringify!($stream), "::try_read`].")]
             ///
             /// # Errors
-            /// `WouldBlock` if there is nothing to read.
+            /// Returns `WouldBlock` if there is nothing to read.
             pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
                 self.$field.try_read(buf)
             }
@@ -239,7 +239,7 @@ macro_rules! reading_half {
             #[doc = concat!("Same as [`", stringify!($stream), "::try_read_vectored`].")]
             ///
             /// # Errors
-            /// `WouldBlock` if there is nothing to read.
+            /// Returns `WouldBlock` if there is nothing to read.
             pub fn try_read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
                 self.$field.try_read_vectored(bufs)
             }
@@ -247,7 +247,7 @@ macro_rules! reading_half {
             #[doc = concat!("Same as [`", stringify!($stream), "::try_read_buf`].")]
             ///
             /// # Errors
-            /// `WouldBlock` if there is nothing to read.
+            /// Returns `WouldBlock` if there is nothing to read.
             pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
                 self.$field.try_read_buf(buf)
             }
@@ -273,7 +273,7 @@ macro_rules! writing_half {
             #[doc = concat!("Same as [`", stringify!($stream), "::ready`].")]
             ///
             /// # Errors
-            /// If the runtime has shut down.
+            /// Returns an error if the runtime has shut down.
             pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
                 self.$field.ready(interest).await
             }
@@ -281,7 +281,7 @@ macro_rules! writing_half {
             #[doc = concat!("Same as [`", stringify!($stream), "::writable`].")]
             ///
             /// # Errors
-            /// If the runtime has shut down.
+            /// Returns an error if the runtime has shut down.
             pub async fn writable(&self) -> io::Result<()> {
                 self.$field.writable().await
             }
@@ -289,7 +289,7 @@ macro_rules! writing_half {
             #[doc = concat!("Same as [`", stringify!($stream), "::try_write`].")]
             ///
             /// # Errors
-            /// `WouldBlock` if the send buffer is full.
+            /// Returns `WouldBlock` if the send buffer is full.
             pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
                 self.$field.try_write(buf)
             }
@@ -297,7 +297,7 @@ macro_rules! writing_half {
             #[doc = concat!("Same as [`", stringify!($stream), "::try_write_vectored`].")]
             ///
             /// # Errors
-            /// `WouldBlock` if the send buffer is full.
+            /// Returns `WouldBlock` if the send buffer is full.
             pub fn try_write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
                 self.$field.try_write_vectored(bufs)
             }
@@ -344,7 +344,7 @@ macro_rules! any_half {
             /// Returns the address of the peer.
             ///
             /// # Errors
-            /// If the socket is no longer connected.
+            /// Returns an error if the socket is no longer connected.
             pub fn peer_addr(&self) -> io::Result<$address> {
                 self.$field.peer_addr()
             }
@@ -352,7 +352,7 @@ macro_rules! any_half {
             /// Returns the local address.
             ///
             /// # Errors
-            /// If the system call fails.
+            /// Returns an error if the system call fails.
             pub fn local_addr(&self) -> io::Result<$address> {
                 self.$field.local_addr()
             }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 /// Resolves a host name, in the same way as every function that takes a [`ToSocketAddrs`].
 ///
 /// # Errors
-/// If the name cannot be resolved.
+/// Returns an error if the name cannot be resolved.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

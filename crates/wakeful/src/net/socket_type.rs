@@ -9,10 +9,11 @@ macro_rules! std_conversions {
             /// The socket must already be non-blocking; debug builds check this.
             ///
             /// # Errors
-            /// If the runtime has shut down, or the kernel cannot watch the socket.
+            /// Returns an error if the runtime has shut down, or the kernel cannot watch the
+            /// socket.
             ///
             /// # Panics
-            /// If there is no current runtime, or its I/O driver is disabled.
+            /// Panics if there is no current runtime, or its I/O driver is disabled.
             ///
             /// ```
             /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -36,7 +37,7 @@ macro_rules! std_conversions {
             /// The socket stays non-blocking until `set_nonblocking(false)` is called on it.
             ///
             /// # Errors
-            /// If the descriptor cannot be removed from the driver.
+            /// Returns an error if the descriptor cannot be removed from the driver.
             pub fn into_std(self) -> io::Result<$std> {
                 self.io.into_inner()
             }
@@ -81,7 +82,7 @@ macro_rules! readiness_methods {
             /// `WouldBlock`.
             ///
             /// # Errors
-            /// If the runtime has shut down.
+            /// Returns an error if the runtime has shut down.
             ///
             /// # Cancel safety
             /// This method is cancel safe: if the future is dropped, no event is lost.
@@ -94,7 +95,7 @@ macro_rules! readiness_methods {
             /// See [`ready`](Self::ready), also about hints and cancellation.
             ///
             /// # Errors
-            /// If the runtime has shut down.
+            /// Returns an error if the runtime has shut down.
             pub async fn readable(&self) -> io::Result<()> {
                 self.ready(Interest::READABLE).await?;
                 Ok(())
@@ -105,7 +106,7 @@ macro_rules! readiness_methods {
             /// See [`ready`](Self::ready), also about hints and cancellation.
             ///
             /// # Errors
-            /// If the runtime has shut down.
+            /// Returns an error if the runtime has shut down.
             pub async fn writable(&self) -> io::Result<()> {
                 self.ready(Interest::WRITABLE).await?;
                 Ok(())
@@ -118,7 +119,7 @@ macro_rules! readiness_methods {
             /// must therefore return `WouldBlock` exactly if its operation did.
             ///
             /// # Errors
-            /// `WouldBlock` if it is not known to be ready, or the errors of `f`.
+            /// Returns `WouldBlock` if the socket is not known to be ready, or the errors of `f`.
             ///
             /// ```
             /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -153,7 +154,7 @@ macro_rules! readiness_methods {
             /// See [`try_io`](Self::try_io).
             ///
             /// # Errors
-            /// The errors of `f`, or an error if the runtime has shut down.
+            /// Returns the errors of `f`, or an error if the runtime has shut down.
             ///
             /// # Cancel safety
             /// This method is cancel safe: it waits only before `f` runs or after `f` returned
@@ -179,7 +180,7 @@ macro_rules! stream_methods {
             /// is woken.
             ///
             /// # Errors
-            /// If the runtime has shut down.
+            /// Returns an error if the runtime has shut down.
             pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
                 self.io.poll_read_ready(cx)
             }
@@ -190,7 +191,7 @@ macro_rules! stream_methods {
             /// is woken.
             ///
             /// # Errors
-            /// If the runtime has shut down.
+            /// Returns an error if the runtime has shut down.
             pub fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
                 self.io.poll_write_ready(cx)
             }
@@ -200,7 +201,8 @@ macro_rules! stream_methods {
             /// `Ok(0)` is the end of the stream, or an empty buffer.
             ///
             /// # Errors
-            /// `WouldBlock` if there is nothing to read. To wait, use [`readable`](Self::readable).
+            /// Returns `WouldBlock` if there is nothing to read. To wait, use
+            /// [`readable`](Self::readable).
             ///
             /// ```
             /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -232,7 +234,7 @@ macro_rules! stream_methods {
             /// Tries to read into several buffers, like [`try_read`](Self::try_read).
             ///
             /// # Errors
-            /// `WouldBlock` if there is nothing to read.
+            /// Returns `WouldBlock` if there is nothing to read.
             pub fn try_read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
                 self.io.try_io(Interest::READABLE, || (&*self.io).read_vectored(bufs))
             }
@@ -240,7 +242,7 @@ macro_rules! stream_methods {
             /// Tries to read and appends to `buf`, like [`try_read`](Self::try_read).
             ///
             /// # Errors
-            /// `WouldBlock` if there is nothing to read.
+            /// Returns `WouldBlock` if there is nothing to read.
             pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
                 self.io.try_io(Interest::READABLE, || receive::recv(&*self.io, buf))
             }
@@ -248,7 +250,8 @@ macro_rules! stream_methods {
             /// Tries to write, without waiting. The write may be partial.
             ///
             /// # Errors
-            /// `WouldBlock` if the send buffer is full. To wait, use [`writable`](Self::writable).
+            /// Returns `WouldBlock` if the send buffer is full. To wait, use
+            /// [`writable`](Self::writable).
             pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
                 self.io.try_io(Interest::WRITABLE, || (&*self.io).write(buf))
             }
@@ -256,7 +259,7 @@ macro_rules! stream_methods {
             /// Tries to write from several buffers, like [`try_write`](Self::try_write).
             ///
             /// # Errors
-            /// `WouldBlock` if the send buffer is full.
+            /// Returns `WouldBlock` if the send buffer is full.
             pub fn try_write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
                 self.io.try_io(Interest::WRITABLE, || (&*self.io).write_vectored(bufs))
             }
@@ -264,7 +267,7 @@ macro_rules! stream_methods {
             /// Returns the local address.
             ///
             /// # Errors
-            /// If the system call fails.
+            /// Returns an error if the system call fails.
             pub fn local_addr(&self) -> io::Result<SocketAddr> {
                 self.io.local_addr().map(SocketAddr::from)
             }
@@ -272,7 +275,7 @@ macro_rules! stream_methods {
             /// Returns the address of the peer.
             ///
             /// # Errors
-            /// If the socket is no longer connected.
+            /// Returns an error if the socket is no longer connected.
             pub fn peer_addr(&self) -> io::Result<SocketAddr> {
                 self.io.peer_addr().map(SocketAddr::from)
             }
@@ -280,7 +283,7 @@ macro_rules! stream_methods {
             /// Returns the pending error of the socket (`SO_ERROR`), and clears it.
             ///
             /// # Errors
-            /// If the system call fails.
+            /// Returns an error if the system call fails.
             pub fn take_error(&self) -> io::Result<Option<io::Error>> {
                 self.io.take_error()
             }

@@ -1,7 +1,7 @@
 //! Creates sockets that are non-blocking and close-on-exec from the start.
 //!
-//! Where one system call can do all of that, it is one call; elsewhere, `sys` makes further calls.
-//! The platform `cfg`s for this are all in this file.
+//! Some systems do all of this in one system call; on others, `sys` makes further calls. All
+//! platform `cfg`s for this are in this file.
 
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::io;

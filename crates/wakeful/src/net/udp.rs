@@ -53,10 +53,10 @@ impl UdpSocket {
     /// it.
     ///
     /// # Errors
-    /// If none of the addresses can be bound.
+    /// Returns an error if none of the addresses can be bound.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<UdpSocket> {
         first_success(addr, |address| {
             let socket = sockets::socket_for(address, Type::DGRAM)?;
@@ -69,7 +69,7 @@ impl UdpSocket {
     /// Sets the default destination of the socket, and the only address that it receives from.
     ///
     /// # Errors
-    /// The error of the last address, if none succeeds.
+    /// Returns the error of the last address if none succeeds.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -93,7 +93,7 @@ impl UdpSocket {
     /// Returns the address that the socket is bound to.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr()
     }
@@ -101,7 +101,7 @@ impl UdpSocket {
     /// Returns the address that the socket is connected to.
     ///
     /// # Errors
-    /// If the socket is not connected.
+    /// Returns an error if the socket is not connected.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.io.peer_addr()
     }
@@ -111,7 +111,7 @@ impl UdpSocket {
     /// If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     pub fn poll_send_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.io.poll_write_ready(cx)
     }
@@ -121,7 +121,7 @@ impl UdpSocket {
     /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     pub fn poll_recv_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.io.poll_read_ready(cx)
     }
@@ -129,7 +129,8 @@ impl UdpSocket {
     /// Sends a datagram to the address that the socket is [connected](Self::connect) to.
     ///
     /// # Errors
-    /// If the system call fails. This includes a refusal of an earlier datagram by the peer.
+    /// Returns an error if the system call fails. This includes a refusal of an earlier datagram by
+    /// the peer.
     ///
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, the datagram was not sent.
@@ -142,7 +143,7 @@ impl UdpSocket {
     /// If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
-    /// Same as `send`.
+    /// Returns the errors of `send`.
     pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.io.poll_write_io(cx, || self.io.send(buf))
     }
@@ -150,7 +151,7 @@ impl UdpSocket {
     /// Tries to send a datagram, like [`send`](Self::send) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if the send buffer is full. To wait, use [`writable`](Self::writable).
+    /// Returns `WouldBlock` if the send buffer is full. To wait, use [`writable`](Self::writable).
     pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
         self.io.try_io(Interest::WRITABLE, || self.io.send(buf))
     }
@@ -158,7 +159,7 @@ impl UdpSocket {
     /// Sends a datagram to `target`. If `target` resolves to several addresses, uses the first.
     ///
     /// # Errors
-    /// If the system call fails, or `target` resolves to no address.
+    /// Returns an error if the system call fails, or `target` resolves to no address.
     ///
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, the datagram was not sent.
@@ -175,7 +176,7 @@ impl UdpSocket {
     /// If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
-    /// Same as `send_to`.
+    /// Returns the errors of `send_to`.
     pub fn poll_send_to(
         &self,
         cx: &mut Context<'_>,
@@ -188,7 +189,7 @@ impl UdpSocket {
     /// Tries to send a datagram, like [`send_to`](Self::send_to) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if the send buffer is full. To wait, use [`writable`](Self::writable).
+    /// Returns `WouldBlock` if the send buffer is full. To wait, use [`writable`](Self::writable).
     pub fn try_send_to(&self, buf: &[u8], target: SocketAddr) -> io::Result<usize> {
         self.io.try_io(Interest::WRITABLE, || self.io.send_to(buf, target))
     }
@@ -198,7 +199,8 @@ impl UdpSocket {
     /// If the socket is [connected](Self::connect), it comes from that address.
     ///
     /// # Errors
-    /// If the system call fails. This includes a refusal of a sent datagram by the peer.
+    /// Returns an error if the system call fails. This includes a refusal of a sent datagram by the
+    /// peer.
     ///
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, no datagram is lost.
@@ -211,7 +213,7 @@ impl UdpSocket {
     /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
-    /// Same as `recv`.
+    /// Returns the errors of `recv`.
     pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.io.poll_read_io(cx, || receive::recv(&*self.io, buf)).map_ok(|_| ())
     }
@@ -219,7 +221,7 @@ impl UdpSocket {
     /// Tries to receive a datagram, like [`recv`](Self::recv) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if no datagram is available. To wait, use [`readable`](Self::readable).
+    /// Returns `WouldBlock` if no datagram is available. To wait, use [`readable`](Self::readable).
     pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || self.io.recv(buf))
     }
@@ -227,7 +229,7 @@ impl UdpSocket {
     /// Receives a datagram and appends it to `buf`. The spare capacity of `buf` limits its length.
     ///
     /// # Errors
-    /// Same as `recv`.
+    /// Returns the errors of `recv`.
     pub async fn recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
         self.io.async_io(RECV_INTEREST, || receive::recv(&*self.io, buf)).await
     }
@@ -235,7 +237,7 @@ impl UdpSocket {
     /// Tries to receive a datagram, like [`recv_buf`](Self::recv_buf) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if no datagram is available.
+    /// Returns `WouldBlock` if no datagram is available.
     pub fn try_recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || receive::recv(&*self.io, buf))
     }
@@ -243,7 +245,7 @@ impl UdpSocket {
     /// Receives a datagram, and returns its length and its sender.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     ///
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, no datagram is lost.
@@ -256,7 +258,7 @@ impl UdpSocket {
     /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
-    /// Same as `recv_from`.
+    /// Returns the errors of `recv_from`.
     pub fn poll_recv_from(
         &self,
         cx: &mut Context<'_>,
@@ -269,7 +271,7 @@ impl UdpSocket {
     /// Tries to receive a datagram, like [`recv_from`](Self::recv_from) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if no datagram is available.
+    /// Returns `WouldBlock` if no datagram is available.
     ///
     /// To receive all datagrams that are available, and then wait for more:
     ///
@@ -306,7 +308,7 @@ impl UdpSocket {
     /// The spare capacity of `buf` limits the length of the datagram.
     ///
     /// # Errors
-    /// Same as `recv_from`.
+    /// Returns the errors of `recv_from`.
     pub async fn recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
         self.io.async_io(RECV_INTEREST, || addressed(receive::recv_from(&*self.io, buf))).await
     }
@@ -314,7 +316,7 @@ impl UdpSocket {
     /// Tries to receive like [`recv_buf_from`](Self::recv_buf_from), without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if no datagram is available.
+    /// Returns `WouldBlock` if no datagram is available.
     pub fn try_recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
         self.io.try_io(Interest::READABLE, || addressed(receive::recv_from(&*self.io, buf)))
     }

@@ -35,18 +35,18 @@ use stream::UnixStream;
 
 /// The id of a user.
 ///
-/// From [`UCred::uid`].
+/// Returned by [`UCred::uid`].
 #[expect(non_camel_case_types, reason = "the operating system's name")]
 pub type uid_t = u32;
 
 /// The id of a group.
 ///
-/// From [`UCred::gid`].
+/// Returned by [`UCred::gid`].
 #[expect(non_camel_case_types, reason = "the operating system's name")]
 pub type gid_t = u32;
 
 /// The id of a process.
 ///
-/// From [`UCred::pid`].
+/// Returned by [`UCred::pid`].
 #[expect(non_camel_case_types, reason = "the operating system's name")]
 pub type pid_t = i32;

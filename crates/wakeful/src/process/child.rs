@@ -111,7 +111,7 @@ impl Child {
     /// Does nothing if the exit was observed already.
     ///
     /// # Errors
-    /// If the kernel refuses to send the signal.
+    /// Returns an error if the kernel refuses to send the signal.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -150,7 +150,8 @@ impl Child {
     /// ```
     ///
     /// # Errors
-    /// If the kernel refuses to send the signal, and the errors of [`wait`](Self::wait).
+    /// Returns an error if the kernel refuses to send the signal, or the errors of
+    /// [`wait`](Self::wait).
     pub async fn kill(&mut self) -> io::Result<()> {
         self.start_kill()?;
         self.wait().await?;
@@ -177,8 +178,8 @@ impl Child {
     /// ```
     ///
     /// # Errors
-    /// If other code has already waited for the process, or if the runtime that started it has shut
-    /// down and the future is not polled in another one.
+    /// Returns an error if other code has already waited for the process, or if the runtime that
+    /// started it has shut down and the future is not polled in another one.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         drop(self.stdin.take());
         poll_fn(|cx| self.poll_wait(cx)).await
@@ -198,7 +199,7 @@ impl Child {
     /// Does not close its input.
     ///
     /// # Errors
-    /// If other code has already waited for the process.
+    /// Returns an error if other code has already waited for the process.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

@@ -239,11 +239,11 @@ impl Command {
     /// The process runs whether or not its [`Child`] is awaited.
     ///
     /// # Errors
-    /// If the program does not exist or cannot be started, for lack of descriptors for its pipes
-    /// for example, or if the runtime has shut down.
+    /// Returns an error if the program does not exist or cannot be started, for lack of descriptors
+    /// for its pipes for example, or if the runtime has shut down.
     ///
     /// # Panics
-    /// If called outside a runtime with I/O enabled.
+    /// Panics if called outside a runtime with I/O enabled.
     #[track_caller]
     pub fn spawn(&mut self) -> io::Result<Child> {
         self.spawn_with(process::Command::spawn)
@@ -255,7 +255,7 @@ impl Command {
     /// Returns the errors of `with`, and of [`spawn`](Self::spawn).
     ///
     /// # Panics
-    /// If called outside a runtime with I/O enabled.
+    /// Panics if called outside a runtime with I/O enabled.
     #[track_caller]
     pub fn spawn_with(
         &mut self,
@@ -276,7 +276,7 @@ impl Command {
     /// The future returns the errors of [`spawn`](Self::spawn) and [`Child::wait`].
     ///
     /// # Panics
-    /// If called outside a runtime with I/O enabled.
+    /// Panics if called outside a runtime with I/O enabled.
     ///
     /// # Cancel safety
     /// If the future is dropped, its [`Child`] is dropped with it. The process keeps running,
@@ -301,7 +301,7 @@ impl Command {
     /// The future returns the errors of [`spawn`](Self::spawn) and [`Child::wait_with_output`].
     ///
     /// # Panics
-    /// If called outside a runtime with I/O enabled.
+    /// Panics if called outside a runtime with I/O enabled.
     ///
     /// # Cancel safety
     /// This method is not cancel safe: if the future is dropped, its [`Child`] is dropped with it,

@@ -13,8 +13,8 @@ use wakeful_reactor::signal::{Listener, listen};
 pub(super) enum ExitWatch {
     /// A driver watches the pidfd, which becomes readable when the process exits.
     Pidfd(Pidfd),
-    /// `SIGCHLD` reports that some child has changed its state. `try_wait` tells whether it is this
-    /// one.
+    /// `SIGCHLD` reports that some child has changed its state. `try_wait` tells whether this child
+    /// has exited.
     AnyChild(Listener<'static>),
 }
 
@@ -40,8 +40,8 @@ impl ExitWatch {
     /// Polls for the exit of `child`, which must be the child that this watch was created for.
     ///
     /// # Errors
-    /// If other code has already waited for the child, or if the driver has shut down. In the
-    /// latter case [`move_to`](Self::move_to) another driver and poll again.
+    /// Returns an error if other code has already waited for the child, or if the driver has shut
+    /// down. In the latter case [`move_to`](Self::move_to) another driver and poll again.
     pub(super) fn poll_exit(
         &mut self,
         child: &mut Child,

@@ -1,5 +1,5 @@
-//! A thread with a driver for orphans whose runtime has shut down. It runs only while there are
-//! such.
+//! A thread with a driver, for orphans whose runtime has shut down. It runs only while such orphans
+//! exist.
 
 use std::io;
 use std::process::Child;
@@ -33,13 +33,13 @@ fn reaper() -> MutexGuard<'static, Option<Reaper>> {
 /// Returns a handle to the reaper thread. Starts the thread if it does not run.
 ///
 /// # Errors
-/// If the thread or the descriptors of its driver cannot be created.
+/// Returns an error if the thread or the descriptors of its driver cannot be created.
 pub(super) fn acquire() -> io::Result<ReaperHandle> {
     let mut reaper = reaper();
     if reaper.as_ref().is_none_or(|reaper| reaper.driver.is_broken()) {
         *reaper = Some(start()?);
     }
-    let reaper = reaper.as_mut().expect("just started, if it was not there");
+    let reaper = reaper.as_mut().expect("the reaper was started above if it did not run");
     reaper.handles += 1;
     Ok(ReaperHandle { driver: reaper.driver.clone() })
 }

@@ -98,10 +98,11 @@ macro_rules! stream {
             /// Converts the type of the standard library.
             ///
             /// # Errors
-            /// If the kernel cannot watch the descriptor, or the runtime has shut down.
+            /// Returns an error if the kernel cannot watch the descriptor, or the runtime has shut
+            /// down.
             ///
             /// # Panics
-            /// If called outside a runtime with I/O enabled.
+            /// Panics if called outside a runtime with I/O enabled.
             #[track_caller]
             pub fn from_std(inner: process::$name) -> io::Result<$name> {
                 let call = concat!(stringify!($name), "::from_std");
@@ -111,7 +112,7 @@ macro_rules! stream {
             /// Converts the stream into its descriptor, in blocking mode.
             ///
             /// # Errors
-            /// If the kernel refuses to change the mode.
+            /// Returns an error if the kernel refuses to change the mode.
             pub fn into_owned_fd(self) -> io::Result<OwnedFd> {
                 let file = self.io.into_inner()?;
                 set_nonblocking(&file, false)?;

@@ -30,10 +30,10 @@ use std::io;
 /// ```
 ///
 /// # Errors
-/// If the kernel refuses to install the handler, or the runtime has shut down.
+/// Returns an error if the kernel refuses to install the handler, or the runtime has shut down.
 ///
 /// # Panics
-/// If the future is polled outside a runtime with I/O enabled.
+/// Panics if the future is polled outside a runtime with I/O enabled.
 pub async fn ctrl_c() -> io::Result<()> {
     signal(SignalKind::interrupt())?.recv().await;
     Ok(())

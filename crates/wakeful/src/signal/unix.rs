@@ -83,12 +83,12 @@ pub struct Signal {
 /// ```
 ///
 /// # Errors
-/// If the signal does not exist, cannot be caught (`SIGKILL`, `SIGSTOP`), or its handler cannot
-/// return (`SIGILL`, `SIGFPE`, `SIGSEGV`); if the kernel refuses to install the handler; or if the
-/// runtime has shut down.
+/// Returns an error if the signal does not exist, cannot be caught (`SIGKILL`, `SIGSTOP`), or its
+/// handler cannot return (`SIGILL`, `SIGFPE`, `SIGSEGV`); if the kernel refuses to install the
+/// handler; or if the runtime has shut down.
 ///
 /// # Panics
-/// If called outside a runtime with I/O enabled.
+/// Panics if called outside a runtime with I/O enabled.
 #[track_caller]
 pub fn signal(kind: SignalKind) -> io::Result<Signal> {
     current_io("signal").check_running()?;

@@ -62,7 +62,7 @@ impl InFlight {
     /// Waits for the job under way and returns its outcome, or `None` if there is no job.
     ///
     /// # Errors
-    /// If the job panicked, or did not run because the runtime has shut down.
+    /// Returns an error if the job panicked, or did not run because the runtime has shut down.
     pub(super) fn poll_settle(
         &mut self,
         cx: &mut Context<'_>,

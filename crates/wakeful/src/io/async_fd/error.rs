@@ -4,8 +4,8 @@ use std::io;
 
 /// The error of an operation that would have blocked.
 ///
-/// The guard has cleared the readiness. From
-/// [`AsyncFdReadyGuard::try_io`](super::AsyncFdReadyGuard::try_io).
+/// Returned by [`AsyncFdReadyGuard::try_io`](super::AsyncFdReadyGuard::try_io), after the guard has
+/// cleared the readiness.
 ///
 /// ```
 /// use std::io::{Error, ErrorKind};

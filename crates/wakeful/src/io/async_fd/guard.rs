@@ -124,7 +124,8 @@ impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
     /// Runs `f`, and clears the readiness if `f` returns `WouldBlock`.
     ///
     /// # Errors
-    /// [`TryIoError`] if `f` returned `WouldBlock`. Any other result of `f` is inside the `Ok`.
+    /// Returns [`TryIoError`] if `f` returned `WouldBlock`. Any other result of `f` is inside the
+    /// `Ok`.
     pub fn try_io<R>(
         &mut self,
         f: impl FnOnce(&'a AsyncFd<T>) -> io::Result<R>,
@@ -158,7 +159,8 @@ impl<'a, T: AsRawFd> AsyncFdReadyMutGuard<'a, T> {
     /// Runs `f`, and clears the readiness if `f` returns `WouldBlock`.
     ///
     /// # Errors
-    /// [`TryIoError`] if `f` returned `WouldBlock`. Any other result of `f` is inside the `Ok`.
+    /// Returns [`TryIoError`] if `f` returned `WouldBlock`. Any other result of `f` is inside the
+    /// `Ok`.
     pub fn try_io<R>(
         &mut self,
         f: impl FnOnce(&mut AsyncFd<T>) -> io::Result<R>,

@@ -13,7 +13,7 @@ impl<E: AsFd> Watched<E> {
     /// messages.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub(crate) fn new(object: E, interest: Interest, call: &str) -> io::Result<Watched<E>> {
         Watched::with_driver(object, interest, &current_io(call))

@@ -30,7 +30,7 @@ pub fn maybe_done<F: IntoFuture>(future: F) -> MaybeDone<F::IntoFuture> {
 /// Takes the output.
 ///
 /// # Panics
-/// If the future is not ready yet, or its output was taken already.
+/// Panics if the future is not ready yet, or its output was taken already.
 pub fn take_output<F: Future>(done: Pin<&mut MaybeDone<F>>) -> F::Output {
     // SAFETY: only the output is moved, and the output is not pinned. The assertion below fails
     // before anything is moved if this is still a future.
@@ -59,7 +59,7 @@ where
 /// Takes the value of a future that has succeeded.
 ///
 /// # Panics
-/// If the future is not ready yet, or has failed.
+/// Panics if the future is not ready yet, or has failed.
 pub fn take_value<F, T, E>(done: Pin<&mut MaybeDone<F>>) -> T
 where
     F: Future<Output = Result<T, E>>,

@@ -19,7 +19,7 @@ pub(in crate::net) fn resolve<T: ToSocketAddrs>(name: T) -> T::Future {
 /// Calls `attempt` with the addresses of `name`, in order, until it succeeds.
 ///
 /// # Errors
-/// The last error of `attempt`, or an error if `name` resolves to no address.
+/// Returns the last error of `attempt`, or an error if `name` resolves to no address.
 pub(in crate::net) async fn first_success<A, R>(
     name: A,
     mut attempt: impl FnMut(SocketAddr) -> io::Result<R>,

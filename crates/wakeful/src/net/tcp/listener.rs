@@ -38,10 +38,10 @@ impl TcpListener {
     /// wait to be accepted. To change either, use [`TcpSocket`](crate::net::TcpSocket).
     ///
     /// # Errors
-    /// If none of the addresses can be bound.
+    /// Returns an error if none of the addresses can be bound.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<TcpListener> {
         first_success(addr, |address| {
             let socket = sockets::socket_for(address, Type::STREAM)?;
@@ -63,12 +63,13 @@ impl TcpListener {
     /// This method is cancel safe: if the future is dropped, no connection is lost.
     ///
     /// # Errors
-    /// If the system call fails. Such an error mostly concerns a single connection or a temporary
-    /// shortage, such as too many open files. The listener remains usable, but an immediate second
-    /// call finds the same shortage.
+    /// Returns an error if the system call fails. Such an error mostly concerns a single connection
+    /// or a temporary shortage, such as too many open files. The listener remains usable, but an
+    /// immediate second call finds the same shortage.
     ///
     /// # Panics
-    /// If the calling task's runtime has no I/O driver: the connection would be registered there.
+    /// Panics if the calling task's runtime has no I/O driver: the connection would be registered
+    /// there.
     ///
     /// A server usually gives each connection its own task, and pauses after an error:
     ///
@@ -114,7 +115,7 @@ impl TcpListener {
     /// If several tasks call this method, only the last one is woken.
     ///
     /// # Errors
-    /// Same as `accept`.
+    /// Returns the errors of `accept`.
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
         let accept = || sockets::accept(&*self.io);
         let (socket, address) = ready!(self.io.poll_read_io(cx, accept))?;
@@ -125,7 +126,7 @@ impl TcpListener {
     /// Returns the address that the listener is bound to.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr()
     }
@@ -133,7 +134,7 @@ impl TcpListener {
     /// Returns the number of hops an IPv4 packet may take (`IP_TTL`).
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn ttl(&self) -> io::Result<u32> {
         self.io.ttl()
     }
@@ -141,7 +142,7 @@ impl TcpListener {
     /// Sets [`ttl`](Self::ttl).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         self.io.set_ttl(ttl)
     }

@@ -37,7 +37,7 @@ macro_rules! options {
         $(#[$attribute])*
         ///
         /// # Errors
-        /// If the system call fails.
+        /// Returns an error if the system call fails.
         pub fn $get(&self) -> io::Result<$type> {
             self.socket.$socket_get()
         }
@@ -45,7 +45,7 @@ macro_rules! options {
         #[doc = concat!("Sets [`", stringify!($get), "`](Self::", stringify!($get), ").")]
         ///
         /// # Errors
-        /// If the kernel rejects the value.
+        /// Returns an error if the kernel rejects the value.
         pub fn $set(&self, value: $type) -> io::Result<()> {
             self.socket.$socket_set(value)
         }
@@ -56,7 +56,7 @@ impl TcpSocket {
     /// Creates an IPv4 socket.
     ///
     /// # Errors
-    /// If the kernel cannot create one.
+    /// Returns an error if the kernel cannot create a socket.
     pub fn new_v4() -> io::Result<TcpSocket> {
         TcpSocket::new(Domain::IPV4)
     }
@@ -64,7 +64,7 @@ impl TcpSocket {
     /// Creates an IPv6 socket.
     ///
     /// # Errors
-    /// If the kernel cannot create one.
+    /// Returns an error if the kernel cannot create a socket.
     pub fn new_v6() -> io::Result<TcpSocket> {
         TcpSocket::new(Domain::IPV6)
     }
@@ -93,7 +93,7 @@ impl TcpSocket {
     /// Returns whether several sockets may bind to the same address (`SO_REUSEPORT`).
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
     pub fn reuseport(&self) -> io::Result<bool> {
         self.socket.reuse_port()
@@ -102,7 +102,7 @@ impl TcpSocket {
     /// Sets [`reuseport`](Self::reuseport).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
     pub fn set_reuseport(&self, reuseport: bool) -> io::Result<()> {
         self.socket.set_reuse_port(reuseport)
@@ -113,7 +113,7 @@ impl TcpSocket {
     /// Linux returns twice the value that was set.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn send_buffer_size(&self) -> io::Result<u32> {
         Ok(self.socket.send_buffer_size()? as u32)
     }
@@ -121,7 +121,7 @@ impl TcpSocket {
     /// Sets [`send_buffer_size`](Self::send_buffer_size).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     pub fn set_send_buffer_size(&self, size: u32) -> io::Result<()> {
         self.socket.set_send_buffer_size(size as usize)
     }
@@ -131,7 +131,7 @@ impl TcpSocket {
     /// Linux returns twice the value that was set.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn recv_buffer_size(&self) -> io::Result<u32> {
         Ok(self.socket.recv_buffer_size()? as u32)
     }
@@ -139,7 +139,7 @@ impl TcpSocket {
     /// Sets [`recv_buffer_size`](Self::recv_buffer_size).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     pub fn set_recv_buffer_size(&self, size: u32) -> io::Result<()> {
         self.socket.set_recv_buffer_size(size as usize)
     }
@@ -147,7 +147,7 @@ impl TcpSocket {
     /// Returns how long closing the socket waits for unsent data (`SO_LINGER`).
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn linger(&self) -> io::Result<Option<Duration>> {
         self.socket.linger()
     }
@@ -155,7 +155,7 @@ impl TcpSocket {
     /// Sets [`linger`](Self::linger).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     #[deprecated = "dropping the stream may block the thread; use `set_zero_linger` or `shutdown`"]
     pub fn set_linger(&self, dur: Option<Duration>) -> io::Result<()> {
         self.socket.set_linger(dur)
@@ -164,7 +164,7 @@ impl TcpSocket {
     /// Makes the drop of the stream discard unsent data and reset the connection.
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     pub fn set_zero_linger(&self) -> io::Result<()> {
         self.socket.set_linger(Some(Duration::ZERO))
     }
@@ -172,7 +172,7 @@ impl TcpSocket {
     /// Returns the traffic class of IPv6 packets (`IPV6_TCLASS`).
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
     pub fn tclass_v6(&self) -> io::Result<u32> {
         self.socket.tclass_v6()
@@ -181,7 +181,7 @@ impl TcpSocket {
     /// Sets [`tclass_v6`](Self::tclass_v6).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
     pub fn set_tclass_v6(&self, tclass: u32) -> io::Result<()> {
         self.socket.set_tclass_v6(tclass)
@@ -190,7 +190,7 @@ impl TcpSocket {
     /// Returns the type of service of IPv4 packets (`IP_TOS`).
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
     pub fn tos_v4(&self) -> io::Result<u32> {
         self.socket.tos_v4()
@@ -199,7 +199,7 @@ impl TcpSocket {
     /// Sets [`tos_v4`](Self::tos_v4).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
     pub fn set_tos_v4(&self, tos: u32) -> io::Result<()> {
         self.socket.set_tos_v4(tos)
@@ -208,7 +208,7 @@ impl TcpSocket {
     /// The former name of [`tos_v4`](Self::tos_v4).
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     #[doc(hidden)]
     #[deprecated(note = "renamed to `tos_v4`: it applies to IPv4 only")]
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
@@ -219,7 +219,7 @@ impl TcpSocket {
     /// The former name of [`set_tos_v4`](Self::set_tos_v4).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     #[doc(hidden)]
     #[deprecated(note = "renamed to `set_tos_v4`: it applies to IPv4 only")]
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
@@ -230,7 +230,7 @@ impl TcpSocket {
     /// Returns the network interface that the socket is bound to (`SO_BINDTODEVICE`), if any.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     #[cfg(any(target_os = "android", target_os = "linux"))]
     pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
         self.socket.device()
@@ -239,7 +239,7 @@ impl TcpSocket {
     /// Binds the socket to the network interface of that name; `None` removes the binding.
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     #[cfg(any(target_os = "android", target_os = "linux"))]
     pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
         self.socket.bind_device(interface)
@@ -248,7 +248,7 @@ impl TcpSocket {
     /// Returns the address that the socket is bound to.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         sockets::inet_address(&self.socket.local_addr()?)
     }
@@ -256,7 +256,7 @@ impl TcpSocket {
     /// Returns the pending error of the socket (`SO_ERROR`), and clears it.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.socket.take_error()
     }
@@ -264,7 +264,7 @@ impl TcpSocket {
     /// Binds the socket to a local address.
     ///
     /// # Errors
-    /// If the address is not local, or is already in use.
+    /// Returns an error if the address is not local, or is already in use.
     pub fn bind(&self, addr: SocketAddr) -> io::Result<()> {
         self.socket.bind(&addr.into())
     }
@@ -272,10 +272,10 @@ impl TcpSocket {
     /// Connects to `addr`.
     ///
     /// # Errors
-    /// If the connection cannot be established.
+    /// Returns an error if the connection cannot be established.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     ///
     /// # Cancel safety
     /// If the future is dropped, the attempt is abandoned and the socket closed.
@@ -287,10 +287,10 @@ impl TcpSocket {
     /// Listens for connections. At most `backlog` connections wait to be accepted.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
         self.socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;

@@ -19,7 +19,7 @@ macro_rules! peek_methods {
             /// Same as [`TcpStream::poll_peek`].
             ///
             /// # Errors
-            /// If the system call fails, or the runtime has shut down.
+            /// Returns an error if the system call fails, or the runtime has shut down.
             pub fn poll_peek(
                 &mut self,
                 cx: &mut Context<'_>,
@@ -31,7 +31,7 @@ macro_rules! peek_methods {
             /// Same as [`TcpStream::peek`].
             ///
             /// # Errors
-            /// If the system call fails, or the runtime has shut down.
+            /// Returns an error if the system call fails, or the runtime has shut down.
             pub async fn peek(&mut self, buf: &mut [u8]) -> io::Result<usize> {
                 let mut buf = ReadBuf::new(buf);
                 poll_fn(|cx| self.poll_peek(cx, &mut buf)).await

@@ -50,10 +50,10 @@ impl TcpStream {
     /// To set options first, use [`TcpSocket`](crate::net::TcpSocket).
     ///
     /// # Errors
-    /// The error of the last address, if none succeeds.
+    /// Returns the error of the last address if none succeeds.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     ///
     /// # Cancel safety
     /// If the future is dropped, the attempt is abandoned and its socket closed.
@@ -102,7 +102,7 @@ impl TcpStream {
     /// This method is cancel safe: if the future is dropped, no data is lost.
     ///
     /// # Errors
-    /// If the system call fails, or the runtime has shut down.
+    /// Returns an error if the system call fails, or the runtime has shut down.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -132,7 +132,7 @@ impl TcpStream {
     /// woken.
     ///
     /// # Errors
-    /// If the system call fails, or the runtime has shut down.
+    /// Returns an error if the system call fails, or the runtime has shut down.
     pub fn poll_peek(
         &self,
         cx: &mut Context<'_>,
@@ -144,7 +144,7 @@ impl TcpStream {
     /// Returns whether small writes are sent at once instead of being merged (`TCP_NODELAY`).
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn nodelay(&self) -> io::Result<bool> {
         self.io.nodelay()
     }
@@ -152,7 +152,7 @@ impl TcpStream {
     /// Sets [`nodelay`](Self::nodelay).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.io.set_nodelay(nodelay)
     }
@@ -160,7 +160,7 @@ impl TcpStream {
     /// Returns whether received segments are acknowledged immediately (`TCP_QUICKACK`).
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     #[cfg(any(target_os = "android", target_os = "linux"))]
     pub fn quickack(&self) -> io::Result<bool> {
         SockRef::from(&*self.io).tcp_quickack()
@@ -169,7 +169,7 @@ impl TcpStream {
     /// Sets [`quickack`](Self::quickack). The kernel may turn it off again later.
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     #[cfg(any(target_os = "android", target_os = "linux"))]
     pub fn set_quickack(&self, quickack: bool) -> io::Result<()> {
         SockRef::from(&*self.io).set_tcp_quickack(quickack)
@@ -178,7 +178,7 @@ impl TcpStream {
     /// Returns how long closing the socket waits for unsent data (`SO_LINGER`).
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn linger(&self) -> io::Result<Option<Duration>> {
         SockRef::from(&*self.io).linger()
     }
@@ -186,7 +186,7 @@ impl TcpStream {
     /// Sets [`linger`](Self::linger).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     #[deprecated = "dropping the stream may block the thread; use `set_zero_linger` or `shutdown`"]
     pub fn set_linger(&self, dur: Option<Duration>) -> io::Result<()> {
         SockRef::from(&*self.io).set_linger(dur)
@@ -195,7 +195,7 @@ impl TcpStream {
     /// Makes the drop of the stream discard unsent data and reset the connection.
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     pub fn set_zero_linger(&self) -> io::Result<()> {
         SockRef::from(&*self.io).set_linger(Some(Duration::ZERO))
     }
@@ -203,7 +203,7 @@ impl TcpStream {
     /// Returns the number of hops an IPv4 packet may take (`IP_TTL`).
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn ttl(&self) -> io::Result<u32> {
         self.io.ttl()
     }
@@ -211,7 +211,7 @@ impl TcpStream {
     /// Sets [`ttl`](Self::ttl).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         self.io.set_ttl(ttl)
     }

@@ -12,7 +12,7 @@ macro_rules! options {
         $(#[$attribute])*
         ///
         /// # Errors
-        /// If the system call fails.
+        /// Returns an error if the system call fails.
         pub fn $get(&self) -> io::Result<$type> {
             self.io.$get()
         }
@@ -20,7 +20,7 @@ macro_rules! options {
         #[doc = concat!("Sets [`", stringify!($get), "`](Self::", stringify!($get), ").")]
         ///
         /// # Errors
-        /// If the kernel rejects the value.
+        /// Returns an error if the kernel rejects the value.
         pub fn $set(&self, value: $type) -> io::Result<()> {
             self.io.$set(value)
         }
@@ -46,7 +46,7 @@ impl UdpSocket {
     /// Returns the traffic class of IPv6 packets (`IPV6_TCLASS`).
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
     pub fn tclass_v6(&self) -> io::Result<u32> {
         SockRef::from(&*self.io).tclass_v6()
@@ -55,7 +55,7 @@ impl UdpSocket {
     /// Sets [`tclass_v6`](Self::tclass_v6).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
     pub fn set_tclass_v6(&self, tclass: u32) -> io::Result<()> {
         SockRef::from(&*self.io).set_tclass_v6(tclass)
@@ -64,7 +64,7 @@ impl UdpSocket {
     /// Returns the type of service of IPv4 packets (`IP_TOS`).
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
     pub fn tos_v4(&self) -> io::Result<u32> {
         SockRef::from(&*self.io).tos_v4()
@@ -73,7 +73,7 @@ impl UdpSocket {
     /// Sets [`tos_v4`](Self::tos_v4).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
     pub fn set_tos_v4(&self, tos: u32) -> io::Result<()> {
         SockRef::from(&*self.io).set_tos_v4(tos)
@@ -82,7 +82,7 @@ impl UdpSocket {
     /// The former name of [`tos_v4`](Self::tos_v4).
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     #[doc(hidden)]
     #[deprecated(note = "renamed to `tos_v4`: it applies to IPv4 only")]
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
@@ -93,7 +93,7 @@ impl UdpSocket {
     /// The former name of [`set_tos_v4`](Self::set_tos_v4).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     #[doc(hidden)]
     #[deprecated(note = "renamed to `set_tos_v4`: it applies to IPv4 only")]
     #[cfg(not(any(target_os = "solaris", target_os = "illumos", target_os = "haiku")))]
@@ -104,7 +104,7 @@ impl UdpSocket {
     /// Returns the network interface that the socket is bound to (`SO_BINDTODEVICE`), if any.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     #[cfg(any(target_os = "android", target_os = "linux"))]
     pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
         SockRef::from(&*self.io).device()
@@ -113,7 +113,7 @@ impl UdpSocket {
     /// Binds the socket to the network interface of that name; `None` removes the binding.
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     #[cfg(any(target_os = "android", target_os = "linux"))]
     pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
         SockRef::from(&*self.io).bind_device(interface)
@@ -124,7 +124,7 @@ impl UdpSocket {
     /// If `interface` is `0.0.0.0`, the operating system chooses one.
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -146,7 +146,7 @@ impl UdpSocket {
     /// If it is 0, the operating system chooses one.
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     pub fn join_multicast_v6(&self, multiaddr: &Ipv6Addr, interface: u32) -> io::Result<()> {
         self.io.join_multicast_v6(multiaddr, interface)
     }
@@ -154,7 +154,7 @@ impl UdpSocket {
     /// Leaves a group that the socket [joined](Self::join_multicast_v4).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     pub fn leave_multicast_v4(&self, multiaddr: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
         self.io.leave_multicast_v4(&multiaddr, &interface)
     }
@@ -162,7 +162,7 @@ impl UdpSocket {
     /// Leaves a group that the socket [joined](Self::join_multicast_v6).
     ///
     /// # Errors
-    /// If the kernel rejects the value.
+    /// Returns an error if the kernel rejects the value.
     pub fn leave_multicast_v6(&self, multiaddr: &Ipv6Addr, interface: u32) -> io::Result<()> {
         self.io.leave_multicast_v6(multiaddr, interface)
     }
@@ -170,7 +170,7 @@ impl UdpSocket {
     /// Returns the pending error of the socket (`SO_ERROR`), and clears it.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.io.take_error()
     }

@@ -12,7 +12,7 @@ impl UdpSocket {
     /// Copies the next datagram, like [`recv`](Self::recv), but leaves it in the queue.
     ///
     /// # Errors
-    /// Same as `recv`.
+    /// Returns the errors of `recv`.
     pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.async_io(RECV_INTEREST, || self.io.peek(buf)).await
     }
@@ -20,7 +20,7 @@ impl UdpSocket {
     /// Polls like [`poll_recv`](Self::poll_recv), but leaves the datagram in the queue.
     ///
     /// # Errors
-    /// Same as `recv`.
+    /// Returns the errors of `recv`.
     pub fn poll_peek(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.io.poll_read_io(cx, || receive::peek(&*self.io, buf)).map_ok(|_| ())
     }
@@ -28,7 +28,7 @@ impl UdpSocket {
     /// Copies a datagram like [`try_recv`](Self::try_recv), but leaves it in the queue.
     ///
     /// # Errors
-    /// `WouldBlock` if no datagram is available.
+    /// Returns `WouldBlock` if no datagram is available.
     pub fn try_peek(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || self.io.peek(buf))
     }
@@ -36,7 +36,7 @@ impl UdpSocket {
     /// Copies the next datagram, like [`recv_from`](Self::recv_from), but leaves it in the queue.
     ///
     /// # Errors
-    /// Same as `recv_from`.
+    /// Returns the errors of `recv_from`.
     pub async fn peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.io.async_io(RECV_INTEREST, || self.io.peek_from(buf)).await
     }
@@ -44,7 +44,7 @@ impl UdpSocket {
     /// Polls like [`poll_recv_from`](Self::poll_recv_from), but leaves the datagram in the queue.
     ///
     /// # Errors
-    /// Same as `recv_from`.
+    /// Returns the errors of `recv_from`.
     pub fn poll_peek_from(
         &self,
         cx: &mut Context<'_>,
@@ -57,7 +57,7 @@ impl UdpSocket {
     /// Copies a datagram like [`try_recv_from`](Self::try_recv_from), but leaves it in the queue.
     ///
     /// # Errors
-    /// `WouldBlock` if no datagram is available.
+    /// Returns `WouldBlock` if no datagram is available.
     pub fn try_peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.io.try_io(Interest::READABLE, || self.io.peek_from(buf))
     }
@@ -65,7 +65,7 @@ impl UdpSocket {
     /// Waits for a datagram, and returns its sender without removing the datagram from the queue.
     ///
     /// # Errors
-    /// Same as `recv_from`.
+    /// Returns the errors of `recv_from`.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -87,7 +87,7 @@ impl UdpSocket {
     /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
-    /// Same as `recv_from`.
+    /// Returns the errors of `recv_from`.
     pub fn poll_peek_sender(&self, cx: &mut Context<'_>) -> Poll<io::Result<SocketAddr>> {
         self.io.poll_read_io(cx, || self.sender())
     }
@@ -95,7 +95,7 @@ impl UdpSocket {
     /// Tries to return the sender, like [`peek_sender`](Self::peek_sender) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if no datagram is available.
+    /// Returns `WouldBlock` if no datagram is available.
     pub fn try_peek_sender(&self) -> io::Result<SocketAddr> {
         self.io.try_io(Interest::READABLE, || self.sender())
     }

@@ -2,7 +2,7 @@ use super::{gid_t, pid_t, uid_t};
 
 /// The credentials of the process at the other end of a Unix stream.
 ///
-/// From [`UnixStream::peer_cred`](crate::net::UnixStream::peer_cred).
+/// Returned by [`UnixStream::peer_cred`](crate::net::UnixStream::peer_cred).
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

@@ -37,10 +37,10 @@ impl UnixDatagram {
     /// Binds a socket to `path`. On Linux, a path that starts with a zero byte is an abstract name.
     ///
     /// # Errors
-    /// If the address cannot be bound; `AddrInUse` if the path exists.
+    /// Returns an error if the address cannot be bound; `AddrInUse` if the path exists.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -72,10 +72,10 @@ impl UnixDatagram {
     /// Creates two sockets that are connected to each other.
     ///
     /// # Errors
-    /// If the kernel cannot create one.
+    /// Returns an error if the kernel cannot create a socket.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn pair() -> io::Result<(UnixDatagram, UnixDatagram)> {
         let (a, b) = sockets::pair(Type::DGRAM)?;
@@ -91,10 +91,10 @@ impl UnixDatagram {
     /// Creates a socket without an address. It can send, but no other socket can send to it.
     ///
     /// # Errors
-    /// If the kernel cannot create one.
+    /// Returns an error if the kernel cannot create a socket.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn unbound() -> io::Result<UnixDatagram> {
         let socket = sockets::socket(Domain::UNIX, Type::DGRAM, None)?;
@@ -109,7 +109,7 @@ impl UnixDatagram {
     /// Sets the default destination of the socket, and the only socket that it receives from.
     ///
     /// # Errors
-    /// If no socket is bound to `path`.
+    /// Returns an error if no socket is bound to `path`.
     pub fn connect<P: AsRef<Path>>(&self, path: P) -> io::Result<()> {
         SockRef::from(&*self.io).connect(&kernel_address(path.as_ref())?)
     }
@@ -119,7 +119,7 @@ impl UnixDatagram {
     /// If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     pub fn poll_send_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.io.poll_write_ready(cx)
     }
@@ -129,7 +129,7 @@ impl UnixDatagram {
     /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     pub fn poll_recv_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.io.poll_read_ready(cx)
     }
@@ -137,7 +137,7 @@ impl UnixDatagram {
     /// Sends a datagram to the connected socket.
     ///
     /// # Errors
-    /// If the system call fails, or the runtime has shut down.
+    /// Returns an error if the system call fails, or the runtime has shut down.
     ///
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, the datagram was not sent.
@@ -150,7 +150,7 @@ impl UnixDatagram {
     /// If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
-    /// Same as `send`.
+    /// Returns the errors of `send`.
     pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.io.poll_write_io(cx, || self.io.send(buf))
     }
@@ -158,7 +158,7 @@ impl UnixDatagram {
     /// Tries to send a datagram, like [`send`](Self::send) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if the send buffer is full. To wait, use [`writable`](Self::writable).
+    /// Returns `WouldBlock` if the send buffer is full. To wait, use [`writable`](Self::writable).
     pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
         self.io.try_io(Interest::WRITABLE, || self.io.send(buf))
     }
@@ -166,7 +166,7 @@ impl UnixDatagram {
     /// Sends a datagram to the socket at `target`.
     ///
     /// # Errors
-    /// If the system call fails, or the runtime has shut down.
+    /// Returns an error if the system call fails, or the runtime has shut down.
     ///
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, the datagram was not sent.
@@ -182,7 +182,7 @@ impl UnixDatagram {
     /// If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
-    /// Same as `send_to`.
+    /// Returns the errors of `send_to`.
     pub fn poll_send_to<P>(
         &self,
         cx: &mut Context<'_>,
@@ -198,7 +198,7 @@ impl UnixDatagram {
     /// Tries to send a datagram, like [`send_to`](Self::send_to) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if the send buffer is full. To wait, use [`writable`](Self::writable).
+    /// Returns `WouldBlock` if the send buffer is full. To wait, use [`writable`](Self::writable).
     pub fn try_send_to<P>(&self, buf: &[u8], target: P) -> io::Result<usize>
     where
         P: AsRef<Path>,
@@ -213,7 +213,7 @@ impl UnixDatagram {
     /// Receives a datagram.
     ///
     /// # Errors
-    /// If the system call fails, or the runtime has shut down.
+    /// Returns an error if the system call fails, or the runtime has shut down.
     ///
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, no datagram is lost.
@@ -226,7 +226,7 @@ impl UnixDatagram {
     /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
-    /// Same as `recv`.
+    /// Returns the errors of `recv`.
     pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.io.poll_read_io(cx, || receive::recv(&*self.io, buf)).map_ok(|_| ())
     }
@@ -234,7 +234,7 @@ impl UnixDatagram {
     /// Tries to receive a datagram, like [`recv`](Self::recv) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if no datagram is available. To wait, use [`readable`](Self::readable).
+    /// Returns `WouldBlock` if no datagram is available. To wait, use [`readable`](Self::readable).
     pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || self.io.recv(buf))
     }
@@ -242,7 +242,7 @@ impl UnixDatagram {
     /// Receives a datagram and appends it to `buf`. The spare capacity of `buf` limits its length.
     ///
     /// # Errors
-    /// Same as `recv`.
+    /// Returns the errors of `recv`.
     pub async fn recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
         self.io.async_io(Interest::READABLE, || receive::recv(&*self.io, buf)).await
     }
@@ -250,7 +250,7 @@ impl UnixDatagram {
     /// Tries to receive a datagram, like [`recv_buf`](Self::recv_buf) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if no datagram is available.
+    /// Returns `WouldBlock` if no datagram is available.
     pub fn try_recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || receive::recv(&*self.io, buf))
     }
@@ -258,7 +258,7 @@ impl UnixDatagram {
     /// Receives a datagram, and returns its length and its sender.
     ///
     /// # Errors
-    /// If the system call fails, or the runtime has shut down.
+    /// Returns an error if the system call fails, or the runtime has shut down.
     ///
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, no datagram is lost.
@@ -272,7 +272,7 @@ impl UnixDatagram {
     /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
-    /// Same as `recv_from`.
+    /// Returns the errors of `recv_from`.
     pub fn poll_recv_from(
         &self,
         cx: &mut Context<'_>,
@@ -285,7 +285,7 @@ impl UnixDatagram {
     /// Tries to receive a datagram, like [`recv_from`](Self::recv_from) but without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if no datagram is available.
+    /// Returns `WouldBlock` if no datagram is available.
     pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         let (n, from) = self.io.try_io(Interest::READABLE, || self.io.recv_from(buf))?;
         Ok((n, from.into()))
@@ -296,7 +296,7 @@ impl UnixDatagram {
     /// The spare capacity of `buf` limits the length of the datagram.
     ///
     /// # Errors
-    /// Same as `recv_from`.
+    /// Returns the errors of `recv_from`.
     pub async fn recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
         let receive = || addressed(receive::recv_from(&*self.io, buf));
         self.io.async_io(Interest::READABLE, receive).await
@@ -305,7 +305,7 @@ impl UnixDatagram {
     /// Tries to receive like [`recv_buf_from`](Self::recv_buf_from), without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` if no datagram is available.
+    /// Returns `WouldBlock` if no datagram is available.
     pub fn try_recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
         self.io.try_io(Interest::READABLE, || addressed(receive::recv_from(&*self.io, buf)))
     }
@@ -313,7 +313,7 @@ impl UnixDatagram {
     /// Returns the address of this socket.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr().map(SocketAddr::from)
     }
@@ -321,7 +321,7 @@ impl UnixDatagram {
     /// Returns the address of the socket that this one is connected to.
     ///
     /// # Errors
-    /// If the socket is not connected.
+    /// Returns an error if the socket is not connected.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.io.peer_addr().map(SocketAddr::from)
     }
@@ -329,7 +329,7 @@ impl UnixDatagram {
     /// Returns the pending error of the socket (`SO_ERROR`), and clears it.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.io.take_error()
     }
@@ -337,7 +337,7 @@ impl UnixDatagram {
     /// Shuts down sending, receiving, or both. Tasks that wait for that direction are woken.
     ///
     /// # Errors
-    /// If the socket is not connected.
+    /// Returns an error if the socket is not connected.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.io.shutdown(how)
     }

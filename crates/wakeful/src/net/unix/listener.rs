@@ -34,10 +34,10 @@ impl UnixListener {
     /// Listens at `path`. On Linux, a path that starts with a zero byte is an abstract name.
     ///
     /// # Errors
-    /// If the address cannot be bound; `AddrInUse` if the path exists.
+    /// Returns an error if the address cannot be bound; `AddrInUse` if the path exists.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     ///
     /// ```
     /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {
@@ -62,10 +62,10 @@ impl UnixListener {
     /// Listens at an address.
     ///
     /// # Errors
-    /// If the address cannot be bound.
+    /// Returns an error if the address cannot be bound.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn bind_addr(socket_addr: &SocketAddr) -> io::Result<UnixListener> {
         let socket = sockets::socket(Domain::UNIX, Type::STREAM, None)?;
@@ -84,9 +84,9 @@ impl UnixListener {
     /// This method is cancel safe: if the future is dropped, no connection is lost.
     ///
     /// # Errors
-    /// If the system call fails. Such an error is mostly a temporary shortage, such as too many
-    /// open files. The listener remains usable, but an immediate second call finds the same
-    /// shortage.
+    /// Returns an error if the system call fails. Such an error is mostly a temporary shortage,
+    /// such as too many open files. The listener remains usable, but an immediate second call finds
+    /// the same shortage.
     pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
         let accept = || sockets::accept(&*self.io);
         let (socket, address) = self.io.async_io(Interest::READABLE, accept).await?;
@@ -99,7 +99,7 @@ impl UnixListener {
     /// If several tasks call this method, only the last one is woken.
     ///
     /// # Errors
-    /// Same as `accept`.
+    /// Returns the errors of `accept`.
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(UnixStream, SocketAddr)>> {
         let accept = || sockets::accept(&*self.io);
         let (socket, address) = ready!(self.io.poll_read_io(cx, accept))?;
@@ -110,7 +110,7 @@ impl UnixListener {
     /// Returns the address that the listener is bound to.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr().map(SocketAddr::from)
     }
@@ -118,7 +118,7 @@ impl UnixListener {
     /// Returns the pending error of the socket (`SO_ERROR`), and clears it.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.io.take_error()
     }

@@ -29,10 +29,10 @@ use std::io;
 /// Creates a pipe, and returns its two ends.
 ///
 /// # Errors
-/// If the kernel cannot create one.
+/// Returns an error if the kernel cannot create a pipe.
 ///
 /// # Panics
-/// If there is no current runtime, or its I/O driver is disabled.
+/// Panics if there is no current runtime, or its I/O driver is disabled.
 ///
 /// ```
 /// # wakeful::runtime::Runtime::new().unwrap().block_on(async {

@@ -29,7 +29,7 @@ impl UnixSocket {
     /// Creates a datagram socket.
     ///
     /// # Errors
-    /// If the kernel cannot create one.
+    /// Returns an error if the kernel cannot create a socket.
     pub fn new_datagram() -> io::Result<UnixSocket> {
         UnixSocket::new(Type::DGRAM)
     }
@@ -37,7 +37,7 @@ impl UnixSocket {
     /// Creates a stream socket.
     ///
     /// # Errors
-    /// If the kernel cannot create one.
+    /// Returns an error if the kernel cannot create a socket.
     pub fn new_stream() -> io::Result<UnixSocket> {
         UnixSocket::new(Type::STREAM)
     }
@@ -59,7 +59,7 @@ impl UnixSocket {
     /// On Linux, a path that starts with a zero byte is an abstract name.
     ///
     /// # Errors
-    /// If the address cannot be bound; `AddrInUse` if the path exists.
+    /// Returns an error if the address cannot be bound; `AddrInUse` if the path exists.
     pub fn bind(&self, path: impl AsRef<Path>) -> io::Result<()> {
         self.socket.bind(&SocketAddr::of_path(path.as_ref())?.to_kernel()?)
     }
@@ -67,10 +67,10 @@ impl UnixSocket {
     /// Listens for connections. At most `backlog` connections wait to be accepted.
     ///
     /// # Errors
-    /// If the system call fails, or this is a datagram socket.
+    /// Returns an error if the system call fails, or this is a datagram socket.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn listen(self, backlog: u32) -> io::Result<UnixListener> {
         self.refuse(Type::DGRAM, "listen", "datagram")?;
@@ -81,10 +81,10 @@ impl UnixSocket {
     /// Connects to the listener at `path`.
     ///
     /// # Errors
-    /// If the connection cannot be established, or this is a datagram socket.
+    /// Returns an error if the connection cannot be established, or this is a datagram socket.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     ///
     /// # Cancel safety
     /// If the future is dropped, the attempt is abandoned and the socket closed.
@@ -98,10 +98,10 @@ impl UnixSocket {
     /// Converts the socket into a [`UnixDatagram`].
     ///
     /// # Errors
-    /// If this is a stream socket, or the socket has a pending error.
+    /// Returns an error if this is a stream socket, or the socket has a pending error.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn datagram(self) -> io::Result<UnixDatagram> {
         self.refuse(Type::STREAM, "datagram", "stream")?;

@@ -42,10 +42,10 @@ impl UnixStream {
     /// On Linux, a path that starts with a zero byte is an abstract name.
     ///
     /// # Errors
-    /// If the connection cannot be established.
+    /// Returns an error if the connection cannot be established.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     ///
     /// # Cancel safety
     /// If the future is dropped, the attempt is abandoned and its socket closed.
@@ -60,10 +60,10 @@ impl UnixStream {
     /// Connects to the listener at that address.
     ///
     /// # Errors
-    /// If the connection cannot be established.
+    /// Returns an error if the connection cannot be established.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     pub async fn connect_addr(socket_addr: &SocketAddr) -> io::Result<UnixStream> {
         let socket = sockets::socket(Domain::UNIX, Type::STREAM, None)?;
         sockets::start_connect(&socket, &socket_addr.to_kernel()?)?;
@@ -92,10 +92,10 @@ impl UnixStream {
     /// Creates two streams that are connected to each other.
     ///
     /// # Errors
-    /// If the kernel cannot create one.
+    /// Returns an error if the kernel cannot create one.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn pair() -> io::Result<(UnixStream, UnixStream)> {
         let (a, b) = sockets::pair(Type::STREAM)?;
@@ -111,7 +111,7 @@ impl UnixStream {
     /// Returns the credentials of the process at the other end.
     ///
     /// # Errors
-    /// If the system call fails.
+    /// Returns an error if the system call fails.
     pub fn peer_cred(&self) -> io::Result<UCred> {
         credentials::peer_credentials(self.as_fd())
     }

@@ -78,10 +78,10 @@ impl OpenOptions {
     /// Opens the reading end.
     ///
     /// # Errors
-    /// If the file cannot be opened, or is not a pipe.
+    /// Returns an error if the file cannot be opened, or is not a pipe.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn open_receiver<P: AsRef<Path>>(&self, path: P) -> io::Result<Receiver> {
         Receiver::watch(self.open(path.as_ref(), End::Reading)?, "OpenOptions::open_receiver")
@@ -90,11 +90,11 @@ impl OpenOptions {
     /// Opens the writing end.
     ///
     /// # Errors
-    /// If the file cannot be opened, or is not a pipe; `ENXIO` if no process has it open for
-    /// reading.
+    /// Returns an error if the file cannot be opened, or is not a pipe; `ENXIO` if no process has
+    /// it open for reading.
     ///
     /// # Panics
-    /// If there is no current runtime, or its I/O driver is disabled.
+    /// Panics if there is no current runtime, or its I/O driver is disabled.
     #[track_caller]
     pub fn open_sender<P: AsRef<Path>>(&self, path: P) -> io::Result<Sender> {
         Sender::watch(self.open(path.as_ref(), End::Writing)?, "OpenOptions::open_sender")

@@ -21,7 +21,7 @@ macro_rules! pipe_end {
             #[doc = concat!("If it is not a pipe, or was not opened for ", $purpose, ".")]
             ///
             /// # Panics
-            /// If there is no current runtime, or its I/O driver is disabled.
+            /// Panics if there is no current runtime, or its I/O driver is disabled.
             #[track_caller]
             pub fn from_file(file: File) -> io::Result<$End> {
                 check_is_pipe(&file)?;
@@ -36,7 +36,7 @@ macro_rules! pipe_end {
             #[doc = concat!("If it is not a pipe, or was not opened for ", $purpose, ".")]
             ///
             /// # Panics
-            /// If there is no current runtime, or its I/O driver is disabled.
+            /// Panics if there is no current runtime, or its I/O driver is disabled.
             #[track_caller]
             pub fn from_owned_fd(owned_fd: OwnedFd) -> io::Result<$End> {
                 $End::from_file(owned_fd.into())
@@ -50,10 +50,10 @@ macro_rules! pipe_end {
             /// now empty, or full.
             ///
             /// # Errors
-            /// If the kernel cannot watch the descriptor.
+            /// Returns an error if the kernel cannot watch the descriptor.
             ///
             /// # Panics
-            /// If there is no current runtime, or its I/O driver is disabled.
+            /// Panics if there is no current runtime, or its I/O driver is disabled.
             #[track_caller]
             pub fn from_file_unchecked(file: File) -> io::Result<$End> {
                 $End::watch(file, concat!(stringify!($End), "::from_file"))
@@ -62,10 +62,10 @@ macro_rules! pipe_end {
             /// Converts a descriptor, like [`from_file_unchecked`](Self::from_file_unchecked).
             ///
             /// # Errors
-            /// If the kernel cannot watch the descriptor.
+            /// Returns an error if the kernel cannot watch the descriptor.
             ///
             /// # Panics
-            /// If there is no current runtime, or its I/O driver is disabled.
+            /// Panics if there is no current runtime, or its I/O driver is disabled.
             #[track_caller]
             pub fn from_owned_fd_unchecked(owned_fd: OwnedFd) -> io::Result<$End> {
                 $End::from_file_unchecked(owned_fd.into())
@@ -76,7 +76,7 @@ macro_rules! pipe_end {
             /// Several tasks may wait at once.
             ///
             /// # Errors
-            /// If the runtime has shut down.
+            /// Returns an error if the runtime has shut down.
             ///
             /// # Cancel safety
             /// This method is cancel safe: if the future is dropped, no event is lost.
@@ -88,7 +88,7 @@ macro_rules! pipe_end {
             ///
             /// `f` must return `WouldBlock` exactly if its operation did.
             /// # Errors
-            /// `WouldBlock` if it is not known to be ready, or the errors of `f`.
+            /// Returns `WouldBlock` if the pipe is not known to be ready, or the errors of `f`.
             pub fn try_io<R>(&self, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
                 self.io.try_io(Interest::$interest, f)
             }
@@ -96,7 +96,7 @@ macro_rules! pipe_end {
             /// Converts into a blocking descriptor, for example for a child process.
             ///
             /// # Errors
-            /// If the system call fails.
+            /// Returns an error if the system call fails.
             pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
                 let fd = self.into_nonblocking_fd()?;
                 set_nonblocking(&fd, false)?;
@@ -106,7 +106,7 @@ macro_rules! pipe_end {
             /// Converts into a descriptor, which stays non-blocking.
             ///
             /// # Errors
-            /// If the descriptor cannot be removed from the driver.
+            /// Returns an error if the descriptor cannot be removed from the driver.
             pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
                 Ok(self.io.into_inner()?.into())
             }

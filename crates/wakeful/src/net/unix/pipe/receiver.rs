@@ -38,7 +38,7 @@ impl Receiver {
     /// Waits until the pipe is readable, or all senders are gone.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     ///
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, no event is lost.
@@ -52,7 +52,7 @@ impl Receiver {
     /// If several tasks poll for reading, only the last one is woken.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.io.poll_read_ready(cx)
     }
@@ -60,7 +60,7 @@ impl Receiver {
     /// Tries to read, without waiting. `Ok(0)` is the end of the pipe, or an empty buffer.
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing to read.
+    /// Returns `WouldBlock` if there is nothing to read.
     pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || (&*self.io).read(buf))
     }
@@ -68,7 +68,7 @@ impl Receiver {
     /// Tries to read into several buffers, like [`try_read`](Self::try_read).
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing to read.
+    /// Returns `WouldBlock` if there is nothing to read.
     pub fn try_read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || (&*self.io).read_vectored(bufs))
     }
@@ -76,7 +76,7 @@ impl Receiver {
     /// Tries to read and appends to `buf`, like [`try_read`](Self::try_read).
     ///
     /// # Errors
-    /// `WouldBlock` if there is nothing to read.
+    /// Returns `WouldBlock` if there is nothing to read.
     pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, || fd::read(&*self.io, buf))
     }

@@ -33,7 +33,7 @@ impl Sender {
     /// Waits until the pipe is writable, or all receivers are gone.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     ///
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, no event is lost.
@@ -47,7 +47,7 @@ impl Sender {
     /// If several tasks poll for writing, only the last one is woken.
     ///
     /// # Errors
-    /// If the runtime has shut down.
+    /// Returns an error if the runtime has shut down.
     pub fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.io.poll_write_ready(cx)
     }
@@ -55,7 +55,7 @@ impl Sender {
     /// Tries to write, without waiting. The write may be partial.
     ///
     /// # Errors
-    /// `WouldBlock` if the pipe is full.
+    /// Returns `WouldBlock` if the pipe is full.
     pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
         self.io.try_io(Interest::WRITABLE, || (&*self.io).write(buf))
     }
@@ -63,7 +63,7 @@ impl Sender {
     /// Tries to write from several buffers, like [`try_write`](Self::try_write).
     ///
     /// # Errors
-    /// `WouldBlock` if the pipe is full.
+    /// Returns `WouldBlock` if the pipe is full.
     pub fn try_write_vectored(&self, buf: &[IoSlice<'_>]) -> io::Result<usize> {
         self.io.try_io(Interest::WRITABLE, || (&*self.io).write_vectored(buf))
     }
