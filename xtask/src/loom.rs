@@ -50,7 +50,7 @@ fn check(krate: &str, filter: Option<&str>) -> Result<(), String> {
 }
 
 /// Returns the call of `cargo test`: in release mode since models are slow, but with debug
-/// assertions, which models are meant to violate.
+/// assertions, so that models check them.
 fn test_command(krate: &str) -> Cargo {
     let root = repo::root();
     let given = env::var("RUSTFLAGS").unwrap_or_default();

@@ -7,8 +7,10 @@
 //! |---|---|
 //! | `ci.rs` | runs all checks in order |
 //! | `tidy.rs` and `tidy/` | rules about source files, which `rust.rs` and `rust/` read |
-//! | `api_diff.rs`, `conformance.rs`, `features.rs` | compare the drop-in with Tokio |
-//! | `loom.rs`, `fuzz.rs`, `faults.rs`, `hostile.rs`, `soak.rs` | start test programs |
+//! | `api_diff.rs`, `conformance.rs`, `features.rs`, `hello.rs` | compare the drop-in with Tokio |
+//! | `examples.rs` | checks that public items have examples |
+//! | `loom.rs`, `miri.rs` | run unit tests under a checker |
+//! | `fuzz.rs`, `faults.rs`, `hostile.rs`, `soak.rs` | start test programs |
 //! | `servers.rs`, `demo_page.rs` | tests that need other programs |
 //! | `repo.rs`, `manifest.rs`, `cargo.rs`, `probe.rs`, `json.rs`, `options.rs` | shared helpers |
 
@@ -69,16 +71,18 @@ conformance: --only FILE…    run only these test files
              --limit SECONDS the time limit of each test [default: 60]
              --record        run on Tokio itself and rewrite the lists
 demo-page:   --pictures      take the pictures in demo/ again instead of testing
-faults, leaks: --all runs everything instead of a selection of less than a minute;
-             --only NAME and --list; see --help
-fuzz:        FAMILY…         fuzz only these families of types; an unknown name lists all
+faults, leaks:
+             --all           run all cases, in full size [default: less than a minute in total]
+             --only TEXT     run the cases whose name contains TEXT; --list prints the names
+             --help          print all options of the two programs
+fuzz:        FAMILY…         fuzz only these families of types; an unknown name prints them all
              --rounds N      the number of scripts of each family [default: some seconds' worth]
              --for TIME      run for this time instead, such as 10m
              --seed S        the seed of the first script, incremented for each one [default: 1]
              --ops N         the maximum number of operations in a script
              --verbose       print each script before it runs, to find one that crashes
 hostile:     --for TIME      the total time of all programs, such as 30s or 10m
-             --seed N        use other scenarios
+             --seed N        the seed that selects the scenarios
              --only FAMILY   run only this family; `allocator` has its own program
 loom:        CRATE may omit the prefix `wakeful-`; LOOM_* environment variables are respected
 soak:        --for TIME, --seed N, --workers N";

@@ -12,7 +12,7 @@ use crate::repo;
 /// The crates whose unit tests need no system call that Miri lacks.
 const CRATES: &[&str] = &["wakeful-base", "wakeful-task", "wakeful-io", "wakeful-sync"];
 
-/// Tests read the clock and the environment. Those of panicking wakers leak by intention.
+/// Tests read the clock and the environment. The tests of panicking wakers leak memory on purpose.
 const FLAGS: &str = "-Zmiri-disable-isolation -Zmiri-ignore-leaks";
 
 /// Runs the tests of `krate`, or of all crates, whose names contain `filter`.

@@ -20,7 +20,7 @@ mod words;
 pub struct Report {
     /// Broken rules. One is enough to fail.
     pub problems: Vec<Finding>,
-    /// Missed aims. They do not fail the check: a person decides.
+    /// Missed goals. They do not fail the check: reviewers decide.
     pub notes: Vec<Finding>,
 }
 

@@ -46,11 +46,11 @@ impl From<String> for Stop {
 }
 
 fn main() -> ExitCode {
-    let asked = match invocation::parse(env::args().skip(1)) {
-        Ok(asked) => asked,
+    let request = match invocation::parse(env::args().skip(1)) {
+        Ok(request) => request,
         Err(message) => return print_error(&message),
     };
-    match asked {
+    match request {
         Request::Help => println!("{}", invocation::help(&drop_in::default_checkout())),
         Request::Version => println!("cargo-wakeful {}", env!("CARGO_PKG_VERSION")),
         Request::Run(call) => {
@@ -67,9 +67,9 @@ fn main() -> ExitCode {
 }
 
 fn run(call: &Invocation) -> Result<CargoExit, Stop> {
-    let asked_for = |cargo: Cargo| cargo.args([&call.subcommand]).args(&call.args);
+    let user_command = |cargo: Cargo| cargo.args([&call.subcommand]).args(&call.args);
     if call.asks_for_help {
-        return Ok(asked_for(Cargo::new()).run()?);
+        return Ok(user_command(Cargo::new()).run()?);
     }
     signals::install_handlers();
     let drop_in = DropIn::find()?;
@@ -81,7 +81,7 @@ fn run(call: &Invocation) -> Result<CargoExit, Stop> {
     let ended = resolve::prepare(call, &drop_in).and_then(|()| {
         lent.mark_prepared()?;
         let patched = drop_in.cargo().env("CARGO_TARGET_DIR", &program.target_dir);
-        Ok(asked_for(patched).run()?)
+        Ok(user_command(patched).run()?)
     });
     lent.give_back()?;
     ended

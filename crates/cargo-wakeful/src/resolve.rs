@@ -20,15 +20,15 @@ mod tests;
 pub fn prepare(call: &Invocation, drop_in: &DropIn) -> Result<(), Stop> {
     let mut metadata = resolved(call, drop_in)?;
     let mut cargo_error = None;
-    let mut stays = unreplaced_tokio(&metadata, drop_in);
-    if let Some(locked) = stays.as_ref().filter(|found| is_crates_io(found.source)) {
+    let mut unreplaced = unreplaced_tokio(&metadata, drop_in);
+    if let Some(locked) = unreplaced.as_ref().filter(|found| is_crates_io(found.source)) {
         // The lock file may require another version of Tokio. It is updated; the saved copy is
         // restored later.
         cargo_error = update_conflicts(call, drop_in, &locked.version)?;
         metadata = resolved(call, drop_in)?;
-        stays = unreplaced_tokio(&metadata, drop_in);
+        unreplaced = unreplaced_tokio(&metadata, drop_in);
     }
-    if let Some(found) = stays {
+    if let Some(found) = unreplaced {
         return Err(
             not_replaced::explain(&metadata, &found, drop_in, cargo_error.as_deref()).into()
         );
@@ -93,8 +93,8 @@ fn try_update(
 }
 
 /// Returns the packages, as `name@version`, whose locked versions cargo reports as conflicting.
-fn conflicting_packages(cargos_words: &str) -> impl Iterator<Item = String> + '_ {
-    let named = cargos_words.lines().filter_map(|line| {
+fn conflicting_packages(cargo_output: &str) -> impl Iterator<Item = String> + '_ {
+    let named = cargo_output.lines().filter_map(|line| {
         let (_, named) = line.split_once("previously selected package `")?;
         let (name, rest) = named.split_once(" v")?;
         let version = rest.split(['`', ' ']).next()?;

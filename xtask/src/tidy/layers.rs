@@ -9,7 +9,7 @@ use crate::repo::{Files, Package};
 #[cfg(test)]
 mod tests;
 
-/// Where a crate stands.
+/// The position of a crate among the layers.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     /// Below all layers: all crates may use it, and it uses none.

@@ -1,4 +1,4 @@
-//! Notes long files and functions. Some algorithms are long, so a person decides.
+//! Notes long files and functions. Some algorithms are long, so reviewers decide.
 
 use std::path::Path;
 

@@ -34,14 +34,14 @@ impl Folder {
         let mut command = clean(env!("CARGO_BIN_EXE_cargo-wakeful"));
         command.current_dir(&self.0).arg("wakeful").args(args);
         // Processes that a shell starts in the background inherit SIGINT as ignored.
-        let hear_interrupts = || {
+        let reset_sigint = || {
             // SAFETY: `signal` is async-signal-safe and accesses no memory of this process.
             unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
             Ok(())
         };
         // SAFETY: code between fork and exec may only do what is async-signal-safe: the closure
         // makes one such call, and neither allocates nor locks.
-        unsafe { command.pre_exec(hear_interrupts) };
+        unsafe { command.pre_exec(reset_sigint) };
         command
     }
 

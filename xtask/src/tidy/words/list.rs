@@ -11,12 +11,12 @@ pub struct Entry<'a> {
     pub new: &'a str,
 }
 
-/// Parses a list; blank lines and lines that start with `#` say nothing.
+/// Parses a list. Ignores blank lines and lines that start with `#`.
 ///
 /// # Panics
 ///
-/// If a line is no entry, or repeats the left side of an earlier one. The lists are part of this
-/// program, so that is a mistake in it.
+/// Panics if a line is not an entry, or repeats the left side of an earlier one. The lists are part
+/// of this program, so such a line is a mistake in it.
 pub fn parse<'a>(name: &str, text: &'a str) -> Vec<Entry<'a>> {
     let mut entries: Vec<Entry<'a>> = Vec::new();
     for (index, line) in text.lines().enumerate() {
