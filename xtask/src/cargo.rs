@@ -18,8 +18,8 @@ impl Cargo {
         Cargo { command, shown: format!("cargo {args}") }
     }
 
-    /// Like [`new`](Self::new), with the nightly toolchain. This uses rustup's cargo, not the one
-    /// that runs this program.
+    /// Creates a call like [`new`](Self::new), with the nightly toolchain. This uses rustup's
+    /// cargo, not the one that runs this program.
     pub fn nightly(root: &Path, args: &str) -> Cargo {
         let mut command = Command::new("cargo");
         command.current_dir(root).arg("+nightly").args(args.split_whitespace());

@@ -29,7 +29,7 @@ struct Server {
 
 struct Folder(PathBuf);
 
-/// `cargo xtask servers`: runs only the tests that need servers.
+/// Runs only the tests that need servers, for `cargo xtask servers`.
 pub fn run() -> Result<(), String> {
     let tests =
         "test --workspace --features ecosystem/servers --test nats --test postgres --test redis";

@@ -12,7 +12,7 @@ pub(crate) fn fill(code: &str, holes: &[(&str, TokenStream)]) -> TokenStream {
     fill_at(Span::call_site(), code, holes)
 }
 
-/// Like [`fill`], but the compiler reports errors in `code` at `span`.
+/// Fills like [`fill`], but the compiler reports errors in `code` at `span`.
 pub(crate) fn fill_at(span: Span, code: &str, holes: &[(&str, TokenStream)]) -> TokenStream {
     let parsed: TokenStream = code.parse().expect("the template is made of tokens");
     fill_tokens(parsed, Span::mixed_site().located_at(span), holes)

@@ -14,7 +14,7 @@ impl Error {
         Error { span, text: text.into() }
     }
 
-    /// `::core::compile_error! { "text" }`, at the span it is about.
+    /// Returns `::core::compile_error! { "text" }` at the span that the error is about.
     pub(crate) fn into_tokens(self) -> TokenStream {
         let at = |mut token: TokenTree| {
             token.set_span(self.span);

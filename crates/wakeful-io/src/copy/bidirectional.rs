@@ -52,7 +52,7 @@ where
     exchange(a, b, DEFAULT_CAPACITY, DEFAULT_CAPACITY).await
 }
 
-/// Like [`copy_bidirectional`], with buffers of the given sizes.
+/// Copies like [`copy_bidirectional`], with buffers of the given sizes.
 ///
 /// # Panics
 ///

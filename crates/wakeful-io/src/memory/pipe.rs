@@ -104,7 +104,7 @@ impl Pipe {
         Pipe { bytes: Vec::new(), n_read: 0, len_max, closed: false, reader: None, writer: None }
     }
 
-    /// Like [`poll_locked`], for a pipe that is borrowed exclusively instead of locked.
+    /// Polls like [`poll_locked`], on a pipe that is borrowed exclusively instead of locked.
     #[inline]
     pub(super) fn poll<T>(
         &mut self,

@@ -76,7 +76,7 @@ pub trait AsyncWrite {
     /// the task of `cx` is woken to continue. After an error, the state of the stream is unknown.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Like [`poll_write`](Self::poll_write), but writes from several buffers as if they were one.
+    /// Writes like [`poll_write`](Self::poll_write), but from several buffers as if they were one.
     ///
     /// The buffers are written in order; the last one may be written only in part. The default
     /// implementation writes from the first buffer that is not empty.

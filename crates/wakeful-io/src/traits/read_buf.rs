@@ -305,6 +305,8 @@ impl fmt::Debug for ReadBuf<'_> {
     }
 }
 
+/// Converts a shared slice of initialized bytes.
+///
 /// # Safety
 ///
 /// All of `bytes` must be initialized.
@@ -314,6 +316,8 @@ unsafe fn assume_init_ref(bytes: &[MaybeUninit<u8>]) -> &[u8] {
     unsafe { &*(bytes as *const [MaybeUninit<u8>] as *const [u8]) }
 }
 
+/// Converts a mutable slice of initialized bytes.
+///
 /// # Safety
 ///
 /// All of `bytes` must be initialized.

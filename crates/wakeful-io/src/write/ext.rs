@@ -101,7 +101,7 @@ pub trait AsyncWriteExt: AsyncWrite {
         Write::new(self, src)
     }
 
-    /// Like [`write`](Self::write), but writes from several buffers as if they were one.
+    /// Writes like [`write`](Self::write), but from several buffers as if they were one.
     ///
     /// See [`AsyncWrite::poll_write_vectored`].
     ///

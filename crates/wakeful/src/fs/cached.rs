@@ -217,7 +217,7 @@ fn open_cached(path: &CStr, flags: i32) -> Option<io::Result<File>> {
     }
 }
 
-/// Whether a device is known to have a local file system.
+/// Returns whether a device is known to have a local file system.
 fn is_local(device: u64) -> bool {
     DEVICES.get(device_key(device)) == Some(true)
 }

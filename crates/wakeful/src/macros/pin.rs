@@ -15,7 +15,7 @@
 #[macro_export]
 macro_rules! pin {
     ($($name:ident),* $(,)?) => { $(
-        // Move the value into a local that only this expansion can name.
+        // Move the value into a new local, so that no other name for it remains.
         let mut $name = $name;
         // SAFETY: the new binding shadows the local, so no code can move the value until it is
         // dropped at the end of its scope.

@@ -317,7 +317,7 @@ impl AsFd for TcpSocket {
 }
 
 impl FromRawFd for TcpSocket {
-    /// `fd` must be a non-blocking TCP socket.
+    /// Converts a descriptor, which must be a non-blocking TCP socket.
     unsafe fn from_raw_fd(fd: RawFd) -> TcpSocket {
         // SAFETY: by the contract of `from_raw_fd`, the caller passes ownership of an open
         // descriptor.

@@ -16,7 +16,7 @@ halves!(
 macro_rules! peek_methods {
     ([$half:ty], $field:tt) => {
         impl $half {
-            /// Same as [`TcpStream::poll_peek`].
+            /// Polls for data without consuming it, like [`TcpStream::poll_peek`].
             ///
             /// # Errors
             /// Returns an error if the system call fails, or the runtime has shut down.
@@ -28,7 +28,7 @@ macro_rules! peek_methods {
                 self.$field.poll_peek(cx, buf)
             }
 
-            /// Same as [`TcpStream::peek`].
+            /// Waits for data and copies it without consuming it, like [`TcpStream::peek`].
             ///
             /// # Errors
             /// Returns an error if the system call fails, or the runtime has shut down.

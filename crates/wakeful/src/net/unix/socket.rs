@@ -125,7 +125,7 @@ impl AsFd for UnixSocket {
 }
 
 impl FromRawFd for UnixSocket {
-    /// `fd` must be a non-blocking Unix socket.
+    /// Converts a descriptor, which must be a non-blocking Unix socket.
     unsafe fn from_raw_fd(fd: RawFd) -> UnixSocket {
         // SAFETY: by the contract of `from_raw_fd`, the caller passes ownership of an open
         // descriptor.

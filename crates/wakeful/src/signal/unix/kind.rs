@@ -29,22 +29,23 @@ impl SignalKind {
         self.0
     }
 
-    /// `SIGALRM`: a timer of the system has expired.
+    /// Returns `SIGALRM`: a timer of the system has expired.
     pub const fn alarm() -> Self {
         SignalKind(libc::SIGALRM)
     }
 
-    /// `SIGCHLD`: a child process has ended or stopped.
+    /// Returns `SIGCHLD`: a child process has ended or stopped.
     pub const fn child() -> Self {
         SignalKind(libc::SIGCHLD)
     }
 
-    /// `SIGHUP`: the terminal was closed. By convention, asks a daemon to reload its configuration.
+    /// Returns `SIGHUP`: the terminal was closed. By convention, asks a daemon to reload its
+    /// configuration.
     pub const fn hangup() -> Self {
         SignalKind(libc::SIGHUP)
     }
 
-    /// `SIGINFO`: the user asks for a progress report.
+    /// Returns `SIGINFO`: the user asks for a progress report.
     #[cfg(any(
         target_os = "dragonfly",
         target_os = "freebsd",
@@ -57,42 +58,42 @@ impl SignalKind {
         SignalKind(libc::SIGINFO)
     }
 
-    /// `SIGINT`: Ctrl-C was pressed.
+    /// Returns `SIGINT`: Ctrl-C was pressed.
     pub const fn interrupt() -> Self {
         SignalKind(libc::SIGINT)
     }
 
-    /// `SIGIO`: a descriptor is ready.
+    /// Returns `SIGIO`: a descriptor is ready.
     pub const fn io() -> Self {
         SignalKind(libc::SIGIO)
     }
 
-    /// `SIGPIPE`: the process wrote to a pipe that has no reader.
+    /// Returns `SIGPIPE`: the process wrote to a pipe that has no reader.
     pub const fn pipe() -> Self {
         SignalKind(libc::SIGPIPE)
     }
 
-    /// `SIGQUIT`: Ctrl-\ was pressed, which asks for a core dump.
+    /// Returns `SIGQUIT`: Ctrl-\ was pressed, which asks for a core dump.
     pub const fn quit() -> Self {
         SignalKind(libc::SIGQUIT)
     }
 
-    /// `SIGTERM`: the process is asked to end.
+    /// Returns `SIGTERM`: the process is asked to end.
     pub const fn terminate() -> Self {
         SignalKind(libc::SIGTERM)
     }
 
-    /// `SIGUSR1`: the program defines its meaning.
+    /// Returns `SIGUSR1`: the program defines its meaning.
     pub const fn user_defined1() -> Self {
         SignalKind(libc::SIGUSR1)
     }
 
-    /// `SIGUSR2`: the program defines its meaning.
+    /// Returns `SIGUSR2`: the program defines its meaning.
     pub const fn user_defined2() -> Self {
         SignalKind(libc::SIGUSR2)
     }
 
-    /// `SIGWINCH`: the size of the terminal has changed.
+    /// Returns `SIGWINCH`: the size of the terminal has changed.
     pub const fn window_change() -> Self {
         SignalKind(libc::SIGWINCH)
     }

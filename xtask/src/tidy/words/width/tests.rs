@@ -8,7 +8,7 @@ fn problem_lines(text: &str) -> Vec<usize> {
     report.problems.iter().map(|problem| problem.line).collect()
 }
 
-/// A text of `columns` characters that ends in more than one byte each.
+/// Returns a text of `columns` characters, the last of which take more than one byte each.
 fn of(start: &str, columns: usize) -> String {
     format!("{start}{}", "─".repeat(columns - start.chars().count()))
 }
