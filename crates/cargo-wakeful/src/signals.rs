@@ -5,9 +5,9 @@
 //! would without cargo-wakeful. Once the child has ended and `Cargo.lock` is restored, this process
 //! ends in the same way.
 //!
-//! The handler only runs on the main thread, which also waits for the child. So the handler cannot
-//! run between [`wait_for`] clearing `CHILD` and reaping the child with an id that it loaded before.
-//! Other threads must be started by [`spawn_without_signals`].
+//! The handler only runs on the main thread, which also waits for the child. So when [`wait_for`]
+//! clears `CHILD` and then reaps the child, no handler still holds the child's id. Other threads
+//! must be started by [`spawn_without_signals`].
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -35,7 +35,8 @@ pub fn install_handlers() {
     for signal in HANDLED {
         // SAFETY: `sigaction` is plain data for which zeroes are valid, and the pointers are valid
         // during the calls. The handler only uses atomics and async-signal-safe functions.
-        // SA_RESTART is not set, so that a signal interrupts the wait for the gate of the lock file.
+        // SA_RESTART is not set, so that a signal interrupts the wait for the gate of the lock
+        // file.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, ptr::null(), &mut action);
