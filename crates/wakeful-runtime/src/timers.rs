@@ -36,7 +36,7 @@ pub(crate) use without_time::{
     ClockHold, LentTimers, PreciseThread, TimeHandle, Until, WorkerTimerInbox, WorkerTimers,
 };
 
-/// The timers that a worker has just fired, as far as they had a waker.
+/// The number of timers that a worker has just fired, not counting those without a waker.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fired {
     pub(crate) count: usize,
