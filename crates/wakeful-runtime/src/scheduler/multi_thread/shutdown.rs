@@ -8,9 +8,9 @@
 //!   (4) set `cleared`, close the injection queue: a thread that comes later with a task cancels it
 //! ```
 //!
-//! Two kinds of task are not (3)'s to drop. A task that another thread has just woken is active but
-//! not yet in a queue. (3) waits for it, which is short, since no user code runs in between. A task
-//! that is being polled, or ended, by a thread without a lease belongs to that thread. Such a task
+//! (3) cannot drop two kinds of task. A task that another thread has just woken is not in a queue
+//! yet. (3) waits for its entry; the wait is short, since no user code runs in between. A task that
+//! is being polled, or ended, by a thread without a lease belongs to that thread. Such a task
 //! is noted as `detached`, and its thread finds `cleared` set when it returns. It settles its task
 //! under the same lock under which `cleared` is set, so it cannot return in the middle of (4).
 
@@ -97,7 +97,8 @@ impl MultiThread {
         let ended = runnable.cancel();
         let task = ended.task();
         // SAFETY: the home of every task of this scheduler is a `TaskList` that outlives it. It
-        // says which list the task is in, and we have that list: the retired core, or the lock.
+        // says which list the task is in, and this thread has that list to itself: it is in a
+        // retired core, or locked.
         unsafe {
             match ended.home::<TaskList>().as_ref().list {
                 ListId::Unlisted => false,

@@ -145,14 +145,14 @@ impl WorkerThread {
         unsafe { self.worker.as_ref() }
     }
 
-    /// Opens a core section; `None` if the lease is lost.
+    /// Opens a core section; `None` if the lease is revoked or released.
     #[inline]
     pub(super) fn enter(&self) -> Option<CoreSection<'_>> {
         let has_begun = self.lease.begin_section() || self.worker().lease_slot.confirm(&self.lease);
         has_begun.then_some(CoreSection { thread: self })
     }
 
-    /// Opens a core section for a call from user code; `None` if the lease is lost.
+    /// Opens a core section for a call from user code; `None` if the lease is revoked or released.
     ///
     /// Also `None` if a section is open already. The call then comes from an allocator that uses
     /// the runtime, in the middle of a change to the core, and the caller proceeds as on a thread
