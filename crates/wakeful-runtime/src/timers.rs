@@ -44,7 +44,7 @@ pub(crate) struct Fired {
 }
 
 impl Fired {
-    /// Adds the timers fired a moment before.
+    /// Adds the timers that were fired before these.
     pub(crate) fn and(self, before: Fired) -> Fired {
         Fired { count: self.count + before.count, now_ns: self.now_ns.max(before.now_ns) }
     }

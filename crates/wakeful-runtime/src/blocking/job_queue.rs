@@ -5,8 +5,8 @@
 //!
 //! 1. A thread that runs out of jobs spins for a moment before it sleeps, as long as that pays
 //!    ([`SpinBudget`]). A push that finds a spinning thread for each job relies on them.
-//! 2. If recent jobs were short, the threads at work are done with the queue before a sleeping
-//!    thread would be up. That is a guess, so `push` relies on it only while there is a
+//! 2. If recent jobs were short, the running threads empty the queue before a sleeping thread
+//!    would be up. That is a guess, so `push` relies on it only while there is a
 //!    **watchdog**: one thread that sleeps for a tick at a time, and takes over when no job has
 //!    completed for a tick. A thread becomes the watchdog only after jobs have come faster than
 //!    they were done; otherwise there is nothing to watch.
@@ -142,9 +142,9 @@ enum BackupThread {
 /// How a job is queued and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A job that comes to an end by itself.
+    /// A job that ends by itself: a blocking task.
     Short,
-    /// As `Short`, but run even if the queue is closed before its turn.
+    /// As `Short`, but run even if the queue is closed before a thread takes it.
     Mandatory,
     /// A worker, or other work of the runtime itself, which may last as long as the runtime.
     Worker,

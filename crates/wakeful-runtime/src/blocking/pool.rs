@@ -47,7 +47,7 @@ struct Threads {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AtShutdown {
     Cancelled,
-    /// The caller was told already that the operation is done, so it must not be lost.
+    /// The operation was already reported to its caller as done, so it must not be lost.
     Run,
 }
 

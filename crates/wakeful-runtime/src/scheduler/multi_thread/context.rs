@@ -36,7 +36,7 @@ pub(super) fn schedule_local(
 pub(crate) fn release_local(scheduler: *const MultiThread) -> bool {
     with_core_of(scheduler, |entered| {
         let Some((thread, mut core)) = entered else { return false };
-        // SAFETY: the caller passes the cell's reference on to us.
+        // SAFETY: the caller passes the freed cell's reference on.
         unsafe { core.refs.put_one(&thread.scheduler) };
         true
     })

@@ -7,7 +7,7 @@
 //! such a waker is **set aside**, in the core:
 //!
 //! ```text
-//!   event, timer ─▶ wake ─▶ a task of ours: queue it
+//!   event, timer ─▶ wake ─▶ a task of this runtime: queue it
 //!                     │
 //!                     └─▶ set it aside ─▶ leave the driver, end park and search
 //!                            ─▶ call_external_wakers: run one after the other, as user code

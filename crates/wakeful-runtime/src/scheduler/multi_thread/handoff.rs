@@ -39,7 +39,7 @@ use wakeful_task::Id;
 /// A worker thread that has been in the same user code for some time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stuck {
-    /// The worker's progress, which tells this user code from what runs later.
+    /// The worker's progress. It has changed if the thread runs other user code by now.
     pub(super) progress: u64,
     pub(super) since: Instant,
 }

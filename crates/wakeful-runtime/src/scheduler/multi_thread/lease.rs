@@ -10,7 +10,7 @@
 //!   in_section = true                 state = SUSPENDED
 //!   light fence                       heavy fence (every thread passes one)
 //!   state is HELD? ──▶ proceed        in a section, or no user code? ──▶ state = HELD, give up
-//!        no ──▶ in_section = false,   else the core is ours until we release the lock:
+//!        no ──▶ in_section = false,   else the core is this thread's until it unlocks:
 //!               wait for the lock,        inspect it, and set
 //!               then look again           state = HELD      the holder keeps the lease, or
 //!                                         state = REVOKED   the lease passes to another thread

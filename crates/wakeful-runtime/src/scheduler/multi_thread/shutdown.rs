@@ -114,8 +114,8 @@ impl MultiThread {
     /// Cancels every waiting task.
     fn cancel_waiting(&self) {
         for index in 0..self.workers.len() {
-            // The list is ours alone, even while its tasks are being polled: a thread without a
-            // lease does not take the tasks that it ends out of it, but leaves that to us.
+            // Only this thread touches the list, even while its tasks are being polled: a thread
+            // without a lease leaves the tasks that it ends in the list.
             let mut list = self.with_retired_core(index, |core| std::mem::take(&mut core.owned));
             let mut rest = List::new();
             while let Some(task) = list.pop_front() {
@@ -142,7 +142,7 @@ impl MultiThread {
         let (mut skipped, mut claimed) = (List::<OwnedLink>::new(), None);
         while let Some(task) = shared_tasks.tasks.pop_front() {
             // SAFETY: the list kept the task alive with the scheduler's reference, it is in no list
-            // any more, and pollers cannot end it while we have the lock.
+            // any more, and pollers cannot end it while this thread has the lock.
             unsafe {
                 claimed = RunningTask::claim_idle(task);
                 if claimed.is_some() {
@@ -164,7 +164,8 @@ impl MultiThread {
         if self.workers.iter().any(|worker| worker.has_ended()) {
             return false;
         }
-        // Pollers settle under our lock, so tasks that are detached now stay so while we have it.
+        // Pollers settle their tasks under this lock, so tasks that are detached now stay detached
+        // until it is released.
         let SharedTasks { tasks, detached, .. } = &*shared_tasks;
         let mut only_detached = true;
         let mut check = |task| only_detached &= detached.contains(&task);
@@ -229,7 +230,8 @@ impl MultiThread {
         // SAFETY: the home of every task of this scheduler is a `TaskList` that outlives it.
         if unsafe { running.home::<TaskList>().as_ref() }.list == ListId::Unlisted {
             // SAFETY: both homes are parts of the same scheduler, which the cell's reference keeps.
-            // We own the task's turn, have the list's lock, and an unlisted task is in no list.
+            // `running` gives this thread alone the right to change the task's home, this thread
+            // has the list's lock, and an unlisted task is in no list.
             unsafe {
                 running.set_home(self.shared_list.as_ptr());
                 shared_tasks.tasks.push_back(running.task());
@@ -254,8 +256,9 @@ impl MultiThread {
         let mut shared_tasks = self.shared_tasks.lock();
         shared_tasks.remove_detached(ended.task());
         if list == ListId::Shared && !shared_tasks.cleared {
-            // SAFETY: its home says that it is in the shared list, which we have locked; only (4)
-            // empties the list under a running task, and then `cleared` is set.
+            // SAFETY: its home says that it is in the shared list, which this thread has locked.
+            // Only (4) takes tasks that are being polled out of the list, and then `cleared` is
+            // set.
             unsafe { shared_tasks.tasks.remove(ended.task()) };
         }
         drop(shared_tasks);

@@ -52,8 +52,8 @@ impl Deref for CoreSection<'_> {
     fn deref(&self) -> &WorkerCore {
         // SAFETY: `thread` opened this section, so it holds the lease, and `lease.rs` says why no
         // other thread reaches the core while a section is open. The thread has one section open at
-        // a time: sections run no user code but the allocator, whose calls `enter_from_user_code`
-        // turns away.
+        // a time: sections run no user code but the allocator, and `enter_from_user_code` opens no
+        // section for the allocator's calls.
         self.thread.worker().core.with(|core| unsafe { &*core })
     }
 }
@@ -141,7 +141,8 @@ impl Drop for SetWorkerThread {
 impl WorkerThread {
     #[inline]
     pub(super) fn worker(&self) -> &Worker {
-        // SAFETY: the worker is in a box of `scheduler`, which we keep and which is never replaced.
+        // SAFETY: the worker is in a box of `scheduler`, which `self` keeps alive and which is
+        // never replaced.
         unsafe { self.worker.as_ref() }
     }
 
