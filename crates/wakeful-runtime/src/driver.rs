@@ -52,7 +52,7 @@ pub(crate) trait WakeDriver: Send + Sync {
     fn wake(&self);
 }
 
-/// Bounds the events that are taken from the kernel at once.
+/// The limits on how many events are taken from the kernel at once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EventsMax {
     /// For a worker that waits for them.

@@ -9,6 +9,7 @@
 //! - `inject.rs`: the injection queue, through which other threads pass tasks to either scheduler.
 //! - `cell_refs.rs`: keeps a scheduler's memory alive as long as its task cells.
 //! - `timer.rs`: one timer of a `Sleep`, in whichever wheel it is armed.
+//! - `cpus.rs`, `doubling.rs`: the number of CPUs; a pause that doubles.
 
 mod audit;
 pub(crate) mod block_on;
@@ -138,7 +139,7 @@ impl SchedulerHandle {
         }
     }
 
-    /// Like `spawn_blocking`, but runs the closure on the calling thread if no pool thread can be
+    /// Runs a closure as `spawn_blocking` does, or on the calling thread if no pool thread can be
     /// started.
     pub(crate) fn spawn_blocking_or_run<F, R>(
         &self,
@@ -157,7 +158,7 @@ impl SchedulerHandle {
         join
     }
 
-    /// Like `spawn_blocking`, but returns an error if the closure will not run. With
+    /// Runs a closure as `spawn_blocking` does, but returns an error if it will not run. With
     /// [`AtShutdown::Run`] the closure runs on the calling thread if no pool thread can be started.
     pub(crate) fn try_spawn_blocking<F, R>(
         &self,

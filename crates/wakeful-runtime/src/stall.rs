@@ -166,10 +166,10 @@ impl Stall {
         self.outcome
     }
 
-    /// Returns what the operating system says about the thread.
+    /// Returns what the operating system says about the thread, or `None` if that cannot be read.
     ///
-    /// This is the thread's id, and the system call it is in, if any. `None` if that cannot be
-    /// read. The stack is not included; a debugger shows it: `gdb -p` with the id.
+    /// This is the thread's id, and the system call it is in, if any. The stack is not included; a
+    /// debugger shows it: `gdb -p` with the id.
     pub fn thread(&self) -> Option<&str> {
         self.thread.as_deref()
     }

@@ -180,8 +180,8 @@ pub(crate) fn no_threads() -> Arc<Pool> {
 }
 
 /// Drives a bare scheduler as `Runtime::block_on` does.
-pub(crate) fn block_on<F: Future>(shared: &Arc<CurrentThread>, future: F) -> F::Output {
-    SchedulerHandle::CurrentThread(shared.clone()).block_on(future, "test")
+pub(crate) fn block_on<F: Future>(scheduler: &Arc<CurrentThread>, future: F) -> F::Output {
+    SchedulerHandle::CurrentThread(scheduler.clone()).block_on(future, "test")
 }
 
 /// An event that a future can wait for.

@@ -36,7 +36,7 @@ pub(crate) use without_time::{
     ClockHold, LentTimers, PreciseThread, TimeHandle, Until, WorkerTimerInbox, WorkerTimers,
 };
 
-/// The timers that a worker has just fired, as far as they had a waker.
+/// The number of timers that a worker has just fired, not counting those without a waker.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fired {
     pub(crate) count: usize,
@@ -44,7 +44,7 @@ pub(crate) struct Fired {
 }
 
 impl Fired {
-    /// Adds the timers fired a moment before.
+    /// Adds the timers that were fired before these.
     pub(crate) fn and(self, before: Fired) -> Fired {
         Fired { count: self.count + before.count, now_ns: self.now_ns.max(before.now_ns) }
     }

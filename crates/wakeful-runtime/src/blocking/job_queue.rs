@@ -4,9 +4,9 @@
 //! comes for the job anyway:
 //!
 //! 1. A thread that runs out of jobs spins for a moment before it sleeps, as long as that pays
-//!    ([`Looks`]). A push that finds as many spinning threads as there are jobs relies on them.
-//! 2. If recent jobs were short, the threads at work are done with the queue before a sleeping
-//!    thread would be up. That is a guess, so `push` relies on it only while there is a
+//!    ([`SpinBudget`]). A push that finds a spinning thread for each job relies on them.
+//! 2. If recent jobs were short, the running threads empty the queue before a sleeping thread
+//!    would be up. That is a guess, so `push` relies on it only while there is a
 //!    **watchdog**: one thread that sleeps for a tick at a time, and takes over when no job has
 //!    completed for a tick. A thread becomes the watchdog only after jobs have come faster than
 //!    they were done; otherwise there is nothing to watch.
@@ -28,7 +28,7 @@
 //!              └─(no job completed)───────┘
 //! ```
 
-use super::looks::{LOOK_MAX, Looks};
+use super::spin_budget::{SPIN_MAX, SpinBudget};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
@@ -37,10 +37,12 @@ use wakeful_base::sync::{Condvar, Mutex, MutexGuard, hint};
 /// Bounds how long jobs may wait while none completes, before the watchdog takes over.
 const WATCHDOG_TICK: Duration = Duration::from_millis(1);
 
-/// The cost of waking a thread. Jobs that are expected to be done sooner are not worth a wake-up.
+/// The estimated cost of waking a thread. Jobs that are expected to be done sooner are not worth a
+/// wake-up.
 const WAKE_UP_NS: u64 = 20_000;
 
-/// The average at the start: no job counts as short before some have been measured.
+/// The average job duration at the start: long, so that no job counts as short before some have
+/// been measured.
 const AVERAGE_NS_AT_START: u64 = 1_000_000;
 
 pub(super) struct JobQueue<J> {
@@ -62,14 +64,16 @@ struct QueueState<J> {
     /// The queue is about to be closed: threads that find no job exit.
     retiring: bool,
     closed: bool,
-    /// All threads, whatever they do, including those about to start.
+    /// The number of all threads, including those about to start. The counts below are parts of
+    /// it.
     threads: usize,
-    /// Of these: requested and not yet here.
+    /// Requested, and not yet arrived at the queue.
     starting: usize,
     /// Busy with a job that lasts as long as the runtime.
     worker_jobs: usize,
-    looking: usize,
-    looks: Looks,
+    /// Out of jobs, and spinning for the next one.
+    spinning: usize,
+    spin_budget: SpinBudget,
     /// Done with a job and about to notify its joiner, which may submit the next job.
     finishing: usize,
     sleeping: usize,
@@ -81,6 +85,7 @@ struct QueueState<J> {
     was_busy: bool,
     watchdog: bool,
     completed: u64,
+    /// The moving average of how long jobs take.
     average_ns: u64,
     /// The shutdown waits until no more than this many threads are left.
     exits_awaited: Option<usize>,
@@ -137,9 +142,9 @@ enum BackupThread {
 /// How a job is queued and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A job that comes to an end by itself.
+    /// A job that ends by itself: a blocking task.
     Short,
-    /// As `Short`, but run even if the queue is closed before its turn.
+    /// As `Short`, but run even if the queue is closed before a thread takes it.
     Mandatory,
     /// A worker, or other work of the runtime itself, which may last as long as the runtime.
     Worker,
@@ -166,8 +171,8 @@ impl<J> JobQueue<J> {
                 threads: 0,
                 starting: 0,
                 worker_jobs: 0,
-                looking: 0,
-                looks: Looks::new(),
+                spinning: 0,
+                spin_budget: SpinBudget::new(),
                 finishing: 0,
                 sleeping: 0,
                 woken: 0,
@@ -268,14 +273,14 @@ impl<J> JobQueue<J> {
                 return self.exit(state);
             }
             // One spinning thread is enough: a push that finds it busy requests another thread.
-            if state.looking == 0 && state.looks.begin() {
-                state.looking += 1;
+            if state.spinning == 0 && state.spin_budget.should_spin() {
+                state.spinning += 1;
                 drop(state);
-                let took = self.look();
+                let took = self.spin();
                 state = self.state.lock();
-                state.looking -= 1;
+                state.spinning -= 1;
                 let has_found = !state.jobs.is_empty();
-                state.looks.end(has_found, took);
+                state.spin_budget.record(has_found, took);
                 if has_found || state.retiring {
                     continue;
                 }
@@ -372,17 +377,17 @@ impl<J> JobQueue<J> {
         self.jobs_hint.load(Relaxed) == usize::MAX
     }
 
-    /// Whether a thread is free for another job, or could be started.
+    /// Returns whether a thread is free for another job, or could be started.
     pub(super) fn has_thread(&self) -> bool {
         let state = self.state.lock();
-        let coming = state.sleeping + state.looking + state.finishing + state.starting;
+        let coming = state.sleeping + state.spinning + state.finishing + state.starting;
         coming > state.jobs.len() || state.threads < self.threads_max
     }
 
     /// Returns the number of threads (including workers), of idle threads, and of waiting jobs.
     pub(super) fn counts(&self) -> (usize, usize, usize) {
         let state = self.state.lock();
-        (state.threads, state.sleeping + state.looking, state.jobs.len())
+        (state.threads, state.sleeping + state.spinning, state.jobs.len())
     }
 
     fn take(&self, state: &mut QueueState<J>) -> Option<NextJob<J>> {
@@ -411,11 +416,11 @@ impl<J> JobQueue<J> {
         })
     }
 
-    /// Spins until there is a job, or for `LOOK_MAX`. Returns how long that took.
-    fn look(&self) -> Duration {
+    /// Spins until there is a job, or for `SPIN_MAX`. Returns how long that took.
+    fn spin(&self) -> Duration {
         let begun = Instant::now();
         let mut took = Duration::ZERO;
-        while self.jobs_hint.load(Acquire) == 0 && took < LOOK_MAX {
+        while self.jobs_hint.load(Acquire) == 0 && took < SPIN_MAX {
             for _ in 0..16 {
                 hint::spin_loop();
             }
@@ -493,7 +498,7 @@ impl<J> JobQueue<J> {
 impl<J> QueueState<J> {
     /// Returns the number of threads that are coming to the queue. Each takes a job.
     fn coming(&self) -> usize {
-        self.looking + self.finishing + self.starting + self.woken
+        self.spinning + self.finishing + self.starting + self.woken
     }
 
     /// Requests one more thread: a sleeping one, which the caller has to notify, or a new one.
@@ -510,7 +515,7 @@ impl<J> QueueState<J> {
         }
     }
 
-    /// Called by a thread that was sleeping: takes a wake-up, if one is pending.
+    /// Takes a wake-up for a thread that was sleeping. Returns false if none is pending.
     fn accept_wake_up(&mut self) -> bool {
         if self.woken == 0 {
             return false;
@@ -556,9 +561,9 @@ impl<J> QueueState<J> {
         self.average_ns < WAKE_UP_NS
     }
 
-    /// Whether the queue will be empty before a sleeping thread would be up.
+    /// Returns whether the queue will be empty before a sleeping thread would be up.
     ///
-    /// True only if there is a watchdog, in case that guess is wrong.
+    /// That is a guess, so it is true only if there is a watchdog.
     fn will_be_empty_soon(&self) -> bool {
         let draining = self.threads - self.worker_jobs - (self.sleeping - self.woken);
         self.watchdog

@@ -28,7 +28,7 @@ pub(crate) struct Pool {
 }
 
 enum Job {
-    /// A `spawn_blocking`, and what keeps a paused clock still until it has ended.
+    /// A `spawn_blocking` task, and the hold that keeps a paused clock from moving until it ends.
     Task(Runnable, ClockHold, AtShutdown),
     /// A worker to be run, or other work of the runtime itself.
     Worker(Box<dyn FnOnce() + Send>),
@@ -47,7 +47,7 @@ struct Threads {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AtShutdown {
     Cancelled,
-    /// The caller was told already that the operation is done, so it must not be lost.
+    /// The operation was already reported to its caller as done, so it must not be lost.
     Run,
 }
 
@@ -126,8 +126,8 @@ impl Pool {
 
     /// Queues a job that lasts as long as the runtime, and makes sure that a thread will run it.
     ///
-    /// Does nothing once the pool is closed and all its threads have exited. The monitor must not
-    /// let this run user code.
+    /// Does nothing once the pool is closed and all its threads have exited. The monitor passes
+    /// false for `may_run_user_code`: the user's functions could block it.
     pub(crate) fn submit_worker(
         self: &Arc<Self>,
         work: Box<dyn FnOnce() + Send>,
@@ -264,17 +264,17 @@ impl Pool {
         }
     }
 
-    /// Whether starting a thread runs a user's hook: for its name, or on it before it takes a job.
+    /// Returns whether starting a thread calls the user's function for its name or its start hook.
     pub(crate) fn has_start_hook(&self) -> bool {
         self.config.on_start.is_some() || self.names.run_user_code()
     }
 
-    /// Whether [`prepare_thread_name`](Self::prepare_thread_name) has anything to do.
+    /// Returns whether [`prepare_thread_name`](Self::prepare_thread_name) has anything to do.
     pub(crate) fn needs_thread_name(&self) -> bool {
         self.names.needs_preparation()
     }
 
-    /// Has the user's function name the next thread, so that a hand-off need not call it.
+    /// Calls the user's function for the name of the next thread, so that a hand-off need not.
     pub(crate) fn prepare_thread_name(&self) {
         self.names.prepare();
     }
@@ -314,7 +314,7 @@ impl Pool {
         true
     }
 
-    /// Whether a thread is free for another job, or could be started.
+    /// Returns whether a thread is free for another job, or could be started.
     pub(crate) fn has_thread(&self) -> bool {
         self.queue.has_thread()
     }
@@ -329,7 +329,7 @@ impl Pool {
         self.queue.counts().1
     }
 
-    /// Whether the pool accepts no more tasks.
+    /// Returns whether the pool accepts no more tasks.
     pub(crate) fn is_stopped(&self) -> bool {
         self.queue.is_closed()
     }

@@ -1,8 +1,8 @@
 //! The names of the pool's threads.
 //!
-//! A name comes from a function of the user's, which may block: on a lock that a stalled task
-//! holds, for example. The monitor starts threads to take over stalled workers, so it must not call
-//! that function. It uses a name that a worker has **prepared**, or the default one.
+//! A name may come from the user's function, which may block: on a lock that a stalled task holds,
+//! for example. The monitor starts threads to take over stalled workers, so it must not call that
+//! function. It uses a name that a worker has **prepared**, or the default one.
 
 use crate::config::ThreadNaming;
 use std::mem::replace;
@@ -29,7 +29,7 @@ impl ThreadNames {
         ThreadNames { naming, next: Mutex::new(NextName::Missing) }
     }
 
-    /// Whether names come from a function of the user's.
+    /// Returns whether names come from the user's function.
     pub(super) fn run_user_code(&self) -> bool {
         matches!(self.naming, ThreadNaming::Function(_))
     }
@@ -61,7 +61,7 @@ impl ThreadNames {
         }
     }
 
-    /// Whether [`prepare`](Self::prepare) would call the user's function.
+    /// Returns whether [`prepare`](Self::prepare) would call the user's function.
     pub(super) fn needs_preparation(&self) -> bool {
         self.run_user_code() && matches!(*self.next.lock(), NextName::Missing)
     }
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn names_come_in_order_however_they_are_made() {
+    fn names_come_in_order_whether_prepared_or_not() {
         let names = numbered();
         assert_eq!(names.take(true), "t0");
         assert!(names.needs_preparation());
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_panics_costs_a_thread_its_name_only() {
+    fn a_thread_whose_name_function_panics_gets_the_default_name() {
         let function: Arc<dyn Fn() -> String + Send + Sync> = Arc::new(|| panic!("no name"));
         let names = ThreadNames::new(ThreadNaming::Function(function));
         names.prepare();

@@ -46,7 +46,7 @@ impl IoHandle {
         self.0.as_ref()
     }
 
-    /// Whether the kernel has events that no thread has taken yet.
+    /// Returns whether the kernel has events that no thread has taken yet.
     pub(crate) fn has_events(&self) -> bool {
         self.0.as_ref().is_some_and(|io| io.has_events())
     }

@@ -9,7 +9,7 @@ pub(crate) struct IoHandle;
 
 impl IoHandle {
     pub(super) fn enabled(max: EventsMax) -> io::Result<Option<DriverParts>> {
-        debug_assert!(max.waiting > 0 && max.busy > 0, "the builder sees to that");
+        debug_assert!(max.waiting > 0 && max.busy > 0, "the builder rejects zero");
         Ok(None)
     }
 
@@ -24,7 +24,7 @@ impl IoHandle {
     pub(crate) fn shut_down(&self) {}
 }
 
-/// Whether an error says that the runtime has shut down. False: no operation waits without I/O.
+/// Returns whether `error` says that the runtime has shut down: false, since there is no I/O.
 pub(crate) fn is_shutdown_error(_error: &io::Error) -> bool {
     false
 }

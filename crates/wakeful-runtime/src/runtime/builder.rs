@@ -449,7 +449,7 @@ impl Builder {
 
     /// Calls `f` for each task that is spawned, on the thread that spawns it.
     ///
-    /// None of the task callbacks is called for closures of `spawn_blocking`, and for tasks of a
+    /// The task callbacks are not called for closures of `spawn_blocking`, nor for tasks of a
     /// [`LocalSet`](crate::task::LocalSet).
     ///
     /// ```
@@ -542,7 +542,7 @@ impl Builder {
         self
     }
 
-    /// Sets after how many polls of tasks a busy worker polls for I/O events and timers.
+    /// Sets how often a busy worker polls for I/O events and timers, in polls of tasks.
     ///
     /// The default is 61. A worker of a multi-thread runtime skips a poll of the driver if the last
     /// one was less than 10 µs ago, and waits for the same number of polls again.
@@ -725,9 +725,9 @@ impl Builder {
     fn build_current_thread(&self, bound_to: Option<ThreadId>) -> io::Result<Runtime> {
         let driver = DriverParts::new(self.enable_io.then_some(self.events_max))?;
         let info = self.info(&driver);
-        let shared = current_thread::new(self.config(), self.pool(0), info, driver, bound_to);
-        shared.stalls.start_pinned_monitor()?;
-        Ok(Runtime::from_handle(Handle::new(SchedulerHandle::CurrentThread(shared))))
+        let scheduler = current_thread::new(self.config(), self.pool(0), info, driver, bound_to);
+        scheduler.stalls.start_pinned_monitor()?;
+        Ok(Runtime::from_handle(Handle::new(SchedulerHandle::CurrentThread(scheduler))))
     }
 
     #[track_caller]
@@ -743,8 +743,8 @@ impl Builder {
         let info = self.info(&driver);
         let started = multi_thread::start(workers, self.config(), pool.clone(), info, driver);
         match started {
-            Ok(shared) => {
-                Ok(Runtime::from_handle(Handle::new(SchedulerHandle::MultiThread(shared))))
+            Ok(scheduler) => {
+                Ok(Runtime::from_handle(Handle::new(SchedulerHandle::MultiThread(scheduler))))
             }
             Err(error) => {
                 pool.shutdown(None);
@@ -793,7 +793,7 @@ fn task_callback(f: impl Fn(&TaskMeta<'_>) + Send + Sync + 'static) -> Option<Ta
     Some(Arc::new(f))
 }
 
-/// The number of workers from the environment, else one per CPU.
+/// Returns the number of workers that the environment sets, else one per CPU.
 fn default_workers() -> usize {
     for variable in ["WAKEFUL_WORKER_THREADS", "TOKIO_WORKER_THREADS"] {
         let Some(value) = std::env::var_os(variable) else { continue };

@@ -88,13 +88,13 @@ impl LocalRuntime {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let SchedulerHandle::CurrentThread(shared) = &self.handle().scheduler else {
+        let SchedulerHandle::CurrentThread(scheduler) = &self.handle().scheduler else {
             unreachable!("a local runtime is a current-thread runtime")
         };
         // SAFETY: must be called on the thread that the runtime is bound to. `build_local` binds it
         // to the thread that creates the `LocalRuntime`; `self` is neither `Send` nor `Sync`, so
         // this is it.
-        unsafe { shared.spawn_local(future, Id::next(), Location::caller()) }
+        unsafe { scheduler.spawn_local(future, Id::next(), Location::caller()) }
     }
 
     /// Runs a closure that may block on a thread of the blocking pool.

@@ -246,12 +246,12 @@ impl Drop for Runtime {
     #[track_caller]
     fn drop(&mut self) {
         match &self.handle.scheduler {
-            SchedulerHandle::CurrentThread(shared) => shared.shutdown(),
-            SchedulerHandle::MultiThread(shared) => {
+            SchedulerHandle::CurrentThread(scheduler) => scheduler.shutdown(),
+            SchedulerHandle::MultiThread(scheduler) => {
                 // Cancels queued blocking tasks first: once the workers stop, their threads return
                 // to the pool and would run them.
-                shared.pool.retire();
-                shared.stop();
+                scheduler.pool.retire();
+                scheduler.stop();
             }
         }
         if self.wait != Some(Duration::ZERO) && entered() != Entered::No {

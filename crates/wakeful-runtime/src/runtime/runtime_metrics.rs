@@ -11,8 +11,9 @@ use std::time::Duration;
 /// A view of a runtime's counters, returned by [`Handle::metrics`].
 ///
 /// The methods read the current values while the runtime's threads update them. Each value is
-/// accurate on its own, but several values are not a consistent snapshot. Counters start at zero
-/// when the runtime is built and never decrease.
+/// accurate on its own, but several values are not a consistent snapshot. Totals start at zero when
+/// the runtime is built and never decrease; queue depths and numbers of tasks and threads are those
+/// of the moment.
 ///
 /// Methods that take a `worker` expect an index below [`num_workers`](Self::num_workers) and panic
 /// otherwise.
@@ -46,7 +47,7 @@ impl RuntimeMetrics {
     pub fn num_workers(&self) -> usize {
         match &self.handle.scheduler {
             SchedulerHandle::CurrentThread(_) => 1,
-            SchedulerHandle::MultiThread(shared) => shared.worker_count(),
+            SchedulerHandle::MultiThread(scheduler) => scheduler.worker_count(),
         }
     }
 
@@ -65,8 +66,8 @@ impl RuntimeMetrics {
     /// That queue holds tasks that threads other than workers spawned or woke.
     pub fn global_queue_depth(&self) -> usize {
         match &self.handle.scheduler {
-            SchedulerHandle::CurrentThread(shared) => shared.inject_depth(),
-            SchedulerHandle::MultiThread(shared) => shared.inject_depth(),
+            SchedulerHandle::CurrentThread(scheduler) => scheduler.inject_depth(),
+            SchedulerHandle::MultiThread(scheduler) => scheduler.inject_depth(),
         }
     }
 
@@ -135,7 +136,7 @@ impl RuntimeMetrics {
         self.worker(worker).steals.get()
     }
 
-    /// Returns how often `worker` stole from another worker; each time it may take several tasks.
+    /// Returns how often `worker` stole from another worker; it may take several tasks at a time.
     #[track_caller]
     pub fn worker_steal_operations(&self, worker: usize) -> u64 {
         self.worker(worker).steal_operations.get()
@@ -162,9 +163,9 @@ impl RuntimeMetrics {
                 let metrics = self.worker(worker);
                 metrics.local_schedules.get().saturating_sub(metrics.polls.get()) as usize
             }
-            SchedulerHandle::MultiThread(shared) => {
+            SchedulerHandle::MultiThread(scheduler) => {
                 let _exists = self.worker(worker);
-                shared.local_queue_depth(worker)
+                scheduler.local_queue_depth(worker)
             }
         }
     }
@@ -206,7 +207,7 @@ impl RuntimeMetrics {
     pub fn num_blocking_threads(&self) -> usize {
         let workers = match &self.handle.scheduler {
             SchedulerHandle::CurrentThread(_) => 0,
-            SchedulerHandle::MultiThread(shared) => shared.worker_count(),
+            SchedulerHandle::MultiThread(scheduler) => scheduler.worker_count(),
         };
         self.handle.scheduler.pool().threads(workers)
     }
@@ -281,15 +282,15 @@ impl RuntimeMetrics {
              {workers}; indices start at 0"
         );
         match &self.handle.scheduler {
-            SchedulerHandle::CurrentThread(shared) => &shared.metrics,
-            SchedulerHandle::MultiThread(shared) => shared.worker_metrics(worker),
+            SchedulerHandle::CurrentThread(scheduler) => &scheduler.metrics,
+            SchedulerHandle::MultiThread(scheduler) => scheduler.worker_metrics(worker),
         }
     }
 
     fn remote(&self) -> &RemoteMetrics {
         match &self.handle.scheduler {
-            SchedulerHandle::CurrentThread(shared) => shared.remote_metrics(),
-            SchedulerHandle::MultiThread(shared) => shared.remote_metrics(),
+            SchedulerHandle::CurrentThread(scheduler) => scheduler.remote_metrics(),
+            SchedulerHandle::MultiThread(scheduler) => scheduler.remote_metrics(),
         }
     }
 

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use wakeful_base::sync::atomic::{AtomicUsize, Ordering::*};
 
 /// How many references a bag takes from the shared count at once. A bag that reaches twice as many
-/// returns that many. Large enough to make the shared count's cost per task negligible. Loom uses
-/// few, so that its models reach both limits.
+/// returns one such batch. Large enough to make the shared count's cost per task negligible. Loom
+/// uses few, so that its models reach both limits.
 const BATCH: usize = if cfg!(wakeful_loom) { 2 } else { 256 };
 
 /// The shared count: the number of references in all cells and bags.
@@ -53,7 +53,7 @@ impl CellRefs {
     }
 }
 
-/// A worker's stock of references.
+/// The references that a worker has taken for cells to come.
 pub(crate) struct RefBag(usize);
 
 impl RefBag {

@@ -118,8 +118,8 @@ pub(crate) fn drive(handle: &SchedulerHandle, mark: Entered, call: &str) -> Driv
     Driving { _current: set_current(handle), _entered: set_entered(mark) }
 }
 
-/// Makes `yield_now` and an exhausted budget on this thread wait for the next look at the driver,
-/// until the guard is dropped.
+/// Lets tasks that yield on this thread wait for the next look at the driver, until the guard is
+/// dropped.
 pub(crate) fn allow_defer() -> AllowDefer {
     AllowDefer(set_defer(Some(defer)))
 }

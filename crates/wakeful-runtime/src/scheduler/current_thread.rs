@@ -89,7 +89,7 @@ unsafe impl Sync for CurrentThread {}
 /// The core while no thread drives the scheduler, and the threads that wait for it.
 struct CoreSlot {
     core: Option<CoreAndDriver>,
-    /// One entry for each thread, which removes it itself.
+    /// One entry for each waiting thread, which removes its own entry.
     waiters: Vec<(ThreadId, Unparker)>,
 }
 

@@ -38,7 +38,8 @@ unsafe impl Send for FifoList {}
 #[derive(Debug)]
 pub(crate) struct Closed(pub(crate) Runnable);
 
-/// The value of `stack` in a closed queue. It is never dereferenced, and no task has address one.
+/// Returns the value of `stack` in a closed queue. It is never dereferenced, and no task has
+/// address one.
 fn closed_mark() -> *mut Header {
     ptr::without_provenance_mut(1)
 }
@@ -170,6 +171,8 @@ impl InjectionQueue {
 }
 
 impl FifoList {
+    /// Takes the oldest entry.
+    ///
     /// # Safety
     /// The list must not be empty.
     unsafe fn pop(&mut self) -> Runnable {

@@ -329,26 +329,26 @@ impl MultiThread {
         }
     }
 
-    /// Whether to notify a worker for anything but the queue of worker `index`.
+    /// Returns whether to notify a worker for anything but the queue of worker `index`.
     fn has_work_besides(&self, index: usize) -> bool {
         let mut others = self.workers.iter().enumerate().filter(|&(other, _)| other != index);
         !self.inject.is_empty()
             || others.any(|(_, worker)| self.should_call_for(worker, worker.queue.len()))
     }
 
-    /// Whether to notify a worker for any queue.
+    /// Returns whether to notify a worker for any queue.
     fn has_work(&self) -> bool {
         let mut workers = self.workers.iter();
         !self.inject.is_empty()
             || workers.any(|worker| self.should_call_for(worker, worker.queue.len()))
     }
 
-    /// Whether some queue is worth a notification even if no CPU is free.
+    /// Returns whether some queue is worth a notification even if no CPU is free.
     fn has_work_for_all(&self) -> bool {
         !self.inject.is_empty() || self.workers.iter().any(Worker::is_worth_a_cpu)
     }
 
-    /// Whether a worker that searches would find a task.
+    /// Returns whether a worker that searches would find a task.
     fn has_visible_work(&self) -> bool {
         !self.inject.is_empty() || self.workers.iter().any(Worker::is_worth_taking)
     }

@@ -25,7 +25,7 @@ pub(crate) enum TimerHome {
 /// A reference that keeps a scheduler's memory alive. On a worker it is taken without an atomic
 /// operation.
 ///
-/// The lowest bits of the pointer hold a note of the timer's user. That makes a `Sleep` 32 bytes
+/// The lowest bits of the pointer hold a tag for the timer's user. That makes a `Sleep` 32 bytes
 /// instead of 40; futures hold `Sleep`s, often two of them.
 #[derive(Debug)]
 struct SchedulerRef(NonNull<TimerHome>);
@@ -35,8 +35,8 @@ unsafe impl Send for SchedulerRef {}
 // SAFETY: as above.
 unsafe impl Sync for SchedulerRef {}
 
-/// The bits of the pointer that are always zero, because of `TimerHome`'s alignment.
-const NOTE_MASK: usize = align_of::<TimerHome>() - 1;
+/// The bits of a `TimerHome`'s address that are always zero, because of its alignment.
+const TAG_MASK: usize = align_of::<TimerHome>() - 1;
 
 impl SchedulerRef {
     fn new(scheduler: &SchedulerHandle) -> SchedulerRef {
@@ -57,18 +57,18 @@ impl SchedulerRef {
         SchedulerRef(NonNull::from(home))
     }
 
-    fn note(&self) -> usize {
-        self.0.addr().get() & NOTE_MASK
+    fn tag(&self) -> usize {
+        self.0.addr().get() & TAG_MASK
     }
 
-    fn set_note(&mut self, note: usize) {
-        debug_assert!(note <= NOTE_MASK, "a note has to fit into the pointer");
-        self.0 = self.home_ptr().map_addr(|address| address | note);
+    fn set_tag(&mut self, tag: usize) {
+        debug_assert!(tag <= TAG_MASK, "a tag has to fit into the pointer");
+        self.0 = self.home_ptr().map_addr(|address| address | tag);
     }
 
     fn home_ptr(&self) -> NonNull<TimerHome> {
-        let without_note = |address: NonZero<usize>| NonZero::new(address.get() & !NOTE_MASK);
-        self.0.map_addr(|address| without_note(address).expect("nothing lies at address zero"))
+        let without_tag = |address: NonZero<usize>| NonZero::new(address.get() & !TAG_MASK);
+        self.0.map_addr(|address| without_tag(address).expect("nothing lies at address zero"))
     }
 
     #[inline]
@@ -152,13 +152,13 @@ impl Timer {
         self.armed.is_some()
     }
 
-    /// Returns the note of the timer's user: zero at first, at most seven.
-    pub(crate) fn note(&self) -> usize {
-        self.scheduler.note()
+    /// Returns the tag that the timer's user has set: zero at first, at most seven.
+    pub(crate) fn tag(&self) -> usize {
+        self.scheduler.tag()
     }
 
-    pub(crate) fn set_note(&mut self, note: usize) {
-        self.scheduler.set_note(note);
+    pub(crate) fn set_tag(&mut self, tag: usize) {
+        self.scheduler.set_tag(tag);
     }
 
     /// Returns whether the timer is armed and its deadline has been reached.

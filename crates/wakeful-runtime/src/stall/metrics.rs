@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Counts stalls, hand-offs, and what came of them.
+/// The counters of stalls, of hand-offs, and of the threads that hand-offs left behind.
 #[derive(Default)]
 pub(crate) struct StallMetrics {
     stalls: AtomicU64,

@@ -1,16 +1,17 @@
 //! The alarm that wakes a sleeping monitor.
 //!
-//! Workers unpark thousands of times a second, mostly for a few microseconds. To wake the monitor's
+//! Workers unpark thousands of times a second, mostly for a few microseconds. Waking the monitor's
 //! thread each time would cost more than the work they unpark for. Instead a worker that unparks
-//! makes sure that an **alarm** is set, and the monitor looks at the workers that are awake when it
-//! rings:
+//! makes sure that an **alarm** is set. When it rings, the monitor looks at the workers that are
+//! awake:
 //!
 //! ```text
 //!   worker ─parked──┤unparks, sets it├──parked──┤unparks, postpones it├──parked──┤unparks, stuck …
 //!   alarm                     └ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─┘└ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─  rings
 //! ```
 //!
-//! A worker may run undisturbed for the **grace** time, at most one tick of the monitor.
+//! The monitor need not look at a worker that has been awake for less than the **grace** time. That
+//! is at most one tick of the monitor.
 //!
 //! 1. While the monitor sleeps and a worker is awake, the alarm is set, or is ringing. When it is
 //!    set, it rings after two grace times.
@@ -46,7 +47,7 @@ pub(super) struct MonitorAlarm {
     /// called `reset`, which takes the lock. So a thread that sets the alarm under the lock knows
     /// whether the monitor waits for the timer or is parked.
     is_timer_broken: AtomicBool,
-    /// The grace time: a worker that unparks may run undisturbed for one to two of them.
+    /// The grace time: the monitor looks at a worker one to two of them after it unparked.
     grace_ns: AtomicU64,
     epoch: Instant,
     /// When the alarm rings or rang, in nanoseconds since `epoch`; [`OFF`] if it is not set.
@@ -89,7 +90,7 @@ impl MonitorAlarm {
         }
     }
 
-    /// Whether setting the alarm costs less than a look of the monitor.
+    /// Returns whether setting the alarm costs less than a look of the monitor.
     pub(super) fn is_cheap(&self) -> bool {
         self.timer().is_some()
     }
@@ -104,17 +105,18 @@ impl MonitorAlarm {
     }
 
     fn note_unpark_at(&self, now_ns: u64, is_alone: impl FnOnce() -> bool) {
-        // A race with another worker is harmless here: at worst the alarm is cancelled once too
-        // often, or not at all.
+        // A race with another worker is harmless here: the values only decide whether cancelling
+        // the alarm is worth its cost.
         let since_ns = now_ns.saturating_sub(self.last_unpark_ns.load(Relaxed));
         self.last_unpark_ns.store(now_ns, Relaxed);
         self.should_cancel_on_park.store(since_ns > self.grace_ns() / 4, Relaxed);
-        if !self.is_set_well(now_ns) {
+        if !self.rings_in_window(now_ns) {
             self.set_or_postpone(now_ns, is_alone);
         }
     }
 
-    fn is_set_well(&self, now_ns: u64) -> bool {
+    /// Returns whether the alarm is set to ring one to two grace times from now.
+    fn rings_in_window(&self, now_ns: u64) -> bool {
         let grace_ns = self.grace_ns();
         (now_ns + grace_ns..=now_ns + 2 * grace_ns).contains(&self.rings_at_ns.load(SeqCst))
     }
@@ -130,7 +132,7 @@ impl MonitorAlarm {
             (self.rings_at_ns.load(SeqCst), now_ns + 2 * self.grace_ns());
         let is_in_time = rings_at_ns != OFF && rings_at_ns <= latest_ns;
         // Another worker has set it meanwhile, or another worker is awake and may be stuck.
-        if is_in_time && (self.is_set_well(now_ns) || !is_alone()) {
+        if is_in_time && (self.rings_in_window(now_ns) || !is_alone()) {
             return;
         }
         self.set(&mut state, Duration::from_nanos(2 * self.grace_ns()));
@@ -157,10 +159,10 @@ impl MonitorAlarm {
         }
     }
 
-    /// Starts over for a new wait of the monitor: earlier settings are void.
+    /// Resets the alarm for a new wait of the monitor.
     ///
-    /// A worker that unparks may run undisturbed for one to two `grace` times. With `ring_after`
-    /// the alarm is set at once, and rings after that time even if no worker unparks.
+    /// From now on it rings one to two `grace` times after a worker unparked. With `ring_after` it
+    /// is set at once, and rings after that time even if no worker unparks.
     pub(super) fn reset(&self, grace: Duration, ring_after: Option<Duration>) {
         let mut state = self.state.lock();
         // Bounded so that no sum of these times overflows.

@@ -12,7 +12,7 @@ pub(super) use parking::{park, unpark};
 /// A runtime's monitor thread, if one has been started.
 ///
 /// Between two looks the monitor waits for a tick. If all watched threads are parked, it **sleeps**
-/// until one of them has been awake for some time, which [`MonitorAlarm`] tells it.
+/// until [`MonitorAlarm`] rings, because one of them has been awake for some time.
 ///
 /// No watched thread stays unseen: a thread that unparks marks itself as awake and then checks
 /// whether the monitor sleeps. The monitor marks itself as sleeping and then checks whether all
@@ -99,8 +99,8 @@ impl MonitorThread {
 
     /// Sleeps until a watched thread has been awake for one to two `tick`s.
     ///
-    /// Waits for a single tick instead if not `are_all_parked`. Returns false if the monitor should
-    /// end.
+    /// Waits for a single tick instead if `are_all_parked` returns false. Returns false if the
+    /// monitor should end.
     pub(crate) fn sleep_until_alarm(
         &self,
         tick: Duration,
@@ -112,10 +112,10 @@ impl MonitorThread {
         !self.should_end.load(SeqCst)
     }
 
-    /// Waits for `length`, or until a thread that has unparked was awake for a `tick` at most.
+    /// Waits for `length`, or until a thread that unparked has been awake for up to one `tick`.
     ///
-    /// Waits for a single tick instead if not `are_others_parked`, or if a look costs less than a
-    /// sleep. Returns false if the monitor should end.
+    /// Waits for a single tick instead if `are_others_parked` returns false, or if a look costs
+    /// less than a sleep. Returns false if the monitor should end.
     pub(crate) fn long_tick(
         &self,
         tick: Duration,
@@ -129,12 +129,12 @@ impl MonitorThread {
         !self.should_end.load(SeqCst)
     }
 
-    /// Whether even a short sleep costs less than a look.
+    /// Returns whether even a short sleep costs less than a look.
     pub(crate) fn is_sleep_cheap(&self) -> bool {
         self.alarm.is_cheap()
     }
 
-    /// Waits for the alarm if `may_wait` allows it. True if it has waited.
+    /// Waits for the alarm if `may_wait` returns true. Returns whether it has waited.
     fn wait_for_alarm(
         &self,
         grace: Duration,

@@ -29,7 +29,7 @@ impl OsThreadId {
         }
     }
 
-    /// Whether the thread runs, or is ready to run and waits for a CPU.
+    /// Returns whether the thread runs, or is ready to run and waits for a CPU.
     pub(crate) fn is_computing(&self) -> bool {
         self.activity() == Activity::Computing
     }

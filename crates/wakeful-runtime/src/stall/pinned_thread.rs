@@ -97,8 +97,8 @@ impl Drop for SetPinned {
 impl StallState {
     /// Runs `f` while the monitor watches this thread as a pinned one, if stalls are reported.
     ///
-    /// What runs in `f` is never recorded for a runtime around this one, which has allowed its
-    /// thread to block.
+    /// Code in `f` is never recorded for an outer runtime on the same thread: that runtime has
+    /// allowed its thread to block.
     pub(crate) fn while_pinned<R>(&self, worker: Option<usize>, f: impl FnOnce() -> R) -> R {
         if !self.config.reports() {
             let _set = SetPinned(PINNED.with(|before| before.replace(ptr::null())));
@@ -162,8 +162,8 @@ struct SeenThread {
 }
 
 impl PinnedMonitor {
-    /// Looks at all pinned threads and reports those that are stalled. True if any of them runs
-    /// user code.
+    /// Looks at all pinned threads and reports those that are stalled. Returns whether any of them
+    /// runs user code.
     pub(crate) fn look(&mut self, stall_state: &StallState, now: Instant) -> bool {
         let threads = stall_state.pinned.0.lock().clone();
         let before = std::mem::take(&mut self.seen);

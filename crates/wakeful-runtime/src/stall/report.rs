@@ -33,12 +33,12 @@ impl StallConfig {
         }
     }
 
-    /// Whether the monitor of a multi-thread runtime has anything to do.
+    /// Returns whether the monitor of a multi-thread runtime has anything to do.
     pub(crate) fn is_watched(&self) -> bool {
         self.hands_off || self.reports()
     }
 
-    /// Whether stalls are reported at all.
+    /// Returns whether stalls are reported at all.
     pub(crate) fn reports(&self) -> bool {
         self.prints || self.callback.is_some()
     }

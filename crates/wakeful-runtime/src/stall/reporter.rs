@@ -58,12 +58,12 @@ impl StallReporter {
     pub(super) fn start(&self, config: StallConfig) -> io::Result<()> {
         let queue = self.queue.clone();
         queue.state.lock().has_thread = true;
-        let reports_stalls: Box<dyn FnOnce() + Send> = Box::new(move || {
+        let thread_main: Box<dyn FnOnce() + Send> = Box::new(move || {
             while let Some(stall) = queue.next() {
                 contain_panic(|| config.report(&stall));
             }
         });
-        let thread = thread::Builder::new().name("wakeful-stalls".into()).spawn(reports_stalls)?;
+        let thread = thread::Builder::new().name("wakeful-stalls".into()).spawn(thread_main)?;
         *self.thread.lock() = Some(thread);
         Ok(())
     }
@@ -95,7 +95,7 @@ impl StallReporter {
 }
 
 impl Drop for StallReporter {
-    /// Ends the thread if the monitor, which does so otherwise, could not be started.
+    /// Ends the thread. The monitor has done so already, unless it could not be started.
     fn drop(&mut self) {
         self.end();
     }

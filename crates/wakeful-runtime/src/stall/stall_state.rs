@@ -6,8 +6,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// After this many looks in a row that found all threads parked, a monitor sleeps although a sleep
-/// costs more than a look.
+/// After this many looks in a row that found all threads parked, a monitor sleeps even if a sleep
+/// costs more than a look. Bounds how often an idle runtime's monitor wakes up.
 const QUIET_LOOKS_MAX: u32 = 5;
 
 /// The settings, the counters, the monitor's thread, and the threads whose tasks cannot move.
@@ -30,13 +30,13 @@ impl StallState {
         }
     }
 
-    /// Whether every pinned thread, which is one in `block_on`, is between two polls.
+    /// Returns whether no pinned thread is in a poll.
     pub(crate) fn are_pinned_idle(&self) -> bool {
         self.pinned.are_all_idle()
     }
 
-    /// Starts the monitor, which runs `look`, and the thread that reports stalls, if any is to be
-    /// reported.
+    /// Starts the monitor, which runs `look`. If stalls are reported, starts the thread for that
+    /// first.
     pub(crate) fn start_monitor(&self, look: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         if self.config.reports() {
             self.reporter.start(self.config.clone())?;

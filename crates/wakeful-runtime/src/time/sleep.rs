@@ -96,7 +96,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct Sleep {
     deadline: Instant,
-    /// While the timer is not armed, its note holds the [`Phase`].
+    /// While the timer is not armed, its tag holds the [`Phase`].
     timer: Timer,
     _pinned: PhantomPinned,
 }
@@ -112,7 +112,7 @@ enum Phase {
 }
 
 impl Phase {
-    fn note(self) -> usize {
+    fn tag(self) -> usize {
         match self {
             Phase::New { is_far: false } | Phase::Armed => 0,
             Phase::New { is_far: true } => 1,
@@ -128,21 +128,21 @@ impl Sleep {
     #[inline]
     #[track_caller]
     pub(super) fn new(call: &str, deadline: Instant, is_far: bool) -> Sleep {
-        let timer = new_timer(call, Phase::New { is_far }.note());
+        let timer = new_timer(call, Phase::New { is_far }.tag());
         Sleep { deadline, timer, _pinned: PhantomPinned }
     }
 
     fn phase(&self) -> Phase {
-        match self.timer.note() {
+        match self.timer.tag() {
             _ if self.timer.is_armed() => Phase::Armed,
             2 => Phase::Elapsed,
-            note => Phase::New { is_far: note == 1 },
+            tag => Phase::New { is_far: tag == 1 },
         }
     }
 
     /// Sets a phase in which the timer is not armed.
     fn set_phase(&mut self, phase: Phase) {
-        self.timer.set_note(phase.note());
+        self.timer.set_tag(phase.tag());
     }
 
     /// Returns the time at which the sleep ends.
@@ -236,7 +236,7 @@ impl Sleep {
 
 /// Creates a timer of the current runtime. Panic messages name `call`.
 #[track_caller]
-fn new_timer(call: &str, note: usize) -> Timer {
+fn new_timer(call: &str, tag: usize) -> Timer {
     let timer = current_or_panic(call, |scheduler| {
         scheduler.info().time.is_enabled().then(|| Timer::new(scheduler))
     });
@@ -246,7 +246,7 @@ fn new_timer(call: &str, note: usize) -> Timer {
              timers are disabled. Call `enable_time` on the runtime builder to enable timers."
         )
     };
-    timer.set_note(note);
+    timer.set_tag(tag);
     timer
 }
 

@@ -79,8 +79,8 @@ impl ExternalTimers {
         }
     }
 
-    /// Removes an external timer. The caller has to drop the waker, outside any lock.
-    #[must_use = "it may be wanted again"]
+    /// Removes an external timer and returns its waker, to be kept or dropped outside any lock.
+    #[must_use = "the waker may be needed again"]
     pub(super) fn disarm(&self, timer: ArmedTimer) -> Option<Waker> {
         self.state.lock().timers().disarm(timer)
     }
@@ -136,7 +136,7 @@ impl ExternalTimers {
     /// when it may wait.
     ///
     /// `lends` is the number of lends when the caller computed `own`. If timers were lent since
-    /// then, it must not wait. If a thread arms an earlier timer, or lends one, after this call, it
+    /// then, the caller must not wait. A thread that arms or lends an earlier timer after this call
     /// ends the wait.
     pub(super) fn begin_wait(&self, own: Option<NextWake>, lends: u64) -> NextWake {
         let mut state = self.state.lock();
@@ -151,8 +151,8 @@ impl ExternalTimers {
         state.driver_waits_until
     }
 
-    /// Whether the worker in the driver may serve `wake` too: one of the two waits for a tick
-    /// anyway.
+    /// Returns whether the worker in the driver may serve `wake` too: one of the two waits for a
+    /// tick anyway.
     ///
     /// False if that worker's wait is over at `now_ns`: it is about to leave the driver.
     pub(super) fn can_share_tick(&self, wake: NextWake, now_ns: u64) -> bool {

@@ -2,8 +2,9 @@
 //!
 //! Where timers are dense, the worker in the driver wakes up at every tick. Another worker that
 //! parks meanwhile **lends** its timers, because waking up for its own few would cost more than
-//! they do. It takes them back when it unparks. The tasks woken by those timers run on the worker
-//! that serves them and arm their next timers there, so after a while that worker has them all.
+//! firing them. It takes them back when it unparks. The tasks woken by those timers run on the
+//! worker that serves them and arm their next timers there, so after a while that worker has them
+//! all.
 //!
 //! The thread that holds the lock owns the timers meanwhile. No lend goes unnoticed: the lender
 //! notifies the worker in the driver (`Until::notify_driver`), and a worker that is about to wait
@@ -62,7 +63,7 @@ impl LentTimers {
         (next_ns != u64::MAX).then_some(next_ns)
     }
 
-    /// Whether one of the lent timers is due.
+    /// Returns whether one of the lent timers is due.
     pub(crate) fn is_due(&self, time: &TimeHandle) -> bool {
         self.next_ns().is_some_and(|next_ns| next_ns <= time.clock.now_ns())
     }

@@ -37,7 +37,7 @@ pub(crate) struct WorkerTimers {
     woke_ns: u64,
 }
 
-/// Where other threads leave a worker's timers that are not needed any more.
+/// A worker's timers that other threads no longer need, left there for the worker to remove.
 pub(crate) struct WorkerTimerInbox(pub(crate) TimerInbox);
 
 /// How long a worker may park.
@@ -120,14 +120,14 @@ impl TimeHandle {
         own.woke_ns = self.clock.deadline_ns(now);
     }
 
-    /// Whether one of a worker's own timers is due already, or will be `within` this time.
+    /// Returns whether one of a worker's own timers is due already, or will be `within` this time.
     pub(crate) fn is_soon_due(&self, own: &WorkerTimers, within: Duration) -> bool {
         let next_ns = own.next_ns();
         let within_ns = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
         next_ns.is_some_and(|next_ns| next_ns <= self.clock.now_ns().saturating_add(within_ns))
     }
 
-    /// Whether an external timer is due.
+    /// Returns whether an external timer is due.
     pub(crate) fn is_external_due(&self) -> bool {
         let next_ns = self.external.next_ns();
         next_ns.is_some_and(|next_ns| next_ns <= self.clock.now_ns())
@@ -276,7 +276,8 @@ impl Until<'_> {
         external.end_wait();
     }
 
-    /// Whether a worker that parks outside the driver should lend its timers to the worker inside.
+    /// Returns whether a worker that parks outside the driver should lend its timers to the worker
+    /// inside.
     pub(crate) fn should_lend(&self) -> bool {
         let TimeHandle { external, clock, .. } = self.time;
         self.own.is_some_and(|own| external.can_share_tick(own, clock.now_ns()))
@@ -299,8 +300,7 @@ impl Until<'_> {
     }
 }
 
-/// Makes the timeouts of a thread's waits precise, from the first wait with a timeout on. Its drop
-/// restores the thread's settings.
+/// A guard that makes a thread's timeouts precise, from the first wait that has one until the drop.
 pub(crate) struct PreciseThread(OnceCell<PreciseWaits>);
 
 impl PreciseThread {
@@ -308,7 +308,7 @@ impl PreciseThread {
         PreciseThread(OnceCell::new())
     }
 
-    /// Called before each wait.
+    /// Makes the thread's timeouts precise if the next wait may have one. Called before each wait.
     pub(crate) fn before_wait(&self, until: &Until<'_>) {
         if until.is_timed() {
             self.0.get_or_init(PreciseWaits::begin);
@@ -320,7 +320,7 @@ impl PreciseThread {
 pub(crate) struct ClockHold(Option<Arc<TimeHandle>>);
 
 impl ClockHold {
-    /// Only a clock that can be paused needs to be held.
+    /// Holds the runtime's clock, if it is one that can be paused.
     pub(crate) fn new(time: &Arc<TimeHandle>) -> ClockHold {
         let held = time.clock.can_pause().then(|| time.clone());
         if let Some(time) = &held {
@@ -335,7 +335,7 @@ impl Drop for ClockHold {
         if let Some(time) = &self.0 {
             time.clock.release();
             if time.clock.moves_by_itself() {
-                // The runtime may be idle in its driver: it may move the clock now.
+                // The runtime may be idle in its driver. It has to be woken to move its clock.
                 time.driver.wake();
             }
         }

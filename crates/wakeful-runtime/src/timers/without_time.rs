@@ -135,7 +135,8 @@ impl ClockHold {
 
 #[cfg(all(test, wakeful_loom))]
 impl Until<'_> {
-    pub(crate) fn called() -> Until<'static> {
+    /// Returns no time limit: a park lasts until the worker is notified.
+    pub(crate) fn until_notified() -> Until<'static> {
         Until(None, PhantomData)
     }
 }

@@ -43,7 +43,7 @@ fn push_requests_a_thread_if_none_is_coming() {
 fn push_relies_on_threads_that_are_coming() {
     type Write = fn(&mut QueueState<u32>);
     let arrival: [Write; 4] = [
-        |state| state.looking = 1,
+        |state| state.spinning = 1,
         |state| state.finishing = 1,
         |state| state.starting = 1,
         |state| (state.sleeping, state.woken) = (1, 1),
@@ -324,7 +324,7 @@ fn one_thread_serves_jobs_that_come_one_at_a_time() {
     for n in 1..=100 {
         threads.submit(|| ());
         threads.wait_until("the job is done", |state| {
-            state.completed == n && state.looking + state.sleeping == 1
+            state.completed == n && state.spinning + state.sleeping == 1
         });
     }
     assert_eq!(threads.started.load(SeqCst), 1);

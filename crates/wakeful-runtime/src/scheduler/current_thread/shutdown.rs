@@ -63,7 +63,7 @@ impl CurrentThread {
                     }
                 }
             });
-            // A deferred waker may belong to another runtime, whose task must go on.
+            // A deferred waker may belong to a task of another runtime, which still waits for it.
             for waker in deferred {
                 contain_panic(|| waker.wake());
             }

@@ -36,7 +36,7 @@ pub(super) fn schedule_local(
 pub(crate) fn release_local(scheduler: *const MultiThread) -> bool {
     with_core_of(scheduler, |entered| {
         let Some((thread, mut core)) = entered else { return false };
-        // SAFETY: the caller passes the cell's reference on to us.
+        // SAFETY: the caller passes the freed cell's reference on.
         unsafe { core.refs.put_one(&thread.scheduler) };
         true
     })
@@ -70,8 +70,8 @@ pub(crate) fn with_own_timers<R>(
 pub(crate) fn defer(waker: &Waker) -> bool {
     with_worker_thread(|thread| {
         let Some(thread) = thread.filter(|thread| !thread.lease.is_revoked()) else { return false };
-        // Only the task being polled itself: one that is polled inside it, in a `LocalSet` say, has
-        // a waker of its own, which must be woken.
+        // Only the task being polled yields by its queue entry. A task inside it, in a `LocalSet`
+        // for instance, has another waker, which must be woken.
         if thread.lease.polling().is_some_and(|task| is_waker_of(waker, task)) {
             thread.yielding.set(true);
             return true;
@@ -93,7 +93,7 @@ pub(crate) fn defer(waker: &Waker) -> bool {
     })
 }
 
-/// The index of the worker that this thread runs, in whichever runtime.
+/// Returns the index of the worker that this thread runs, in whichever runtime.
 pub(crate) fn worker_index() -> Option<usize> {
     with_worker_thread(|thread| thread.map(|thread| thread.index))
 }

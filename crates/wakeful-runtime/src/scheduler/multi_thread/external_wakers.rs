@@ -4,12 +4,12 @@
 //! code: it may run for long, or block. It must not run while the worker is in the driver, which
 //! other workers then could not use, nor while the worker counts as parked or searching, because
 //! other workers then rely on it to find work. The events behind it must not wait for it either. So
-//! such a waker is **deferred**, in the core:
+//! such a waker is **set aside**, in the core:
 //!
 //! ```text
-//!   event, timer ─▶ wake ─▶ a task of ours: queue it
+//!   event, timer ─▶ wake ─▶ a task of this runtime: queue it
 //!                     │
-//!                     └─▶ defer it ─▶ leave the driver, end park and search
+//!                     └─▶ set it aside ─▶ leave the driver, end park and search
 //!                            ─▶ call_external_wakers: run one after the other, as user code
 //! ```
 //!
@@ -24,14 +24,14 @@ use wakeful_base::call_now;
 use wakeful_task::only_queues;
 
 impl WorkerThread {
-    /// Wakes a task for the driver or for timers, or defers a waker that is user code.
+    /// Wakes a task for the driver or for timers, or sets aside a waker that is user code.
     #[inline]
     pub(super) fn wake(&self, waker: Waker) {
-        if only_queues(&waker) { waker.wake() } else { self.defer_external(waker) }
+        if only_queues(&waker) { waker.wake() } else { self.set_aside(waker) }
     }
 
     #[cold]
-    fn defer_external(&self, waker: Waker) {
+    fn set_aside(&self, waker: Waker) {
         match self.enter() {
             Some(mut core) => core.external_wakers.push_back(waker),
             // Without a lease there is no core to keep it in.
@@ -39,7 +39,8 @@ impl WorkerThread {
         }
     }
 
-    /// Runs the deferred external wakers. If there are any, the worker stops counting as searching.
+    /// Runs the wakers that were set aside, after ending the worker's search. Returns false, and
+    /// changes nothing, if there are none.
     pub(super) fn call_external_wakers(&self) -> bool {
         if self.enter().is_none_or(|core| core.external_wakers.is_empty()) {
             return false;
@@ -49,7 +50,7 @@ impl WorkerThread {
         true
     }
 
-    /// Runs the wakers of one of the core's lists, as many as it has now.
+    /// Runs as many wakers of one of the core's lists as the list has now.
     pub(super) fn call_each(&self, list: impl Fn(&mut WorkerCore) -> &mut VecDeque<Waker>) {
         let count = self.enter().map_or(0, |mut core| list(&mut core).len());
         for _ in 0..count {

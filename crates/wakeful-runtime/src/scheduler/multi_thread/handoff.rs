@@ -39,7 +39,7 @@ use wakeful_task::Id;
 /// A worker thread that has been in the same user code for some time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stuck {
-    /// The worker's progress, which tells this user code from what runs later.
+    /// The worker's progress. It has changed if the thread runs other user code by now.
     pub(super) progress: u64,
     pub(super) since: Instant,
 }
@@ -55,7 +55,7 @@ pub(super) struct Inspection {
     pub(super) needs_thread: bool,
 }
 
-/// When the standby thread was called.
+/// When the standby thread of a worker was called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StandbyCall {
     Now,
@@ -67,8 +67,8 @@ impl MultiThread {
     /// Inspects a worker whose thread is stuck in user code. Returns `None` if the worker has made
     /// progress since, or its thread may be in a core section.
     ///
-    /// With `publish`, other workers can have its tasks from now on. `within` is the time up to
-    /// which due timers count.
+    /// With `publish`, other workers can steal its tasks from now on. A timer counts as something
+    /// left if it is due `within` that time.
     pub(super) fn inspect(
         &self,
         index: usize,

@@ -29,8 +29,8 @@ pub(super) struct Idle {
     workers: usize,
 }
 
-/// How many workers may search at a time, at least. With a single searching worker, a second one
-/// that parks while the first finds work would have to be unparked for its share.
+/// How many workers may search at a time, at least. If only one could, a second worker would park
+/// at once, and would often have to be unparked again when the first finds work for both.
 const SEARCHERS_MIN: usize = 2;
 
 const HALF_BITS: u32 = usize::BITS / 2;
@@ -86,8 +86,7 @@ impl Idle {
             return None;
         }
         let mut parked = self.parked.lock();
-        // Parked workers leave the list only under the lock, but a worker may have started to
-        // search.
+        // Checked again: a worker may have started to search before this thread had the lock.
         if searching(self.counts.load(SeqCst)) > 0 {
             return None;
         }

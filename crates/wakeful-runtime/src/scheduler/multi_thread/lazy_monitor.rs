@@ -10,10 +10,10 @@
 //!                                                       the last watcher starts the monitor
 //! ```
 //!
-//! The first two workers **watch** before they run anything. While one of them does, a worker that
-//! gets stuck is soon looked at, since the watch ends after `stall_after` at the latest. Two
-//! suffice for any number of workers, and in most runtimes that end sooner one of the two is still
-//! parked.
+//! The first two workers **watch** before they run anything. While one of them watches there is no
+//! monitor, but a watch lasts for `stall_after` at most, so a stuck worker is looked at soon. Two
+//! watchers suffice for any number of workers: in most short-lived runtimes one of the two is still
+//! parked at the end.
 //!
 //! A runtime with thread hooks or stall reports has no watch: its monitor is started with it.
 
@@ -44,12 +44,12 @@ impl LazyMonitor {
         LazyMonitor { watchers, watching: watchers.into() }
     }
 
-    /// Whether there is a watch. If not, the monitor is started with the runtime.
+    /// Returns whether there is a watch. If not, the monitor is started with the runtime.
     pub(super) fn is_enabled(&self) -> bool {
         self.watchers > 0
     }
 
-    /// How many watchers have not run anything yet.
+    /// Returns how many watchers have not run anything yet.
     pub(super) fn watching(&self) -> usize {
         self.watching.load(Relaxed)
     }
@@ -68,7 +68,7 @@ impl WorkerThread {
             return;
         }
         self.is_watching.set(true);
-        // No user code before the watch ends: no monitor would see the thread stuck in it.
+        // No user code may run before the watch ends: no monitor would see the thread stuck in it.
         if !scheduler.has_visible_work() {
             self.park_if_idle(None, false);
         }

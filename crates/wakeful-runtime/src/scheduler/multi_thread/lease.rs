@@ -10,7 +10,7 @@
 //!   in_section = true                 state = SUSPENDED
 //!   light fence                       heavy fence (every thread passes one)
 //!   state is HELD? ──▶ proceed        in a section, or no user code? ──▶ state = HELD, give up
-//!        no ──▶ in_section = false,   else the core is ours until we release the lock:
+//!        no ──▶ in_section = false,   else the core is this thread's until it unlocks:
 //!               wait for the lock,        inspect it, and set
 //!               then look again           state = HELD      the holder keeps the lease, or
 //!                                         state = REVOKED   the lease passes to another thread
@@ -82,7 +82,7 @@ pub(super) enum UserCode {
     /// `JoinHandle`, a hook. A task that is still in a list is named, and kept alive until the
     /// thread's next core section.
     End(Option<TaskRef>),
-    /// A callback of the runtime, or a deferred waker that is user code.
+    /// A callback of the runtime, a deferred waker, or an external waker.
     Callback,
 }
 
@@ -111,7 +111,7 @@ impl UserCode {
         }
     }
 
-    /// The task to note as detached while the thread running it has no lease.
+    /// Returns the task to note as detached while the thread running it has no lease.
     pub(super) fn task(self) -> Option<TaskRef> {
         match self {
             UserCode::Poll(task) => Some(task),
@@ -148,7 +148,7 @@ impl Lease {
         state.load(Acquire) == HELD
     }
 
-    /// Whether a core section is open. For the holder's own thread.
+    /// Returns whether a core section is open. For the holder's own thread.
     #[inline]
     pub(super) fn is_in_section(&self) -> bool {
         self.flags.in_section.load(Relaxed)
@@ -181,14 +181,14 @@ impl Lease {
         self.end_user_code();
     }
 
-    /// The user code being run. Threads other than the holder may dereference its task only while
-    /// they have the lease suspended.
+    /// Returns the user code being run. Threads other than the holder may dereference its task only
+    /// while they have the lease suspended.
     #[inline]
     pub(super) fn user_code(&self) -> Option<UserCode> {
         UserCode::from_word(self.flags.user_code.load(Acquire))
     }
 
-    /// The task being polled.
+    /// Returns the task being polled, if any.
     #[inline]
     pub(super) fn polling(&self) -> Option<TaskRef> {
         match self.user_code() {
@@ -197,23 +197,23 @@ impl Lease {
         }
     }
 
-    /// Whether the lease is revoked or released. For the holder's own thread.
+    /// Returns whether the lease is revoked or released. For the holder's own thread.
     #[inline]
     pub(super) fn is_revoked(&self) -> bool {
         self.flags.state.load(Acquire) == REVOKED
     }
 
-    /// Whether the thread is running or runnable; false where the system does not tell.
+    /// Returns whether the thread is running or runnable; false if that is unknown.
     pub(super) fn is_computing(&self) -> bool {
         self.thread.as_ref().is_some_and(OsThreadId::is_computing)
     }
 
-    /// A description of what the thread does now, where the system tells.
+    /// Describes what the thread is doing now, if its id is known.
     pub(super) fn describe_thread(&self) -> Option<String> {
         self.thread.as_ref().map(OsThreadId::describe)
     }
 
-    /// Since when the holder had been stuck when its lease was revoked, if it was.
+    /// Returns since when the holder had been stuck, if its lease was revoked.
     pub(super) fn stuck_since(&self) -> Option<Instant> {
         self.stuck_since.get().copied()
     }
@@ -248,7 +248,8 @@ impl LeaseSlot {
         self.end(lease, Holder::Vacant)
     }
 
-    /// As [`release`](Self::release), but no thread can acquire the worker again.
+    /// Releases `lease` as [`release`](Self::release) does, but no thread can acquire the worker
+    /// again.
     pub(super) fn retire(&self, lease: &Lease) -> bool {
         self.end(lease, Holder::Retired)
     }
@@ -275,7 +276,7 @@ impl LeaseSlot {
         !lease.is_revoked() && lease.begin_section()
     }
 
-    /// The lease held now, if there is one.
+    /// Returns the lease held now, if there is one.
     pub(super) fn holder(&self) -> Option<Arc<Lease>> {
         match &*self.0.lock() {
             Holder::Held(lease) => Some(lease.clone()),
@@ -333,7 +334,7 @@ impl SuspendedLease<'_> {
         lease
     }
 
-    /// The holder's user code. The task of a poll is alive while the lease is suspended.
+    /// Returns the holder's user code. The task of a poll is alive while the lease is suspended.
     pub(super) fn user_code(&self) -> UserCode {
         self.user_code
     }

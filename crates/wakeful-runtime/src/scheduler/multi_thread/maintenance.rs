@@ -20,8 +20,8 @@ const DRIVER_LOOK_INTERVAL: Duration =
     Duration::from_micros(if cfg!(wakeful_loom) { 0 } else { 10 });
 
 impl WorkerThread {
-    /// Runs maintenance: looks at the driver unless the last look was a moment ago, then serves all
-    /// that the module's documentation lists.
+    /// Runs maintenance, as the module's documentation lists it. Skips the look at the driver if
+    /// the last one was a moment ago.
     pub(super) fn run_maintenance(&self) {
         let Some(mut core) = self.enter() else { return };
         let now = core.just_woke.take().unwrap_or_else(Instant::now);
@@ -59,8 +59,7 @@ impl WorkerThread {
     }
 
     /// Fires the timers that are due: the worker's own, lent ones, external ones, and those of
-    /// workers without a thread. Returns whether any of the worker's own or of the lent ones were
-    /// due.
+    /// vacant workers. Returns whether any of the worker's own or of the lent ones were due.
     pub(super) fn serve_timers(&self) -> bool {
         let call = &mut |waker: Waker| self.wake(waker);
         let with_own = |f: &mut dyn FnMut(&mut WorkerTimers)| {
@@ -101,8 +100,8 @@ impl WorkerThread {
 }
 
 impl MultiThread {
-    /// Fires the timers of workers that were handed off and have no thread yet. The system may have
-    /// no thread left for them.
+    /// Fires the timers of vacant workers: those released in `block_in_place` that no thread has
+    /// acquired yet. The operating system may have no thread left for them.
     #[cold]
     fn serve_vacant_timers(&self, call: CallWaker<'_>) {
         for worker in &self.workers {

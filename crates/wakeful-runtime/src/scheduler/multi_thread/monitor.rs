@@ -1,7 +1,7 @@
 //! The monitor thread: finds stalled workers, and gets the work behind them served.
 //!
 //! Each look compares the progress of every worker in user code with the look before. A worker that
-//! has made none is **stalled**. Only then the monitor checks what is left behind it:
+//! has made none is **stalled**. Only then does the monitor check what is left behind it:
 //!
 //! | left behind | served by |
 //! |---|---|
@@ -19,10 +19,10 @@
 //!           inspect: work left? ──no, or other workers can do it──▶ note that ─────┤
 //!              │ yes, and no other worker will do it                               │
 //!              ▼                                                                   │
-//!           too many threads computing? ──yes──▶ it waits ─────────────────────────┤
+//!           too many threads computing? ──yes──▶ the work waits ───────────────────┤
 //!              │ no                                                                │
 //!              ▼                                                                   ▼
-//!           call_standby ──no thread──▶ it waits for the next try ──▶ serve_vacant, report, wait
+//!           call_standby ──no thread──▶ try again at the next look ─▶ serve_vacant, report, wait
 //! ```
 //!
 //! A worker that makes progress with slow polls may still estimate them as short, and so keep its
@@ -40,10 +40,10 @@
 //! looks without a hand-off, or when a thread returns so soon after its lease was revoked that the
 //! hand-off was not worth it.
 //!
-//! Many threads may block, which costs little, but threads that compute share the CPUs. If as many
-//! of the threads with revoked leases as [`COMPUTING_MAX_PER_CPU`] allows still compute, no further
-//! worker is taken over but for the shutdown: a program whose tasks all take long would otherwise
-//! get a thread for each.
+//! Many threads may block, which costs little, but threads that compute share the CPUs. Once the
+//! threads that still compute after their leases were revoked reach [`COMPUTING_MAX_PER_CPU`], no
+//! further worker is taken over, except for the shutdown. Otherwise a program whose tasks all
+//! compute for long would get a thread for each.
 //!
 //! When a look finds all workers parked, the monitor sleeps until one has been awake for the
 //! interval.
@@ -61,7 +61,8 @@ use wakeful_base::asymmetric_fence::heavy_fence;
 use wakeful_base::diagnostics;
 use wakeful_base::sync::atomic::Ordering::*;
 
-/// The interval doubles after this many looks without a hand-off.
+/// The interval doubles after this many looks without a hand-off. Bounds how long a shortened
+/// interval outlasts the last hand-off.
 const CALM_LOOKS: u32 = 16;
 
 /// The lower bound of the interval, for a `stall_after` near zero.
@@ -71,7 +72,8 @@ const INTERVAL_MIN: Duration = Duration::from_micros(50);
 /// is a tenth of the youngest poll's age.
 const LONG_TICK_MAX: Duration = Duration::from_millis(10);
 
-/// How many threads per CPU may compute without a lease before hand-offs stop.
+/// How many threads per CPU may compute without a lease before hand-offs stop. Bounds how many
+/// threads share a CPU.
 const COMPUTING_MAX_PER_CPU: usize = 4;
 
 /// Starts the monitor of `scheduler`.
@@ -130,7 +132,8 @@ struct SeenPoll {
     schedules: u64,
     /// The worker's count of parks when this user code was first seen.
     parks: u64,
-    /// The poll spawns or wakes tasks: it does not block, and other workers can take these tasks.
+    /// The poll has queued tasks since the last look: it does not block, and other workers can take
+    /// these tasks.
     is_active: bool,
     outcome: StallOutcome,
     is_reported: bool,
@@ -168,8 +171,8 @@ impl SeenPoll {
         now - self.poll.since
     }
 
-    /// The mean duration of the polls from this one to `next`, if the same thread ran them without
-    /// parking.
+    /// Returns the mean duration of the polls from this one to `next`, if the same thread ran them
+    /// without parking.
     fn mean_poll_until(&self, next: &SeenPoll) -> Option<Duration> {
         let is_busy = Arc::ptr_eq(&self.lease, &next.lease) && self.parks == next.parks;
         let polls = next.poll.progress.wrapping_sub(self.poll.progress);
@@ -178,12 +181,12 @@ impl SeenPoll {
         })
     }
 
-    /// Whether an earlier look has seen it, too.
+    /// Returns whether an earlier look saw the same user code.
     fn is_stalled(&self, now: Instant) -> bool {
         self.poll.since < now
     }
 
-    /// Whether it still runs, on a thread whose lease was revoked.
+    /// Returns whether the user code still runs, on a thread whose lease was revoked.
     fn continues_detached(&self) -> bool {
         self.lease.stuck_since().is_some() && self.lease.user_code().is_some()
     }
@@ -221,7 +224,7 @@ impl NextLook {
     }
 }
 
-/// The time to the next look if the youngest user code under way has this age.
+/// Returns the time to the next look if the youngest user code under way has this age.
 fn time_to_next_look(age: Duration, interval: Duration) -> Duration {
     interval.max(LONG_TICK_MAX.min(age / 10))
 }
@@ -338,8 +341,8 @@ impl Monitor {
         };
         let (is_stopping, mut has_called_standby) = (scheduler.is_stopping(), false);
         for seen in self.workers.iter_mut().flatten() {
-            // It was seen for the first time, has ended, or its thread was in a core section just
-            // now.
+            // `None` if this user code was seen for the first time or has ended, or if its thread
+            // was in a core section just now.
             let Some(found) = seen.found else { continue };
             let serves_shared = needs_help && (all_stalled || !seen.is_active);
             if !(found.needs_thread || is_stopping || serves_shared) {
@@ -368,14 +371,15 @@ impl Monitor {
         has_called_standby
     }
 
-    /// Whether all workers are parked but those in known user code. (A worker between two polls may
-    /// get stuck without waking up first, so it counts as awake.)
+    /// Returns whether all workers are parked but those in known user code. (A worker between two
+    /// polls may get stuck without waking up first, so it counts as awake.)
     fn are_others_parked(&self) -> bool {
         let known = self.workers.iter().flatten().count();
         self.scheduler.idle.awake() <= known && self.scheduler.stalls.are_pinned_idle()
     }
 
-    /// Whether every worker with a thread has been in the same user code since an earlier look.
+    /// Returns whether every worker with a thread has been in the same user code since an earlier
+    /// look.
     fn are_all_stalled(&self, now: Instant) -> bool {
         self.workers.iter().zip(&self.scheduler.workers).all(|(seen, worker)| match seen {
             Some(seen) => seen.is_stalled(now),
@@ -383,7 +387,7 @@ impl Monitor {
         })
     }
 
-    /// Whether one more thread would only take CPU time from the detached threads.
+    /// Returns whether one more thread would only take CPU time from the detached threads.
     fn is_saturated(&self) -> bool {
         if self.detached.len() < self.computing_max {
             return false;
@@ -446,8 +450,8 @@ impl Monitor {
 }
 
 impl MultiThread {
-    /// Whether a standby thread is needed for work that all workers can see. Unparks parked workers
-    /// first.
+    /// Returns whether a standby thread is needed for work that all workers can see. Unparks parked
+    /// workers first.
     fn needs_help(&self, all_stalled: bool) -> bool {
         let mut needs_help = false;
         if self.has_visible_work() {
@@ -460,13 +464,13 @@ impl MultiThread {
         needs_help
     }
 
-    /// Whether events or external timers are due and no worker is in the driver.
+    /// Returns whether events or external timers are due and no worker is in the driver.
     fn needs_driver(&self) -> bool {
         !self.workers.iter().any(|worker| worker.park_state.is_in_driver())
             && (self.info.io.has_events() || self.info.time.is_external_due())
     }
 
-    /// Whether the calling worker is the only one awake, and no pinned thread is in a poll.
+    /// Returns whether the calling worker is the only one awake, and no pinned thread is in a poll.
     pub(super) fn is_only_one_awake(&self) -> bool {
         self.idle.awake() == 1 && self.stalls.are_pinned_idle()
     }

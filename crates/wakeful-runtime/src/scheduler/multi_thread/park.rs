@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use wakeful_base::sync::hint;
 
 impl WorkerThread {
-    /// Parks until there is something to do: in the driver if that is free, or, with `aside_for`,
-    /// outside the driver for at most that long.
+    /// Parks until there is something to do: in the driver if that is free, else on the thread.
+    /// With `aside_for` the worker stays out of the driver, and parks for at most that long.
     pub(super) fn park(&self, aside_for: Option<Duration>) {
         self.clear_ended();
         let was_timer = self.serve_timers();
@@ -50,7 +50,7 @@ impl WorkerThread {
         }
     }
 
-    /// Names the thread of the next hand-off in advance: the monitor cannot call the user's
+    /// Prepares the name of the next hand-off's thread, since the monitor must not call the user's
     /// function.
     fn prepare_thread_name(&self) {
         let pool = &self.scheduler.pool;
@@ -68,7 +68,7 @@ impl WorkerThread {
     ) {
         let (scheduler, worker) = (&*self.scheduler, self.worker());
         scheduler.idle.begin_park(self.index, was_searching);
-        // One worker has to be in the driver: the last one awake does not stay out of it.
+        // The last worker to park must not stay out of the driver: no other worker would be in it.
         let aside_for = aside_for.filter(|_| !scheduler.idle.are_all_parked());
         let sees_work = match aside_for {
             Some(_) => scheduler.has_work_for_all(),
@@ -86,7 +86,7 @@ impl WorkerThread {
             was_in_driver = outcome.was_in_driver;
             worker.metrics.unparks.add(1);
         } else {
-            // Work that is visible but was not found is being taken by another worker just now.
+            // Another worker is probably taking this work: the search before did not find it.
             hint::spin_loop();
         }
         let now = Instant::now();

@@ -19,7 +19,7 @@ impl SharedDriver {
         SharedDriver { driver: TryMutex::new(driver), waker }
     }
 
-    /// Handles what has happened, without waiting. Does nothing if another worker is in the driver.
+    /// Handles pending events without waiting. Does nothing if another worker is in the driver.
     pub(super) fn look(&self, call: CallWaker<'_>) {
         if let Some(mut driver) = self.driver.try_lock() {
             driver.wait(Some(Duration::ZERO), call);

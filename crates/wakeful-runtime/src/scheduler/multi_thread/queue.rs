@@ -139,7 +139,7 @@ impl RunQueue {
             owner.make_room(own, count as usize);
             let (to, at) = (owner.ring(), own.tail.load(Relaxed));
             for i in 0..count {
-                // No other thread reads beyond this queue's tail.
+                // These slots are beyond this queue's tail, where no other thread reads.
                 to.slot(at + i).store(ring.slot(head + i).load(Relaxed), Relaxed);
             }
             if self.head.compare_exchange(head, head + count, AcqRel, Relaxed).is_err() {
@@ -270,6 +270,8 @@ impl Drop for QueueOwner {
     }
 }
 
+/// Makes the owned form of an entry read from a slot.
+///
 /// # Safety
 /// `task` must be an entry read from a slot and owned by the caller.
 unsafe fn runnable(task: *mut Header) -> Runnable {

@@ -8,9 +8,9 @@
 //!   (4) set `cleared`, close the injection queue: a thread that comes later with a task cancels it
 //! ```
 //!
-//! Two kinds of task are not (3)'s to drop. A task that another thread has just woken is active but
-//! not yet in a queue. (3) waits for it, which is short, since no user code runs in between. A task
-//! that is being polled, or ended, by a thread without a lease belongs to that thread. Such a task
+//! (3) cannot drop two kinds of task. A task that another thread has just woken is not in a queue
+//! yet. (3) waits for its entry; the wait is short, since no user code runs in between. A task that
+//! is being polled, or ended, by a thread without a lease belongs to that thread. Such a task
 //! is noted as `detached`, and its thread finds `cleared` set when it returns. It settles its task
 //! under the same lock under which `cleared` is set, so it cannot return in the middle of (4).
 
@@ -97,7 +97,8 @@ impl MultiThread {
         let ended = runnable.cancel();
         let task = ended.task();
         // SAFETY: the home of every task of this scheduler is a `TaskList` that outlives it. It
-        // says which list the task is in, and we have that list: the retired core, or the lock.
+        // says which list the task is in, and this thread has that list to itself: it is in a
+        // retired core, or locked.
         unsafe {
             match ended.home::<TaskList>().as_ref().list {
                 ListId::Unlisted => false,
@@ -113,8 +114,8 @@ impl MultiThread {
     /// Cancels every waiting task.
     fn cancel_waiting(&self) {
         for index in 0..self.workers.len() {
-            // The list is ours alone, even while its tasks are being polled: a thread without a
-            // lease does not take the tasks that it ends out of it, but leaves that to us.
+            // Only this thread touches the list, even while its tasks are being polled: a thread
+            // without a lease leaves the tasks that it ends in the list.
             let mut list = self.with_retired_core(index, |core| std::mem::take(&mut core.owned));
             let mut rest = List::new();
             while let Some(task) = list.pop_front() {
@@ -141,7 +142,7 @@ impl MultiThread {
         let (mut skipped, mut claimed) = (List::<OwnedLink>::new(), None);
         while let Some(task) = shared_tasks.tasks.pop_front() {
             // SAFETY: the list kept the task alive with the scheduler's reference, it is in no list
-            // any more, and pollers cannot end it while we have the lock.
+            // any more, and pollers cannot end it while this thread has the lock.
             unsafe {
                 claimed = RunningTask::claim_idle(task);
                 if claimed.is_some() {
@@ -163,7 +164,8 @@ impl MultiThread {
         if self.workers.iter().any(|worker| worker.has_ended()) {
             return false;
         }
-        // Pollers settle under our lock, so tasks that are detached now stay so while we have it.
+        // Pollers settle their tasks under this lock, so tasks that are detached now stay detached
+        // until it is released.
         let SharedTasks { tasks, detached, .. } = &*shared_tasks;
         let mut only_detached = true;
         let mut check = |task| only_detached &= detached.contains(&task);
@@ -228,7 +230,8 @@ impl MultiThread {
         // SAFETY: the home of every task of this scheduler is a `TaskList` that outlives it.
         if unsafe { running.home::<TaskList>().as_ref() }.list == ListId::Unlisted {
             // SAFETY: both homes are parts of the same scheduler, which the cell's reference keeps.
-            // We own the task's turn, have the list's lock, and an unlisted task is in no list.
+            // `running` gives this thread alone the right to change the task's home, this thread
+            // has the list's lock, and an unlisted task is in no list.
             unsafe {
                 running.set_home(self.shared_list.as_ptr());
                 shared_tasks.tasks.push_back(running.task());
@@ -253,8 +256,9 @@ impl MultiThread {
         let mut shared_tasks = self.shared_tasks.lock();
         shared_tasks.remove_detached(ended.task());
         if list == ListId::Shared && !shared_tasks.cleared {
-            // SAFETY: its home says that it is in the shared list, which we have locked; only (4)
-            // empties the list under a running task, and then `cleared` is set.
+            // SAFETY: its home says that it is in the shared list, which this thread has locked.
+            // Only (4) takes tasks that are being polled out of the list, and then `cleared` is
+            // set.
             unsafe { shared_tasks.tasks.remove(ended.task()) };
         }
         drop(shared_tasks);

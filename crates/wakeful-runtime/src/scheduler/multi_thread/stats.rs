@@ -5,7 +5,7 @@
 //! - The task woken last finds its data in the cache, and so does the task that it wakes in turn.
 //!   But the tasks in the run queue should not wait long either. So a LIFO streak ends after about
 //!   [`LIFO_STREAK_TARGET`]. If polls are long the LIFO slot is not used at all, because no other
-//!   worker could take the task in it while the poll that woke it goes on.
+//!   worker could take the task in it before the poll that woke it returns.
 //!
 //! See bench/NOTES.md: LIFO streaks.
 

@@ -50,9 +50,9 @@ impl WorkerThread {
         let (mut now, mut next_look) = (started, started);
         // Other workers that are awake may produce work at any moment, and no worker would unpark
         // this one for it soon. So a worker beside others always spins for a while.
-        let not_at_work =
+        let stuck_or_watching =
             self.scheduler.stalled.load(Relaxed) + self.scheduler.lazy_monitor.watching();
-        let is_alone = self.scheduler.idle.awake() <= 1 + not_at_work;
+        let is_alone = self.scheduler.idle.awake() <= 1 + stuck_or_watching;
         let time_max = if is_alone { WORKER_SEARCH_MAX } else { SEARCH_BESIDE_MAX };
         let mut looks = 0_u32;
         loop {
@@ -73,10 +73,10 @@ impl WorkerThread {
                 next_look = now + LOOK_EVERY;
                 drop(core);
                 self.gather(|| self.scheduler.driver.look(&mut |waker| self.wake(waker)));
-                let ends_here = self.call_external_wakers();
+                let has_ended_search = self.call_external_wakers();
                 core = self.enter()?;
                 let woken = core.lifo.take().or_else(|| core.queue.pop(&self.worker().queue));
-                if woken.is_some() || ends_here {
+                if woken.is_some() || has_ended_search {
                     if is_alone {
                         core.luck.note(looks, true, took);
                     }

@@ -102,7 +102,7 @@ pub(super) struct WorkerCore {
     pub(super) gathered: Gathered,
     /// How long the worker stays out of the driver when all CPUs are busy.
     pub(super) steps_back_for: Doubling<Duration>,
-    /// Skips the next look at the driver: the thread comes from there, or leaves it to others.
+    /// Skips the next look at the driver: the thread was just in it, or leaves it to other workers.
     pub(super) skip_look: bool,
     /// When the thread woke up, if it has run nothing since. Saves a read of the clock.
     pub(super) just_woke: Option<Instant>,
@@ -137,7 +137,8 @@ impl WakeStamp {
         self.progress.store(progress, Release);
     }
 
-    /// Since when the thread has been in user code, if it is the first since the thread woke up.
+    /// Returns since when the thread has been in user code, if that is the first user code since it
+    /// woke up.
     pub(super) fn user_code_since(&self, progress: u64) -> Option<Instant> {
         let steps = progress.checked_sub(self.progress.load(Acquire))?;
         (steps <= 1).then(|| self.epoch + Duration::from_nanos(self.at_ns.load(Relaxed)))
@@ -162,17 +163,17 @@ pub(super) enum ListId {
 }
 
 impl WorkerCore {
-    /// Whether the core has nothing to do that other workers cannot see.
+    /// Returns whether the core has nothing to do that other workers cannot see.
     pub(super) fn is_idle(&self) -> bool {
         self.lifo.is_none() && self.queue.held_back() == 0 && !self.has_deferred()
     }
 
-    /// Counts a LIFO streak of `polls` polls: a long one counts as several steps of the loop.
+    /// Counts a LIFO streak of `1 + streak` polls: a long one counts as several steps of the loop.
     #[inline]
-    pub(super) fn count_streak(&mut self, polls: u32) {
-        let more_turns = polls / (1 + LIFO_STREAK_MIN);
-        self.until_maintenance = self.until_maintenance.saturating_sub(more_turns);
-        self.until_inject = self.until_inject.saturating_sub(more_turns).max(1);
+    pub(super) fn count_streak(&mut self, streak: u32) {
+        let more_steps = streak / (1 + LIFO_STREAK_MIN);
+        self.until_maintenance = self.until_maintenance.saturating_sub(more_steps);
+        self.until_inject = self.until_inject.saturating_sub(more_steps).max(1);
     }
 
     /// Moves all tasks to where other workers can steal them. Returns false if there are none.
@@ -187,7 +188,8 @@ impl WorkerCore {
         has_any
     }
 
-    /// Whether a task or waker waits for the next look at the driver, or to be run after it.
+    /// Returns whether a task or waker waits for the next look at the driver, or to be run after
+    /// it.
     pub(super) fn has_deferred(&self) -> bool {
         !(self.yielded.is_empty() && self.deferred.is_empty() && self.external_wakers.is_empty())
     }
@@ -257,17 +259,17 @@ impl Worker {
         }
     }
 
-    /// Whether an idle worker should steal from this one.
+    /// Returns whether an idle worker should steal from this one.
     pub(super) fn is_worth_taking(&self) -> bool {
         self.load.is_worth_taking(self.queue.len())
     }
 
-    /// Whether to notify a worker for this queue even if no CPU is free.
+    /// Returns whether to notify a worker for this queue even if no CPU is free.
     pub(super) fn is_worth_a_cpu(&self) -> bool {
         self.load.is_worth_a_cpu(self.queue.len())
     }
 
-    /// A number that changes whenever the worker's thread polls a task or parks.
+    /// Returns a number that changes whenever the worker's thread polls a task or parks.
     pub(super) fn progress(&self) -> u64 {
         self.metrics.polls.get() + self.metrics.parks.get()
     }
@@ -305,8 +307,9 @@ impl Worker {
         let first = self.ended.swap(ptr::null_mut(), Acquire);
         let mut at = first;
         while let Some(task) = TaskRef::new(at) {
-            // SAFETY: tasks in the stack are alive by the reference in it, and `push_ended` is only
-            // called for tasks of this worker's list. The core section gives us the list.
+            // SAFETY: the stack's references keep its tasks alive, and `push_ended` is only called
+            // for tasks of this worker's list. The caller's `&mut core` gives this thread alone
+            // access to the list.
             unsafe {
                 core.owned.remove(task);
                 at = task.as_ref().queue_next().load(Relaxed);

@@ -52,8 +52,8 @@ impl Deref for CoreSection<'_> {
     fn deref(&self) -> &WorkerCore {
         // SAFETY: `thread` opened this section, so it holds the lease, and `lease.rs` says why no
         // other thread reaches the core while a section is open. The thread has one section open at
-        // a time: sections run no user code but the allocator, whose calls `enter_from_user_code`
-        // turns away.
+        // a time: sections run no user code but the allocator, and `enter_from_user_code` opens no
+        // section for the allocator's calls.
         self.thread.worker().core.with(|core| unsafe { &*core })
     }
 }
@@ -141,18 +141,19 @@ impl Drop for SetWorkerThread {
 impl WorkerThread {
     #[inline]
     pub(super) fn worker(&self) -> &Worker {
-        // SAFETY: the worker is in a box of `scheduler`, which we keep and which is never replaced.
+        // SAFETY: the worker is in a box of `scheduler`, which `self` keeps alive and which is
+        // never replaced.
         unsafe { self.worker.as_ref() }
     }
 
-    /// Opens a core section; `None` if the lease is lost.
+    /// Opens a core section; `None` if the lease is revoked or released.
     #[inline]
     pub(super) fn enter(&self) -> Option<CoreSection<'_>> {
         let has_begun = self.lease.begin_section() || self.worker().lease_slot.confirm(&self.lease);
         has_begun.then_some(CoreSection { thread: self })
     }
 
-    /// Opens a core section for a call from user code; `None` if the lease is lost.
+    /// Opens a core section for a call from user code; `None` if the lease is revoked or released.
     ///
     /// Also `None` if a section is open already. The call then comes from an allocator that uses
     /// the runtime, in the middle of a change to the core, and the caller proceeds as on a thread

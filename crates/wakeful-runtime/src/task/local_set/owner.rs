@@ -60,8 +60,8 @@ impl Owner {
     {
         // The reference of the task's cell; `release_cell` gives it back.
         std::mem::forget(self.tasks.clone());
-        let home = NonNull::from(&self.tasks.fresh);
-        // SAFETY: the reference above keeps `fresh`, a field of `LocalTasks`, valid until
+        let home = NonNull::from(&self.tasks.unlisted);
+        // SAFETY: the reference above keeps `unlisted`, a field of `LocalTasks`, valid until
         // `release_cell`. The future need not be `Send`, since only `Owner`s poll and cancel tasks,
         // and they are on this thread.
         let (runnable, join) = unsafe { new_task(future, home, id, spawned_at) };
@@ -184,20 +184,20 @@ impl Owner {
         })
     }
 
-    /// Polls one task, then suspends, requeues or completes it. Runs user code.
+    /// Polls one task and settles or ends it. Runs user code.
     fn poll_task(&self, runnable: Runnable) {
         let task = runnable.task();
         self.with_core(|core| core.polling.push(task));
         let polled = stall::run_task(runnable.id(), runnable.spawned_at(), || runnable.run());
         self.with_core(|core| core.polling.pop());
         match polled {
-            Polled::Pending(running) => self.suspend_or_requeue(running),
+            Polled::Pending(running) => self.settle(running),
             Polled::Ended(ended) => self.end(ended),
         }
     }
 
-    /// Suspends a task after its poll, or queues it again if it was woken meanwhile.
-    fn suspend_or_requeue(&self, running: RunningTask) {
+    /// Leaves a pending task to its waker, or queues it again if it was woken during its poll.
+    fn settle(&self, running: RunningTask) {
         let cancelled = self.with_core(|core| {
             if core.is_closed {
                 return Some(running);
@@ -205,10 +205,10 @@ impl Owner {
             // SAFETY: `spawn` makes all tasks of a set with a `TaskList`, and the cell's reference
             // keeps it valid while the task, which `running` refers to, is alive.
             if !unsafe { running.home::<TaskList>().as_ref() }.is_listed {
-                // SAFETY: `listed` and the `fresh` that it replaces are fields of the same
-                // `LocalTasks`, so the cell's reference keeps both valid. A task with `fresh` is in
-                // no list; it is alive, and `end` or `drop_all` removes it from the list before it
-                // is freed.
+                // SAFETY: `listed` and the `unlisted` that it replaces are fields of the same
+                // `LocalTasks`, so the cell's reference keeps both valid. A task whose home is
+                // `unlisted` is in no list; it is alive, and `end` or `drop_all` removes it from
+                // the list before it is freed.
                 unsafe {
                     running.set_home(NonNull::from(&self.tasks.listed));
                     core.owned.push_front(running.task());

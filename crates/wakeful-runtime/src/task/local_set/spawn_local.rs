@@ -42,13 +42,13 @@ where
     let mut future = Some(future);
     // The panics are outside the closure, in which `track_caller` does not work.
     let on_runtime = with_current(|scheduler| {
-        let SchedulerHandle::CurrentThread(shared) = scheduler else { return None };
-        if shared.bound_to? != thread::current().id() {
+        let SchedulerHandle::CurrentThread(scheduler) = scheduler else { return None };
+        if scheduler.bound_to? != thread::current().id() {
             return Some(Err(OtherThread));
         }
         // SAFETY: the future need not be `Send`, since the runtime is bound to this thread, as just
         // checked.
-        Some(Ok(unsafe { shared.spawn_local(future.take()?, id, spawned_at) }))
+        Some(Ok(unsafe { scheduler.spawn_local(future.take()?, id, spawned_at) }))
     });
     match on_runtime {
         Ok(Some(Ok(join))) => return join,

@@ -22,16 +22,16 @@ pub(super) struct LocalTasks {
     /// The waker of the task that polls the set.
     pub(super) poller: WakerSlot,
     /// The `TaskList` of tasks that have never waited and are in no list.
-    pub(super) fresh: TaskList,
+    pub(super) unlisted: TaskList,
     /// The `TaskList` of tasks in `Core::owned`.
     pub(super) listed: TaskList,
     core: RefCell<Core>,
 }
 
 // SAFETY: only the owning thread accesses the core: through `Owner`, or after comparing `owner`.
-// Another thread may drop it, with the last waker; by then `drop_all` has emptied it. `fresh` and
-// `listed` hold pointers to this struct, which are dereferenced only while it is alive. The other
-// fields are `Sync`.
+// Another thread may drop it, with the last waker; by then `drop_all` has emptied it. `unlisted`
+// and `listed` hold pointers to this struct, which are dereferenced only while it is alive. The
+// other fields are `Sync`.
 unsafe impl Send for LocalTasks {}
 // SAFETY: as above.
 unsafe impl Sync for LocalTasks {}
@@ -67,7 +67,7 @@ impl LocalTasks {
             owner: ThreadToken::current(),
             remote: InjectionQueue::new(),
             poller: WakerSlot::new(),
-            fresh: TaskList { tasks: weak.as_ptr(), is_listed: false },
+            unlisted: TaskList { tasks: weak.as_ptr(), is_listed: false },
             listed: TaskList { tasks: weak.as_ptr(), is_listed: true },
             core: RefCell::new(Core {
                 queue: VecDeque::with_capacity(64),
@@ -92,8 +92,9 @@ impl LocalTasks {
 
     /// Borrows the core, for calls by user code.
     ///
-    /// Returns `None` if the core is borrowed already: an allocator that uses the set is then
-    /// calling while the core is being changed. The caller must do what other threads do.
+    /// Returns `None` if the core is borrowed already. Then a global allocator that uses the set
+    /// made the call, in the middle of a change to the core. The caller proceeds as on any other
+    /// thread.
     ///
     /// # Safety
     /// The calling thread must be the owner.

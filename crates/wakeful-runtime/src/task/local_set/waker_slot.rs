@@ -87,19 +87,20 @@ impl WakerSlot {
             Err(other) => other,
         };
         if state == TAKING {
-            // Another thread is taking the previous waker and is about to wake it. What it wakes it
-            // for may be for this poll to do, so this poller is woken as well.
+            // Another thread is taking the previous waker and is about to wake it. That wake-up may
+            // be for work that this poll has to do, so this poller is woken as well.
             return new.wake();
         }
         self.armed.set(Some(WakerId::of(&new)));
         // SAFETY: the state is `EMPTY`, so the slot belongs to the arming thread, which is this one
-        // by contract. It is at no other place in this function: the user code that called it is
-        // outside this section. `Acquire` above orders this access after that of the last taker.
+        // by contract. No other call of `arm` on this thread's stack is at this point, since no
+        // user code runs between the exchange above and the swap below. `Acquire` above orders this
+        // access after that of the last taker.
         let old = self.waker.with_mut(|slot| unsafe { (*slot).replace(new) });
         self.state.swap(ARMED, SeqCst);
         seq_cst_for_loom();
-        // Contained, because this poll is not the old waker's. It must look at what was pushed
-        // while the state was `EMPTY`.
+        // A panic of the old waker's drop is contained: it does not concern this poll, which must
+        // still see what was pushed while the state was `EMPTY`.
         if let Some(old) = old {
             contain_panic(|| drop(old));
         }

@@ -134,13 +134,13 @@ impl Pool {
         let state = self.queue.state.lock();
         assert_eq!(self.jobs_left.load(SeqCst), self.refused.load(SeqCst), "jobs lost");
         assert_eq!((state.jobs.len(), state.threads, state.starting), (0, 0, 0));
-        assert_eq!((state.worker_jobs, state.looking, state.finishing), (0, 0, 0));
+        assert_eq!((state.worker_jobs, state.spinning, state.finishing), (0, 0, 0));
         assert_eq!((state.sleeping, state.watchdog), (0, false));
     }
 }
 
 #[test]
-fn push_races_with_a_thread_that_looks_and_sleeps() {
+fn push_races_with_a_thread_that_spins_and_sleeps() {
     model(|| {
         let pool = Pool::new(2, 1, Duration::MAX).with_threads(1);
         pool.submit(Job::Returns);

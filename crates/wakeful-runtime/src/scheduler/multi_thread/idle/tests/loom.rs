@@ -190,7 +190,7 @@ impl WorkerThread {
         scheduler.idle.begin_park(self.index, self.searching);
         let sees_work = scheduler.has_visible_work();
         if !sees_work && !scheduler.is_stopping() {
-            let (until, call) = (Until::called(), &mut call_now);
+            let (until, call) = (Until::until_notified(), &mut call_now);
             self.worker().park_state.park(Some(&scheduler.driver), &until, call, || parker.park());
         } else {
             thread::yield_now();
@@ -229,8 +229,7 @@ fn run(count: usize, pushes: Pushes) {
     made.assert_all(got);
 }
 
-/// Two workers that park outside the driver if they may, and an event that only the worker in the
-/// driver sees.
+/// Two workers park outside the driver if they may, and only a worker in the driver sees the event.
 #[test]
 fn the_last_worker_to_park_is_in_the_driver() {
     model(|| {
@@ -245,7 +244,7 @@ fn the_last_worker_to_park_is_in_the_driver() {
                 park_states[index].set_unparker(parker.unparker());
                 idle.begin_park(index, false);
                 let in_driver = idle.are_all_parked().then_some(driver);
-                let (until, call) = (Until::called(), &mut call_now);
+                let (until, call) = (Until::until_notified(), &mut call_now);
                 if park_states[index].park(in_driver, &until, call, || parker.park()).was_in_driver
                 {
                     park_states[1 - index].unpark(driver);

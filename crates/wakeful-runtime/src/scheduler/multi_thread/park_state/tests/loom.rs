@@ -44,7 +44,7 @@ impl<const N: usize> Workers<N> {
             while !worker.reason.load(Relaxed) {
                 worker.park_state.park(
                     Some(&scheduler.driver),
-                    &Until::called(),
+                    &Until::until_notified(),
                     &mut call_now,
                     || parker.park(),
                 );
@@ -107,7 +107,7 @@ fn two_unparks_for_two_reasons() {
         while !second.load(Relaxed) {
             scheduler.workers[0].park_state.park(
                 Some(&scheduler.driver),
-                &Until::called(),
+                &Until::until_notified(),
                 &mut call_now,
                 || parker.park(),
             );
@@ -131,7 +131,7 @@ fn park_outside_the_driver(
         f(worker, &parker, &|on_thread| {
             worker.park_state.park(
                 Some(&scheduler.driver),
-                &Until::called(),
+                &Until::until_notified(),
                 &mut call_now,
                 on_thread,
             )

@@ -85,7 +85,7 @@ impl Case {
             ListId::Worker(index) => {
                 let task = running.task();
                 // SAFETY: both homes are parts of this scheduler; an unlisted task is in no list.
-                // No worker thread runs, so the core is ours.
+                // No worker thread runs, so only this thread touches the core.
                 self.scheduler.with_retired_core(index, |core| unsafe {
                     running.set_home(self.scheduler.workers[index].task_list.as_ptr());
                     core.owned.push_front(task);
@@ -172,8 +172,8 @@ fn clear_up_races_with_a_spawn() {
 /// The result of a poll, to be sent to the thread that plays the poller.
 struct SendPolled(Polled);
 
-// SAFETY: the task's future is `Send`, and the poll's result gives its owner the task's turn,
-// alone.
+// SAFETY: the task's future is `Send`, and the poll's result gives its owner alone the right to
+// settle or complete the task.
 unsafe impl Send for SendPolled {}
 
 /// Starts a thread without a lease that returns from a poll that began before the worker stopped.
