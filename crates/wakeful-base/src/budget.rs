@@ -1,4 +1,4 @@
-//! The cooperative budget: why a task whose futures are always ready yields.
+//! The cooperative budget: makes a task yield even if its futures are always ready.
 //!
 //! Each poll of a task starts with 128 units. A leaf future pays one unit with [`poll_proceed`]
 //! before it makes progress. When no units are left, it returns `Pending` even though it could make
@@ -160,7 +160,7 @@ pub fn poll_has_remaining(cx: &mut Context<'_>) -> Poll<()> {
 /// let task = wakeful::spawn(poll_fn(|cx| {
 ///     for _ in 0..1000 {
 ///         let unit: RestoreOnPending = ready!(poll_proceed(cx));
-///         drop(unit); // nothing was there to be done, so nothing is spent
+///         drop(unit); // no progress was made, so the unit is restored
 ///     }
 ///     Poll::Ready(has_budget_remaining())
 /// }));

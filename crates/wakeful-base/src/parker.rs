@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The thread sleeps in `std::thread::park`, whose own token user code may set or consume at any
-//! time. So only this module's state word says whether a wake-up is due.
+//! time. Only this module's state word therefore says whether the thread has been unparked.
 
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicUsize, Ordering::*};

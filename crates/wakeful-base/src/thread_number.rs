@@ -2,7 +2,7 @@
 
 /// Returns the kernel's id of the calling thread, as under `/proc/self/task`.
 ///
-/// `None` if the platform has none.
+/// Returns `None` if the platform has no such id.
 pub fn of_this_thread() -> Option<u32> {
     number::own()
 }

@@ -54,8 +54,9 @@ const OUTCOME_SHIFT: u32 = 6;
 const OUTCOME_MASK: usize = 0b11 << OUTCOME_SHIFT;
 const REF_ONE: usize = 1 << 8;
 
-/// Bounds the count: one more reference could soon overflow the word. No program holds so many
-/// handles.
+/// The value of the word beyond which `retain` aborts the process. It is half of the largest value,
+/// so that threads which add references at the same time cannot overflow the word. No program holds
+/// so many handles.
 const REFS_MAX: usize = usize::MAX >> 1;
 
 /// How a task ended.
@@ -96,7 +97,7 @@ pub(crate) enum Start {
     Cancel,
 }
 
-/// What happens to a task whose poll returned `Pending`.
+/// The state of a task after a poll that returned `Pending`.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Idle {
@@ -124,7 +125,8 @@ pub(crate) enum WakeAction {
 pub(crate) struct Completed {
     /// Drop the output: there is no join handle to read it.
     pub drop_output: bool,
-    /// The waker slot is filled: wake the waker, then call `release_after_wake`.
+    /// The waker slot is filled: wake the waker, then return the slot with `release_after_wake` or
+    /// `release_waker`.
     pub wake_join: bool,
 }
 
@@ -284,21 +286,21 @@ impl TaskState {
         }
     }
 
-    /// (5) As `complete`, for a task that nothing else can reach.
+    /// (5) Does the same as `complete`, for a task that nothing else can reach.
     pub(crate) fn complete_sole(&self, outcome: Outcome) {
         debug_assert!(self.is_sole(), "the task has other references");
         self.0.store(COMPLETE | outcome.bits() | REF_ONE, Relaxed);
     }
 
-    /// The completing thread has woken the slot's waker, and returns the slot to the join handle.
+    /// Returns the slot to the join handle, after the completing thread has woken the waker in it.
     pub(crate) fn release_waker(&self) -> WakerSlotOwner {
         let before = self.0.fetch_sub(JOIN_WAKER, AcqRel);
         debug_assert!(before & COMPLETE != 0 && before & JOIN_WAKER != 0, "{before:#x}");
         if before & JOIN_INTEREST == 0 { WakerSlotOwner::Completer } else { WakerSlotOwner::Join }
     }
 
-    /// As `release_waker`, and releases the scheduler's reference if the slot goes back to the join
-    /// handle.
+    /// Does the same as `release_waker`, and releases the scheduler's reference if the slot goes
+    /// back to the join handle.
     ///
     /// That reference is not the last one then, since the handle has its own. Otherwise it is kept
     /// until the waker has been dropped.

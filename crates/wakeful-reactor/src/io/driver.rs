@@ -26,7 +26,7 @@ const SIGNAL_TOKEN: u64 = u32::MAX as u64;
 pub struct IoDriver {
     poller: Poller,
     pub(super) slots: IoSlots,
-    /// A wake-up is pending that has not ended a wait yet.
+    /// Whether a call to [`wake`](Self::wake) has not ended a wait yet.
     woken: AtomicBool,
     is_shutdown: AtomicBool,
     fallback: Fallback,

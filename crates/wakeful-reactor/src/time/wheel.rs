@@ -39,7 +39,8 @@ const SLOTS: usize = 1 << LEVEL_BITS;
 /// The number of levels that 64 bits need.
 const LEVELS: usize = (u64::BITS - SLOT_BITS).div_ceil(LEVEL_BITS) as usize;
 
-/// Bounds the search for a slot's earliest timer. A fuller slot is opened at its beginning.
+/// Bounds the search for a slot's earliest timer. For a fuller slot, `next_ns` returns the time at
+/// which the slot begins.
 const SCAN_MAX: usize = 64;
 
 /// The capacity that an empty slot keeps for its next timers.
@@ -237,8 +238,8 @@ impl Wheel {
 
     /// Inserts a timer, or moves it to another deadline if it is in the wheel already.
     ///
-    /// Equivalent to removing and inserting it. A timer that stays in its slot, as one does that is
-    /// postponed often and by little, also keeps its place in the slot. Returns false if it was in
+    /// Equivalent to removing and inserting it. A timer that stays in its slot, such as one that is
+    /// often postponed by a little, also keeps its index in the slot. Returns false if it was in
     /// the near heap: it is then removed, and will be yielded as [`Popped::Released`].
     ///
     /// # Safety

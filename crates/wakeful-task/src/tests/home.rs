@@ -33,7 +33,7 @@ unsafe impl Send for OwnedTasks {}
 // SAFETY: each cell has a count of the home's `Arc`, which `release_cell` drops.
 unsafe impl Schedule for TestHome {
     unsafe fn schedule(home: NonNull<TestHome>, runnable: Runnable) {
-        // SAFETY: the test has a count of its own.
+        // SAFETY: the test owns a count of the home's `Arc`.
         let home = unsafe { home.as_ref() };
         home.schedule_calls.fetch_add(1, SeqCst);
         lock(&home.queue).push_back(runnable);
