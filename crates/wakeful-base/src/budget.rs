@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_out_after_128_and_is_put_back() {
+    fn a_budget_runs_out_after_128_units_and_is_restored() {
         with_initial(|| {
             for _ in 0..128 {
                 assert!(has_remaining());
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_without_progress_is_given_back() {
+    fn a_unit_without_progress_is_restored() {
         with_initial(|| {
             for _ in 0..1000 {
                 assert!(proceed().is_ready());
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_puts_the_old_budget_back() {
+    fn a_panic_restores_the_old_budget() {
         let caught = std::panic::catch_unwind(|| with_initial(|| panic!("boom")));
         assert!(caught.is_err());
         assert_eq!(BUDGET.with(Cell::get), Budget::UNCONSTRAINED);

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_one_under_proc() {
+    fn the_id_is_the_one_under_proc() {
         let numbers = [std::thread::spawn(of_this_thread).join().unwrap(), of_this_thread()];
         let link = std::fs::read_link("/proc/thread-self").unwrap();
         assert_eq!(numbers[1].unwrap().to_string(), link.file_name().unwrap().to_str().unwrap());

@@ -226,7 +226,7 @@ impl RunningTask {
     /// Gives up the right to poll. If the task was woken meanwhile, returns its next entry instead.
     pub fn idle(self) -> Option<Runnable> {
         match self.header().state.idle() {
-            Idle::Parked => None,
+            Idle::Waiting => None,
             Idle::Again => Some(Runnable(self.0)),
         }
     }

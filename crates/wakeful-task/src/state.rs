@@ -102,7 +102,7 @@ pub(crate) enum Start {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Idle {
     /// It waits for a wake-up.
-    Parked,
+    Waiting,
     /// It was woken or aborted during the poll. The polling thread holds a new entry.
     Again,
 }
@@ -241,7 +241,7 @@ impl TaskState {
                 "idle without being active: {word:#x}"
             );
             match self.0.compare_exchange_weak(word, word & !ACTIVE, AcqRel, Acquire) {
-                Ok(_) => return Idle::Parked,
+                Ok(_) => return Idle::Waiting,
                 Err(now) => word = now,
             }
         }

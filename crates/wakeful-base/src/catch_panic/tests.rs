@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_does_not_unwind_returns_its_result() {
+fn a_call_that_does_not_unwind_returns_its_result() {
     assert_eq!(abort_on_unwind("a test", || 7), 7);
 }
 

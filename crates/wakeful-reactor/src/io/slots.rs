@@ -100,8 +100,8 @@ impl Drop for IoSlots {
             let slots = slots.load(Relaxed);
             if !slots.is_null() {
                 let slice = ptr::slice_from_raw_parts_mut(slots, FIRST_CHUNK << chunk);
-                // SAFETY: `allocate_chunk_of` created it from a boxed slice of this length. `&mut self` means
-                // that no slot is borrowed any more.
+                // SAFETY: `allocate_chunk_of` created the pointer from a boxed slice of this
+                // length. `&mut self` means that no slot is borrowed any more.
                 drop(unsafe { Box::from_raw(slice) });
             }
         }

@@ -44,7 +44,7 @@ impl Line {
 /// Exclusive access to the line of a queue. Unlocks when dropped.
 pub(crate) struct LockedLine<'a> {
     queue: &'a WaitQueue,
-    /// The word to unlock with, but for LOCKED and WAITING.
+    /// The word to unlock with, except for LOCKED and WAITING.
     word: Word,
     /// Makes this type `!Sync`: `with_line` gives access to the line through a shared reference.
     _not_sync: PhantomData<Cell<()>>,
@@ -94,7 +94,7 @@ impl<'a> LockedLine<'a> {
     pub(super) unsafe fn push(&self, waiter: Pin<&Waiter>, waker: Option<Waker>) {
         let waiter = waiter.get_ref();
         // SAFETY: an idle waiter belongs to its owner, and that is the caller.
-        unsafe { waiter.park(waker) };
+        unsafe { waiter.mark_queued(waker) };
         // SAFETY: it was idle, so it is in no list. It is pinned and, by contract, leaves the line
         // before it is dropped.
         self.with_line(|line| unsafe { line.waiters.push_back(NonNull::from(waiter)) });

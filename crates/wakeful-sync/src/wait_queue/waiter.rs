@@ -186,17 +186,18 @@ impl Waiter {
         self.packed_stage.store(PackedStage::unqueued(stage).0, Relaxed);
     }
 
-    /// Makes an idle waiter queued.
+    /// Marks an idle waiter as queued, and stores its waker.
     ///
     /// # Safety
     /// Only its owner may call this, with the lock of the line that it is about to enter.
     #[inline]
-    pub(super) unsafe fn park(&self, waker: Option<Waker>) {
+    pub(super) unsafe fn mark_queued(&self, waker: Option<Waker>) {
         // SAFETY: an idle waiter belongs to its owner, the caller. It has no waker that could leak.
         unsafe { self.store_waker(waker) };
     }
 
-    /// Makes a queued waiter released, with `stage`. Its owner may drop it from then on.
+    /// Marks a queued waiter as released, with `stage`, and returns its waker. Its owner may drop
+    /// the waiter from then on.
     ///
     /// # Safety
     /// Only the holder of its line's lock may call this, while the waiter is queued.

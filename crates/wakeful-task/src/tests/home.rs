@@ -50,7 +50,7 @@ unsafe impl Schedule for TestHome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunResult {
     /// The task is idle.
-    Parked,
+    Idle,
     /// The task was woken during the poll and is in the queue again.
     Again,
     Ended(Outcome),
@@ -122,7 +122,7 @@ impl TestHome {
     pub(super) fn run(&self, runnable: Runnable, ending: Ending) -> RunResult {
         match runnable.run() {
             Polled::Pending(running) => match running.idle() {
-                None => RunResult::Parked,
+                None => RunResult::Idle,
                 Some(again) => {
                     lock(&self.queue).push_back(again);
                     RunResult::Again

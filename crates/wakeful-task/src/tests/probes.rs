@@ -31,7 +31,7 @@ impl Tally {
 
     /// Creates a token that panics when dropped, after having been counted.
     #[cfg(not(wakeful_loom))]
-    pub(super) fn bomb(&self) -> Token {
+    pub(super) fn panicking_token(&self) -> Token {
         Token { tally: self.clone(), explodes: true }
     }
 
