@@ -1,12 +1,12 @@
 //! A slab allocator for small, short-lived objects: tasks, timers, channel blocks.
 //!
-//! A task is often created on one thread and freed on another. Many allocators, including glibc's,
-//! then take the same lock in both calls. Here memory is requested from the global allocator in
-//! **slabs** of some dozens of pieces of one size, and a slab is returned only when all its pieces
-//! are free. A thread allocates from a slab that it owns. To free a piece of another thread's slab
-//! it executes one atomic operation. A slab that no thread owns gets a new owner: the thread that
-//! returns enough of its pieces. A thread that frees more than it allocates passes slabs on through
-//! a **depot**; a thread that allocates more takes them from there.
+//! A task is often created on one thread and freed on another. For that pattern many allocators,
+//! including glibc's, take the same lock in both calls. Here memory is requested from the global
+//! allocator in **slabs** of some dozens of pieces of one size, and a slab is returned only when
+//! all its pieces are free. A thread allocates from a slab that it owns. To free a piece of another
+//! thread's slab it executes one atomic operation. A slab that no thread owns gets a new owner: the
+//! thread that returns enough of its pieces. A thread that frees more than it allocates passes
+//! slabs on through a **depot**; a thread that allocates more takes them from there.
 //!
 //! ```text
 //!    thread that spawns                          thread that polls to the end

@@ -146,8 +146,8 @@ impl Notify {
     ///
     /// # Cancel safety
     /// This method is cancel safe: if the future is dropped, no notification is lost. A
-    /// notification by `notify_one` that has already reached the future is passed on to the next
-    /// task. The task does lose its place in the queue.
+    /// notification by `notify_one` that has already reached the future is passed on. The task does
+    /// lose its place in the queue.
     ///
     /// ```
     /// use wakeful::sync::{Notify, mpsc};

@@ -121,7 +121,7 @@ impl PermitQueue {
             waiter.needed.store(needed, Relaxed);
             waiter.waker.with_mut(|place| *place = Some(waker));
         }
-        // SAFETY: the caller's promise: live, in no queue, and not moved while it is linked.
+        // SAFETY: by contract the waiter is live, in no queue, and not moved while it is linked.
         unsafe { self.waiters.push_back(waiter) };
     }
 
@@ -161,7 +161,7 @@ impl PermitQueue {
     /// `waiter` must be live, and in this queue or in none.
     #[must_use = "the permits must be given to others"]
     pub(crate) unsafe fn remove(&mut self, waiter: NonNull<Waiter>, n: usize) -> usize {
-        // SAFETY: the caller's promise: live, and in this list or in none.
+        // SAFETY: by contract the waiter is live, and in this list or in none.
         let waiter = unsafe {
             self.waiters.remove(waiter);
             waiter.as_ref()

@@ -129,7 +129,7 @@ unsafe fn poll<F: Future, S>(task: TaskRef, cx: &mut Context<'_>) -> PollResult 
     PollResult::Ready(outcome)
 }
 
-/// Drops the future of a poll that panics during the unwinding, so that its destructors can detect
+/// If the poll panics, drops the future during the unwinding, so that its destructors can detect
 /// the panic (`std::thread::panicking`). If a destructor panics too, that panic is discarded, and
 /// the first one is reported.
 struct DropOnUnwind<'a, F: Future>(&'a UnsafeCell<FutureOrOutput<F>>);

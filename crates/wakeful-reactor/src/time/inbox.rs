@@ -4,8 +4,7 @@ use super::entry::{LeftEntry, TimerEntry};
 use std::ptr::{self, NonNull};
 use wakeful_base::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
-/// How many timers are left in the inbox between two wake-ups of the owner. Bounds the memory that
-/// waits to be freed.
+/// The number of pushes after which the owner is woken. Bounds the memory that waits to be freed.
 const MANY: u32 = 64;
 
 /// A stack of entries that any thread pushes to and that the wheel's owner empties.

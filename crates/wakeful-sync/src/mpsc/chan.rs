@@ -329,8 +329,8 @@ impl<T, F: FlowControl> Chan<T, F> {
     ///
     /// Draining comes last: once the channel is closed, only holders of permits can send, and their
     /// values are dropped with the channel. It waits for senders that have claimed a slot and not
-    /// published it yet. If the drop or the call of a waker panics before, the values are drained
-    /// during the unwinding.
+    /// published it yet. If a waker panics first, when it is called or dropped, the values are
+    /// drained during the unwinding.
     ///
     /// # Safety
     /// The caller must be the receiver, and make one call at a time.

@@ -252,8 +252,8 @@ impl<T> Queue<T> {
     /// taken.
     ///
     /// # Safety
-    /// The caller must be the receiver, or the thread that drops the channel. It must have taken all
-    /// values of `done`, which must be the head block.
+    /// The caller must be the receiver, or the thread that drops the channel. It must have taken
+    /// all values of `done`, which must be the head block.
     #[inline(never)]
     unsafe fn leave_block(&self, done: NonNull<Block<T>>) {
         // SAFETY: only the receiver frees or recycles the head block, in `leave_block`, after it

@@ -32,7 +32,7 @@ impl Line {
     #[inline]
     unsafe fn remove(&mut self, waiter: NonNull<Waiter>) {
         if self.last_stale == Some(waiter) {
-            // SAFETY: the caller's promise: it is in the list.
+            // SAFETY: by contract it is in the list.
             self.last_stale = unsafe { self.waiters.before(waiter) };
         }
         // SAFETY: as above.
@@ -149,7 +149,7 @@ impl<'a> LockedLine<'a> {
     /// # Safety
     /// The waiter must be in this line.
     pub(super) unsafe fn remove(&self, waiter: Pin<&Waiter>, stage: WaiterStage) -> Option<Waker> {
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract.
         unsafe { self.release(NonNull::from(waiter.get_ref()), stage) }
     }
 
@@ -159,7 +159,7 @@ impl<'a> LockedLine<'a> {
     /// The waiter must be in this line.
     #[inline]
     unsafe fn release(&self, waiter: NonNull<Waiter>, stage: WaiterStage) -> Option<Waker> {
-        // SAFETY: the caller's promise: it is in this line.
+        // SAFETY: by contract it is in this line.
         self.with_line(|line| unsafe { line.remove(waiter) });
         // SAFETY: the waiter is still marked as queued. So it is live, since its owner needs the
         // lock to make it leave, and it belongs to the lock's holder, which we are.

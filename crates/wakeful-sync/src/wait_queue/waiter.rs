@@ -161,7 +161,7 @@ impl Waiter {
     /// Only its owner may call this, and the waiter must be in no line.
     #[inline]
     pub(crate) unsafe fn reset(&self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract.
         unsafe { self.set_unqueued(WaiterStage::Idle) };
     }
 
@@ -171,7 +171,7 @@ impl Waiter {
     /// Only its owner may call this, and the waiter must be in no line.
     #[inline]
     pub(crate) unsafe fn finish(&self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract.
         unsafe { self.set_unqueued(WaiterStage::Over) };
     }
 
@@ -219,7 +219,7 @@ impl Waiter {
         waker: &Waker,
         fresh: &mut Option<Waker>,
     ) -> Option<Option<Waker>> {
-        // SAFETY: the caller's promise: the waiter is queued, and the caller holds the lock.
+        // SAFETY: by contract the waiter is queued, and the caller holds the lock.
         let current = unsafe { self.peek_waker() };
         if current.as_ref().is_some_and(|current| current.will_wake(waker)) {
             return Some(None);
@@ -254,7 +254,7 @@ impl Waiter {
     unsafe fn store_waker(&self, waker: Option<Waker>) {
         let waker = waker.map(ManuallyDrop::new);
         if let Some(waker) = &waker {
-            // SAFETY: the caller's promise: no other thread accesses `stage_data`.
+            // SAFETY: by contract no other thread accesses `stage_data`.
             self.stage_data
                 .with_mut(|stage_data| unsafe { (*stage_data).waker_data = waker.data() });
         }

@@ -48,7 +48,7 @@ impl Poller {
         let poller = Poller { epoll, notifier, has_pwait2: AtomicBool::new(true) };
         let added = poller.add_wake_source(poller.notifier.fd());
         added.map_err(|error| cannot_make("epoll_ctl", error))?;
-        // A system-call filter may refuse the wait. Here is a caller to report that to.
+        // A system-call filter may refuse the wait. Checked here, where the error can be returned.
         let waited = poller.wait(&mut Events::with_capacity(1), Some(Duration::ZERO));
         waited.map_err(|error| cannot_make("epoll_pwait", error))?;
         Ok(poller)
