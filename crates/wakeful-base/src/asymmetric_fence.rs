@@ -73,7 +73,7 @@ pub fn prepare() {
     }
 }
 
-/// The fence of the rare side.
+/// Executes the fence of the rare side.
 ///
 /// Returns false if the kernel refused it: the caller must then not rely on any ordering.
 ///

@@ -61,7 +61,10 @@ impl Parker {
         }
         if self.inner.state.compare_exchange(EMPTY, PARKED, AcqRel, Acquire).is_err() {
             let took = self.take_token();
-            debug_assert!(took, "only a notification changes the state under a parker");
+            debug_assert!(
+                took,
+                "only an unpark changes the state of a thread that is about to park"
+            );
             return;
         }
         while !self.take_token() {

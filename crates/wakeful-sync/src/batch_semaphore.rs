@@ -141,10 +141,7 @@ impl BatchSemaphore {
                     // `WAITERS` is not set, and can only be set under the lock, which we hold. So
                     // this `put` cannot fail.
                     let put = self.word.put(permits);
-                    debug_assert!(
-                        matches!(put, Put::Done),
-                        "the flag is only raised under the lock"
-                    );
+                    debug_assert!(matches!(put, Put::Done), "`WAITERS` is only set under the lock");
                 }
             }
             drop(queue);

@@ -320,7 +320,7 @@ impl WaitQueue {
         }
     }
 
-    /// Slow path of [`leave`](Self::leave): locks the line and removes the waiter.
+    /// Locks the line and removes the waiter: the slow path of [`leave`](Self::leave).
     ///
     /// # Safety
     /// The waiter must have entered this queue.

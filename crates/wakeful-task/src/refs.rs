@@ -31,7 +31,8 @@ pub unsafe trait Schedule: Sized + 'static {
     /// with. It may become invalid during the call.
     unsafe fn schedule(home: NonNull<Self>, runnable: Runnable);
 
-    /// Called after the memory of a task of this home was freed. May be called on any thread.
+    /// Releases what kept the home valid for a task whose memory has been freed. May be called on
+    /// any thread.
     ///
     /// # Safety
     /// `home` must be the task's home: the one set last, or else the one that the task was created

@@ -178,7 +178,7 @@ impl TaskState {
         TaskState(AtomicUsize::new(ACTIVE | JOIN_INTEREST | (2 * REF_ONE)))
     }
 
-    /// (2) The holder of the queue entry starts a poll.
+    /// (2) Starts a poll, on behalf of the holder of the queue entry.
     pub(crate) fn start(&self) -> Start {
         let word = self.0.load(Acquire);
         debug_assert!(
@@ -232,7 +232,7 @@ impl TaskState {
         WakeAction::Nothing
     }
 
-    /// (4) The poll returned `Pending`.
+    /// (4) Ends a poll that returned `Pending`.
     pub(crate) fn idle(&self) -> Idle {
         let mut word = self.0.load(Acquire);
         while word & AGAIN == 0 {
@@ -248,7 +248,7 @@ impl TaskState {
         Idle::Again
     }
 
-    /// (4) The poll returned `Pending` because the task yielded. It keeps its right to be polled.
+    /// (4) Ends a poll that returned `Pending` because the task yielded. The task stays active.
     pub(crate) fn requeue(&self) {
         debug_assert!(
             self.0.load(Relaxed) & (ACTIVE | COMPLETE) == ACTIVE,
@@ -276,7 +276,8 @@ impl TaskState {
         word & JOIN_INTEREST == 0 && word >> REF_ONE.trailing_zeros() == 1
     }
 
-    /// (5) The future is gone and the output stored. Keeps the scheduler's reference.
+    /// (5) Marks the task complete, after its future has been dropped and its output stored. Keeps
+    /// the scheduler's reference.
     pub(crate) fn complete(&self, outcome: Outcome) -> Completed {
         let before = self.0.fetch_add(COMPLETE - ACTIVE + outcome.bits(), AcqRel);
         debug_assert!(before & (ACTIVE | COMPLETE) == ACTIVE, "completed without being active");
@@ -367,12 +368,12 @@ impl TaskState {
         self.0.load(Acquire) & JOIN_WAKER != 0
     }
 
-    /// The join handle has filled the slot, and hands it over.
+    /// Hands the slot over to the completing thread, after the join handle has filled it.
     pub(crate) fn set_join_waker(&self) -> Result<(), AlreadyComplete> {
         self.change_join_waker(|word| word | JOIN_WAKER)
     }
 
-    /// The join handle takes the slot back, in order to fill it anew.
+    /// Takes the slot back for the join handle, which is about to fill it anew.
     pub(crate) fn unset_join_waker(&self) -> Result<(), AlreadyComplete> {
         self.change_join_waker(|word| word & !JOIN_WAKER)
     }
@@ -391,7 +392,7 @@ impl TaskState {
         }
     }
 
-    /// The join handle is dropped.
+    /// Records that the join handle is being dropped.
     pub(crate) fn drop_join(&self) -> JoinDropActions {
         let mut word = self.0.load(Acquire);
         loop {

@@ -206,8 +206,8 @@ impl IoDriver {
         }
     }
 
-    /// As [`fail`](Self::fail), while another thread may be waiting for events. That thread
-    /// notifies the slots in its next wait, since no waker may be called here.
+    /// Does the same as [`fail`](Self::fail), while another thread may be waiting for events. That
+    /// thread notifies the slots in its next wait, since no waker may be called here.
     #[cold]
     fn fail_while_waiting(&self, error: &io::Error) {
         self.fail("end a wait for events", error);

@@ -143,7 +143,7 @@ impl PartialOrd for HeldTimer {
 }
 
 impl Ord for HeldTimer {
-    /// The earliest timer is the greatest, since a `BinaryHeap` yields the greatest first.
+    /// Makes the earliest timer the greatest, since a `BinaryHeap` yields the greatest first.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.deadline_ns, other.order).cmp(&(self.deadline_ns, self.order))
     }
@@ -206,7 +206,7 @@ impl Wheel {
         let levels: Vec<Level> = (0..LEVELS).map(level).collect();
         Wheel {
             position_ns,
-            levels: levels.try_into().expect("there are as many"),
+            levels: levels.try_into().expect("there are `LEVELS` levels"),
             near: BinaryHeap::new(),
             inserts: 0,
         }

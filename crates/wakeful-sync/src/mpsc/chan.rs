@@ -158,7 +158,7 @@ impl<T, F: FlowControl> Chan<T, F> {
         unsafe { self.wait_for_value(waker) }
     }
 
-    /// The slow path of [`pop_or_wait`](Self::pop_or_wait), for when there was no value.
+    /// Continues [`pop_or_wait`](Self::pop_or_wait) when there was no value.
     ///
     /// Not inlined, so that calls that find a value do not have to save the registers that only
     /// this path uses.

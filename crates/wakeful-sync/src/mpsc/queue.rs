@@ -131,8 +131,8 @@ impl<T> Queue<T> {
         self.claim_slow(price, even_if_closed)
     }
 
-    /// The slow path of [`claim`](Self::claim): also claims the last slot of a block, and retries
-    /// if other senders claim at the same time.
+    /// Claims a slot like [`claim`](Self::claim), but also the last slot of a block, and retries if
+    /// other senders claim at the same time.
     ///
     /// Not inlined, so that `claim` does not have to save the registers that only this path uses
     /// (see bench/NOTES.md: claim of a slot).

@@ -103,7 +103,7 @@ impl<T> ChannelCell<T> {
         }
     }
 
-    /// The rest of [`finish`](Self::finish), unless the state has done it all.
+    /// Does the rest of [`finish`](Self::finish), if the state transition was not all.
     ///
     /// # Safety
     /// As for `finish`. `finished` must be what the state's `finish` returned.

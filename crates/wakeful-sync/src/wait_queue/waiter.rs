@@ -210,7 +210,7 @@ impl Waiter {
         waker
     }
 
-    /// See [`LockedLine::set_waker`](super::LockedLine::set_waker).
+    /// Does the work of [`LockedLine::set_waker`](super::LockedLine::set_waker).
     ///
     /// # Safety
     /// As for [`release`](Self::release).

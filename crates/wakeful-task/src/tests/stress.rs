@@ -137,7 +137,7 @@ fn spawn(home: &Arc<TestHome>, accounts: &Arc<Accounts>, rng: &FastRng) -> TaskS
 
 /// Runs `f`, which may panic when it drops a token.
 fn quietly(f: impl FnOnce()) {
-    let _exploded = catch_unwind(AssertUnwindSafe(f));
+    let _panicked = catch_unwind(AssertUnwindSafe(f));
 }
 
 impl Round {
